@@ -1,0 +1,55 @@
+// The base of every record of the op table, and traits that several operations have.
+#ifndef ISTHMUS_OPS_BASE_TD
+#define ISTHMUS_OPS_BASE_TD
+
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ops/attributes.td"
+include "ops/types.td"
+
+class Shlo_NativeTrait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::isthmus::shlo";
+}
+
+// The operation infers its result types by a function of compiler/dialect/infer_*.cc.
+def Shlo_Infers : TraitList<[DeclareOpInterfaceMethods<InferTypeOpInterface>]>;
+
+// Operands and result have types that differ at most in what is not known statically.
+def Shlo_SameType : TraitList<[
+    Elementwise, InferTypeOpInterface, Shlo_NativeTrait<"CompatibleOperandsAndResultType">]>;
+def Shlo_SameElementType : Shlo_NativeTrait<"CompatibleOperandsAndResultElementType">;
+def Shlo_SameOperandElementType : Shlo_NativeTrait<"CompatibleOperandsElementType">;
+// The i-th result has the type, or the element type, of the i-th operand.
+def Shlo_PairwiseType : Shlo_NativeTrait<"PairwiseSameOperandAndResultType">;
+def Shlo_PairwiseElementType : Shlo_NativeTrait<"PairwiseSameOperandAndResultElementType">;
+
+// Regions that end in stablehlo.return and do not decide whether the operation has effects.
+def Shlo_Body : TraitList<[
+    RecursiveMemoryEffects, RecursivelySpeculatable, SingleBlockImplicitTerminator<"ReturnOp">]>;
+
+// An operation of StableHLO. Beyond what MLIR asks of it, the record says:
+class Shlo_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Shlo_Dialect, mnemonic, traits> {
+  // The version of StableHLO that has it first; all older ones are "0.9.0".
+  string since = "0.9.0";
+  // How it is compiled: elementwise, movement, indexed, reduction, window, sort, contraction,
+  // convolution, library, control, collective, transfer, constant, random, call, tuple, dynamic.
+  string lowering = "";
+  // How shardings of its operands and results go together: pointwise, or the rule's name in
+  // compiler/partition.
+  string sharding = "";
+  // The specification's rules, "c2: ...", and of its inputs, "i2: ...". What the specification
+  // says in types and traits of the record itself is not repeated.
+  list<string> rules = [];
+  let extraClassDeclaration = [{
+    // Whether inferred result types agree with stated ones, up to what is dynamic.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange stated) {
+      return ::isthmus::shlo::areCompatible(inferred, stated);
+    }
+  }];
+}
+
+#endif

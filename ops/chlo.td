@@ -1,0 +1,199 @@
+// CHLO: functions that JAX has and StableHLO has not.
+//
+// They reach us in text; in serialized programs each is a composite with a decomposition.
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ops/types.td"
+
+def Chlo_Dialect : Dialect {
+  let name = "chlo";
+  let cppNamespace = "::isthmus::chlo";
+  let summary = "Functions beyond StableHLO.";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Chlo_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::isthmus::chlo";
+}
+def Chlo_ComparisonDirection : Chlo_Enum<"ComparisonDirection", "which relation is tested", [
+    I32EnumAttrCase<"EQ", 0>, I32EnumAttrCase<"NE", 1>, I32EnumAttrCase<"GE", 2>,
+    I32EnumAttrCase<"GT", 3>, I32EnumAttrCase<"LE", 4>, I32EnumAttrCase<"LT", 5>]>;
+def Chlo_ComparisonDirectionAttr
+    : EnumAttr<Chlo_Dialect, Chlo_ComparisonDirection, "comparison_direction">;
+def Chlo_ComparisonType : Chlo_Enum<"ComparisonType", "as what the operands are compared", [
+    I32EnumAttrCase<"NOTYPE", 0>, I32EnumAttrCase<"FLOAT", 1>, I32EnumAttrCase<"TOTALORDER", 2>,
+    I32EnumAttrCase<"SIGNED", 3>, I32EnumAttrCase<"UNSIGNED", 4>]>;
+def Chlo_ComparisonTypeAttr : EnumAttr<Chlo_Dialect, Chlo_ComparisonType, "comparison_type">;
+def Chlo_Precision : Chlo_Enum<"Precision", "how precisely an operand is read", [
+    I32EnumAttrCase<"DEFAULT", 0>, I32EnumAttrCase<"HIGH", 1>, I32EnumAttrCase<"HIGHEST", 2>]>;
+def Chlo_PrecisionAttr : EnumAttr<Chlo_Dialect, Chlo_Precision, "precision">;
+
+def Chlo_Dims : ArrayRefParameter<"int64_t", "dimensions">;
+def Chlo_RaggedDotDimensionNumbers
+    : AttrDef<Chlo_Dialect, "RaggedDotDimensionNumbers"> {
+  let mnemonic = "ragged_dot";
+  let summary = "which dimensions a ragged contraction batches, sums and groups over";
+  let parameters = (ins Chlo_Dims:$lhsBatchingDimensions, Chlo_Dims:$rhsBatchingDimensions,
+      Chlo_Dims:$lhsContractingDimensions, Chlo_Dims:$rhsContractingDimensions,
+      Chlo_Dims:$lhsRaggedDimensions, Chlo_Dims:$rhsGroupDimensions);
+  let hasCustomAssemblyFormat = 1;
+}
+
+class Chlo_Op<string mnemonic, list<Trait> traits = []> : Op<Chlo_Dialect, mnemonic, traits>;
+
+// ---- Elementwise --------------------------------------------------------------------------------
+
+class Chlo_UnaryOp<string mnemonic, Type type = AnyTensor,
+                   list<Trait> traits = [SameOperandsAndResultType]>
+    : Chlo_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultShape, Elementwise], traits)> {
+  let arguments = (ins AnyTensor:$operand);
+  let results = (outs type:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel">;
+def Chlo_AcosOp : Chlo_UnaryOp<"acos"> { let summary = "inverse cosine"; }
+def Chlo_AcoshOp : Chlo_UnaryOp<"acosh"> { let summary = "inverse hyperbolic cosine"; }
+def Chlo_AsinOp : Chlo_UnaryOp<"asin"> { let summary = "inverse sine"; }
+def Chlo_AsinhOp : Chlo_UnaryOp<"asinh"> { let summary = "inverse hyperbolic sine"; }
+def Chlo_AtanOp : Chlo_UnaryOp<"atan"> { let summary = "inverse tangent"; }
+def Chlo_AtanhOp : Chlo_UnaryOp<"atanh"> { let summary = "inverse hyperbolic tangent"; }
+def Chlo_BesselI1eOp : Chlo_UnaryOp<"bessel_i1e"> {
+  let summary = "exponentially scaled modified Bessel function of order 1";
+}
+def Chlo_ConjOp : Chlo_UnaryOp<"conj"> { let summary = "complex conjugate"; }
+def Chlo_CoshOp : Chlo_UnaryOp<"cosh"> { let summary = "hyperbolic cosine"; }
+def Chlo_SinhOp : Chlo_UnaryOp<"sinh"> { let summary = "hyperbolic sine"; }
+def Chlo_TanOp : Chlo_UnaryOp<"tan"> { let summary = "tangent"; }
+def Chlo_DigammaOp : Chlo_UnaryOp<"digamma"> { let summary = "derivative of lgamma"; }
+def Chlo_ErfOp : Chlo_UnaryOp<"erf"> { let summary = "error function"; }
+def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> { let summary = "inverse of the error function"; }
+def Chlo_ErfcOp : Chlo_UnaryOp<"erfc"> { let summary = "one minus the error function"; }
+def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma"> { let summary = "logarithm of the gamma function"; }
+def Chlo_SquareOp : Chlo_UnaryOp<"square"> { let summary = "square"; }
+def Chlo_IsInfOp : Chlo_UnaryOp<"is_inf", AnyTensor, []> { let summary = "is infinite"; }
+def Chlo_IsNegInfOp : Chlo_UnaryOp<"is_neg_inf", AnyTensor, []> {
+  let summary = "is minus infinity";
+}
+def Chlo_IsPosInfOp : Chlo_UnaryOp<"is_pos_inf", AnyTensor, []> {
+  let summary = "is plus infinity";
+}
+
+class Chlo_BinaryOp<string mnemonic, string first, string second>
+    : Chlo_Op<mnemonic, [Pure, Elementwise, SameOperandsAndResultType]> {
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$" # first # " `,` $" # second # " attr-dict `:` type($" # first #
+                       ") `,` type($" # second # ") `->` type($result)";
+}
+def Chlo_NextAfterOp : Chlo_BinaryOp<"next_after", "x", "y"> {
+  let summary = "next number after x towards y";
+  let arguments = (ins AnyTensor:$x, AnyTensor:$y);
+}
+def Chlo_PolygammaOp : Chlo_BinaryOp<"polygamma", "n", "x"> {
+  let summary = "n-th derivative of digamma";
+  let arguments = (ins AnyTensor:$n, AnyTensor:$x);
+}
+def Chlo_ZetaOp : Chlo_BinaryOp<"zeta", "x", "q"> {
+  let summary = "Hurwitz zeta function";
+  let arguments = (ins AnyTensor:$x, AnyTensor:$q);
+}
+def Chlo_MulhiOp : Chlo_BinaryOp<"mulhi", "lhs", "rhs"> {
+  let summary = "upper half of the product";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+}
+
+// ---- With broadcasting --------------------------------------------------------------------------
+
+class Chlo_BroadcastOp<string mnemonic> : Chlo_Op<mnemonic, [Pure]> {
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+      OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type(results)
+  }];
+}
+def Chlo_BroadcastAddOp : Chlo_BroadcastOp<"broadcast_add">;
+def Chlo_BroadcastAndOp : Chlo_BroadcastOp<"broadcast_and">;
+def Chlo_BroadcastAtan2Op : Chlo_BroadcastOp<"broadcast_atan2">;
+def Chlo_BroadcastComplexOp : Chlo_BroadcastOp<"broadcast_complex">;
+def Chlo_BroadcastDivOp : Chlo_BroadcastOp<"broadcast_divide">;
+def Chlo_BroadcastMaxOp : Chlo_BroadcastOp<"broadcast_maximum">;
+def Chlo_BroadcastMinOp : Chlo_BroadcastOp<"broadcast_minimum">;
+def Chlo_BroadcastMulOp : Chlo_BroadcastOp<"broadcast_multiply">;
+def Chlo_BroadcastNextAfterOp : Chlo_BroadcastOp<"broadcast_next_after">;
+def Chlo_BroadcastOrOp : Chlo_BroadcastOp<"broadcast_or">;
+def Chlo_BroadcastPolygammaOp : Chlo_BroadcastOp<"broadcast_polygamma">;
+def Chlo_BroadcastPowOp : Chlo_BroadcastOp<"broadcast_power">;
+def Chlo_BroadcastRemOp : Chlo_BroadcastOp<"broadcast_remainder">;
+def Chlo_BroadcastShiftLeftOp : Chlo_BroadcastOp<"broadcast_shift_left">;
+def Chlo_BroadcastShiftRightArithmeticOp
+    : Chlo_BroadcastOp<"broadcast_shift_right_arithmetic">;
+def Chlo_BroadcastShiftRightLogicalOp : Chlo_BroadcastOp<"broadcast_shift_right_logical">;
+def Chlo_BroadcastSubOp : Chlo_BroadcastOp<"broadcast_subtract">;
+def Chlo_BroadcastXorOp : Chlo_BroadcastOp<"broadcast_xor">;
+def Chlo_BroadcastZetaOp : Chlo_BroadcastOp<"broadcast_zeta">;
+def Chlo_BroadcastCompareOp : Chlo_BroadcastOp<"broadcast_compare"> {
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+      OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions,
+      Chlo_ComparisonDirectionAttr:$comparison_direction,
+      OptionalAttr<Chlo_ComparisonTypeAttr>:$compare_type);
+}
+def Chlo_BroadcastSelectOp : Chlo_Op<"broadcast_select", [Pure]> {
+  let arguments = (ins AnyTensor:$pred, AnyTensor:$on_true, AnyTensor:$on_false);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $pred `,` $on_true `,` $on_false attr-dict
+      `:` `(` type($pred) `,` type($on_true) `,` type($on_false) `)` `->` type(results)
+  }];
+}
+
+// ---- Others -------------------------------------------------------------------------------------
+
+def Chlo_ConstantOp : Chlo_Op<"constant", [Pure, AllTypesMatch<["value", "output"]>]> {
+  let summary = "a constant";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyStaticShapeTensor:$output);
+  let assemblyFormat = "attr-dict $value";
+}
+def Chlo_ConstantLikeOp : Chlo_Op<"constant_like", [Pure, SameOperandsAndResultShape]> {
+  let summary = "a number at each index of the operand";
+  let arguments = (ins TypedAttrInterface:$value, AnyTensor:$operand);
+  let results = (outs AnyTensor:$result);
+}
+def Chlo_RaggedDotOp : Chlo_Op<"ragged_dot", [Pure]> {
+  let summary = "contraction whose groups have sizes read from a tensor";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs, AnyTensor:$group_sizes,
+      Chlo_RaggedDotDimensionNumbers:$ragged_dot_dimension_numbers,
+      OptionalAttr<TypedArrayAttrBase<Chlo_PrecisionAttr, "precisions">>:$precision_config);
+  let results = (outs AnyTensor:$result);
+}
+def Chlo_TopKOp : Chlo_Op<"top_k", [Pure]> {
+  let summary = "the k largest elements along the last dimension, and where they are";
+  let arguments = (ins AnyTensor:$operand, I64Attr:$k,
+      DefaultValuedOptionalAttr<BoolAttr, "true">:$is_stable);
+  let results = (outs AnyTensor:$values, AnyTensor:$indices);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    `(` $operand `,` `k` `=` $k (`,` `is_stable` `=` $is_stable^)? `)` attr-dict
+      `:` type($operand) `->` `(` type($values) `,` type($indices) `)`
+  }];
+}
+def Chlo_ScanOp : Chlo_Op<"scan", [AttrSizedOperandSegments, AttrSizedResultSegments,
+    IsolatedFromAbove, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "prefixes along a dimension, combined by a region";
+  let arguments = (ins Variadic<AnyTensor>:$inputs, Variadic<AnyTensor>:$inits,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scan_dim_size,
+      DefaultValuedOptionalAttr<BoolAttr, "false">:$is_reverse,
+      OptionalAttr<BoolAttr>:$is_associative);
+  let results = (outs Variadic<AnyTensor>:$outputs, Variadic<AnyTensor>:$carries);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+}

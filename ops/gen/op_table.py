@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Reads the op table and writes its documentation page, or checks that it is complete.
+
+    op_table.py docs  --tblgen llvm-tblgen --include DIR   > ops.md
+    op_table.py check --tblgen llvm-tblgen --include DIR
+
+`check` fails if a record does not say how it is compiled or has malformed rules, and prints the
+rules that no test breaks.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAMILIES = ("unary", "binary", "data_movement", "reduction", "contraction", "control_flow",
+            "collective", "dynamic", "misc")
+LOWERINGS = {"elementwise", "movement", "indexed", "reduction", "window", "sort", "contraction",
+             "convolution", "library", "control", "collective", "transfer", "constant", "random",
+             "call", "tuple", "dynamic"}
+
+def records(tblgen, include):
+    """The records of all operations: family, name of the C++ class, and the table's fields."""
+    for family in FAMILIES:
+        text = subprocess.run(
+            [tblgen, "--dump-json", "-I", include, "-I", str(ROOT),
+             str(ROOT / "ops" / f"{family}.td")], check=True, capture_output=True).stdout
+        table = json.loads(text)
+        for name in table["!instanceof"]["Shlo_Op"]:
+            yield family, name.removeprefix("Shlo_"), table[name]
+
+
+def arguments(record, key):
+    """The named arguments or results of a record, as text."""
+    return ", ".join(f"`{name}`" for _, name in record[key]["args"] if name)
+
+
+def docs(table):
+    """Writes one section for each operation."""
+    print("# Operations\n\nGenerated from `ops/*.td` by `ops/gen/op_table.py`.")
+    for family, cpp, record in sorted(table, key=lambda entry: entry[2]["opName"]):
+        print(f"\n## {record['opName']}\n\n{record['summary'].capitalize()}.\n")
+        print("| | |\n| --- | --- |")
+        for title, value in (
+                ("class", f"`shlo::{cpp}`, `ops/{family}.td`"),
+                ("operands and attributes", arguments(record, "arguments") or "none"),
+                ("results", arguments(record, "results") or "see the rules"),
+                ("since", record["since"]), ("compiled as", record["lowering"]),
+                ("sharding rule", record["sharding"] or "none: replicated")):
+            print(f"| {title} | {value} |")
+        for rule in record["rules"]:
+            label, _, text = rule.partition(": ")
+            print(f"{'' if rule != record['rules'][0] else chr(10)}"
+                  f"- `{record['opName']}_{label}` {text}")
+
+
+def check(table):
+    """Returns the number of what is missing."""
+    tests = "\n".join(path.read_text()
+                      for path in (ROOT / "compiler/dialect/test").glob("*.mlir"))
+    missing, untested, tested, total = [], [], 0, 0
+    for _, cpp, record in table:
+        name = record["opName"]
+        if record["lowering"] not in LOWERINGS:
+            missing.append(f"{name}: lowering is '{record['lowering']}'")
+        labels = [rule.partition(":")[0] for rule in record["rules"]]
+        if len(set(labels)) != len(labels):
+            missing.append(f"{name}: a label is given twice")
+        for label in labels:
+            total += 1
+            if re.search(rf"\b{re.escape(name)}_{label}\b", tests):
+                tested += 1
+            else:
+                untested.append(f"{name}_{label}")
+            if not re.fullmatch(r"[ci]\d+", label):
+                missing.append(f"{name}: '{label}' is no label of the specification")
+    print("not broken by a test:", *untested)
+    for line in missing:
+        print(line)
+    print(f"{len(table)} operations, {total} rules, of which tests break {tested}")
+    return len(missing)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=("docs", "check"))
+    parser.add_argument("--tblgen", default="llvm-tblgen-22")
+    parser.add_argument("--include", default=None, help="MLIR's headers; llvm-config-22 knows")
+    options = parser.parse_args()
+    include = options.include or subprocess.run(
+        ["llvm-config-22", "--includedir"], check=True, capture_output=True, text=True).stdout.strip()
+    table = list(records(options.tblgen, include))
+    if options.command == "check":
+        sys.exit(1 if check(table) else 0)
+    docs(table)
+
+
+if __name__ == "__main__":
+    main()
