@@ -1,0 +1,24 @@
+// Lines on stderr for the person who runs the program: ISTHMUS_LOG says from which level on.
+#pragma once
+
+#include <string_view>
+
+#include "isthmus/status.h"
+
+namespace isthmus {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
+
+// True if lines of this level are printed; for what is costly to say.
+bool logs(LogLevel level);
+
+// Prints "isthmus warning: text" and a line end, in one write, so that threads do not mix.
+void logLine(LogLevel level, std::string_view text);
+
+// The arguments are streamed into the line, if the level is printed.
+template <typename... P>
+void log(LogLevel level, const P&... parts) {
+  if (logs(level)) logLine(level, internal::concatenate(parts...));
+}
+
+}  // namespace isthmus

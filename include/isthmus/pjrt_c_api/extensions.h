@@ -1,0 +1,229 @@
+// The extensions of the PJRT C API that Isthmus serves.
+#pragma once
+
+#include "isthmus/pjrt_c_api/types.h"
+
+// ---- Layouts (type 4, version 4)
+
+struct PJRT_Layouts_MemoryLayout;
+struct PJRT_Layouts_SerializedLayout;
+
+struct PJRT_Layouts_MemoryLayout_Destroy_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Layouts_MemoryLayout* layout;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_MemoryLayout_Destroy_Args, layout);
+
+// The text form of a layout, such as "{1,0}".
+struct PJRT_Layouts_MemoryLayout_Serialize_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Layouts_MemoryLayout* layout;
+  const char* serialized_bytes;
+  size_t serialized_bytes_size;
+  PJRT_Layouts_SerializedLayout* serialized_layout;
+  void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout* s_layout);
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, serialized_layout_deleter);
+
+struct PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Buffer* buffer;
+  PJRT_Layouts_MemoryLayout* layout;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, layout);
+
+struct PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Client* client;
+  PJRT_Buffer_Type type;
+  const int64_t* dims;
+  size_t num_dims;
+  PJRT_Layouts_MemoryLayout* layout;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args, layout);
+
+struct PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_TopologyDescription* topology_description;
+  PJRT_Buffer_Type type;
+  const int64_t* dims;
+  size_t num_dims;
+  PJRT_Layouts_MemoryLayout* layout;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, layout);
+
+struct PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Executable* executable;
+  size_t num_outputs;
+  PJRT_Layouts_MemoryLayout** layouts;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, layouts);
+
+struct PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Executable* executable;
+  size_t num_parameters;
+  PJRT_Layouts_MemoryLayout** layouts;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args, layouts);
+
+struct PJRT_Layouts_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Layouts_MemoryLayout_Destroy_Args> PJRT_Layouts_MemoryLayout_Destroy;
+  PJRT_Entry<PJRT_Layouts_MemoryLayout_Serialize_Args> PJRT_Layouts_MemoryLayout_Serialize;
+  PJRT_Entry<PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args>
+      PJRT_Layouts_PJRT_Client_GetDefaultLayout;
+  PJRT_Entry<PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args> PJRT_Layouts_PJRT_Buffer_MemoryLayout;
+  PJRT_Entry<PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args>
+      PJRT_Layouts_PJRT_Topology_GetDefaultLayout;
+  PJRT_Entry<PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args>
+      PJRT_Layouts_PJRT_Executable_GetOutputLayouts;
+  PJRT_Entry<PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args>
+      PJRT_Layouts_PJRT_Executable_GetParameterLayouts;
+};
+
+// ---- Shardings (type 19, version 1)
+
+// Serialized xla.OpSharding messages, or a null `shardings` if none is known.
+struct PJRT_Shardings_PJRT_Executable_ParameterShardings_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Executable* executable;
+  size_t num_parameters;
+  const char* const* shardings;
+  const size_t* sharding_sizes;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args, sharding_sizes);
+
+struct PJRT_Shardings_PJRT_Executable_OutputShardings_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Executable* executable;
+  size_t num_outputs;
+  const char* const* shardings;
+  const size_t* sharding_sizes;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Shardings_PJRT_Executable_OutputShardings_Args, sharding_sizes);
+
+struct PJRT_Shardings_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Shardings_PJRT_Executable_ParameterShardings_Args>
+      PJRT_Shardings_PJRT_Executable_ParameterShardings;
+  PJRT_Entry<PJRT_Shardings_PJRT_Executable_OutputShardings_Args>
+      PJRT_Shardings_PJRT_Executable_OutputShardings;
+};
+
+// ---- Memory descriptions (type 6, version 1)
+
+struct PJRT_MemoryDescription;
+
+// default_memory_index is (size_t)-1 where there is no default.
+struct PJRT_DeviceDescription_MemoryDescriptions_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_DeviceDescription* device_description;
+  const PJRT_MemoryDescription* const* memory_descriptions;
+  size_t num_memory_descriptions;
+  size_t default_memory_index;
+};
+ISTHMUS_PJRT_SIZE(PJRT_DeviceDescription_MemoryDescriptions_Args, default_memory_index);
+
+struct PJRT_MemoryDescription_Kind_Args {
+  ISTHMUS_PJRT_HEAD
+  const PJRT_MemoryDescription* memory_description;
+  const char* kind;
+  size_t kind_size;
+  int kind_id;
+};
+ISTHMUS_PJRT_SIZE(PJRT_MemoryDescription_Kind_Args, kind_id);
+
+struct PJRT_MemoryDescriptions_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_DeviceDescription_MemoryDescriptions_Args>
+      PJRT_DeviceDescription_MemoryDescriptions;
+  PJRT_Entry<PJRT_MemoryDescription_Kind_Args> PJRT_MemoryDescription_Kind;
+};
+
+// ---- Foreign functions (type 5, version 3)
+
+struct PJRT_FFI_Type_Info {
+  void (*deleter)(void* object);
+  void (*serialize)();
+  void (*deserialize)();
+};
+
+// A type_id of 0 asks for a new id; any other is registered under that number.
+struct PJRT_FFI_Type_Register_Args {
+  ISTHMUS_PJRT_HEAD
+  const char* type_name;
+  size_t type_name_size;
+  int64_t type_id;
+  PJRT_FFI_Type_Info* type_info;
+};
+ISTHMUS_PJRT_SIZE(PJRT_FFI_Type_Register_Args, type_info);
+
+struct PJRT_FFI_UserData {
+  int64_t type_id;
+  void* data;
+};
+
+// Hands `user_data` to the handlers that run under this context. Not owned.
+struct PJRT_FFI_UserData_Add_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_ExecuteContext* context;
+  PJRT_FFI_UserData user_data;
+};
+ISTHMUS_PJRT_SIZE(PJRT_FFI_UserData_Add_Args, user_data);
+
+enum PJRT_FFI_Handler_TraitsBits : int {
+  PJRT_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE = 1,
+};
+
+// `handler` is an XLA_FFI_Handler*. There is no extension_start here.
+struct PJRT_FFI_Register_Handler_Args {
+  size_t struct_size;
+  const char* target_name;
+  size_t target_name_size;
+  void* handler;
+  const char* platform_name;
+  size_t platform_name_size;
+  PJRT_FFI_Handler_TraitsBits traits;
+};
+ISTHMUS_PJRT_SIZE(PJRT_FFI_Register_Handler_Args, traits);
+
+struct PJRT_FFI_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_FFI_Type_Register_Args> type_register;
+  PJRT_Entry<PJRT_FFI_UserData_Add_Args> user_data_add;
+  PJRT_Entry<PJRT_FFI_Register_Handler_Args> register_handler;
+};
+
+// ---- Streams (type 3, version 0)
+
+struct PJRT_Get_Stream_For_External_Ready_Events_Args {
+  size_t struct_size;
+  PJRT_Device* device;
+  intptr_t stream;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Get_Stream_For_External_Ready_Events_Args, stream);
+
+struct PJRT_Wait_Until_Buffer_Ready_On_Stream_Args {
+  size_t struct_size;
+  intptr_t stream;
+  PJRT_Buffer* buffer;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Wait_Until_Buffer_Ready_On_Stream_Args, buffer);
+
+struct PJRT_Stream_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Get_Stream_For_External_Ready_Events_Args> get_stream;
+  PJRT_Entry<PJRT_Wait_Until_Buffer_Ready_On_Stream_Args> wait_stream;
+};
+
+// ---- Profiler (type 1, version 1)
+
+struct PLUGIN_Profiler_Api;
+
+struct PJRT_Profiler_Extension {
+  PJRT_Extension_Base base;
+  PLUGIN_Profiler_Api* profiler_api;
+  int64_t traceme_context_id;
+};
