@@ -1,0 +1,31 @@
+// Turns MLIR diagnostics into a Status.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "isthmus/status.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+
+namespace isthmus {
+
+// The innermost place in the user's source that `location` knows ("model.py:12:8"), or "" if none.
+std::string sourceLocation(mlir::Location location);
+
+// While it lives, collects the errors that MLIR reports in `context`, each as
+// "<user's location>: <message>"; notes follow their error. Warnings and remarks are dropped.
+// Not thread-safe: the context must be used by one thread, as all of ours are.
+class DiagnosticCollector {
+ public:
+  explicit DiagnosticCollector(mlir::MLIRContext* context);
+
+  // The collected errors as one Status of `code`; `fallback` is its message if none was reported.
+  Status status(StatusCode code, std::string_view fallback) const;
+
+ private:
+  std::string text_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+}  // namespace isthmus

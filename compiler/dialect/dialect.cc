@@ -1,0 +1,62 @@
+// Makes the StableHLO dialect of its families, and registers all dialects.
+#include "compiler/dialect/dialect.h"
+
+#include "compiler/dialect/chlo.h"
+#include "compiler/dialect/families.h"
+#include "compiler/dialect/isthmus.h"
+#include "compiler/dialect/sdy.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
+
+#include "ops/dialect.cc.inc"
+
+namespace isthmus {
+namespace shlo {
+namespace {
+
+// Functions may be inlined into regions and regions moved freely: nothing refers to its place.
+struct Inliner : mlir::DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(mlir::Operation*, mlir::Operation*, bool) const final { return true; }
+  bool isLegalToInline(mlir::Region*, mlir::Region*, bool, mlir::IRMapping&) const final {
+    return true;
+  }
+  bool isLegalToInline(mlir::Operation*, mlir::Region*, bool, mlir::IRMapping&) const final {
+    return true;
+  }
+};
+
+}  // namespace
+
+void ShloDialect::initialize() {
+  registerTypes();
+  registerAttributes();
+  addUnaryOps(*this);
+  addBinaryOps(*this);
+  addDataMovementOps(*this);
+  addReductionOps(*this);
+  addContractionOps(*this);
+  addControlFlowOps(*this);
+  addCollectiveOps(*this);
+  addDynamicOps(*this);
+  addMiscOps(*this);
+  addInterfaces<Inliner>();
+}
+
+}  // namespace shlo
+
+void registerAllDialects(mlir::DialectRegistry& registry) {
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, shlo::ShloDialect,
+                  chlo::ChloDialect, sdy::SdyDialect, ir::IsthmusDialect>();
+  mlir::func::registerInlinerExtension(registry);
+}
+
+void loadAllDialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,22 @@
+// The isthmus dialect: fused regions, what the compiler's middle makes of StableHLO.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ops/isthmus_dialect.h.inc"
+#include "ops/isthmus_enums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ops/isthmus_attributes.h.inc"
+
+namespace isthmus::ir {
+class YieldOp;
+}
+
+#define GET_OP_CLASSES
+#include "ops/isthmus.h.inc"
