@@ -1,0 +1,178 @@
+// Decodes the attributes and types of a bytecode file on demand, straight into builtin and our own.
+#pragma once
+
+#include <vector>
+
+#include "compiler/import/container.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Types.h"
+
+namespace isthmus::importer {
+
+// Each entry is decoded once, at its first use. Entries that contain themselves, or that nest
+// deeper than kMaxDepth, are errors.
+class AttributeDecoder {
+ public:
+  static constexpr int kMaxDepth = 512;
+
+  AttributeDecoder(const Container& file, mlir::MLIRContext* context, ErrorSink& sink)
+      : file_(file),
+        context_(context),
+        sink_(sink),
+        attributes_(file.attributes.size()),
+        types_(file.types.size()) {}
+
+  bool attribute(uint64_t index, mlir::Attribute& attribute);
+  bool type(uint64_t index, mlir::Type& type);
+  template <typename T>
+  bool attribute(uint64_t index, T& result) {
+    mlir::Attribute decoded;
+    if (!attribute(index, decoded)) return false;
+    if ((result = mlir::dyn_cast<T>(decoded))) return true;
+    return sink_.fail(StatusCode::kInvalidArgument,
+                      "program bytecode has an attribute of the wrong kind");
+  }
+
+  const Container& file() const { return file_; }
+  mlir::MLIRContext* context() const { return context_; }
+  ErrorSink& sink() const { return sink_; }
+  // For diagnostics of attributes, which have no place in the source.
+  mlir::Location location() const { return mlir::UnknownLoc::get(context_); }
+
+ private:
+  template <typename T>
+  struct Slot {
+    T value;
+    bool inProgress = false;
+  };
+  template <typename T>
+  bool resolve(const std::vector<EncodedEntry>& entries, std::vector<Slot<T>>& slots,
+               uint64_t index, T& result);
+
+  const Container& file_;
+  mlir::MLIRContext* context_;
+  ErrorSink& sink_;
+  std::vector<Slot<mlir::Attribute>> attributes_;
+  std::vector<Slot<mlir::Type>> types_;
+  int depth_ = 0;
+};
+
+// The bytes of one entry, or of one operation's properties. Also what MLIR's generated readers of
+// properties read from.
+class DecodeStream final : public mlir::DialectBytecodeReader {
+ public:
+  DecodeStream(llvm::ArrayRef<uint8_t> bytes, AttributeDecoder& decoder)
+      : cursor_(bytes, decoder.file().base, decoder.sink()), decoder_(decoder) {}
+
+  Cursor& cursor() { return cursor_; }
+  AttributeDecoder& decoder() { return decoder_; }
+
+  // Reads of what decoders need; false with the error in the sink.
+  template <typename T>
+  bool attribute(T& result) {
+    uint64_t index;
+    return cursor_.varInt(index) && decoder_.attribute(index, result);
+  }
+  // Leaves `result` null if the entry has none.
+  template <typename T>
+  bool optionalAttribute(T& result) {
+    uint64_t index;
+    bool present;
+    if (!cursor_.varIntWithFlag(index, present)) return false;
+    return !present || decoder_.attribute(index, result);
+  }
+  bool type(mlir::Type& result) {
+    uint64_t index;
+    return cursor_.varInt(index) && decoder_.type(index, result);
+  }
+  bool string(llvm::StringRef& result);
+  bool blob(llvm::ArrayRef<char>& result);
+  template <typename T, typename ReadElement>
+  bool list(llvm::SmallVectorImpl<T>& result, ReadElement readElement) {
+    uint64_t count;
+    if (!cursor_.count(count)) return false;
+    result.reserve(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      T element{};
+      if (!readElement(element)) return false;
+      result.push_back(std::move(element));
+    }
+    return true;
+  }
+  template <typename T>
+  bool attributes(llvm::SmallVectorImpl<T>& result) {
+    return list(result, [this](T& element) { return attribute(element); });
+  }
+  bool types(llvm::SmallVectorImpl<mlir::Type>& result) {
+    return list(result, [this](mlir::Type& element) { return type(element); });
+  }
+  bool signedVarInts(llvm::SmallVectorImpl<int64_t>& result) {
+    return list(result, [this](int64_t& element) { return cursor_.signedVarInt(element); });
+  }
+  // `width` is at most 64.
+  bool apInt(unsigned width, llvm::APInt& result);
+  bool apFloat(const llvm::fltSemantics& semantics, llvm::APFloat& result);
+
+  // MLIR's interface to the same.
+  mlir::InFlightDiagnostic emitError(const llvm::Twine& message) const override {
+    return mlir::emitError(decoder_.location(), message);
+  }
+  llvm::FailureOr<const mlir::DialectVersion*> getDialectVersion(llvm::StringRef) const override {
+    return mlir::failure();
+  }
+  mlir::MLIRContext* getContext() const override { return decoder_.context(); }
+  uint64_t getBytecodeVersion() const override { return decoder_.file().version; }
+  llvm::LogicalResult readAttribute(mlir::Attribute& result) override {
+    return mlir::success(attribute(result));
+  }
+  llvm::LogicalResult readOptionalAttribute(mlir::Attribute& result) override {
+    return mlir::success(optionalAttribute(result));
+  }
+  llvm::LogicalResult readType(mlir::Type& result) override { return mlir::success(type(result)); }
+  llvm::LogicalResult readVarInt(uint64_t& result) override {
+    return mlir::success(cursor_.varInt(result));
+  }
+  llvm::LogicalResult readSignedVarInt(int64_t& result) override {
+    return mlir::success(cursor_.signedVarInt(result));
+  }
+  llvm::FailureOr<llvm::APInt> readAPIntWithKnownWidth(unsigned width) override;
+  llvm::FailureOr<llvm::APFloat> readAPFloatWithKnownSemantics(
+      const llvm::fltSemantics& semantics) override;
+  llvm::LogicalResult readString(llvm::StringRef& result) override {
+    return mlir::success(string(result));
+  }
+  llvm::LogicalResult readBlob(llvm::ArrayRef<char>& result) override {
+    return mlir::success(blob(result));
+  }
+  llvm::LogicalResult readBool(bool& result) override;
+
+ private:
+  llvm::FailureOr<mlir::AsmDialectResourceHandle> readResourceHandle() override {
+    return mlir::failure();
+  }
+
+  Cursor cursor_;
+  AttributeDecoder& decoder_;
+};
+
+// The encodings of each dialect. Null with the error in the sink, or in a diagnostic.
+mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
+mlir::Type decodeBuiltinType(DecodeStream& in);
+mlir::Attribute decodeVhloAttribute(DecodeStream& in);
+mlir::Type decodeVhloType(DecodeStream& in);
+mlir::Attribute decodeSdyAttribute(DecodeStream& in);
+
+// False if a dimension is negative, or if the elements' count or the bytes that they take need more
+// than 62 bits.
+bool isReasonableShape(llvm::ArrayRef<int64_t> shape);
+
+// A tensor type, if its element count and byte size fit in 62 bits; otherwise null.
+mlir::Type makeTensorType(DecodeStream& in, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                          mlir::Attribute encoding);
+
+// Dense elements from their raw bytes, which are copied once. Null if the bytes do not fit `type`.
+mlir::Attribute makeDenseElements(DecodeStream& in, mlir::Type type, llvm::ArrayRef<char> bytes);
+
+}  // namespace isthmus::importer
