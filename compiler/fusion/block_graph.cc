@@ -1,0 +1,64 @@
+#include "compiler/fusion/block_graph.h"
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace isthmus {
+namespace {
+
+bool isKernel(FusionClass fusion) {
+  return fusion != FusionClass::kOpaque && fusion != FusionClass::kView &&
+         fusion != FusionClass::kConstant;
+}
+
+}  // namespace
+
+bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
+  if (llvm::isa<shlo::DynamicUpdateSliceOp>(user)) return operand == 0;
+  return llvm::isa<shlo::ScatterOp, shlo::SelectAndScatterOp>(user);
+}
+
+BlockGraph::BlockGraph(mlir::Block& block) {
+  for (mlir::Operation& op : block) {
+    index_[&op] = size();
+    Node node;
+    node.op = &op;
+    node.free = isFree(&op);
+    nodes_.push_back(std::move(node));
+  }
+  // Users come after producers, so a reverse walk sees each user finished.
+  for (int i = size() - 1; i >= 0; --i) {
+    Node& node = nodes_[i];
+    for (mlir::OpOperand& use : node.op->getUses()) {
+      mlir::Operation* ancestor = block.findAncestorOpInBlock(*use.getOwner());
+      int userIndex = indexOf(ancestor);
+      const Node& user = nodes_[userIndex];
+      node.directUsers.push_back(userIndex);
+      bool nested = ancestor != use.getOwner();
+      if (user.free && !nested) {
+        // A free user that must exist itself is a kernel that reads this value.
+        node.escapes |= user.escapes;
+        node.users.append(user.users.begin(), user.users.end());
+      } else if (nested || !isKernel(fusionClass(user.op)) ||
+                 needsMemory(user.op, use.getOperandNumber())) {
+        node.escapes = true;
+      } else {
+        node.users.push_back(userIndex);
+      }
+    }
+    auto unique = [](llvm::SmallVectorImpl<int>& list) {
+      llvm::sort(list);
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    };
+    unique(node.directUsers);
+    unique(node.users);
+  }
+}
+
+int BlockGraph::indexOf(mlir::Operation* op) const {
+  auto found = index_.find(op);
+  return found == index_.end() ? -1 : found->second;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,42 @@
+// The operations of one block and who uses whom, seen through free operations.
+#pragma once
+
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Block.h"
+
+namespace isthmus {
+
+// Built once per block; does not follow changes of the block.
+class BlockGraph {
+ public:
+  struct Node {
+    mlir::Operation* op = nullptr;
+    bool free = false;
+    // The result must exist in memory whatever is fused: something that is no kernel reads it.
+    bool escapes = false;
+    // Operations of the block that use a result, in regions below them too.
+    llvm::SmallVector<int, 4> directUsers;
+    // Kernels that use a result directly or through free operations copied into them.
+    llvm::SmallVector<int, 4> users;
+  };
+
+  explicit BlockGraph(mlir::Block& block);
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const Node& node(int index) const { return nodes_[index]; }
+  // -1 for operations of other blocks and for null.
+  int indexOf(mlir::Operation* op) const;
+
+  // Whether a use of `value` as operand `operand` of `user` needs the value in memory even if
+  // `user` becomes a kernel (it is updated in place).
+  static bool needsMemory(mlir::Operation* user, unsigned operand);
+
+ private:
+  std::vector<Node> nodes_;
+  llvm::DenseMap<mlir::Operation*, int> index_;
+};
+
+}  // namespace isthmus

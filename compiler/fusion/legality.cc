@@ -1,0 +1,379 @@
+#include "compiler/fusion/legality.h"
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace isthmus {
+namespace {
+
+// Where a value is evaluated: at the kernel's own index (of the full space or of the space that
+// reductions leave), once for all, or at an index that operations on the way computed.
+using Context = uint64_t;
+constexpr Context kFull = 1;
+constexpr Context kOuter = 2;
+constexpr Context kScalar = 3;
+
+constexpr unsigned kMaxContexts = 8;
+// Below this a strided read costs less than a kernel of its own.
+constexpr int64_t kSmallTransposeElements = 4096;
+// A row kernel without outer dimensions runs on one thread.
+constexpr int64_t kMaxSingleRowElements = 1 << 16;
+
+using Shape = llvm::SmallVector<int64_t>;
+
+// Whether a transpose moves the contiguous dimension.
+bool movesInnermost(shlo::TransposeOp transpose) {
+  auto shape = transpose.getOperand().getType().getShape();
+  auto permutation = transpose.getPermutation();
+  int64_t innermostIn = -1, innermostOut = -1;
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+    if (shape[d] != 1) innermostIn = d;
+    if (shape[permutation[d]] != 1) innermostOut = permutation[d];
+  }
+  return innermostIn != innermostOut;
+}
+
+class KernelShaper {
+ public:
+  KernelShaper(const BlockGraph& graph, llvm::ArrayRef<int> members, const FusionOptions& options)
+      : graph_(graph), options_(options) {
+    for (int member : members) members_.insert(member);
+  }
+
+  std::optional<KernelShape> run() {
+    findOutputs();
+    if (!findSpace() || !propagateContexts() || !checkBuffers()) return std::nullopt;
+    return std::move(shape_);
+  }
+
+ private:
+  mlir::Operation* op(int index) const { return graph_.node(index).op; }
+
+  void findOutputs() {
+    for (int member : members_) {
+      const BlockGraph::Node& node = graph_.node(member);
+      bool usedOutside =
+          llvm::any_of(node.users, [&](int user) { return !members_.contains(user); });
+      if (node.escapes || usedOutside) shape_.outputs.push_back(member);
+    }
+  }
+
+  // Finds the iteration space and the kind of kernel.
+  bool findSpace() {
+    int updates = 0, scatters = 0, windows = 0, transposes = 0;
+    for (int member : members_) {
+      switch (fusionClass(op(member))) {
+        case FusionClass::kReduce:
+          reduces_.push_back(llvm::cast<shlo::ReduceOp>(op(member)));
+          break;
+        case FusionClass::kUpdateSlice:
+          ++updates;
+          break;
+        case FusionClass::kScatter:
+          ++scatters;
+          break;
+        case FusionClass::kWindow:
+          ++windows;
+          break;
+        default:
+          if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op(member));
+              transpose && movesInnermost(transpose) &&
+              elementCount(transpose.getType()) >= kSmallTransposeElements) {
+            if (!permutation_.empty() && permutation_ != transpose.getPermutation()) return false;
+            permutation_ = transpose.getPermutation();
+            ++transposes;
+          }
+      }
+    }
+    if (scatters + windows > 0) return members_.size() == 1 && singleton(scatters);
+    if (updates > 0) return reduces_.empty() && transposes == 0 && updateSlice();
+    if (!reduces_.empty()) return transposes == 0 && reduction();
+    full_ = squeezedShape(op(shape_.outputs.front())->getResult(0).getType());
+    for (int output : shape_.outputs) {
+      if (squeezedShape(op(output)->getResult(0).getType()) != full_) return false;
+      seed(output, kFull);
+    }
+    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
+    if (transposes > 0) {
+      if (!options_.transposes) return members_.size() == 1;
+      shape_.kind = ir::FusionKind::kTranspose;
+    }
+    return true;
+  }
+
+  bool singleton(int scatters) {
+    shape_.kind = scatters ? ir::FusionKind::kScatter : ir::FusionKind::kLoop;
+    shape_.work = elementCost(op(members_.front())) *
+                  elementCount(op(members_.front())->getResult(0).getType());
+    return true;
+  }
+
+  bool updateSlice() {
+    // The update is computed over its own index space and lands in the operand's memory.
+    if (shape_.outputs.size() != 1) return false;
+    auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(op(shape_.outputs.front()));
+    if (!update || members_.contains(graph_.indexOf(update.getOperand().getDefiningOp()))) {
+      return false;
+    }
+    shape_.kind = ir::FusionKind::kUpdateSlice;
+    full_ = squeezedShape(update.getUpdate().getType());
+    seed(shape_.outputs.front(), kFull);
+    return true;
+  }
+
+  bool reduction() {
+    auto type = llvm::cast<mlir::RankedTensorType>(reduces_.front().getInputs()[0].getType());
+    llvm::ArrayRef<int64_t> dimensions = reduces_.front().getDimensions();
+    for (shlo::ReduceOp reduce : reduces_) {
+      auto other = llvm::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+      if (other.getShape() != type.getShape() || reduce.getDimensions() != dimensions) return false;
+    }
+    if (type.getNumElements() == 0) return members_.size() == 1 && seedReduce();
+    full_ = squeezedShape(type);
+    outer_ = squeezedShape(reduces_.front().getResult(0).getType());
+    // Where the reduction only drops dimensions of size 1, the two spaces cannot be told apart.
+    if (full_ == outer_) return members_.size() == 1 && seedReduce();
+
+    bool suffix = true;
+    int64_t rowElements = 1;
+    for (int64_t d = 0, seen = 0; d < type.getRank(); ++d) {
+      bool reduced = llvm::is_contained(dimensions, d);
+      if (reduced) rowElements *= type.getDimSize(d);
+      if (type.getDimSize(d) == 1) continue;
+      if (reduced) ++seen;
+      if (!reduced && seen > 0) suffix = false;
+    }
+    bool fullOutputs = false;
+    for (int output : shape_.outputs) {
+      Shape shape = squeezedShape(op(output)->getResult(0).getType());
+      if (shape != full_ && shape != outer_) return false;
+      fullOutputs |= shape == full_;
+      seed(output, shape == full_ ? kFull : kOuter);
+    }
+    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
+    shape_.kind = ir::FusionKind::kReduce;
+    rowAllowed_ = options_.rows && suffix &&
+                  rowElements * elementBytes(type) <= options_.maxRowBytes &&
+                  (!outer_.empty() || rowElements <= kMaxSingleRowElements);
+    if (fullOutputs) {
+      if (!rowAllowed_) return false;
+      shape_.kind = ir::FusionKind::kRow;
+    }
+    keptDimensions_.clear();
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (type.getDimSize(d) != 1 && !llvm::is_contained(dimensions, d))
+        keptDimensions_.push_back(d);
+    }
+    fullShape_.assign(type.getShape().begin(), type.getShape().end());
+    return true;
+  }
+
+  bool seedReduce() {
+    shape_.kind = ir::FusionKind::kReduce;
+    for (int output : shape_.outputs) seed(output, kOuter);
+    return true;
+  }
+
+  void seed(int index, Context context) { contexts_[index].insert(context); }
+
+  // Walks from the outputs to the operands, collecting for each value the contexts in which it is
+  // evaluated and for each context how often.
+  bool propagateContexts() {
+    if (shape_.work > 0) return true;  // a singleton
+    // Members and the free operations that would be copied, latest first.
+    llvm::SmallVector<int> order = closure();
+    for (int index : order) {
+      auto found = contexts_.find(index);
+      if (found == contexts_.end()) continue;
+      llvm::SmallDenseSet<Context, 4> contexts = found->second;
+      if (contexts.size() > kMaxContexts) return false;
+      mlir::Operation* user = op(index);
+      for (Context context : contexts) {
+        shape_.work += elementCost(user) * evaluations(index, context);
+        for (mlir::OpOperand& operand : user->getOpOperands()) {
+          mlir::Operation* producer = operand.get().getDefiningOp();
+          int producerIndex = graph_.indexOf(producer);
+          if (producerIndex < 0 || !inKernel(producerIndex)) continue;
+          if (graph_.node(producerIndex).free == false &&
+              BlockGraph::needsMemory(user, operand.getOperandNumber())) {
+            return false;
+          }
+          std::optional<Context> next = operandContext(user, operand.getOperandNumber(), context);
+          if (!next) return false;
+          // A reduction is computed once per outer index, nowhere else.
+          if (llvm::isa<shlo::ReduceOp>(producer) && *next != kOuter) return false;
+          contexts_[producerIndex].insert(*next);
+          double count = *next == kScalar ? 1
+                         : *next == kFull || *next == kOuter
+                             ? elementCount(producer->getResult(0).getType())
+                             : operandEvaluations(user, operand.getOperandNumber()) *
+                                   std::max(1.0, evaluations(index, context) /
+                                                     std::max<double>(1, resultCount(user)));
+          auto key = std::make_pair(producerIndex, *next);
+          counts_[key] = std::max(counts_[key], count);
+        }
+      }
+    }
+    return true;
+  }
+
+  static double resultCount(mlir::Operation* op) {
+    return elementCount(op->getResult(0).getType());
+  }
+
+  double evaluations(int index, Context context) const {
+    auto found = counts_.find({index, context});
+    if (found != counts_.end()) return found->second;
+    mlir::Operation* user = op(index);
+    if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(user)) {
+      return elementCount(reduce.getInputs()[0].getType());
+    }
+    if (auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(user)) {
+      return elementCount(update.getUpdate().getType());
+    }
+    return resultCount(user);
+  }
+
+  bool inKernel(int index) const { return members_.contains(index) || graph_.node(index).free; }
+
+  llvm::SmallVector<int> closure() const {
+    llvm::SmallSetVector<int, 32> seen;
+    llvm::SmallVector<int> work(members_.begin(), members_.end());
+    while (!work.empty()) {
+      int index = work.pop_back_val();
+      if (!seen.insert(index)) continue;
+      for (mlir::Value operand : op(index)->getOperands()) {
+        int producer = graph_.indexOf(operand.getDefiningOp());
+        if (producer >= 0 && graph_.node(producer).free && !seen.contains(producer)) {
+          work.push_back(producer);
+        }
+      }
+    }
+    llvm::SmallVector<int> order(seen.begin(), seen.end());
+    llvm::sort(order, std::greater<int>());
+    return order;
+  }
+
+  // The context in which `user`, evaluated in `context`, evaluates its operand; nothing if the
+  // kernel cannot compute that operand itself there.
+  std::optional<Context> operandContext(mlir::Operation* user, unsigned operand, Context context) {
+    mlir::Type type = user->getOperand(operand).getType();
+    if (elementCount(type) == 1 && !(outer_.empty() && !reduces_.empty())) return kScalar;
+    Shape shape = squeezedShape(type);
+    switch (fusionClass(user)) {
+      case FusionClass::kElementwise:
+        if (shape.empty()) return outer_.empty() && !reduces_.empty() ? kOuter : kScalar;
+        return context;
+      case FusionClass::kReduce: {
+        auto reduce = llvm::cast<shlo::ReduceOp>(user);
+        if (operand >= reduce.getInputs().size()) return kScalar;
+        return kFull;
+      }
+      case FusionClass::kUpdateSlice:
+        return operand == 1 ? kFull : kScalar;
+      case FusionClass::kView:
+        // Only a change of unit dimensions keeps the place; others are no members.
+        return context;
+      default:
+        break;
+    }
+    if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(user)) {
+      Shape result = squeezedShape(broadcast.getType());
+      if (shape == result) return context;
+      if (!reduces_.empty() && shape == outer_ && (context == kFull || context == kOuter) &&
+          mapsKeptDimensions(broadcast)) {
+        if (shape_.kind != ir::FusionKind::kRow && producesReduction(user->getOperand(operand))) {
+          // Reading a reduction back over the full space takes a second pass over the row.
+          if (!rowAllowed_) return std::nullopt;
+          shape_.kind = ir::FusionKind::kRow;
+        }
+        return kOuter;
+      }
+      if (shape.empty()) return kScalar;
+    }
+    if (llvm::isa<shlo::TransposeOp>(user) && shape_.kind == ir::FusionKind::kTranspose &&
+        context != kFull) {
+      return std::nullopt;
+    }
+    return llvm::hash_combine(user, operand, context) | 16;
+  }
+
+  bool mapsKeptDimensions(shlo::BroadcastInDimOp broadcast) const {
+    auto operandShape = broadcast.getOperand().getType().getShape();
+    Shape resultShape(broadcast.getType().getShape());
+    // The kept dimensions, as positions among the result's squeezed dimensions.
+    Shape positions;
+    int64_t position = 0;
+    llvm::SmallDenseMap<int64_t, int64_t> squeezedPosition;
+    for (int64_t d = 0; d < static_cast<int64_t>(resultShape.size()); ++d) {
+      if (resultShape[d] != 1) squeezedPosition[d] = position++;
+    }
+    for (int64_t d = 0; d < static_cast<int64_t>(operandShape.size()); ++d) {
+      if (operandShape[d] == 1) continue;
+      auto found = squeezedPosition.find(broadcast.getBroadcastDimensions()[d]);
+      if (found == squeezedPosition.end()) return false;
+      positions.push_back(found->second);
+    }
+    Shape expected;
+    position = 0;
+    for (int64_t d = 0; d < static_cast<int64_t>(fullShape_.size()); ++d) {
+      if (fullShape_[d] == 1) continue;
+      if (llvm::is_contained(keptDimensions_, d)) expected.push_back(position);
+      ++position;
+    }
+    if (squeezedShape(broadcast.getType()) == outer_) return true;
+    return positions == expected && squeezedShape(broadcast.getType()) == full_;
+  }
+
+  // Whether computing `value` in the kernel takes one of its reductions.
+  bool producesReduction(mlir::Value value) const {
+    llvm::SmallVector<mlir::Value> work{value};
+    llvm::SmallPtrSet<mlir::Operation*, 16> seen;
+    while (!work.empty()) {
+      mlir::Operation* producer = work.pop_back_val().getDefiningOp();
+      int index = graph_.indexOf(producer);
+      if (index < 0 || !inKernel(index) || !seen.insert(producer).second) continue;
+      if (llvm::isa<shlo::ReduceOp>(producer)) return true;
+      work.append(producer->operand_begin(), producer->operand_end());
+    }
+    return false;
+  }
+
+  bool checkBuffers() {
+    llvm::SmallPtrSet<void*, 32> buffers;
+    int operations = 0;
+    for (int index : closure()) {
+      ++operations;
+      for (mlir::Value operand : op(index)->getOperands()) {
+        int producer = graph_.indexOf(operand.getDefiningOp());
+        if (producer < 0 || !inKernel(producer)) buffers.insert(operand.getAsOpaquePointer());
+      }
+    }
+    return operations <= options_.maxOps &&
+           static_cast<int>(buffers.size() + shape_.outputs.size()) <= options_.maxBuffers;
+  }
+
+  const BlockGraph& graph_;
+  const FusionOptions& options_;
+  llvm::SmallSetVector<int, 16> members_;
+  KernelShape shape_;
+  llvm::SmallVector<shlo::ReduceOp> reduces_;
+  llvm::ArrayRef<int64_t> permutation_;
+  Shape full_, outer_, fullShape_, keptDimensions_;
+  bool rowAllowed_ = false;
+  llvm::DenseMap<int, llvm::SmallDenseSet<Context, 4>> contexts_;
+  llvm::DenseMap<std::pair<int, Context>, double> counts_;
+};
+
+}  // namespace
+
+std::optional<KernelShape> shapeKernel(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                                       const FusionOptions& options) {
+  return KernelShaper(graph, members, options).run();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,27 @@
+// Which sets of operations can be one kernel, of which kind, and what computing them costs.
+#pragma once
+
+#include <optional>
+
+#include "compiler/dialect/isthmus.h"
+#include "compiler/fusion/block_graph.h"
+#include "compiler/fusion/fusion_options.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace isthmus {
+
+struct KernelShape {
+  ir::FusionKind kind = ir::FusionKind::kLoop;
+  // Operation costs times evaluations, in units of elementCost.
+  double work = 0;
+  // Values that the kernel writes, as operations of the graph (each has one result or all of a
+  // reduce's).
+  llvm::SmallVector<int> outputs;
+};
+
+// How the operations `members` (indices into `graph`, ascending, none of them free) would be
+// computed by one kernel, or nothing if they cannot be.
+std::optional<KernelShape> shapeKernel(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                                       const FusionOptions& options);
+
+}  // namespace isthmus

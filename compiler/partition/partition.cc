@@ -1,0 +1,305 @@
+#include "compiler/partition/partition.h"
+
+#include <optional>
+
+#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/sdy.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/spmd_builder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::RankedTensorType;
+using mlir::Value;
+
+// What a device has of one value of the original program.
+struct Held {
+  Value full;                            // the whole array, once somebody asked for it
+  Value local;                           // this device's block
+  std::optional<MeshSharding> sharding;  // of `local`
+};
+
+int64_t rankOf(Value value) {
+  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+int64_t largestChannel(mlir::ModuleOp module) {
+  int64_t largest = 0;
+  module.walk([&](mlir::Operation* op) {
+    auto channel = op->getAttrOfType<shlo::ChannelHandleAttr>("channel_handle");
+    if (channel) largest = std::max(largest, channel.getHandle());
+  });
+  return largest;
+}
+
+class Partitioner {
+ public:
+  Partitioner(mlir::ModuleOp module, int64_t numPartitions)
+      : module_(module),
+        numPartitions_(numPartitions),
+        builder_(module.getContext()),
+        spmd_(builder_, largestChannel(module) + 1) {}
+
+  Status run(mlir::func::FuncOp main) {
+    mlir::Block& block = main.getBody().front();
+    auto function = mlir::func::FuncOp::create(main.getLoc(), "main", main.getFunctionType());
+    mlir::Block* body = function.addEntryBlock();
+    builder_.setInsertionPointToEnd(body);
+    Status status = buildBody(main, block, function, *body);
+    if (!status.ok()) {
+      function.erase();
+      return status;
+    }
+    for (mlir::NamedAttribute attribute : main->getDiscardableAttrs()) {
+      function->setAttr(attribute.getName(), attribute.getValue());
+    }
+    if (main.getSymVisibilityAttr()) function.setVisibility(main.getVisibility());
+    main->getBlock()->getOperations().insert(main->getIterator(), function);
+    main.erase();
+    return {};
+  }
+
+ private:
+  Status buildBody(mlir::func::FuncOp main, mlir::Block& block, mlir::func::FuncOp function,
+                   mlir::Block& body) {
+    for (unsigned i = 0; i < block.getNumArguments(); ++i) {
+      Value argument = block.getArgument(i);
+      ISTHMUS_ASSIGN_OR_RETURN(
+          MeshSharding sharding,
+          shardingOf(main.getArgAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"), argument));
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, localType(argument.getType(), sharding));
+      body.getArgument(i).setType(type);
+      function.setArgAttrs(i, interfaceAttributes(main.getArgAttrDict(i), sharding));
+      hold(argument, body.getArgument(i), sharding);
+    }
+    ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
+    mlir::Operation* terminator = block.getTerminator();
+    llvm::SmallVector<Value> results;
+    llvm::SmallVector<mlir::Type> types;
+    for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
+      ISTHMUS_ASSIGN_OR_RETURN(
+          MeshSharding sharding,
+          shardingOf(main.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
+                     operand));
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, terminator->getLoc()));
+      function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
+      results.push_back(local);
+      types.push_back(local.getType());
+    }
+    mlir::func::ReturnOp::create(builder_, terminator->getLoc(), results);
+    function.setType(mlir::FunctionType::get(module_.getContext(), body.getArgumentTypes(), types));
+    return {};
+  }
+
+  // The attributes of a parameter or result without Shardy's, and with ours.
+  mlir::DictionaryAttr interfaceAttributes(mlir::DictionaryAttr attributes,
+                                           const MeshSharding& sharding) {
+    mlir::NamedAttrList list(attributes);
+    list.erase("sdy.sharding");
+    if (numPartitions_ > 1) {
+      list.set(kShardingAttribute, builder_.getStringAttr(sharding.toOpSharding()));
+    }
+    return list.getDictionary(module_.getContext());
+  }
+
+  StatusOr<MeshSharding> shardingOf(sdy::TensorShardingAttr attribute, Value value) {
+    if (!attribute) return replicatedSharding(rankOf(value), numPartitions_);
+    return resolveSharding(attribute, rankOf(value), numPartitions_, module_);
+  }
+
+  StatusOr<mlir::Type> localType(mlir::Type type, const MeshSharding& sharding) {
+    if (sharding.isReplicated()) return type;
+    auto ranked = llvm::cast<RankedTensorType>(type);
+    ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(ranked.getShape()));
+    return mlir::Type(RankedTensorType::get(shape, ranked.getElementType()));
+  }
+
+  void hold(Value original, Value local, const MeshSharding& sharding) {
+    Held& held = held_[original];
+    held.local = local;
+    held.sharding = sharding;
+    if (sharding.isReplicated()) held.full = local;
+  }
+
+  void holdFull(Value original, Value full) { held_[original].full = full; }
+
+  Value fullOf(Value original, mlir::Location location) {
+    Held& held = held_[original];
+    if (!held.full) {
+      held.full = spmd_.gather(held.local, *held.sharding, location);
+    }
+    return held.full;
+  }
+
+  StatusOr<Value> localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
+    Held& held = held_[original];
+    if (held.local && *held.sharding == sharding) return held.local;
+    if (sharding.isReplicated()) return fullOf(original, location);
+    auto type = llvm::cast<RankedTensorType>(original.getType());
+    ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(type.getShape()));
+    return spmd_.slice(fullOf(original, location), sharding, shape, location);
+  }
+
+  Status buildBlock(mlir::Block& block) {
+    for (mlir::Operation& op : block.without_terminator()) {
+      if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildManual(manual).withContext(sourceLocation(op.getLoc())));
+      } else if (llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(
+                     op)) {
+        held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
+      } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
+        continue;
+      } else if (llvm::isa<sdy::SdyDialect>(op.getDialect())) {
+        return unimplemented(sourceLocation(op.getLoc()),
+                             ": partition: ", op.getName().getStringRef().str(),
+                             " is not supported");
+      } else if (!buildSplit(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
+      }
+    }
+    return {};
+  }
+
+  // The region is per-device code over the manual axes.
+  Status buildManual(sdy::ManualComputationOp op) {
+    std::vector<std::string> axes;
+    for (mlir::StringAttr axis : op.getManualAxes()) axes.push_back(axis.getValue().str());
+    mlir::Block& body = op.getBody().front();
+    for (auto [i, operand] : llvm::enumerate(op.getTensors())) {
+      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
+                               resolveSharding(op.getInShardings().getShardings()[i],
+                                               rankOf(operand), numPartitions_, module_, &axes));
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, op.getLoc()));
+      if (local.getType() != body.getArgument(i).getType()) {
+        return invalidArgument("partition: manual_computation argument ", i,
+                               " does not have the type of its operand's block");
+      }
+      holdFull(body.getArgument(i), local);
+    }
+    ISTHMUS_RETURN_IF_ERROR(buildBlock(body));
+    for (auto [i, returned] : llvm::enumerate(body.getTerminator()->getOperands())) {
+      Value result = op->getResult(i);
+      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
+                               resolveSharding(op.getOutShardings().getShardings()[i],
+                                               rankOf(result), numPartitions_, module_, &axes));
+      hold(result, fullOf(returned, op.getLoc()), sharding);
+    }
+    return {};
+  }
+
+  // Keeps elementwise work on arrays that are split alike on their blocks.
+  bool buildSplit(mlir::Operation& op) {
+    if (fusionClass(&op) != FusionClass::kElementwise) return false;
+    const MeshSharding* sharding = nullptr;
+    for (Value operand : op.getOperands()) {
+      if (operand.getType() != op.getOperand(0).getType() &&
+          elementCount(operand.getType()) != elementCount(op.getResult(0).getType())) {
+        return false;
+      }
+      const Held& held = held_[operand];
+      if (!held.local || held.sharding->isReplicated()) return false;
+      if (sharding && !(*sharding == *held.sharding)) return false;
+      sharding = &*held.sharding;
+    }
+    if (!sharding) return false;
+    MeshSharding common = *sharding;
+    llvm::SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) operands.push_back(held_[operand].local);
+    mlir::Operation* copy = builder_.clone(op);
+    copy->setOperands(operands);
+    auto local = llvm::cast<RankedTensorType>(operands.front().getType());
+    auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+    copy->getResult(0).setType(RankedTensorType::get(local.getShape(), type.getElementType()));
+    copy->removeAttr("sdy.sharding");
+    hold(op.getResult(0), copy->getResult(0), common);
+    return true;
+  }
+
+  // Computes the operation whole on every device.
+  Status buildWhole(mlir::Operation& op) {
+    llvm::SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) operands.push_back(fullOf(operand, op.getLoc()));
+    bool holdsBlocks = llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op);
+    if (!holdsBlocks) {
+      mlir::IRMapping mapping;
+      mapping.map(op.getOperands(), operands);
+      for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
+      mlir::Operation* copy = builder_.clone(op, mapping);
+      copy->removeAttr("sdy.sharding");
+      for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
+        holdFull(original, result);
+      }
+      return {};
+    }
+    mlir::Operation* copy = builder_.cloneWithoutRegions(op);
+    copy->setOperands(operands);
+    copy->removeAttr("sdy.sharding");
+    for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
+      ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target));
+    }
+    for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
+      holdFull(original, result);
+    }
+    return {};
+  }
+
+  Status buildRegion(mlir::Region& region, mlir::Region& target) {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    mlir::Block& block = region.front();
+    mlir::Block* copy = builder_.createBlock(&target);
+    // What the region gathers exists only inside it.
+    llvm::DenseMap<Value, Held> outside = held_;
+    for (Value argument : block.getArguments()) {
+      holdFull(argument, copy->addArgument(argument.getType(), argument.getLoc()));
+    }
+    ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
+    mlir::Operation* terminator = block.getTerminator();
+    llvm::SmallVector<Value> results;
+    for (Value operand : terminator->getOperands()) {
+      results.push_back(fullOf(operand, terminator->getLoc()));
+    }
+    builder_.clone(*terminator)->setOperands(results);
+    held_ = std::move(outside);
+    return {};
+  }
+
+  void mapCaptured(mlir::Region& region, mlir::IRMapping& mapping) {
+    region.walk([&](mlir::Operation* nested) {
+      for (Value operand : nested->getOperands()) {
+        if (region.isAncestor(operand.getParentRegion()) || mapping.contains(operand)) continue;
+        mapping.map(operand, fullOf(operand, nested->getLoc()));
+      }
+    });
+  }
+
+  mlir::ModuleOp module_;
+  int64_t numPartitions_;
+  mlir::OpBuilder builder_;
+  SpmdBuilder spmd_;
+  llvm::DenseMap<Value, Held> held_;
+};
+
+}  // namespace
+
+Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
+  bool sharded = false;
+  module.walk(
+      [&](mlir::Operation* op) { sharded |= llvm::isa<sdy::SdyDialect>(op->getDialect()); });
+  if (numPartitions == 1 && !sharded) {
+    module.walk([](mlir::Operation* op) { op->removeAttr("sdy.sharding"); });
+    return {};
+  }
+  ISTHMUS_RETURN_IF_ERROR(Partitioner(module, numPartitions).run(main));
+  for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
+  return {};
+}
+
+}  // namespace isthmus

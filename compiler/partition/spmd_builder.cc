@@ -1,0 +1,70 @@
+#include "compiler/partition/spmd_builder.h"
+
+#include "compiler/dialect/dialect.h"
+
+namespace isthmus {
+
+using mlir::RankedTensorType;
+using Dims = llvm::SmallVector<int64_t>;
+
+mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
+                                mlir::Location location) {
+  mlir::Value value = local;
+  for (int64_t d = 0; d < static_cast<int64_t>(sharding.dims.size()); ++d) {
+    int64_t shards = sharding.shards(d);
+    if (shards == 1) continue;
+    auto type = llvm::cast<RankedTensorType>(value.getType());
+    Dims shape(type.getShape());
+    shape[d] *= shards;
+    std::vector<std::vector<int64_t>> groups = sharding.gatherGroups(d);
+    Dims flat;
+    for (const std::vector<int64_t>& group : groups) llvm::append_range(flat, group);
+    auto groupType =
+        RankedTensorType::get({static_cast<int64_t>(groups.size()), shards}, builder_.getI64Type());
+    auto channel = shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
+    auto gathered = shlo::AllGatherOp::create(
+        builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
+        mlir::ValueRange{value}, static_cast<uint64_t>(d),
+        mlir::DenseIntElementsAttr::get(groupType, llvm::ArrayRef<int64_t>(flat)), channel,
+        /*use_global_device_ids=*/true);
+    value = gathered->getResult(0);
+  }
+  return value;
+}
+
+mlir::Value SpmdBuilder::slice(mlir::Value full, const MeshSharding& sharding,
+                               llvm::ArrayRef<int64_t> localShape, mlir::Location location) {
+  if (sharding.isReplicated()) return full;
+  llvm::SmallVector<mlir::Value> starts;
+  for (int64_t d = 0; d < static_cast<int64_t>(sharding.dims.size()); ++d) {
+    Dims offsets;
+    for (int64_t p = 0; p < sharding.numPartitions; ++p) {
+      offsets.push_back(sharding.shardIndex(d, p) * localShape[d]);
+    }
+    starts.push_back(perPartition(offsets, location));
+  }
+  auto type = llvm::cast<RankedTensorType>(full.getType());
+  return shlo::DynamicSliceOp::create(builder_, location,
+                                      RankedTensorType::get(localShape, type.getElementType()),
+                                      full, starts, localShape);
+}
+
+mlir::Value SpmdBuilder::perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location) {
+  mlir::Type i64 = builder_.getI64Type();
+  auto scalar = RankedTensorType::get({}, i64);
+  if (llvm::all_equal(values)) {
+    return shlo::ConstantOp::create(builder_, location,
+                                    mlir::DenseElementsAttr::get(scalar, values.front()));
+  }
+  auto count = static_cast<int64_t>(values.size());
+  mlir::Value table = shlo::ConstantOp::create(
+      builder_, location,
+      mlir::DenseElementsAttr::get(RankedTensorType::get({count}, i64), values));
+  mlir::Value partition = shlo::PartitionIdOp::create(builder_, location);
+  mlir::Value entry =
+      shlo::DynamicSliceOp::create(builder_, location, RankedTensorType::get({1}, i64), table,
+                                   mlir::ValueRange{partition}, Dims{1});
+  return shlo::ReshapeOp::create(builder_, location, scalar, entry);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,32 @@
+// Emits the communication and index arithmetic of per-device programs.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/partition/mesh_sharding.h"
+#include "mlir/IR/Builders.h"
+
+namespace isthmus {
+
+class SpmdBuilder {
+ public:
+  // `firstChannel` must be larger than every channel id of the program.
+  SpmdBuilder(mlir::OpBuilder& builder, int64_t firstChannel)
+      : builder_(builder), nextChannel_(firstChannel) {}
+
+  // The whole array, of which each device holds the block `local`.
+  mlir::Value gather(mlir::Value local, const MeshSharding& sharding, mlir::Location location);
+
+  // This device's block, of shape `localShape`, of an array that each device has whole.
+  mlir::Value slice(mlir::Value full, const MeshSharding& sharding,
+                    llvm::ArrayRef<int64_t> localShape, mlir::Location location);
+
+ private:
+  // On partition p, the scalar `values[p]`.
+  mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
+
+  mlir::OpBuilder& builder_;
+  int64_t nextChannel_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,47 @@
+// The fuse pass: fusion of each block that holds top-level operations.
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/isthmus.h"
+#include "compiler/fusion/build_fusions.h"
+#include "compiler/fusion/grouping.h"
+#include "compiler/passes/passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_FUSEPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+struct FusePass : impl::FusePassBase<FusePass> {
+  FusePass() = default;
+  explicit FusePass(const FusionOptions& fusion) : fusion_(fusion) {}
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
+      for (mlir::Block& block : function.getBody()) fuseBlock(block);
+    }
+  }
+
+  void fuseBlock(mlir::Block& block) {
+    // Inner blocks first: their uses of outer values are then the uses of their kernels.
+    for (mlir::Operation& op : block) {
+      if (!llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) continue;
+      for (mlir::Region& region : op.getRegions()) {
+        for (mlir::Block& inner : region) fuseBlock(inner);
+      }
+    }
+    BlockGraph graph(block);
+    buildFusions(block, graph, groupOperations(graph, fusion_));
+  }
+
+  FusionOptions fusion_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options) {
+  return std::make_unique<FusePass>(options);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,111 @@
+// The inline-calls pass: one function holds the whole program.
+#include "compiler/dialect/dialect.h"
+#include "compiler/passes/passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_INLINECALLSPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+// A few lines of calls that call twice what calls twice … would fill any memory.
+constexpr int64_t kMaxOperations = 4'000'000;
+// Calls nest as deep as a program likes, our stack does not.
+constexpr int kMaxCallDepth = 500;
+
+struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
+  void runOnOperation() override {
+    mlir::ModuleOp module = getOperation();
+    mlir::SymbolTable symbols(module);
+    llvm::SmallVector<mlir::func::FuncOp> functions(module.getOps<mlir::func::FuncOp>());
+    for (mlir::func::FuncOp function : functions) {
+      if (mlir::failed(inlineInto(function, symbols, 0))) return signalPassFailure();
+    }
+    // What composites still name stays; the rest has become unreachable.
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>())) {
+        if (function.isPrivate() && mlir::SymbolTable::symbolKnownUseEmpty(function, module)) {
+          function.erase();
+          changed = true;
+        }
+      }
+    }
+  }
+
+  enum class Mark { kOpen, kDone };
+
+  mlir::LogicalResult inlineInto(mlir::func::FuncOp function, mlir::SymbolTable& symbols,
+                                 int depth) {
+    auto [entry, isNew] = marks_.try_emplace(function, Mark::kOpen);
+    if (!isNew) {
+      if (entry->second == Mark::kDone) return mlir::success();
+      return function.emitError("function @")
+             << function.getName() << " calls itself: recursion cannot be compiled";
+    }
+    if (depth > kMaxCallDepth) {
+      return function.emitError("calls nest deeper than ") << kMaxCallDepth;
+    }
+    int64_t operations = 0;
+    llvm::SmallVector<mlir::Operation*> calls;
+    function.walk([&](mlir::Operation* op) {
+      ++operations;
+      if (llvm::isa<mlir::func::CallOp, shlo::CompositeOp>(op)) calls.push_back(op);
+    });
+    for (mlir::Operation* call : calls) {
+      mlir::FlatSymbolRefAttr name = calleeOf(call);
+      auto callee = symbols.lookup<mlir::func::FuncOp>(name.getValue());
+      if (!callee || callee.isExternal() || callee.getBody().getBlocks().size() != 1) {
+        return call->emitError("calls @") << name.getValue() << ", which has no body here";
+      }
+      if (callee.getArgumentTypes() != call->getOperandTypes() ||
+          callee.getResultTypes() != call->getResultTypes()) {
+        return call->emitError("calls @")
+               << name.getValue() << " of type " << callee.getFunctionType()
+               << " with other operand or result types";
+      }
+      if (mlir::failed(inlineInto(callee, symbols, depth + 1))) return mlir::failure();
+      operations += sizes_[callee];
+      if (operations > kMaxOperations) {
+        return function.emitError("function @") << function.getName() << " has more than "
+                                                << kMaxOperations << " operations after inlining";
+      }
+      inlineCall(call, callee);
+    }
+    sizes_[function] = operations;
+    marks_[function] = Mark::kDone;
+    return mlir::success();
+  }
+
+  static mlir::FlatSymbolRefAttr calleeOf(mlir::Operation* call) {
+    if (auto composite = llvm::dyn_cast<shlo::CompositeOp>(call)) {
+      return composite.getDecompositionAttr();
+    }
+    return llvm::cast<mlir::func::CallOp>(call).getCalleeAttr();
+  }
+
+  static void inlineCall(mlir::Operation* call, mlir::func::FuncOp callee) {
+    mlir::OpBuilder builder(call);
+    mlir::IRMapping mapping;
+    mapping.map(callee.getArguments(), call->getOperands());
+    for (mlir::Operation& op : callee.getBody().front().without_terminator()) {
+      builder.clone(op, mapping);
+    }
+    mlir::Operation* terminator = callee.getBody().front().getTerminator();
+    for (auto [result, returned] : llvm::zip(call->getResults(), terminator->getOperands())) {
+      result.replaceAllUsesWith(mapping.lookupOrDefault(returned));
+    }
+    call->erase();
+  }
+
+  llvm::DenseMap<mlir::func::FuncOp, Mark> marks_;
+  llvm::DenseMap<mlir::func::FuncOp, int64_t> sizes_;
+};
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,25 @@
+// The legalize-ops pass: the rewrite rules of this folder.
+#include "compiler/passes/legalize/patterns.h"
+#include "compiler/passes/passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_LEGALIZEOPSPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
+  void runOnOperation() override {
+    mlir::RewritePatternSet patterns(&getContext());
+    addShorthandPatterns(patterns);
+    addBatchNormPatterns(patterns);
+    mlir::GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+    (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
+  }
+};
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,14 @@
+// The rewrite rules of the legalize-ops pass, by family: each replaces a shorthand operation by
+// core operations of the same meaning, as the StableHLO specification defines it.
+#pragma once
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace isthmus {
+
+// broadcast, dot, map, torch_index_select, tuples.
+void addShorthandPatterns(mlir::RewritePatternSet& patterns);
+// batch_norm_inference, batch_norm_training, batch_norm_grad.
+void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
+
+}  // namespace isthmus

@@ -1,0 +1,109 @@
+// Operations that are another operation with some arguments left out.
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/legalize/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::RankedTensorType;
+using Dims = llvm::SmallVector<int64_t>;
+
+LogicalResult legalizeBroadcast(shlo::BroadcastOp op, PatternRewriter& rewriter) {
+  auto type = llvm::cast<RankedTensorType>(op.getType());
+  auto operandType = llvm::cast<RankedTensorType>(op.getOperand().getType());
+  // The new dimensions come first.
+  Dims dimensions;
+  for (int64_t d = type.getRank() - operandType.getRank(); d < type.getRank(); ++d) {
+    dimensions.push_back(d);
+  }
+  rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, op.getOperand(), dimensions);
+  return mlir::success();
+}
+
+LogicalResult legalizeDot(shlo::DotOp op, PatternRewriter& rewriter) {
+  auto lhsType = llvm::dyn_cast<RankedTensorType>(op.getLhs().getType());
+  auto rhsType = llvm::dyn_cast<RankedTensorType>(op.getRhs().getType());
+  if (!lhsType || !rhsType) return mlir::failure();
+  auto numbers =
+      shlo::DotDimensionNumbersAttr::get(op.getContext(), {}, {}, {lhsType.getRank() - 1}, {0});
+  rewriter.replaceOpWithNewOp<shlo::DotGeneralOp>(op, op.getType(), op.getLhs(), op.getRhs(),
+                                                  numbers, op.getPrecisionConfigAttr(),
+                                                  shlo::DotAlgorithmAttr());
+  return mlir::success();
+}
+
+// The body of a map works on scalars; the same operations on whole arrays are its meaning.
+LogicalResult legalizeMap(shlo::MapOp op, PatternRewriter& rewriter) {
+  llvm::ArrayRef<int64_t> shape = llvm::cast<RankedTensorType>(op.getType()).getShape();
+  mlir::Block& body = op.getComputation().front();
+  for (mlir::Operation& nested : body.without_terminator()) {
+    bool constant = llvm::isa<shlo::ConstantOp>(nested);
+    if (!constant && fusionClass(&nested) != FusionClass::kElementwise) return mlir::failure();
+  }
+  mlir::IRMapping mapping;
+  mapping.map(body.getArguments(), op.getInputs());
+  for (mlir::Operation& nested : body.without_terminator()) {
+    mlir::Operation* copy = rewriter.clone(nested, mapping);
+    for (mlir::Value result : copy->getResults()) {
+      result.setType(RankedTensorType::get(shape, mlir::getElementTypeOrSelf(result.getType())));
+    }
+    if (auto constant = llvm::dyn_cast<shlo::ConstantOp>(copy)) {
+      auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue());
+      constant.setValueAttr(
+          value.resizeSplat(llvm::cast<mlir::ShapedType>(constant.getResult().getType())));
+    }
+  }
+  rewriter.replaceOp(op, mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+  return mlir::success();
+}
+
+LogicalResult legalizeGetTupleElement(shlo::GetTupleElementOp op, PatternRewriter& rewriter) {
+  auto tuple = op.getOperand().getDefiningOp<shlo::TupleOp>();
+  if (!tuple) return mlir::failure();
+  rewriter.replaceOp(op, tuple.getVal()[op.getIndex()]);
+  return mlir::success();
+}
+
+// torch_index_select gathers along one dimension; the batch dimensions come first on both sides.
+LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewriter& rewriter) {
+  auto operandType = llvm::cast<RankedTensorType>(op.getOperand().getType());
+  auto indexType = llvm::cast<RankedTensorType>(op.getIndex().getType());
+  if (!operandType.hasStaticShape() || !indexType.hasStaticShape()) return mlir::failure();
+  int64_t dim = op.getDim(), batches = op.getBatchDims();
+  Dims offsets, sizes, collapsed{dim}, operandBatches, indexBatches;
+  for (int64_t d = 0; d < batches; ++d) {
+    operandBatches.push_back(d);
+    indexBatches.push_back(d);
+  }
+  int64_t resultRank = operandType.getRank() - 1 + indexType.getRank() - batches;
+  for (int64_t d = 0; d < operandType.getRank(); ++d) {
+    bool taken = d == dim || d < batches;
+    sizes.push_back(taken ? 1 : operandType.getDimSize(d));
+  }
+  // Result: the operand's dimensions before `dim`, the index's own, the operand's rest.
+  for (int64_t d = batches; d < dim; ++d) offsets.push_back(d);
+  for (int64_t d = dim + indexType.getRank() - batches; d < resultRank; ++d) offsets.push_back(d);
+  auto numbers =
+      shlo::GatherDimensionNumbersAttr::get(op.getContext(), offsets, collapsed, operandBatches,
+                                            indexBatches, Dims{dim}, indexType.getRank());
+  rewriter.replaceOpWithNewOp<shlo::GatherOp>(op, op.getType(), op.getOperand(), op.getIndex(),
+                                              numbers, sizes, /*indices_are_sorted=*/false);
+  return mlir::success();
+}
+
+}  // namespace
+
+void addShorthandPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(legalizeBroadcast);
+  patterns.add(legalizeDot);
+  patterns.add(legalizeMap);
+  patterns.add(legalizeGetTupleElement);
+  patterns.add(legalizeTorchIndexSelect);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,89 @@
+// The compiler's passes: one entry here, one .cc file of the same name, one test of the same name.
+
+#ifndef ISTHMUS_COMPILER_PASSES
+#define ISTHMUS_COMPILER_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InlineCallsPass : Pass<"inline-calls", "mlir::ModuleOp"> {
+  let summary = "Inlines every call and every composite without a native meaning into @main.";
+  let description = [{
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = func.call @relu(%x) ... }
+    func.func private @relu(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.maximum ... }
+    ```
+    After: @main holds the maximum itself, and @relu is gone. Recursion is an error.
+  }];
+}
+
+def LegalizeOpsPass : Pass<"legalize-ops", "mlir::ModuleOp"> {
+  let summary = "Rewrites operations that are shorthand for others into the core operations.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.dot %x, %y : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    ```
+    After:
+    ```mlir
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : …
+    ```
+    The same holds for broadcast, einsum, map, torch_index_select, batch_norm_*, tuples and
+    the dynamic operations whose shapes are known.
+  }];
+}
+
+def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
+  let summary = "Turns the program over a mesh of devices into the program of one device.";
+  let description = [{
+    Before:
+    ```mlir
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"} ]>}) …
+    ```
+    After:
+    ```mlir
+    func.func @main(%x: tensor<4xf32> {isthmus.sharding = "…"}) …
+    ```
+  }];
+  let options = [Option<"numPartitions", "num-partitions", "int64_t", "1",
+                        "devices that share one replica of the program">];
+}
+
+def SimplifyPass : Pass<"simplify", "mlir::ModuleOp"> {
+  let summary = "Folds constants and applies algebra until nothing changes.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : …
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [1] : …
+    ```
+    The rules and their laws are in compiler/passes/simplify/patterns.h.
+  }];
+}
+
+def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
+  let summary = "Groups operations into isthmus.fusion regions that become one kernel each.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.multiply %x, %y : tensor<8xf32>
+    %1 = stablehlo.add %0, %z : tensor<8xf32>
+    ```
+    After:
+    ```mlir
+    %0 = "isthmus.fusion"(%x, %y, %z) <{kind = #isthmus.fusion_kind<loop>}> ({
+    ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>):
+      %1 = stablehlo.multiply %a, %b : tensor<8xf32>
+      %2 = stablehlo.add %1, %c : tensor<8xf32>
+      isthmus.yield %2 : tensor<8xf32>
+    }) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+}
+
+#endif  // ISTHMUS_COMPILER_PASSES

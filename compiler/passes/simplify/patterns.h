@@ -1,0 +1,23 @@
+// The rewrite rules of the simplify pass, by family.
+//
+// Laws: a rule keeps every bit of the results (signed zeros and NaN included) unless StableHLO
+// leaves them open; it never duplicates work; it removes an operation or makes one cheaper, so that
+// applying rules greedily ends.
+#pragma once
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace isthmus {
+
+// Identities of elementwise operations: x * 1, select with a known predicate, ….
+void addArithmeticPatterns(mlir::RewritePatternSet& patterns);
+// Chains of reshape, broadcast, transpose, slice, pad, concatenate.
+void addShapePatterns(mlir::RewritePatternSet& patterns);
+// dynamic_slice, dynamic_update_slice, gather and scatter that are something simpler.
+void addIndexingPatterns(mlir::RewritePatternSet& patterns);
+// dot_general and convolution of transposed or reshaped operands.
+void addContractionPatterns(mlir::RewritePatternSet& patterns);
+// while, case and if: what never changes, what nobody reads, what is decided already.
+void addControlFlowPatterns(mlir::RewritePatternSet& patterns);
+
+}  // namespace isthmus

@@ -1,0 +1,257 @@
+// Chains of shape operations become one; those that move nothing become reshapes or vanish.
+//
+// Canonical forms that later stages rely on: a broadcast_in_dim's operand has no dimension of
+// size 1, and one that only adds such dimensions is a reshape.
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/simplify/match.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::RankedTensorType;
+using Dims = llvm::SmallVector<int64_t>;
+
+bool hasStaticTypes(mlir::Operation* op) {
+  auto isStatic = [](mlir::Type type) {
+    auto ranked = llvm::dyn_cast<RankedTensorType>(type);
+    return ranked && ranked.hasStaticShape() && !ranked.getEncoding();
+  };
+  return llvm::all_of(op->getOperandTypes(), isStatic) &&
+         llvm::all_of(op->getResultTypes(), isStatic);
+}
+
+// A rule for one operation class, tried only where all types are static.
+template <typename Op>
+struct StaticPattern : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const final {
+    return hasStaticTypes(op) ? rewrite(op, rewriter) : mlir::failure();
+  }
+  virtual LogicalResult rewrite(Op op, PatternRewriter& rewriter) const = 0;
+};
+
+struct SimplifyBroadcast : StaticPattern<shlo::BroadcastInDimOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::BroadcastInDimOp op, PatternRewriter& rewriter) const override {
+    RankedTensorType operandType = op.getOperand().getType();
+    RankedTensorType type = op.getType();
+    llvm::ArrayRef<int64_t> dimensions = op.getBroadcastDimensions();
+    if (operandType == type && isIdentity(dimensions)) {
+      rewriter.replaceOp(op, op.getOperand());
+      return mlir::success();
+    }
+    if (operandType.getNumElements() == type.getNumElements() && type.getNumElements() > 0 &&
+        keepsOrder(operandType.getShape(), dimensions)) {
+      rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, type, op.getOperand());
+      return mlir::success();
+    }
+    if (auto inner = op.getOperand().getDefiningOp<shlo::BroadcastInDimOp>()) {
+      Dims composed;
+      for (int64_t d : inner.getBroadcastDimensions()) composed.push_back(dimensions[d]);
+      rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, inner.getOperand(), composed);
+      return mlir::success();
+    }
+    if (llvm::is_contained(operandType.getShape(), 1)) {
+      Dims shape, kept;
+      for (auto [extent, d] : llvm::zip(operandType.getShape(), dimensions)) {
+        if (extent == 1) continue;
+        shape.push_back(extent);
+        kept.push_back(d);
+      }
+      auto squeezed = shlo::ReshapeOp::create(rewriter, op.getLoc(),
+                                              RankedTensorType::get(shape, type.getElementType()),
+                                              op.getOperand());
+      rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, squeezed, kept);
+      return mlir::success();
+    }
+    return mlir::failure();
+  }
+
+  static bool keepsOrder(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dimensions) {
+    int64_t last = -1;
+    for (auto [extent, d] : llvm::zip(shape, dimensions)) {
+      if (extent == 1) continue;
+      if (d < last) return false;
+      last = d;
+    }
+    return true;
+  }
+};
+
+struct SimplifyReshape : StaticPattern<shlo::ReshapeOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::ReshapeOp op, PatternRewriter& rewriter) const override {
+    if (op.getOperand().getType() == op.getType()) {
+      rewriter.replaceOp(op, op.getOperand());
+      return mlir::success();
+    }
+    mlir::Operation* producer = op.getOperand().getDefiningOp();
+    if (auto inner = llvm::dyn_cast_or_null<shlo::ReshapeOp>(producer)) {
+      rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, op.getType(), inner.getOperand());
+      return mlir::success();
+    }
+    if (auto constant = llvm::dyn_cast_or_null<shlo::ConstantOp>(producer)) {
+      auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+      if (!dense || (!dense.isSplat() && !constant->hasOneUse())) return mlir::failure();
+      rewriter.replaceOpWithNewOp<shlo::ConstantOp>(op, dense.reshape(op.getType()));
+      return mlir::success();
+    }
+    // The reshape of a splat is a splat.
+    auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(producer);
+    if (broadcast && hasStaticTypes(broadcast) && broadcast.getOperand().getType().getRank() == 0) {
+      rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+                                                          Dims{});
+      return mlir::success();
+    }
+    return mlir::failure();
+  }
+};
+
+struct SimplifyTranspose : StaticPattern<shlo::TransposeOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::TransposeOp op, PatternRewriter& rewriter) const override {
+    llvm::ArrayRef<int64_t> permutation = op.getPermutation();
+    if (isIdentity(permutation)) {
+      rewriter.replaceOp(op, op.getOperand());
+      return mlir::success();
+    }
+    if (auto inner = op.getOperand().getDefiningOp<shlo::TransposeOp>()) {
+      Dims composed;
+      for (int64_t d : permutation) composed.push_back(inner.getPermutation()[d]);
+      rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, op.getType(), inner.getOperand(),
+                                                     composed);
+      return mlir::success();
+    }
+    auto shape = op.getOperand().getType().getShape();
+    Dims moved;
+    for (int64_t d : permutation) {
+      if (shape[d] != 1) moved.push_back(d);
+    }
+    if (llvm::is_sorted(moved) && op.getType().getNumElements() > 0) {
+      rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, op.getType(), op.getOperand());
+      return mlir::success();
+    }
+    if (auto broadcast = op.getOperand().getDefiningOp<shlo::BroadcastInDimOp>()) {
+      Dims inverse(permutation.size());
+      for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = i;
+      Dims composed;
+      for (int64_t d : broadcast.getBroadcastDimensions()) composed.push_back(inverse[d]);
+      rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+                                                          composed);
+      return mlir::success();
+    }
+    if (mlir::DenseElementsAttr splat = constantSplat(op.getOperand())) {
+      rewriter.replaceOpWithNewOp<shlo::ConstantOp>(op, splat.resizeSplat(op.getType()));
+      return mlir::success();
+    }
+    return mlir::failure();
+  }
+};
+
+struct SimplifySlice : StaticPattern<shlo::SliceOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::SliceOp op, PatternRewriter& rewriter) const override {
+    if (op.getOperand().getType() == op.getType()) {
+      rewriter.replaceOp(op, op.getOperand());
+      return mlir::success();
+    }
+    if (mlir::DenseElementsAttr splat = constantSplat(op.getOperand())) {
+      rewriter.replaceOpWithNewOp<shlo::ConstantOp>(op, splat.resizeSplat(op.getType()));
+      return mlir::success();
+    }
+    if (auto inner = op.getOperand().getDefiningOp<shlo::SliceOp>()) {
+      Dims starts, limits, strides;
+      for (size_t d = 0; d < op.getStartIndices().size(); ++d) {
+        int64_t stride = inner.getStrides()[d];
+        starts.push_back(inner.getStartIndices()[d] + op.getStartIndices()[d] * stride);
+        // The last element taken, plus one.
+        int64_t extent = op.getType().getDimSize(d);
+        strides.push_back(stride * op.getStrides()[d]);
+        limits.push_back(extent == 0 ? starts.back()
+                                     : starts.back() + (extent - 1) * strides.back() + 1);
+      }
+      rewriter.replaceOpWithNewOp<shlo::SliceOp>(op, op.getType(), inner.getOperand(), starts,
+                                                 limits, strides);
+      return mlir::success();
+    }
+    return mlir::failure();
+  }
+};
+
+struct SimplifyPad : StaticPattern<shlo::PadOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::PadOp op, PatternRewriter& rewriter) const override {
+    auto isZero = [](int64_t padding) { return padding == 0; };
+    if (op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), isZero) &&
+        llvm::all_of(op.getInteriorPadding(), isZero)) {
+      rewriter.replaceOp(op, op.getOperand());
+      return mlir::success();
+    }
+    if (op.getOperand().getType().getNumElements() == 0) {
+      rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, op.getType(), op.getPaddingValue(),
+                                                          Dims{});
+      return mlir::success();
+    }
+    return mlir::failure();
+  }
+};
+
+struct SimplifyConcatenate : StaticPattern<shlo::ConcatenateOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::ConcatenateOp op, PatternRewriter& rewriter) const override {
+    llvm::SmallVector<mlir::Value> parts;
+    bool changed = false;
+    for (mlir::Value part : op.getInputs()) {
+      if (elementCount(part.getType()) == 0 && op.getInputs().size() > 1) {
+        changed = true;
+        continue;
+      }
+      auto inner = part.getDefiningOp<shlo::ConcatenateOp>();
+      if (inner && inner.getDimension() == op.getDimension() && inner->hasOneUse()) {
+        llvm::append_range(parts, inner.getInputs());
+        changed = true;
+        continue;
+      }
+      parts.push_back(part);
+    }
+    if (parts.size() == 1 && parts[0].getType() == op.getType()) {
+      rewriter.replaceOp(op, parts[0]);
+      return mlir::success();
+    }
+    if (!changed || parts.empty()) return mlir::failure();
+    rewriter.replaceOpWithNewOp<shlo::ConcatenateOp>(op, op.getType(), parts, op.getDimension());
+    return mlir::success();
+  }
+};
+
+struct SimplifyReverse : StaticPattern<shlo::ReverseOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::ReverseOp op, PatternRewriter& rewriter) const override {
+    bool moves =
+        llvm::any_of(op.getDimensions(), [&](int64_t d) { return op.getType().getDimSize(d) > 1; });
+    if (moves) return mlir::failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return mlir::success();
+  }
+};
+
+}  // namespace
+
+void addShapePatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifySlice, SimplifyPad,
+               SimplifyConcatenate, SimplifyReverse>(patterns.getContext());
+}
+
+}  // namespace isthmus

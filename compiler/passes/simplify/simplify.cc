@@ -1,0 +1,30 @@
+// The simplify pass: the rewrite rules of this folder, greedily.
+#include "compiler/passes/passes.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
+  void runOnOperation() override {
+    mlir::RewritePatternSet patterns(&getContext());
+    addArithmeticPatterns(patterns);
+    addShapePatterns(patterns);
+    addIndexingPatterns(patterns);
+    addContractionPatterns(patterns);
+    addControlFlowPatterns(patterns);
+    mlir::GreedyRewriteConfig config;
+    // Merging blocks means nothing for structured regions, and costs time.
+    config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+    // Not converging only means that something stayed less simple than it could be.
+    (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
+  }
+};
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,102 @@
+#include "compiler/pipeline/pipeline.h"
+
+#include <string>
+
+#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/passes/passes.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace isthmus {
+namespace {
+
+constexpr Stage kStages[] = {
+    {"legalize", "Inlines calls and composites and rewrites sugar into the core operations.",
+     "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
+     [](mlir::OpPassManager& passes, const PipelineOptions&) {
+       passes.addPass(createInlineCallsPass());
+       passes.addPass(createLegalizeOpsPass());
+     }},
+    {"partition", "Turns a program over a mesh of devices into the program of one device.",
+     "core stablehlo, sdy", "core stablehlo",
+     [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createPartitionPass({options.compile.numPartitions}));
+     }},
+    {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",
+     "core stablehlo", "core stablehlo",
+     [](mlir::OpPassManager& passes, const PipelineOptions&) {
+       passes.addPass(createSimplifyPass());
+       passes.addPass(mlir::createCSEPass());
+     }},
+    {"fuse", "Groups operations into regions that become one kernel each.", "core stablehlo",
+     "isthmus.fusion, library operations, control flow",
+     [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createFusePass(options.fusion));
+     }},
+};
+
+std::string toText(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  // Nothing is elided: a dump must be readable as an override.
+  module.print(out);
+  return text;
+}
+
+std::string dumpName(size_t index, std::string_view stage) {
+  // Import writes 00.
+  std::string number = std::to_string(index + 1);
+  return std::string(2 - std::min<size_t>(2, number.size()), '0') + number + "-" +
+         std::string(stage) + ".mlir";
+}
+
+}  // namespace
+
+std::span<const Stage> pipelineStages() { return kStages; }
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  loadAllDialects(*context);
+  return context;
+}
+
+Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options) {
+  mlir::MLIRContext* context = module->getContext();
+  for (size_t i = 0; i < std::size(kStages); ++i) {
+    const Stage& stage = kStages[i];
+    DiagnosticCollector diagnostics(context);
+    mlir::PassManager passes(context, mlir::ModuleOp::getOperationName());
+    // The verifier runs once a stage rather than after each pass: it is a fifth of compile time.
+    passes.enableVerifier(false);
+    stage.addPasses(passes, options);
+    if (mlir::failed(passes.run(*module))) {
+      // Passes report what they lack as an error on the operation.
+      return diagnostics.status(StatusCode::kUnimplemented,
+                                "stage " + std::string(stage.name) + " failed");
+    }
+#ifndef NDEBUG
+    if (mlir::failed(mlir::verify(*module))) {
+      return diagnostics.status(StatusCode::kInternal,
+                                "stage " + std::string(stage.name) + " made an invalid program");
+    }
+#endif
+    if (options.dump) {
+      std::string name = dumpName(i, stage.name);
+      if (options.dump->enabled()) options.dump->write(name, toText(*module));
+      if (std::optional<std::string> edited = options.dump->readOverride(name)) {
+        module = mlir::parseSourceString<mlir::ModuleOp>(*edited, context);
+        if (!module) {
+          return diagnostics.status(StatusCode::kInvalidArgument, "override " + name);
+        }
+      }
+    }
+    if (stage.name == options.stopAfter) break;
+  }
+  return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,52 @@
+// The compiler's middle as a table of stages: from an imported module to fused regions.
+//
+// The table is what the tools list, the dumps number, the timing report names and ARCHITECTURE.md
+// is checked against. Import comes before it (compiler/import); plan and code generation, which
+// belong to the backend, come after it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "compiler/fusion/fusion_options.h"
+#include "compiler/pipeline/dump.h"
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace isthmus {
+
+struct PipelineOptions {
+  CompileOptions compile;
+  FusionOptions fusion;
+  // Not owned; may be null.
+  Dump* dump = nullptr;
+  // The last stage to run, by name; empty runs all.
+  std::string_view stopAfter;
+};
+
+struct Stage {
+  std::string_view name;     // verb-noun or verb: the word in flags, dumps and tests
+  std::string_view summary;  // one sentence
+  std::string_view input;
+  std::string_view output;
+  void (*addPasses)(mlir::OpPassManager& passes, const PipelineOptions& options);
+};
+
+// In the order in which they run.
+std::span<const Stage> pipelineStages();
+
+// A context with all dialects loaded and MLIR's own threading off: the compiler runs many programs
+// side by side rather than one on many threads.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
+// Runs the stages on `module`. With a dump, writes the program after each stage and replaces it by
+// an override if there is one (hence the reference). kUnimplemented for programs with something
+// that the compiler lacks, naming op, types and source location; kInternal if a pass breaks.
+Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options);
+
+}  // namespace isthmus
