@@ -1,0 +1,348 @@
+// Conversions: between element types, and between memory's and registers' formats of one type.
+#include <cmath>
+
+#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/evaluator.h"
+
+namespace isthmus::codegen {
+namespace {
+
+llvm::Type* like(llvm::Value* value, llvm::Type* scalar) {
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
+    return llvm::FixedVectorType::get(scalar, vector->getNumElements());
+  }
+  return scalar;
+}
+
+FloatFormat formatOf(const ElementKind& kind) {
+  if (kind.isF16) return {5, 10, 15, true, true, true, 16};
+  return *kind.format;
+}
+
+// The largest finite value.
+double largestOf(const FloatFormat& f) {
+  int top = (1 << f.exponentBits) - 1 - f.bias;
+  double ulp = std::ldexp(1.0, -f.mantissaBits);
+  if (f.hasInfinity) return std::ldexp(2 - ulp, top - 1);
+  if (f.hasNegativeZero && f.hasNan) return std::ldexp(2 - 2 * ulp, top);
+  return std::ldexp(2 - ulp, top);
+}
+
+bool isPowersOnly(const FloatFormat& f) { return f.mantissaBits == 0; }
+
+// f32 to the nearest value of the format, ties to even.
+V roundToFormat(V x, const FloatFormat& f) {
+  double nan = std::nan("");
+  V magnitude = abs(x);
+  if (isPowersOnly(f)) {
+    // Powers of two from 2^-127 to 2^127: the mantissa rounds to a carry or to nothing. Everything
+    // that is not positive has no nearest value.
+    V bits = magnitude.asInt();
+    V rounded =
+        ((bits + bits.ki(0x3fffff) + (shiftRight(bits, 23) & bits.ki(1))) & bits.ki(0x7f800000))
+            .asFloat();
+    rounded = select(rounded < rounded.k(std::ldexp(1.0, -126)), rounded.k(std::ldexp(1.0, -127)),
+                     rounded);
+    V bad = ~(x > x.k(0)) | (rounded > rounded.k(std::ldexp(1.0, 127)));
+    return select(bad, nan, rounded);
+  }
+  int drop = 23 - f.mantissaBits;
+  V bits = magnitude.asInt();
+  V rounded = ((bits + bits.ki((1 << (drop - 1)) - 1) + (shiftRight(bits, drop) & bits.ki(1))) &
+               bits.ki(-(1 << drop)))
+                  .asFloat();
+  // Below the smallest normal number the spacing stays that of the subnormals.
+  double quantum = std::ldexp(1.0, 1 - f.bias - f.mantissaBits);
+  V magic = x.k(std::ldexp(quantum, 23));
+  V subnormal = (magnitude + magic) - magic;
+  rounded = select(magnitude < x.k(std::ldexp(1.0, 1 - f.bias)), subnormal, rounded);
+  double largest = largestOf(f);
+  double beyond = f.hasInfinity ? std::numeric_limits<double>::infinity()
+                  : f.hasNan    ? nan
+                                : largest;
+  rounded = select(rounded > x.k(largest), beyond, rounded);
+  rounded = copySign(rounded, x);
+  if (!f.hasNegativeZero) rounded = rounded + x.k(0.0);  // -0 becomes +0
+  // Without a NaN of its own, NaN becomes -0.
+  return select(isNan(x), f.hasNan ? x : x.k(-0.0), rounded);
+}
+
+// The code of an f32 that the format has exactly, as i32.
+V packFormat(V x, const FloatFormat& f) {
+  V bits = x.asInt();
+  V magnitude = bits & bits.ki(0x7fffffff);
+  if (isPowersOnly(f)) {
+    V code = shiftRight(magnitude, 23);
+    return select(isNan(x), code.ki(0xff), code);
+  }
+  int drop = 23 - f.mantissaBits;
+  V normal = shiftRight(magnitude, drop) - magnitude.ki((127 - f.bias) << f.mantissaBits);
+  V subnormal = toInt(abs(x) * x.k(std::ldexp(1.0, f.bias + f.mantissaBits - 1)));
+  V code = select(abs(x) < x.k(std::ldexp(1.0, 1 - f.bias)), subnormal, normal);
+  int signShift = 31 - (f.exponentBits + f.mantissaBits);
+  V sign = shiftRight(bits, signShift) & bits.ki(1 << (f.exponentBits + f.mantissaBits));
+  int top = ((1 << f.exponentBits) - 1) << f.mantissaBits;
+  if (f.hasInfinity) {
+    code = select(abs(x) > x.k(largestOf(f)), code.ki(top), code);
+    code = select(isNan(x), code.ki(top | (1 << (f.mantissaBits - 1))), code);
+  } else if (f.hasNan && f.hasNegativeZero) {
+    code = select(isNan(x), code.ki(top | ((1 << f.mantissaBits) - 1)), code);
+  }
+  code = code | sign;
+  if (f.hasNan && !f.hasNegativeZero) {
+    code = select(isNan(x), code.ki(1 << (f.exponentBits + f.mantissaBits)), code);
+  }
+  return code;
+}
+
+V unpackFormat(V code, const FloatFormat& f) {
+  if (isPowersOnly(f)) {
+    V exponent = code & code.ki(0xff);
+    V value = (exponent << 23).asFloat();
+    value = select(exponent == code.ki(0), value.k(std::ldexp(1.0, -127)), value);
+    return select(exponent == code.ki(0xff), value.k(std::nan("")), value);
+  }
+  int width = f.exponentBits + f.mantissaBits;
+  V magnitude = code & code.ki((1 << width) - 1);
+  V normal = ((magnitude << (23 - f.mantissaBits)) + code.ki((127 - f.bias) << 23)).asFloat();
+  V subnormal = toFloat(magnitude) * normal.k(std::ldexp(1.0, 1 - f.bias - f.mantissaBits));
+  V value = select(magnitude < code.ki(1 << f.mantissaBits), subnormal, normal);
+  V nan = value.k(std::nan(""));
+  int top = ((1 << f.exponentBits) - 1) << f.mantissaBits;
+  if (f.hasInfinity) {
+    value =
+        select(magnitude == code.ki(top), value.k(std::numeric_limits<double>::infinity()), value);
+    value = select(magnitude > code.ki(top), nan, value);
+  } else if (f.hasNan && f.hasNegativeZero) {
+    value = select(magnitude == code.ki(top | ((1 << f.mantissaBits) - 1)), nan, value);
+  }
+  V sign = (code & code.ki(1 << width)) << (31 - width);
+  V result = (value.asInt() | sign).asFloat();
+  if (f.hasNan && !f.hasNegativeZero) {
+    result = select((code & code.ki((2 << width) - 1)) == code.ki(1 << width), nan, result);
+  }
+  return result;
+}
+
+// f64 to f32, where an inexact result gets an odd last bit: rounding it once more, to a narrower
+// format, then gives what rounding the f64 directly would.
+V toF32RoundingToOdd(V x) {
+  llvm::IRBuilder<>& b = x.c->b;
+  llvm::Type* f32 = like(x.v, b.getFloatTy());
+  V narrow(x.c, b.CreateFPTrunc(x.v, f32));
+  V back(x.c, b.CreateFPExt(narrow.v, x.v->getType()));
+  llvm::Value* inexact = b.CreateFCmpONE(back.v, x.v);
+  llvm::Value* above = b.CreateFCmpOGT(abs(back).v, abs(x).v);
+  V bits = narrow.asInt();
+  V truncated = bits - V(x.c, b.CreateZExt(above, bits.v->getType()));
+  V odd = truncated | bits.ki(1);
+  // An overflow to infinity stays (every narrower format overflows too).
+  llvm::Value* finite =
+      b.CreateFCmpONE(abs(narrow).v, narrow.k(std::numeric_limits<double>::infinity()).v);
+  return select(V(x.c, b.CreateAnd(inexact, finite)), odd, bits).asFloat();
+}
+
+}  // namespace
+
+llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind) {
+  if (!kind.isSubByte()) return value;
+  if (!kind.isSigned) {
+    return b.CreateAnd(value, llvm::ConstantInt::get(value->getType(), (1 << kind.bits) - 1));
+  }
+  return b.CreateAShr(b.CreateShl(value, 8 - kind.bits), 8 - kind.bits);
+}
+
+llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+                         const ElementKind& kind) {
+  if (!kind.small) return value;
+  MathContext math{b, target};
+  V x(&math, value);
+  if (kind.isBf16) {
+    V bits = x.asInt();
+    V rounded = (bits + bits.ki(0x7fff) + (shiftRight(bits, 16) & bits.ki(1))) &
+                bits.ki(static_cast<int32_t>(0xffff0000));
+    V quiet = (bits | bits.ki(0x400000)) & bits.ki(static_cast<int32_t>(0xffff0000));
+    return select(isNan(x), quiet, rounded).asFloat().v;
+  }
+  if (kind.isF16 && target.f16c) {
+    llvm::Type* half = like(value, b.getHalfTy());
+    return b.CreateFPExt(b.CreateFPTrunc(value, half), value->getType());
+  }
+  return roundToFormat(x, formatOf(kind)).v;
+}
+
+llvm::Value* floatToBits(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+                         const ElementKind& kind) {
+  MathContext math{b, target};
+  V x(&math, value);
+  if (kind.isBf16) {
+    return b.CreateTrunc(shiftRight(x.asInt(), 16).v, like(value, b.getInt16Ty()));
+  }
+  if (kind.isF16 && target.f16c) return b.CreateFPTrunc(value, like(value, b.getHalfTy()));
+  V code = packFormat(x, formatOf(kind));
+  if (kind.isF16) {
+    return b.CreateBitCast(b.CreateTrunc(code.v, like(value, b.getInt16Ty())),
+                           like(value, b.getHalfTy()));
+  }
+  return b.CreateTrunc(code.v, like(value, b.getInt8Ty()));
+}
+
+llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* bits,
+                         const ElementKind& kind) {
+  MathContext math{b, target};
+  llvm::Type* f32 = like(bits, b.getFloatTy());
+  llvm::Type* i32 = like(bits, b.getInt32Ty());
+  if (kind.isBf16) {
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i32), 16), f32);
+  }
+  if (kind.isF16 && target.f16c) return b.CreateFPExt(bits, f32);
+  if (kind.isF16) bits = b.CreateBitCast(bits, like(bits, b.getInt16Ty()));
+  return unpackFormat(V(&math, b.CreateZExt(bits, i32)), formatOf(kind)).v;
+}
+
+static llvm::Value* convertPart(llvm::IRBuilder<>& b, const KernelTarget& target,
+                                llvm::Value* value, const ElementKind& from,
+                                const ElementKind& to) {
+  llvm::Type* wanted = like(value, to.computeType(b.getContext()));
+  bool fromFloat = from.isFloat() || from.isComplex();
+  bool toFloat = to.isFloat() || to.isComplex();
+  MathContext math{b, target};
+  if (to.isBool()) {
+    if (from.isBool()) return value;
+    if (fromFloat) return b.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()));
+    return b.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+  }
+  bool fromSigned = from.isSigned && !from.isBool();
+  if (!fromFloat && !toFloat) {
+    llvm::Value* result =
+        fromSigned ? b.CreateSExtOrTrunc(value, wanted) : b.CreateZExtOrTrunc(value, wanted);
+    return wrapInteger(b, result, to);
+  }
+  if (!fromFloat) {
+    llvm::Type* through = wanted;
+    // To a narrow float: not through f32, which rounds integers that wide itself.
+    bool twice = to.small && from.bits > 16;
+    if (twice) through = like(value, b.getDoubleTy());
+    llvm::Value* number =
+        fromSigned ? b.CreateSIToFP(value, through) : b.CreateUIToFP(value, through);
+    if (twice) number = toF32RoundingToOdd(V(&math, number)).v;
+    return roundToKind(b, target, number, to);
+  }
+  if (toFloat) {
+    if (from.bits == 64 && to.small) {
+      return roundToKind(b, target, toF32RoundingToOdd(V(&math, value)).v, to);
+    }
+    llvm::Value* number = b.CreateFPCast(value, wanted);
+    return from.isFloat() && from.small && to.bits >= 32 ? number
+                                                         : roundToKind(b, target, number, to);
+  }
+  // Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
+  if (to.isSubByte()) {
+    V x(&math, value);
+    double lo = to.isSigned ? -(1 << (to.bits - 1)) : 0;
+    double hi = to.isSigned ? (1 << (to.bits - 1)) - 1 : (1 << to.bits) - 1;
+    x = select(x < x.k(lo), lo, x);
+    x = select(x > x.k(hi), hi, x);
+    value = x.v;
+  }
+  auto id = to.isSigned ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  return b.CreateIntrinsic(id, {wanted, value->getType()}, {value});
+}
+
+Val convertValue(llvm::IRBuilder<>& b, const KernelTarget& target, Val operand,
+                 const ElementKind& from, const ElementKind& to) {
+  Val result = operand;
+  result.im = nullptr;
+  result.re = convertPart(b, target, operand.re, from, to);
+  if (from.isComplex() && to.isBool()) {
+    result.re = b.CreateOr(result.re, convertPart(b, target, operand.im, from, to));
+  }
+  if (to.isComplex()) {
+    result.im = from.isComplex() ? convertPart(b, target, operand.im, from, to)
+                                 : llvm::Constant::getNullValue(result.re->getType());
+  }
+  return result;
+}
+
+Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
+  ElementKind from = kindOf(op->getOperand(0));
+  ElementKind to = kindOf(op->getResult(0));
+  auto fromType = mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+  auto toType = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  if (from.isComplex() || to.isComplex() || from.isBool() || to.isBool()) {
+    return fail(op, "bitcast between these types");
+  }
+  // As integers of `bits` bits: a register's value to its bits and back.
+  auto toBits = [&](llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind) {
+    llvm::Value* bits = value;
+    if (kind.isFloat()) {
+      if (kind.small) bits = floatToBits(b, loops_.target(), value, kind);
+      unsigned width = bits->getType()->getScalarSizeInBits();
+      bits = b.CreateBitCast(bits, like(bits, b.getIntNTy(width)));
+    }
+    if (kind.bits < 8) {
+      bits = b.CreateAnd(bits, llvm::ConstantInt::get(bits->getType(), (1 << kind.bits) - 1));
+    }
+    return bits;
+  };
+  auto fromBits = [&](llvm::IRBuilder<>& b, llvm::Value* bits, const ElementKind& kind) {
+    if (!kind.isFloat()) return wrapInteger(b, bits, kind);
+    if (!kind.small) return b.CreateBitCast(bits, like(bits, kind.computeType(b.getContext())));
+    if (kind.isF16) bits = b.CreateBitCast(bits, like(bits, b.getHalfTy()));
+    return bitsToFloat(b, loops_.target(), bits, kind);
+  };
+  if (from.bits == to.bits) {
+    Val value = get(op->getOperand(0), place);
+    llvm::IRBuilder<>& b = loops_.at(value.level);
+    value.re = fromBits(b, toBits(b, value.re, from), to);
+    return value;
+  }
+  Place apart = normalize(place, toType.getShape());
+  if (from.bits > to.bits) {
+    // The result has one more dimension: which piece of the operand's element.
+    IndexExpr piece = apart.dims.pop_back_val();
+    Val value = get(op->getOperand(0), apart);
+    unsigned lanes = std::max(value.lanes(), piece.isUniform() ? 1u : lanes_);
+    Level* level = nullptr;
+    llvm::Value* index = loops_.laneValues(piece, lanes, &level);
+    value = splat(value, lanes);
+    level = LoopBuilder::deeper(level, value.level);
+    llvm::IRBuilder<>& b = loops_.at(level);
+    llvm::Value* bits = toBits(b, value.re, from);
+    llvm::Value* amount = b.CreateMul(b.CreateZExtOrTrunc(index, bits->getType()),
+                                      llvm::ConstantInt::get(bits->getType(), to.bits));
+    llvm::Value* shifted = b.CreateLShr(bits, amount);
+    unsigned width = to.bits < 8 ? 8 : to.bits;
+    llvm::Value* part = b.CreateTrunc(shifted, like(shifted, b.getIntNTy(width)));
+    if (to.bits < 8) {
+      part = b.CreateAnd(part, llvm::ConstantInt::get(part->getType(), (1 << to.bits) - 1));
+    }
+    return {fromBits(b, part, to), nullptr, level};
+  }
+  // The operand's last dimension holds the pieces of one element.
+  int64_t pieces = fromType.getDimSize(fromType.getRank() - 1);
+  llvm::Value* whole = nullptr;
+  Level* level = loops_.entry();
+  llvm::SmallVector<Val, 8> parts;
+  unsigned lanes = 1;
+  for (int64_t i = 0; i < pieces; ++i) {
+    Place at = apart;
+    at.dims.push_back(IndexExpr(i));
+    parts.push_back(get(op->getOperand(0), at));
+    level = LoopBuilder::deeper(level, parts.back().level);
+    lanes = std::max(lanes, parts.back().lanes());
+  }
+  for (int64_t i = 0; i < pieces; ++i) {
+    Val part = splat(parts[i], lanes);
+    llvm::IRBuilder<>& b = loops_.at(level);
+    llvm::Value* bits = toBits(b, part.re, from);
+    unsigned width = to.bits < 8 ? 8 : to.bits;
+    bits = b.CreateZExt(bits, like(bits, b.getIntNTy(width)));
+    bits = b.CreateShl(bits, i * from.bits);
+    whole = whole ? b.CreateOr(whole, bits) : bits;
+  }
+  llvm::IRBuilder<>& b = loops_.at(level);
+  return {fromBits(b, whole, to), nullptr, level};
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,219 @@
+// Values on demand: memo, dispatch by op, errors.
+#include "compiler/codegen/evaluator.h"
+
+#include "compiler/codegen/vector_math.h"
+#include "compiler/dialect/dialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace isthmus::codegen {
+namespace {
+
+// Region bodies nest, and hostile programs nest deeper than the stack.
+constexpr int kMaxDepth = 2000;
+// Values emitted in one kernel, all indices counted: a bound on code size and compile time.
+constexpr int64_t kMaxEmitted = 100000;
+
+std::string memoKey(mlir::Value value, const Place& place, unsigned lanes) {
+  std::string key;
+  key.reserve(32 + place.dims.size() * 48);
+  auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
+  put(value.getAsOpaquePointer());
+  put(place.merged);
+  bool uniform = true;
+  for (const IndexExpr& dim : place.dims) {
+    for (const IndexExpr::Term& term : dim.terms) {
+      put(term.symbol);
+      put(term.coefficient);
+    }
+    put(dim.constant);
+    put(dim.laneStride);
+    put(dim.lanes);
+    uniform &= dim.isUniform();
+  }
+  put(uniform ? 1u : lanes);
+  return key;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, llvm::ArrayRef<llvm::Value*> operands)
+    : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {}
+
+ElementKind Evaluator::kindOf(mlir::Type type) {
+  mlir::Type element = type;
+  if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(type)) element = shaped.getElementType();
+  if (auto kind = elementKind(element)) return *kind;
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  noteError(unimplemented("no kernel computes with the type ", text));
+  return *elementKind(mlir::Float32Type::get(type.getContext()));
+}
+
+ElementKind Evaluator::kindOf(mlir::Value value) { return kindOf(value.getType()); }
+
+Val Evaluator::fail(mlir::Operation* op, const std::string& why) {
+  if (status_.ok()) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << op->getName().getStringRef() << " (";
+    llvm::interleaveComma(op->getOperandTypes(), stream);
+    stream << ") -> (";
+    llvm::interleaveComma(op->getResultTypes(), stream);
+    stream << ") at ";
+    op->getLoc().print(stream);
+    status_ = unimplemented("no kernel for ", text, ": ", why);
+  }
+  ElementKind kind = op->getNumResults() ? kindOf(op->getResult(0)) : ElementKind();
+  llvm::Value* undefined = llvm::PoisonValue::get(kind.computeType(loops_.context()));
+  return {undefined, kind.isComplex() ? undefined : nullptr, loops_.entry()};
+}
+
+Val Evaluator::splat(Val value, unsigned lanes) {
+  if (lanes == 1 || value.lanes() == lanes) return value;
+  llvm::IRBuilder<>& b = loops_.at(value.level);
+  value.re = b.CreateVectorSplat(lanes, value.re);
+  if (value.im) value.im = b.CreateVectorSplat(lanes, value.im);
+  return value;
+}
+
+Val Evaluator::get(mlir::Value value, const Place& place) {
+  std::string key = memoKey(value, place, lanes_);
+  for (Level* level = loops_.current(); level; level = level->parent) {
+    if (auto it = level->memo.find(key); it != level->memo.end()) return it->second[0];
+  }
+  if (!status_.ok() || depth_ > kMaxDepth || emitted_ > kMaxEmitted) {
+    noteError(resourceExhausted("a fusion is too large to become one kernel"));
+    ElementKind kind = kindOf(value);
+    llvm::Value* undefined = llvm::PoisonValue::get(kind.computeType(loops_.context()));
+    return {undefined, kind.isComplex() ? undefined : nullptr, loops_.entry()};
+  }
+  // Nothing about the value depends on loops further in than its index does.
+  Level* level = loops_.entry();
+  for (const IndexExpr& dim : place.dims) {
+    level = LoopBuilder::deeper(level, LoopBuilder::levelOf(dim, loops_.entry()));
+  }
+  ++depth_;
+  ++emitted_;
+  auto row = rowBuffers.find(value);
+  bool isKept = row != rowBuffers.end();
+  Val result;
+  if (isKept && row->second.isWritten) {
+    result = load(row->second.base, kindOf(value), place.dims[row->second.dim], row->second.level);
+  } else {
+    result = loops_.within(level, [&] {
+      Val computed = compute(value, place);
+      if (isKept && activeReduce_ == rowBuffers[value].writer) {
+        const RowBuffer& buffer = rowBuffers[value];
+        store(buffer.base, kindOf(value), place.dims[buffer.dim], computed);
+      }
+      return computed;
+    });
+  }
+  --depth_;
+  if (!result.level) result.level = level;
+  result.level->memo[key] = {result};
+  return result;
+}
+
+Val Evaluator::compute(mlir::Value value, const Place& place) {
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
+    auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
+    if (argument.getOwner() != &fusion_.getBody().front()) {
+      noteError(internalError("a region's argument is used outside of its region"));
+      return fail(fusion_, "stray block argument");
+    }
+    return load(operands_[argument.getArgNumber()], kindOf(value), linearize(place, type));
+  }
+  return computeOp(mlir::cast<mlir::OpResult>(value), place);
+}
+
+Val Evaluator::computeOp(mlir::OpResult value, const Place& place) {
+  mlir::Operation* op = value.getOwner();
+  if (isElementwise(op)) return elementwiseAt(op, place);
+  using Method = Val (Evaluator::*)(mlir::Operation*, const Place&);
+  Method method = llvm::StringSwitch<Method>(op->getName().getStringRef())
+                      .Case("stablehlo.constant", &Evaluator::constantAt)
+                      .Case("stablehlo.iota", &Evaluator::iotaAt)
+                      .Case("stablehlo.broadcast_in_dim", &Evaluator::broadcastAt)
+                      .Case("stablehlo.transpose", &Evaluator::transposeAt)
+                      .Case("stablehlo.reshape", &Evaluator::reshapeAt)
+                      .Case("stablehlo.slice", &Evaluator::sliceAt)
+                      .Case("stablehlo.reverse", &Evaluator::reverseAt)
+                      .Case("stablehlo.pad", &Evaluator::padAt)
+                      .Case("stablehlo.concatenate", &Evaluator::concatenateAt)
+                      .Case("stablehlo.dynamic_slice", &Evaluator::dynamicSliceAt)
+                      .Case("stablehlo.dynamic_update_slice", &Evaluator::dynamicUpdateSliceAt)
+                      .Case("stablehlo.gather", &Evaluator::gatherAt)
+                      .Case("stablehlo.bitcast_convert", &Evaluator::bitcastAt)
+                      .Default(nullptr);
+  if (method) return (this->*method)(op, place);
+  if (op->getName().getStringRef() == "stablehlo.optimization_barrier") {
+    return get(op->getOperand(value.getResultNumber()), place);
+  }
+  if (op->getName().getStringRef() == "stablehlo.reduce") {
+    llvm::SmallVector<Val, 2> results = reduceAt(op, place);
+    // All results of one reduction come from one loop.
+    for (unsigned i = 0; i < results.size(); ++i) {
+      results[i].level->memo[memoKey(op->getResult(i), place, lanes_)] = {results[i]};
+    }
+    return results[value.getResultNumber()];
+  }
+  if (op->getName().getStringRef() == "stablehlo.reduce_window") {
+    return reduceWindowAt(value, place);
+  }
+  return fail(op, "the op is not one that kernels are generated for");
+}
+
+Val Evaluator::elementwiseAt(mlir::Operation* op, const Place& place) {
+  llvm::SmallVector<Val, 3> operands;
+  for (mlir::Value operand : op->getOperands()) {
+    auto type = mlir::cast<mlir::RankedTensorType>(operand.getType());
+    // select and clamp take scalars beside tensors.
+    operands.push_back(type.getRank() == 0 && !place.dims.empty() ? get(operand, Place())
+                                                                  : get(operand, place));
+  }
+  return elementwise(op, operands);
+}
+
+llvm::SmallVector<Val, 2> Evaluator::evaluateRegion(mlir::Region& region,
+                                                    llvm::ArrayRef<Val> arguments) {
+  llvm::SmallVector<Val, 2> results;
+  llvm::DenseMap<mlir::Value, Val> values;
+  mlir::Block& block = region.front();
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments)) {
+    values[argument] = value;
+  }
+  auto lookup = [&](mlir::Value value) {
+    auto it = values.find(value);
+    return it != values.end() ? it->second : get(value, Place());
+  };
+  for (mlir::Operation& op : block) {
+    if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
+      for (mlir::Value operand : op.getOperands()) results.push_back(lookup(operand));
+      break;
+    }
+    llvm::SmallVector<Val, 3> operands;
+    if (isElementwise(&op)) {
+      for (mlir::Value operand : op.getOperands()) operands.push_back(lookup(operand));
+      values[op.getResult(0)] = elementwise(&op, operands);
+    } else if (op.getNumOperands() == 0) {
+      values[op.getResult(0)] = computeOp(mlir::cast<mlir::OpResult>(op.getResult(0)), Place());
+    } else if (llvm::StringSwitch<bool>(op.getName().getStringRef())
+                   .Cases({"stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.transpose",
+                           "stablehlo.optimization_barrier"},
+                          true)
+                   .Default(false)) {
+      for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults())) {
+        values[result] = lookup(operand);
+      }
+    } else {
+      results.assign(block.getTerminator()->getNumOperands(),
+                     fail(&op, "not supported inside a scalar region"));
+      break;
+    }
+  }
+  return results;
+}
+
+}  // namespace isthmus::codegen

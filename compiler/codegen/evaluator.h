@@ -1,0 +1,203 @@
+// The value of any tensor of a fusion at any index, as LLVM IR.
+#pragma once
+
+#include <string>
+
+#include "compiler/codegen/level.h"
+#include "compiler/codegen/types.h"
+#include "compiler/dialect/isthmus.h"
+#include "isthmus/status.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace isthmus::codegen {
+
+// Where in a tensor: one expression per dimension. If bit d of `merged` is set, dimension d is 0
+// here and dimension d + 1 runs over both (its expression may exceed its size): reshapes and
+// collapsed loops cost no division unless an op needs the dimensions apart.
+struct Place {
+  Index dims;
+  uint64_t merged = 0;
+
+  bool isUniform() const {
+    for (const IndexExpr& dim : dims) {
+      if (!dim.isUniform()) return false;
+    }
+    return true;
+  }
+};
+
+// A condition that is known when the code is emitted, or an i1 register.
+struct Condition {
+  bool known = true;
+  bool value = true;
+  Val dynamic;  // one lane, or as many as the context
+
+  static Condition always(bool value) { return {true, value, {}}; }
+};
+
+// Emits values on demand; each once per index (memoised in the level that it belongs to).
+//
+// Errors do not interrupt emission: the first one is kept in status() and undefined values stand in
+// from there on, so a caller checks once at the end.
+class Evaluator {
+ public:
+  // `operands` are the addresses of the fusion's operands, defined in the entry block.
+  Evaluator(LoopBuilder& loops, ir::FusionOp fusion, llvm::ArrayRef<llvm::Value*> operands);
+
+  const Status& status() const { return status_; }
+  LoopBuilder& loops() { return loops_; }
+
+  // `value` at `place`. Lanes are those of the current lane context, or one if the place is uniform
+  // (the caller splats).
+  Val get(mlir::Value value, const Place& place);
+
+  // The lane context: how many lanes the current innermost vector loop has.
+  unsigned lanes() const { return lanes_; }
+  void setLanes(unsigned lanes) { lanes_ = lanes; }
+
+  // Says that the code being emitted is step `step` of `size` unrolled ones, whose indices are
+  // `symbol` + step: loads whose lanes are far apart but whose steps are neighbours are then made
+  // as blocks and transposed in registers.
+  void setTransposition(const Symbol* symbol, unsigned size, unsigned step) {
+    transposition_ = {symbol, size, step};
+  }
+
+  // Reads and writes an element (or one per lane) of a dense buffer; `linear` counts elements.
+  Val load(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear,
+           Level* atLeast = nullptr);
+  void store(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear, Val value);
+
+  // The position in a dense row-major buffer of `type`.
+  IndexExpr linearize(const Place& place, mlir::RankedTensorType type);
+  // Splits merged dimensions.
+  Place normalize(const Place& place, llvm::ArrayRef<int64_t> shape);
+
+  // The results of a region of scalar computations (a reducer, a scatter's update).
+  llvm::SmallVector<Val, 2> evaluateRegion(mlir::Region& region, llvm::ArrayRef<Val> arguments);
+
+  // `value` with the lanes of the context.
+  Val splat(Val value, unsigned lanes);
+  Val constantOf(mlir::Attribute element, const ElementKind& kind);
+
+  ElementKind kindOf(mlir::Value value);
+  ElementKind kindOf(mlir::Type type);
+
+  // An undefined value, after noting that `op` is not implemented.
+  Val fail(mlir::Operation* op, const std::string& why);
+  void noteError(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  // Index arithmetic that may need instructions.
+  IndexExpr addIndex(const IndexExpr& a, const IndexExpr& b);
+  IndexExpr scaleIndex(const IndexExpr& a, int64_t factor);
+  void divideIndex(const IndexExpr& a, int64_t divisor, IndexExpr* quotient, IndexExpr* remainder);
+  // A run-time integer (of any kind) as an index in [lo, hi]; clamped into it if `clamp`.
+  IndexExpr indexFrom(Val value, const ElementKind& kind, int64_t lo, int64_t hi, bool clamp);
+  // lo <= expr < hi.
+  Condition within(const IndexExpr& expr, int64_t lo, int64_t hi);
+  Condition both(const Condition& a, const Condition& b);
+  // `expr` where `condition` holds, else `otherwise`; the result lies in [lo, hi].
+  IndexExpr selectIndex(const Condition& condition, const IndexExpr& expr, int64_t otherwise,
+                        int64_t lo, int64_t hi);
+  Val selectValue(const Condition& condition, Val a, Val b);
+  IndexExpr chooseUniform(const Val& condition, const IndexExpr& expr, int64_t otherwise,
+                          Range range);
+
+  // The results of a `stablehlo.reduce` at a place of its result.
+  llvm::SmallVector<Val, 2> reduceAt(mlir::Operation* op, const Place& place);
+
+  // What one op computes from the values of its operands at the same index.
+  Val elementwise(mlir::Operation* op, llvm::ArrayRef<Val> operands);
+  static bool isElementwise(mlir::Operation* op);
+
+  // Accumulators of a reduction that were computed beforehand: reduceAt reads them. Entry
+  // (linear index of the result) - origin of each.
+  struct ColumnBuffers {
+    llvm::SmallVector<llvm::Value*, 2> bases;
+    IndexExpr origin;
+  };
+  llvm::DenseMap<mlir::Operation*, ColumnBuffers> columnBuffers;
+  // Fills columnBuffers[op], row by row. `forColumns` runs its argument for each vector (or, with
+  // one lane, element) of the columns at hand; `placeAt` is the place in the result for it.
+  void accumulateColumns(
+      mlir::Operation* op, const std::function<Place(const IndexExpr&)>& placeAt,
+      const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns);
+
+  // Values of which a row is kept in memory: written while the reduction `writer` runs over the
+  // row, read from there on. Entry: the place's index in dimension `dim`.
+  struct RowBuffer {
+    llvm::Value* base = nullptr;
+    int64_t dim = 0;
+    mlir::Operation* writer = nullptr;
+    Level* level = nullptr;  // of the row, while `isWritten`
+    bool isWritten = false;
+  };
+  llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
+
+ private:
+  // The place in a reduction's operand for one in its result; the reduced dimensions are 0.
+  Place reducedPlace(mlir::Operation* op, const Place& given);
+  struct ReducedAxis {
+    int64_t dim;  // where the loop variable goes
+    int64_t size;
+  };
+  // The reduced dimensions as loops, outermost first; merged ones are noted in `base`.
+  llvm::SmallVector<ReducedAxis, 4> reducedAxes(mlir::Operation* op, Place* base);
+
+  Val compute(mlir::Value value, const Place& place);
+  Val computeOp(mlir::OpResult value, const Place& place);
+  Val elementwiseAt(mlir::Operation* op, const Place& place);
+  Val convert(mlir::Operation* op, Val operand, const ElementKind& from, const ElementKind& to);
+  Val constantAt(mlir::Operation* op, const Place& place);
+  Val iotaAt(mlir::Operation* op, const Place& place);
+  Val broadcastAt(mlir::Operation* op, const Place& place);
+  Val transposeAt(mlir::Operation* op, const Place& place);
+  Val reshapeAt(mlir::Operation* op, const Place& place);
+  Val sliceAt(mlir::Operation* op, const Place& place);
+  Val reverseAt(mlir::Operation* op, const Place& place);
+  Val padAt(mlir::Operation* op, const Place& place);
+  Val concatenateAt(mlir::Operation* op, const Place& place);
+  Val dynamicSliceAt(mlir::Operation* op, const Place& place);
+  Val dynamicUpdateSliceAt(mlir::Operation* op, const Place& place);
+  Val gatherAt(mlir::Operation* op, const Place& place);
+  Val bitcastAt(mlir::Operation* op, const Place& place);
+  Val reduceWindowAt(mlir::OpResult result, const Place& place);
+
+  // From the bytes of memory to a compute register and back.
+  llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);
+  llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
+  llvm::Value* transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
+                              Level* level);
+  llvm::Value* loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear, Level* level);
+
+  std::unordered_map<std::string, const Symbol*> symbols_;
+  LoopBuilder& loops_;
+  ir::FusionOp fusion_;
+  llvm::SmallVector<llvm::Value*, 8> operands_;
+  llvm::DenseMap<mlir::Operation*, llvm::GlobalVariable*> tables_;
+  mlir::Operation* activeReduce_ = nullptr;
+  unsigned lanes_ = 1;
+  struct {
+    const Symbol* symbol = nullptr;
+    unsigned size = 0;
+    unsigned step = 0;
+  } transposition_;
+  int depth_ = 0;
+  int64_t emitted_ = 0;
+  Status status_;
+};
+
+// Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
+llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+                         const ElementKind& kind);
+// Integers narrower than a byte are kept sign- or zero-extended.
+llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind);
+llvm::Value* floatToBits(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+                         const ElementKind& kind);
+llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* bits,
+                         const ElementKind& kind);
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,57 @@
+// One kernel function under construction.
+#include "compiler/codegen/kernel_builder.h"
+
+#include "llvm/IR/Module.h"
+
+namespace isthmus::codegen {
+
+KernelBuilder::KernelBuilder(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
+                             const std::string& symbol) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                       {llvm::PointerType::getUnqual(context), i64, i64}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &module);
+  function_->addFnAttr("target-cpu", target.cpu);
+  function_->addFnAttr("target-features", target.features);
+  function_->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addParamAttr(0, llvm::Attribute::NoAlias);
+  buffers_ = function_->getArg(0);
+  begin_ = function_->getArg(1);
+  end_ = function_->getArg(2);
+  loops_.emplace(function_, target);
+  bool wide = false;
+  fusion->walk([&](mlir::Operation* op) {
+    for (mlir::Value value : op->getOperands()) {
+      auto array = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+      // Lane indices are 32 bits wide, and count single floats of complex numbers.
+      if (array && array.hasStaticShape() && array.getNumElements() >= (int64_t{1} << 29)) {
+        wide = true;
+      }
+    }
+  });
+  if (wide) loops_->useWideLanes();
+  llvm::SmallVector<llvm::Value*, 8> operands;
+  for (unsigned i = 0; i < fusion.getOperands().size(); ++i) operands.push_back(buffer(i));
+  evaluator_.emplace(*loops_, fusion, operands);
+}
+
+llvm::Value* KernelBuilder::buffer(unsigned index) {
+  llvm::IRBuilder<>& b = loops_->at(loops_->entry());
+  llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), buffers_, index);
+  return b.CreateLoad(b.getPtrTy(), slot, "buffer");
+}
+
+Status KernelBuilder::finish() {
+  loops_->at(loops_->entry()).CreateRetVoid();
+  Status status = evaluator_->status();
+  if (!status.ok()) {
+    evaluator_.reset();
+    loops_.reset();
+    function_->eraseFromParent();
+  }
+  return status;
+}
+
+}  // namespace isthmus::codegen

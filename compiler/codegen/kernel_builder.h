@@ -1,0 +1,37 @@
+// One kernel function under construction: its loops, and the values of the fusion it belongs to.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/level.h"
+
+namespace isthmus::codegen {
+
+class KernelBuilder {
+ public:
+  // Adds an empty function of the kernels' signature to `module`.
+  KernelBuilder(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
+                const std::string& symbol);
+
+  LoopBuilder& loops() { return *loops_; }
+  Evaluator& evaluator() { return *evaluator_; }
+  llvm::Value* begin() const { return begin_; }
+  llvm::Value* end() const { return end_; }
+  // The address of an operand, of a result (they follow the operands), or of the scratch memory.
+  llvm::Value* buffer(unsigned index);
+
+  // Returns from the function, or removes it if emission failed.
+  Status finish();
+
+ private:
+  llvm::Function* function_;
+  llvm::Value* buffers_;
+  llvm::Value* begin_;
+  llvm::Value* end_;
+  std::optional<LoopBuilder> loops_;
+  std::optional<Evaluator> evaluator_;
+};
+
+}  // namespace isthmus::codegen

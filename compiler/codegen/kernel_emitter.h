@@ -1,0 +1,46 @@
+// From one fusion to LLVM functions that compute it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/codegen/kernel_target.h"
+#include "compiler/dialect/isthmus.h"
+#include "isthmus/status.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace isthmus {
+
+// One generated function `void symbol(void* const* buffers, int64_t begin, int64_t end)` that
+// computes tiles [begin, end) (IsthmusKernel in backends/cpu/abi.h). Tiles are independent. A stage
+// with one tile ignores begin and end.
+struct KernelStage {
+  std::string symbol;
+  int64_t tiles = 1;
+  double nsPerTile = 0;  // estimate, on one thread
+};
+
+// The stages of a fusion run one after the other; each may be split among threads. Nearly all
+// fusions have one. `buffers` holds the operands, then the results, then, if scratchBytes > 0, the
+// address of that much scratch memory (aligned to 64), the same for all stages.
+struct Kernel {
+  std::vector<KernelStage> stages;
+  int64_t scratchBytes = 0;
+};
+
+// Adds the functions of `fusion` to `module`, with external linkage and names that begin with
+// `symbol`. Buffers are dense and row-major, each aligned at least to its element size. Different
+// buffers must not overlap, except as canShareBuffer allows. Not thread-safe for one module;
+// kUnimplemented names the op, its types and its location.
+StatusOr<Kernel> emitKernel(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
+                            std::string_view symbol);
+
+// True if `result` may be written to the very memory of `operand`, which then dies.
+bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result);
+
+}  // namespace isthmus

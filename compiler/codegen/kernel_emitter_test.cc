@@ -1,0 +1,197 @@
+// Fusions of each kind against plain loops, odd sizes included; kernel_check.py has many more
+// cases.
+#include "compiler/codegen/kernel_emitter.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/kernel_harness.h"
+
+namespace isthmus::codegen {
+namespace {
+
+std::vector<float> randomFloats(size_t count) {
+  std::mt19937 random(3);
+  std::vector<float> values(count);
+  for (float& value : values) value = std::uniform_real_distribution<float>(-2, 2)(random);
+  return values;
+}
+
+// `body` computes %out from the arguments.
+std::string fusionText(const std::string& kind, const std::vector<std::string>& inputs,
+                       const std::string& output, const std::string& body) {
+  std::string arguments, names, types, blockArguments;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string comma = i ? ", " : "";
+    arguments += comma + "%in" + std::to_string(i) + ": " + inputs[i];
+    names += comma + "%in" + std::to_string(i);
+    types += comma + inputs[i];
+    blockArguments += comma + "%" + std::to_string(i) + ": " + inputs[i];
+  }
+  return "func.func @f(" + arguments + ") -> " + output + " {\n  %r = \"isthmus.fusion\"(" + names +
+         ") <{kind = #isthmus.fusion_kind<" + kind + ">}> ({\n  ^bb0(" + blockArguments + "):\n" +
+         body + "\n    isthmus.yield %out : " + output + "\n  }) : (" + types + ") -> " + output +
+         "\n  return %r : " + output + "\n}\n";
+}
+
+std::unique_ptr<TestKernel> compile(const std::string& text) {
+  cpu::CodegenOptions options;
+  options.verify = true;
+  auto kernel = TestKernel::compile(text, options);
+  EXPECT_TRUE(kernel.ok()) << kernel.status().message() << text;
+  return kernel.ok() ? std::move(*kernel) : nullptr;
+}
+
+TEST(KernelEmitter, adds_with_a_row_vector_at_odd_sizes) {
+  for (int64_t columns : {1, 3, 7, 8, 9, 31, 64}) {
+    int64_t rows = 5;
+    std::string big = "tensor<5x" + std::to_string(columns) + "xf32>";
+    std::string small = "tensor<" + std::to_string(columns) + "xf32>";
+    auto kernel =
+        compile(fusionText("loop", {big, small}, big,
+                           "    %b = stablehlo.broadcast_in_dim %1, dims = [1] : (" + small +
+                               ") -> " + big + "\n    %out = stablehlo.add %0, %b : " + big));
+    ASSERT_TRUE(kernel);
+    auto x = randomFloats(rows * columns), b = randomFloats(columns);
+    std::vector<float> y(rows * columns, -7);
+    kernel->run({x.data(), b.data(), y.data()});
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        ASSERT_EQ(y[i * columns + j], x[i * columns + j] + b[j]) << columns;
+      }
+    }
+  }
+}
+
+TEST(KernelEmitter, tiles_may_run_in_any_order) {
+  std::string type = "tensor<300007xf32>";
+  auto kernel =
+      compile(fusionText("loop", {type}, type, "    %out = stablehlo.negate %0 : " + type));
+  ASSERT_TRUE(kernel);
+  ASSERT_GT(kernel->kernel().stages[0].tiles, 1);
+  auto x = randomFloats(300007);
+  std::vector<float> y(x.size(), -7);
+  kernel->run({x.data(), y.data()}, 5);
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], -x[i]) << i;
+}
+
+TEST(KernelEmitter, transposes_blocks_and_their_edges) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{64, 64}, {19, 35}, {8, 9}, {100, 8}}) {
+    std::string from = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+    std::string to = "tensor<" + std::to_string(columns) + "x" + std::to_string(rows) + "xf32>";
+    auto kernel = compile(
+        fusionText("transpose", {from}, to,
+                   "    %out = stablehlo.transpose %0, dims = [1, 0] : (" + from + ") -> " + to));
+    ASSERT_TRUE(kernel);
+    auto x = randomFloats(rows * columns);
+    std::vector<float> y(x.size());
+    kernel->run({x.data(), y.data()});
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) ASSERT_EQ(y[j * rows + i], x[i * columns + j]);
+    }
+  }
+}
+
+const char* kSoftmax = R"(
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<9x61xf32>, tensor<f32>) -> tensor<9xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<9xf32>) -> tensor<9x61xf32>
+    %d = stablehlo.subtract %0, %mb : tensor<9x61xf32>
+    %e = stablehlo.exponential %d : tensor<9x61xf32>
+    %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<9x61xf32>, tensor<f32>) -> tensor<9xf32>
+    %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<9xf32>) -> tensor<9x61xf32>
+    %out = stablehlo.divide %e, %sb : tensor<9x61xf32>)";
+
+TEST(KernelEmitter, softmax_in_one_kernel_computes_each_exponential_once) {
+  auto kernel = compile(fusionText("row", {"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax));
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->kernel().stages.size(), 1u);
+  auto x = randomFloats(9 * 61);
+  std::vector<float> y(x.size());
+  kernel->run({x.data(), y.data()});
+  for (int i = 0; i < 9; ++i) {
+    double sum = 0;
+    for (int j = 0; j < 61; ++j) sum += std::exp(double(x[i * 61 + j]));
+    for (int j = 0; j < 61; ++j) {
+      ASSERT_NEAR(y[i * 61 + j], std::exp(double(x[i * 61 + j])) / sum, 1e-6);
+    }
+  }
+}
+
+TEST(KernelEmitter, column_sums_start_from_the_initial_value_once) {
+  auto kernel = compile(fusionText(
+      "reduce", {"tensor<37x45xf32>"}, "tensor<45xf32>",
+      "    %c = stablehlo.constant dense<5.0> : tensor<f32>\n"
+      "    %out = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<37x45xf32>, tensor<f32>) -> tensor<45xf32>"));
+  ASSERT_TRUE(kernel);
+  auto x = randomFloats(37 * 45);
+  std::vector<float> y(45);
+  kernel->run({x.data(), y.data()});
+  for (int j = 0; j < 45; ++j) {
+    double sum = 5;
+    for (int i = 0; i < 37; ++i) sum += x[i * 45 + j];
+    ASSERT_NEAR(y[j], sum, 1e-4);
+  }
+}
+
+TEST(KernelEmitter, a_slice_is_updated_in_place) {
+  auto kernel = compile(fusionText(
+      "update_slice", {"tensor<10xf32>", "tensor<3xf32>", "tensor<i32>"}, "tensor<10xf32>",
+      "    %u = stablehlo.negate %1 : tensor<3xf32>\n"
+      "    %out = stablehlo.dynamic_update_slice %0, %u, %2 : (tensor<10xf32>, tensor<3xf32>, "
+      "tensor<i32>) -> tensor<10xf32>"));
+  ASSERT_TRUE(kernel);
+  EXPECT_TRUE(canShareBuffer(kernel->fusion(), 0, 0));
+  EXPECT_FALSE(canShareBuffer(kernel->fusion(), 1, 0));
+  std::vector<float> x(10), u = {1, 2, 3};
+  std::iota(x.begin(), x.end(), 10.0f);
+  int32_t start = 100;  // clamped to 7
+  kernel->run({x.data(), u.data(), &start, x.data()});
+  EXPECT_EQ(x, (std::vector<float>{10, 11, 12, 13, 14, 15, 16, -1, -2, -3}));
+}
+
+TEST(KernelEmitter, only_reads_at_the_same_index_allow_sharing) {
+  std::string type = "tensor<8x8xf32>";
+  auto kernel =
+      compile(fusionText("loop", {type, type, type}, type,
+                         "    %t = stablehlo.transpose %1, dims = [1, 0] : (" + type + ") -> " +
+                             type + "\n    %a = stablehlo.add %0, %t : " + type +
+                             "\n    %r = stablehlo.reverse %2, dims = [0] : " + type +
+                             "\n    %out = stablehlo.add %a, %r : " + type));
+  ASSERT_TRUE(kernel);
+  EXPECT_TRUE(canShareBuffer(kernel->fusion(), 0, 0));
+  EXPECT_FALSE(canShareBuffer(kernel->fusion(), 1, 0));
+  EXPECT_FALSE(canShareBuffer(kernel->fusion(), 2, 0));
+}
+
+TEST(KernelEmitter, an_op_without_a_kernel_is_named_and_leaves_nothing_behind) {
+  auto kernel = TestKernel::compile(
+      fusionText("loop", {"tensor<4x4xf32>"}, "tensor<4x4xf32>",
+                 "    %out = stablehlo.cholesky %0, lower = true : tensor<4x4xf32>"));
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.status().code(), StatusCode::kUnimplemented);
+  EXPECT_NE(kernel.status().message().find("stablehlo.cholesky"), std::string_view::npos);
+  EXPECT_NE(kernel.status().message().find("4x4xf32"), std::string_view::npos);
+}
+
+TEST(KernelEmitter, code_for_avx512_is_generated) {
+  KernelTarget target = cpu::hostTarget();
+  target.cpu = "skylake-avx512";
+  target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c";
+  target.vectorBits = 512;
+  target.avx512 = target.avx2 = target.fma = target.f16c = true;
+  cpu::CodegenOptions options;
+  options.verify = true;
+  auto kernel = TestKernel::compile(
+      fusionText("row", {"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax), options, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_NE((*kernel)->assembly().find("zmm"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace isthmus::codegen

@@ -1,0 +1,244 @@
+// Arithmetic and functions of complex numbers.
+#include <cmath>
+#include <limits>
+
+#include "compiler/codegen/elementwise.h"
+
+namespace isthmus::codegen {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// sqrt(a^2 + b^2) without overflow or underflow on the way.
+V hypotenuse(V a, V b) {
+  V x = abs(a);
+  V y = abs(b);
+  V larger = select(x > y, x, y);
+  V smaller = select(x > y, y, x);
+  V ratio = smaller / larger;
+  V result = larger * sqrt(fma(ratio, ratio, 1.0));
+  result = select(larger == 0.0, 0.0, result);
+  // Infinity beside NaN is infinity.
+  V nan = isNan(a) | isNan(b);
+  result = select(nan, std::numeric_limits<double>::quiet_NaN(), result);
+  return select((x == kInf) | (y == kInf), kInf, result);
+}
+
+ComplexV divide(ComplexV a, ComplexV b) {
+  // Smith's algorithm: scaled by the larger part of the divisor.
+  V swap = abs(b.im) > abs(b.re);
+  V large = select(swap, b.im, b.re);
+  V small = select(swap, b.re, b.im);
+  V ratio = small / large;
+  V denominator = fma(small, ratio, large);
+  V p = select(swap, a.im, a.re);
+  V q = select(swap, a.re, a.im);
+  V re = fma(q, ratio, p) / denominator;
+  V cross = fma(-p, ratio, q) / denominator;
+  V im = select(swap, -cross, cross);
+  // A zero divisor gives infinities as C's division does; an infinite one gives zeros.
+  V zero = (b.re == 0.0) & (b.im == 0.0);
+  V infinity = copySign(re.k(kInf), b.re);
+  re = select(zero, infinity * a.re, re);
+  im = select(zero, infinity * a.im, im);
+  V infinite =
+      ((abs(b.re) == kInf) | (abs(b.im) == kInf)) & (abs(a.re) < kInf) & (abs(a.im) < kInf);
+  re = select(infinite, 0.0, re);
+  im = select(infinite, 0.0, im);
+  return {re, im};
+}
+
+ComplexV multiply(ComplexV a, ComplexV b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+ComplexV exponential(ComplexV z) {
+  V scale = exp(z.re);
+  V re = scale * cos(z.im);
+  V im = scale * sin(z.im);
+  // Real arguments stay real (0 * inf would be NaN), and e^-inf is 0 whatever the angle.
+  im = select(z.im == 0.0, z.im, im);
+  V vanishes = z.re == -kInf;
+  return {select(vanishes, 0.0, re), select(vanishes, 0.0, im)};
+}
+
+ComplexV logarithm(ComplexV z) {
+  // log|z|; near |z| = 1 by log1p of |z|^2 - 1 so that no digits cancel.
+  V x = abs(z.re);
+  V y = abs(z.im);
+  V larger = select(x > y, x, y);
+  V smaller = select(x > y, y, x);
+  V near = fma(larger - 1.0, larger + 1.0, smaller * smaller);
+  V closeToOne = (larger > 0.5) & (larger < 2.0) & (smaller < 2.0);
+  V re = select(closeToOne, log1p(near) * 0.5, log(hypotenuse(z.re, z.im)));
+  return {re, atan2(z.im, z.re)};
+}
+
+ComplexV squareRoot(ComplexV z) {
+  V magnitude = hypotenuse(z.re, z.im);
+  // The part without cancellation first, the other from the product.
+  V t = sqrt(fma(magnitude, 0.5, abs(z.re) * 0.5));
+  V u = abs(z.im) / (t * 2.0);
+  u = select(t == 0.0, 0.0, u);
+  V negative = z.re < 0.0;
+  V re = select(negative, u, t);
+  V im = copySign(select(negative, t, u), z.im);
+  V infinite = abs(z.im) == kInf;
+  re = select(infinite, kInf, re);
+  im = select(infinite, z.im, im);
+  V toTheRight = (z.re == kInf) & (abs(z.im) < kInf);
+  im = select(toTheRight, copySign(im.k(0.0), z.im), im);
+  V toTheLeft = (z.re == -kInf) & (abs(z.im) < kInf);
+  re = select(toTheLeft, 0.0, re);
+  im = select(toTheLeft, copySign(im.k(kInf), z.im), im);
+  return {re, im};
+}
+
+// e^x - 1 and its use in tanh, which would cancel near zero.
+ComplexV exponentialMinusOne(ComplexV z) {
+  // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y / 2)
+  V s = sin(z.im * 0.5);
+  V re = fma(expm1(z.re), cos(z.im), s * s * -2.0);
+  V im = exp(z.re) * sin(z.im);
+  im = select(z.im == 0.0, z.im, im);
+  return {re, im};
+}
+
+ComplexV logPlusOne(ComplexV z) {
+  // log|1 + z| = log1p(2x + x^2 + y^2) / 2 while that does not overflow.
+  V square = fma(z.re, z.re + 2.0, z.im * z.im);
+  V fits = (abs(z.re) < 1e3) & (abs(z.im) < 1e3);
+  ComplexV shifted = logarithm({z.re + 1.0, z.im});
+  return {select(fits, log1p(square) * 0.5, shifted.re), shifted.im};
+}
+
+ComplexV hyperbolicTangent(ComplexV z) {
+  // With t = tan y, u = tanh x: (u + it) / (1 + iut), the imaginary axis included.
+  V u = tanh(z.re);
+  V s = sin(z.im);
+  V c = cos(z.im);
+  // sinh x cosh x and so on, scaled by cosh^2 x: 1 / cosh^2 x = (1 - u)(1 + u).
+  V e = exp(abs(z.re) * -2.0);
+  V sech = e * 4.0 / ((e + 1.0) * (e + 1.0));
+  // tanh z = (u + i s c sech^2) / (c^2 + u^2 s^2) scaled.
+  V denominator = fma(c * c, sech, u * u);
+  V re = u / denominator;
+  V im = s * c * sech / denominator;
+  im = select(z.im == 0.0, z.im, im);
+  return {re, im};
+}
+
+ComplexV tangent(ComplexV z) {
+  // tan z = -i tanh(iz)
+  ComplexV t = hyperbolicTangent({-z.im, z.re});
+  return {t.im, -t.re};
+}
+
+// e^(b log a), with the powers of zero as XLA has them.
+ComplexV power(ComplexV a, ComplexV b) {
+  ComplexV l = logarithm(a);
+  ComplexV e = exponential(multiply(b, l));
+  V zeroBase = (a.re == 0.0) & (a.im == 0.0);
+  V zeroExponent = (b.re == 0.0) & (b.im == 0.0);
+  V re = select(zeroBase, 0.0, e.re);
+  V im = select(zeroBase, 0.0, e.im);
+  return {select(zeroExponent, 1.0, re), select(zeroExponent, 0.0, im)};
+}
+
+}  // namespace
+
+bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
+  const ComplexV& a = x[0];
+  switch (op) {
+    case ElementwiseOp::kAdd:
+      *result = {a.re + x[1].re, a.im + x[1].im};
+      return true;
+    case ElementwiseOp::kSubtract:
+      *result = {a.re - x[1].re, a.im - x[1].im};
+      return true;
+    case ElementwiseOp::kMultiply:
+      *result = multiply(a, x[1]);
+      return true;
+    case ElementwiseOp::kDivide:
+      *result = divide(a, x[1]);
+      return true;
+    case ElementwiseOp::kNegate:
+      *result = {-a.re, -a.im};
+      return true;
+    case ElementwiseOp::kAbs:
+      *result = {hypotenuse(a.re, a.im), {}};
+      return true;
+    case ElementwiseOp::kSign: {
+      V magnitude = hypotenuse(a.re, a.im);
+      V zero = magnitude == 0.0;
+      *result = {select(zero, 0.0, a.re / magnitude), select(zero, 0.0, a.im / magnitude)};
+      return true;
+    }
+    case ElementwiseOp::kExponential:
+      *result = exponential(a);
+      return true;
+    case ElementwiseOp::kExponentialMinusOne:
+      *result = exponentialMinusOne(a);
+      return true;
+    case ElementwiseOp::kLog:
+      *result = logarithm(a);
+      return true;
+    case ElementwiseOp::kLogPlusOne:
+      *result = logPlusOne(a);
+      return true;
+    case ElementwiseOp::kSqrt:
+      *result = squareRoot(a);
+      return true;
+    case ElementwiseOp::kRsqrt:
+      *result = divide({a.re.k(1.0), a.re.k(0.0)}, squareRoot(a));
+      return true;
+    case ElementwiseOp::kCbrt: {
+      ComplexV l = logarithm(a);
+      *result = exponential({l.re * (1.0 / 3), l.im * (1.0 / 3)});
+      V zero = (a.re == 0.0) & (a.im == 0.0);
+      *result = {select(zero, 0.0, result->re), select(zero, 0.0, result->im)};
+      return true;
+    }
+    case ElementwiseOp::kLogistic: {
+      // 1 / (1 + e^-z)
+      ComplexV e = exponential({-a.re, -a.im});
+      *result = divide({a.re.k(1.0), a.re.k(0.0)}, {e.re + 1.0, e.im});
+      return true;
+    }
+    case ElementwiseOp::kTanh:
+      *result = hyperbolicTangent(a);
+      return true;
+    case ElementwiseOp::kTan:
+      *result = tangent(a);
+      return true;
+    case ElementwiseOp::kSine: {
+      // sin x cosh y + i cos x sinh y
+      V e = expm1(abs(a.im));
+      V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
+      sinh =
+          select(abs(a.im) > 80.0, copySign(exp(abs(a.im) - 0.69314718055994530942), a.im), sinh);
+      V half = exp(abs(a.im)) * 0.5;
+      V cosh = half + 0.25 / half;
+      *result = {sin(a.re) * cosh, cos(a.re) * sinh};
+      return true;
+    }
+    case ElementwiseOp::kCosine: {
+      // cos x cosh y - i sin x sinh y
+      V e = expm1(abs(a.im));
+      V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
+      sinh =
+          select(abs(a.im) > 80.0, copySign(exp(abs(a.im) - 0.69314718055994530942), a.im), sinh);
+      V half = exp(abs(a.im)) * 0.5;
+      V cosh = half + 0.25 / half;
+      *result = {cos(a.re) * cosh, -(sin(a.re) * sinh)};
+      return true;
+    }
+    case ElementwiseOp::kPower:
+      *result = power(a, x[1]);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace isthmus::codegen

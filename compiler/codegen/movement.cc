@@ -1,0 +1,426 @@
+// Ops that place elements elsewhere: each maps the index it is asked for to one of its operand.
+#include <numeric>
+
+#include "compiler/codegen/evaluator.h"
+#include "compiler/dialect/dialect.h"
+
+namespace isthmus::codegen {
+namespace {
+
+mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+}  // namespace
+
+Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {
+  llvm::Type* type = kind.computeType(loops_.context());
+  auto number = [&](mlir::Attribute attribute) -> llvm::Value* {
+    if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attribute)) {
+      llvm::APInt bits = integer.getValue();
+      unsigned width = type->getIntegerBitWidth();
+      bits = kind.isSigned && !kind.isBool() ? bits.sextOrTrunc(width) : bits.zextOrTrunc(width);
+      return llvm::ConstantInt::get(type, bits);
+    }
+    llvm::APFloat value = mlir::cast<mlir::FloatAttr>(attribute).getValue();
+    bool inexact = false;
+    value.convert(type->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return llvm::ConstantFP::get(type, value);
+  };
+  if (kind.isComplex()) {
+    auto parts = mlir::cast<mlir::ArrayAttr>(element);
+    return {number(parts[0]), number(parts[1]), loops_.entry()};
+  }
+  return {number(element), nullptr, loops_.entry()};
+}
+
+Val Evaluator::constantAt(mlir::Operation* op, const Place& place) {
+  auto value = mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value"));
+  ElementKind kind = kindOf(op->getResult(0));
+  if (!value) return fail(op, "only dense constants are emitted inline");
+  if (value.isSplat()) return constantOf(value.getSplatValue<mlir::Attribute>(), kind);
+  auto type = typeOf(op->getResult(0));
+  if (type.getNumElements() == 1) {
+    return constantOf(*value.getValues<mlir::Attribute>().begin(), kind);
+  }
+  // A table in read-only memory, in storage format.
+  llvm::Module& module = *loops_.function()->getParent();
+  llvm::GlobalVariable*& table = tables_[op];
+  if (!table) {
+    llvm::SmallVector<llvm::Constant*> elements;
+    llvm::Type* storage = kind.storageType(loops_.context());
+    auto bitsOf = [&](const llvm::APFloat& x) {
+      llvm::APInt bits = x.bitcastToAPInt();
+      if (storage->isFloatTy() || storage->isDoubleTy() || storage->isHalfTy()) {
+        elements.push_back(llvm::ConstantFP::get(loops_.context(), x));
+      } else {
+        elements.push_back(
+            llvm::ConstantInt::get(storage, bits.zextOrTrunc(storage->getIntegerBitWidth())));
+      }
+    };
+    if (kind.isComplex()) {
+      for (std::complex<llvm::APFloat> x : value.getValues<std::complex<llvm::APFloat>>()) {
+        bitsOf(x.real());
+        bitsOf(x.imag());
+      }
+    } else if (kind.isFloat()) {
+      for (llvm::APFloat x : value.getValues<llvm::APFloat>()) bitsOf(x);
+    } else {
+      unsigned width = storage->getIntegerBitWidth();
+      for (llvm::APInt x : value.getValues<llvm::APInt>()) {
+        bool extendSign = kind.isSigned && !kind.isBool();
+        elements.push_back(llvm::ConstantInt::get(
+            storage, extendSign ? x.sextOrTrunc(width) : x.zextOrTrunc(width)));
+      }
+    }
+    auto* array = llvm::ArrayType::get(storage, elements.size());
+    table = new llvm::GlobalVariable(module, array, /*isConstant=*/true,
+                                     llvm::GlobalValue::PrivateLinkage,
+                                     llvm::ConstantArray::get(array, elements), "table");
+    table->setAlignment(llvm::Align(64));
+  }
+  return load(table, kind, linearize(place, type));
+}
+
+Val Evaluator::iotaAt(mlir::Operation* op, const Place& place) {
+  auto iota = mlir::cast<shlo::IotaOp>(op);
+  auto type = typeOf(op->getResult(0));
+  ElementKind kind = kindOf(op->getResult(0));
+  Place apart = normalize(place, type.getShape());
+  const IndexExpr& expr = apart.dims[iota.getIotaDimension()];
+  unsigned lanes = expr.isUniform() ? 1 : lanes_;
+  Level* level = nullptr;
+  llvm::Value* number = loops_.laneValues(expr, lanes, &level);
+  llvm::IRBuilder<>& b = loops_.at(level);
+  llvm::Type* compute = kind.computeType(loops_.context());
+  llvm::Type* wanted = lanes == 1 ? compute : llvm::FixedVectorType::get(compute, lanes);
+  if (kind.isBool()) {
+    return {b.CreateICmpNE(number, llvm::Constant::getNullValue(number->getType())), nullptr,
+            level};
+  }
+  if (kind.isInteger()) {
+    number = b.CreateSExtOrTrunc(number, wanted);
+    return {wrapInteger(b, number, kind), nullptr, level};
+  }
+  // Signed conversion of an i32 is one instruction; an i64's is not.
+  if (type.getDimSize(iota.getIotaDimension()) < (int64_t{1} << 31)) {
+    number = b.CreateTrunc(number, lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty())
+                                              : llvm::FixedVectorType::get(b.getInt32Ty(), lanes));
+  }
+  Val result{b.CreateSIToFP(number, wanted), nullptr, level};
+  result.re = roundToKind(b, loops_.target(), result.re, kind);
+  if (kind.isComplex()) result.im = llvm::Constant::getNullValue(wanted);
+  return result;
+}
+
+Val Evaluator::broadcastAt(mlir::Operation* op, const Place& place) {
+  auto broadcast = mlir::cast<shlo::BroadcastInDimOp>(op);
+  auto from = typeOf(op->getOperand(0));
+  auto to = typeOf(op->getResult(0));
+  llvm::ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
+  // A merged pair may stay merged if the operand has both dimensions, adjacent and whole, or none.
+  bool keep = true;
+  Place result;
+  result.dims.resize(from.getRank());
+  llvm::SmallVector<int64_t> operandDim(to.getRank(), -1);
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    if (from.getDimSize(d) == to.getDimSize(dims[d])) operandDim[dims[d]] = d;
+  }
+  for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
+    if (!(place.merged >> d & 1)) continue;
+    bool none = operandDim[d] < 0 && operandDim[d + 1] < 0;
+    bool adjacent = operandDim[d] >= 0 && operandDim[d + 1] == operandDim[d] + 1;
+    if (adjacent) {
+      result.merged |= uint64_t{1} << operandDim[d];
+    } else if (!none) {
+      keep = false;
+    }
+  }
+  Place apart = place;
+  if (!keep) {
+    apart = normalize(place, to.getShape());
+    result.merged = 0;
+  }
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    if (operandDim[dims[d]] == d) result.dims[d] = apart.dims[dims[d]];
+  }
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::transposeAt(mlir::Operation* op, const Place& place) {
+  auto transpose = mlir::cast<shlo::TransposeOp>(op);
+  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
+  auto type = typeOf(op->getResult(0));
+  Place result;
+  bool keep = true;
+  for (size_t d = 0; d + 1 < permutation.size(); ++d) {
+    if (!(place.merged >> d & 1)) continue;
+    if (permutation[d + 1] == permutation[d] + 1) {
+      result.merged |= uint64_t{1} << permutation[d];
+    } else {
+      keep = false;
+    }
+  }
+  Place apart = place;
+  if (!keep) {
+    apart = normalize(place, type.getShape());
+    result.merged = 0;
+  }
+  result.dims.resize(permutation.size());
+  for (size_t d = 0; d < permutation.size(); ++d) result.dims[permutation[d]] = apart.dims[d];
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::reshapeAt(mlir::Operation* op, const Place& place) {
+  auto from = typeOf(op->getOperand(0));
+  auto to = typeOf(op->getResult(0));
+  Place result;
+  result.dims.resize(from.getRank());
+  if (to.getNumElements() <= 1) return get(op->getOperand(0), result);
+  // Groups of dimensions with equal products; within one, the operand's are left merged.
+  int64_t f = 0, t = 0;
+  while (f < from.getRank() || t < to.getRank()) {
+    int64_t fBegin = f, tBegin = t;
+    int64_t fProduct = 1, tProduct = 1;
+    if (f < from.getRank()) fProduct = from.getDimSize(f++);
+    if (t < to.getRank()) tProduct = to.getDimSize(t++);
+    while (fProduct != tProduct) {
+      if (fProduct < tProduct) {
+        fProduct *= from.getDimSize(f++);
+      } else {
+        tProduct *= to.getDimSize(t++);
+      }
+    }
+    // Dimensions of size 1 go with the group before them, so that no group lacks operand
+    // dimensions.
+    while (t < to.getRank() && to.getDimSize(t) == 1) ++t;
+    while (f < from.getRank() && from.getDimSize(f) == 1) ++f;
+    IndexExpr linear;
+    int64_t stride = 1;
+    for (int64_t d = t - 1; d >= tBegin; --d) {
+      linear = addIndex(linear, scaleIndex(place.dims[d], stride));
+      stride *= to.getDimSize(d);
+    }
+    // A run that was merged across groups stays merged.
+    bool intoNext = t > tBegin && t < to.getRank() && (place.merged >> (t - 1) & 1);
+    result.dims[f - 1] = linear;
+    for (int64_t d = fBegin; d + 1 < f; ++d) result.merged |= uint64_t{1} << d;
+    if (intoNext) {
+      if (f < from.getRank()) {
+        result.merged |= uint64_t{1} << (f - 1);
+      }
+    }
+  }
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::sliceAt(mlir::Operation* op, const Place& place) {
+  auto slice = mlir::cast<shlo::SliceOp>(op);
+  auto from = typeOf(op->getOperand(0));
+  auto to = typeOf(op->getResult(0));
+  llvm::ArrayRef<int64_t> starts = slice.getStartIndices();
+  llvm::ArrayRef<int64_t> strides = slice.getStrides();
+  // Of a merged pair, the outer dimension may be sliced, and the inner one not.
+  Place result = place;
+  for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
+    if ((place.merged >> d & 1) &&
+        (to.getDimSize(d + 1) != from.getDimSize(d + 1) || starts[d] != 0 || strides[d] != 1)) {
+      result = normalize(place, to.getShape());
+      break;
+    }
+  }
+  for (int64_t d = 0; d < to.getRank(); ++d) {
+    result.dims[d] = addIndex(scaleIndex(result.dims[d], strides[d]), IndexExpr(starts[d]));
+  }
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::reverseAt(mlir::Operation* op, const Place& place) {
+  auto reverse = mlir::cast<shlo::ReverseOp>(op);
+  auto type = typeOf(op->getResult(0));
+  Place result = normalize(place, type.getShape());
+  for (int64_t d : reverse.getDimensions()) {
+    result.dims[d] = addIndex(IndexExpr(type.getDimSize(d) - 1), scaleIndex(result.dims[d], -1));
+  }
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::padAt(mlir::Operation* op, const Place& place) {
+  auto pad = mlir::cast<shlo::PadOp>(op);
+  auto from = typeOf(op->getOperand(0));
+  auto to = typeOf(op->getResult(0));
+  Place apart = normalize(place, to.getShape());
+  Place inside;
+  Condition all = Condition::always(true);
+  if (from.getNumElements() == 0) all = Condition::always(false);
+  inside.dims.resize(from.getRank());
+  for (int64_t d = 0; d < from.getRank() && !(all.known && !all.value); ++d) {
+    int64_t low = pad.getEdgePaddingLow()[d];
+    int64_t step = pad.getInteriorPadding()[d] + 1;
+    int64_t size = from.getDimSize(d);
+    IndexExpr shifted = addIndex(apart.dims[d], IndexExpr(-low));
+    Condition here = within(shifted, 0, (size - 1) * step + 1);
+    IndexExpr safe = selectIndex(here, shifted, 0, 0, (size - 1) * step);
+    if (step > 1 && !(here.known && !here.value)) {
+      IndexExpr quotient, remainder;
+      divideIndex(safe, step, &quotient, &remainder);
+      here = both(here, within(remainder, 0, 1));
+      safe = quotient;
+    }
+    all = both(all, here);
+    inside.dims[d] = safe;
+  }
+  Val padding = get(op->getOperand(1), Place());
+  if (all.known) return all.value ? get(op->getOperand(0), inside) : padding;
+  return selectValue(all, get(op->getOperand(0), inside), padding);
+}
+
+Val Evaluator::concatenateAt(mlir::Operation* op, const Place& place) {
+  auto concatenate = mlir::cast<shlo::ConcatenateOp>(op);
+  auto to = typeOf(op->getResult(0));
+  int64_t d = concatenate.getDimension();
+  Place apart = place;
+  // Merged pairs of other dimensions stay so.
+  if ((place.merged >> d & 1) || (d > 0 && (place.merged >> (d - 1) & 1))) {
+    apart = normalize(place, to.getShape());
+  }
+  Range range = rangeOf(apart.dims[d], apart.dims[d].isUniform() ? 1 : lanes_);
+  Val result;
+  int64_t begin = 0;
+  struct Part {
+    mlir::Value operand;
+    int64_t begin, end;
+  };
+  llvm::SmallVector<Part, 4> parts;
+  for (mlir::Value operand : op->getOperands()) {
+    int64_t end = begin + typeOf(operand).getDimSize(d);
+    if (end > begin && range.hi >= begin && range.lo < end) parts.push_back({operand, begin, end});
+    begin = end;
+  }
+  if (parts.empty()) return fail(op, "index outside of all operands");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[parts.size() - 1 - i];
+    int64_t size = part.end - part.begin;
+    IndexExpr shifted = addIndex(apart.dims[d], IndexExpr(-part.begin));
+    Condition inside = within(shifted, 0, size);
+    Place source = apart;
+    source.dims[d] = selectIndex(inside, shifted, 0, 0, size - 1);
+    Val value = get(part.operand, source);
+    if (i == 0) {
+      result = value;
+    } else {
+      // Later parts were chosen already; this one holds below its end.
+      Condition below = within(apart.dims[d], std::min(range.lo, part.begin), part.end);
+      result = selectValue(below, value, result);
+    }
+  }
+  return result;
+}
+
+Val Evaluator::dynamicSliceAt(mlir::Operation* op, const Place& place) {
+  auto slice = mlir::cast<shlo::DynamicSliceOp>(op);
+  auto from = typeOf(op->getOperand(0));
+  auto to = typeOf(op->getResult(0));
+  Place result = place;
+  for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
+    if ((place.merged >> d & 1) && to.getDimSize(d + 1) != from.getDimSize(d + 1)) {
+      result = normalize(place, to.getShape());
+      break;
+    }
+  }
+  for (int64_t d = 0; d < to.getRank(); ++d) {
+    int64_t last = from.getDimSize(d) - to.getDimSize(d);
+    if (last == 0) continue;
+    mlir::Value start = slice.getStartIndices()[d];
+    Val value = get(start, Place());
+    IndexExpr first = indexFrom(value, kindOf(start), 0, last, /*clamp=*/true);
+    if (result.merged >> d & 1) {
+      // The outer of a merged pair: its start moves the pair by whole inner rows.
+      int64_t e = d;
+      int64_t row = 1;
+      while (result.merged >> e & 1) row *= to.getDimSize(++e);
+      result.dims[e] = addIndex(result.dims[e], scaleIndex(first, row));
+    } else {
+      result.dims[d] = addIndex(result.dims[d], first);
+    }
+  }
+  return get(op->getOperand(0), result);
+}
+
+Val Evaluator::dynamicUpdateSliceAt(mlir::Operation* op, const Place& place) {
+  auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(op);
+  auto to = typeOf(op->getResult(0));
+  auto block = typeOf(update.getUpdate());
+  if (block.getNumElements() == 0) return get(update.getOperand(), place);
+  Place apart = normalize(place, to.getShape());
+  Place inside;
+  inside.dims.resize(to.getRank());
+  Condition all = Condition::always(true);
+  for (int64_t d = 0; d < to.getRank(); ++d) {
+    int64_t last = to.getDimSize(d) - block.getDimSize(d);
+    mlir::Value start = update.getStartIndices()[d];
+    IndexExpr first =
+        last == 0 ? IndexExpr(0) : indexFrom(get(start, Place()), kindOf(start), 0, last, true);
+    IndexExpr shifted = addIndex(apart.dims[d], scaleIndex(first, -1));
+    Condition here = within(shifted, 0, block.getDimSize(d));
+    all = both(all, here);
+    inside.dims[d] = selectIndex(here, shifted, 0, 0, block.getDimSize(d) - 1);
+  }
+  if (all.known) {
+    return all.value ? get(update.getUpdate(), inside) : get(update.getOperand(), place);
+  }
+  return selectValue(all, get(update.getUpdate(), inside), get(update.getOperand(), apart));
+}
+
+Val Evaluator::gatherAt(mlir::Operation* op, const Place& place) {
+  auto gather = mlir::cast<shlo::GatherOp>(op);
+  auto numbers = gather.getDimensionNumbers();
+  auto from = typeOf(gather.getOperand());
+  auto indices = typeOf(gather.getStartIndices());
+  auto to = typeOf(op->getResult(0));
+  Place apart = normalize(place, to.getShape());
+  llvm::ArrayRef<int64_t> offsetDims = numbers.getOffsetDims();
+  llvm::ArrayRef<int64_t> collapsed = numbers.getCollapsedSliceDims();
+  llvm::ArrayRef<int64_t> operandBatching = numbers.getOperandBatchingDims();
+  llvm::ArrayRef<int64_t> indicesBatching = numbers.getStartIndicesBatchingDims();
+  llvm::ArrayRef<int64_t> startMap = numbers.getStartIndexMap();
+  int64_t vectorDim = numbers.getIndexVectorDim();
+
+  // The position in start_indices comes from the result's batch dimensions.
+  Index batch;
+  for (int64_t d = 0; d < to.getRank(); ++d) {
+    if (!llvm::is_contained(offsetDims, d)) batch.push_back(apart.dims[d]);
+  }
+  auto startAt = [&](int64_t component) {
+    Place at;
+    size_t next = 0;
+    for (int64_t d = 0; d < indices.getRank(); ++d) {
+      at.dims.push_back(d == vectorDim ? IndexExpr(component) : batch[next++]);
+    }
+    return at;
+  };
+  Place result;
+  size_t nextOffset = 0;
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    IndexExpr expr;
+    if (auto it = llvm::find(operandBatching, d); it != operandBatching.end()) {
+      int64_t dim = indicesBatching[it - operandBatching.begin()];
+      expr = batch[dim > vectorDim ? dim - 1 : dim];
+    } else {
+      if (auto it = llvm::find(startMap, d); it != startMap.end()) {
+        int64_t last = from.getDimSize(d) - gather.getSliceSizes()[d];
+        if (last > 0) {
+          Val start = get(gather.getStartIndices(), startAt(it - startMap.begin()));
+          expr = indexFrom(start, kindOf(gather.getStartIndices()), 0, last, true);
+        }
+      }
+      if (!llvm::is_contained(collapsed, d)) {
+        expr = addIndex(expr, apart.dims[offsetDims[nextOffset++]]);
+      }
+    }
+    result.dims.push_back(expr);
+  }
+  return get(gather.getOperand(), result);
+}
+
+}  // namespace isthmus::codegen

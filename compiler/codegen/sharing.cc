@@ -1,0 +1,101 @@
+// Whether a result may take the place of an operand.
+#include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/kernel_emitter.h"
+#include "compiler/dialect/dialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace isthmus {
+namespace {
+
+// True if every read of `argument` on the way up from `value` is at the index that `value` is
+// asked for: then the element is read in the very iteration that overwrites it, before the store.
+bool readsInPlace(mlir::Value value, mlir::Value argument,
+                  llvm::DenseMap<mlir::Value, bool>& known) {
+  if (value == argument) return true;
+  auto [it, isNew] = known.try_emplace(value, true);
+  if (!isNew) return it->second;
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op) return true;  // another argument
+  bool result = true;
+  bool passesIndex = codegen::Evaluator::isElementwise(op) ||
+                     op->getName().getStringRef() == "stablehlo.optimization_barrier";
+  auto shape = mlir::cast<mlir::ShapedType>(value.getType()).getShape();
+  for (mlir::Value operand : op->getOperands()) {
+    auto type = mlir::dyn_cast<mlir::ShapedType>(operand.getType());
+    if (!type) continue;
+    bool here = passesIndex && type.getShape() == shape;
+    // A reshape between equal linear indices is in place too, being no access at all.
+    if (op->getName().getStringRef() == "stablehlo.reshape") here = true;
+    if (here) {
+      result = result && readsInPlace(operand, argument, known);
+    } else {
+      // Any use further up is at another index.
+      llvm::SmallVector<mlir::Value, 8> pending = {operand};
+      llvm::DenseMap<mlir::Value, bool> seen;
+      while (!pending.empty() && result) {
+        mlir::Value next = pending.pop_back_val();
+        if (next == argument) result = false;
+        if (!seen.try_emplace(next, true).second || !next.getDefiningOp()) continue;
+        for (mlir::Value up : next.getDefiningOp()->getOperands()) pending.push_back(up);
+      }
+    }
+  }
+  known[value] = result;
+  return result;
+}
+
+}  // namespace
+
+bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result) {
+  mlir::Block& block = fusion.getBody().front();
+  mlir::Operation* yield = block.getTerminator();
+  mlir::Value argument = block.getArgument(operand);
+  auto operandType = mlir::dyn_cast<mlir::RankedTensorType>(argument.getType());
+  auto resultType = mlir::dyn_cast<mlir::RankedTensorType>(yield->getOperand(result).getType());
+  if (!operandType || !resultType || !operandType.hasStaticShape() ||
+      !resultType.hasStaticShape()) {
+    return false;
+  }
+  auto from = elementKind(operandType.getElementType());
+  auto to = elementKind(resultType.getElementType());
+  if (!from || !to || from->storageBytes != to->storageBytes ||
+      operandType.getNumElements() != resultType.getNumElements()) {
+    return false;
+  }
+  // Updates in place keep what they do not overwrite, if nothing else reads the operand.
+  if (mlir::Operation* op = yield->getOperand(result).getDefiningOp()) {
+    auto isUpdated = [&](mlir::Value value) {
+      return value == argument && value.hasOneUse() &&
+             yield->getNumOperands() == op->getNumResults();
+    };
+    unsigned number = mlir::cast<mlir::OpResult>(yield->getOperand(result)).getResultNumber();
+    if (auto scatter = mlir::dyn_cast<shlo::ScatterOp>(op)) {
+      return isUpdated(scatter.getInputs()[number]);
+    }
+    if (auto update = mlir::dyn_cast<shlo::DynamicUpdateSliceOp>(op);
+        update && fusion.getKind() == ir::FusionKind::kUpdateSlice) {
+      return isUpdated(update.getOperand());
+    }
+    if (mlir::isa<shlo::SelectAndScatterOp, shlo::ReduceWindowOp>(op)) return false;
+  }
+  for (mlir::Value root : yield->getOperands()) {
+    // Roots of another shape are written by another loop, which would read what was overwritten.
+    auto type = mlir::cast<mlir::RankedTensorType>(root.getType());
+    bool sameLoop = type.getShape() == resultType.getShape();
+    llvm::DenseMap<mlir::Value, bool> known;
+    if (sameLoop) {
+      if (!readsInPlace(root, argument, known)) return false;
+      continue;
+    }
+    llvm::SmallVector<mlir::Value, 8> pending = {root};
+    while (!pending.empty()) {
+      mlir::Value next = pending.pop_back_val();
+      if (next == argument) return false;
+      if (!known.try_emplace(next, true).second || !next.getDefiningOp()) continue;
+      for (mlir::Value up : next.getDefiningOp()->getOperands()) pending.push_back(up);
+    }
+  }
+  return true;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,132 @@
+// Accuracy of the vector math library in units of the last place, against the C library in long
+// double, over special values and over random bit patterns.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/kernel_harness.h"
+
+namespace isthmus::codegen {
+namespace {
+
+struct Function {
+  const char* op;
+  long double (*reference)(long double);
+  double ulpF32;
+  double ulpF64;
+  // Random arguments: 0 = any bits, else uniform in [-range, range].
+  double range;
+};
+
+long double logisticReference(long double x) { return 1 / (1 + std::exp(-x)); }
+long double rsqrtReference(long double x) { return 1 / std::sqrt(x); }
+
+template <typename T>
+double ulpsBetween(T got, long double want) {
+  T rounded = static_cast<T>(want);
+  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e30;
+  if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0 : 1e30;
+  if (rounded == 0 && got == 0) return std::signbit(got) == std::signbit(rounded) ? 0 : 1e30;
+  T magnitude = std::max(std::abs(rounded), std::numeric_limits<T>::min());
+  long double ulp = static_cast<long double>(
+      std::nextafter(magnitude, std::numeric_limits<T>::infinity()) - magnitude);
+  return static_cast<double>(std::abs(static_cast<long double>(got) - want) / ulp);
+}
+
+template <typename T>
+std::vector<T> arguments(double range, size_t count) {
+  const T inf = std::numeric_limits<T>::infinity();
+  std::vector<T> values = {T(0),
+                           T(-0.0),
+                           inf,
+                           -inf,
+                           std::numeric_limits<T>::quiet_NaN(),
+                           T(1),
+                           T(-1),
+                           T(0.5),
+                           T(-0.5),
+                           std::numeric_limits<T>::denorm_min(),
+                           -std::numeric_limits<T>::denorm_min(),
+                           std::numeric_limits<T>::min(),
+                           std::numeric_limits<T>::max(),
+                           std::numeric_limits<T>::lowest(),
+                           std::numeric_limits<T>::epsilon(),
+                           T(1e-40),
+                           T(88.72),
+                           T(-87.4),
+                           T(-103.9),
+                           T(709.7),
+                           T(-745.1),
+                           T(0.6931472),
+                           T(3.1415927),
+                           T(1e5),
+                           T(2.5),
+                           T(-1.5),
+                           T(0.4999999701976776)};
+  std::mt19937_64 random(7);
+  while (values.size() < count) {
+    T value;
+    if (range == 0 || random() % 4 == 0) {
+      uint64_t bits = random();
+      std::memcpy(&value, &bits, sizeof(T));
+    } else {
+      value = static_cast<T>(std::uniform_real_distribution<double>(-range, range)(random));
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+template <typename T>
+void measure(const Function& function) {
+  constexpr size_t kCount = 200003;
+  const char* type = sizeof(T) == 4 ? "f32" : "f64";
+  std::string array = "tensor<" + std::to_string(kCount) + "x" + type + ">";
+  std::string text = "func.func @f(%x: " + array + ") -> " + array +
+                     " {\n %r = \"isthmus.fusion\"(%x) <{kind = #isthmus.fusion_kind<loop>}> ({\n"
+                     " ^bb0(%a: " +
+                     array + "):\n  %0 = \"stablehlo." + function.op + "\"(%a) : (" + array +
+                     ") -> " + array + "\n  isthmus.yield %0 : " + array + "\n }) : (" + array +
+                     ") -> " + array + "\n return %r : " + array + "\n}\n";
+  auto kernel = TestKernel::compile(text);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  std::vector<T> x = arguments<T>(function.range, kCount);
+  std::vector<T> y(kCount);
+  (*kernel)->run({x.data(), y.data()});
+  double worst = 0;
+  T at = 0;
+  T got = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    double ulps = ulpsBetween(y[i], function.reference(static_cast<long double>(x[i])));
+    if (ulps > worst) worst = ulps, at = x[i], got = y[i];
+  }
+  std::printf("%-24s %s  %8.3f ulp at %.9g\n", function.op, type, worst, static_cast<double>(at));
+  EXPECT_LE(worst, sizeof(T) == 4 ? function.ulpF32 : function.ulpF64)
+      << function.op << " " << type << " of " << at << " gave " << got;
+}
+
+class VectorMath : public testing::TestWithParam<Function> {};
+
+TEST_P(VectorMath, is_accurate_in_f32) { measure<float>(GetParam()); }
+TEST_P(VectorMath, is_accurate_in_f64) { measure<double>(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
+                         testing::Values(Function{"exponential", std::exp, 1.5, 1.5, 110},
+                                         Function{"exponential_minus_one", std::expm1, 2, 2, 20},
+                                         Function{"log", std::log, 1.5, 1.5, 100},
+                                         Function{"log_plus_one", std::log1p, 2, 2, 3},
+                                         Function{"logistic", logisticReference, 2.5, 2.5, 100},
+                                         Function{"tanh", std::tanh, 2, 2, 10},
+                                         Function{"sine", std::sin, 1.5, 1.5, 1000},
+                                         Function{"cosine", std::cos, 1.5, 1.5, 1000},
+                                         Function{"tan", std::tan, 3, 3, 1000},
+                                         Function{"cbrt", std::cbrt, 1.5, 1.5, 100},
+                                         Function{"sqrt", std::sqrt, 0.51, 0.51, 100},
+                                         Function{"rsqrt", rsqrtReference, 1.5, 1.5, 100}),
+                         [](const auto& info) { return std::string(info.param.op); });
+
+}  // namespace
+}  // namespace isthmus::codegen
