@@ -1,0 +1,155 @@
+// Holds, deletion and donation of buffers.
+#include "runtime/buffer.h"
+
+#include <utility>
+
+#include "runtime/client.h"
+
+namespace isthmus {
+
+Buffer::Buffer(Memory& memory, std::shared_ptr<const ArrayType> type, Ref<Storage> storage,
+               Event definition, bool allocatesLate)
+    : client_(&memory.client()),
+      memory_(memory),
+      type_(std::move(type)),
+      sizeBytes_(type_->sizeBytes()),
+      definition_(std::move(definition)),
+      storage_(storage.detach()),
+      allocatesLate_(allocatesLate) {}
+
+Buffer::~Buffer() {
+  // Before the client goes, which owns the memory.
+  freeStorage();
+}
+
+Event Buffer::readyEvent() const {
+  if (isDeleted()) return Event::of(invalidArgument("buffer has been deleted or donated"));
+  return definition_;
+}
+
+bool Buffer::hold() {
+  uint32_t holds = holds_.load(std::memory_order_relaxed);
+  while ((holds & kDeleted) == 0) {
+    if (holds_.compare_exchange_weak(holds, holds + 1, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Buffer::donate() {
+  return (holds_.fetch_or(kDeleted, std::memory_order_acq_rel) & kDeleted) == 0;
+}
+
+void Buffer::undoDonate() { holds_.fetch_and(~kDeleted, std::memory_order_acq_rel); }
+
+void Buffer::release() {
+  if (donate()) dropHold();
+}
+
+void Buffer::dropHold() {
+  uint32_t before = holds_.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & ~kDeleted) == 1) freeStorage();
+}
+
+void Buffer::endWriting() {
+  uint32_t before = holds_.fetch_and(~kWriting, std::memory_order_acq_rel);
+  if ((before & kCount) == 0) freeStorage();
+}
+
+void Buffer::freeStorage() {
+  Storage* storage = storage_.exchange(nullptr, std::memory_order_acq_rel);
+  if (storage != nullptr && !isLent_) storage->dropReference();
+}
+
+bool Buffer::isExclusive() const {
+  if ((holds_.load(std::memory_order_acquire) & kCount) != 1) return false;
+  const Storage* storage = storage_.load(std::memory_order_acquire);
+  return storage != nullptr && storage->isWritable() && storage->isUnique();
+}
+
+bool Buffer::setStorage(Ref<Storage> storage) {
+  std::lock_guard lock(mutex_);
+  if (storage_.load(std::memory_order_relaxed) != nullptr) return false;
+  storage_.store(storage.detach(), std::memory_order_release);
+  return true;
+}
+
+StatusOr<Storage*> Buffer::storage() {
+  Storage* storage = storage_.load(std::memory_order_acquire);
+  if (storage != nullptr) return storage;
+  if (!allocatesLate_) return internalError("the buffer's memory is not there yet");
+  std::lock_guard lock(mutex_);
+  storage = storage_.load(std::memory_order_relaxed);
+  if (storage != nullptr) return storage;
+  Ref<Storage> made;
+  if (BufferRef source = std::exchange(aliasSource_, nullptr)) made = source->storageToTakeOver();
+  if (!made) {
+    ISTHMUS_ASSIGN_OR_RETURN(made, Storage::allocate(memory_, sizeBytes_));
+  }
+  storage = made.detach();
+  storage_.store(storage, std::memory_order_release);
+  return storage;
+}
+
+Ref<Storage> Buffer::storageToTakeOver() {
+  // A hold of our own, or the launch could end and free the memory meanwhile. With one hold on a
+  // deleted buffer, no other can come.
+  uint32_t holds = holds_.load(std::memory_order_relaxed);
+  do {
+    if ((holds & ~kWriting) != (kDeleted | 1)) return nullptr;
+  } while (!holds_.compare_exchange_weak(holds, holds + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  Ref<Storage> taken;
+  StatusOr<Storage*> own = storage();
+  if (own.ok() && (*own)->isWritable() && (*own)->isUnique()) {
+    isLent_ = true;
+    taken = Ref<Storage>::adopt(*own);
+  }
+  dropHold();
+  return taken;
+}
+
+StatusOr<void*> Buffer::pointer() {
+  bool isHeld = hold();
+  if (!isHeld && externalReferences_.load(std::memory_order_acquire) == 0) {
+    return invalidArgument("the address of a buffer that has been deleted or donated");
+  }
+  Status status;
+  if (!allocatesLate_) status = definition_.await();
+  void* data = nullptr;
+  if (status.ok()) {
+    StatusOr<Storage*> memory = storage();
+    if (memory.ok()) {
+      data = (*memory)->data();
+    } else {
+      status = memory.status();
+    }
+  }
+  if (isHeld) dropHold();
+  if (!status.ok()) return status;
+  return data;
+}
+
+Status Buffer::addExternalReference() {
+  if (!hold()) {
+    return invalidArgument("an external reference to a buffer that has been deleted or donated");
+  }
+  externalReferences_.fetch_add(1, std::memory_order_release);
+  return {};
+}
+
+Status Buffer::dropExternalReference() {
+  int32_t count = externalReferences_.load(std::memory_order_relaxed);
+  do {
+    if (count == 0) {
+      return invalidArgument(
+          "Attempting to decrease reference on a buffer with zero reference count.");
+    }
+  } while (!externalReferences_.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel));
+  dropHold();
+  return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,205 @@
+// Devices, memories and buffers of a client.
+#include "runtime/client.h"
+
+#include <algorithm>
+
+#include "isthmus/flags.h"
+#include "runtime/collectives/in_process.h"
+#include "runtime/host_layout.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus {
+namespace {
+
+// Smaller arrays are copied even when they could be aliased: the copy costs less than telling the
+// caller later that its memory is no longer read.
+constexpr size_t kSmallestAlias = 16 << 10;
+
+// What generated code may assume about the address of an element.
+size_t alignmentOf(ElementType type) {
+  size_t bytes = elementSizeBytes(type);
+  bool isComplex = type == ElementType::kC64 || type == ElementType::kC128;
+  return std::max<size_t>(isComplex ? bytes / 2 : bytes, 1);
+}
+
+Status checkType(const ArrayType& type) {
+  if (type.isValid() && type.elementType != ElementType::kInvalid) return {};
+  return invalidArgument("buffer of type ", type.toString(),
+                         ": expected dimensions >= 0 and a size that fits in memory");
+}
+
+std::shared_ptr<const ArrayType> share(ArrayType type) {
+  return std::make_shared<const ArrayType>(std::move(type));
+}
+
+}  // namespace
+
+Client::Client(Backend& backend, Topology topology)
+    : backend_(backend),
+      topology_(std::move(topology)),
+      collectives_(std::make_unique<InProcessCollectives>()),
+      transferQueue_("isthmus-copy") {
+  std::vector<std::string> kinds;
+  for (const DeviceDescription& description : topology_.devices) {
+    bool isAddressable = description.processIndex == processIndex();
+    Device& device =
+        *ownedDevices_.emplace_back(std::make_unique<Device>(*this, description, isAddressable));
+    devices_.push_back(&device);
+    if (!isAddressable) continue;
+    addressableDevices_.push_back(&device);
+    for (const MemoryDescription& memory : description.memories) {
+      auto kind = std::find(kinds.begin(), kinds.end(), memory.kind);
+      auto kindId = static_cast<int>(kind - kinds.begin()) + 1;
+      if (kind == kinds.end()) kinds.push_back(memory.kind);
+      auto id = static_cast<int>(ownedMemories_.size());
+      Memory& made = *ownedMemories_.emplace_back(
+          std::make_unique<Memory>(*this, device, id, kindId, memory.kind));
+      memories_.push_back(&made);
+      device.memories_.push_back(&made);
+      if (memory.isDefault || device.defaultMemory_ == nullptr) device.defaultMemory_ = &made;
+    }
+  }
+}
+
+Client::~Client() = default;
+
+StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options) {
+  ISTHMUS_ASSIGN_OR_RETURN(Topology topology, Topology::create(backend, std::move(options)));
+  std::sort(topology.devices.begin(), topology.devices.end(),
+            [](const DeviceDescription& a, const DeviceDescription& b) { return a.id < b.id; });
+  bool hasAddressable = false;
+  for (size_t i = 0; i < topology.devices.size(); ++i) {
+    DeviceDescription& device = topology.devices[i];
+    if (i > 0 && topology.devices[i - 1].id == device.id) {
+      return internalError("backend describes two devices with id ", device.id);
+    }
+    if (device.memories.empty()) device.memories.push_back({"device", true});
+    hasAddressable |= device.processIndex == 0;
+  }
+  if (!hasAddressable) return internalError("backend describes no device of this process");
+  return Ref<Client>::adopt(new Client(backend, std::move(topology)));
+}
+
+StatusOr<Device*> Client::lookupDevice(int id) const {
+  for (Device* device : devices_) {
+    if (device->id() == id) return device;
+  }
+  return invalidArgument("No matching device found for device_id ", id);
+}
+
+StatusOr<Device*> Client::lookupAddressableDevice(int localHardwareId) const {
+  for (Device* device : addressableDevices_) {
+    if (device->localHardwareId() == localHardwareId) return device;
+  }
+  return invalidArgument("No matching device found for local_hardware_id ", localHardwareId);
+}
+
+DeviceAssignment Client::defaultDeviceAssignment(int numReplicas, int numPartitions) const {
+  DeviceAssignment assignment{numReplicas, numPartitions, {}};
+  int64_t count = int64_t{numReplicas} * numPartitions;
+  for (int64_t i = 0; i < count; ++i) {
+    assignment.deviceIds.push_back(devices_[static_cast<size_t>(i) % devices_.size()]->id());
+  }
+  return assignment;
+}
+
+// ---- Buffers
+// --------------------------------------------------------------------------------------
+
+StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArray& array) {
+  ISTHMUS_RETURN_IF_ERROR(checkType(array.type));
+  size_t bytes = array.type.sizeBytes();
+  if (array.data == nullptr && bytes > 0) {
+    return invalidArgument("buffer from host of ", array.type.toString(), ": data is null");
+  }
+  std::span<const int64_t> strides;
+  if (array.byteStrides) {
+    strides = *array.byteStrides;
+    if (strides.size() != array.type.dims.size()) {
+      return invalidArgument("buffer from host of ", array.type.toString(), ": ", strides.size(),
+                             " strides, expected ", array.type.dims.size());
+    }
+  }
+  bool isDense = strides.empty() || isRowMajor(array.type, strides);
+  bool mayAlias = array.semantics == HostBufferSemantics::kImmutableZeroCopy ||
+                  array.semantics == HostBufferSemantics::kMutableZeroCopy;
+  auto address = reinterpret_cast<uintptr_t>(array.data);
+  if (mayAlias && isDense && bytes >= kSmallestAlias && backend_.isHostAddressable() &&
+      address % alignmentOf(array.type.elementType) == 0 && flagBool("ISTHMUS_ZERO_COPY")) {
+    Promise released;
+    bool isWritable = array.semantics == HostBufferSemantics::kMutableZeroCopy;
+    auto storage = Storage::foreign(memory, const_cast<void*>(array.data), bytes, isWritable,
+                                    [released] { released.set(); });
+    return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()),
+                    released.event()};
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, bytes));
+  ISTHMUS_RETURN_IF_ERROR(memory.writeArray(storage->data(), array.type, array.data, strides));
+  return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()), Event()};
+}
+
+StatusOr<BufferRef> Client::viewOfMemory(Memory& memory, ArrayType type, void* data,
+                                         std::function<void()> onDelete) {
+  ISTHMUS_RETURN_IF_ERROR(checkType(type));
+  size_t bytes = type.sizeBytes();
+  if (data == nullptr && bytes > 0) {
+    return invalidArgument("view of device memory as ", type.toString(), ": the pointer is null");
+  }
+  if (reinterpret_cast<uintptr_t>(data) % alignmentOf(type.elementType) != 0) {
+    return invalidArgument("view of device memory as ", type.toString(),
+                           ": the address is not aligned to ", alignmentOf(type.elementType),
+                           " bytes");
+  }
+  auto storage = Storage::foreign(memory, data, bytes, false, std::move(onDelete));
+  return makeRef<Buffer>(memory, share(std::move(type)), std::move(storage), Event());
+}
+
+StatusOr<BufferRef> Client::uninitialized(Memory& memory, ArrayType type) {
+  ISTHMUS_RETURN_IF_ERROR(checkType(type));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, type.sizeBytes()));
+  return makeRef<Buffer>(memory, share(std::move(type)), std::move(storage), Event());
+}
+
+StatusOr<BufferRef> Client::errorBuffer(Memory& memory, ArrayType type, Status error) {
+  ISTHMUS_RETURN_IF_ERROR(checkType(type));
+  if (error.ok()) return invalidArgument("error buffer: the error is OK");
+  return makeRef<Buffer>(memory, share(std::move(type)), nullptr, Event::of(std::move(error)));
+}
+
+// ---- Programs
+// -------------------------------------------------------------------------------------
+
+StatusOr<Ref<LoadedExecutable>> Client::compile(const CompileRequest& request) {
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, backend_.compile(request));
+  return load(std::move(executable));
+}
+
+StatusOr<Ref<LoadedExecutable>> Client::deserialize(std::string_view bytes,
+                                                    const CompileOptions* options) {
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, backend_.deserialize(bytes));
+  return load(std::move(executable), options);
+}
+
+StatusOr<Ref<LoadedExecutable>> Client::load(std::shared_ptr<const Executable> executable,
+                                             const CompileOptions* options) {
+  const ProgramInfo& info = executable->info();
+  if (options == nullptr) options = &info.options;
+  DeviceAssignment assignment;
+  bool isPortable = options->compilePortableExecutable;
+  if (!isPortable) {
+    if (options->deviceAssignment) {
+      assignment = *options->deviceAssignment;
+    } else if (!info.deviceAssignment.deviceIds.empty()) {
+      assignment = info.deviceAssignment;
+    } else if (options->numReplicas == 1 && options->numPartitions == 1 &&
+               options->deviceOrdinal >= 0) {
+      assignment = {1, 1, {options->deviceOrdinal}};
+    } else {
+      assignment = defaultDeviceAssignment(options->numReplicas, options->numPartitions);
+    }
+  }
+  return LoadedExecutable::create(Ref<Client>(this), std::move(executable), std::move(assignment),
+                                  isPortable);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,80 @@
+// A device of a client: its description, its memories and the queue that runs its programs.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isthmus/backend.h"
+#include "runtime/event.h"
+#include "runtime/memory.h"
+#include "runtime/task_queue.h"
+
+namespace isthmus {
+
+// Owned by the client, lives as long as it. Safe from any thread.
+class Device {
+ public:
+  Device(Client& client, DeviceDescription description, bool isAddressable);
+
+  Client& client() const { return client_; }
+  int id() const { return description_.id; }
+  // -1 for a device of another process.
+  int localHardwareId() const { return isAddressable_ ? description_.localHardwareId : -1; }
+  bool isAddressable() const { return isAddressable_; }
+  const DeviceDescription& description() const { return description_; }
+
+  // Empty, and no default, for a device of another process.
+  std::span<Memory* const> memories() const { return memories_; }
+  Memory* defaultMemory() const { return defaultMemory_; }
+  // Null if the device has no memory of that kind.
+  Memory* findMemory(std::string_view kind) const;
+  // Of all the memories of the device together.
+  MemoryStats memoryStats() const;
+  void clearMemoryStats();
+
+  // Runs the programs of this device, in the order in which they became able to run.
+  TaskQueue& queue() { return queue_; }
+
+  // Makes a launch with this id that has been queued here but has not started fail with `error`.
+  // False if there is none.
+  bool poisonExecution(int64_t launchId, const Status& error);
+
+  // Called with the end of each queued launch: blocks the caller while more than
+  // ISTHMUS_MAX_IN_FLIGHT of them are not done, so that a program that never waits does not fill
+  // the memory with arguments. Gives up after some seconds without progress, and does not block a
+  // program's own thread.
+  void throttle(Event done);
+
+  // ---- For the runtime: the launches that wait in the queue or for their arguments ----
+
+  // One of them; on the launch's side it is taken out before the program runs.
+  struct PendingLaunch {
+    int64_t launchId = 0;
+    Status poison;
+    PendingLaunch* previous = nullptr;
+    PendingLaunch* next = nullptr;
+  };
+  void addPending(PendingLaunch& launch);
+  // Returns its poison, or OK.
+  Status removePending(PendingLaunch& launch);
+
+ private:
+  friend class Client;
+  Client& client_;
+  DeviceDescription description_;
+  bool isAddressable_;
+  std::vector<Memory*> memories_;
+  Memory* defaultMemory_ = nullptr;
+  TaskQueue queue_;
+  std::mutex inFlightMutex_;
+  std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
+  size_t oldest_ = 0;
+  std::mutex pendingMutex_;
+  PendingLaunch* firstPending_ = nullptr;
+};
+
+}  // namespace isthmus

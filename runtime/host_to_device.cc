@@ -1,0 +1,166 @@
+// Counts the pieces of each buffer and defines it when the last has come.
+#include "runtime/host_to_device.h"
+
+#include <cstring>
+
+#include "runtime/host_layout.h"
+
+namespace isthmus {
+
+struct HostToDeviceTransfers::Entry {
+  BufferRef buffer;  // in writing until it is defined
+  bool isRetrieved = false;
+  bool isLastSeen = false;
+  bool isDefined = false;
+  int running = 0;  // copies that are going on
+  Status error;     // of the first copy that failed
+  Promise promise;
+};
+
+HostToDeviceTransfers::HostToDeviceTransfers(Memory& memory) : memory_(memory) {}
+
+StatusOr<std::unique_ptr<HostToDeviceTransfers>> HostToDeviceTransfers::create(
+    Memory& memory, std::vector<ArrayType> types) {
+  std::unique_ptr<HostToDeviceTransfers> transfers(new HostToDeviceTransfers(memory));
+  for (ArrayType& type : types) {
+    if (!type.isValid()) return invalidArgument("transfer of invalid type ", type.toString());
+    ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, type.sizeBytes()));
+    auto entry = std::make_unique<Entry>();
+    entry->buffer = makeRef<Buffer>(memory, std::make_shared<const ArrayType>(std::move(type)),
+                                    std::move(storage), entry->promise.event());
+    entry->buffer->beginWriting();
+    transfers->entries_.push_back(std::move(entry));
+  }
+  return transfers;
+}
+
+HostToDeviceTransfers::~HostToDeviceTransfers() {
+  for (auto& entry : entries_) {
+    if (!entry->isDefined) {
+      entry->buffer->endWriting();
+      entry->promise.set(Status(StatusCode::kCancelled,
+                                "transfer manager was destroyed before the buffer was complete"));
+    }
+    if (!entry->isRetrieved) entry->buffer->release();
+  }
+}
+
+StatusOr<HostToDeviceTransfers::Entry*> HostToDeviceTransfers::entry(int index) const {
+  if (index < 0 || static_cast<size_t>(index) >= entries_.size()) {
+    return invalidArgument("transfer manager: buffer index ", index, ", expected 0 to ",
+                           static_cast<int64_t>(entries_.size()) - 1);
+  }
+  return entries_[static_cast<size_t>(index)].get();
+}
+
+StatusOr<size_t> HostToDeviceTransfers::bufferSize(int index) const {
+  ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
+  return found->buffer->sizeBytes();
+}
+
+StatusOr<BufferRef> HostToDeviceTransfers::retrieve(int index) {
+  ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
+  std::lock_guard lock(mutex_);
+  if (found->isRetrieved) {
+    return invalidArgument("transfer manager: buffer ", index, " was retrieved before");
+  }
+  found->isRetrieved = true;
+  return found->buffer;
+}
+
+// Begins a copy into the entry; an error if it is complete.
+Status HostToDeviceTransfers::beginCopy(Entry& entry, int index, bool isLast) {
+  std::lock_guard lock(mutex_);
+  if (entry.isDefined || entry.isLastSeen) {
+    return invalidArgument("transfer manager: data for buffer ", index,
+                           " after its last piece or its error");
+  }
+  entry.isLastSeen = isLast;
+  ++entry.running;
+  return {};
+}
+
+// Ends a copy; the one that ends when nothing is left to come defines the buffer.
+void HostToDeviceTransfers::endCopy(Entry& entry, const Status& status) {
+  bool defines, isIdle;
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.error.ok()) entry.error = status;
+    isIdle = --entry.running == 0;
+    defines = isIdle && entry.isLastSeen && !entry.isDefined;
+    if (defines) entry.isDefined = true;
+    isIdle = isIdle && entry.isDefined;
+  }
+  if (isIdle) entry.buffer->endWriting();
+  if (defines) entry.promise.set(entry.error);
+}
+
+StatusOr<Event> HostToDeviceTransfers::transferData(int index, const void* data, int64_t offset,
+                                                    int64_t bytes, bool isLast) {
+  ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
+  auto size = static_cast<int64_t>(found->buffer->sizeBytes());
+  if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
+    return invalidArgument("transfer manager: buffer ", index, " has ", size,
+                           " bytes, got data at offset ", offset, " of ", bytes, " bytes");
+  }
+  if (data == nullptr && bytes > 0) {
+    return invalidArgument("transfer manager: data for buffer ", index, " is null");
+  }
+  ISTHMUS_RETURN_IF_ERROR(beginCopy(*found, index, isLast));
+  // Being in writing keeps the memory, also if the buffer was deleted since.
+  StatusOr<Storage*> storage = found->buffer->storage();
+  Status status = storage.status();
+  if (storage.ok()) {
+    status = memory_.write((*storage)->data(), static_cast<size_t>(offset), data,
+                           static_cast<size_t>(bytes));
+  }
+  endCopy(*found, status);
+  if (!status.ok()) return status;
+  return Event();
+}
+
+StatusOr<Event> HostToDeviceTransfers::transferArray(int index, const HostArray& array) {
+  ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
+  if (array.type != found->buffer->type()) {
+    return invalidArgument("transfer manager: buffer ", index, " is ",
+                           found->buffer->type().toString(), ", got ", array.type.toString());
+  }
+  std::span<const int64_t> strides;
+  if (array.byteStrides) strides = *array.byteStrides;
+  if (!strides.empty() && strides.size() != array.type.dims.size()) {
+    return invalidArgument("transfer manager: ", strides.size(), " strides, expected ",
+                           array.type.dims.size());
+  }
+  if (array.data == nullptr && array.type.sizeBytes() > 0) {
+    return invalidArgument("transfer manager: data for buffer ", index, " is null");
+  }
+  ISTHMUS_RETURN_IF_ERROR(beginCopy(*found, index, true));
+  StatusOr<Storage*> storage = found->buffer->storage();
+  Status status = storage.status();
+  if (storage.ok()) {
+    status = memory_.writeArray((*storage)->data(), array.type, array.data, strides);
+  }
+  endCopy(*found, status);
+  if (!status.ok()) return status;
+  return Event();
+}
+
+Status HostToDeviceTransfers::setError(int index, Status error) {
+  ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
+  if (error.ok()) return invalidArgument("transfer manager: the error is OK");
+  bool isIdle;
+  {
+    std::lock_guard lock(mutex_);
+    if (found->isDefined || found->isLastSeen) {
+      return invalidArgument("transfer manager: buffer ", index, " is complete already");
+    }
+    found->isDefined = true;
+    isIdle = found->running == 0;
+  }
+  // A copy that is going on keeps the memory until its end.
+  if (isIdle) found->buffer->endWriting();
+  found->promise.set(std::move(error));
+  return {};
+}
+
+}  // namespace isthmus

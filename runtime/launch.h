@@ -1,0 +1,75 @@
+// A launch that could not run at once: waits for its arguments, then for its device's queue.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/loaded_executable.h"
+#include "runtime/run_services.h"
+#include "runtime/task_queue.h"
+
+namespace isthmus {
+
+// What a running program sees of the runtime. `maxThreads` is its share of the pool.
+class LaunchServices final : public RunServices {
+ public:
+  LaunchServices(Client& client, int maxThreads) : client_(client), maxThreads_(maxThreads) {}
+
+  int numThreads() const override;
+  void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* context) override;
+  void* allocateScratch(size_t bytes) override;
+  void freeScratch(void* data, size_t bytes) override;
+  Collectives& collectives() override;
+
+ private:
+  Client& client_;
+  int maxThreads_;
+};
+
+// One device's part. The arguments are held (or donated) already, and the results exist.
+class Launch final : public Task {
+ public:
+  Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
+         const ExecuteOptions& options, int64_t runId, int participants);
+
+  Device& device() const { return *place_.device; }
+  // Drops the holds and makes the results happen; on the device's thread.
+  void run() override;
+
+ private:
+  friend class LoadedExecutable;
+  friend class Gang;
+
+  Status runProgram();
+
+  Ref<LoadedExecutable> executable_;
+  LoadedExecutable::Place place_;
+  int64_t runId_;
+  int participants_;
+  void* ffiContext_;
+  Device::PendingLaunch pending_;
+  std::vector<BufferRef> arguments_;
+  std::unique_ptr<bool[]> isDonated_;
+  std::vector<BufferRef> results_;
+  Promise done_;
+  Status argumentError_;
+};
+
+// The parts of one launch, which go to their queues together once all arguments of all parts are
+// there. Two launches thus come in the same order on all devices that they share, and a device
+// never waits for an argument while it has other work: collectives cannot lock each other up.
+class Gang {
+ public:
+  // Deletes itself when it has started.
+  static void start(std::vector<std::unique_ptr<Launch>> launches);
+
+ private:
+  void arrive();
+
+  std::vector<std::unique_ptr<Launch>> launches_;
+  std::atomic<int64_t> missing_{1};
+};
+
+}  // namespace isthmus

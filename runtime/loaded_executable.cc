@@ -1,0 +1,378 @@
+// Checks, donation, and the choice between running here and now and queueing.
+#include "runtime/loaded_executable.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/host_layout.h"
+#include "runtime/launch.h"
+#include "runtime/thread_pool.h"
+
+namespace isthmus {
+namespace {
+
+// An array on the stack, or on the heap if it is long.
+template <typename T, size_t kInline>
+class ScratchArray {
+ public:
+  explicit ScratchArray(size_t size) : size_(size) {
+    if (size > kInline) heap_ = std::make_unique<T[]>(size);
+  }
+  T& operator[](size_t i) { return data()[i]; }
+  std::span<T> span() { return {data(), size_}; }
+
+ private:
+  T* data() { return size_ > kInline ? heap_.get() : inline_.data(); }
+  size_t size_;
+  std::array<T, kInline> inline_{};
+  std::unique_ptr<T[]> heap_;
+};
+
+uint64_t nextSerial() {
+  static std::atomic<uint64_t> serial{0};
+  return serial.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// The finalizer of splitmix64: spreads what tells launches apart over all bits.
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Executable> executable,
+                                   DeviceAssignment assignment, bool isPortable)
+    : client_(std::move(client)),
+      executable_(std::move(executable)),
+      info_(executable_->info()),
+      assignment_(std::move(assignment)),
+      isPortable_(isPortable),
+      isCheap_(executable_->isCheap()),
+      serial_(nextSerial()),
+      launchCounts_(client_->addressableDevices().size()) {}
+
+StatusOr<Ref<LoadedExecutable>> LoadedExecutable::create(
+    Ref<Client> client, std::shared_ptr<const Executable> executable, DeviceAssignment assignment,
+    bool isPortable) {
+  auto loaded = Ref<LoadedExecutable>::adopt(new LoadedExecutable(
+      std::move(client), std::move(executable), std::move(assignment), isPortable));
+  ISTHMUS_RETURN_IF_ERROR(loaded->initialize().withContext("loading " + loaded->info_.name));
+  return loaded;
+}
+
+Status LoadedExecutable::initialize() {
+  for (const BufferSpec& output : info_.outputs) {
+    outputs_.push_back({std::make_shared<const ArrayType>(output.type), output.memoryKind, -1});
+  }
+  for (const ParameterSpec& parameter : info_.parameters) {
+    auto index = static_cast<int>(parameters_.size());
+    parameters_.push_back({parameter.type, parameter.donation, parameter.aliasedOutput});
+    if (parameter.donation != DonationKind::kNone) donatesAny_ = true;
+    if (parameter.donation != DonationKind::kMustAlias) continue;
+    int output = parameter.aliasedOutput;
+    if (output < 0 || static_cast<size_t>(output) >= outputs_.size()) {
+      return internalError("parameter ", index, " aliases output ", output, " of ",
+                           outputs_.size());
+    }
+    if (outputs_[output].aliasedParameter != -1) {
+      return internalError("two parameters alias output ", output);
+    }
+    if (outputs_[output].type->sizeBytes() != parameter.type.sizeBytes()) {
+      return internalError("parameter ", index, " of ", parameter.type.toString(),
+                           " aliases output ", output, " of ", outputs_[output].type->toString());
+    }
+    outputs_[output].aliasedParameter = index;
+  }
+
+  if (isPortable_) {
+    for (Device* device : client_->addressableDevices()) {
+      portableAssignments_.push_back({1, 1, {device->id()}});
+    }
+    return {};
+  }
+  int64_t count = int64_t{assignment_.numReplicas} * assignment_.numPartitions;
+  if (count < 1 || count != static_cast<int64_t>(assignment_.deviceIds.size())) {
+    return invalidArgument("device assignment of ", assignment_.numReplicas, " replicas and ",
+                           assignment_.numPartitions, " partitions has ",
+                           assignment_.deviceIds.size(), " devices");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    ISTHMUS_ASSIGN_OR_RETURN(Device * device, client_->lookupDevice(assignment_.deviceIds[i]));
+    if (!device->isAddressable()) continue;
+    if (std::find(devices_.begin(), devices_.end(), device) != devices_.end()) {
+      return invalidArgument("device assignment has device ", device->id(), " twice");
+    }
+    devices_.push_back(device);
+    logicalIds_.push_back({static_cast<int>(i / assignment_.numPartitions),
+                           static_cast<int>(i % assignment_.numPartitions)});
+    places_.push_back({device, logicalIds_.back(), &assignment_});
+  }
+  if (devices_.empty()) return invalidArgument("device assignment has no device of this process");
+  return {};
+}
+
+void LoadedExecutable::release() { deleted_.store(true, std::memory_order_release); }
+
+// ---- Arguments
+// ------------------------------------------------------------------------------------
+
+Status LoadedExecutable::checkArguments(const Place& place, const DeviceLaunch& launch) const {
+  if (launch.arguments.size() != parameters_.size()) {
+    return invalidArgument("execute ", info_.name, ": got ", launch.arguments.size(),
+                           " arguments, the program has ", parameters_.size(), " parameters");
+  }
+  if (launch.results.size() != outputs_.size()) {
+    return invalidArgument("execute ", info_.name, ": got room for ", launch.results.size(),
+                           " results, the program has ", outputs_.size());
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Buffer* argument = launch.arguments[i];
+    if (argument == nullptr) {
+      return invalidArgument("execute ", info_.name, ": argument ", i, " is null");
+    }
+    if (&argument->memory().device() != place.device) {
+      return invalidArgument("execute ", info_.name, ": argument ", i, " is on device ",
+                             argument->device().id(), ", expected device ", place.device->id());
+    }
+    const ArrayType& expected = parameters_[i].type;
+    if (argument->type() != expected && expected.elementType != ElementType::kToken) {
+      return invalidArgument("execute ", info_.name, ": argument ", i, " is ",
+                             argument->type().toString(), ", expected ", expected.toString());
+    }
+  }
+  return {};
+}
+
+bool LoadedExecutable::donates(size_t parameter, const ExecuteOptions& options) const {
+  if (parameters_[parameter].donation == DonationKind::kNone) return false;
+  return std::find(options.nonDonatable.begin(), options.nonDonatable.end(),
+                   static_cast<int64_t>(parameter)) == options.nonDonatable.end();
+}
+
+Status LoadedExecutable::acquire(std::span<Buffer* const> arguments, const ExecuteOptions& options,
+                                 std::span<bool> isDonated) const {
+  size_t failed = arguments.size();
+  // Donations first: a buffer that is also another argument then cannot be held any more.
+  if (donatesAny_) {
+    for (size_t i = 0; i < arguments.size() && failed == arguments.size(); ++i) {
+      isDonated[i] = donates(i, options) && arguments[i]->donate();
+      if (!isDonated[i] && donates(i, options)) failed = i;
+    }
+  }
+  size_t held = 0;
+  for (; failed == arguments.size() && held < arguments.size(); ++held) {
+    if (!isDonated[held] && !arguments[held]->hold()) failed = held;
+  }
+  if (failed == arguments.size()) return {};
+  if (held > 0) --held;  // the last one tried
+
+  bool isClash = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    isClash |= isDonated[i] && i != failed && arguments[i] == arguments[failed];
+    if (isDonated[i]) {
+      arguments[i]->undoDonate();
+    } else if (i < held) {
+      arguments[i]->dropHold();
+    }
+  }
+  if (isClash) {
+    return invalidArgument("execute ", info_.name, ": argument ", failed,
+                           " is the same buffer as another argument that is donated");
+  }
+  return invalidArgument("execute ", info_.name, ": argument ", failed,
+                         " is a buffer that has been deleted or donated");
+}
+
+void LoadedExecutable::undoAcquire(std::span<Buffer* const> arguments,
+                                   std::span<const bool> isDonated) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (isDonated[i]) {
+      arguments[i]->undoDonate();
+    } else {
+      arguments[i]->dropHold();
+    }
+  }
+}
+
+Memory& LoadedExecutable::outputMemory(const Device& device, const Output& output) const {
+  Memory* memory = device.defaultMemory();
+  if (memory->kind() == output.memoryKind) return *memory;
+  Memory* asked = device.findMemory(output.memoryKind);
+  return asked != nullptr ? *asked : *memory;
+}
+
+// ---- Launches
+// -------------------------------------------------------------------------------------
+
+bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& launch) const {
+  // A program that launches another one, through a callback, does so on the thread of its device.
+  // The other must not wait for that thread, nor for one that waits for this program in a
+  // collective.
+  bool isNested = TaskQueue::isQueueThread();
+  if (!isNested && !(isCheap_ && place.device->queue().isIdle())) return false;
+  for (const Buffer* argument : launch.arguments) {
+    if (!argument->definition().isReady()) return false;
+  }
+  return true;
+}
+
+Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& launch,
+                                      const ExecuteOptions& options) const {
+  size_t numParameters = parameters_.size();
+  ScratchArray<bool, 32> isDonated(numParameters);
+  ISTHMUS_RETURN_IF_ERROR(acquire(launch.arguments, options, isDonated.span()));
+
+  ScratchArray<const void*, 32> parameters(numParameters);
+  ScratchArray<void*, 16> results(outputs_.size());
+  ScratchArray<Ref<Storage>, 16> storages(outputs_.size());
+  auto run = [&]() -> Status {
+    for (size_t i = 0; i < numParameters; ++i) {
+      Buffer& argument = *launch.arguments[i];
+      const Status& defined = argument.definition().status();
+      if (!defined.ok()) return defined;
+      ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, argument.storage());
+      parameters[i] = storage->data();
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Output& output = outputs_[i];
+      int aliased = output.aliasedParameter;
+      if (aliased >= 0 && isDonated[aliased] && launch.arguments[aliased]->isExclusive()) {
+        ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, launch.arguments[aliased]->storage());
+        storages[i] = Ref<Storage>(storage);
+      } else {
+        ISTHMUS_ASSIGN_OR_RETURN(storages[i], Storage::allocate(outputMemory(*place.device, output),
+                                                                output.type->sizeBytes()));
+        if (aliased >= 0) {
+          ISTHMUS_ASSIGN_OR_RETURN(Storage * source, launch.arguments[aliased]->storage());
+          ISTHMUS_RETURN_IF_ERROR(storages[i]->memory().copyFrom(
+              storages[i]->data(), source->memory(), source->data(), storages[i]->bytes()));
+          parameters[aliased] = storages[i]->data();
+        }
+      }
+      results[i] = storages[i]->data();
+    }
+    LaunchServices services(*client_, computeThreads());
+    RunRequest request;
+    request.replica = place.logicalId.replica;
+    request.partition = place.logicalId.partition;
+    request.deviceId = place.device->id();
+    request.parameters = parameters.span();
+    request.results = results.span();
+    request.assignment = place.assignment;
+    request.services = &services;
+    request.ffiContext = options.ffiContext;
+    return executable_->run(request);
+  };
+  Event done = Event::of(run());
+  for (Buffer* argument : launch.arguments) argument->dropHold();
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    launch.results[i] = makeRef<Buffer>(outputMemory(*place.device, outputs_[i]), outputs_[i].type,
+                                        std::move(storages[i]), done);
+  }
+  if (launch.complete != nullptr) *launch.complete = std::move(done);
+  return {};
+}
+
+Status LoadedExecutable::launchQueued(std::span<const Place> places,
+                                      std::span<const DeviceLaunch> launches,
+                                      const ExecuteOptions& options, int64_t runId,
+                                      int participants) {
+  std::vector<std::unique_ptr<Launch>> queued;
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, runId,
+                                           participants);
+    launch->isDonated_ = std::make_unique<bool[]>(parameters_.size());
+    Status status =
+        acquire(launches[i].arguments, options, {launch->isDonated_.get(), parameters_.size()});
+    if (!status.ok()) {
+      for (size_t j = 0; j < i; ++j) {
+        undoAcquire(launches[j].arguments, {queued[j]->isDonated_.get(), parameters_.size()});
+      }
+      return status;
+    }
+    queued.push_back(std::move(launch));
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    Launch& launch = *queued[i];
+    for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
+    Event done = launch.done_.event();
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      auto result = makeRef<Buffer>(outputMemory(*places[i].device, outputs_[o]), outputs_[o].type,
+                                    nullptr, done);
+      int aliased = outputs_[o].aliasedParameter;
+      if (aliased >= 0 && launch.isDonated_[aliased]) {
+        result->setAliasSource(launch.arguments_[aliased]);
+      }
+      result->beginWriting();
+      launch.results_.push_back(result);
+      launches[i].results[o] = std::move(result);
+    }
+    if (launches[i].complete != nullptr) *launches[i].complete = std::move(done);
+  }
+  std::vector<Event> done;
+  for (auto& launch : queued) done.push_back(launch->done_.event());
+  Gang::start(std::move(queued));
+  for (size_t i = 0; i < places.size(); ++i) places[i].device->throttle(std::move(done[i]));
+  return {};
+}
+
+Status LoadedExecutable::execute(std::span<const DeviceLaunch> launches,
+                                 const ExecuteOptions& options) {
+  if (isDeleted()) return invalidArgument("execute ", info_.name, ": the executable was deleted");
+  if (isPortable_) {
+    return invalidArgument("execute ", info_.name,
+                           ": a portable executable needs a device to run on");
+  }
+  if (launches.size() != places_.size()) {
+    return invalidArgument("execute ", info_.name, ": got arguments for ", launches.size(),
+                           " devices, the program runs on ", places_.size());
+  }
+  for (size_t i = 0; i < launches.size(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(checkArguments(places_[i], launches[i]));
+  }
+  if (assignment_.deviceIds.size() == 1 && canRunInline(places_[0], launches[0])) {
+    return launchInline(places_[0], launches[0], options);
+  }
+  return launchQueued(places_, launches, options, client_->nextLaunchId(),
+                      static_cast<int>(launches.size()));
+}
+
+Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
+                                   const ExecuteOptions& options) {
+  if (isDeleted()) return invalidArgument("execute ", info_.name, ": the executable was deleted");
+  Place place{&device, {}, nullptr};
+  int64_t runId = 0;
+  if (isPortable_) {
+    std::span<Device* const> devices = client_->addressableDevices();
+    auto found = std::find(devices.begin(), devices.end(), &device);
+    if (found == devices.end()) {
+      return invalidArgument("execute ", info_.name, ": device ", device.id(),
+                             " is not an addressable device of this client");
+    }
+    place.assignment = &portableAssignments_[static_cast<size_t>(found - devices.begin())];
+    runId = client_->nextLaunchId();
+  } else {
+    auto found = std::find(devices_.begin(), devices_.end(), &device);
+    if (found == devices_.end()) {
+      return invalidArgument("execute ", info_.name, ": device ", device.id(),
+                             " is not in the program's device assignment");
+    }
+    auto index = static_cast<size_t>(found - devices_.begin());
+    place = places_[index];
+    // The n-th call for one device meets the n-th calls for the others.
+    int64_t count = launchCounts_[index].fetch_add(1, std::memory_order_relaxed);
+    runId = static_cast<int64_t>(mix(mix(serial_) + mix(static_cast<uint64_t>(options.launchId)) +
+                                     static_cast<uint64_t>(count)) >>
+                                 2);
+  }
+  ISTHMUS_RETURN_IF_ERROR(checkArguments(place, launch));
+  auto participants = isPortable_ ? 1 : static_cast<int>(places_.size());
+  if (participants == 1 && canRunInline(place, launch)) {
+    return launchInline(place, launch, options);
+  }
+  return launchQueued({&place, 1}, {&launch, 1}, options, runId, participants);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,127 @@
+// A program on the devices of its assignment, ready to be launched.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+#include "runtime/buffer.h"
+#include "runtime/client.h"
+#include "runtime/event.h"
+
+namespace isthmus {
+
+struct ExecuteOptions {
+  // Equal for the calls that make up one launch of a program over several devices, when each device
+  // gets a call of its own (`executeOn`).
+  int64_t launchId = 0;
+  // Parameters that must not be donated even though the program says so.
+  std::span<const int64_t> nonDonatable;
+  // User data for FFI handlers; must live until the launch is complete.
+  void* ffiContext = nullptr;
+};
+
+// One device's part of a launch.
+struct DeviceLaunch {
+  std::span<Buffer* const> arguments;
+  std::span<BufferRef> results;  // numOutputs() of them, filled on success only
+  Event* complete = nullptr;     // if not null: happens when the device has done everything
+};
+
+struct LogicalId {
+  int replica = 0;
+  int partition = 0;
+};
+
+class LoadedExecutable final : public RefCounted<LoadedExecutable> {
+ public:
+  // Checks that the assignment fits the program and the client's devices. A portable executable has
+  // an empty one.
+  static StatusOr<Ref<LoadedExecutable>> create(Ref<Client> client,
+                                                std::shared_ptr<const Executable> executable,
+                                                DeviceAssignment assignment, bool isPortable);
+
+  Client& client() const { return *client_; }
+  const std::shared_ptr<const Executable>& executable() const { return executable_; }
+  const ProgramInfo& info() const { return info_; }
+  size_t numOutputs() const { return info_.outputs.size(); }
+  const std::string& fingerprint() const { return info_.fingerprint; }
+
+  // Empty for a portable executable, which runs on any one device.
+  const DeviceAssignment& deviceAssignment() const { return assignment_; }
+  bool isPortable() const { return isPortable_; }
+  // In the order of `execute`'s arguments; empty for a portable executable.
+  std::span<Device* const> addressableDevices() const { return devices_; }
+  std::span<const LogicalId> addressableLogicalIds() const { return logicalIds_; }
+
+  // Launches on all addressable devices: one entry of `launches` each. Returns when the launch is
+  // queued (or done, if that is quicker); failures of the program come through the results' events.
+  // An error here means that nothing was launched, donated or written.
+  Status execute(std::span<const DeviceLaunch> launches, const ExecuteOptions& options);
+  // Launches on one device: one of the addressable ones, or any for a portable executable.
+  Status executeOn(Device& device, const DeviceLaunch& launch, const ExecuteOptions& options);
+
+  // Drops the code; later launches are errors.
+  void release();
+  bool isDeleted() const { return deleted_.load(std::memory_order_acquire); }
+
+ private:
+  friend class Launch;
+
+  struct Parameter {
+    ArrayType type;
+    DonationKind donation;
+    int aliasedOutput;
+  };
+  struct Output {
+    std::shared_ptr<const ArrayType> type;
+    std::string memoryKind;
+    int aliasedParameter = -1;  // a kMustAlias one
+  };
+  // Where one launch on one device takes place.
+  struct Place {
+    Device* device;
+    LogicalId logicalId;
+    const DeviceAssignment* assignment;
+  };
+
+  LoadedExecutable(Ref<Client> client, std::shared_ptr<const Executable> executable,
+                   DeviceAssignment assignment, bool isPortable);
+  Status initialize();
+
+  Status checkArguments(const Place& place, const DeviceLaunch& launch) const;
+  bool donates(size_t parameter, const ExecuteOptions& options) const;
+  // Takes holds on the arguments, and donates those to be donated; all or none.
+  Status acquire(std::span<Buffer* const> arguments, const ExecuteOptions& options,
+                 std::span<bool> isDonated) const;
+  static void undoAcquire(std::span<Buffer* const> arguments, std::span<const bool> isDonated);
+  Memory& outputMemory(const Device& device, const Output& output) const;
+  Status launchInline(const Place& place, const DeviceLaunch& launch,
+                      const ExecuteOptions& options) const;
+  Status launchQueued(std::span<const Place> places, std::span<const DeviceLaunch> launches,
+                      const ExecuteOptions& options, int64_t runId, int participants);
+  bool canRunInline(const Place& place, const DeviceLaunch& launch) const;
+
+  Ref<Client> client_;
+  std::shared_ptr<const Executable> executable_;
+  const ProgramInfo& info_;
+  DeviceAssignment assignment_;
+  bool isPortable_;
+  bool isCheap_;
+  bool donatesAny_ = false;
+  std::vector<Parameter> parameters_;
+  std::vector<Output> outputs_;
+  std::vector<Device*> devices_;
+  std::vector<LogicalId> logicalIds_;
+  std::vector<Place> places_;                          // one per addressable device
+  std::vector<DeviceAssignment> portableAssignments_;  // one per device of the client
+  const uint64_t serial_;                              // tells executables apart
+  std::vector<std::atomic<int64_t>> launchCounts_;     // per addressable device, for `executeOn`
+  std::atomic<bool> deleted_{false};
+};
+
+}  // namespace isthmus

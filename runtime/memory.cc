@@ -1,0 +1,144 @@
+// Allocation in a memory space, with counts.
+#include "runtime/memory.h"
+
+#include <utility>
+
+#include "isthmus/backend.h"
+#include "runtime/client.h"
+#include "runtime/device.h"
+#include "runtime/host_allocator.h"
+#include "runtime/host_layout.h"
+
+namespace isthmus {
+namespace {
+
+void raiseTo(std::atomic<int64_t>& maximum, int64_t value) {
+  int64_t seen = maximum.load(std::memory_order_relaxed);
+  while (seen < value && !maximum.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+// Host memory in which a strided array is made dense on its way.
+class Staging {
+ public:
+  static StatusOr<Staging> allocate(size_t bytes) {
+    void* data = hostAllocate(bytes);
+    if (data == nullptr) return resourceExhausted("no host memory for ", bytes, " bytes to copy");
+    return Staging(data, bytes);
+  }
+  Staging(Staging&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  ~Staging() { hostDeallocate(data_, bytes_); }
+  void* data() const { return data_; }
+
+ private:
+  Staging(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  void* data_;
+  size_t bytes_;
+};
+
+int64_t limitOf(Backend& backend, int deviceId) {
+  AttributeMap stats = backend.memoryStats(deviceId);
+  if (auto limit = stats.find("bytes_limit"); limit != stats.end()) {
+    if (const auto* bytes = std::get_if<int64_t>(&limit->second)) return *bytes;
+  }
+  return hostMemoryLimit();
+}
+
+}  // namespace
+
+Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind)
+    : client_(client),
+      backend_(client.backend()),
+      id_(id),
+      kindId_(kindId),
+      kind_(std::move(kind)),
+      debugString_(kind_ + "[id=" + std::to_string(id) + ", device=" + std::to_string(device.id()) +
+                   "]"),
+      devices_{&device},
+      deviceId_(device.id()),
+      isHostAddressable_(backend_.isHostAddressable()),
+      bytesLimit_(limitOf(backend_, deviceId_)) {}
+
+StatusOr<void*> Memory::allocate(size_t bytes) {
+  StatusOr<void*> data = backend_.allocate(deviceId_, kind_, bytes);
+  if (!data.ok()) return data.status().withContext("allocating in " + debugString_);
+  auto size = static_cast<int64_t>(bytes);
+  int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
+  allocations_.fetch_add(1, std::memory_order_relaxed);
+  raiseTo(peakBytesInUse_, inUse);
+  raiseTo(largestAllocation_, size);
+  return data;
+}
+
+void Memory::deallocate(void* data, size_t bytes) {
+  bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  backend_.deallocate(deviceId_, kind_, data, bytes);
+}
+
+Status Memory::write(void* data, size_t offset, const void* host, size_t bytes) {
+  if (!isHostAddressable_) return backend_.copyFromHost(deviceId_, data, offset, host, bytes);
+  copyBytes(static_cast<char*>(data) + offset, host, bytes);
+  return {};
+}
+
+Status Memory::read(const void* data, size_t offset, void* host, size_t bytes) const {
+  if (!isHostAddressable_) return backend_.copyToHost(deviceId_, data, offset, host, bytes);
+  copyBytes(host, static_cast<const char*>(data) + offset, bytes);
+  return {};
+}
+
+Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
+                          std::span<const int64_t> byteStrides) {
+  if (byteStrides.empty() || isRowMajor(type, byteStrides)) {
+    return write(data, 0, host, type.sizeBytes());
+  }
+  if (isHostAddressable_) {
+    copyStrided(type, host, byteStrides, data, {});
+    return {};
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Staging staging, Staging::allocate(type.sizeBytes()));
+  copyStrided(type, host, byteStrides, staging.data(), {});
+  return write(data, 0, staging.data(), type.sizeBytes());
+}
+
+Status Memory::readArray(const void* data, const ArrayType& type, void* host,
+                         std::span<const int64_t> byteStrides) const {
+  if (byteStrides.empty() || isRowMajor(type, byteStrides)) {
+    return read(data, 0, host, type.sizeBytes());
+  }
+  if (isHostAddressable_) {
+    copyStrided(type, data, {}, host, byteStrides);
+    return {};
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Staging staging, Staging::allocate(type.sizeBytes()));
+  ISTHMUS_RETURN_IF_ERROR(read(data, 0, staging.data(), type.sizeBytes()));
+  copyStrided(type, staging.data(), {}, host, byteStrides);
+  return {};
+}
+
+Status Memory::copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes) {
+  if (!isHostAddressable_) {
+    return backend_.copyBetween(deviceId_, data, source.deviceId_, sourceData, bytes);
+  }
+  copyBytes(data, sourceData, bytes);
+  return {};
+}
+
+MemoryStats Memory::stats() const {
+  MemoryStats stats;
+  stats.bytesInUse = bytesInUse_.load(std::memory_order_relaxed);
+  stats.peakBytesInUse = peakBytesInUse_.load(std::memory_order_relaxed);
+  stats.allocations = allocations_.load(std::memory_order_relaxed);
+  stats.largestAllocation = largestAllocation_.load(std::memory_order_relaxed);
+  stats.bytesLimit = bytesLimit_;
+  return stats;
+}
+
+void Memory::clearStats() {
+  peakBytesInUse_.store(bytesInUse_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  largestAllocation_.store(0, std::memory_order_relaxed);
+  allocations_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace isthmus

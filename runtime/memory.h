@@ -1,0 +1,79 @@
+// A memory space of a device, and its statistics.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isthmus/status.h"
+#include "isthmus/types.h"
+
+namespace isthmus {
+
+class Backend;
+class Client;
+class Device;
+
+// Bytes are those that programs and buffers asked for, rounded by nothing.
+struct MemoryStats {
+  int64_t bytesInUse = 0;
+  int64_t peakBytesInUse = 0;
+  int64_t allocations = 0;  // number of blocks ever allocated
+  int64_t largestAllocation = 0;
+  int64_t bytesLimit = 0;  // what the host or the control group allows
+};
+
+// Owned by the client, lives as long as it. Safe from any thread.
+class Memory {
+ public:
+  Memory(Client& client, Device& device, int id, int kindId, std::string kind);
+
+  Client& client() const { return client_; }
+  int id() const { return id_; }                     // unique in the client
+  const std::string& kind() const { return kind_; }  // "device", "pinned_host", …
+  int kindId() const { return kindId_; }             // equal for equal kinds, never 0
+  const std::string& debugString() const { return debugString_; }
+  const std::string& toString() const { return debugString_; }
+  // The devices that can address this memory; the first is the one it belongs to.
+  std::span<Device* const> devices() const { return devices_; }
+  Device& device() const { return *devices_[0]; }
+
+  // Memory of the backend, counted in the statistics. kResourceExhausted when there is none.
+  StatusOr<void*> allocate(size_t bytes);
+  void deallocate(void* data, size_t bytes);
+
+  // Copies into, out of and between blocks of such memories, by plain loads and stores or by the
+  // backend. They return when they are done. Strides are those of `copyStrided`.
+  Status write(void* data, size_t offset, const void* host, size_t bytes);
+  Status read(const void* data, size_t offset, void* host, size_t bytes) const;
+  Status writeArray(void* data, const ArrayType& type, const void* host,
+                    std::span<const int64_t> byteStrides);
+  Status readArray(const void* data, const ArrayType& type, void* host,
+                   std::span<const int64_t> byteStrides) const;
+  Status copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes);
+
+  MemoryStats stats() const;
+  // Forgets peak and largest allocation; counts start again from what is in use.
+  void clearStats();
+
+ private:
+  Client& client_;
+  Backend& backend_;
+  int id_;
+  int kindId_;
+  std::string kind_;
+  std::string debugString_;
+  std::vector<Device*> devices_;
+  int deviceId_;
+  bool isHostAddressable_;
+  int64_t bytesLimit_;
+  std::atomic<int64_t> bytesInUse_{0};
+  std::atomic<int64_t> peakBytesInUse_{0};
+  std::atomic<int64_t> allocations_{0};
+  std::atomic<int64_t> largestAllocation_{0};
+};
+
+}  // namespace isthmus

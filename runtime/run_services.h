@@ -1,0 +1,72 @@
+// What a running program may ask of the runtime: threads, scratch memory and its peers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "isthmus/status.h"
+#include "isthmus/types.h"
+
+namespace isthmus {
+
+enum class ReductionKind : int32_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
+
+// One participant's part in a collective among the devices of one launch. `group` lists global
+// device ids in the order that the operation gives them meaning (their index is their rank);
+// `channel` tells apart collectives of one program that could be in flight together.
+struct CollectiveCall {
+  int64_t launchId = 0;
+  int64_t channel = 0;
+  int deviceId = 0;
+  std::span<const int64_t> group;
+  // For error messages: the op and its source location.
+  const char* description = "";
+};
+
+// In-process collectives. Each call blocks until all of the group have arrived and the results are
+// written; input and output may be the same memory. A peer that fails or never comes turns into an
+// error on all others. Called from the threads that run programs, never from pool threads.
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+  virtual Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
+                           int64_t elements, const void* input, void* output) = 0;
+  // Everybody's input has `elements` elements per rank; rank r gets the reduction of block r.
+  virtual Status reduceScatter(const CollectiveCall& call, ReductionKind kind, ElementType type,
+                               int64_t elements, const void* input, void* output) = 0;
+  // Rank r's `bytes` bytes land at output + r * bytes of everybody.
+  virtual Status allGather(const CollectiveCall& call, size_t bytes, const void* input,
+                           void* output) = 0;
+  // Block r of everybody's input, each `bytes` long, lands at rank r in the order of the senders.
+  virtual Status allToAll(const CollectiveCall& call, size_t bytes, const void* input,
+                          void* output) = 0;
+  // Also a broadcast: `source` may be the same for several participants.
+  // `source` is the device whose input becomes this one's output, or -1: the output becomes zero.
+  virtual Status permute(const CollectiveCall& call, int64_t source, size_t bytes,
+                         const void* input, void* output) = 0;
+};
+
+// One per launch and device; used by the thread that runs the program.
+class RunServices {
+ public:
+  using TileFunction = void (*)(void* context, int64_t begin, int64_t end);
+
+  virtual ~RunServices() = default;
+
+  // Threads that parallelFor can use, the caller's included; at least 1.
+  virtual int numThreads() const = 0;
+
+  // Calls `function` on disjoint ranges that cover [0, tiles), none smaller than `grain` but the
+  // last, on the pool and on the calling thread, and returns when all are done. Ranges of one
+  // thread may come in any order. May be nested; a nested call runs on its calling thread.
+  virtual void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* context) = 0;
+
+  // Memory from the pooled host allocator, aligned to kBufferAlignment; null when there is none.
+  virtual void* allocateScratch(size_t bytes) = 0;
+  virtual void freeScratch(void* data, size_t bytes) = 0;
+
+  virtual Collectives& collectives() = 0;
+};
+
+}  // namespace isthmus

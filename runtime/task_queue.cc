@@ -1,0 +1,125 @@
+// The queue's list and its thread.
+#include "runtime/task_queue.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "runtime/fork.h"
+#include "runtime/ref.h"
+#include "runtime/spin.h"
+
+namespace isthmus {
+
+// Shared by the queue and its thread, since either may outlive the other: the last task may be what
+// destroys the queue.
+struct TaskQueue::State : RefCounted<State> {
+  explicit State(std::string threadName)
+      : generation(forkGeneration()), threadName(std::move(threadName)) {}
+
+  const uint32_t generation;
+  const std::string threadName;
+  std::mutex mutex;
+  std::condition_variable wakeUp;
+  Task* first = nullptr;
+  Task* last = nullptr;
+  bool isSleeping = false;
+  bool isStopping = false;
+  std::atomic<int64_t> unfinished{0};
+  std::atomic<int64_t> waiting{0};
+  std::thread thread;
+
+  void work();
+  std::unique_ptr<Task> pop();
+};
+
+namespace {
+thread_local const TaskQueue::State* stateOfThisThread = nullptr;
+}  // namespace
+
+// Null when the queue is stopping and empty.
+std::unique_ptr<Task> TaskQueue::State::pop() {
+  // Launches often come one soon after the other, and waking costs more than looking out for a
+  // while.
+  spinUntil([this] { return waiting.load(std::memory_order_relaxed) > 0; }, 1000);
+  std::unique_lock lock(mutex);
+  while (first == nullptr) {
+    if (isStopping) return nullptr;
+    isSleeping = true;
+    wakeUp.wait(lock);
+    isSleeping = false;
+  }
+  std::unique_ptr<Task> task(first);
+  first = task->next;
+  if (first == nullptr) last = nullptr;
+  waiting.fetch_sub(1, std::memory_order_relaxed);
+  return task;
+}
+
+void TaskQueue::State::work() {
+  stateOfThisThread = this;
+  pthread_setname_np(pthread_self(), threadName.substr(0, 15).c_str());
+  while (std::unique_ptr<Task> task = pop()) {
+    task->run();
+    task.reset();
+    unfinished.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+TaskQueue::TaskQueue(std::string name) : name_(std::move(name)), state_(new State(name_)) {}
+
+TaskQueue::~TaskQueue() {
+  State* state = state_.load(std::memory_order_acquire);
+  if (state->generation != forkGeneration()) return;  // the thread stayed in the parent process
+  {
+    std::lock_guard lock(state->mutex);
+    state->isStopping = true;
+    state->wakeUp.notify_all();
+  }
+  if (state->thread.joinable()) {
+    if (isOwnThread()) {
+      state->thread.detach();
+    } else {
+      state->thread.join();
+    }
+  }
+  state->dropReference();
+}
+
+TaskQueue::State& TaskQueue::state() const {
+  State* state = state_.load(std::memory_order_acquire);
+  if (state->generation == forkGeneration()) return *state;
+  // In a child: the old state's mutex may be locked for ever, so it is left behind.
+  auto* fresh = new State(name_);
+  if (!state_.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) {
+    fresh->dropReference();
+    return *state;
+  }
+  return *fresh;
+}
+
+void TaskQueue::push(std::unique_ptr<Task> task) {
+  State& state = this->state();
+  state.unfinished.fetch_add(1, std::memory_order_relaxed);
+  std::lock_guard lock(state.mutex);
+  Task* added = task.release();
+  added->next = nullptr;
+  (state.last != nullptr ? state.last->next : state.first) = added;
+  state.last = added;
+  state.waiting.fetch_add(1, std::memory_order_relaxed);
+  if (!state.thread.joinable()) {
+    state.thread = std::thread([shared = Ref<State>(&state)] { shared->work(); });
+  } else if (state.isSleeping) {
+    state.wakeUp.notify_one();
+  }
+}
+
+bool TaskQueue::isIdle() const { return state().unfinished.load(std::memory_order_acquire) == 0; }
+
+bool TaskQueue::isOwnThread() const { return stateOfThisThread == &state(); }
+
+bool TaskQueue::isQueueThread() { return stateOfThisThread != nullptr; }
+
+}  // namespace isthmus

@@ -1,0 +1,97 @@
+// Sizes and names of element types, and arithmetic on array types.
+#include "isthmus/types.h"
+
+#include <array>
+
+namespace isthmus {
+namespace {
+
+struct ElementInfo {
+  std::string_view name;
+  size_t bytes;
+};
+
+// Indexed by the value of the enumeration.
+constexpr std::array<ElementInfo, 34> kElements = {{
+    {"invalid", 0},
+    {"i1", 1},
+    {"i8", 1},
+    {"i16", 2},
+    {"i32", 4},
+    {"i64", 8},
+    {"ui8", 1},
+    {"ui16", 2},
+    {"ui32", 4},
+    {"ui64", 8},
+    {"f16", 2},
+    {"f32", 4},
+    {"f64", 8},
+    {"bf16", 2},
+    {"complex<f32>", 8},
+    {"complex<f64>", 16},
+    {"f8E5M2", 1},
+    {"f8E4M3FN", 1},
+    {"f8E4M3B11FNUZ", 1},
+    {"f8E5M2FNUZ", 1},
+    {"f8E4M3FNUZ", 1},
+    {"i4", 1},
+    {"ui4", 1},
+    {"token", 0},
+    {"i2", 1},
+    {"ui2", 1},
+    {"f8E4M3", 1},
+    {"f8E3M4", 1},
+    {"f8E8M0FNU", 1},
+    {"f4E2M1FN", 1},
+    {"i1", 1},
+    {"ui1", 1},
+    {"f6E2M3FN", 1},
+    {"f6E3M2FN", 1},
+}};
+
+const ElementInfo& infoOf(ElementType type) {
+  auto index = static_cast<size_t>(type);
+  return kElements[index < kElements.size() ? index : 0];
+}
+
+}  // namespace
+
+size_t elementSizeBytes(ElementType type) { return infoOf(type).bytes; }
+
+std::string_view elementTypeName(ElementType type) { return infoOf(type).name; }
+
+int64_t ArrayType::numElements() const {
+  // Unsigned, since dimensions before a zero may be as large as they like.
+  uint64_t count = 1;
+  for (int64_t dim : dims) count *= static_cast<uint64_t>(dim);
+  return static_cast<int64_t>(count);
+}
+
+size_t ArrayType::sizeBytes() const {
+  return static_cast<size_t>(numElements()) * elementSizeBytes(elementType);
+}
+
+bool ArrayType::isValid() const {
+  constexpr int64_t kMaxBytes = int64_t{1} << 62;
+  bool isEmpty = false;
+  for (int64_t dim : dims) {
+    if (dim < 0) return false;
+    if (dim == 0) isEmpty = true;
+  }
+  if (isEmpty) return true;
+  auto bytes = static_cast<int64_t>(elementSizeBytes(elementType));
+  if (bytes == 0) bytes = 1;
+  for (int64_t dim : dims) {
+    if (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > kMaxBytes) return false;
+  }
+  return true;
+}
+
+std::string ArrayType::toString() const {
+  std::string text = "tensor<";
+  for (int64_t dim : dims) text += std::to_string(dim) + "x";
+  text += elementTypeName(elementType);
+  return text + ">";
+}
+
+}  // namespace isthmus

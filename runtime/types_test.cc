@@ -1,0 +1,57 @@
+// Element sizes and names, and the bounds of array types.
+#include "isthmus/types.h"
+
+#include <gtest/gtest.h>
+
+namespace isthmus {
+namespace {
+
+TEST(Types, SizesAreThoseOfTheInMemoryForm) {
+  EXPECT_EQ(elementSizeBytes(ElementType::kPred), 1u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kS4), 1u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kBF16), 2u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kF32), 4u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kC64), 8u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kC128), 16u);
+  EXPECT_EQ(elementSizeBytes(ElementType::kToken), 0u);
+  EXPECT_EQ(elementSizeBytes(static_cast<ElementType>(77)), 0u);
+}
+
+TEST(Types, NamesAreStableHlos) {
+  EXPECT_EQ(elementTypeName(ElementType::kPred), "i1");
+  EXPECT_EQ(elementTypeName(ElementType::kS8), "i8");
+  EXPECT_EQ(elementTypeName(ElementType::kU64), "ui64");
+  EXPECT_EQ(elementTypeName(ElementType::kC128), "complex<f64>");
+  EXPECT_EQ(elementTypeName(ElementType::kF8E8M0FNU), "f8E8M0FNU");
+  EXPECT_EQ(elementTypeName(ElementType::kU1), "ui1");
+  EXPECT_EQ(elementTypeName(ElementType::kF6E3M2FN), "f6E3M2FN");
+}
+
+TEST(Types, ArrayTypePrintsAndCounts) {
+  ArrayType type{ElementType::kF32, {2, 3}};
+  EXPECT_EQ(type.toString(), "tensor<2x3xf32>");
+  EXPECT_EQ(type.numElements(), 6);
+  EXPECT_EQ(type.sizeBytes(), 24u);
+  EXPECT_EQ((ArrayType{ElementType::kS64, {}}).sizeBytes(), 8u);
+  EXPECT_EQ((ArrayType{ElementType::kS64, {}}).toString(), "tensor<i64>");
+}
+
+TEST(Types, ValidityIsCheckedWithoutOverflow) {
+  EXPECT_TRUE((ArrayType{ElementType::kF32, {0, int64_t{1} << 62, 8}}).isValid());
+  EXPECT_FALSE((ArrayType{ElementType::kF32, {int64_t{1} << 62, 8}}).isValid());
+  EXPECT_FALSE((ArrayType{ElementType::kF32, {int64_t{1} << 32, int64_t{1} << 32}}).isValid());
+  EXPECT_FALSE((ArrayType{ElementType::kF32, {-1}}).isValid());
+  EXPECT_TRUE((ArrayType{ElementType::kS8, {int64_t{1} << 61}}).isValid());
+  // An invalid element type has no size, but its element count is bounded all the same.
+  EXPECT_FALSE((ArrayType{ElementType::kToken, {int64_t{1} << 62, 4}}).isValid());
+}
+
+TEST(Types, ZeroSizedArrayWithHugeDimensionsHasNoBytes) {
+  ArrayType type{ElementType::kF32, {int64_t{1} << 62, 8, 0}};
+  ASSERT_TRUE(type.isValid());
+  EXPECT_EQ(type.numElements(), 0);
+  EXPECT_EQ(type.sizeBytes(), 0u);
+}
+
+}  // namespace
+}  // namespace isthmus
