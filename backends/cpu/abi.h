@@ -1,0 +1,67 @@
+// The binary interface between generated code and the runtime functions that it calls.
+//
+// A compiled program is one function, `isthmus_main`, that runs the whole plan: straight-line calls
+// of kernels and library functions over addresses in the parameters, the results and one arena,
+// with loops and branches as native code. Nothing here may change without kAbiVersion changing,
+// since serialized executables hold code that was compiled against it.
+#pragma once
+
+#include <cstdint>
+
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+#include "runtime/run_services.h"
+
+namespace isthmus::cpu {
+
+inline constexpr int32_t kAbiVersion = 1;
+
+extern "C" {
+
+struct IsthmusRun;
+
+// A generated kernel: computes tiles [begin, end) of its results. `buffers` holds the addresses of
+// its operands, then of its results.
+typedef void (*IsthmusKernel)(void* const* buffers, int64_t begin, int64_t end);
+
+// A function written in C++ that generated code calls: a GEMM, a sort, a collective, a custom call.
+// `descriptor` points at the plain-data structure that its header declares (constant data of the
+// program: no pointers inside); `buffers` are as above, followed by what the descriptor says
+// (for example an epilogue kernel and its operands). Returns 0, or 1 after it has set run->status.
+typedef int32_t (*IsthmusLibraryFunction)(IsthmusRun* run, const void* descriptor,
+                                          void* const* buffers);
+
+// The program. Returns 0, or 1 if run->status holds an error.
+typedef int32_t (*IsthmusMain)(IsthmusRun* run, void* const* parameters, void* const* results,
+                               char* arena);
+
+// Generated code knows the first field only, by its offset.
+struct IsthmusRun {
+  void (*parallelFor)(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
+                      int64_t grain);
+  const RunRequest* request;
+  RunServices* services;
+  Status* status;
+};
+
+}  // extern "C"
+
+// Library functions by the name under which generated code calls them, such as
+// "isthmus_rt_dot". Registered by a namespace-scope LibraryFunction object beside each function.
+struct LibraryFunction {
+  LibraryFunction(const char* name, IsthmusLibraryFunction function);
+  const char* name;
+  IsthmusLibraryFunction function;
+  LibraryFunction* next;
+};
+
+// Null if there is none of that name.
+IsthmusLibraryFunction findLibraryFunction(const char* name);
+
+// Records `status` in the run; for use as `return fail(run, status)`.
+inline int32_t fail(IsthmusRun* run, Status status) {
+  *run->status = std::move(status);
+  return 1;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,112 @@
+// Devices, memory and the way from program bytes to an executable.
+#include "backends/cpu/backend.h"
+
+#include "backends/cpu/executable.h"
+#include "backends/cpu/serialization.h"
+#include "isthmus/flags.h"
+#include "runtime/host_allocator.h"
+
+namespace isthmus::cpu {
+namespace {
+
+constexpr int64_t kMaxDevices = 1024;
+constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
+
+StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+  return invalidArgument("client option ", name, " must be an integer");
+}
+
+bool isMemoryKind(std::string_view kind) {
+  for (const char* known : kMemoryKinds) {
+    if (kind == known) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string CpuBackend::platformName() const {
+  std::lock_guard lock(mutex_);
+  return platformName_;
+}
+
+std::string CpuBackend::platformVersion() const { return buildId(); }
+
+StatusOr<std::vector<DeviceDescription>> CpuBackend::describeDevices(const AttributeMap& options) {
+  int64_t numDevices = std::max<int64_t>(1, flagInt("ISTHMUS_NUM_DEVICES"));
+  int64_t node = 0;
+  int64_t numNodes = 1;
+  for (const auto& [name, value] : options) {
+    if (name == "num_devices") {
+      ISTHMUS_ASSIGN_OR_RETURN(numDevices, integerOption(name, value));
+    } else if (name == "node_id") {
+      ISTHMUS_ASSIGN_OR_RETURN(node, integerOption(name, value));
+    } else if (name == "num_nodes") {
+      ISTHMUS_ASSIGN_OR_RETURN(numNodes, integerOption(name, value));
+    } else if (name == "platform_name") {
+      const std::string* text = std::get_if<std::string>(&value);
+      if (!text || text->empty()) {
+        return invalidArgument("client option platform_name must be a string");
+      }
+      std::lock_guard lock(mutex_);
+      platformName_ = *text;
+    } else {
+      return invalidArgument("unknown client option ", name,
+                             ", expected num_devices, platform_name, node_id or num_nodes");
+    }
+  }
+  if (numDevices < 1 || numDevices > kMaxDevices) {
+    return invalidArgument("client option num_devices is ", numDevices, ", expected 1 to ",
+                           kMaxDevices);
+  }
+  if (numNodes != 1 || node != 0) {
+    return unimplemented("client option num_nodes is ", numNodes,
+                         ": programs over several processes are not supported yet");
+  }
+  std::vector<DeviceDescription> devices;
+  for (int id = 0; id < numDevices; ++id) {
+    DeviceDescription device;
+    device.id = id;
+    device.localHardwareId = id;
+    device.kind = "cpu";
+    device.debugString = "IsthmusCpuDevice(id=" + std::to_string(id) + ")";
+    for (const char* kind : kMemoryKinds) {
+      device.memories.push_back({kind, kind == kMemoryKinds[0]});
+    }
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+StatusOr<void*> CpuBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
+  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
+  void* data = hostAllocate(bytes);
+  if (!data) return resourceExhausted("no memory for a buffer of ", bytes, " bytes");
+  int64_t inUse = bytesInUse_.fetch_add(static_cast<int64_t>(bytes)) + static_cast<int64_t>(bytes);
+  int64_t peak = peakBytes_.load();
+  while (inUse > peak && !peakBytes_.compare_exchange_weak(peak, inUse)) {
+  }
+  allocations_.fetch_add(1);
+  return data;
+}
+
+void CpuBackend::deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) {
+  if (!data) return;
+  hostDeallocate(data, bytes);
+  bytesInUse_.fetch_sub(static_cast<int64_t>(bytes));
+}
+
+AttributeMap CpuBackend::memoryStats(int deviceId) const {
+  return {{"bytes_in_use", bytesInUse_.load()},
+          {"peak_bytes_in_use", peakBytes_.load()},
+          {"num_allocs", allocations_.load()},
+          {"bytes_limit", hostMemoryLimit()}};
+}
+
+StatusOr<std::shared_ptr<const Executable>> CpuBackend::deserialize(std::string_view bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes));
+  return CpuExecutable::load(std::move(image));
+}
+
+}  // namespace isthmus::cpu

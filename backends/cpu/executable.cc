@@ -1,0 +1,105 @@
+// Loading and running of compiled programs.
+#include "backends/cpu/executable.h"
+
+#include "backends/cpu/program_symbols.h"
+#include "backends/cpu/serialization.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// Programs with a smaller arena need no memory from the services.
+constexpr size_t kStackArenaBytes = 4096;
+// Handing a program to another thread and being told of its end costs about this much.
+constexpr double kCheapNs = 15'000;
+
+struct KernelCall {
+  IsthmusKernel kernel;
+  void* const* buffers;
+};
+
+void runKernel(void* context, int64_t begin, int64_t end) {
+  const KernelCall& call = *static_cast<const KernelCall*>(context);
+  call.kernel(call.buffers, begin, end);
+}
+
+void splitKernel(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
+                 int64_t grain) {
+  KernelCall call{kernel, buffers};
+  run->services->parallelFor(tiles, grain, runKernel, &call);
+}
+
+// The arena of one run: from the services, or the caller's stack.
+class Arena {
+ public:
+  Arena(RunServices& services, size_t bytes, char* stack)
+      : services_(services), bytes_(bytes), stack_(stack) {
+    data_ = bytes <= kStackArenaBytes ? stack : static_cast<char*>(services.allocateScratch(bytes));
+  }
+  ~Arena() {
+    if (data_ && data_ != stack_) services_.freeScratch(data_, bytes_);
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  char* data() const { return data_; }
+
+ private:
+  RunServices& services_;
+  size_t bytes_;
+  char* stack_;
+  char* data_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Executable>> CpuExecutable::load(ProgramImage image) {
+  std::shared_ptr<CpuExecutable> executable(new CpuExecutable(std::move(image)));
+  ProgramImage& program = executable->image_;
+  ISTHMUS_ASSIGN_OR_RETURN(executable->code_,
+                           LoadedCode::load(program.objects, resolveProgramSymbol));
+  executable->main_ = reinterpret_cast<IsthmusMain>(executable->code_->lookup("isthmus_main"));
+  if (!executable->main_) return invalidArgument("an executable without a main function");
+  executable->constants_ = AlignedBytes(program.constants);
+  if (!program.constants.empty() && !executable->constants_.data()) {
+    return resourceExhausted("no memory for ", program.constants.size(), " bytes of constants");
+  }
+  program.info.memory.generatedCodeBytes =
+      static_cast<int64_t>(executable->code_->sizeBytes() + program.constants.size());
+  return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+Status CpuExecutable::run(const RunRequest& request) const {
+  if (request.parameters.size() != image_.info.parameters.size() ||
+      request.results.size() != image_.info.outputs.size()) {
+    return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
+                         " parameters and ", request.results.size(), " results, expected ",
+                         image_.info.parameters.size(), " and ", image_.info.outputs.size());
+  }
+  Status status;
+  IsthmusRun run{splitKernel, &request, request.services, &status};
+  alignas(kBufferAlignment) char stack[kStackArenaBytes];
+  Arena arena(*request.services, static_cast<size_t>(image_.arenaBytes), stack);
+  if (!arena.data()) {
+    return resourceExhausted("program ", image_.info.name, ": no memory for an arena of ",
+                             image_.arenaBytes, " bytes");
+  }
+  // Programs write to parameters only where donation lets them.
+  auto* parameters = const_cast<void* const*>(request.parameters.data());
+  int32_t failed = 0;
+  if (constants_.size() == 0) {
+    failed = main_(&run, parameters, request.results.data(), arena.data());
+  } else {
+    std::vector<void*> extended(parameters, parameters + request.parameters.size());
+    extended.push_back(constants_.data());
+    failed = main_(&run, extended.data(), request.results.data(), arena.data());
+  }
+  if (failed != 0 && status.ok()) {
+    return internalError("program ", image_.info.name, " failed without a reason");
+  }
+  return status;
+}
+
+bool CpuExecutable::isCheap() const { return !image_.mayBlock && image_.estimatedNs < kCheapNs; }
+
+StatusOr<std::string> CpuExecutable::serialize() const { return serializeImage(image_); }
+
+}  // namespace isthmus::cpu

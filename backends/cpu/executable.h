@@ -1,0 +1,45 @@
+// A compiled program of the CPU backend: native code, its constants and what callers may ask.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/abi.h"
+#include "backends/cpu/constant_pool.h"
+#include "backends/cpu/object_loader.h"
+#include "isthmus/backend.h"
+
+namespace isthmus::cpu {
+
+// Everything that makes up an executable; what is serialized.
+struct ProgramImage {
+  ProgramInfo info;
+  std::vector<std::string> objects;  // ELF object files; one defines isthmus_main
+  std::string constants;             // the constant pool
+  int64_t arenaBytes = 0;
+  double estimatedNs = 0;  // of one run
+  bool mayBlock = false;   // waits for other devices or for user code
+  std::string features;    // what the code needs of the CPU: "+avx2,+fma,…"
+};
+
+class CpuExecutable final : public Executable {
+ public:
+  // Loads the code into memory. kInvalidArgument if the objects are malformed.
+  static StatusOr<std::shared_ptr<const Executable>> load(ProgramImage image);
+
+  const ProgramInfo& info() const override { return image_.info; }
+  Status run(const RunRequest& request) const override;
+  bool isCheap() const override;
+  StatusOr<std::string> serialize() const override;
+
+ private:
+  explicit CpuExecutable(ProgramImage image) : image_(std::move(image)) {}
+
+  ProgramImage image_;
+  std::unique_ptr<LoadedCode> code_;
+  AlignedBytes constants_;
+  IsthmusMain main_ = nullptr;
+};
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,50 @@
+// isthmus_rt_conv: chooses between depthwise loops and matrix multiplication.
+#include "backends/cpu/kernels/conv.h"
+
+#include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/gemm_domains.h"
+
+namespace isthmus::cpu {
+
+extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void* const* buffers) {
+  const auto& conv = *static_cast<const ConvDescriptor*>(descriptor);
+  RunServices& services = *run->services;
+  const GemmDomain domain = chooseDomain(conv.lhsType, conv.rhsType, conv.resultType);
+  const bool native = isDomainType(domain, conv.resultType);
+  std::vector<ConvProblem> problems = plainProblems(conv, buffers);
+  auto epilogue = (conv.flags & kConvHasEpilogue) ? reinterpret_cast<DotEpilogue>(buffers[3])
+                                                  : DotEpilogue{nullptr};
+  bool epilogueDone = epilogue == nullptr;
+  if (epilogue && problems.size() == 1 && positionsAreRows(problems[0])) {
+    problems[0].epilogue = epilogue;
+    problems[0].epilogueBuffers = buffers + 4;
+    epilogueDone = true;
+  }
+  int64_t elements = 0;
+  for (const ConvProblem& p : problems) {
+    const int64_t positions = p.positions();
+    elements += positions * p.groups * p.outputFeatures;
+    if (positions == 0) continue;
+    if (runDepthwise(services, p, domain)) continue;
+    if (!runConvAsGemm(services, p, domain, native)) {
+      return fail(run, resourceExhausted("convolution: no scratch memory for packing operands"));
+    }
+  }
+  if (epilogueDone || elements == 0) return 0;
+  struct Context {
+    DotEpilogue epilogue;
+    void* const* buffers;
+    int64_t columns;
+  } context{epilogue, buffers + 4, conv.resultColumns};
+  const int64_t rows = elements / conv.resultColumns;
+  services.parallelFor(
+      rows, std::max<int64_t>(1, 16384 / conv.resultColumns),
+      [](void* data, int64_t begin, int64_t end) {
+        auto* c = static_cast<Context*>(data);
+        c->epilogue(c->buffers, begin, end, 0, c->columns);
+      },
+      &context);
+  return 0;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,84 @@
+// dot_general: isthmus_rt_dot and the descriptor that it takes.
+//
+//   result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]
+//
+// where b, m, n, k are groups of dimensions: any number of batching, lhs free, rhs free and
+// contracting dimensions, each with its stride in either operand, so that transposed, sliced or
+// broadcast operands need no copy. The result is dense row-major in the order b, m, n.
+//
+// Arithmetic: operands are converted to the accumulation type, products are summed in it (in an
+// order of our choice), and the sum is converted to the result type. The accumulation type is f64
+// when any type is f64, otherwise f32 for real results, c64 or c128 for complex ones, integers
+// modulo 2^bits for integer results, and `or` of `and`s for pred. Every precision setting is served
+// by full f32 accuracy.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backends/cpu/abi.h"
+#include "isthmus/status.h"
+#include "isthmus/types.h"
+
+namespace isthmus::cpu {
+
+// Strides are in elements; 0 where the operand does not have the dimension (or is broadcast).
+struct DotDimension {
+  int64_t size;
+  int64_t lhsStride;
+  int64_t rhsStride;
+};
+
+inline constexpr int kMaxDotDimensions = 24;
+
+enum DotFlags : int32_t {
+  // buffers[3] is a DotEpilogue; it is called with the address of buffers[4].
+  kDotHasEpilogue = 1,
+};
+
+// Plain data without pointers; generated code holds it as a constant. Make it with
+// makeDotDescriptor.
+//
+// buffers: lhs, rhs, result[, epilogue function, the epilogue's own buffers…].
+struct DotDescriptor {
+  ElementType lhsType;
+  ElementType rhsType;
+  ElementType resultType;
+  int32_t flags;
+  // dims holds the batch dimensions, then m, n and k.
+  int32_t batchRank;
+  int32_t mRank;
+  int32_t nRank;
+  int32_t kRank;
+  DotDimension dims[kMaxDotDimensions];
+  // For operands packed once when the program is loaded; zero today.
+  int64_t reserved[4];
+};
+
+// Called on each finished rectangle of the result, while it is in cache: the result seen as a
+// row-major matrix of (product of batch and m) rows by (product of n) columns. Each element is
+// covered exactly once, from any thread. `buffers` is &buffers[4] of the dot (of the convolution):
+// what it holds is between the generated caller and the generated epilogue.
+extern "C" typedef void (*DotEpilogue)(void* const* buffers, int64_t rowBegin, int64_t rowEnd,
+                                       int64_t colBegin, int64_t colEnd);
+
+// An operand: sizes of its dimensions and, when it is not dense row-major, strides in elements.
+struct DotOperand {
+  ElementType type;
+  std::span<const int64_t> dims;
+  std::span<const int64_t> strides;  // empty: dense row-major
+};
+
+// The descriptor of stablehlo.dot_general; dimension numbers as in its attribute. Adjacent
+// dimensions that form one stride are merged. Fails when the numbers do not fit the operands, on
+// types without arithmetic, and when more than kMaxDotDimensions remain.
+StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperand& rhs,
+                                          ElementType resultType,
+                                          std::span<const int64_t> lhsBatching,
+                                          std::span<const int64_t> rhsBatching,
+                                          std::span<const int64_t> lhsContracting,
+                                          std::span<const int64_t> rhsContracting);
+
+extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void* const* buffers);
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,232 @@
+// Products whose cost is reading an operand or calling functions, not multiplying: vectors, few
+// rows, tiny matrices.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/dot_problem.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// One batch item as plain matrices, in elements. Pointers are to bytes, for both element types.
+struct Matrices {
+  int64_t m, n, k;
+  const char* a;
+  int64_t aRow, aStep;
+  const char* b;
+  int64_t bStep, bCol;
+  char* c;
+  int64_t cRow, cCol;
+  bool swapped;  // a is the rhs of the operation, and c its result transposed
+};
+
+struct Strides {
+  int64_t size, lhs, rhs;
+};
+
+Strides only(std::span<const DotDimension> dims) {
+  if (dims.empty()) return {1, 0, 0};
+  return {dims[0].size, dims[0].lhsStride, dims[0].rhsStride};
+}
+
+Matrices transposed(const Matrices& x) {
+  return {x.n,     x.m,    x.k, x.b,    x.bCol, x.bStep,   x.a,
+          x.aStep, x.aRow, x.c, x.cCol, x.cRow, !x.swapped};
+}
+
+enum class Method { kNone, kRowTimesMatrix, kDotProducts, kDirect };
+
+// Room for packed columns or a gathered vector, on the stack.
+constexpr int64_t kStackBytes = 16 << 10;
+
+// What suits the shape; may swap the operands (which transposes the result).
+Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
+  if (x.k == 0) return Method::kNone;
+  const int64_t bytes = kernels.elementBytes;
+  if (x.n == 1 && x.m > 1) x = transposed(x);
+  if (x.m == 1 && x.bCol == 1 && x.n >= kernels.vectorLanes && x.cCol == 1) {
+    return Method::kRowTimesMatrix;
+  }
+  bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
+  if (bothContiguous && x.m <= 4) return Method::kDotProducts;
+  if (bothContiguous && x.n <= 4) {
+    x = transposed(x);
+    return Method::kDotProducts;
+  }
+  if (x.m == 1 && x.bStep == 1 && x.k * bytes <= kStackBytes && x.k >= kernels.vectorLanes) {
+    return Method::kDotProducts;  // with the vector gathered
+  }
+  if (x.cCol != 1) {
+    return Method::kNone;
+  }
+  // In place: few rows, or operands that fit into the first-level cache.
+  bool few = x.m <= kernels.mr && x.bCol == 1;
+  bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
+  return few || tiny ? Method::kDirect : Method::kNone;
+}
+
+// Columns [begin, end) of one item.
+void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
+               int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  const int mr = kernels.mr, nr = kernels.nr;
+  const bool inPlace = x.bCol == 1;
+  // Few steps at a time keep the pages of b near; small operands take all at once.
+  const int64_t stepsAtOnce = x.k * x.n * bytes <= (64 << 10) || !inPlace ? x.k : 32;
+  const int64_t wholeEnd =
+      inPlace ? begin + (end - begin) / kernels.vectorLanes * kernels.vectorLanes : begin;
+  for (int64_t k = 0; k < x.k; k += stepsAtOnce) {
+    const int64_t kc = std::min(stepsAtOnce, x.k - k);
+    for (int64_t column = begin; column < wholeEnd;) {
+      int cols = wholeEnd - column >= nr ? nr : kernels.vectorLanes;
+      for (int64_t row = 0; row < x.m; row += mr) {
+        kernels.directTile(kc, x.a + (row * x.aRow + k * x.aStep) * bytes, x.aRow, x.aStep,
+                           x.b + (k * x.bStep + column) * bytes, x.bStep,
+                           x.c + (row * x.cRow + column) * bytes, x.cRow,
+                           static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+      }
+      column += cols;
+    }
+  }
+  if (wholeEnd == end) return;
+  // The rest, or everything when columns are not contiguous, from packed panels.
+  alignas(64) char panel[kStackBytes + kPanelSlackBytes];
+  int64_t kOffsets[kStackBytes / 32];
+  const int64_t steps = std::min(x.k, kStackBytes / (nr * bytes));
+  for (int64_t k = 0; k < x.k; k += steps) {
+    const int64_t kc = std::min(steps, x.k - k);
+    for (int64_t i = 0; i < kc; ++i) kOffsets[i] = (k + i) * x.bStep;
+    for (int64_t column = wholeEnd; column < end; column += nr) {
+      int64_t laneOffsets[kMaxGemmLanes];
+      const int cols = static_cast<int>(std::min<int64_t>(nr, end - column));
+      for (int i = 0; i < cols; ++i) laneOffsets[i] = (column + i) * x.bCol;
+      PanelSource source{x.b,
+                         type,
+                         cols,
+                         laneOffsets,
+                         kOffsets,
+                         kc,
+                         cols > 1 && x.bCol == 1,
+                         x.bStep == 1 ? kc : 1,
+                         0};
+      kernels.pack(panel, nr, source);
+      for (int64_t row = 0; row < x.m; row += mr) {
+        kernels.directTile(kc, x.a + (row * x.aRow + k * x.aStep) * bytes, x.aRow, x.aStep, panel,
+                           nr, x.c + (row * x.cRow + column) * bytes, x.cRow,
+                           static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+      }
+    }
+  }
+}
+
+void runColumns(const GemmKernels& kernels, ElementType type, Method method, const Matrices& x,
+                int64_t begin, int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  switch (method) {
+    case Method::kRowTimesMatrix:
+      return kernels.rowTimesMatrix(x.k, x.a, x.aStep, x.b + begin * bytes, x.bStep,
+                                    x.c + begin * bytes, end - begin, false);
+    case Method::kDotProducts: {
+      alignas(64) char gathered[kStackBytes];
+      const char* a = x.a;
+      if (x.aStep != 1) {
+        for (int64_t i = 0; i < x.k; ++i) {
+          std::memcpy(gathered + i * bytes, x.a + i * x.aStep * bytes, static_cast<size_t>(bytes));
+        }
+        a = gathered;
+      }
+      return kernels.dotProducts(x.k, a, x.aRow, static_cast<int>(x.m),
+                                 x.b + begin * x.bCol * bytes, x.bCol, end - begin,
+                                 x.c + begin * x.cCol * bytes, x.cRow, x.cCol);
+    }
+    case Method::kDirect:
+      return runDirect(kernels, type, x, begin, end);
+    case Method::kNone:
+      return;
+  }
+}
+
+struct Job {
+  const GemmKernels& kernels;
+  const DotProblem& p;
+  ElementType type;
+  Method method;
+  Matrices item;
+  int64_t parts;
+  int64_t columnsPerPart;
+
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t bytes = kernels.elementBytes;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t batch = task / parts;
+      Matrices x = item;
+      DotOffsets offsets = groupOffset(p.batch, batch);
+      x.a += (x.swapped ? offsets.rhs : offsets.lhs) * bytes;
+      x.b += (x.swapped ? offsets.lhs : offsets.rhs) * bytes;
+      x.c += batch * p.rows * p.cols * bytes;
+      const int64_t first = task % parts * columnsPerPart;
+      const int64_t last = std::min(x.n, first + columnsPerPart);
+      runColumns(kernels, type, method, x, first, last);
+      if (!p.epilogue) continue;
+      const int64_t row = batch * p.rows;
+      if (x.swapped) {
+        p.epilogue(p.epilogueBuffers, row + first, row + last, 0, x.m);
+      } else {
+        p.epilogue(p.epilogueBuffers, row, row + x.m, first, last);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain) {
+  if (domain != GemmDomain::kF32 && domain != GemmDomain::kF64) return false;
+  const ElementType type = domain == GemmDomain::kF32 ? ElementType::kF32 : ElementType::kF64;
+  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
+  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
+  const GemmKernels& kernels = gemmKernels(hostIsa(), domain);
+  const Strides m = only(p.m), n = only(p.n), k = only(p.k);
+  Matrices item{m.size,
+                n.size,
+                k.size,
+                static_cast<const char*>(p.lhs),
+                m.lhs,
+                k.lhs,
+                static_cast<const char*>(p.rhs),
+                k.rhs,
+                n.rhs,
+                static_cast<char*>(p.result),
+                n.size,
+                1,
+                false};
+  const Method method = chooseMethod(kernels, item);
+  if (method == Method::kNone) return false;
+
+  Job job{kernels, p, type, method, item, 1, item.n};
+  const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
+                      static_cast<double>(item.n) * static_cast<double>(item.k);
+  const int threads = services.numThreads();
+  // These kernels are bound by memory more than by arithmetic, so fewer operations fill a thread.
+  if (threads == 1 || !worthThreads(4 * work)) {
+    job(0, p.batches);
+    return true;
+  }
+  if (p.batches < 2 * threads) {
+    // Rows that are read piecewise stay in long pieces: pages cost more than waiting for a thread.
+    const int64_t perThread = method == Method::kRowTimesMatrix ? 1 : 4;
+    const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
+    const int64_t unit = std::max<int64_t>(kernels.nr, 64);
+    job.columnsPerPart = std::max(unit, (item.n / wanted + unit - 1) / unit * unit);
+    job.parts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
+  }
+  services.parallelFor(
+      p.batches * job.parts, std::max<int64_t>(1, p.batches * job.parts / (8 * threads)),
+      [](void* context, int64_t begin, int64_t end) {
+        (*static_cast<const Job*>(context))(begin, end);
+      },
+      &job);
+  return true;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,188 @@
+// Stockham's self-sorting Fourier transform, decimated in frequency; compiled once per instruction
+// set. Each stage reads one pair of arrays and writes the other.
+#include "backends/cpu/kernels/fft_kernels.h"
+
+#ifndef ISTHMUS_ISA
+#error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
+#endif
+
+namespace isthmus::cpu::ISTHMUS_ISA {
+namespace {
+
+template <typename T>
+using Lanes __attribute__((vector_size(32))) = T;
+
+template <typename V>
+struct Complex {
+  V re, im;
+};
+
+template <typename V>
+inline __attribute__((always_inline)) Complex<V> operator+(Complex<V> a, Complex<V> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <typename V>
+inline __attribute__((always_inline)) Complex<V> operator-(Complex<V> a, Complex<V> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+// Times -i.
+template <typename V>
+inline __attribute__((always_inline)) Complex<V> turn(Complex<V> a) {
+  return {a.im, -a.re};
+}
+template <typename T, typename V>
+inline __attribute__((always_inline)) Complex<V> times(Complex<V> a, T re, T im) {
+  return {a.re * re - a.im * im, a.re * im + a.im * re};
+}
+template <typename T, typename V>
+inline __attribute__((always_inline)) Complex<V> scale(Complex<V> a, T s) {
+  return {a.re * s, a.im * s};
+}
+
+template <typename T, typename V, int radix>
+inline __attribute__((always_inline)) void butterfly(Complex<V>* x) {
+  if constexpr (radix == 2) {
+    Complex<V> a = x[0], b = x[1];
+    x[0] = a + b;
+    x[1] = a - b;
+  } else if constexpr (radix == 3) {
+    constexpr T kSin = T(0.86602540378443864676372317075293618L);
+    Complex<V> sum = x[1] + x[2], difference = turn(scale(x[1] - x[2], kSin));
+    Complex<V> middle = x[0] - scale(sum, T(0.5));
+    x[0] = x[0] + sum;
+    x[1] = middle + difference;
+    x[2] = middle - difference;
+  } else if constexpr (radix == 4) {
+    Complex<V> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = turn(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+  } else if constexpr (radix == 5) {
+    constexpr T c1 = T(0.30901699437494742410229341718281906L);
+    constexpr T c2 = T(-0.80901699437494742410229341718281906L);
+    constexpr T s1 = T(0.95105651629515357211643933337938214L);
+    constexpr T s2 = T(0.58778525229247312916870595463907277L);
+    Complex<V> p1 = x[1] + x[4], m1 = x[1] - x[4], p2 = x[2] + x[3], m2 = x[2] - x[3];
+    Complex<V> a1 = x[0] + scale(p1, c1) + scale(p2, c2);
+    Complex<V> a2 = x[0] + scale(p1, c2) + scale(p2, c1);
+    Complex<V> b1 = turn(scale(m1, s1) + scale(m2, s2));
+    Complex<V> b2 = turn(scale(m1, s2) - scale(m2, s1));
+    x[0] = x[0] + p1 + p2;
+    x[1] = a1 + b1;
+    x[4] = a1 - b1;
+    x[2] = a2 + b2;
+    x[3] = a2 - b2;
+  }
+}
+
+template <typename T, typename V, int radix>
+void stage(int64_t m, int64_t stride, const V* re, const V* im, V* outRe, V* outIm,
+           const T* twiddleRe, const T* twiddleIm) {
+  for (int64_t p = 0; p < m; ++p) {
+    const T* wRe = twiddleRe + p * (radix - 1);
+    const T* wIm = twiddleIm + p * (radix - 1);
+    for (int64_t q = 0; q < stride; ++q) {
+      Complex<V> x[radix];
+#pragma clang loop unroll(full)
+      for (int k = 0; k < radix; ++k) {
+        const int64_t at = q + stride * (p + m * k);
+        x[k] = {re[at], im[at]};
+      }
+      butterfly<T, V, radix>(x);
+#pragma clang loop unroll(full)
+      for (int j = 0; j < radix; ++j) {
+        const int64_t at = q + stride * (radix * p + j);
+        Complex<V> y = j == 0 ? x[0] : times(x[j], wRe[j - 1], wIm[j - 1]);
+        outRe[at] = y.re;
+        outIm[at] = y.im;
+      }
+    }
+  }
+}
+
+template <typename T, typename V>
+void anyStage(int radix, int64_t m, int64_t stride, const V* re, const V* im, V* outRe, V* outIm,
+              const T* twiddleRe, const T* twiddleIm, const T* rootRe, const T* rootIm) {
+  Complex<V> x[kMaxFftRadix];
+  for (int64_t p = 0; p < m; ++p) {
+    for (int64_t q = 0; q < stride; ++q) {
+      for (int k = 0; k < radix; ++k) {
+        const int64_t at = q + stride * (p + m * k);
+        x[k] = {re[at], im[at]};
+      }
+      for (int j = 0; j < radix; ++j) {
+        Complex<V> sum = x[0];
+        for (int k = 1, power = j; k < radix; ++k) {
+          sum = sum + times(x[k], rootRe[power], rootIm[power]);
+          power += j;
+          if (power >= radix) power -= radix;
+        }
+        const int64_t w = p * (radix - 1) + j - 1;
+        if (j > 0) sum = times(sum, twiddleRe[w], twiddleIm[w]);
+        const int64_t at = q + stride * (radix * p + j);
+        outRe[at] = sum.re;
+        outIm[at] = sum.im;
+      }
+    }
+  }
+}
+
+template <typename T, typename V>
+bool transform(const FftStages<T>& s, T* rePtr, T* imPtr, T* spareRePtr, T* spareImPtr) {
+  V* re = reinterpret_cast<V*>(rePtr);
+  V* im = reinterpret_cast<V*>(imPtr);
+  V* outRe = reinterpret_cast<V*>(spareRePtr);
+  V* outIm = reinterpret_cast<V*>(spareImPtr);
+  const T* wRe = s.twiddleRe;
+  const T* wIm = s.twiddleIm;
+  const T* rootRe = s.rootRe;
+  const T* rootIm = s.rootIm;
+  int64_t n = s.n, stride = 1;
+  bool swapped = false;
+  for (int i = 0; i < s.count; ++i) {
+    const int radix = s.radices[i];
+    const int64_t m = n / radix;
+    switch (radix) {
+      case 2:
+        stage<T, V, 2>(m, stride, re, im, outRe, outIm, wRe, wIm);
+        break;
+      case 3:
+        stage<T, V, 3>(m, stride, re, im, outRe, outIm, wRe, wIm);
+        break;
+      case 4:
+        stage<T, V, 4>(m, stride, re, im, outRe, outIm, wRe, wIm);
+        break;
+      case 5:
+        stage<T, V, 5>(m, stride, re, im, outRe, outIm, wRe, wIm);
+        break;
+      default:
+        anyStage<T, V>(radix, m, stride, re, im, outRe, outIm, wRe, wIm, rootRe, rootIm);
+    }
+    wRe += m * (radix - 1);
+    wIm += m * (radix - 1);
+    rootRe += radix;
+    rootIm += radix;
+    n = m;
+    stride *= radix;
+    V* t = re;
+    re = outRe;
+    outRe = t;
+    t = im;
+    im = outIm;
+    outIm = t;
+    swapped = !swapped;
+  }
+  return swapped;
+}
+
+}  // namespace
+
+FftKernels<float> fftKernelsF32() {
+  return {transform<float, Lanes<float>>, transform<float, float>};
+}
+FftKernels<double> fftKernelsF64() {
+  return {transform<double, Lanes<double>>, transform<double, double>};
+}
+
+}  // namespace isthmus::cpu::ISTHMUS_ISA

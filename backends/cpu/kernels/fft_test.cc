@@ -1,0 +1,173 @@
+// isthmus_rt_fft against the defining sums in long double.
+#include "backends/cpu/kernels/fft.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/kernel_testing.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using testing::TestRun;
+using Wide = std::complex<long double>;
+
+// The sum along one dimension of [outer, n, inner].
+void transformDimension(std::vector<Wide>& data, int64_t n, int64_t inner, int sign) {
+  std::vector<Wide> roots(n), line(n);
+  for (int64_t k = 0; k < n; ++k) {
+    long double angle = sign * 2 * std::numbers::pi_v<long double> * k / n;
+    roots[k] = {std::cos(angle), std::sin(angle)};
+  }
+  for (int64_t o = 0; o < int64_t(data.size()) / (n * inner); ++o) {
+    for (int64_t i = 0; i < inner; ++i) {
+      for (int64_t k = 0; k < n; ++k) {
+        line[k] = 0;
+        for (int64_t j = 0; j < n; ++j) {
+          line[k] += data[(o * n + j) * inner + i] * roots[j * k % n];
+        }
+      }
+      for (int64_t k = 0; k < n; ++k) data[(o * n + k) * inner + i] = line[k];
+    }
+  }
+}
+
+template <typename T>
+void check(FftType type, int64_t batch, std::vector<int64_t> lengths, std::mt19937& rng,
+           int threads = 2) {
+  int64_t points = 1;
+  for (int64_t n : lengths) points *= n;
+  const int64_t n = lengths.back(), half = n / 2 + 1, rows = batch * points / n;
+  const bool inverse = type == FftType::kIfft || type == FftType::kIrfft;
+  std::uniform_real_distribution<double> uniform(-1, 1);
+
+  // The full complex operand, of which real transforms see part.
+  std::vector<Wide> full(batch * points);
+  std::vector<T> operand;
+  if (type == FftType::kRfft) {
+    for (auto& x : full) {
+      operand.push_back(T(uniform(rng)));
+      x = operand.back();
+    }
+  } else if (type == FftType::kIrfft) {
+    // A spectrum of real data, with imaginary parts added where they must be ignored (only valid
+    // along one dimension).
+    std::vector<Wide> real(batch * points);
+    for (auto& x : real) x = uniform(rng);
+    int64_t inner = 1;
+    for (size_t i = lengths.size(); i-- > 0;) {
+      transformDimension(real, lengths[i], inner, -1);
+      inner *= lengths[i];
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t k = 0; k < half; ++k) {
+        Wide x = real[r * n + k];
+        operand.push_back(T(x.real()));
+        bool ignored = lengths.size() == 1 && (k == 0 || 2 * k == n);
+        operand.push_back(T(x.imag()) + (ignored ? T(0.7) : T(0)));
+      }
+    }
+    full = real;
+  } else {
+    for (auto& x : full) {
+      T re = T(uniform(rng)), im = T(uniform(rng));
+      operand.push_back(re), operand.push_back(im);
+      x = {re, im};
+    }
+  }
+  int64_t inner = 1;
+  for (size_t i = lengths.size(); i-- > 0;) {
+    transformDimension(full, lengths[i], inner, inverse ? 1 : -1);
+    inner *= lengths[i];
+  }
+  if (inverse) {
+    for (auto& x : full) x /= (long double)(points);
+  }
+  std::vector<int64_t> dims{batch};
+  dims.insert(dims.end(), lengths.begin(), lengths.end());
+  if (type == FftType::kIrfft) dims.back() = half;
+  constexpr bool isDouble = sizeof(T) == 8;
+  ElementType elementType = type == FftType::kRfft
+                                ? (isDouble ? ElementType::kF64 : ElementType::kF32)
+                                : (isDouble ? ElementType::kC128 : ElementType::kC64);
+  auto d = makeFftDescriptor(type, elementType, dims, lengths);
+  ASSERT_TRUE(d.ok()) << d.status().message();
+  std::vector<T> result(type == FftType::kIrfft  ? batch * points
+                        : type == FftType::kRfft ? rows * half * 2
+                                                 : batch * points * 2);
+  TestRun run(threads);
+  void* buffers[] = {operand.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &*d, buffers), 0);
+  EXPECT_EQ(run.services.liveScratchBytes(), 0);
+  long double norm = 0, error = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t columns = type == FftType::kRfft ? half : n;
+    for (int64_t k = 0; k < columns; ++k) {
+      Wide expected = full[r * n + k];
+      Wide got = type == FftType::kIrfft
+                     ? Wide(result[r * n + k])
+                     : Wide(result[2 * (r * columns + k)], result[2 * (r * columns + k) + 1]);
+      if (type == FftType::kIrfft) expected = expected.real();
+      norm += std::norm(expected);
+      error += std::norm(got - expected);
+    }
+  }
+  long double bound = (isDouble ? 1e-15L : 4e-7L) * (2 + std::log2((long double)(points)));
+  EXPECT_LE(std::sqrt(error), bound * std::sqrt(norm))
+      << "type " << int(type) << " batch " << batch << " last length " << n << " rank "
+      << lengths.size() << (isDouble ? " f64" : " f32");
+}
+
+TEST(FftTest, EveryShortLengthAndSomeLonger) {
+  std::mt19937 rng(1);
+  std::vector<int64_t> lengths;
+  for (int64_t n = 1; n <= 130; n += n < 66 ? 1 : 7) lengths.push_back(n);
+  for (int64_t n : {128, 256, 360, 499, 1000}) lengths.push_back(n);
+  for (Isa isa : {Isa::kV2, Isa::kV4}) {
+    capIsa(isa);
+    for (int64_t n : lengths) {
+      for (FftType type : {FftType::kFft, FftType::kIfft, FftType::kRfft, FftType::kIrfft}) {
+        check<float>(type, 1, {n}, rng);
+        check<double>(type, n < 40 ? 21 : 3, {n}, rng);
+      }
+    }
+  }
+  capIsa(Isa::kV4);
+}
+
+TEST(FftTest, SeveralDimensions) {
+  std::mt19937 rng(2);
+  for (FftType type : {FftType::kFft, FftType::kIfft, FftType::kRfft, FftType::kIrfft}) {
+    for (int64_t batch : {1, 3}) {
+      check<float>(type, batch, {6, 10}, rng, 3);
+      check<double>(type, batch, {37, 9}, rng, 1);
+      check<double>(type, batch, {4, 5, 6}, rng, 3);
+      check<float>(type, batch, {7, 1, 13}, rng, 3);
+      check<float>(type, batch, {1, 8}, rng, 3);
+    }
+  }
+}
+
+TEST(FftTest, InPlace) {
+  std::vector<double> data{1, 0, 2, 0, 3, 0, 4, 0};
+  FftDescriptor d{FftType::kFft, 1, 1, 0, 1, {4, 0, 0}};
+  TestRun run(1);
+  void* buffers[] = {data.data(), data.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, buffers), 0);
+  EXPECT_EQ(data, (std::vector<double>{10, 0, -2, 2, -2, 0, -2, -2}));
+}
+
+TEST(FftTest, DescriptorRefusesWhatDoesNotFit) {
+  std::vector<int64_t> dims{4, 5}, lengths{8}, four{4, 4, 4, 4};
+  EXPECT_FALSE(makeFftDescriptor(FftType::kFft, ElementType::kC64, dims, lengths).ok());
+  EXPECT_TRUE(makeFftDescriptor(FftType::kIrfft, ElementType::kC64, dims, lengths).ok());
+  EXPECT_FALSE(makeFftDescriptor(FftType::kRfft, ElementType::kC64, dims, lengths).ok());
+  EXPECT_FALSE(makeFftDescriptor(FftType::kFft, ElementType::kC64, four, four).ok());
+}
+
+}  // namespace
+}  // namespace isthmus::cpu

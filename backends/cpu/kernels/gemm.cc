@@ -1,0 +1,356 @@
+// Cache blocking and the division of work between threads for matrix multiplication.
+//
+// Tiles of the result are computed from packed panels. The contracted dimension is cut into blocks
+// of kMaxBlockSteps or less, so that a panel of b stays in the first-level cache while it meets all
+// panels of a block of a, which stays in the second-level cache.
+#include "backends/cpu/kernels/gemm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace isthmus::cpu {
+namespace {
+
+// Long blocks save passes over the result, which measure dearer than a panel of b that spills a
+// little out of the first-level cache.
+constexpr int64_t kMaxBlockSteps = 512;
+constexpr int64_t kMaxPanelBytes = 48 << 10;
+constexpr int64_t kBlockRows = 120;
+// Columns that are finished together, so that an epilogue finds them in cache.
+constexpr int64_t kFinishColumns = 256;
+// Columns of sums that are collected at a time when the result is not of their type.
+constexpr int64_t kScratchColumns = 1024;
+// Of b, packed at a time: what the threads find in a shared cache.
+constexpr int64_t kNearBytes = int64_t{8} << 20;
+constexpr int64_t kAlignment = 64;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+struct Range {
+  int64_t begin;
+  int64_t end;
+};
+
+// Everything that the parts below share about one call.
+struct Plan {
+  const GemmJob& job;
+  const GemmKernels& kernels;
+  RunServices& services;
+  int64_t kBlocks;
+  int64_t kStep;
+  std::atomic<bool> outOfMemory{false};
+
+  Plan(RunServices& services, const GemmJob& job)
+      : job(job), kernels(gemmKernels(hostIsa(), job.domain)), services(services) {
+    const int64_t steps =
+        std::min(kMaxBlockSteps, kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
+    // Up to half as long again is better than a short block.
+    kBlocks = std::max<int64_t>(1, (job.k + steps / 2) / steps);
+    kStep = kBlocks == 1 ? job.k : roundUp(ceilDiv(job.k, kBlocks), 16);
+    kBlocks = std::max<int64_t>(1, job.k == 0 ? 1 : ceilDiv(job.k, kStep));
+  }
+
+  int64_t panelBytes(int64_t width) const {
+    const int64_t elements = ceilDiv(std::max<int64_t>(kStep, 1), kernels.stepsPerElement);
+    return roundUp(elements * width * kernels.elementBytes + kPanelSlackBytes, kAlignment);
+  }
+  Range kRange(int64_t block) const {
+    return {block * kStep, std::min(job.k, (block + 1) * kStep)};
+  }
+};
+
+class Scratch {
+ public:
+  Scratch(RunServices& services, int64_t bytes)
+      : services_(services),
+        bytes_(static_cast<size_t>(bytes)),
+        data_(static_cast<char*>(services.allocateScratch(bytes_))) {}
+  ~Scratch() {
+    if (data_) services_.freeScratch(data_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  char* data() const { return data_; }
+
+ private:
+  RunServices& services_;
+  size_t bytes_;
+  char* data_;
+};
+
+// Memory of one thread: a block of a, one panel of b and, if needed, the sums.
+struct BlockMemory {
+  char* a;
+  char* b;
+  char* sums;
+
+  static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, bool needsSums) {
+    int64_t total = ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr) +
+                    plan.panelBytes(plan.kernels.nr);
+    if (needsSums) {
+      total += roundUp(rows * std::min(columns, kScratchColumns) * plan.kernels.elementBytes,
+                       kAlignment);
+    }
+    return total;
+  }
+  BlockMemory(const Plan& plan, int64_t rows, char* memory) {
+    a = memory;
+    b = a + ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr);
+    sums = b + plan.panelBytes(plan.kernels.nr);
+  }
+};
+
+// The part of b that is packed at a time: some columns for some blocks of k.
+struct Part {
+  Range columns;
+  Range blocks;
+
+  int64_t blockCount() const { return blocks.end - blocks.begin; }
+  int64_t panels(const Plan& plan) const {
+    return ceilDiv(columns.end - columns.begin, plan.kernels.nr);
+  }
+  // Where a panel of a block of k lies in the packed part, in panels.
+  int64_t position(const Plan& plan, int64_t column, int64_t block) const {
+    return (column - columns.begin) / plan.kernels.nr * blockCount() + block - blocks.begin;
+  }
+};
+
+// Packs the panels at positions [positions.begin, positions.end) of a part.
+void packPart(const Plan& plan, int64_t batch, const Part& part, Range positions, char* packed) {
+  const int nr = plan.kernels.nr;
+  for (int64_t at = positions.begin; at < positions.end; ++at) {
+    const int64_t column = part.columns.begin + at / part.blockCount() * nr;
+    const Range k = plan.kRange(part.blocks.begin + at % part.blockCount());
+    plan.job.packB(batch, packed + at * plan.panelBytes(nr), nr, column,
+                   static_cast<int>(std::min<int64_t>(nr, part.columns.end - column)), k.begin,
+                   k.end - k.begin);
+  }
+}
+
+// Computes a rectangle of at most kBlockRows rows for the part's blocks of k, which are all blocks
+// unless sums go straight to the result. `packed` holds the part's columns (columns.begin must lie
+// on a panel of it), or is null: then panels are packed as they are needed.
+void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, const char* packed,
+                  const Part& part, const BlockMemory& memory) {
+  const GemmJob& job = plan.job;
+  const GemmKernels& kernels = plan.kernels;
+  const int mr = kernels.mr, nr = kernels.nr;
+  const int64_t elementBytes = kernels.elementBytes;
+  const int64_t aPanelBytes = plan.panelBytes(mr), bPanelBytes = plan.panelBytes(nr);
+  const int64_t rowCount = rows.end - rows.begin;
+  const int64_t rowPanels = ceilDiv(rowCount, mr);
+  int64_t ldDirect = 0;
+  char* direct = static_cast<char*>(job.directResult(batch, &ldDirect));
+  const int64_t chunkColumns = direct ? columns.end - columns.begin : kScratchColumns / nr * nr;
+
+  for (int64_t chunk = columns.begin; chunk < columns.end; chunk += chunkColumns) {
+    const int64_t chunkEnd = std::min(columns.end, chunk + chunkColumns);
+    char* c = memory.sums;
+    int64_t ldc = chunkEnd - chunk;
+    if (direct) {
+      ldc = ldDirect;
+      c = direct + (rows.begin * ldc + chunk) * elementBytes;
+    }
+    for (int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      const Range k = plan.kRange(block);
+      const int64_t kc = k.end - k.begin;
+      for (int64_t p = 0; p < rowPanels; ++p) {
+        int64_t row = rows.begin + p * mr;
+        job.packA(batch, memory.a + p * aPanelBytes, mr, row,
+                  static_cast<int>(std::min<int64_t>(mr, rows.end - row)), k.begin, kc);
+      }
+      int64_t finished = chunk;
+      for (int64_t column = chunk; column < chunkEnd; column += nr) {
+        const int cols = static_cast<int>(std::min<int64_t>(nr, chunkEnd - column));
+        const char* b = memory.b;
+        if (packed) {
+          b = packed + part.position(plan, column, block) * bPanelBytes;
+        } else {
+          job.packB(batch, memory.b, nr, column, cols, k.begin, kc);
+        }
+        for (int64_t p = 0; p < rowPanels; ++p) {
+          const int64_t row = p * mr;
+          kernels.tile(kc, memory.a + p * aPanelBytes, b,
+                       c + (row * ldc + column - chunk) * elementBytes, ldc,
+                       static_cast<int>(std::min<int64_t>(mr, rowCount - row)), cols, block > 0);
+        }
+        if (block + 1 == plan.kBlocks &&
+            (column + cols - finished >= kFinishColumns || column + cols == chunkEnd)) {
+          job.finish(batch, rows.begin, rows.end, finished, column + cols,
+                     direct ? nullptr : c + (finished - chunk) * elementBytes, ldc);
+          finished = column + cols;
+        }
+      }
+    }
+  }
+}
+
+// How much of b is packed at a time.
+struct PartSize {
+  int64_t panels;
+  int64_t blocks;
+
+  int64_t bytes(const Plan& plan) const {
+    return panels * blocks * plan.panelBytes(plan.kernels.nr);
+  }
+  // All columns for as many blocks of k as stay near, if sums can be left in the result between
+  // parts; else all blocks of k for some columns.
+  static PartSize choose(const Plan& plan, int64_t columns, bool needsSums, int64_t nearBytes) {
+    const int64_t panelBytes = plan.panelBytes(plan.kernels.nr);
+    const int64_t panels = ceilDiv(columns, plan.kernels.nr);
+    int64_t blocks = plan.kBlocks;
+    if (!needsSums) {
+      blocks = std::min(blocks, std::max<int64_t>(1, nearBytes / (panels * panelBytes)));
+    }
+    return {std::min(panels, std::max<int64_t>(4, 4 * nearBytes / (blocks * panelBytes))), blocks};
+  }
+};
+
+// Calls visit(part) for all parts of some columns, in an order in which sums can be accumulated.
+template <typename Visit>
+void forEachPart(const Plan& plan, Range columns, PartSize size, Visit visit) {
+  const int64_t width = size.panels * plan.kernels.nr;
+  for (int64_t column = columns.begin; column < columns.end; column += width) {
+    for (int64_t block = 0; block < plan.kBlocks; block += size.blocks) {
+      visit(Part{{column, std::min(columns.end, column + width)},
+                 {block, std::min(plan.kBlocks, block + size.blocks)}});
+    }
+  }
+}
+
+// Computes a rectangle of any size on the calling thread.
+void computeRange(const Plan& plan, int64_t batch, Range rows, Range columns, char* memory,
+                  int64_t blockRows, char* packed, PartSize size) {
+  BlockMemory blockMemory(plan, blockRows, memory);
+  if (rows.end - rows.begin <= blockRows) {
+    return computeBlock(plan, batch, rows, columns, nullptr, {columns, {0, plan.kBlocks}},
+                        blockMemory);
+  }
+  forEachPart(plan, columns, size, [&](const Part& part) {
+    packPart(plan, batch, part, {0, part.panels(plan) * part.blockCount()}, packed);
+    for (int64_t row = rows.begin; row < rows.end; row += blockRows) {
+      computeBlock(plan, batch, {row, std::min(rows.end, row + blockRows)}, part.columns, packed,
+                   part, blockMemory);
+    }
+  });
+}
+
+template <typename Function>
+void parallel(RunServices& services, int64_t tiles, bool serial, Function function) {
+  if (serial || tiles <= 1) {
+    function(int64_t{0}, tiles);
+    return;
+  }
+  services.parallelFor(
+      tiles, 1,
+      [](void* context, int64_t begin, int64_t end) {
+        (*static_cast<Function*>(context))(begin, end);
+      },
+      &function);
+}
+
+// Each task is one whole batch, or a range of columns of it.
+void runByColumns(Plan& plan, bool serial, int64_t splits) {
+  const GemmJob& job = plan.job;
+  int64_t ld;
+  const bool needsSums = job.directResult(0, &ld) == nullptr;
+  const int nr = plan.kernels.nr;
+  const int64_t perTask = roundUp(ceilDiv(job.n, splits), nr);
+  splits = ceilDiv(job.n, perTask);
+  const int64_t blockRows =
+      job.m <= kBlockRows + kBlockRows / 4 ? job.m : kBlockRows / plan.kernels.mr * plan.kernels.mr;
+  PartSize size{0, 0};
+  if (job.m > blockRows) size = PartSize::choose(plan, perTask, needsSums, kNearBytes / 4);
+  parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
+    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, needsSums);
+    Scratch scratch(plan.services, blockBytes + size.bytes(plan));
+    if (!scratch.data()) {
+      plan.outOfMemory = true;
+      return;
+    }
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t column = task % splits * perTask;
+      computeRange(plan, task / splits, {0, job.m}, {column, std::min(job.n, column + perTask)},
+                   scratch.data(), blockRows, scratch.data() + blockBytes, size);
+    }
+  });
+}
+
+// Threads first pack b together, then take blocks of rows.
+void runByRows(Plan& plan, int threads) {
+  const GemmJob& job = plan.job;
+  int64_t ld;
+  const bool needsSums = job.directResult(0, &ld) == nullptr;
+  const int mr = plan.kernels.mr, nr = plan.kernels.nr;
+  const PartSize size = PartSize::choose(plan, job.n, needsSums, kNearBytes);
+  // Blocks in a multiple of the threads, at least two each where they do not get too low for that.
+  int64_t blocks = std::max(ceilDiv(job.m, kBlockRows / mr * mr), int64_t{2} * threads);
+  int64_t blockRows = roundUp(ceilDiv(job.m, roundUp(blocks, threads)), mr);
+  blockRows = std::max<int64_t>(blockRows, 4 * mr);
+  const int64_t rowBlocks = ceilDiv(job.m, blockRows);
+  int64_t columnParts = rowBlocks >= 2 * threads ? 1 : ceilDiv(2 * threads, rowBlocks);
+  columnParts = std::min(columnParts, ceilDiv(size.panels, 16));
+  const int64_t taskPanels = ceilDiv(size.panels, columnParts);
+  Scratch packed(plan.services, size.bytes(plan));
+  if (!packed.data()) {
+    plan.outOfMemory = true;
+    return;
+  }
+  for (int64_t batch = 0; batch < job.batches; ++batch) {
+    forEachPart(plan, {0, job.n}, size, [&](const Part& part) {
+      constexpr int64_t kGroup = 8;
+      const int64_t positions = part.panels(plan) * part.blockCount();
+      parallel(plan.services, ceilDiv(positions, kGroup), false, [&](int64_t begin, int64_t end) {
+        packPart(plan, batch, part, {begin * kGroup, std::min(positions, end * kGroup)},
+                 packed.data());
+      });
+      const int64_t tasksPerRow = ceilDiv(part.panels(plan), taskPanels);
+      parallel(plan.services, rowBlocks * tasksPerRow, false, [&](int64_t begin, int64_t end) {
+        Scratch scratch(plan.services, BlockMemory::bytes(plan, blockRows, job.n, needsSums));
+        if (!scratch.data()) {
+          plan.outOfMemory = true;
+          return;
+        }
+        BlockMemory memory(plan, blockRows, scratch.data());
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t row = task / tasksPerRow * blockRows;
+          const int64_t column = part.columns.begin + task % tasksPerRow * taskPanels * nr;
+          computeBlock(plan, batch, {row, std::min(job.m, row + blockRows)},
+                       {column, std::min(part.columns.end, column + taskPanels * nr)},
+                       packed.data(), part, memory);
+        }
+      });
+    });
+  }
+}
+
+}  // namespace
+
+const GemmKernels& gemmKernels(Isa isa, GemmDomain domain) {
+  const GemmKernels* table = isa == Isa::kV4   ? v4::gemmKernelTable()
+                             : isa == Isa::kV3 ? v3::gemmKernelTable()
+                                               : v2::gemmKernelTable();
+  return table[static_cast<int>(domain)];
+}
+
+bool runGemm(RunServices& services, const GemmJob& job) {
+  Plan plan(services, job);
+  double work = static_cast<double>(job.batches) * static_cast<double>(job.m) *
+                static_cast<double>(job.n) * static_cast<double>(std::max<int64_t>(job.k, 1));
+  int threads = services.numThreads();
+  if (threads == 1 || !worthThreads(work)) {
+    runByColumns(plan, true, 1);
+  } else if (job.batches >= 2 * threads) {
+    runByColumns(plan, false, 1);
+  } else if (job.m <= kBlockRows || job.n > 16 * job.m) {
+    int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
+    runByColumns(plan, false, splits);
+  } else {
+    runByRows(plan, threads);
+  }
+  return !plan.outOfMemory;
+}
+
+}  // namespace isthmus::cpu

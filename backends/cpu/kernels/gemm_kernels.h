@@ -1,0 +1,93 @@
+// The inner kernels of matrix multiplication for one instruction set: packing operands into panels
+// and multiplying panels.
+//
+// A panel holds `width` lanes (rows of the left or columns of the right operand) for `kc` steps
+// along the contracted dimension: element (k, lane) is at k * width + lane. Complex panels hold for
+// each k `width` real parts, then `width` imaginary parts.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/isa.h"
+#include "isthmus/types.h"
+
+namespace isthmus::cpu {
+
+// The types in which products are summed. kPairs sums in 32 bits as kU32 does, from panels of
+// 16-bit integers, two steps to an element: for operands of up to 16 bits (not u16), packed whole
+// blocks at a time.
+enum class GemmDomain { kF32, kF64, kU32, kU64, kC64, kC128, kPairs };
+inline constexpr int kNumGemmDomains = 7;
+
+// Upper bounds over all instruction sets and domains.
+inline constexpr int kMaxGemmLanes = 32;
+// Packing may write this many bytes past a panel.
+inline constexpr int kPanelSlackBytes = 64;
+
+// What to pack: `lanes` lanes (at most the panel's width; the others become zero) of `kc` steps.
+// Element (k, lane) is at data[laneOffsets[lane] + kOffsets[k]], in elements of `type`. A lane
+// offset of kZeroLane makes a lane of zeros.
+struct PanelSource {
+  const void* data;
+  ElementType type;
+  int lanes;
+  const int64_t* laneOffsets;
+  const int64_t* kOffsets;
+  int64_t kc;
+  bool lanesContiguous;  // laneOffsets[i] == laneOffsets[0] + i, none is kZeroLane
+  // kOffsets grows by 1 inside runs of kRun steps; the first run is kPhase steps shorter.
+  int64_t kRun;
+  int64_t kPhase;
+};
+inline constexpr int64_t kZeroLane = INT64_MIN;
+
+struct GemmKernels {
+  int mr;  // rows of a tile of the result
+  int nr;  // columns
+  int vectorLanes;
+  int elementBytes;         // of sums and of panels
+  int stepsPerElement = 1;  // of panels
+
+  void (*pack)(void* panel, int width, const PanelSource& source);
+
+  // c[r * ldc + j] = (accumulate ? c[r * ldc + j] : 0) + sum over k of a(k, r) * b(k, j) for packed
+  // panels a and b of width mr and nr and rows <= mr, cols <= nr.
+  void (*tile)(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
+               bool accumulate);
+
+  // Null but for kF32 with hardware conversions: f16 from sums.
+  void (*storeHalves)(const float* sums, int64_t count, uint16_t* result);
+
+  // The rest is null but for kF32 and kF64.
+
+  // The same on operands in place: a(k, r) = a[r * rowStride + k * stepStride], b(k, j) =
+  // b[k * ldb + j]. `cols` is nr or vectorLanes.
+  void (*directTile)(int64_t kc, const void* a, int64_t rowStride, int64_t stepStride,
+                     const void* b, int64_t ldb, void* c, int64_t ldc, int rows, int cols,
+                     bool accumulate);
+  // c[j] = (accumulate ? c[j] : 0) + sum over k of x[k * xStride] * b[k * ldb + j], any n and kc.
+  void (*rowTimesMatrix)(int64_t kc, const void* x, int64_t xStride, const void* b, int64_t ldb,
+                         void* c, int64_t n, bool accumulate);
+  // c[i * cRow + j * cCol] = sum over k of a[i * lda + k] * b[j * ldb + k], i < rows <= 4, any
+  // cols and kc.
+  void (*dotProducts)(int64_t kc, const void* a, int64_t lda, int rows, const void* b, int64_t ldb,
+                      int64_t cols, void* c, int64_t cRow, int64_t cCol);
+};
+
+const GemmKernels& gemmKernels(Isa isa, GemmDomain domain);
+
+// Writes `count` sums of the domain as elements of `type`, from result[index] on.
+void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,
+               int64_t index);
+
+namespace v2 {
+const GemmKernels* gemmKernelTable();
+}
+namespace v3 {
+const GemmKernels* gemmKernelTable();
+}
+namespace v4 {
+const GemmKernels* gemmKernelTable();
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,21 @@
+// Which instruction set the hot kernels run on.
+//
+// Files named *_isa.cc are compiled once for each level, with ISTHMUS_ISA set to v2, v3 or v4, into
+// a namespace of that name. They must not emit inline functions that the linker could merge with
+// those of other files: templates there live in unnamed namespaces and std templates are avoided.
+// With the CMake option ISTHMUS_EMULATE_V4, tests of v4 run on machines with AVX2.
+#pragma once
+
+namespace isthmus::cpu {
+
+// The x86-64 micro-architecture levels: SSE4.2; AVX2 and FMA; AVX-512 F, BW, CD, DQ, VL.
+enum class Isa { kV2 = 0, kV3 = 1, kV4 = 2 };
+
+// The best level of this machine, not above the cap. Thread-safe.
+Isa hostIsa();
+
+// Lowers the level that hostIsa reports, for tests and for comparing. Not to be called while
+// kernels run.
+void capIsa(Isa cap);
+
+}  // namespace isthmus::cpu

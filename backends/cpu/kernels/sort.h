@@ -1,0 +1,67 @@
+// sort and top_k: isthmus_rt_sort, isthmus_rt_top_k and their descriptors.
+//
+// Several operands of one shape are sorted together along one dimension, always stably. The order
+// is that of a generated comparator, or of the first operands as keys, compared one after another.
+// Keys are much faster: use them for every comparator that is recognised to mean the same.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/abi.h"
+#include "isthmus/types.h"
+
+namespace isthmus::cpu {
+
+inline constexpr int kMaxSortOperands = 32;
+inline constexpr int kMaxSortKeys = 8;
+
+enum class SortOrder : int32_t {
+  // Integers and pred by value. Floats: -0 equals +0, all NaNs are equal and above infinity: what
+  // JAX's comparator means (it canonicalises zeros and NaNs, then compares in total order).
+  kNumeric = 0,
+  // Floats as compare(LT, TOTALORDER): -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+  kTotal = 1,
+};
+
+struct SortKey {
+  ElementType type;  // any integer, pred or real float type
+  SortOrder order;
+  int32_t descending;  // 0 or 1; equal elements keep their order in both
+};
+
+// Plain data. The operands are [outer, length, inner] arrays, sorted along `length`.
+//
+// buffers: the operands, the results (which may be the operands' memory), and if numKeys is 0 a
+// SortComparator.
+struct SortDescriptor {
+  int64_t outer;
+  int64_t length;
+  int64_t inner;
+  int32_t numOperands;
+  int32_t numKeys;  // operands 0 … numKeys - 1 are the keys; 0: use the comparator
+  int32_t elementBytes[kMaxSortOperands];
+  SortKey keys[kMaxSortKeys];
+};
+
+// Returns nonzero if the left elements go before the right ones. `elements` holds addresses in the
+// order of the arguments of StableHLO's comparator: left and right of operand 0, of operand 1, ….
+// Called from several threads.
+extern "C" typedef int32_t (*SortComparator)(const void* const* elements);
+
+extern "C" int32_t isthmus_rt_sort(IsthmusRun* run, const void* descriptor, void* const* buffers);
+
+// The k largest of each row of a [rows, length] array, in descending total order (see kTotal;
+// integers by value), equal ones by rising index. k <= length.
+//
+// buffers: operand, values [rows, k], indices [rows, k] of s32.
+struct TopKDescriptor {
+  int64_t rows;
+  int64_t length;
+  int64_t k;
+  ElementType type;
+  int32_t reserved;
+};
+
+extern "C" int32_t isthmus_rt_top_k(IsthmusRun* run, const void* descriptor, void* const* buffers);
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,52 @@
+// The table of operations with library functions.
+#include "backends/cpu/library_ops.h"
+
+#include "compiler/plan/op_error.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using Builder = StatusOr<OperationCode> (*)(mlir::Operation*, LibraryContext&);
+
+Builder builderOf(llvm::StringRef name) {
+  return llvm::StringSwitch<Builder>(name)
+      .Case("stablehlo.dot_general", makeDotCode)
+      .Case("stablehlo.convolution", makeConvolutionCode)
+      .Cases({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all",
+              "stablehlo.collective_broadcast", "stablehlo.collective_permute",
+              "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id"},
+             makeCollectiveCode)
+      .Case("stablehlo.composite", makeCompositeCode)
+      .Case("stablehlo.sort", makeSortCode)
+      .Case("stablehlo.rng_bit_generator", makeRngCode)
+      .Case("stablehlo.fft", makeFftCode)
+      .Case("stablehlo.cholesky", makeCholeskyCode)
+      .Case("stablehlo.triangular_solve", makeTriangularSolveCode)
+      .Default(nullptr);
+}
+
+}  // namespace
+
+StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& context) {
+  Builder builder = builderOf(op->getName().getStringRef());
+  if (!builder) return unsupportedOp(op, "the CPU backend has no code for this operation yet");
+  StatusOr<OperationCode> code = builder(op, context);
+  if (!code.ok() && code.status().code() != StatusCode::kUnimplemented) return code;
+  // Builders say what is missing; the operation and its position are added here.
+  if (!code.ok() && code.status().message().find(" -> ") == std::string_view::npos) {
+    return unsupportedOp(op, code.status().message());
+  }
+  return code;
+}
+
+bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result) {
+  llvm::StringRef name = op->getName().getStringRef();
+  if (name == "stablehlo.triangular_solve") return operand == 1 && result == 0;
+  return operand == result &&
+         llvm::is_contained({"stablehlo.all_reduce", "stablehlo.sort",
+                             "stablehlo.rng_bit_generator", "stablehlo.cholesky"},
+                            name);
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,113 @@
+// Reads parameters, outputs and donation from the attributes of a program's main function.
+#include "backends/cpu/program_info.h"
+
+#include "compiler/plan/array_type.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace isthmus::cpu {
+namespace {
+
+Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& spec) {
+  ISTHMUS_ASSIGN_OR_RETURN(spec.type, arrayTypeOf(type));
+  if (!attributes) return {};
+  if (auto kind = attributes.getAs<mlir::StringAttr>("mhlo.memory_kind")) {
+    spec.memoryKind = kind.str();
+  }
+  if (auto sharding = attributes.getAs<mlir::StringAttr>("isthmus.sharding")) {
+    spec.sharding = sharding.str();
+  }
+  return {};
+}
+
+// Donors without an output of their own take the first free one of their type.
+void matchDonors(ProgramInfo& info) {
+  std::vector<bool> taken(info.outputs.size());
+  for (const ParameterSpec& parameter : info.parameters) {
+    if (parameter.aliasedOutput >= 0) taken[parameter.aliasedOutput] = true;
+  }
+  for (ParameterSpec& parameter : info.parameters) {
+    if (parameter.donation != DonationKind::kMayDonate) continue;
+    for (size_t r = 0; r < info.outputs.size(); ++r) {
+      if (taken[r] || info.outputs[r].type != parameter.type ||
+          info.outputs[r].memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0) {
+        continue;
+      }
+      parameter.donation = DonationKind::kMustAlias;
+      parameter.aliasedOutput = static_cast<int>(r);
+      taken[r] = true;
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<ProgramInfo> describeProgram(mlir::func::FuncOp main) {
+  ProgramInfo info;
+  info.name = "main";
+  if (auto module = main->getParentOfType<mlir::ModuleOp>(); module && module.getName()) {
+    info.name = module.getName()->str();
+  }
+  std::vector<bool> aliased(main.getNumResults());
+  for (unsigned p = 0; p < main.getNumArguments(); ++p) {
+    ParameterSpec parameter;
+    mlir::DictionaryAttr attributes = main.getArgAttrDict(p);
+    Status filled = fillSpec(main.getArgumentTypes()[p], attributes, parameter);
+    if (!filled.ok()) return filled.withContext("parameter " + std::to_string(p));
+    if (attributes) {
+      auto alias = attributes.getAs<mlir::IntegerAttr>("tf.aliasing_output");
+      auto donor = attributes.getAs<mlir::BoolAttr>("jax.buffer_donor");
+      if (alias) {
+        int64_t result = alias.getInt();
+        if (result < 0 || result >= main.getNumResults() || aliased[result]) {
+          return invalidArgument("parameter ", p, ": tf.aliasing_output = ", result,
+                                 " names no output that is free, of ", main.getNumResults());
+        }
+        aliased[result] = true;
+        parameter.donation = DonationKind::kMustAlias;
+        parameter.aliasedOutput = static_cast<int>(result);
+      } else if (donor && donor.getValue()) {
+        parameter.donation = DonationKind::kMayDonate;
+      }
+    }
+    info.parameters.push_back(std::move(parameter));
+  }
+  for (unsigned r = 0; r < main.getNumResults(); ++r) {
+    BufferSpec output;
+    Status filled = fillSpec(main.getResultTypes()[r], main.getResultAttrDict(r), output);
+    if (!filled.ok()) return filled.withContext("output " + std::to_string(r));
+    info.outputs.push_back(std::move(output));
+  }
+  for (ParameterSpec& parameter : info.parameters) {
+    // Memory of another size or kind cannot be the output's; the caller still gives it up.
+    if (parameter.aliasedOutput < 0) continue;
+    const BufferSpec& output = info.outputs[parameter.aliasedOutput];
+    if (output.type.sizeBytes() != parameter.type.sizeBytes() ||
+        output.memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0) {
+      parameter.donation = DonationKind::kMayDonate;
+      parameter.aliasedOutput = -1;
+    }
+  }
+  matchDonors(info);
+
+  MemoryAnalysis& memory = info.memory;
+  for (const ParameterSpec& parameter : info.parameters) {
+    int64_t bytes = static_cast<int64_t>(parameter.type.sizeBytes());
+    memory.argumentBytes += bytes;
+    if (parameter.aliasedOutput >= 0) memory.aliasBytes += bytes;
+  }
+  for (const BufferSpec& output : info.outputs) {
+    memory.outputBytes += static_cast<int64_t>(output.type.sizeBytes());
+  }
+  return info;
+}
+
+std::vector<ParameterUse> parameterUses(const ProgramInfo& info) {
+  std::vector<ParameterUse> uses;
+  for (const ParameterSpec& parameter : info.parameters) {
+    uses.push_back({parameter.aliasedOutput, parameter.donation != DonationKind::kNone});
+  }
+  return uses;
+}
+
+}  // namespace isthmus::cpu

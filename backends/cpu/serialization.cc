@@ -1,0 +1,259 @@
+// The container of serialized executables: a header that is checked, then the image field by field.
+#include "backends/cpu/serialization.h"
+
+#include <set>
+
+#include "backends/cpu/byte_stream.h"
+#include "backends/cpu/digest.h"
+#include "backends/cpu/jit.h"
+
+namespace isthmus::cpu {
+namespace {
+
+constexpr std::string_view kMagic = "ISTHMUS\x01";
+
+void writeSpec(ByteWriter& out, const BufferSpec& spec) {
+  out.write(spec.type.elementType);
+  out.writeList(spec.type.dims, [&](int64_t dim) { out.write(dim); });
+  out.write(spec.memoryKind);
+  out.write(spec.sharding);
+}
+
+void readSpec(ByteReader& in, BufferSpec& spec) {
+  spec.type.elementType = in.read<ElementType>();
+  spec.type.dims = in.readList([&] { return in.read<int64_t>(); });
+  spec.memoryKind = in.readString();
+  spec.sharding = in.readString();
+}
+
+void writeAttribute(ByteWriter& out, const AttributeValue& value) {
+  out.write(static_cast<int8_t>(value.index()));
+  std::visit(
+      [&](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::vector<int64_t>>) {
+          out.writeList(held, [&](int64_t number) { out.write(number); });
+        } else {
+          out.write(held);
+        }
+      },
+      value);
+}
+
+AttributeValue readAttribute(ByteReader& in) {
+  switch (in.read<int8_t>()) {
+    case 0:
+      return in.readString();
+    case 1:
+      return in.read<int64_t>();
+    case 2:
+      return in.readList([&] { return in.read<int64_t>(); });
+    case 3:
+      return in.read<float>();
+    default:
+      return in.read<int8_t>() != 0;
+  }
+}
+
+void writeAssignment(ByteWriter& out, const DeviceAssignment& assignment) {
+  out.write(assignment.numReplicas);
+  out.write(assignment.numPartitions);
+  out.writeList(assignment.deviceIds, [&](int id) { out.write(id); });
+}
+
+DeviceAssignment readAssignment(ByteReader& in) {
+  DeviceAssignment assignment;
+  assignment.numReplicas = in.read<int>();
+  assignment.numPartitions = in.read<int>();
+  assignment.deviceIds = in.readList([&] { return in.read<int>(); });
+  return assignment;
+}
+
+void writeFlags(ByteWriter& out, const std::vector<bool>& flags) {
+  out.write<uint64_t>(flags.size());
+  for (bool flag : flags) out.write(flag);
+}
+
+std::vector<bool> readFlags(ByteReader& in) {
+  std::vector<int8_t> flags = in.readList([&] { return in.read<int8_t>(); });
+  return std::vector<bool>(flags.begin(), flags.end());
+}
+
+void writeOptions(ByteWriter& out, const CompileOptions& options) {
+  out.write(options.numReplicas);
+  out.write(options.numPartitions);
+  out.write(options.useSpmdPartitioning);
+  out.write(options.useShardyPartitioner);
+  out.write(options.parameterIsTupled);
+  writeFlags(out, options.allowSpmdShardingPropagationToParameters);
+  writeFlags(out, options.allowSpmdShardingPropagationToOutput);
+  out.write(options.deviceAssignment.has_value());
+  if (options.deviceAssignment) writeAssignment(out, *options.deviceAssignment);
+  out.write(options.compilePortableExecutable);
+  out.write(options.deviceOrdinal);
+  out.write<uint64_t>(options.overrides.size());
+  for (const auto& [name, value] : options.overrides) {
+    out.write(name);
+    writeAttribute(out, value);
+  }
+  out.write(options.serialized);
+}
+
+CompileOptions readOptions(ByteReader& in) {
+  CompileOptions options;
+  options.numReplicas = in.read<int>();
+  options.numPartitions = in.read<int>();
+  options.useSpmdPartitioning = in.read<int8_t>() != 0;
+  options.useShardyPartitioner = in.read<int8_t>() != 0;
+  options.parameterIsTupled = in.read<int8_t>() != 0;
+  options.allowSpmdShardingPropagationToParameters = readFlags(in);
+  options.allowSpmdShardingPropagationToOutput = readFlags(in);
+  if (in.read<int8_t>() != 0) options.deviceAssignment = readAssignment(in);
+  options.compilePortableExecutable = in.read<int8_t>() != 0;
+  options.deviceOrdinal = in.read<int>();
+  uint64_t overrides = in.read<uint64_t>();
+  for (uint64_t i = 0; i < overrides && in.ok(); ++i) {
+    std::string name = in.readString();
+    options.overrides[name] = readAttribute(in);
+  }
+  options.serialized = in.readString();
+  return options;
+}
+
+void writeInfo(ByteWriter& out, const ProgramInfo& info) {
+  out.write(info.name);
+  out.writeList(info.parameters, [&](const ParameterSpec& parameter) {
+    writeSpec(out, parameter);
+    out.write(parameter.donation);
+    out.write(parameter.aliasedOutput);
+  });
+  out.writeList(info.outputs, [&](const BufferSpec& output) { writeSpec(out, output); });
+  writeOptions(out, info.options);
+  writeAssignment(out, info.deviceAssignment);
+  out.write(info.fingerprint);
+  out.write<uint64_t>(info.costs.size());
+  for (const auto& [name, cost] : info.costs) {
+    out.write(name);
+    out.write(cost);
+  }
+  const MemoryAnalysis& memory = info.memory;
+  for (int64_t bytes : {memory.generatedCodeBytes, memory.argumentBytes, memory.outputBytes,
+                        memory.aliasBytes, memory.tempBytes}) {
+    out.write(bytes);
+  }
+  out.write(info.optimizedProgram);
+}
+
+ProgramInfo readInfo(ByteReader& in) {
+  ProgramInfo info;
+  info.name = in.readString();
+  info.parameters = in.readList([&] {
+    ParameterSpec parameter;
+    readSpec(in, parameter);
+    parameter.donation = in.read<DonationKind>();
+    parameter.aliasedOutput = in.read<int>();
+    return parameter;
+  });
+  info.outputs = in.readList([&] {
+    BufferSpec output;
+    readSpec(in, output);
+    return output;
+  });
+  info.options = readOptions(in);
+  info.deviceAssignment = readAssignment(in);
+  info.fingerprint = in.readString();
+  uint64_t costs = in.read<uint64_t>();
+  for (uint64_t i = 0; i < costs && in.ok(); ++i) {
+    std::string name = in.readString();
+    info.costs[name] = in.read<double>();
+  }
+  MemoryAnalysis& memory = info.memory;
+  for (int64_t* bytes : {&memory.generatedCodeBytes, &memory.argumentBytes, &memory.outputBytes,
+                         &memory.aliasBytes, &memory.tempBytes}) {
+    *bytes = in.read<int64_t>();
+  }
+  info.optimizedProgram = in.readString();
+  return info;
+}
+
+std::set<std::string_view> presentFeatures(std::string_view list) {
+  std::set<std::string_view> features;
+  while (!list.empty()) {
+    size_t comma = std::min(list.find(','), list.size());
+    std::string_view feature = list.substr(0, comma);
+    if (feature.size() > 1 && feature[0] == '+') features.insert(feature.substr(1));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return features;
+}
+
+}  // namespace
+
+std::string buildId() {
+  return "isthmus " ISTHMUS_VERSION ", CPU interface " + std::to_string(kAbiVersion);
+}
+
+std::string missingFeatures(std::string_view needed, std::string_view available) {
+  std::set<std::string_view> here = presentFeatures(available);
+  std::string missing;
+  for (std::string_view feature : presentFeatures(needed)) {
+    if (here.count(feature) != 0) continue;
+    if (!missing.empty()) missing += ", ";
+    missing += feature;
+  }
+  return missing;
+}
+
+std::string serializeImage(const ProgramImage& image) {
+  ByteWriter body;
+  writeInfo(body, image.info);
+  body.writeList(image.objects, [&](const std::string& object) { body.write(object); });
+  body.write(image.constants);
+  body.write(image.arenaBytes);
+  body.write(image.estimatedNs);
+  body.write(image.mayBlock);
+  std::string bytes = body.take();
+
+  ByteWriter out;
+  out.write(kMagic);
+  out.write(buildId());
+  out.write(image.features);
+  out.write(Digest().add(bytes).hex());
+  out.write(bytes);
+  return out.take();
+}
+
+StatusOr<ProgramImage> deserializeImage(std::string_view bytes) {
+  ByteReader header(bytes);
+  if (header.readBytes() != kMagic) {
+    return invalidArgument("not a serialized executable of the isthmus CPU backend");
+  }
+  std::string id = header.readString();
+  if (header.ok() && id != buildId()) {
+    return failedPrecondition("the executable was made by \"", id, "\", this is \"", buildId(),
+                              "\"; compile it again");
+  }
+  ProgramImage image;
+  image.features = header.readString();
+  std::string missing = missingFeatures(image.features, hostTarget().features);
+  if (header.ok() && !missing.empty()) {
+    return failedPrecondition("the executable needs CPU features that are missing here: ", missing);
+  }
+  std::string digest = header.readString();
+  std::string_view body = header.readBytes();
+  if (!header.ok() || !header.rest().empty() || Digest().add(body).hex() != digest) {
+    return invalidArgument("the serialized executable is damaged: its digest does not match");
+  }
+  ByteReader in(body);
+  image.info = readInfo(in);
+  image.objects = in.readList([&] { return in.readString(); });
+  image.constants = in.readString();
+  image.arenaBytes = in.read<int64_t>();
+  image.estimatedNs = in.read<double>();
+  image.mayBlock = in.read<int8_t>() != 0;
+  if (!in.ok() || !in.rest().empty() || image.arenaBytes < 0) {
+    return invalidArgument("the serialized executable is incomplete");
+  }
+  return image;
+}
+
+}  // namespace isthmus::cpu

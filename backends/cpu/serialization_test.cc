@@ -1,0 +1,117 @@
+// Serialized executables: round trips, refusals, damaged bytes.
+#include "backends/cpu/serialization.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cpu/digest.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using testing::HasSubstr;
+
+ProgramImage makeImage() {
+  ProgramImage image;
+  image.info.name = "jit_f";
+  ParameterSpec parameter;
+  parameter.type = {ElementType::kF32, {2, 3}};
+  parameter.memoryKind = "pinned_host";
+  parameter.sharding = std::string("\x08\x01\x00", 3);
+  parameter.donation = DonationKind::kMustAlias;
+  parameter.aliasedOutput = 1;
+  image.info.parameters = {parameter, parameter};
+  image.info.outputs = {parameter, parameter};
+  image.info.options.numReplicas = 2;
+  image.info.options.numPartitions = 4;
+  image.info.options.allowSpmdShardingPropagationToOutput = {true, false, true};
+  image.info.options.deviceAssignment = DeviceAssignment{1, 2, {3, 4}};
+  image.info.options.overrides = {{"text", std::string("x")},
+                                  {"number", int64_t{-5}},
+                                  {"list", std::vector<int64_t>{1, 2}},
+                                  {"real", 0.5f},
+                                  {"flag", true}};
+  image.info.options.serialized = "proto";
+  image.info.fingerprint = "abc";
+  image.info.costs = {{"flops", 12.5}};
+  image.info.memory.tempBytes = 99;
+  image.info.optimizedProgram = "module {}";
+  image.objects = {"object one", std::string("\0\1", 2)};
+  image.constants = "constants";
+  image.arenaBytes = 4096;
+  image.estimatedNs = 1.5;
+  image.mayBlock = true;
+  image.features = "";
+  return image;
+}
+
+TEST(SerializationTest, everything_comes_back) {
+  ProgramImage image = makeImage();
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(image));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->info.name, "jit_f");
+  ASSERT_EQ(back->info.parameters.size(), 2u);
+  EXPECT_EQ(back->info.parameters[1].type, image.info.parameters[1].type);
+  EXPECT_EQ(back->info.parameters[1].memoryKind, "pinned_host");
+  EXPECT_EQ(back->info.parameters[1].sharding, image.info.parameters[1].sharding);
+  EXPECT_EQ(back->info.parameters[1].donation, DonationKind::kMustAlias);
+  EXPECT_EQ(back->info.parameters[1].aliasedOutput, 1);
+  EXPECT_EQ(back->info.outputs.size(), 2u);
+  EXPECT_EQ(back->info.options.numPartitions, 4);
+  EXPECT_EQ(back->info.options.allowSpmdShardingPropagationToOutput,
+            image.info.options.allowSpmdShardingPropagationToOutput);
+  EXPECT_EQ(back->info.options.deviceAssignment->deviceIds, (std::vector<int>{3, 4}));
+  EXPECT_EQ(back->info.options.overrides, image.info.options.overrides);
+  EXPECT_EQ(back->info.costs, image.info.costs);
+  EXPECT_EQ(back->info.memory.tempBytes, 99);
+  EXPECT_EQ(back->info.optimizedProgram, "module {}");
+  EXPECT_EQ(back->objects, image.objects);
+  EXPECT_EQ(back->constants, "constants");
+  EXPECT_EQ(back->arenaBytes, 4096);
+  EXPECT_TRUE(back->mayBlock);
+}
+
+TEST(SerializationTest, another_cpu_is_refused_with_what_it_lacks) {
+  ProgramImage image = makeImage();
+  image.features = "+no-such-feature,-sse4a";
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(image));
+  ASSERT_FALSE(back.ok());
+  EXPECT_EQ(back.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(back.status().message()), HasSubstr("no-such-feature"));
+}
+
+TEST(SerializationTest, foreign_bytes_are_refused) {
+  EXPECT_EQ(deserializeImage("").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(deserializeImage("some other plugin's executable").status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(SerializationTest, every_truncation_and_every_flipped_byte_is_an_error) {
+  std::string bytes = serializeImage(makeImage());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(deserializeImage(std::string_view(bytes).substr(0, size)).ok()) << size;
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x20);
+    EXPECT_FALSE(deserializeImage(damaged).ok()) << i;
+  }
+  EXPECT_FALSE(deserializeImage(bytes + "x").ok());
+}
+
+TEST(SerializationTest, missing_features_are_those_with_a_plus) {
+  EXPECT_EQ(missingFeatures("+avx2,+fma,-sse4a", "+fma,-avx2"), "avx2");
+  EXPECT_EQ(missingFeatures("+avx2", "+avx2"), "");
+  EXPECT_EQ(missingFeatures("", ""), "");
+}
+
+TEST(DigestTest, depends_on_contents_and_on_their_division) {
+  EXPECT_EQ(Digest().add("ab").hex(), Digest().add("ab").hex());
+  EXPECT_NE(Digest().add("ab").hex(), Digest().add("ba").hex());
+  EXPECT_NE(Digest().add("ab").add("c").hex(), Digest().add("a").add("bc").hex());
+  EXPECT_NE(Digest().add(std::string(16, '\0')).hex(), Digest().add(std::string(17, '\0')).hex());
+  EXPECT_EQ(Digest().hex().size(), 32u);
+}
+
+}  // namespace
+}  // namespace isthmus::cpu

@@ -1,0 +1,113 @@
+// Compiles and runs program text.
+#include "backends/cpu/testing/program_runner.h"
+
+#include <cstdlib>
+
+#include "backends/cpu/jit.h"
+#include "backends/cpu/serialization.h"
+#include "backends/cpu/testing/one_op_fusions.h"
+#include "compiler/dialect/dialect.h"
+#include "mlir/Parser/Parser.h"
+
+namespace isthmus::cpu::testing {
+namespace {
+
+constexpr char kGarbage = static_cast<char>(0xA5);
+
+char* allocate(size_t bytes) {
+  size_t rounded = (bytes + kBufferAlignment) / kBufferAlignment * kBufferAlignment;
+  char* data = static_cast<char*>(std::aligned_alloc(kBufferAlignment, rounded));
+  std::memset(data, kGarbage, rounded);
+  return data;
+}
+
+// Splits loops in two, so that tiles are exercised; on the calling thread.
+class TestServices final : public RunServices {
+ public:
+  int numThreads() const override { return 2; }
+  void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* context) override {
+    int64_t middle = tiles / 2;
+    if (tiles > middle) function(context, middle, tiles);
+    if (middle > 0) function(context, 0, middle);
+  }
+  void* allocateScratch(size_t bytes) override { return allocate(bytes); }
+  void freeScratch(void* data, size_t bytes) override { std::free(data); }
+  Collectives& collectives() override { std::abort(); }
+};
+
+}  // namespace
+
+StatusOr<ProgramImage> compileText(const std::string& text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadAllDialects(context);
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) {
+    errors += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
+  if (!module) return invalidArgument("the program does not parse: ", errors);
+  fuseOneByOne(*module);
+  CompileSettings settings{hostTarget()};
+  settings.verify = true;
+  settings.fingerprint = "test";
+  return compileProgram(*module, settings);
+}
+
+StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
+                                           const std::vector<Bytes>& arguments) {
+  const ProgramInfo& info = executable.info();
+  if (arguments.size() != info.parameters.size()) {
+    return invalidArgument("got ", arguments.size(), " arguments, expected ",
+                           info.parameters.size());
+  }
+  std::vector<char*> owned;
+  std::vector<const void*> parameters;
+  std::vector<void*> results(info.outputs.size());
+  for (size_t p = 0; p < arguments.size(); ++p) {
+    char* data = allocate(info.parameters[p].type.sizeBytes());
+    if (arguments[p].size() != info.parameters[p].type.sizeBytes()) {
+      return invalidArgument("argument ", p, " has ", arguments[p].size(), " bytes");
+    }
+    std::memcpy(data, arguments[p].data(), arguments[p].size());
+    owned.push_back(data);
+    parameters.push_back(data);
+    if (info.parameters[p].aliasedOutput >= 0) results[info.parameters[p].aliasedOutput] = data;
+  }
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (results[r]) continue;
+    owned.push_back(allocate(info.outputs[r].type.sizeBytes()));
+    results[r] = owned.back();
+  }
+  TestServices services;
+  RunRequest request;
+  request.parameters = parameters;
+  request.results = results;
+  request.services = &services;
+  Status status = executable.run(request);
+  std::vector<Bytes> outputs;
+  for (size_t r = 0; r < results.size(); ++r) {
+    const char* data = static_cast<const char*>(results[r]);
+    outputs.emplace_back(data, data + info.outputs[r].type.sizeBytes());
+  }
+  for (size_t p = 0; p < arguments.size() && status.ok(); ++p) {
+    bool isKept = info.parameters[p].donation == DonationKind::kNone;
+    if (isKept && std::memcmp(parameters[p], arguments[p].data(), arguments[p].size()) != 0) {
+      status = internalError("parameter ", p, " was overwritten");
+    }
+  }
+  for (char* data : owned) std::free(data);
+  if (!status.ok()) return status;
+  return outputs;
+}
+
+StatusOr<std::vector<Bytes>> runText(const std::string& text, const std::vector<Bytes>& arguments) {
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, compileText(text));
+  // Through bytes and back, so that every test covers serialization.
+  ISTHMUS_ASSIGN_OR_RETURN(image, deserializeImage(serializeImage(image)));
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, CpuExecutable::load(std::move(image)));
+  return runExecutable(*executable, arguments);
+}
+
+}  // namespace isthmus::cpu::testing
