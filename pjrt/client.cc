@@ -1,0 +1,221 @@
+// The entries of PJRT_Client: creation, devices, memories, compilation.
+#include <cstdint>
+#include <string>
+
+#include "pjrt/bindings.h"
+#include "pjrt/compile_request.h"
+#include "pjrt/entry.h"
+#include "pjrt/handles.h"
+#include "pjrt/loaded_executable.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus::pjrt {
+namespace {
+
+// One of several processes has options that say so; only then do the key-value callbacks hold
+// anything but garbage.
+Status takeProcessOptions(AttributeMap& options) {
+  auto nodes = options.find("num_nodes");
+  if (nodes != options.end()) {
+    const auto* count = std::get_if<int64_t>(&nodes->second);
+    if (count == nullptr || *count < 1) {
+      return invalidArgument("option 'num_nodes' is not a positive integer");
+    }
+    if (*count > 1) {
+      return unimplemented("a client over ", *count,
+                           " processes (option 'num_nodes'): this version runs in one process");
+    }
+  }
+  for (const char* name : {"num_nodes", "node_id", "partition_index"}) options.erase(name);
+  return {};
+}
+
+Status clientCreate(PJRT_Client_Create_Args& args) {
+  args.client = nullptr;
+  ISTHMUS_ASSIGN_OR_RETURN(AttributeMap options,
+                           parseNamedValues(args.create_options, args.num_options));
+  ISTHMUS_RETURN_IF_ERROR(takeProcessOptions(options));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Client> client, Client::create(linkedBackend(), std::move(options)));
+  client->setAttachment(std::make_shared<PJRT_Client>(*client));
+  args.client = &PJRT_Client::of(*client);
+  client.detach();
+  return {};
+}
+
+Status clientDestroy(PJRT_Client_Destroy_Args& args) {
+  if (args.client != nullptr) Ref<Client>::adopt(&args.client->client).reset();
+  return {};
+}
+
+Status clientPlatformName(PJRT_Client_PlatformName_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  const std::string& name = args.client->client.platformName();
+  args.platform_name = name.data();
+  args.platform_name_size = name.size();
+  return {};
+}
+
+Status clientProcessIndex(PJRT_Client_ProcessIndex_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  args.process_index = args.client->client.processIndex();
+  return {};
+}
+
+Status clientPlatformVersion(PJRT_Client_PlatformVersion_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  const std::string& version = args.client->client.platformVersion();
+  args.platform_version = version.data();
+  args.platform_version_size = version.size();
+  return {};
+}
+
+Status clientTopologyDescription(PJRT_Client_TopologyDescription_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  args.topology = &args.client->topology;
+  return {};
+}
+
+Status clientDevices(PJRT_Client_Devices_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  auto devices = args.client->client.devices();
+  args.devices = toHandles(devices);
+  args.num_devices = devices.size();
+  return {};
+}
+
+Status clientAddressableDevices(PJRT_Client_AddressableDevices_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  auto devices = args.client->client.addressableDevices();
+  args.addressable_devices = toHandles(devices);
+  args.num_addressable_devices = devices.size();
+  return {};
+}
+
+Status clientLookupDevice(PJRT_Client_LookupDevice_Args& args) {
+  args.device = nullptr;
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_ASSIGN_OR_RETURN(Device * device, args.client->client.lookupDevice(args.id));
+  args.device = toHandle(device);
+  return {};
+}
+
+Status clientLookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args& args) {
+  args.addressable_device = nullptr;
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_ASSIGN_OR_RETURN(Device * device,
+                           args.client->client.lookupAddressableDevice(args.local_hardware_id));
+  args.addressable_device = toHandle(device);
+  return {};
+}
+
+Status clientAddressableMemories(PJRT_Client_AddressableMemories_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  args.addressable_memories = args.client->memoryPointers.data();
+  args.num_addressable_memories = args.client->memoryPointers.size();
+  return {};
+}
+
+// Without a coordinator among our processes there is nothing to tell them.
+Status clientUpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  return {};
+}
+
+Status clientCompile(PJRT_Client_Compile_Args& args) {
+  args.executable = nullptr;
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_ASSIGN_OR_RETURN(CompileRequest request,
+                           parseCompileRequest("PJRT_Client_Compile", args.program,
+                                               args.compile_options, args.compile_options_size));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<LoadedExecutable> executable, args.client->client.compile(request));
+  args.executable = toHandle(std::move(executable));
+  return {};
+}
+
+Status clientLoad(PJRT_Client_Load_Args& args) {
+  args.loaded_executable = nullptr;
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_REQUIRE(args, executable);
+  std::optional<CompileOptions> options;
+  ISTHMUS_RETURN_IF_ERROR(parseOptionalCompileOptions("PJRT_Client_Load", args.compile_options,
+                                                      args.compile_options_size, options));
+  ISTHMUS_ASSIGN_OR_RETURN(
+      Ref<LoadedExecutable> executable,
+      args.client->client.load(executableOf(args.executable), options ? &*options : nullptr));
+  args.loaded_executable = toHandle(std::move(executable));
+  return {};
+}
+
+Status executableDeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args& args) {
+  using Args = PJRT_Executable_DeserializeAndLoad_Args;
+  args.loaded_executable = nullptr;
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_REQUIRE(args, serialized_executable);
+  std::optional<CompileOptions> options;
+  ISTHMUS_RETURN_IF_ERROR(parseOptionalCompileOptions(
+      "PJRT_Executable_DeserializeAndLoad",
+      getOr<Args, const char*>(args, &Args::overridden_serialized_compile_options, nullptr),
+      getOr<Args, size_t>(args, &Args::overridden_serialized_compile_options_size, 0), options));
+  std::string_view bytes(args.serialized_executable, args.serialized_executable_size);
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<LoadedExecutable> executable,
+                           args.client->client.deserialize(bytes, options ? &*options : nullptr));
+  args.loaded_executable = toHandle(std::move(executable));
+  return {};
+}
+
+Status clientDefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  if (args.num_replicas < 0 || args.num_partitions < 0) {
+    return invalidArgument("PJRT_Client_DefaultDeviceAssignment: negative number of replicas (",
+                           args.num_replicas, ") or partitions (", args.num_partitions, ")");
+  }
+  int64_t needed = int64_t{args.num_replicas} * args.num_partitions;
+  if (args.default_assignment_size < static_cast<size_t>(needed)) {
+    return failedPrecondition("PJRT_Client_DefaultDeviceAssignment: `default_assignment_size` ",
+                              args.default_assignment_size, " < `num_replicas * num_partitions`, ",
+                              args.num_replicas, " * ", args.num_partitions, " = ", needed);
+  }
+  if (needed != 0) ISTHMUS_REQUIRE(args, default_assignment);
+  DeviceAssignment assignment =
+      args.client->client.defaultDeviceAssignment(args.num_replicas, args.num_partitions);
+  std::copy(assignment.deviceIds.begin(), assignment.deviceIds.end(), args.default_assignment);
+  return {};
+}
+
+// Host memory needs no registration to be reached by devices that share it.
+Status clientDmaMap(PJRT_Client_DmaMap_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_REQUIRE(args, data);
+  return {};
+}
+
+Status clientDmaUnmap(PJRT_Client_DmaUnmap_Args& args) {
+  ISTHMUS_REQUIRE(args, client);
+  ISTHMUS_REQUIRE(args, data);
+  return {};
+}
+
+}  // namespace
+
+void bindClient(PJRT_Api& api) {
+  api.PJRT_Client_Create = kEntry<&clientCreate>;
+  api.PJRT_Client_Destroy = kEntry<&clientDestroy>;
+  api.PJRT_Client_PlatformName = kEntry<&clientPlatformName>;
+  api.PJRT_Client_ProcessIndex = kEntry<&clientProcessIndex>;
+  api.PJRT_Client_PlatformVersion = kEntry<&clientPlatformVersion>;
+  api.PJRT_Client_TopologyDescription = kEntry<&clientTopologyDescription>;
+  api.PJRT_Client_Devices = kEntry<&clientDevices>;
+  api.PJRT_Client_AddressableDevices = kEntry<&clientAddressableDevices>;
+  api.PJRT_Client_LookupDevice = kEntry<&clientLookupDevice>;
+  api.PJRT_Client_LookupAddressableDevice = kEntry<&clientLookupAddressableDevice>;
+  api.PJRT_Client_AddressableMemories = kEntry<&clientAddressableMemories>;
+  api.PJRT_Client_UpdateGlobalProcessInfo = kEntry<&clientUpdateGlobalProcessInfo>;
+  api.PJRT_Client_Compile = kEntry<&clientCompile>;
+  api.PJRT_Client_Load = kEntry<&clientLoad>;
+  api.PJRT_Executable_DeserializeAndLoad = kEntry<&executableDeserializeAndLoad>;
+  api.PJRT_Client_DefaultDeviceAssignment = kEntry<&clientDefaultDeviceAssignment>;
+  api.PJRT_Client_DmaMap = kEntry<&clientDmaMap>;
+  api.PJRT_Client_DmaUnmap = kEntry<&clientDmaUnmap>;
+}
+
+}  // namespace isthmus::pjrt

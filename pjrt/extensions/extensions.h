@@ -1,0 +1,13 @@
+// The extensions of the plugin. Each lives in a folder of its own and returns its node, whose
+// `next` the table sets.
+#pragma once
+
+#include "isthmus/pjrt_c_api.h"
+
+namespace isthmus::pjrt {
+
+PJRT_Extension_Base& layoutsExtension();
+PJRT_Extension_Base& shardingsExtension();
+PJRT_Extension_Base& memoryDescriptionsExtension();
+
+}  // namespace isthmus::pjrt
