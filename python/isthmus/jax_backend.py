@@ -1,0 +1,106 @@
+"""Registers the plugin with JAX, and gives platform `isthmus` what JAX keeps for names it knows.
+
+The client is registered as `isthmus` and reports the platform name `cpu`, which it is: JAX then uses
+its CPU lowerings, donation, callbacks and caches (docs/adr/0005-platform-name-cpu.md). The rest is
+here. Everything private that is touched is listed in PRIVATE_NAMES, and python/tests/tripwire_test.py
+says which of them a new version of JAX has moved.
+"""
+
+import logging
+import os
+
+import isthmus
+
+PLATFORM = "isthmus"
+# Above JAX's own CPU client (0), below GPU plugins (500): installing the wheel never takes the
+# default away from an accelerator.
+PRIORITY = 400
+
+# module, name, and what stops working without it.
+PRIVATE_NAMES = [
+    ("jax._src.xla_bridge", "register_plugin", "registration"),
+    ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
+    ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=isthmus"),
+    ("jax._src.xla_bridge", "num_cpu_devices", "jax_num_cpu_devices"),
+    ("jax._src.dlpack", "_DL_DEVICE_TO_PLATFORM", "DLPack without a copy"),
+    ("jax._src.config", "default_device", "DLPack without a copy"),
+]
+
+_logger = logging.getLogger(__name__)
+
+
+def num_devices() -> int:
+    """How many devices a client has.
+
+    ISTHMUS_NUM_DEVICES, else what JAX was told for its own CPU client: jax_num_cpu_devices, else
+    --xla_force_host_platform_device_count in XLA_FLAGS, else 1.
+    """
+    from jax._src import xla_bridge
+
+    own = os.environ.get("ISTHMUS_NUM_DEVICES")
+    if own:
+        if not own.isdecimal() or int(own) < 1:
+            raise ValueError(f"ISTHMUS_NUM_DEVICES: expected a positive integer, got {own!r}")
+        return int(own)
+    if xla_bridge.num_cpu_devices.value > 0:
+        return xla_bridge.num_cpu_devices.value
+    for flag in reversed(os.environ.get("XLA_FLAGS", "").split()):
+        name, _, value = flag.partition("=")
+        if name == "--xla_force_host_platform_device_count" and value.isdecimal() and int(value):
+            return int(value)
+    return 1
+
+
+def client_options() -> dict:
+    """The options of a client; JAX calls this when it makes one."""
+    return {"num_devices": num_devices()}
+
+
+def _named_in_environment() -> bool:
+    """True if PJRT_NAMES_AND_LIBRARY_PATHS names the platform, so that JAX registers it itself."""
+    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
+    return PLATFORM in [entry.partition(":")[0].strip() for entry in entries]
+
+
+class _DlpackPlatforms(dict):
+    """JAX's map from DLPack's kinds of device to platforms.
+
+    CPU memory belongs to this platform's client as much as to JAX's own: it goes to the one that is
+    the default, so that arrays are exchanged with it in place.
+    """
+
+    def __getitem__(self, kind):
+        from jax._src import config, xla_bridge
+
+        platform = super().__getitem__(kind)
+        if platform != "cpu" or PLATFORM not in xla_bridge.backends():
+            return platform
+        device = config.default_device.value
+        client = getattr(device, "client", None) or xla_bridge.get_backend()
+        return PLATFORM if client is xla_bridge.backends()[PLATFORM] else platform
+
+
+def register() -> None:
+    """Registers the platform. Called by JAX once, before its first backend is made.
+
+    Does nothing but log if the library is not there: a failing plugin would take JAX down with it.
+    """
+    from jax._src import xla_bridge
+
+    # JAX warns that platforms other than those in this set are experimental, and looks at registration.
+    getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
+    if not _named_in_environment():
+        library = isthmus.library_path()
+        if not library.is_file():
+            _logger.warning("platform isthmus is not available: no library at %s", library)
+            return
+        xla_bridge.register_plugin(
+            PLATFORM, priority=PRIORITY, library_path=str(library), options=client_options)
+
+    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=isthmus would leave out. An alias
+    # in that list stands for several platforms, and the first of them stays the default.
+    getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
+
+    from jax._src import dlpack
+    if type(getattr(dlpack, "_DL_DEVICE_TO_PLATFORM", None)) is dict:
+        dlpack._DL_DEVICE_TO_PLATFORM = _DlpackPlatforms(dlpack._DL_DEVICE_TO_PLATFORM)

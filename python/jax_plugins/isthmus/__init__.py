@@ -1,0 +1,7 @@
+"""What JAX imports at start, by the entry point `jax_plugins`."""
+
+
+def initialize() -> None:
+    from isthmus import jax_backend
+
+    jax_backend.register()

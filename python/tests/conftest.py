@@ -1,0 +1,100 @@
+"""Fixtures of the tests from the user's side: the two clients, and fresh processes."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+os.environ.setdefault("JAX_PLATFORMS", "isthmus")
+# Two devices of each client in this process; tests that want other numbers start a process.
+os.environ.setdefault("ISTHMUS_NUM_DEVICES", "2")
+
+
+def _library():
+    try:
+        import isthmus
+    except ImportError:
+        return None
+    path = isthmus.library_path()
+    return path if path.is_file() else None
+
+
+def pytest_collection_modifyitems(items):
+    """Without the plugin there is nothing to test; CI sets ISTHMUS_REQUIRE_PLUGIN, and it fails."""
+    if _library() is None and not os.environ.get("ISTHMUS_REQUIRE_PLUGIN"):
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the wheel is not installed: ./dev wheel --install"))
+
+
+@pytest.fixture(scope="session")
+def library():
+    """The plugin's shared library."""
+    path = _library()
+    assert path is not None, "the wheel is not installed: ./dev wheel --install"
+    return path
+
+
+@pytest.fixture(scope="session")
+def ours():
+    """The first device of platform isthmus."""
+    import jax
+    return jax.devices("isthmus")[0]
+
+
+@pytest.fixture(scope="session")
+def theirs():
+    """The first device of JAX's own CPU client."""
+    import jax
+    return jax.devices("cpu")[0]
+
+
+@pytest.fixture
+def both(ours, theirs):
+    """A function that runs a traced function on both devices and returns the two results."""
+    import jax
+
+    def run(function, *arguments):
+        results = []
+        for device in (ours, theirs):
+            with jax.default_device(device):
+                placed = jax.device_put(arguments, device)
+                results.append(jax.device_get(jax.jit(function)(*placed)))
+        return results
+
+    return run
+
+
+@pytest.fixture
+def python(tmp_path):
+    """A function that runs a program in a fresh interpreter and returns the finished process."""
+
+    def run(program, *options, timeout=300, check=True, **variables):
+        environment = {
+            name: value for name, value in os.environ.items()
+            if name not in ("JAX_PLATFORMS", "ISTHMUS_NUM_DEVICES", "XLA_FLAGS")}
+        environment |= {name: str(value) for name, value in variables.items()}
+        result = subprocess.run(
+            [sys.executable, *options, "-c", textwrap.dedent(program)], cwd=tmp_path,
+            env=environment, capture_output=True, text=True, timeout=timeout)
+        if check:
+            assert result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    return run
+
+
+@pytest.fixture
+def bare_site(tmp_path):
+    """A folder with all installed packages but this wheel, to be used as PYTHONPATH with -S."""
+    import numpy
+
+    site = pathlib.Path(numpy.__file__).resolve().parent.parent
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for entry in site.iterdir():
+        if not entry.name.startswith(("isthmus", "jax_plugins", "__")):
+            (folder / entry.name).symlink_to(entry)
+    return folder

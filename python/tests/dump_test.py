@@ -1,0 +1,24 @@
+"""ISTHMUS_DUMP writes the program after each stage."""
+
+
+def test_dump_has_every_stage(python, tmp_path):
+    folder = tmp_path / "dump"
+    python("""
+        import jax, jax.numpy as jnp
+        @jax.jit
+        def poly(x):
+            return jnp.tanh(x) * 3 + 1
+        print(poly(jnp.arange(8.0)))
+    """, JAX_PLATFORMS="isthmus", ISTHMUS_DUMP=folder)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files, "nothing was written"
+    ours = [path for path in files if "poly" in str(path.relative_to(folder))]
+    assert ours, f"no file is named for the program: {sorted(map(str, files))[:10]}"
+    text = "\n".join(path.read_text(errors="replace") for path in ours)
+    assert "stablehlo.tanh" in text, "no stage shows StableHLO"
+    assert "define " in text, "no stage shows LLVM IR"
+
+
+def test_no_dump_without_asking(python, tmp_path):
+    python("import jax; print(jax.numpy.arange(3))", JAX_PLATFORMS="isthmus")
+    assert not [path for path in tmp_path.rglob("*.mlir")]

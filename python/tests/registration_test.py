@@ -1,0 +1,86 @@
+"""What the Python half gives platform isthmus, and that the private names it needs are still there."""
+
+import importlib
+
+import pytest
+
+jax_backend = pytest.importorskip("isthmus.jax_backend")
+
+
+@pytest.mark.parametrize("module, name, purpose", jax_backend.PRIVATE_NAMES)
+def test_tripwire(module, name, purpose):
+    import jax
+    assert hasattr(importlib.import_module(module), name), (
+        f"JAX {jax.__version__} has no {module}.{name} any more: {purpose} is lost")
+
+
+COUNT = "import jax; print(jax.device_count('isthmus'))"
+
+
+def test_number_of_devices_is_one_by_default(python):
+    assert python(COUNT).stdout == "1\n"
+
+
+def test_number_of_devices_by_our_variable(python):
+    assert python(COUNT, ISTHMUS_NUM_DEVICES=3).stdout == "3\n"
+
+
+def test_number_of_devices_follows_jax(python):
+    assert python(COUNT, JAX_NUM_CPU_DEVICES=5).stdout == "5\n"
+    configured = "import jax; jax.config.update('jax_num_cpu_devices', 6); "
+    assert python(configured + COUNT).stdout == "6\n"
+    assert python(COUNT, XLA_FLAGS="--xla_force_host_platform_device_count=4").stdout == "4\n"
+
+
+def test_our_variable_wins(python):
+    assert python(COUNT, ISTHMUS_NUM_DEVICES=2, JAX_NUM_CPU_DEVICES=5).stdout == "2\n"
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+def test_malformed_number_of_devices_is_an_error(python, value):
+    result = python(COUNT, check=False, JAX_PLATFORMS="isthmus", ISTHMUS_NUM_DEVICES=value)
+    assert result.returncode != 0
+    assert "ISTHMUS_NUM_DEVICES" in result.stderr and value in result.stderr
+
+
+def test_jax_keeps_its_own_cpu(python):
+    result = python("""
+        import jax
+        ours, theirs = jax.devices("isthmus")[0], jax.devices("cpu")[0]
+        print(ours.client is theirs.client, jax.devices()[0].client is ours.client)
+        print(jax.device_put(1.0, theirs) + 1, jax.device_put(1.0, ours) + 1)
+    """, JAX_PLATFORMS="isthmus")
+    assert result.stdout == "False True\n2.0 2.0\n"
+
+
+def test_backend_argument_of_jit(python):
+    result = python("""
+        import warnings; warnings.simplefilter("ignore")
+        import jax
+        for backend in ("isthmus", "cpu"):
+            (device,) = jax.jit(lambda x: x + 1, backend=backend)(1.0).devices()
+            print(device.client is jax.devices(backend)[0].client)
+    """)
+    assert result.stdout == "True\nTrue\n"
+
+
+@pytest.mark.xfail(reason="host callbacks need custom calls through the FFI", strict=True)
+def test_callbacks_find_jax_cpu(python):
+    result = python("""
+        import jax, numpy as np
+        f = jax.jit(lambda x: jax.pure_callback(
+            lambda y: np.asarray(y) * 2, jax.ShapeDtypeStruct((), np.float32), x) + 1)
+        print(f(3.0))
+    """, JAX_PLATFORMS="isthmus")
+    assert result.stdout == "7.0\n"
+
+
+def test_missing_library_leaves_jax_alone(python, tmp_path):
+    result = python("import jax; print(jax.numpy.arange(3))",
+                    ISTHMUS_LIBRARY_PATH=tmp_path / "absent.so")
+    assert result.stdout == "[0 1 2]\n"
+    assert "absent.so" in result.stderr
+
+
+def test_platform_version_names_us(ours):
+    assert "isthmus" in ours.client.platform_version.lower()
