@@ -1,0 +1,41 @@
+"""What the documents claim about the tree, compared with the tree."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def test_readme_lists_the_environment_variables():
+    table = set(re.findall(r'^    \{"(ISTHMUS_\w+)"', (ROOT / "runtime/flags.cc").read_text(), re.M))
+    documented = set(re.findall(r"^\| `(ISTHMUS_\w+)`", (ROOT / "README.md").read_text(), re.M))
+    # Read by the Python half, not by the library.
+    assert documented == table | {"ISTHMUS_LIBRARY_PATH"}
+
+
+def test_getenv_is_in_one_place():
+    allowed = {"runtime/flags.cc"}
+    folders = ["include", "ops", "compiler", "runtime", "backends", "pjrt"]
+    found = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.cc")
+             if re.search(r"\bgetenv\b", path.read_text()) and not path.name.endswith("_test.cc")}
+    assert found <= allowed
+
+
+def test_links_lead_somewhere():
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_commands_in_documents_exist():
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for name in re.findall(r"\./dev ([a-z-]+)", document.read_text()):
+            assert (ROOT / "dev.d" / name).exists(), f"{document.name} names ./dev {name}"
+
+
+def test_decisions_are_numbered_without_holes():
+    numbers = [int(path.name[:4]) for path in sorted((ROOT / "docs/adr").glob("*.md"))]
+    assert numbers == list(range(1, len(numbers) + 1))
+    for path in (ROOT / "docs/adr").glob("*.md"):
+        for section in ("**Context.**", "**Choice.**", "**Rejected.**", "**What would change it.**"):
+            assert section in path.read_text(), f"{path.name} lacks {section}"

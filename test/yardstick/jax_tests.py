@@ -1,0 +1,158 @@
+"""JAX's own test files on a platform and on JAX's CPU, test by test.
+
+    ./dev yardstick jax --jax ../jax [--only PATTERN] [--fresh]
+
+The checkout must be at the tag of the installed JAX. Each file runs in its own pytest with one
+worker that is replaced when it crashes; a file that has a report is not run again. Reports go to
+out/yardstick/jax-PLATFORM/FILE.xml. known_failures.txt names the tests that may fail, with reasons.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import report  # noqa: E402
+
+ROOT = HERE.parent.parent
+KNOWN = HERE / "known_failures.txt"
+
+
+def test_files(checkout):
+    """The files of jax_files.txt that the checkout has, in its order, each once."""
+    found = {}
+    for line in (HERE / "jax_files.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            for path in sorted((checkout / "tests").glob(line)):
+                found.setdefault(path.stem, path)
+    return found
+
+
+def run_file(path, platform, directory, options):
+    """Runs one file with pytest unless its report is there already."""
+    xml = directory / f"{path.stem}.xml"
+    if xml.exists() and not options.tests:
+        return
+    platforms = platform if platform == "cpu" else f"{platform},cpu"
+    environment = {
+        **os.environ, "JAX_PLATFORMS": platforms, "JAX_NUM_GENERATED_CASES": str(options.cases),
+        "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no",
+        "-n", str(options.jobs), "--max-worker-restart=200", f"--timeout={options.seconds}",
+        "--tb=short", "-c", os.devnull, f"--rootdir={path.parent}",
+        f"--confcutdir={path.parent}", f"--junitxml={xml}.part", str(path)]
+    if options.tests:
+        command += ["-k", options.tests]
+    begin = time.monotonic()
+    with open(directory / f"{path.stem}.log", "w", encoding="utf-8") as log:
+        # The tests write files beside themselves; give them a folder of their own.
+        try:
+            subprocess.run(command, env=environment, stdout=log, stderr=log, check=False,
+                           timeout=options.file_seconds)
+        except subprocess.TimeoutExpired:
+            log.write(f"\nthe file took more than {options.file_seconds} s\n")
+    part = pathlib.Path(f"{xml}.part")
+    if part.exists():
+        part.replace(xml)
+    print(f"{platform:8} {path.stem}: {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def read_report(xml):
+    """Returns {test: {"status", "message"}} of one file's report."""
+    results = {}
+    for case in ElementTree.parse(xml).getroot().iter("testcase"):
+        name = f"{xml.stem}.{case.get('classname', '').split('.')[-1]}.{case.get('name')}"
+        status, message = "pass", ""
+        for kind in ("failure", "error", "skipped"):
+            child = case.find(kind)
+            if child is not None:
+                status = {"failure": "fail", "error": "fail", "skipped": "skip"}[kind]
+                message = error_line((child.get("message") or "") + "\n" + (child.text or ""))
+                if "crashed while running" in message or "worker" in message and "crash" in message:
+                    status = "crash"
+                break
+        results[name] = {"status": status, "message": message}
+    return results
+
+
+def error_line(text):
+    """The line of a failure that says most: the error of the plugin, else the last exception."""
+    lines = [line.strip().removeprefix("E ").strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        if re.search(r"UNIMPLEMENTED|INTERNAL:|INVALID_ARGUMENT|crashed|Timeout", line):
+            return line[:500]
+    for line in reversed(lines):
+        if re.match(r"[\w.]*(Error|Exception)\b", line):
+            return line[:500]
+    return lines[0][:500] if lines else ""
+
+
+def known_failures():
+    """Returns {test: reason} of the manifest."""
+    if not KNOWN.exists():
+        return {}
+    lines = [line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")]
+    return dict(line.split("  ", 1) for line in lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jax", type=pathlib.Path, default=os.environ.get("JAX_SOURCE_DIR"),
+                        help="a checkout of jax-ml/jax (or JAX_SOURCE_DIR)")
+    parser.add_argument("--platform", default="isthmus", help="the platform to look at")
+    parser.add_argument("--only", default="", help="a regular expression on file names")
+    parser.add_argument("--tests", default="", help="pytest's -k: run these even if reported")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/yardstick")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--cases", type=int, default=5, help="JAX_NUM_GENERATED_CASES")
+    parser.add_argument("--seconds", type=int, default=300, help="time-out of one test")
+    parser.add_argument("--file-seconds", type=int, default=7200, help="time-out of one file")
+    parser.add_argument("--fresh", action="store_true", help="forget the platform's old reports")
+    options = parser.parse_args()
+    if not options.jax:
+        parser.error("--jax or JAX_SOURCE_DIR must name a checkout of jax-ml/jax")
+
+    files = {name: path for name, path in test_files(options.jax).items()
+             if re.search(options.only, name)}
+    found = {"cpu": {}, options.platform: {}}
+    for name, path in files.items():
+        for platform in found:
+            directory = options.out / f"jax-{platform}"
+            directory.mkdir(parents=True, exist_ok=True)
+            xml = directory / f"{name}.xml"
+            if options.fresh and platform == options.platform:
+                xml.unlink(missing_ok=True)
+            run_file(path, platform, directory, options)
+            if xml.exists():
+                found[platform] |= read_report(xml)
+            else:
+                found[platform][f"{name}.whole.file"] = {
+                    "status": "crash", "message": "pytest wrote no report"}
+
+    here, reference = found[options.platform], found["cpu"]
+    # A test that is not even collected here is as lost as one that fails.
+    for name, result in reference.items():
+        if result["status"] == "pass":
+            here.setdefault(name, {"status": "absent", "message": "not collected"})
+    lost = report.summarize(here, reference)
+    known = known_failures()
+    new = [name for name in lost if name not in known]
+    healed = [name for name in known if here.get(name, {}).get("status") == "pass"]
+    for name in healed:
+        print(f"known failure passes, take it out of known_failures.txt: {name}")
+    print(f"{len(lost) - len(new)} known failures, {len(new)} others")
+    (options.out / f"jax-{options.platform}-lost.txt").write_text(
+        "".join(f"{name} {here[name]['status']}: {here[name]['message']}\n" for name in lost))
+    return 1 if new or healed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""StableHLO's own tests, compiled and run through JAX's client on a platform and on JAX's CPU.
+
+    ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh]
+
+Results go to out/yardstick/stablehlo-PLATFORM.jsonl; a stopped run goes on where it was.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import report  # noqa: E402
+import stablehlo_programs  # noqa: E402
+import worker_pool  # noqa: E402
+
+ROOT = HERE.parent.parent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stablehlo", type=pathlib.Path, default=os.environ.get("STABLEHLO_DIR"),
+                        help="a checkout of openxla/stablehlo (or STABLEHLO_DIR)")
+    parser.add_argument("--platform", default="isthmus", help="the platform to look at")
+    parser.add_argument("--only", default="", help="a regular expression on names")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/yardstick")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=120, help="time-out of one program")
+    parser.add_argument("--fresh", action="store_true", help="forget the platform's old results")
+    options = parser.parse_args()
+    if not options.stablehlo:
+        parser.error("--stablehlo or STABLEHLO_DIR must name a checkout of openxla/stablehlo")
+
+    items = [item for item in stablehlo_programs.programs(options.stablehlo)
+             if re.search(options.only, item["name"])]
+    if not items:
+        parser.error(f"no programs in {options.stablehlo} match")
+    found = {}
+    for platform in dict.fromkeys(["cpu", options.platform]):
+        path = options.out / f"stablehlo-{platform}.jsonl"
+        if options.fresh and platform == options.platform and path.exists():
+            path.unlink()
+        print(f"{len(items)} programs on {platform}", flush=True)
+        platforms = platform if platform == "cpu" else f"{platform},cpu"
+        found[platform] = worker_pool.run_all(
+            items, [sys.executable, str(HERE / "stablehlo_worker.py"), platform],
+            {"JAX_PLATFORMS": platforms}, path, options.jobs, options.seconds)
+    lost = report.summarize(found[options.platform], found["cpu"])
+    crashed = [name for name, result in found[options.platform].items()
+               if result["status"] in ("crash", "timeout")]
+    for name in crashed:
+        print(f"crashed or hung: {name}")
+    return 1 if lost or crashed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
