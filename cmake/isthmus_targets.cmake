@@ -1,0 +1,42 @@
+# The few target kinds that the tree is built from, so that each CMakeLists.txt is a list of files.
+
+# isthmus_library(name SOURCES ... DEPS ...): a static library. With MLIR, it sees MLIR's headers.
+function(isthmus_library name)
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  if(ARG_MLIR)
+    target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  endif()
+endfunction()
+
+# isthmus_test(name SOURCES ... DEPS ...): a GoogleTest binary that ctest runs.
+function(isthmus_test name)
+  if(NOT ISTHMUS_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  if(ARG_MLIR)
+    isthmus_link_mlir(${name})
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  # Those without LLVM build and run quickly: the target fast_tests is what sanitizers look at.
+  if(NOT ARG_MLIR)
+    if(NOT TARGET fast_tests)
+      add_custom_target(fast_tests)
+    endif()
+    add_dependencies(fast_tests ${name})
+    set_tests_properties(${name} PROPERTIES LABELS fast)
+  endif()
+endfunction()
+
+# isthmus_link_mlir(target): links the static MLIR and LLVM archives into a final binary.
+function(isthmus_link_mlir target)
+  target_link_libraries(${target} PRIVATE ${ISTHMUS_MLIR_LIBS} ${ISTHMUS_LLVM_LIBS})
+  target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
+endfunction()
