@@ -1,0 +1,55 @@
+# What the commands share: paths, messages and the choice of Python. Sourced, never run.
+set -euo pipefail
+: "${ROOT:=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}"
+cd "$ROOT"
+
+CACHE="$ROOT/.cache"
+OUT="$ROOT/out"
+VENV="${ISTHMUS_VENV:-$ROOT/.venv}"
+LLVM_BIN="/usr/lib/llvm-22/bin"
+JOBS="${ISTHMUS_JOBS:-$(nproc)}"
+mkdir -p "$CACHE" "$OUT"
+# Clones in different folders share what ccache has.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+die() {
+  printf 'dev: %s\n' "$*" >&2
+  exit 1
+}
+
+# The first Python on this machine that runs and is at least version $1 (such as 3.11). Shims of
+# version managers exist for versions that do not run, hence the trial.
+find_python() {
+  local wanted="$1" candidate
+  for candidate in "${ISTHMUS_PYTHON:-}" python3 python3.13 python3.12 python3.11 \
+    "$HOME"/.pyenv/versions/3.1[1-9]*/bin/python; do
+    [[ -n "$candidate" ]] || continue
+    if "$candidate" -c "import sys; sys.exit(sys.version_info[:2] < (${wanted/./, }))" \
+      2> /dev/null; then
+      "$candidate" -c 'import sys; print(sys.executable)'
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Makes or completes the virtual environment $1 from the requirement file $2 with Python $3. Does
+# nothing if the last run did just that.
+make_venv() {
+  local venv="$1" requirements="$2" python="$3" stamp wanted
+  stamp="$venv/.isthmus-stamp"
+  wanted="$(cat "$requirements" | sha256sum | cut -d' ' -f1) $("$python" -V)"
+  if [[ -f "$stamp" && "$(cat "$stamp")" == "$wanted" && -x "$venv/bin/python" ]]; then
+    return 0
+  fi
+  say "installing Python packages into ${venv#"$ROOT"/} (once)"
+  if [[ ! -x "$venv/bin/python" ]] ||
+    [[ "$("$venv/bin/python" -V 2> /dev/null)" != "$("$python" -V)" ]]; then
+    rm -rf "$venv"
+    "$python" -m venv "$venv" || die "cannot make a virtual environment with $python"
+  fi
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --requirement "$requirements" || die "pip could not install $requirements"
+  echo "$wanted" > "$stamp"
+}
