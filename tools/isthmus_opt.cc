@@ -1,11 +1,13 @@
 // isthmus-opt: reads a program, runs passes over it and prints it, for tests and by hand.
 #include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char** argv) {
   mlir::registerTransformsPasses();
+  isthmus::registerIsthmusPasses();
   mlir::DialectRegistry registry;
   isthmus::registerAllDialects(registry);
   registry.insert<isthmus::check::CheckDialect>();

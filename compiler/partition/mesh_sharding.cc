@@ -193,11 +193,13 @@ StatusOr<MeshSharding> resolveSharding(sdy::TensorShardingAttr attribute, int64_
       AxisPart part{found->second.stride, found->second.size, 1, found->second.size};
       if (sdy::SubAxisInfoAttr sub = axis.getSubAxisInfo()) {
         // "a":(m)k is the part of size k behind the m major ones.
-        int64_t minor = part.axisSize / (sub.getPreSize() * sub.getSize());
-        if (minor * sub.getPreSize() * sub.getSize() != part.axisSize) {
+        int64_t parts = 0;
+        if (sub.getPreSize() < 1 || sub.getSize() < 1 ||
+            __builtin_mul_overflow(sub.getPreSize(), sub.getSize(), &parts) ||
+            part.axisSize % parts != 0) {
           return invalidArgument("partition: sub-axis of '", name, "' does not divide it");
         }
-        part.stride = minor;
+        part.stride = part.axisSize / parts;
         part.size = sub.getSize();
       }
       sharding.dims[d].push_back(part);

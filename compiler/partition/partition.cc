@@ -7,7 +7,9 @@
 #include "compiler/dialect/sdy.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/replica_groups.h"
 #include "compiler/partition/spmd_builder.h"
+#include "isthmus/log.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -132,6 +134,12 @@ class Partitioner {
   Value fullOf(Value original, mlir::Location location) {
     Held& held = held_[original];
     if (!held.full) {
+      if (logs(LogLevel::kInfo)) {
+        std::string type;
+        llvm::raw_string_ostream(type) << original.getType();
+        log(LogLevel::kInfo, "partition: gathers ", type, " for ", sourceLocation(location),
+            ", where no rule keeps it split");
+      }
       held.full = spmd_.gather(held.local, *held.sharding, location);
     }
     return held.full;
@@ -290,6 +298,7 @@ class Partitioner {
 Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
+  ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(module));
   bool sharded = false;
   module.walk(
       [&](mlir::Operation* op) { sharded |= llvm::isa<sdy::SdyDialect>(op->getDialect()); });
