@@ -63,10 +63,9 @@ StatusOr<mlir::DenseIntElementsAttr> tableOf(shlo::ReplicaGroupMeshAxesAttr grou
     axes.push_back(sdy::AxisRefAttr::get(context, axis.getName(), part));
   }
   auto dimension = sdy::DimensionShardingAttr::get(context, axes, /*is_closed=*/true);
-  ISTHMUS_ASSIGN_OR_RETURN(
-      MeshSharding sharding,
-      resolveSharding(sdy::TensorShardingAttr::get(context, mesh, {dimension}), /*rank=*/1, devices,
-                      module));
+  ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
+                           resolveSharding(sdy::TensorShardingAttr::get(context, mesh, {dimension}),
+                                           /*rank=*/1, devices, module));
 
   std::vector<int64_t> ids;
   std::vector<std::vector<int64_t>> rows = sharding.gatherGroups(0);
