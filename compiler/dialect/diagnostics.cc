@@ -11,29 +11,6 @@ constexpr size_t kMaxReportBytes = 8192;
 
 }  // namespace
 
-std::string sourceLocation(mlir::Location location) {
-  if (auto file = llvm::dyn_cast<mlir::FileLineColRange>(location)) {
-    std::string text;
-    llvm::raw_string_ostream(text) << file.getFilename().getValue() << ":" << file.getStartLine()
-                                   << ":" << file.getStartColumn();
-    return text;
-  }
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) {
-    std::string child = sourceLocation(named.getChildLoc());
-    // A name is what JAX calls the op ("jit(f)/add"); without a file it is all there is.
-    return child.empty() ? named.getName().str() : child;
-  }
-  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
-    return sourceLocation(call.getCallee());
-  }
-  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
-    for (mlir::Location part : fused.getLocations()) {
-      if (std::string text = sourceLocation(part); !text.empty()) return text;
-    }
-  }
-  return "";
-}
-
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
     : handler_(context, [this](mlir::Diagnostic& diagnostic) {
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();

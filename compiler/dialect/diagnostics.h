@@ -4,14 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/dialect/source_location.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Location.h"
 
 namespace isthmus {
-
-// The innermost place in the user's source that `location` knows ("model.py:12:8"), or "" if none.
-std::string sourceLocation(mlir::Location location);
 
 // While it lives, collects the errors that MLIR reports in `context`, each as
 // "<user's location>: <message>"; notes follow their error. Warnings and remarks are dropped.

@@ -1,32 +1,12 @@
 // Error messages about one operation: name, types, reason and source position.
 #include "compiler/plan/op_error.h"
 
+#include "compiler/dialect/source_location.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {
-
-std::string sourcePosition(mlir::Location location) {
-  if (auto file = llvm::dyn_cast<mlir::FileLineColRange>(location)) {
-    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getStartLine()) + ":" +
-            llvm::Twine(file.getStartColumn()))
-        .str();
-  }
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) {
-    return sourcePosition(named.getChildLoc());
-  }
-  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
-    std::string callee = sourcePosition(call.getCallee());
-    return callee.empty() ? sourcePosition(call.getCaller()) : callee;
-  }
-  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
-    for (mlir::Location part : fused.getLocations()) {
-      if (std::string found = sourcePosition(part); !found.empty()) return found;
-    }
-  }
-  return "";
-}
 
 Status unsupportedOp(mlir::Operation* op, std::string_view reason) {
   std::string message;

@@ -1,0 +1,37 @@
+#include "compiler/dialect/source_location.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace isthmus {
+namespace {
+
+// Both walk a location from the inside out and take the first part that says something.
+std::string firstText(mlir::Location location, bool names) {
+  if (auto file = llvm::dyn_cast<mlir::FileLineColRange>(location)) {
+    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getStartLine()) + ":" +
+            llvm::Twine(file.getStartColumn()))
+        .str();
+  }
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) {
+    std::string child = firstText(named.getChildLoc(), names);
+    return child.empty() && names ? named.getName().str() : child;
+  }
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
+    std::string callee = firstText(call.getCallee(), names);
+    return callee.empty() ? firstText(call.getCaller(), names) : callee;
+  }
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
+    for (mlir::Location part : fused.getLocations()) {
+      if (std::string text = firstText(part, names); !text.empty()) return text;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string sourcePosition(mlir::Location location) { return firstText(location, /*names=*/false); }
+
+std::string sourceLocation(mlir::Location location) { return firstText(location, /*names=*/true); }
+
+}  // namespace isthmus
