@@ -200,24 +200,29 @@ struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
     }
     if (moves.empty()) return mlir::failure();
     mlir::IRMapping mapping;
-    llvm::DenseSet<mlir::Operation*> copied;
     for (mlir::Operation* nested : moves) {
-      copyFreeOperands(nested, body, op, mapping, copied, rewriter);
-      rewriter.setInsertionPoint(op);
-      mlir::Operation* copy = rewriter.clone(*nested, mapping);
-      rewriter.replaceOp(nested, copy->getResults());
+      copyFreeOperands(nested, body, op, mapping, rewriter);
+      // Moved, not cloned and erased: the mapping must never hold a value whose memory is free for
+      // the next operation to take.
+      rewriter.modifyOpInPlace(nested, [&] {
+        nested->walk([&](mlir::Operation* inner) {
+          for (mlir::OpOperand& operand : inner->getOpOperands()) {
+            operand.set(mapping.lookupOrDefault(operand.get()));
+          }
+        });
+      });
+      rewriter.moveOpBefore(nested, op);
     }
     return mlir::success();
   }
 
   static void copyFreeOperands(mlir::Operation* nested, mlir::Block& body, shlo::WhileOp loop,
-                               mlir::IRMapping& mapping, llvm::DenseSet<mlir::Operation*>& copied,
-                               PatternRewriter& rewriter) {
+                               mlir::IRMapping& mapping, PatternRewriter& rewriter) {
     nested->walk([&](mlir::Operation* inner) {
       for (mlir::Value operand : inner->getOperands()) {
         mlir::Operation* producer = operand.getDefiningOp();
         if (!producer || producer->getBlock() != &body || mapping.contains(operand)) continue;
-        copyFreeOperands(producer, body, loop, mapping, copied, rewriter);
+        copyFreeOperands(producer, body, loop, mapping, rewriter);
         rewriter.setInsertionPoint(loop);
         rewriter.clone(*producer, mapping);
       }

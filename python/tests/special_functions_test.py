@@ -1,0 +1,32 @@
+"""JAX's special functions, beside JAX's CPU client."""
+
+import jax
+import numpy as np
+import pytest
+from jax import lax
+from jax.scipy import special
+
+POSITIVE = np.array([1e-3, 0.1, 0.5, 0.9999, 1, 1.5, 2, 2.5, 3, 7.3, 20, 110.25])
+UNIT = np.array([0, 1e-4, 0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.99, 1, 0.3, 0.7])
+ANY = np.array([-110.5, -8.2, -3.7, -1.5, -1e-3, -0.0, 0.0, 1e-5, 0.4, 1.7, 6.6, np.inf, -np.inf,
+                np.nan])
+CASES = {
+    "bessel_i0e": (lax.bessel_i0e, ANY), "bessel_i1e": (lax.bessel_i1e, ANY),
+    "betainc": (lax.betainc, POSITIVE, POSITIVE[::-1], UNIT), "digamma": (lax.digamma, ANY),
+    "erf": (lax.erf, ANY), "erfc": (lax.erfc, ANY), "erf_inv": (lax.erf_inv, 2 * UNIT - 1),
+    "igamma": (lax.igamma, POSITIVE, POSITIVE[::-1]),
+    "igammac": (lax.igammac, POSITIVE, POSITIVE[::-1]), "lgamma": (lax.lgamma, ANY),
+    "ndtri": (special.ndtri, UNIT), "polygamma": (lax.polygamma, np.arange(12.), POSITIVE),
+    "random_gamma_grad": (lax.random_gamma_grad, POSITIVE, POSITIVE[::-1]),
+    "zeta": (lax.zeta, 1 + POSITIVE, POSITIVE[::-1]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_special_function(both, name, dtype):
+    function, *arguments = CASES[name]
+    with jax.enable_x64(True):
+        ours, theirs = both(function, *(argument.astype(dtype) for argument in arguments))
+    tolerance = {np.float32: 5e-5, np.float64: 1e-11}[dtype]
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance / 10)
