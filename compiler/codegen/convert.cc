@@ -254,9 +254,6 @@ Val convertValue(llvm::IRBuilder<>& b, const KernelTarget& target, Val operand,
   Val result = operand;
   result.im = nullptr;
   result.re = convertPart(b, target, operand.re, from, to);
-  if (from.isComplex() && to.isBool()) {
-    result.re = b.CreateOr(result.re, convertPart(b, target, operand.im, from, to));
-  }
   if (to.isComplex()) {
     result.im = from.isComplex() ? convertPart(b, target, operand.im, from, to)
                                  : llvm::Constant::getNullValue(result.re->getType());
@@ -269,12 +266,12 @@ Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
   ElementKind to = kindOf(op->getResult(0));
   auto fromType = mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   auto toType = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  if (from.isComplex() || to.isComplex() || from.isBool() || to.isBool()) {
-    return fail(op, "bitcast between these types");
-  }
+  if (fromType == toType) return get(op->getOperand(0), place);
+  if (from.isComplex() || to.isComplex()) return fail(op, "bitcast between these types");
   // As integers of `bits` bits: a register's value to its bits and back.
   auto toBits = [&](llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind) {
     llvm::Value* bits = value;
+    if (kind.isBool()) return b.CreateZExt(bits, like(bits, b.getInt8Ty()));
     if (kind.isFloat()) {
       if (kind.small) bits = floatToBits(b, loops_.target(), value, kind);
       unsigned width = bits->getType()->getScalarSizeInBits();
@@ -286,6 +283,7 @@ Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
     return bits;
   };
   auto fromBits = [&](llvm::IRBuilder<>& b, llvm::Value* bits, const ElementKind& kind) {
+    if (kind.isBool()) return b.CreateTrunc(bits, like(bits, b.getInt1Ty()));
     if (!kind.isFloat()) return wrapInteger(b, bits, kind);
     if (!kind.small) return b.CreateBitCast(bits, like(bits, kind.computeType(b.getContext())));
     if (kind.isF16) bits = b.CreateBitCast(bits, like(bits, b.getHalfTy()));

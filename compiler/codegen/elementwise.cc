@@ -139,7 +139,8 @@ V reducePrecision(V x, int exponentBits, int mantissaBits, int ownExponentBits) 
     rounded = selectV(rounded < smallest, bits.ki(0), rounded);
   }
   V result = (rounded | sign).asFloat();
-  return selectV(isNan(x), x, result);
+  // Without a mantissa there is no NaN beside infinity.
+  return selectV(isNan(x), mantissaBits > 0 ? x : (infinity | sign).asFloat(), result);
 }
 
 V integerPower(V base, V exponent, const ElementKind& kind) {

@@ -145,6 +145,21 @@ ComplexV power(ComplexV a, ComplexV b) {
   return {select(zeroExponent, 1.0, re), select(zeroExponent, 0.0, im)};
 }
 
+// -i log((x + iy) / sqrt(x^2 + y^2))
+ComplexV arcTangent2(ComplexV y, ComplexV x) {
+  ComplexV xx = multiply(x, x);
+  ComplexV yy = multiply(y, y);
+  ComplexV length = squareRoot({xx.re + yy.re, xx.im + yy.im});
+  ComplexV l = logarithm(divide({x.re - y.im, x.im + y.re}, length));
+  return {l.im, -l.re};
+}
+
+// The greater pair of (real, imaginary) in lexicographic order.
+ComplexV greater(ComplexV a, ComplexV b) {
+  V first = (a.re > b.re) | ((a.re == b.re) & (a.im > b.im));
+  return {select(first, a.re, b.re), select(first, a.im, b.im)};
+}
+
 }  // namespace
 
 bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
@@ -236,6 +251,17 @@ bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
     case ElementwiseOp::kPower:
       *result = power(a, x[1]);
       return true;
+    case ElementwiseOp::kAtan2:
+      *result = arcTangent2(a, x[1]);
+      return true;
+    case ElementwiseOp::kMaximum:
+      *result = greater(a, x[1]);
+      return true;
+    case ElementwiseOp::kMinimum: {
+      ComplexV opposite = greater({-a.re, -a.im}, {-x[1].re, -x[1].im});
+      *result = {-opposite.re, -opposite.im};
+      return true;
+    }
     default:
       return false;
   }

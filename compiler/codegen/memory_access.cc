@@ -477,7 +477,8 @@ llvm::Value* Evaluator::fromStorage(llvm::Value* stored, const ElementKind& kind
   if (kind.isF16 || kind.isBf16 || kind.format) {
     return bitsToFloat(b, loops_.target(), stored, kind);
   }
-  return stored;
+  // A caller's bytes need not be extended.
+  return wrapInteger(b, stored, kind);
 }
 
 llvm::Value* Evaluator::toStorage(llvm::Value* value, const ElementKind& kind) {

@@ -2,6 +2,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
+#include "compiler/plan/op_role.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace isthmus {
@@ -63,9 +64,10 @@ FusionClass fusionClass(mlir::Operation* op) {
             ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp, SubtractOp, TanOp,
             TanhOp, XorOp>([](auto) { return FusionClass::kElementwise; })
       .Case<BitcastConvertOp>([](BitcastConvertOp convert) {
-        return convert.getOperand().getType().getShape() == convert.getType().getShape()
-                   ? FusionClass::kElementwise
-                   : FusionClass::kView;
+        if (convert.getOperand().getType().getShape() == convert.getType().getShape()) {
+          return FusionClass::kElementwise;
+        }
+        return roleOf(convert) == OpRole::kView ? FusionClass::kView : FusionClass::kIndexed;
       })
       .Case<BroadcastInDimOp, ConcatenateOp, DynamicSliceOp, GatherOp, IotaOp, PadOp, ReverseOp,
             SliceOp, TransposeOp>([](auto) { return FusionClass::kIndexed; })
