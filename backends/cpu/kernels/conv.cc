@@ -1,4 +1,4 @@
-// isthmus_rt_conv: chooses between depthwise loops and matrix multiplication.
+// isthmus_rt_conv: chooses between depthwise loops, windows in place and matrix multiplication.
 #include "backends/cpu/kernels/conv.h"
 
 #include "backends/cpu/kernels/conv_problem.h"
@@ -26,7 +26,10 @@ extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void
     elements += positions * p.groups * p.outputFeatures;
     if (positions == 0) continue;
     if (runDepthwise(services, p, domain)) continue;
-    if (!runConvAsGemm(services, p, domain, native)) {
+    if (runPositionSums(services, p, domain)) continue;
+    std::optional<bool> done = runWindowConv(services, p, domain);
+    if (!done) done = runConvAsGemm(services, p, domain, native);
+    if (!*done) {
       return fail(run, resourceExhausted("convolution: no scratch memory for packing operands"));
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/conv.h"
@@ -71,6 +72,16 @@ bool positionsAreRows(const ConvProblem& problem);
 // One feature in and out of each group, contiguous features, f32 or f64: computed without matrix
 // multiplication. False if the problem is not of this kind.
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+
+// Contiguous features on both sides, f32 or f64, rows of at least a few positions: windows are read
+// in place. Nothing if the problem is not of this kind; false for want of scratch memory.
+std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& problem,
+                                  GemmDomain domain);
+
+// Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
+// features in whole vectors, f32 or f64: sums over positions with both operands in place. False if
+// the problem is not of this kind.
+bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.

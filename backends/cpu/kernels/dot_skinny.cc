@@ -80,10 +80,10 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
     for (int64_t column = begin; column < wholeEnd;) {
       int cols = wholeEnd - column >= nr ? nr : kernels.vectorLanes;
       for (int64_t row = 0; row < x.m; row += mr) {
-        kernels.directTile(kc, x.a + (row * x.aRow + k * x.aStep) * bytes, x.aRow, x.aStep,
-                           x.b + (k * x.bStep + column) * bytes, x.bStep,
-                           x.c + (row * x.cRow + column) * bytes, x.cRow,
-                           static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+        const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
+        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
+                        x.c + (row * x.cRow + column) * bytes, x.cRow,
+                        static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
       }
       column += cols;
     }
@@ -111,9 +111,10 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
                          0};
       kernels.pack(panel, nr, source);
       for (int64_t row = 0; row < x.m; row += mr) {
-        kernels.directTile(kc, x.a + (row * x.aRow + k * x.aStep) * bytes, x.aRow, x.aStep, panel,
-                           nr, x.c + (row * x.cRow + column) * bytes, x.cRow,
-                           static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+        const GemmRun run{row * x.aRow + k * x.aStep, 0, kc};
+        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, panel, nr,
+                        x.c + (row * x.cRow + column) * bytes, x.cRow,
+                        static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
       }
     }
   }

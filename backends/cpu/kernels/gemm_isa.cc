@@ -88,34 +88,11 @@ struct PairMultiplyAdd {
   }
 };
 
-// One tile of `rows` x (vectors * lanes) in registers. The strides of packed panels are constants,
-// so that their addresses cost nothing.
-template <typename T, typename Op, int rows, int vectors, bool packed>
-void realTile(int64_t kc, const T* a, int64_t rowStride, int64_t stepStride, const T* b,
-              int64_t ldb, T* c, int64_t ldc, int cols, bool accumulate) {
+// The sums of a tile go to memory; `cols` may be less than the vectors hold.
+template <typename T, int rows, int vectors>
+inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][vectors], T* c,
+                                                     int64_t ldc, int cols, bool accumulate) {
   constexpr int lanes = kLanes<T>;
-  if constexpr (packed) {
-    rowStride = 1;
-    stepStride = kRows;
-    ldb = 2 * lanes;
-  }
-  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
-  Vec<T> sum[rows][vectors] = {};
-#pragma clang loop unroll_count(4)
-  for (int64_t k = 0; k < kc; ++k) {
-    Vec<T> bv[vectors];
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) bv[v] = load(b + v * lanes);
-    if constexpr (packed) __builtin_prefetch(b + 2 * lanes * 8);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; ++r) {
-      T av = a[r * rowStride];
-#pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sum[r][v] = Op::apply(sum[r][v], av, bv[v]);
-    }
-    a += stepStride;
-    b += ldb;
-  }
   if (cols == vectors * lanes) {
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r) {
@@ -137,21 +114,71 @@ void realTile(int64_t kc, const T* a, int64_t rowStride, int64_t stepStride, con
   }
 }
 
-template <typename T, typename Op, bool packed, int rows>
-void realTileOf(int64_t kc, const T* a, int64_t rowStride, int64_t stepStride, const T* b,
-                int64_t ldb, T* c, int64_t ldc, int cols, bool accumulate) {
-  if (cols > kLanes<T>) {
-    realTile<T, Op, rows, 2, packed>(kc, a, rowStride, stepStride, b, ldb, c, ldc, cols,
-                                     accumulate);
-  } else {
-    realTile<T, Op, rows, 1, packed>(kc, a, rowStride, stepStride, b, ldb, c, ldc, cols,
-                                     accumulate);
+// One tile of `rows` x (vectors * lanes) in registers, from packed panels. Their strides are
+// constants, so that their addresses cost nothing.
+template <typename T, typename Op, int rows, int vectors>
+void packedTileOf(int64_t kc, const T* a, const T* b, T* c, int64_t ldc, int cols,
+                  bool accumulate) {
+  constexpr int lanes = kLanes<T>;
+  constexpr int ldb = 2 * lanes;
+  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
+  Vec<T> sum[rows][vectors] = {};
+#pragma clang loop unroll_count(4)
+  for (int64_t k = 0; k < kc; ++k) {
+    Vec<T> bv[vectors];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) bv[v] = load(b + v * lanes);
+    __builtin_prefetch(b + ldb * 8);
+#pragma clang loop unroll(full)
+    for (int r = 0; r < rows; ++r) {
+      T av = a[r];
+#pragma clang loop unroll(full)
+      for (int v = 0; v < vectors; ++v) sum[r][v] = Op::apply(sum[r][v], av, bv[v]);
+    }
+    a += kRows;
+    b += ldb;
   }
+  storeTile<T, rows, vectors>(sum, c, ldc, cols, accumulate);
 }
 
-template <typename T>
-using TileFunction = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t,
-                              int, bool);
+// The same from operands in place, for several runs of steps. A stride of 0 here is not a constant.
+template <typename T, int rows, int vectors, int stepStrideIf>
+void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride,
+               int64_t stepStride, const T* b, int64_t ldb, T* c, int64_t ldc, int cols,
+               bool accumulate) {
+  constexpr int lanes = kLanes<T>;
+  if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
+  Vec<T> sum[rows][vectors] = {};
+  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
+  const int64_t stride3 = 3 * rowStride;
+  for (int64_t i = 0; i < count; ++i) {
+    // Pointers to every fifth row: the processor's address modes reach those between.
+    const T* p0 = a + runs[i].a;
+    const T* p5 = p0 + 5 * rowStride;
+    const T* p10 = p5 + 5 * rowStride;
+    const T* br = b + runs[i].b;
+    auto at = [&](int r) __attribute__((always_inline)) {
+      const T* p = r < 5 ? p0 : r < 10 ? p5 : p10;
+      const int rest = r % 5;
+      return rest == 3 ? p[stride3] : p[rest * rowStride];
+    };
+#pragma clang loop unroll(disable)
+    for (int64_t k = runs[i].length; k > 0; --k) {
+      Vec<T> bv[vectors];
+#pragma clang loop unroll(full)
+      for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
+#pragma clang loop unroll(full)
+      for (int r = 0; r < rows; ++r) {
+        const T av = at(r);
+#pragma clang loop unroll(full)
+        for (int v = 0; v < vectors; ++v) sum[r][v] += av * bv[v];
+      }
+      p0 += stepStride, p5 += stepStride, p10 += stepStride;
+      br += ldb;
+    }
+  }
+  storeTile<T, rows, vectors>(sum, c, ldc, cols, accumulate);
+}
 
 template <int... values>
 struct Sequence {};
@@ -162,26 +189,49 @@ struct MakeSequence<0, values...> {
   using Type = Sequence<values...>;
 };
 
-template <typename T, typename Op, bool packed, int... rows>
-TileFunction<T> tileFunction(int count, Sequence<rows...>) {
-  static constexpr TileFunction<T> table[] = {realTileOf<T, Op, packed, rows>...};
-  return table[count - 1];
+template <typename T, typename Op, int... rows>
+void packedTileDispatch(Sequence<rows...>, int64_t kc, const T* a, const T* b, T* c, int64_t ldc,
+                        int count, int cols, bool accumulate) {
+  using Function = void (*)(int64_t, const T*, const T*, T*, int64_t, int, bool);
+  static constexpr Function table[][2] = {
+      {packedTileOf<T, Op, rows, 1>, packedTileOf<T, Op, rows, 2>}...};
+  table[count - 1][cols > kLanes<T>](kc, a, b, c, ldc, cols, accumulate);
 }
 
 template <typename T, typename Op>
 void packedTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
                 bool accumulate) {
-  tileFunction<T, Op, true>(rows, typename MakeSequence<kRows>::Type())(
-      kc, static_cast<const T*>(a), 0, 0, static_cast<const T*>(b), 0, static_cast<T*>(c), ldc,
-      cols, accumulate);
+  packedTileDispatch<T, Op>(typename MakeSequence<kRows>::Type(), kc, static_cast<const T*>(a),
+                            static_cast<const T*>(b), static_cast<T*>(c), ldc, rows, cols,
+                            accumulate);
+}
+
+template <typename T, int stepStride, int... rows>
+void runTileDispatch(Sequence<rows...>, const GemmRun* runs, int64_t runCount, const T* a,
+                     int64_t rowStride, int64_t step, const T* b, int64_t ldb, T* c, int64_t ldc,
+                     int count, int cols, bool accumulate) {
+  using Function = void (*)(const GemmRun*, int64_t, const T*, int64_t, int64_t, const T*, int64_t,
+                            T*, int64_t, int, bool);
+  static constexpr Function table[][2] = {
+      {runTileOf<T, rows, 1, stepStride>, runTileOf<T, rows, 2, stepStride>}...};
+  table[count - 1][cols > kLanes<T>](runs, runCount, a, rowStride, step, b, ldb, c, ldc, cols,
+                                     accumulate);
 }
 
 template <typename T>
-void directTile(int64_t kc, const void* a, int64_t rowStride, int64_t stepStride, const void* b,
-                int64_t ldb, void* c, int64_t ldc, int rows, int cols, bool accumulate) {
-  tileFunction<T, MultiplyAdd, false>(rows, typename MakeSequence<kRows>::Type())(
-      kc, static_cast<const T*>(a), rowStride, stepStride, static_cast<const T*>(b), ldb,
-      static_cast<T*>(c), ldc, cols, accumulate);
+void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+             int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
+             int cols, bool accumulate) {
+  auto run = [&](auto dispatch) {
+    dispatch(typename MakeSequence<kRows>::Type(), runs, count, static_cast<const T*>(a), rowStride,
+             stepStride, static_cast<const T*>(b), ldb, static_cast<T*>(c), ldc, rows, cols,
+             accumulate);
+  };
+  if (stepStride == 1) {
+    run([](auto sequence, auto... rest) { runTileDispatch<T, 1>(sequence, rest...); });
+  } else {
+    run([](auto sequence, auto... rest) { runTileDispatch<T, 0>(sequence, rest...); });
+  }
 }
 
 void pairTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
@@ -667,7 +717,7 @@ constexpr GemmKernels realKernels() {
   if constexpr (__is_same(T, float)) kernels.storeHalves = storeHalves;
 #endif
   if constexpr (__is_same(T, float) || __is_same(T, double)) {
-    kernels.directTile = directTile<T>;
+    kernels.runTile = runTile<T>;
     kernels.rowTimesMatrix = rowTimesMatrix<T>;
     kernels.dotProducts = dotProducts<T>;
   }

@@ -41,6 +41,13 @@ struct PanelSource {
 };
 inline constexpr int64_t kZeroLane = INT64_MIN;
 
+// Consecutive steps of the contracted dimension: where they begin in either operand, in elements.
+struct GemmRun {
+  int64_t a;
+  int64_t b;
+  int64_t length;
+};
+
 struct GemmKernels {
   int mr;  // rows of a tile of the result
   int nr;  // columns
@@ -60,11 +67,12 @@ struct GemmKernels {
 
   // The rest is null but for kF32 and kF64.
 
-  // The same on operands in place: a(k, r) = a[r * rowStride + k * stepStride], b(k, j) =
-  // b[k * ldb + j]. `cols` is nr or vectorLanes.
-  void (*directTile)(int64_t kc, const void* a, int64_t rowStride, int64_t stepStride,
-                     const void* b, int64_t ldb, void* c, int64_t ldc, int rows, int cols,
-                     bool accumulate);
+  // The same on operands in place: step j of a run meets a(j, r) = a[run.a + r * rowStride +
+  // j * stepStride] and b(j, c) = b[run.b + j * ldb + c]. Reads of b are of whole vectors: they go
+  // up to the next multiple of vectorLanes after `cols`.
+  void (*runTile)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+                  int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
+                  int cols, bool accumulate);
   // c[j] = (accumulate ? c[j] : 0) + sum over k of x[k * xStride] * b[k * ldb + j], any n and kc.
   void (*rowTimesMatrix)(int64_t kc, const void* x, int64_t xStride, const void* b, int64_t ldb,
                          void* c, int64_t n, bool accumulate);
