@@ -38,6 +38,12 @@ class Shlo_Op<string mnemonic, list<Trait> traits = []>
   // How it is compiled: elementwise, movement, indexed, reduction, window, sort, contraction,
   // convolution, library, control, collective, transfer, constant, random, call, tuple, dynamic.
   string lowering = "";
+  // The C++ function of compiler/reference that gives it its meaning.
+  code evaluator = "";
+  // Whether, of quantized operands, it computes with the real numbers that they stand for; else it
+  // moves what is stored.
+  bit computesWithReals = !or(!eq(lowering, "elementwise"), !eq(lowering, "contraction"),
+                              !eq(lowering, "convolution"), !eq(lowering, "library"));
   // How shardings of its operands and results go together: pointwise, or the rule's name in
   // compiler/partition.
   string sharding = "";

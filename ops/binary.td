@@ -17,6 +17,7 @@ class Shlo_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = []>
 def Shlo_AddOp : Shlo_Op<"add", [Pure, SameOperandsAndResultShape, Elementwise, Commutative,
     Shlo_Infers]> {
   let summary = "sum; of bools, the logical or";
+  let evaluator = [{binary<add>}];
   let rules = [
     "c1: types are the same unless quantized",
     "c2: all are quantized or none is",
@@ -35,10 +36,12 @@ def Shlo_AddOp : Shlo_Op<"add", [Pure, SameOperandsAndResultShape, Elementwise, 
 }
 def Shlo_Atan2Op : Shlo_BinaryOp<"atan2", Shlo_FloatComplexOrQuantizedTensor> {
   let summary = "angle of the point (rhs, lhs)";
+  let evaluator = [{binary<atan2>}];
 }
 def Shlo_ComplexOp : Shlo_Op<"complex", [Pure, Elementwise, SameOperandsElementType,
     SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "complex number of a real and an imaginary part";
+  let evaluator = [{binary<makeComplex>}];
   let arguments = (ins Shlo_Float32Or64Tensor:$lhs, Shlo_Float32Or64Tensor:$rhs);
   let results = (outs Shlo_ComplexTensor:$result);
   let assemblyFormat = [{
@@ -47,44 +50,60 @@ def Shlo_ComplexOp : Shlo_Op<"complex", [Pure, Elementwise, SameOperandsElementT
 }
 def Shlo_DivOp : Shlo_BinaryOp<"divide", Shlo_NumberTensor> {
   let summary = "quotient; of integers, rounded towards zero";
+  let evaluator = [{binary<divide>}];
 }
 def Shlo_MaxOp : Shlo_BinaryOp<"maximum", Shlo_Tensor, [Commutative]> {
   let summary = "greater value; of bools, the logical or";
+  let evaluator = [{binary<maximum>}];
 }
 def Shlo_MinOp : Shlo_BinaryOp<"minimum", Shlo_Tensor, [Commutative]> {
   let summary = "lesser value; of bools, the logical and";
+  let evaluator = [{binary<minimum>}];
 }
 def Shlo_MulOp : Shlo_BinaryOp<"multiply", Shlo_Tensor, [Commutative]> {
   let summary = "product; of bools, the logical and";
+  let evaluator = [{binary<multiply>}];
 }
 def Shlo_PowOp : Shlo_BinaryOp<"power", Shlo_NumberTensor> {
   let summary = "lhs to the power of rhs";
+  let evaluator = [{binary<power>}];
 }
 def Shlo_RemOp : Shlo_BinaryOp<"remainder", Shlo_NumberTensor> {
   let summary = "remainder of the division, with the sign of the dividend";
+  let evaluator = [{binary<remainder>}];
 }
 def Shlo_ShiftLeftOp : Shlo_BinaryOp<"shift_left", Shlo_IntTensor> {
   let summary = "bits moved up, zeros moved in";
+  let evaluator = [{binary<shiftLeft>}];
 }
 def Shlo_ShiftRightArithmeticOp : Shlo_BinaryOp<"shift_right_arithmetic", Shlo_IntTensor> {
   let summary = "bits moved down, the sign bit moved in";
+  let evaluator = [{binary<shiftRightArithmetic>}];
 }
 def Shlo_ShiftRightLogicalOp : Shlo_BinaryOp<"shift_right_logical", Shlo_IntTensor> {
   let summary = "bits moved down, zeros moved in";
+  let evaluator = [{binary<shiftRightLogical>}];
 }
-def Shlo_SubtractOp : Shlo_BinaryOp<"subtract", Shlo_NumberTensor> { let summary = "difference"; }
+def Shlo_SubtractOp : Shlo_BinaryOp<"subtract", Shlo_NumberTensor> {
+  let summary = "difference";
+  let evaluator = [{binary<subtract>}];
+}
 def Shlo_AndOp : Shlo_BinaryOp<"and", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise and";
+  let evaluator = [{binary<bitAnd>}];
 }
 def Shlo_OrOp : Shlo_BinaryOp<"or", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise or";
+  let evaluator = [{binary<bitOr>}];
 }
 def Shlo_XorOp : Shlo_BinaryOp<"xor", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise exclusive or";
+  let evaluator = [{binary<bitXor>}];
 }
 def Shlo_CompareOp : Shlo_Op<"compare", [Pure, Elementwise, Shlo_SameOperandElementType,
     SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "whether a relation holds between two values";
+  let evaluator = [{evaluateCompare}];
   let arguments = (ins Shlo_Tensor:$lhs, Shlo_Tensor:$rhs,
       Shlo_ComparisonDirectionAttr:$comparison_direction,
       OptionalAttr<Shlo_ComparisonTypeAttr>:$compare_type);
@@ -100,6 +119,7 @@ def Shlo_CompareOp : Shlo_Op<"compare", [Pure, Elementwise, Shlo_SameOperandElem
 }
 def Shlo_ClampOp : Shlo_Op<"clamp", [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "value brought into a range; the bounds may be scalars";
+  let evaluator = [{evaluateClamp}];
   let rules = [
     "c1: min is a scalar or has the operand's shape",
     "c2: max is a scalar or has the operand's shape"];
@@ -112,6 +132,7 @@ def Shlo_ClampOp : Shlo_Op<"clamp", [Pure, Shlo_SameElementType, Shlo_Infers]> {
 }
 def Shlo_SelectOp : Shlo_Op<"select", [Pure, Shlo_Infers]> {
   let summary = "one value or the other; the choice may be a scalar";
+  let evaluator = [{evaluateSelect}];
   let rules = [
     "c1: pred is a scalar or has the shape of on_true",
     "c2: on_true, on_false and the result have compatible types"];

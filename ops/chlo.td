@@ -46,7 +46,11 @@ def Chlo_RaggedDotDimensionNumbers
   let hasCustomAssemblyFormat = 1;
 }
 
-class Chlo_Op<string mnemonic, list<Trait> traits = []> : Op<Chlo_Dialect, mnemonic, traits>;
+class Chlo_Op<string mnemonic, list<Trait> traits = []> : Op<Chlo_Dialect, mnemonic, traits> {
+  // As in Shlo_Op.
+  code evaluator = [{nullptr}];
+  bit computesWithReals = 0;
+}
 
 // ---- Elementwise --------------------------------------------------------------------------------
 
@@ -58,31 +62,85 @@ class Chlo_UnaryOp<string mnemonic, Type type = AnyTensor,
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
 def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel">;
-def Chlo_AcosOp : Chlo_UnaryOp<"acos"> { let summary = "inverse cosine"; }
-def Chlo_AcoshOp : Chlo_UnaryOp<"acosh"> { let summary = "inverse hyperbolic cosine"; }
-def Chlo_AsinOp : Chlo_UnaryOp<"asin"> { let summary = "inverse sine"; }
-def Chlo_AsinhOp : Chlo_UnaryOp<"asinh"> { let summary = "inverse hyperbolic sine"; }
-def Chlo_AtanOp : Chlo_UnaryOp<"atan"> { let summary = "inverse tangent"; }
-def Chlo_AtanhOp : Chlo_UnaryOp<"atanh"> { let summary = "inverse hyperbolic tangent"; }
+def Chlo_AcosOp : Chlo_UnaryOp<"acos"> {
+  let summary = "inverse cosine";
+  let evaluator = [{unary<acos>}];
+}
+def Chlo_AcoshOp : Chlo_UnaryOp<"acosh"> {
+  let summary = "inverse hyperbolic cosine";
+  let evaluator = [{unary<acosh>}];
+}
+def Chlo_AsinOp : Chlo_UnaryOp<"asin"> {
+  let summary = "inverse sine";
+  let evaluator = [{unary<asin>}];
+}
+def Chlo_AsinhOp : Chlo_UnaryOp<"asinh"> {
+  let summary = "inverse hyperbolic sine";
+  let evaluator = [{unary<asinh>}];
+}
+def Chlo_AtanOp : Chlo_UnaryOp<"atan"> {
+  let summary = "inverse tangent";
+  let evaluator = [{unary<atan>}];
+}
+def Chlo_AtanhOp : Chlo_UnaryOp<"atanh"> {
+  let summary = "inverse hyperbolic tangent";
+  let evaluator = [{unary<atanh>}];
+}
 def Chlo_BesselI1eOp : Chlo_UnaryOp<"bessel_i1e"> {
   let summary = "exponentially scaled modified Bessel function of order 1";
+  let evaluator = [{unary<besselI1e>}];
 }
-def Chlo_ConjOp : Chlo_UnaryOp<"conj"> { let summary = "complex conjugate"; }
-def Chlo_CoshOp : Chlo_UnaryOp<"cosh"> { let summary = "hyperbolic cosine"; }
-def Chlo_SinhOp : Chlo_UnaryOp<"sinh"> { let summary = "hyperbolic sine"; }
-def Chlo_TanOp : Chlo_UnaryOp<"tan"> { let summary = "tangent"; }
-def Chlo_DigammaOp : Chlo_UnaryOp<"digamma"> { let summary = "derivative of lgamma"; }
-def Chlo_ErfOp : Chlo_UnaryOp<"erf"> { let summary = "error function"; }
-def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> { let summary = "inverse of the error function"; }
-def Chlo_ErfcOp : Chlo_UnaryOp<"erfc"> { let summary = "one minus the error function"; }
-def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma"> { let summary = "logarithm of the gamma function"; }
-def Chlo_SquareOp : Chlo_UnaryOp<"square"> { let summary = "square"; }
-def Chlo_IsInfOp : Chlo_UnaryOp<"is_inf", AnyTensor, []> { let summary = "is infinite"; }
+def Chlo_ConjOp : Chlo_UnaryOp<"conj"> {
+  let summary = "complex conjugate";
+  let evaluator = [{unary<conjugate>}];
+}
+def Chlo_CoshOp : Chlo_UnaryOp<"cosh"> {
+  let summary = "hyperbolic cosine";
+  let evaluator = [{unary<cosh>}];
+}
+def Chlo_SinhOp : Chlo_UnaryOp<"sinh"> {
+  let summary = "hyperbolic sine";
+  let evaluator = [{unary<sinh>}];
+}
+def Chlo_TanOp : Chlo_UnaryOp<"tan"> {
+  let summary = "tangent";
+  let evaluator = [{unary<tangent>}];
+}
+def Chlo_DigammaOp : Chlo_UnaryOp<"digamma"> {
+  let summary = "derivative of lgamma";
+  let evaluator = [{unary<digamma>}];
+}
+def Chlo_ErfOp : Chlo_UnaryOp<"erf"> {
+  let summary = "error function";
+  let evaluator = [{unary<erf>}];
+}
+def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> {
+  let summary = "inverse of the error function";
+  let evaluator = [{unary<inverseErf>}];
+}
+def Chlo_ErfcOp : Chlo_UnaryOp<"erfc"> {
+  let summary = "one minus the error function";
+  let evaluator = [{unary<erfc>}];
+}
+def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma"> {
+  let summary = "logarithm of the gamma function";
+  let evaluator = [{unary<logGamma>}];
+}
+def Chlo_SquareOp : Chlo_UnaryOp<"square"> {
+  let summary = "square";
+  let evaluator = [{unary<square>}];
+}
+def Chlo_IsInfOp : Chlo_UnaryOp<"is_inf", AnyTensor, []> {
+  let summary = "is infinite";
+  let evaluator = [{unary<isInfinite>}];
+}
 def Chlo_IsNegInfOp : Chlo_UnaryOp<"is_neg_inf", AnyTensor, []> {
   let summary = "is minus infinity";
+  let evaluator = [{unary<isMinusInfinity>}];
 }
 def Chlo_IsPosInfOp : Chlo_UnaryOp<"is_pos_inf", AnyTensor, []> {
   let summary = "is plus infinity";
+  let evaluator = [{unary<isPlusInfinity>}];
 }
 
 class Chlo_BinaryOp<string mnemonic, string first, string second>
@@ -93,24 +151,29 @@ class Chlo_BinaryOp<string mnemonic, string first, string second>
 }
 def Chlo_NextAfterOp : Chlo_BinaryOp<"next_after", "x", "y"> {
   let summary = "next number after x towards y";
+  let evaluator = [{binary<nextAfter>}];
   let arguments = (ins AnyTensor:$x, AnyTensor:$y);
 }
 def Chlo_PolygammaOp : Chlo_BinaryOp<"polygamma", "n", "x"> {
   let summary = "n-th derivative of digamma";
+  let evaluator = [{binary<polygamma>}];
   let arguments = (ins AnyTensor:$n, AnyTensor:$x);
 }
 def Chlo_ZetaOp : Chlo_BinaryOp<"zeta", "x", "q"> {
   let summary = "Hurwitz zeta function";
+  let evaluator = [{binary<zeta>}];
   let arguments = (ins AnyTensor:$x, AnyTensor:$q);
 }
 def Chlo_MulhiOp : Chlo_BinaryOp<"mulhi", "lhs", "rhs"> {
   let summary = "upper half of the product";
+  let evaluator = [{binary<multiplyHigh>}];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
 }
 
 // ---- With broadcasting --------------------------------------------------------------------------
 
-class Chlo_BroadcastOp<string mnemonic> : Chlo_Op<mnemonic, [Pure]> {
+class Chlo_BroadcastOp<string mnemonic, string function> : Chlo_Op<mnemonic, [Pure]> {
+  let evaluator = [{broadcasting<}] # function # [{>}];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
       OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions);
   let results = (outs AnyTensor:$result);
@@ -118,33 +181,35 @@ class Chlo_BroadcastOp<string mnemonic> : Chlo_Op<mnemonic, [Pure]> {
     $lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type(results)
   }];
 }
-def Chlo_BroadcastAddOp : Chlo_BroadcastOp<"broadcast_add">;
-def Chlo_BroadcastAndOp : Chlo_BroadcastOp<"broadcast_and">;
-def Chlo_BroadcastAtan2Op : Chlo_BroadcastOp<"broadcast_atan2">;
-def Chlo_BroadcastComplexOp : Chlo_BroadcastOp<"broadcast_complex">;
-def Chlo_BroadcastDivOp : Chlo_BroadcastOp<"broadcast_divide">;
-def Chlo_BroadcastMaxOp : Chlo_BroadcastOp<"broadcast_maximum">;
-def Chlo_BroadcastMinOp : Chlo_BroadcastOp<"broadcast_minimum">;
-def Chlo_BroadcastMulOp : Chlo_BroadcastOp<"broadcast_multiply">;
-def Chlo_BroadcastNextAfterOp : Chlo_BroadcastOp<"broadcast_next_after">;
-def Chlo_BroadcastOrOp : Chlo_BroadcastOp<"broadcast_or">;
-def Chlo_BroadcastPolygammaOp : Chlo_BroadcastOp<"broadcast_polygamma">;
-def Chlo_BroadcastPowOp : Chlo_BroadcastOp<"broadcast_power">;
-def Chlo_BroadcastRemOp : Chlo_BroadcastOp<"broadcast_remainder">;
-def Chlo_BroadcastShiftLeftOp : Chlo_BroadcastOp<"broadcast_shift_left">;
+def Chlo_BroadcastAddOp : Chlo_BroadcastOp<"broadcast_add", "add">;
+def Chlo_BroadcastAndOp : Chlo_BroadcastOp<"broadcast_and", "bitAnd">;
+def Chlo_BroadcastAtan2Op : Chlo_BroadcastOp<"broadcast_atan2", "atan2">;
+def Chlo_BroadcastComplexOp : Chlo_BroadcastOp<"broadcast_complex", "makeComplex">;
+def Chlo_BroadcastDivOp : Chlo_BroadcastOp<"broadcast_divide", "divide">;
+def Chlo_BroadcastMaxOp : Chlo_BroadcastOp<"broadcast_maximum", "maximum">;
+def Chlo_BroadcastMinOp : Chlo_BroadcastOp<"broadcast_minimum", "minimum">;
+def Chlo_BroadcastMulOp : Chlo_BroadcastOp<"broadcast_multiply", "multiply">;
+def Chlo_BroadcastNextAfterOp : Chlo_BroadcastOp<"broadcast_next_after", "nextAfter">;
+def Chlo_BroadcastOrOp : Chlo_BroadcastOp<"broadcast_or", "bitOr">;
+def Chlo_BroadcastPolygammaOp : Chlo_BroadcastOp<"broadcast_polygamma", "polygamma">;
+def Chlo_BroadcastPowOp : Chlo_BroadcastOp<"broadcast_power", "power">;
+def Chlo_BroadcastRemOp : Chlo_BroadcastOp<"broadcast_remainder", "remainder">;
+def Chlo_BroadcastShiftLeftOp : Chlo_BroadcastOp<"broadcast_shift_left", "shiftLeft">;
 def Chlo_BroadcastShiftRightArithmeticOp
-    : Chlo_BroadcastOp<"broadcast_shift_right_arithmetic">;
-def Chlo_BroadcastShiftRightLogicalOp : Chlo_BroadcastOp<"broadcast_shift_right_logical">;
-def Chlo_BroadcastSubOp : Chlo_BroadcastOp<"broadcast_subtract">;
-def Chlo_BroadcastXorOp : Chlo_BroadcastOp<"broadcast_xor">;
-def Chlo_BroadcastZetaOp : Chlo_BroadcastOp<"broadcast_zeta">;
-def Chlo_BroadcastCompareOp : Chlo_BroadcastOp<"broadcast_compare"> {
+    : Chlo_BroadcastOp<"broadcast_shift_right_arithmetic", "shiftRightArithmetic">;
+def Chlo_BroadcastShiftRightLogicalOp : Chlo_BroadcastOp<"broadcast_shift_right_logical", "shiftRightLogical">;
+def Chlo_BroadcastSubOp : Chlo_BroadcastOp<"broadcast_subtract", "subtract">;
+def Chlo_BroadcastXorOp : Chlo_BroadcastOp<"broadcast_xor", "bitXor">;
+def Chlo_BroadcastZetaOp : Chlo_BroadcastOp<"broadcast_zeta", "zeta">;
+def Chlo_BroadcastCompareOp : Chlo_BroadcastOp<"broadcast_compare", ""> {
+  let evaluator = [{evaluateBroadcastCompare}];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
       OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions,
       Chlo_ComparisonDirectionAttr:$comparison_direction,
       OptionalAttr<Chlo_ComparisonTypeAttr>:$compare_type);
 }
 def Chlo_BroadcastSelectOp : Chlo_Op<"broadcast_select", [Pure]> {
+  let evaluator = [{evaluateBroadcastSelect}];
   let arguments = (ins AnyTensor:$pred, AnyTensor:$on_true, AnyTensor:$on_false);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
@@ -157,17 +222,20 @@ def Chlo_BroadcastSelectOp : Chlo_Op<"broadcast_select", [Pure]> {
 
 def Chlo_ConstantOp : Chlo_Op<"constant", [Pure, AllTypesMatch<["value", "output"]>]> {
   let summary = "a constant";
+  let evaluator = [{evaluateConstant}];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyStaticShapeTensor:$output);
   let assemblyFormat = "attr-dict $value";
 }
 def Chlo_ConstantLikeOp : Chlo_Op<"constant_like", [Pure, SameOperandsAndResultShape]> {
   let summary = "a number at each index of the operand";
+  let evaluator = [{evaluateConstantLike}];
   let arguments = (ins TypedAttrInterface:$value, AnyTensor:$operand);
   let results = (outs AnyTensor:$result);
 }
 def Chlo_RaggedDotOp : Chlo_Op<"ragged_dot", [Pure]> {
   let summary = "contraction whose groups have sizes read from a tensor";
+  let evaluator = [{evaluateRaggedDot}];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs, AnyTensor:$group_sizes,
       Chlo_RaggedDotDimensionNumbers:$ragged_dot_dimension_numbers,
       OptionalAttr<TypedArrayAttrBase<Chlo_PrecisionAttr, "precisions">>:$precision_config);
@@ -175,6 +243,7 @@ def Chlo_RaggedDotOp : Chlo_Op<"ragged_dot", [Pure]> {
 }
 def Chlo_TopKOp : Chlo_Op<"top_k", [Pure]> {
   let summary = "the k largest elements along the last dimension, and where they are";
+  let evaluator = [{evaluateTopK}];
   let arguments = (ins AnyTensor:$operand, I64Attr:$k,
       DefaultValuedOptionalAttr<BoolAttr, "true">:$is_stable);
   let results = (outs AnyTensor:$values, AnyTensor:$indices);
@@ -188,6 +257,7 @@ def Chlo_ScanOp : Chlo_Op<"scan", [AttrSizedOperandSegments, AttrSizedResultSegm
     IsolatedFromAbove, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "prefixes along a dimension, combined by a region";
+  let evaluator = [{evaluateScan}];
   let arguments = (ins Variadic<AnyTensor>:$inputs, Variadic<AnyTensor>:$inits,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension,
       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scan_dim_size,

@@ -11,6 +11,7 @@ def Shlo_RecvResource : Shlo_ResourceOf<"Recv">;
 
 def Shlo_AfterAllOp : Shlo_Op<"after_all", [Pure, Shlo_Infers]> {
   let summary = "a token that comes after all of the given ones";
+  let evaluator = [{evaluateToken}];
   let lowering = "transfer";
   let arguments = (ins Variadic<Shlo_TokenValue>:$inputs);
   let results = (outs Shlo_TokenValue:$result);
@@ -21,6 +22,7 @@ def Shlo_AfterAllOp : Shlo_Op<"after_all", [Pure, Shlo_Infers]> {
 }
 def Shlo_CreateTokenOp : Shlo_Op<"create_token", [Pure, Shlo_Infers]> {
   let summary = "a first token (legacy)";
+  let evaluator = [{evaluateToken}];
   let lowering = "transfer";
   let results = (outs Shlo_TokenValue:$output);
   let assemblyFormat = "attr-dict `:` type(results)";
@@ -28,6 +30,7 @@ def Shlo_CreateTokenOp : Shlo_Op<"create_token", [Pure, Shlo_Infers]> {
 def Shlo_InfeedOp : Shlo_Op<"infeed",
     [MemoryEffects<[MemRead<Shlo_InfeedResource>, MemWrite<Shlo_InfeedResource>]>]> {
   let summary = "values from the infeed";
+  let evaluator = [{evaluateInfeed}];
   let lowering = "transfer";
   let rules = [
     "c1: there is a result",
@@ -42,6 +45,7 @@ def Shlo_InfeedOp : Shlo_Op<"infeed",
 def Shlo_OutfeedOp : Shlo_Op<"outfeed", [Shlo_Infers,
     MemoryEffects<[MemRead<Shlo_OutfeedResource>, MemWrite<Shlo_OutfeedResource>]>]> {
   let summary = "values to the outfeed";
+  let evaluator = [{evaluateOutfeed}];
   let lowering = "transfer";
   let arguments = (ins Variadic<Shlo_TensorOrPerAxis>:$inputs, Shlo_TokenValue:$token,
       DefaultValuedStrAttr<StrAttr, "">:$outfeed_config);
@@ -50,6 +54,7 @@ def Shlo_OutfeedOp : Shlo_Op<"outfeed", [Shlo_Infers,
 def Shlo_SendOp : Shlo_Op<"send", [Shlo_Infers,
     MemoryEffects<[MemRead<Shlo_SendResource>, MemWrite<Shlo_SendResource>]>]> {
   let summary = "values to a channel";
+  let evaluator = [{evaluateSend}];
   let lowering = "transfer";
   let rules = [
     "c1: source_target_pairs are pairs",
@@ -66,6 +71,7 @@ def Shlo_SendOp : Shlo_Op<"send", [Shlo_Infers,
 def Shlo_RecvOp : Shlo_Op<"recv",
     [MemoryEffects<[MemRead<Shlo_RecvResource>, MemWrite<Shlo_RecvResource>]>]> {
   let summary = "values from a channel";
+  let evaluator = [{evaluateRecv}];
   let lowering = "transfer";
   let rules = [
     "c1: source_target_pairs are pairs",
@@ -84,12 +90,14 @@ def Shlo_RecvOp : Shlo_Op<"recv",
 
 def Shlo_PartitionIdOp : Shlo_Op<"partition_id", [Pure, Shlo_Infers]> {
   let summary = "number of the partition that runs";
+  let evaluator = [{evaluatePartitionId}];
   let lowering = "constant";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 def Shlo_ReplicaIdOp : Shlo_Op<"replica_id", [Pure, Shlo_Infers]> {
   let summary = "number of the replica that runs";
+  let evaluator = [{evaluateReplicaId}];
   let lowering = "constant";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
@@ -99,6 +107,7 @@ def Shlo_ReplicaIdOp : Shlo_Op<"replica_id", [Pure, Shlo_Infers]> {
 
 def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType]> {
   let summary = "the group's operands concatenated along a dimension";
+  let evaluator = [{evaluateAllGather}];
   let lowering = "collective";
   let rules = [
     "c1: all_gather_dim is a dimension of the operands",
@@ -117,6 +126,7 @@ def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType]> {
 def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
     [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers]> {
   let summary = "the group's operands combined element by element";
+  let evaluator = [{evaluateAllReduce}];
   let lowering = "collective";
   let rules = [
     "c1: ids are unique",
@@ -134,6 +144,7 @@ def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
 }
 def Shlo_AllToAllOp : Shlo_Op<"all_to_all", [Shlo_PairwiseElementType, Shlo_Infers]> {
   let summary = "parts of the operands exchanged between all members of the group";
+  let evaluator = [{evaluateAllToAll}];
   let lowering = "collective";
   let rules = [
     "c1: split_dimension is a dimension of the operands",
@@ -153,6 +164,7 @@ def Shlo_AllToAllOp : Shlo_Op<"all_to_all", [Shlo_PairwiseElementType, Shlo_Infe
 }
 def Shlo_CollectiveBroadcastOp : Shlo_Op<"collective_broadcast", [Shlo_Infers]> {
   let summary = "the operands of one member of the group, on all of them";
+  let evaluator = [{evaluateCollectiveBroadcast}];
   let lowering = "collective";
   let since = "0.16.0";
   let rules = [
@@ -169,6 +181,7 @@ def Shlo_CollectiveBroadcastOp : Shlo_Op<"collective_broadcast", [Shlo_Infers]> 
 def Shlo_CollectivePermuteOp : Shlo_Op<"collective_permute",
     [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "the operand sent from sources to targets";
+  let evaluator = [{evaluateCollectivePermute}];
   let lowering = "collective";
   let rules = [
     "c1: source_target_pairs are pairs",
@@ -183,6 +196,7 @@ def Shlo_CollectivePermuteOp : Shlo_Op<"collective_permute",
 def Shlo_CollectiveReduceOp : Shlo_Op<"collective_reduce",
     [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers]> {
   let summary = "the group's operands combined, on one member of it";
+  let evaluator = [{evaluateCollectiveReduce}];
   let lowering = "collective";
   let since = "1.19.0";
   let rules = [
@@ -201,12 +215,14 @@ def Shlo_CollectiveReduceOp : Shlo_Op<"collective_reduce",
 }
 def Shlo_CrossReplicaSumOp : Shlo_Op<"cross-replica-sum", [Pure, Shlo_SameType]> {
   let summary = "the sum over replicas (legacy)";
+  let evaluator = [{evaluateCrossReplicaSum}];
   let lowering = "collective";
   let arguments = (ins Shlo_Tensor:$operand, I64ElementsAttr:$replica_groups);
   let results = (outs Shlo_Tensor:$result);
 }
 def Shlo_ReduceScatterOp : Shlo_Op<"reduce_scatter"> {
   let summary = "the group's operands combined, a part of the result on each member";
+  let evaluator = [{evaluateReduceScatter}];
   let lowering = "collective";
   let rules = [
     "c2: scatter_dimension is a dimension of the operand",

@@ -4,6 +4,8 @@ include "ops/base.td"
 def Shlo_BatchNormGradOp : Shlo_Op<"batch_norm_grad",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "gradients of batch_norm_training";
+  let evaluator = [{evaluateBatchNormGrad}];
+  let computesWithReals = 1;
   let lowering = "reduction";
   let sharding = "batch_norm";
   let rules = [
@@ -20,6 +22,7 @@ def Shlo_BatchNormGradOp : Shlo_Op<"batch_norm_grad",
 def Shlo_BatchNormInferenceOp : Shlo_Op<"batch_norm_inference",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "normalisation over all dimensions but one by given statistics";
+  let evaluator = [{evaluateBatchNormInference}];
   let lowering = "elementwise";
   let sharding = "batch_norm";
   let rules = [
@@ -34,6 +37,8 @@ def Shlo_BatchNormInferenceOp : Shlo_Op<"batch_norm_inference",
 def Shlo_BatchNormTrainingOp : Shlo_Op<"batch_norm_training",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "normalisation over all dimensions but one by the operand's own statistics";
+  let evaluator = [{evaluateBatchNormTraining}];
+  let computesWithReals = 1;
   let lowering = "reduction";
   let sharding = "batch_norm";
   let rules = [
@@ -47,6 +52,7 @@ def Shlo_BatchNormTrainingOp : Shlo_Op<"batch_norm_training",
 }
 def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "triangular factor of positive definite matrices";
+  let evaluator = [{evaluateCholesky}];
   let lowering = "library";
   let sharding = "cholesky";
   let rules = [
@@ -62,6 +68,7 @@ def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infe
 }
 def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
   let summary = "products of windows of lhs with the kernel rhs, summed";
+  let evaluator = [{evaluateConvolution}];
   let lowering = "convolution";
   let sharding = "convolution";
   let rules = [
@@ -116,6 +123,7 @@ def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
 }
 def Shlo_DotOp : Shlo_Op<"dot", [Pure]> {
   let summary = "product of vectors and matrices (legacy)";
+  let evaluator = [{evaluateDot}];
   let lowering = "contraction";
   let rules = [
     "c1: operands have rank 1 or 2",
@@ -133,6 +141,7 @@ def Shlo_DotOp : Shlo_Op<"dot", [Pure]> {
 }
 def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
   let summary = "products summed over contracting dimensions, for each batch index";
+  let evaluator = [{evaluateDotGeneral}];
   let lowering = "contraction";
   let sharding = "dot_general";
   let rules = [
@@ -171,6 +180,7 @@ def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
 }
 def Shlo_EinsumOp : Shlo_Op<"einsum", [Pure]> {
   let summary = "contraction said by letters (legacy)";
+  let evaluator = [{evaluateEinsum}];
   let lowering = "contraction";
   let arguments = (ins Shlo_Tensor:$lhs, Shlo_Tensor:$rhs, StrAttr:$einsum_config);
   let results = (outs Shlo_Tensor:$result);
@@ -180,6 +190,7 @@ def Shlo_EinsumOp : Shlo_Op<"einsum", [Pure]> {
 }
 def Shlo_UnaryEinsumOp : Shlo_Op<"unary_einsum", [Pure]> {
   let summary = "sum and permutation said by letters (legacy)";
+  let evaluator = [{evaluateUnaryEinsum}];
   let lowering = "contraction";
   let arguments = (ins Shlo_Tensor:$operand, StrAttr:$einsum_config);
   let results = (outs Shlo_Tensor:$result);
@@ -189,6 +200,7 @@ def Shlo_UnaryEinsumOp : Shlo_Op<"unary_einsum", [Pure]> {
 }
 def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
   let summary = "discrete Fourier transform of the last dimensions";
+  let evaluator = [{evaluateFft}];
   let lowering = "library";
   let sharding = "fft";
   let rules = [
@@ -208,6 +220,7 @@ def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
 def Shlo_TriangularSolveOp : Shlo_Op<"triangular_solve",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "solution of linear systems with triangular matrices";
+  let evaluator = [{evaluateTriangularSolve}];
   let lowering = "library";
   let sharding = "triangular_solve";
   let rules = [

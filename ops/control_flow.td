@@ -3,12 +3,14 @@ include "ops/base.td"
 
 def Shlo_ReturnOp : Shlo_Op<"return", [Pure, Terminator]> {
   let summary = "gives the results of a region";
+  let evaluator = [{evaluateReturn}];
   let lowering = "control";
   let arguments = (ins Variadic<Shlo_AnyValue>:$results);
   let assemblyFormat = "$results attr-dict (`:` type($results)^)?";
 }
 def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of one of two regions";
+  let evaluator = [{evaluateIf}];
   let lowering = "control";
   let sharding = "control";
   let rules = [
@@ -22,6 +24,7 @@ def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
 }
 def Shlo_CaseOp : Shlo_Op<"case", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of the region with the given number, or of the last one";
+  let evaluator = [{evaluateCase}];
   let lowering = "control";
   let sharding = "control";
   let rules = [
@@ -37,6 +40,7 @@ def Shlo_CaseOp : Shlo_Op<"case", [Shlo_Body, Shlo_Infers]> {
 def Shlo_WhileOp : Shlo_Op<"while", [Shlo_Body, Shlo_Infers,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "values passed through a region as long as a condition holds";
+  let evaluator = [{evaluateWhile}];
   let lowering = "control";
   let sharding = "control";
   let rules = [
@@ -52,6 +56,7 @@ def Shlo_WhileOp : Shlo_Op<"while", [Shlo_Body, Shlo_Infers,
 def Shlo_OptimizationBarrierOp : Shlo_Op<"optimization_barrier",
     [Pure, Shlo_PairwiseType, Shlo_Infers]> {
   let summary = "the operands, not to be moved or merged across";
+  let evaluator = [{evaluateIdentity}];
   let lowering = "control";
   let sharding = "pointwise";
   let arguments = (ins Variadic<Shlo_TensorOrToken>:$operand);
@@ -63,6 +68,7 @@ def Shlo_OptimizationBarrierOp : Shlo_Op<"optimization_barrier",
 def Shlo_CompositeOp : Shlo_Op<"composite",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a named operation that a function defines in terms of others";
+  let evaluator = [{evaluateComposite}];
   let lowering = "call";
   let since = "0.19.0";
   let rules = [
@@ -83,6 +89,7 @@ def Shlo_AsyncStartOp : Shlo_Op<"async_start",
     [SingleBlockImplicitTerminator<"ReturnOp">, IsolatedFromAbove, RecursiveMemoryEffects,
      Shlo_Infers]> {
   let summary = "begins a region whose results async_done waits for";
+  let evaluator = [{evaluateAsyncStart}];
   let lowering = "control";
   let since = "1.15.0";
   let rules = [
@@ -96,6 +103,7 @@ def Shlo_AsyncStartOp : Shlo_Op<"async_start",
 }
 def Shlo_AsyncDoneOp : Shlo_Op<"async_done", [Shlo_Infers]> {
   let summary = "the result of an async_start";
+  let evaluator = [{evaluateAsyncDone}];
   let lowering = "control";
   let since = "1.15.0";
   let rules = [

@@ -8,6 +8,7 @@ class Shlo_MoveOp<string mnemonic, list<Trait> traits = []>
 
 def Shlo_BitcastConvertOp : Shlo_MoveOp<"bitcast_convert"> {
   let summary = "the same bits as another element type";
+  let evaluator = [{evaluateBitcastConvert}];
   let lowering = "movement";
   let sharding = "bitcast_convert";
   let rules = [
@@ -19,6 +20,7 @@ def Shlo_BitcastConvertOp : Shlo_MoveOp<"bitcast_convert"> {
 }
 def Shlo_BroadcastOp : Shlo_MoveOp<"broadcast", [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "copies along new leading dimensions (legacy)";
+  let evaluator = [{evaluateBroadcast}];
   let lowering = "movement";
   let rules = [
     "c1: sizes are not negative"];
@@ -30,6 +32,7 @@ def Shlo_BroadcastOp : Shlo_MoveOp<"broadcast", [SameOperandsAndResultElementTyp
 }
 def Shlo_BroadcastInDimOp : Shlo_MoveOp<"broadcast_in_dim", [Shlo_SameElementType]> {
   let summary = "copies along dimensions that the operand lacks or has with size one";
+  let evaluator = [{evaluateBroadcastInDim}];
   let lowering = "movement";
   let sharding = "broadcast_in_dim";
   let rules = [
@@ -48,6 +51,7 @@ def Shlo_BroadcastInDimOp : Shlo_MoveOp<"broadcast_in_dim", [Shlo_SameElementTyp
 def Shlo_ConcatenateOp : Shlo_MoveOp<"concatenate",
     [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "operands one after the other along a dimension";
+  let evaluator = [{evaluateConcatenate}];
   let lowering = "movement";
   let sharding = "concatenate";
   let rules = [
@@ -66,6 +70,7 @@ def Shlo_ConcatenateOp : Shlo_MoveOp<"concatenate",
 def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
     [AllElementTypesMatch<["operand", "result"]>, Shlo_Infers]> {
   let summary = "a block that starts at computed indices, kept inside the operand";
+  let evaluator = [{evaluateDynamicSlice}];
   let lowering = "indexed";
   let sharding = "dynamic_slice";
   let rules = [
@@ -84,6 +89,7 @@ def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
 def Shlo_DynamicUpdateSliceOp : Shlo_MoveOp<"dynamic_update_slice",
     [AllElementTypesMatch<["operand", "update", "result"]>, Shlo_Infers]> {
   let summary = "the operand with a block at computed indices replaced";
+  let evaluator = [{evaluateDynamicUpdateSlice}];
   let lowering = "indexed";
   let sharding = "dynamic_update_slice";
   let rules = [
@@ -98,6 +104,7 @@ def Shlo_DynamicUpdateSliceOp : Shlo_MoveOp<"dynamic_update_slice",
 def Shlo_GatherOp : Shlo_MoveOp<"gather",
     [AllElementTypesMatch<["operand", "result"]>, Shlo_Infers]> {
   let summary = "blocks that start at indices read from a tensor";
+  let evaluator = [{evaluateGather}];
   let lowering = "indexed";
   let sharding = "gather";
   let rules = [
@@ -134,6 +141,7 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
                               "$_self.size()", "size">,
     Shlo_Infers]> {
   let summary = "the operand with a value around and between its elements";
+  let evaluator = [{evaluatePad}];
   let lowering = "movement";
   let sharding = "pad";
   let rules = [
@@ -151,6 +159,7 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
 }
 def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
   let summary = "the same elements in the same order under another shape";
+  let evaluator = [{evaluateReshape}];
   let lowering = "movement";
   let sharding = "reshape";
   let rules = [
@@ -162,6 +171,7 @@ def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
 }
 def Shlo_ReverseOp : Shlo_MoveOp<"reverse", [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "elements in reverse order along some dimensions";
+  let evaluator = [{evaluateReverse}];
   let lowering = "movement";
   let sharding = "reverse";
   let rules = [
@@ -180,6 +190,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
                               "$_self.size()", "size">,
     Shlo_Infers]> {
   let summary = "every stride-th element between fixed bounds";
+  let evaluator = [{evaluateSlice}];
   let lowering = "movement";
   let sharding = "slice";
   let rules = [
@@ -197,6 +208,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
 }
 def Shlo_TorchIndexSelectOp : Shlo_MoveOp<"torch_index_select"> {
   let summary = "slices along a dimension, chosen by indices (legacy)";
+  let evaluator = [{evaluateTorchIndexSelect}];
   let lowering = "indexed";
   let arguments = (ins Shlo_Tensor:$operand, Shlo_Tensor:$index, I64Attr:$dim,
       I64Attr:$batch_dims);
@@ -205,6 +217,7 @@ def Shlo_TorchIndexSelectOp : Shlo_MoveOp<"torch_index_select"> {
 }
 def Shlo_TransposeOp : Shlo_MoveOp<"transpose", [Shlo_SameElementType, Shlo_Infers]> {
   let summary = "the operand with its dimensions in another order";
+  let evaluator = [{evaluateTranspose}];
   let lowering = "movement";
   let sharding = "transpose";
   let rules = [

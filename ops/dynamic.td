@@ -8,6 +8,7 @@ class Shlo_DynamicOp<string mnemonic, list<Trait> traits = []>
 
 def Shlo_DynamicBroadcastInDimOp : Shlo_DynamicOp<"dynamic_broadcast_in_dim"> {
   let summary = "broadcast_in_dim to a computed shape";
+  let evaluator = [{evaluateDynamicBroadcastInDim}];
   let lowering = "dynamic";
   let rules = [
     "c1: element types are the same",
@@ -32,6 +33,8 @@ def Shlo_DynamicBroadcastInDimOp : Shlo_DynamicOp<"dynamic_broadcast_in_dim"> {
 }
 def Shlo_DynamicConvOp : Shlo_DynamicOp<"dynamic_conv"> {
   let summary = "convolution with computed padding";
+  let evaluator = [{evaluateDynamicConv}];
+  let computesWithReals = 1;
   let lowering = "dynamic";
   let rules = [
     "c1: operands have the same rank of 2 or more",
@@ -80,6 +83,7 @@ def Shlo_DynamicConvOp : Shlo_DynamicOp<"dynamic_conv"> {
 }
 def Shlo_DynamicGatherOp : Shlo_DynamicOp<"dynamic_gather", [Shlo_Infers]> {
   let summary = "gather of blocks of computed sizes";
+  let evaluator = [{evaluateDynamicGather}];
   let lowering = "dynamic";
   let rules = [
     "c1: each dimension of the operand is offset or collapsed",
@@ -102,6 +106,7 @@ def Shlo_DynamicGatherOp : Shlo_DynamicOp<"dynamic_gather", [Shlo_Infers]> {
 }
 def Shlo_DynamicIotaOp : Shlo_DynamicOp<"dynamic_iota"> {
   let summary = "iota of a computed shape";
+  let evaluator = [{evaluateDynamicIota}];
   let lowering = "dynamic";
   let rules = [
     "c1: iota_dimension is a dimension of the result",
@@ -119,6 +124,7 @@ def Shlo_DynamicPadOp : Shlo_DynamicOp<"dynamic_pad",
      AllTypesMatch<["edge_padding_low", "edge_padding_high", "interior_padding"]>,
      AllRanksMatch<["operand", "result"]>]> {
   let summary = "pad by computed amounts";
+  let evaluator = [{evaluateDynamicPad}];
   let lowering = "dynamic";
   let rules = [
     "c2: padding is as long as there are dimensions",
@@ -132,6 +138,7 @@ def Shlo_DynamicPadOp : Shlo_DynamicOp<"dynamic_pad",
 }
 def Shlo_DynamicReshapeOp : Shlo_DynamicOp<"dynamic_reshape"> {
   let summary = "reshape to a computed shape";
+  let evaluator = [{evaluateDynamicReshape}];
   let lowering = "dynamic";
   let rules = [
     "c1: element types are the same",
@@ -145,6 +152,7 @@ def Shlo_RealDynamicSliceOp : Shlo_DynamicOp<"real_dynamic_slice",
     [AllElementTypesMatch<["operand", "result"]>,
      AllTypesMatch<["start_indices", "limit_indices", "strides"]>]> {
   let summary = "slice between computed bounds";
+  let evaluator = [{evaluateRealDynamicSlice}];
   let lowering = "dynamic";
   let rules = [
     "c2: starts, limits and strides are as many as dimensions"];
@@ -155,6 +163,7 @@ def Shlo_RealDynamicSliceOp : Shlo_DynamicOp<"real_dynamic_slice",
 }
 def Shlo_GetDimensionSizeOp : Shlo_DynamicOp<"get_dimension_size", [Shlo_Infers]> {
   let summary = "the size of a dimension";
+  let evaluator = [{evaluateGetDimensionSize}];
   let lowering = "dynamic";
   let rules = [
     "c1: dimension is one of the operand"];
@@ -167,6 +176,7 @@ def Shlo_GetDimensionSizeOp : Shlo_DynamicOp<"get_dimension_size", [Shlo_Infers]
 }
 def Shlo_SetDimensionSizeOp : Shlo_DynamicOp<"set_dimension_size", [Shlo_Infers]> {
   let summary = "the operand with a dimension of a computed size, up to the bound it had";
+  let evaluator = [{evaluateSetDimensionSize}];
   let lowering = "dynamic";
   let rules = [
     "c1: dimension is one of the operand",

@@ -5,6 +5,7 @@ def Shlo_ConstantOp : Shlo_Op<"constant", [ConstantLike, Pure,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a tensor known when the program is compiled";
+  let evaluator = [{evaluateConstant}];
   let lowering = "constant";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Shlo_StaticTensor:$output);
@@ -18,6 +19,7 @@ def Shlo_ConstantOp : Shlo_Op<"constant", [ConstantLike, Pure,
 }
 def Shlo_IotaOp : Shlo_Op<"iota", [Pure]> {
   let summary = "the index along a dimension, at each index";
+  let evaluator = [{evaluateIota}];
   let lowering = "movement";
   let sharding = "iota";
   let rules = [
@@ -29,6 +31,7 @@ def Shlo_IotaOp : Shlo_Op<"iota", [Pure]> {
 }
 def Shlo_RngOp : Shlo_Op<"rng", [AllElementTypesMatch<["a", "b", "result"]>, Shlo_Infers]> {
   let summary = "random numbers without a state of their own (legacy)";
+  let evaluator = [{evaluateRng}];
   let lowering = "random";
   let rules = [
     "c2: a NORMAL distribution is of floats",
@@ -43,6 +46,7 @@ def Shlo_RngOp : Shlo_Op<"rng", [AllElementTypesMatch<["a", "b", "result"]>, Shl
 }
 def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
   let summary = "random bits and the next state of their generator";
+  let evaluator = [{evaluateRngBitGenerator}];
   let lowering = "random";
   let sharding = "rng_bit_generator";
   let rules = [
@@ -58,6 +62,7 @@ def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
 }
 def Shlo_TupleOp : Shlo_Op<"tuple", [Pure, Shlo_Infers]> {
   let summary = "values packed into one";
+  let evaluator = [{evaluateTuple}];
   let lowering = "tuple";
   let rules = [
     "c1: the result has the operands' types"];
@@ -67,6 +72,7 @@ def Shlo_TupleOp : Shlo_Op<"tuple", [Pure, Shlo_Infers]> {
 }
 def Shlo_GetTupleElementOp : Shlo_Op<"get_tuple_element", [Pure, Shlo_Infers]> {
   let summary = "one value of a tuple";
+  let evaluator = [{evaluateGetTupleElement}];
   let lowering = "tuple";
   let rules = [
     "c1: index is an element of the tuple",
@@ -81,6 +87,7 @@ def Shlo_GetTupleElementOp : Shlo_Op<"get_tuple_element", [Pure, Shlo_Infers]> {
 def Shlo_CustomCallOp : Shlo_Op<"custom_call",
     [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a call of a function that is registered with the runtime";
+  let evaluator = [{evaluateCustomCall}];
   let lowering = "call";
   let sharding = "custom_call";
   let rules = [

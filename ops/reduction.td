@@ -3,6 +3,7 @@ include "ops/base.td"
 
 def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "a scalar function at each index";
+  let evaluator = [{evaluateMap}];
   let lowering = "elementwise";
   let sharding = "pointwise";
   let rules = [
@@ -15,6 +16,7 @@ def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Inf
 }
 def Shlo_ReduceOp : Shlo_Op<"reduce", [Shlo_Body, SameVariadicOperandSize, Shlo_Infers]> {
   let summary = "all elements along some dimensions combined into one";
+  let evaluator = [{evaluateReduce}];
   let lowering = "reduction";
   let sharding = "reduce";
   let rules = [
@@ -38,6 +40,7 @@ def Shlo_ReduceOp : Shlo_Op<"reduce", [Shlo_Body, SameVariadicOperandSize, Shlo_
 def Shlo_ReduceWindowOp : Shlo_Op<"reduce_window",
     [Shlo_Body, SameVariadicOperandSize, Shlo_Infers]> {
   let summary = "the elements of each window combined into one";
+  let evaluator = [{evaluateReduceWindow}];
   let lowering = "window";
   let sharding = "reduce_window";
   let rules = [
@@ -67,6 +70,7 @@ def Shlo_ReduceWindowOp : Shlo_Op<"reduce_window",
 def Shlo_ScatterOp : Shlo_Op<"scatter", [RecursiveMemoryEffects, RecursivelySpeculatable,
     SameVariadicOperandSize, Shlo_Infers]> {
   let summary = "blocks combined into the operands at indices read from a tensor";
+  let evaluator = [{evaluateScatter}];
   let lowering = "indexed";
   let sharding = "scatter";
   let rules = [
@@ -106,6 +110,7 @@ def Shlo_ScatterOp : Shlo_Op<"scatter", [RecursiveMemoryEffects, RecursivelySpec
 def Shlo_SelectAndScatterOp : Shlo_Op<"select_and_scatter",
     [RecursiveMemoryEffects, RecursivelySpeculatable, Shlo_Infers]> {
   let summary = "values combined where the element selected from each window lies";
+  let evaluator = [{evaluateSelectAndScatter}];
   let lowering = "window";
   let sharding = "select_and_scatter";
   let rules = [
@@ -131,6 +136,7 @@ def Shlo_SelectAndScatterOp : Shlo_Op<"select_and_scatter",
 def Shlo_SortOp : Shlo_Op<"sort", [RecursiveMemoryEffects, RecursivelySpeculatable,
     SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "all operands reordered together along a dimension by a comparator";
+  let evaluator = [{evaluateSort}];
   let lowering = "sort";
   let sharding = "sort";
   let rules = [

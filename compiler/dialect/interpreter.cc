@@ -1,0 +1,16 @@
+// Registers the interpreter dialect.
+#include "compiler/dialect/interpreter.h"
+
+#include "mlir/IR/Builders.h"
+
+#include "ops/interpreter_dialect.cc.inc"
+
+#define GET_OP_CLASSES
+#include "ops/interpreter.cc.inc"
+
+void isthmus::interpreter::InterpreterDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ops/interpreter.cc.inc"
+      >();
+}
