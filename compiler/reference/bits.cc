@@ -74,7 +74,9 @@ class BitString {
         bytes_(tensor.size() == 0 ? 0 : tensor.sizeBytes() / static_cast<size_t>(tensor.size())) {}
 
   int width() const { return width_; }
-  bool get(int64_t bit) const { return ((tensor_.data()[byteOf(bit)] >> (bit % width_ % 8)) & 1) != 0; }
+  bool get(int64_t bit) const {
+    return ((tensor_.data()[byteOf(bit)] >> (bit % width_ % 8)) & 1) != 0;
+  }
   void set(Tensor& tensor, int64_t bit) const {
     tensor.data()[byteOf(bit)] |= static_cast<char>(1 << (bit % width_ % 8));
   }

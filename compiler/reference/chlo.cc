@@ -77,8 +77,8 @@ Status evaluateBroadcastCompare(Call& call) {
                         : scalars::compare(type, x[0].get(i), x[1].get(i));
     using enum chlo::ComparisonDirection;
     chlo::ComparisonDirection direction = op.getComparisonDirection();
-    bool holds = direction == NE                    ? order != 0
-                 : order == 0                       ? direction == EQ || direction == GE || direction == LE
+    bool holds = direction == NE ? order != 0
+                 : order == 0    ? direction == EQ || direction == GE || direction == LE
                  : direction == GE || direction == GT ? order == 1
                  : direction == LE || direction == LT ? order == -1
                                                       : false;
@@ -101,9 +101,8 @@ Status evaluateBroadcastSelect(Call& call) {
 Status evaluateConstantLike(Call& call) {
   auto value = call.op->getAttrOfType<mlir::TypedAttr>("value");
   auto type = mlir::RankedTensorType::get({}, value.getType());
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Tensor scalar,
-      tensorOf(mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>(value))));
+  ISTHMUS_ASSIGN_OR_RETURN(Tensor scalar, tensorOf(mlir::DenseElementsAttr::get(
+                                              type, llvm::ArrayRef<mlir::Attribute>(value))));
   return give(call, broadcastTo(call, scalar, call.tensor(0).dims(), {}));
 }
 
@@ -189,8 +188,9 @@ Status evaluateScan(Call& call) {
   return {};
 }
 
-// Three forms, by where the ragged dimension of lhs is: among its own dimensions (rhs has a slice for
-// each group), among those summed over (the result has one), or among the batch (as if not ragged).
+// Three forms, by where the ragged dimension of lhs is: among its own dimensions (rhs has a slice
+// for each group), among those summed over (the result has one), or among the batch (as if not
+// ragged).
 Status evaluateRaggedDot(Call& call) {
   auto op = llvm::cast<chlo::RaggedDotOp>(call.op);
   chlo::RaggedDotDimensionNumbersAttr numbers = op.getRaggedDotDimensionNumbers();
@@ -206,7 +206,8 @@ Status evaluateRaggedDot(Call& call) {
   llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
   llvm::ArrayRef<int64_t> rightSum = numbers.getRhsContractingDimensions();
   llvm::ArrayRef<int64_t> groupDims = numbers.getRhsGroupDimensions();
-  bool isSummed = llvm::is_contained(leftSum, ragged), isBatch = llvm::is_contained(leftBatch, ragged);
+  bool isSummed = llvm::is_contained(leftSum, ragged),
+       isBatch = llvm::is_contained(leftBatch, ragged);
   int64_t groups = sizes.dims().empty() ? 0 : sizes.dims().back();
 
   // The result: groups if summed, batch, the rest of lhs, the rest of rhs.

@@ -131,8 +131,8 @@ StatusOr<Tensor> partOf(Call& call, const Tensor& x, int64_t dimension, size_t c
 }  // namespace
 
 Status evaluateAllReduce(Call& call) {
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Group group, groupOf(call, call.op->getAttr("replica_groups"), groupingOf(call.op)));
+  ISTHMUS_ASSIGN_OR_RETURN(Group group,
+                           groupOf(call, call.op->getAttr("replica_groups"), groupingOf(call.op)));
   ISTHMUS_ASSIGN_OR_RETURN(auto all, exchange(call, group));
   for (size_t i = 0; i < call.numOperands(); ++i) {
     ISTHMUS_ASSIGN_OR_RETURN(Tensor result, reduceAll(call, all, i));
@@ -143,20 +143,19 @@ Status evaluateAllReduce(Call& call) {
 
 Status evaluateReduceScatter(Call& call) {
   auto op = llvm::cast<shlo::ReduceScatterOp>(call.op);
-  ISTHMUS_ASSIGN_OR_RETURN(Group group,
-                           groupOf(call, op.getReplicaGroups(), groupingOf(call.op)));
+  ISTHMUS_ASSIGN_OR_RETURN(Group group, groupOf(call, op.getReplicaGroups(), groupingOf(call.op)));
   ISTHMUS_ASSIGN_OR_RETURN(auto all, exchange(call, group));
   ISTHMUS_ASSIGN_OR_RETURN(Tensor sum, reduceAll(call, all, 0));
   ISTHMUS_ASSIGN_OR_RETURN(
-      Tensor result, partOf(call, sum, static_cast<int64_t>(op.getScatterDimension()), all.size(),
-                            group.self));
+      Tensor result,
+      partOf(call, sum, static_cast<int64_t>(op.getScatterDimension()), all.size(), group.self));
   call.results.push_back(std::move(result));
   return {};
 }
 
 Status evaluateCrossReplicaSum(Call& call) {
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Group group, groupOf(call, call.op->getAttr("replica_groups"), Grouping::kReplicas));
+  ISTHMUS_ASSIGN_OR_RETURN(Group group,
+                           groupOf(call, call.op->getAttr("replica_groups"), Grouping::kReplicas));
   ISTHMUS_ASSIGN_OR_RETURN(auto all, exchange(call, group));
   const Tensor& x = call.tensor(0);
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(x.elementType(), x.dims()));
@@ -171,14 +170,13 @@ Status evaluateCrossReplicaSum(Call& call) {
 
 Status evaluateAllGather(Call& call) {
   auto op = llvm::cast<shlo::AllGatherOp>(call.op);
-  ISTHMUS_ASSIGN_OR_RETURN(Group group,
-                           groupOf(call, op.getReplicaGroups(), groupingOf(call.op)));
+  ISTHMUS_ASSIGN_OR_RETURN(Group group, groupOf(call, op.getReplicaGroups(), groupingOf(call.op)));
   ISTHMUS_ASSIGN_OR_RETURN(auto all, exchange(call, group));
   for (size_t i = 0; i < call.numOperands(); ++i) {
     std::vector<Tensor> parts;
     for (const std::vector<Value>& brought : all) parts.push_back(brought[i].tensor);
-    ISTHMUS_ASSIGN_OR_RETURN(
-        Tensor result, concatenated(call, parts, static_cast<int64_t>(op.getAllGatherDim())));
+    ISTHMUS_ASSIGN_OR_RETURN(Tensor result,
+                             concatenated(call, parts, static_cast<int64_t>(op.getAllGatherDim())));
     call.results.push_back(std::move(result));
   }
   return {};
@@ -210,7 +208,8 @@ namespace {
 StatusOr<size_t> rootOf(Call& call, const Group& group, size_t i) {
   if (!call.op->hasAttr("has_dynamic_root")) return size_t{0};
   const Tensor& roots = call.operands.back().tensor;
-  int64_t root = static_cast<int64_t>(i) < roots.size() ? roots.integer(static_cast<int64_t>(i)) : -1;
+  int64_t root =
+      static_cast<int64_t>(i) < roots.size() ? roots.integer(static_cast<int64_t>(i)) : -1;
   if (root < 0 || root >= static_cast<int64_t>(std::max<size_t>(group.members.size(), 1))) {
     return invalidArgument("there is no member ", root, " of the group");
   }
@@ -245,8 +244,7 @@ Status evaluateCollectiveReduce(Call& call) {
   for (size_t i = 0; i < call.op->getNumResults(); ++i) {
     ISTHMUS_ASSIGN_OR_RETURN(size_t root, rootOf(call, group, i));
     bool isRoot = !group.members.empty() && group.self == root;
-    ISTHMUS_ASSIGN_OR_RETURN(Tensor result,
-                             isRoot ? reduceAll(call, all, i) : zerosLike(call, i));
+    ISTHMUS_ASSIGN_OR_RETURN(Tensor result, isRoot ? reduceAll(call, all, i) : zerosLike(call, i));
     call.results.push_back(std::move(result));
   }
   return {};
@@ -322,8 +320,7 @@ Status evaluateOutfeed(Call& call) {
 Status evaluateSend(Call& call) {
   ProcessGrid* grid = call.interpreter.options().process.grid;
   if (!grid) return unimplemented("there is nobody to send to");
-  grid->send(std::to_string(channelOf(call.op)),
-             {call.operands.begin(), call.operands.end() - 1});
+  grid->send(std::to_string(channelOf(call.op)), {call.operands.begin(), call.operands.end() - 1});
   call.results.push_back(Value::token());
   return {};
 }

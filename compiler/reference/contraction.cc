@@ -1,4 +1,5 @@
-// Sums of products. They are added up in the widest type and rounded once.
+// Sums of products, in index order, each product and sum rounded to the result's type (to f32 where
+// that is narrower, which the specification leaves open).
 #include <map>
 
 #include "compiler/reference/evaluators.h"
@@ -7,40 +8,24 @@
 namespace isthmus::reference {
 namespace {
 
-// A sum of products in a type's arithmetic, with long double for floats.
+// A sum of products in a type's arithmetic.
 class ProductSum {
  public:
-  explicit ProductSum(ElementType type) : type_(type) {}
+  explicit ProductSum(ElementType type)
+      : sumType_(isFloat(type) && bitWidth(type) < 32 ? ElementType::kF32 : type) {}
 
   void add(const Tensor& x, int64_t at, const Tensor& y, int64_t yAt) {
-    Scalar a = scalars::convert(x.elementType(), x.get(at), type_);
-    Scalar b = scalars::convert(y.elementType(), y.get(yAt), type_);
-    if (isBool(type_)) {
-      bits_ |= a.bits & b.bits;
-    } else if (isInteger(type_)) {
-      bits_ += a.bits * b.bits;
-    } else if (isFloat(type_)) {
-      re_ += static_cast<long double>(a.re) * b.re;
-    } else {
-      long double ar = a.re, ai = a.im, br = b.re, bi = b.im;
-      re_ += ar * br - ai * bi;
-      im_ += ar * bi + ai * br;
-    }
+    Scalar a = scalars::convert(x.elementType(), x.get(at), sumType_);
+    Scalar b = scalars::convert(y.elementType(), y.get(yAt), sumType_);
+    Scalar product = normalized(scalars::multiply(sumType_, a, b), sumType_);
+    sum_ = normalized(scalars::add(sumType_, sum_, product), sumType_);
   }
 
-  Scalar value() const {
-    Scalar value;
-    value.bits = bits_;
-    value.re = static_cast<double>(re_);
-    value.im = static_cast<double>(im_);
-    return value;
-  }
+  Scalar value() const { return sum_; }
 
  private:
-  ElementType type_;
-  uint64_t bits_ = 0;
-  long double re_ = 0;
-  long double im_ = 0;
+  ElementType sumType_;
+  Scalar sum_;
 };
 
 using Letters = std::vector<int>;
@@ -97,18 +82,17 @@ StatusOr<Tensor> einsum(Call& call, const Tensor& lhs, const Letters& left, cons
   ElementType type = call.resultElementType();
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(type, dims));
   int64_t products = ArrayType{type, summed}.numElements();
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
-        ISTHMUS_RETURN_IF_ERROR(call.charge(products));
-        ProductSum sum(type);
-        int64_t leftBase = dot(leftOut, index), rightBase = dot(rightOut, index);
-        ISTHMUS_RETURN_IF_ERROR(forEachIndex(summed, [&](const Index& inner, int64_t) -> Status {
-          sum.add(lhs, leftBase + dot(leftSum, inner), rhs, rightBase + dot(rightSum, inner));
-          return {};
-        }));
-        result.set(position, sum.value());
-        return {};
-      }));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
+    ISTHMUS_RETURN_IF_ERROR(call.charge(products));
+    ProductSum sum(type);
+    int64_t leftBase = dot(leftOut, index), rightBase = dot(rightOut, index);
+    ISTHMUS_RETURN_IF_ERROR(forEachIndex(summed, [&](const Index& inner, int64_t) -> Status {
+      sum.add(lhs, leftBase + dot(leftSum, inner), rhs, rightBase + dot(rightSum, inner));
+      return {};
+    }));
+    result.set(position, sum.value());
+    return {};
+  }));
   return result;
 }
 
@@ -136,7 +120,13 @@ struct Convolution {
 
 template <typename Op>
 Convolution convolutionOf(Op op, llvm::ArrayRef<int64_t> padding) {
-  Convolution c{op.getDimensionNumbers(), {}, {}, {}, {}, {}, {},
+  Convolution c{op.getDimensionNumbers(),
+                {},
+                {},
+                {},
+                {},
+                {},
+                {},
                 static_cast<int64_t>(op.getFeatureGroupCount()),
                 static_cast<int64_t>(op.getBatchGroupCount())};
   for (size_t d = 0; d < c.numbers.getInputSpatialDimensions().size(); ++d) {
@@ -158,8 +148,7 @@ StatusOr<Tensor> convolve(Call& call, const Convolution& c) {
   for (size_t d = 0; d < spatialRank; ++d) {
     int64_t size = lhs.dim(c.numbers.getInputSpatialDimensions()[d]);
     int64_t kernel = rhs.dim(c.numbers.getKernelSpatialDimensions()[d]);
-    int64_t padded =
-        c.low[d] + (size == 0 ? 0 : (size - 1) * c.lhsDilation[d] + 1) + c.high[d];
+    int64_t padded = c.low[d] + (size == 0 ? 0 : (size - 1) * c.lhsDilation[d] + 1) + c.high[d];
     int64_t reach = kernel == 0 ? 0 : (kernel - 1) * c.rhsDilation[d] + 1;
     spatial.push_back(padded <= 0 || reach > padded ? 0 : (padded - reach) / c.strides[d] + 1);
     window.push_back(kernel);
@@ -177,41 +166,40 @@ StatusOr<Tensor> convolve(Call& call, const Convolution& c) {
   ElementType type = call.resultElementType();
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(type, dims));
   int64_t products = channels * ArrayType{type, window}.numElements();
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
-        ISTHMUS_RETURN_IF_ERROR(call.charge(products));
-        Index to = index;
-        int64_t feature = at(to, c.numbers.getOutputFeatureDimension());
-        int64_t featureGroup = feature / (features / c.featureGroups);
-        int64_t batchGroup = feature / (features / c.batchGroups);
-        Index x(dims.size()), w(dims.size());
-        at(x, c.numbers.getInputBatchDimension()) =
-            batchGroup * batch + at(to, c.numbers.getOutputBatchDimension());
-        at(w, c.numbers.getKernelOutputFeatureDimension()) = feature;
-        ProductSum sum(type);
-        ISTHMUS_RETURN_IF_ERROR(forEachIndex(window, [&](const Index& inner, int64_t) -> Status {
-          for (size_t d = 0; d < spatialRank; ++d) {
-            int64_t place = at(to, c.numbers.getOutputSpatialDimensions()[d]);
-            int64_t from = place * c.strides[d] + inner[d] * c.rhsDilation[d] - c.low[d];
-            if (from < 0 || from % c.lhsDilation[d] != 0) return {};
-            from /= c.lhsDilation[d];
-            int64_t inputDim = c.numbers.getInputSpatialDimensions()[d];
-            if (from >= lhs.dim(inputDim)) return {};
-            at(x, inputDim) = from;
-            // The window is reversed, so the kernel meets its elements from the other end.
-            at(w, c.numbers.getKernelSpatialDimensions()[d]) =
-                c.reversed[d] ? window[d] - 1 - inner[d] : inner[d];
-          }
-          for (int64_t channel = 0; channel < channels; ++channel) {
-            at(x, c.numbers.getInputFeatureDimension()) = featureGroup * channels + channel;
-            at(w, c.numbers.getKernelInputFeatureDimension()) = channel;
-            sum.add(lhs, positionOf(lhs.dims(), x), rhs, positionOf(rhs.dims(), w));
-          }
-          return {};
-        }));
-        result.set(position, sum.value());
-        return {};
-      }));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
+    ISTHMUS_RETURN_IF_ERROR(call.charge(products));
+    Index to = index;
+    int64_t feature = at(to, c.numbers.getOutputFeatureDimension());
+    int64_t featureGroup = feature / (features / c.featureGroups);
+    int64_t batchGroup = feature / (features / c.batchGroups);
+    Index x(dims.size()), w(dims.size());
+    at(x, c.numbers.getInputBatchDimension()) =
+        batchGroup * batch + at(to, c.numbers.getOutputBatchDimension());
+    at(w, c.numbers.getKernelOutputFeatureDimension()) = feature;
+    ProductSum sum(type);
+    ISTHMUS_RETURN_IF_ERROR(forEachIndex(window, [&](const Index& inner, int64_t) -> Status {
+      for (size_t d = 0; d < spatialRank; ++d) {
+        int64_t place = at(to, c.numbers.getOutputSpatialDimensions()[d]);
+        int64_t from = place * c.strides[d] + inner[d] * c.rhsDilation[d] - c.low[d];
+        if (from < 0 || from % c.lhsDilation[d] != 0) return {};
+        from /= c.lhsDilation[d];
+        int64_t inputDim = c.numbers.getInputSpatialDimensions()[d];
+        if (from >= lhs.dim(inputDim)) return {};
+        at(x, inputDim) = from;
+        // The window is reversed, so the kernel meets its elements from the other end.
+        at(w, c.numbers.getKernelSpatialDimensions()[d]) =
+            c.reversed[d] ? window[d] - 1 - inner[d] : inner[d];
+      }
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        at(x, c.numbers.getInputFeatureDimension()) = featureGroup * channels + channel;
+        at(w, c.numbers.getKernelInputFeatureDimension()) = channel;
+        sum.add(lhs, positionOf(lhs.dims(), x), rhs, positionOf(rhs.dims(), w));
+      }
+      return {};
+    }));
+    result.set(position, sum.value());
+    return {};
+  }));
   return result;
 }
 
@@ -272,8 +260,8 @@ Status evaluateUnaryEinsum(Call& call) {
   if (config.contains("...")) return unimplemented("an ellipsis in '", config.str(), "'");
   auto [input, out] = config.split("->");
   ISTHMUS_ASSIGN_OR_RETURN(Tensor unit, one(call, call.tensor(0).elementType()));
-  return give(call, einsum(call, call.tensor(0), lettersOf(input.trim()), unit, {},
-                           lettersOf(out.trim())));
+  return give(
+      call, einsum(call, call.tensor(0), lettersOf(input.trim()), unit, {}, lettersOf(out.trim())));
 }
 
 Status evaluateConvolution(Call& call) {

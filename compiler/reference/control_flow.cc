@@ -4,9 +4,7 @@
 namespace isthmus::reference {
 namespace {
 
-std::vector<Value> operandsOf(Call& call) {
-  return {call.operands.begin(), call.operands.end()};
-}
+std::vector<Value> operandsOf(Call& call) { return {call.operands.begin(), call.operands.end()}; }
 
 Status give(Call& call, StatusOr<std::vector<Value>> values) {
   if (!values.ok()) return values.status();

@@ -94,8 +94,7 @@ StatusOr<Tensor> sliceOf(Call& call, const Tensor& operand, llvm::ArrayRef<int64
                          llvm::ArrayRef<int64_t> limits, llvm::ArrayRef<int64_t> strides) {
   Dims dims;
   for (size_t d = 0; d < operand.dims().size(); ++d) {
-    if (starts[d] < 0 || limits[d] < starts[d] || limits[d] > operand.dims()[d] ||
-        strides[d] < 1) {
+    if (starts[d] < 0 || limits[d] < starts[d] || limits[d] > operand.dims()[d] || strides[d] < 1) {
       return invalidArgument("slice ", starts[d], ":", limits[d], ":", strides[d],
                              " of a dimension of size ", operand.dims()[d]);
     }

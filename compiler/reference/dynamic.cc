@@ -45,12 +45,11 @@ Status evaluateDynamicIota(Call& call) {
   ISTHMUS_ASSIGN_OR_RETURN(Dims dims, shapeFrom(call, call.tensor(0)));
   ElementType type = call.resultElementType();
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(type, dims));
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
-        Scalar value = scalars::makeInteger(index[op.getIotaDimension()]);
-        result.set(position, scalars::convert(ElementType::kS64, value, type));
-        return {};
-      }));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
+    Scalar value = scalars::makeInteger(index[op.getIotaDimension()]);
+    result.set(position, scalars::convert(ElementType::kS64, value, type));
+    return {};
+  }));
   call.results.push_back(std::move(result));
   return {};
 }
@@ -67,8 +66,8 @@ Status evaluateDynamicReshape(Call& call) {
   ISTHMUS_ASSIGN_OR_RETURN(Dims dims, shapeFrom(call, call.tensor(1)));
   ArrayType type{x.elementType(), dims};
   if (!type.isValid() || type.numElements() != x.size()) {
-    return invalidArgument("a shape for ", x.size(), " elements has another number of them: ",
-                           type.toString());
+    return invalidArgument("a shape for ", x.size(),
+                           " elements has another number of them: ", type.toString());
   }
   call.results.push_back(x.withType(type));
   return {};

@@ -71,10 +71,9 @@ Status evaluateReducePrecision(Call& call) {
   const Tensor& x = call.tensor(0);
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(x.elementType(), x.dims()));
   for (int64_t i = 0; i < x.size(); ++i) {
-    result.set(i, scalars::makeFloat(
-                      roundToPrecision(x.get(i).re, x.elementType(),
-                                       static_cast<int>(op.getExponentBits()),
-                                       static_cast<int>(op.getMantissaBits()))));
+    result.set(i, scalars::makeFloat(roundToPrecision(x.get(i).re, x.elementType(),
+                                                      static_cast<int>(op.getExponentBits()),
+                                                      static_cast<int>(op.getMantissaBits()))));
   }
   call.results.push_back(std::move(result));
   return {};

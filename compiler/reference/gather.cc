@@ -9,8 +9,8 @@ bool contains(llvm::ArrayRef<int64_t> dims, int64_t d) { return llvm::is_contain
 // What gather and scatter have in common: the parts of an index into the result (of gather) or the
 // updates (of scatter), and what they say about an index into the operand.
 struct IndexMap {
-  llvm::ArrayRef<int64_t> windowDims;    // of the result: offset_dims, update_window_dims
-  llvm::ArrayRef<int64_t> missingDims;   // of the operand, without a window dimension
+  llvm::ArrayRef<int64_t> windowDims;   // of the result: offset_dims, update_window_dims
+  llvm::ArrayRef<int64_t> missingDims;  // of the operand, without a window dimension
   llvm::ArrayRef<int64_t> operandBatch;
   llvm::ArrayRef<int64_t> indicesBatch;
   llvm::ArrayRef<int64_t> startMap;
@@ -72,11 +72,11 @@ Status gatherWith(Call& call, shlo::GatherDimensionNumbersAttr numbers,
   if (sliceSizes.size() != x.dims().size()) return invalidArgument("slice sizes do not fit");
   // Window sizes at offset_dims, those of the indices between them.
   Dims batchSizes = indices.dims();
-  if (map.indexVectorDim < indices.rank()) batchSizes.erase(batchSizes.begin() + map.indexVectorDim);
+  if (map.indexVectorDim < indices.rank())
+    batchSizes.erase(batchSizes.begin() + map.indexVectorDim);
   Dims windowSizes;
   for (int64_t d = 0; d < x.rank(); ++d) {
-    if (sliceSizes[static_cast<size_t>(d)] < 0 ||
-        sliceSizes[static_cast<size_t>(d)] > x.dim(d)) {
+    if (sliceSizes[static_cast<size_t>(d)] < 0 || sliceSizes[static_cast<size_t>(d)] > x.dim(d)) {
       return invalidArgument("slice size ", sliceSizes[static_cast<size_t>(d)],
                              " of a dimension of size ", x.dim(d));
     }
@@ -93,21 +93,20 @@ Status gatherWith(Call& call, shlo::GatherDimensionNumbersAttr numbers,
     dims.push_back(isWindow ? windowSizes[window++] : batchSizes[batch++]);
   }
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(x.elementType(), dims));
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
-        Index at = map.batchIndex(index);
-        Index from = map.fullStart(indices, at);
-        Index offset = map.offset(index, at);
-        for (size_t d = 0; d < from.size(); ++d) {
-          int64_t last = x.dims()[d] - sliceSizes[d];
-          // Large numbers of ui64 are no negative ones.
-          if (from[d] < 0 && isUnsignedInteger(indices.elementType())) from[d] = last;
-          from[d] = std::max<int64_t>(0, std::min(from[d], last)) + offset[d];
-        }
-        if (!isInside(x.dims(), from)) return invalidArgument("an index out of bounds");
-        result.copyElement(position, x, positionOf(x.dims(), from));
-        return {};
-      }));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(dims, [&](const Index& index, int64_t position) -> Status {
+    Index at = map.batchIndex(index);
+    Index from = map.fullStart(indices, at);
+    Index offset = map.offset(index, at);
+    for (size_t d = 0; d < from.size(); ++d) {
+      int64_t last = x.dims()[d] - sliceSizes[d];
+      // Large numbers of ui64 are no negative ones.
+      if (from[d] < 0 && isUnsignedInteger(indices.elementType())) from[d] = last;
+      from[d] = std::max<int64_t>(0, std::min(from[d], last)) + offset[d];
+    }
+    if (!isInside(x.dims(), from)) return invalidArgument("an index out of bounds");
+    result.copyElement(position, x, positionOf(x.dims(), from));
+    return {};
+  }));
   call.results.push_back(std::move(result));
   return {};
 }
@@ -158,9 +157,9 @@ Status evaluateScatter(Call& call) {
           arguments.push_back(std::move(old));
         }
         for (unsigned k = 0; k < count; ++k) {
-          ISTHMUS_ASSIGN_OR_RETURN(
-              Tensor update, call.elementFor(region, static_cast<unsigned>(count) + k,
-                                             call.tensor(count + 1 + k), position));
+          ISTHMUS_ASSIGN_OR_RETURN(Tensor update,
+                                   call.elementFor(region, static_cast<unsigned>(count) + k,
+                                                   call.tensor(count + 1 + k), position));
           arguments.push_back(std::move(update));
         }
         ISTHMUS_ASSIGN_OR_RETURN(std::vector<Tensor> given,

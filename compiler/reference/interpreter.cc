@@ -1,7 +1,7 @@
 // The walk over blocks, functions and regions.
 #include "compiler/reference/interpreter.h"
 
-#include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/reference/call.h"
 #include "compiler/reference/evaluators.h"
@@ -162,8 +162,7 @@ StatusOr<std::vector<Value>> Interpreter::evaluate(mlir::Operation* op,
 }
 
 StatusOr<std::vector<Value>> Interpreter::evaluateIn(mlir::Operation* op,
-                                                     llvm::ArrayRef<Value> operands,
-                                                     Frame& frame) {
+                                                     llvm::ArrayRef<Value> operands, Frame& frame) {
   ISTHMUS_RETURN_IF_ERROR(charge(1));
   Call call{op, operands, llvm::SmallVector<mlir::Type, 2>(op->getResultTypes()), *this, frame};
   Status status;

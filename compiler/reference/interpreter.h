@@ -40,7 +40,7 @@ struct Value {
 
 // Bounds on what a program may cost; exceeding one is kResourceExhausted.
 struct Limits {
-  int64_t steps = int64_t{1} << 40;    // operations and elements computed
+  int64_t steps = int64_t{1} << 40;     // operations and elements computed
   int64_t maxBytes = int64_t{4} << 30;  // of arrays alive at a time
   int depth = 200;                      // of calls and regions inside each other
 };

@@ -33,8 +33,8 @@ Status transform(Call& call, std::vector<Complex>& values, const Dims& dims, siz
   for (size_t d = axis + 1; d < dims.size(); ++d) stride *= dims[d];
   std::vector<Complex> roots;
   for (int64_t k = 0; k < length; ++k) {
-    roots.push_back(std::polar(1.0L, sign * 2 * kPi * static_cast<long double>(k) /
-                                         static_cast<long double>(length)));
+    roots.push_back(std::polar(
+        1.0L, sign * 2 * kPi * static_cast<long double>(k) / static_cast<long double>(length)));
   }
   return forEachIndex(lines, [&](const Index& index, int64_t) -> Status {
     ISTHMUS_RETURN_IF_ERROR(call.charge(length * length));
@@ -128,8 +128,7 @@ Status evaluateFft(Call& call) {
     }));
     return setAll(call, half, kept);
   }
-  for (size_t axis = first; axis <= last; ++axis) {
-    if (isReal && axis == last) break;
+  for (size_t axis = first; axis < last; ++axis) {
     ISTHMUS_RETURN_IF_ERROR(transform(call, values, dims, axis, 1));
   }
   if (isReal) {
@@ -165,10 +164,13 @@ Status evaluateCholesky(Call& call) {
     ISTHMUS_RETURN_IF_ERROR(call.charge(n * n * n));
     // lower(i, j) of A = L L^H; only the chosen triangle of A is read.
     auto element = [&](int64_t i, int64_t j) {
-      return op.getLower() ? numberAt(a, base + i * n + j) : std::conj(numberAt(a, base + j * n + i));
+      return op.getLower() ? numberAt(a, base + i * n + j)
+                           : std::conj(numberAt(a, base + j * n + i));
     };
     std::vector<Complex> lower(static_cast<size_t>(n * n));
-    auto at = [&](int64_t i, int64_t j) -> Complex& { return lower[static_cast<size_t>(i * n + j)]; };
+    auto at = [&](int64_t i, int64_t j) -> Complex& {
+      return lower[static_cast<size_t>(i * n + j)];
+    };
     for (int64_t j = 0; j < n; ++j) {
       for (int64_t i = j; i < n; ++i) {
         Complex sum = element(i, j);
@@ -210,7 +212,8 @@ Status evaluateTriangularSolve(Call& call) {
     int64_t lines = op.getLeftSide() ? columns : rows;
     for (int64_t line = 0; line < lines; ++line) {
       auto position = [&](int64_t i) {
-        return batch * rows * columns + (op.getLeftSide() ? i * columns + line : line * columns + i);
+        return batch * rows * columns +
+               (op.getLeftSide() ? i * columns + line : line * columns + i);
       };
       std::vector<Complex> x(static_cast<size_t>(n));
       for (int64_t step = 0; step < n; ++step) {
@@ -240,8 +243,8 @@ Status evaluateBatchNormInference(Call& call) {
   for (int64_t i = 0; i < x.size(); ++i) {
     int64_t f = features.of(i);
     long double normal = (x.get(i).re - parameter(3, f)) / std::sqrt(parameter(4, f) + epsilon);
-    result.set(i, scalars::makeFloat(
-                      static_cast<double>(normal * parameter(1, f) + parameter(2, f))));
+    result.set(i,
+               scalars::makeFloat(static_cast<double>(normal * parameter(1, f) + parameter(2, f))));
   }
   call.results.push_back(std::move(result));
   return {};
@@ -263,8 +266,8 @@ Status evaluateBatchNormTraining(Call& call) {
   for (int64_t i = 0; i < x.size(); ++i) {
     auto f = static_cast<size_t>(features.of(i));
     long double normal = (x.get(i).re - mean[f]) / std::sqrt(variance[f] + epsilon);
-    long double value = normal * call.tensor(1).get(features.of(i)).re +
-                        call.tensor(2).get(features.of(i)).re;
+    long double value =
+        normal * call.tensor(1).get(features.of(i)).re + call.tensor(2).get(features.of(i)).re;
     result.set(i, scalars::makeFloat(static_cast<double>(value)));
   }
   call.results.push_back(std::move(result));

@@ -40,9 +40,7 @@ bool isUnsignedInteger(ElementType type) {
 
 bool isInteger(ElementType type) { return isSignedInteger(type) || isUnsignedInteger(type); }
 
-bool isComplex(ElementType type) {
-  return type == ElementType::kC64 || type == ElementType::kC128;
-}
+bool isComplex(ElementType type) { return type == ElementType::kC64 || type == ElementType::kC128; }
 
 bool isFloat(ElementType type) {
   return !isBool(type) && !isInteger(type) && !isComplex(type) && bitWidth(type) != 0;
@@ -172,8 +170,7 @@ double decodeSmall(uint64_t bits, const FloatFormat& format) {
   uint64_t magnitude = bits & (signBit(format) - 1);
   if (format.specials == Specials::kNegativeZeroIsNan && negative && magnitude == 0) return nan;
   if (magnitude > largestFinite(format)) {
-    bool isInfinity = format.specials == Specials::kIeee &&
-                      magnitude == largestFinite(format) + 1;
+    bool isInfinity = format.specials == Specials::kIeee && magnitude == largestFinite(format) + 1;
     if (!isInfinity) return negative ? -nan : nan;
     double infinity = std::numeric_limits<double>::infinity();
     return negative ? -infinity : infinity;
@@ -213,8 +210,8 @@ uint64_t encodeSmall(double value, const FloatFormat& format) {
     std::frexp(magnitude, &exponent);
     int field = std::max(exponent - 1 + format.bias, 1);
     // Exact scaling, then one rounding to nearest even.
-    double scaled = std::nearbyint(
-        std::ldexp(magnitude, format.mantissaBits + format.bias - field));
+    double scaled =
+        std::nearbyint(std::ldexp(magnitude, format.mantissaBits + format.bias - field));
     if (scaled >= std::ldexp(1.0, format.mantissaBits + 1)) {
       scaled /= 2;
       ++field;
@@ -224,9 +221,9 @@ uint64_t encodeSmall(double value, const FloatFormat& format) {
     if (field >= (1 << format.exponentBits)) {
       isTooLarge = true;
     } else {
-      bits = mantissa < hidden ? mantissa
-                               : (static_cast<uint64_t>(field) << format.mantissaBits) |
-                                     (mantissa - hidden);
+      bits = mantissa < hidden
+                 ? mantissa
+                 : (static_cast<uint64_t>(field) << format.mantissaBits) | (mantissa - hidden);
       isTooLarge = bits > largestFinite(format);
     }
   }
@@ -254,6 +251,10 @@ double decodeFloat(uint64_t bits, ElementType type) {
 }
 
 double roundToPrecision(double value, ElementType type, int exponentBits, int mantissaBits) {
+  if (std::isnan(value) && mantissaBits == 0) {
+    // Nothing tells it from an infinity.
+    return std::copysign(std::numeric_limits<double>::infinity(), value);
+  }
   if (!std::isfinite(value) || value == 0) return value;
   FloatFormat own = floatFormat(type);
   // |value| in [2^exponent, 2^(exponent + 1)), or less where the type's numbers are subnormal.

@@ -13,9 +13,9 @@
 
 namespace isthmus::reference {
 
-// A grid of replicas by partitions. Each process has a thread, but only one runs at a time, until it
-// waits for another: evaluation is deterministic and shares no state unguarded. When all that are
-// left wait, each fails with kFailedPrecondition instead of waiting for ever.
+// A grid of replicas by partitions. Each process has a thread, but only one runs at a time, until
+// it waits for another: evaluation is deterministic and shares no state unguarded. When all that
+// are left wait, each fails with kFailedPrecondition instead of waiting for ever.
 class ProcessGrid {
  public:
   struct Program {

@@ -130,8 +130,8 @@ Status evaluateUniformQuantize(Call& call) {
 }
 
 Status evaluateUniformDequantize(Call& call) {
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Tensor result, dequantize(call, call.tensor(0), call.op->getOperand(0).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(Tensor result,
+                           dequantize(call, call.tensor(0), call.op->getOperand(0).getType()));
   call.results.push_back(std::move(result));
   return {};
 }

@@ -118,8 +118,8 @@ Status evaluateRngBitGenerator(Call& call) {
       uint64_t at = counter + used;
       auto words = philox(key, at, counterHigh + (at < counter ? 1 : 0));
       auto w = static_cast<size_t>(i % perCounter);
-      setBits(output, i, perCounter == 4 ? words[w]
-                                         : words[2 * w] | uint64_t{words[2 * w + 1]} << 32);
+      setBits(output, i,
+              perCounter == 4 ? words[w] : words[2 * w] | uint64_t{words[2 * w + 1]} << 32);
     }
     if (output.size() != 0) ++used;
   }

@@ -97,8 +97,9 @@ Windows windowsOf(Op op, size_t rank, llvm::ArrayRef<int64_t> sizes,
   Windows result;
   result.sizes = sizes.empty() ? Dims(rank, 1) : toDims(sizes);
   llvm::SmallVector<int64_t> padding(2 * rank, 0);
-  if (op.getPadding()) padding.assign(op.getPadding()->template getValues<int64_t>().begin(),
-                                      op.getPadding()->template getValues<int64_t>().end());
+  if (op.getPadding())
+    padding.assign(op.getPadding()->template getValues<int64_t>().begin(),
+                   op.getPadding()->template getValues<int64_t>().end());
   for (size_t d = 0; d < rank; ++d) {
     result.strides.push_back(valueOr(op.getWindowStrides(), d, 1));
     result.baseDilations.push_back(valueOr(base, d, 1));
@@ -128,25 +129,24 @@ Status evaluateReduce(Call& call) {
   }
   std::vector<Tensor> results;
   ISTHMUS_RETURN_IF_ERROR(makeResults(call, kept, results));
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(kept, [&](const Index& index, int64_t position) -> Status {
-        ISTHMUS_ASSIGN_OR_RETURN(Accumulation accumulation,
-                                 Accumulation::start(call, op.getBody(), inits));
-        ISTHMUS_RETURN_IF_ERROR(forEachIndex(reduced, [&](const Index& inner, int64_t) -> Status {
-          Index at = inner;
-          size_t next = 0;
-          for (size_t d = 0; d < dims.size(); ++d) {
-            if (!llvm::is_contained(op.getDimensions(), static_cast<int64_t>(d))) {
-              at[d] = index[next++];
-            }
-          }
-          return accumulation.take(inputs, positionOf(dims, at));
-        }));
-        for (size_t k = 0; k < count; ++k) {
-          results[k].set(position, accumulation.values()[k].get(0));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(kept, [&](const Index& index, int64_t position) -> Status {
+    ISTHMUS_ASSIGN_OR_RETURN(Accumulation accumulation,
+                             Accumulation::start(call, op.getBody(), inits));
+    ISTHMUS_RETURN_IF_ERROR(forEachIndex(reduced, [&](const Index& inner, int64_t) -> Status {
+      Index at = inner;
+      size_t next = 0;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (!llvm::is_contained(op.getDimensions(), static_cast<int64_t>(d))) {
+          at[d] = index[next++];
         }
-        return {};
-      }));
+      }
+      return accumulation.take(inputs, positionOf(dims, at));
+    }));
+    for (size_t k = 0; k < count; ++k) {
+      results[k].set(position, accumulation.values()[k].get(0));
+    }
+    return {};
+  }));
   giveAll(call, std::move(results));
   return {};
 }
@@ -162,23 +162,20 @@ Status evaluateReduceWindow(Call& call) {
   Dims places = windows.places(dims);
   std::vector<Tensor> results;
   ISTHMUS_RETURN_IF_ERROR(makeResults(call, places, results));
-  ISTHMUS_RETURN_IF_ERROR(
-      forEachIndex(places, [&](const Index& place, int64_t position) -> Status {
-        ISTHMUS_ASSIGN_OR_RETURN(Accumulation accumulation,
-                                 Accumulation::start(call, op.getBody(), inits));
-        ISTHMUS_RETURN_IF_ERROR(
-            forEachIndex(windows.sizes, [&](const Index& inner, int64_t) -> Status {
-              ISTHMUS_RETURN_IF_ERROR(call.charge(1));
-              std::optional<Index> at = windows.element(dims, place, inner);
-              // Padding is the initial value.
-              return at ? accumulation.take(inputs, positionOf(dims, *at))
-                        : accumulation.take(inits, 0);
-            }));
-        for (size_t k = 0; k < count; ++k) {
-          results[k].set(position, accumulation.values()[k].get(0));
-        }
-        return {};
-      }));
+  ISTHMUS_RETURN_IF_ERROR(forEachIndex(places, [&](const Index& place, int64_t position) -> Status {
+    ISTHMUS_ASSIGN_OR_RETURN(Accumulation accumulation,
+                             Accumulation::start(call, op.getBody(), inits));
+    ISTHMUS_RETURN_IF_ERROR(forEachIndex(windows.sizes, [&](const Index& inner, int64_t) -> Status {
+      ISTHMUS_RETURN_IF_ERROR(call.charge(1));
+      std::optional<Index> at = windows.element(dims, place, inner);
+      // Padding is the initial value.
+      return at ? accumulation.take(inputs, positionOf(dims, *at)) : accumulation.take(inits, 0);
+    }));
+    for (size_t k = 0; k < count; ++k) {
+      results[k].set(position, accumulation.values()[k].get(0));
+    }
+    return {};
+  }));
   giveAll(call, std::move(results));
   return {};
 }
@@ -188,9 +185,9 @@ Status evaluateSelectAndScatter(Call& call) {
   const Tensor& x = call.tensor(0);
   const Tensor& source = call.tensor(1);
   const Tensor& init = call.tensor(2);
-  Windows windows = windowsOf(op, x.dims().size(),
-                              op.getWindowDimensions().value_or(llvm::ArrayRef<int64_t>()),
-                              std::nullopt, std::nullopt);
+  Windows windows =
+      windowsOf(op, x.dims().size(), op.getWindowDimensions().value_or(llvm::ArrayRef<int64_t>()),
+                std::nullopt, std::nullopt);
   ElementType type = call.resultElementType();
   ISTHMUS_ASSIGN_OR_RETURN(Tensor result, call.make(type, x.dims()));
   for (int64_t i = 0; i < x.size(); ++i) {
@@ -235,9 +232,8 @@ Status evaluateSort(Call& call) {
   std::vector<Tensor> results;
   ISTHMUS_RETURN_IF_ERROR(makeResults(call, dims, results));
   auto signedDimension = static_cast<int64_t>(op.getDimension());
-  auto axis = static_cast<size_t>(signedDimension < 0
-                                      ? signedDimension + static_cast<int64_t>(dims.size())
-                                      : signedDimension);
+  auto axis = static_cast<size_t>(
+      signedDimension < 0 ? signedDimension + static_cast<int64_t>(dims.size()) : signedDimension);
   if (dims.empty()) {
     giveAll(call, std::move(inputs));
     return {};

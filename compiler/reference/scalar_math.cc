@@ -71,30 +71,34 @@ Scalar integerPower(ElementType type, const Scalar& x, const Scalar& y) {
 }  // namespace
 
 Scalar cbrt(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::cbrt(v); }, [](const Complex& z) {
-    Real modulus = std::cbrt(std::abs(z));
-    return std::polar(modulus, std::arg(z) / 3);
-  });
+  return apply(
+      type, x, [](Real v) { return std::cbrt(v); },
+      [](const Complex& z) {
+        Real modulus = std::cbrt(std::abs(z));
+        return std::polar(modulus, std::arg(z) / 3);
+      });
 }
 
 Scalar sqrt(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::sqrt(v); },
-               [](const Complex& z) { return std::sqrt(z); });
+  return apply(
+      type, x, [](Real v) { return std::sqrt(v); }, [](const Complex& z) { return std::sqrt(z); });
 }
 
 Scalar rsqrt(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return 1 / std::sqrt(v); }, [](const Complex& z) {
-    // By the conjugate, as dividing by an infinite or zero root would lose its direction.
-    Complex root = std::sqrt(z);
-    Real norm = std::abs(z);
-    if (std::isinf(norm)) return Complex(0, std::copysign(Real(0), -root.imag()));
-    return std::conj(root) / norm;
-  });
+  return apply(
+      type, x, [](Real v) { return 1 / std::sqrt(v); },
+      [](const Complex& z) {
+        // By the conjugate, as dividing by an infinite or zero root would lose its direction.
+        Complex root = std::sqrt(z);
+        Real norm = std::abs(z);
+        if (std::isinf(norm)) return Complex(0, std::copysign(Real(0), -root.imag()));
+        return std::conj(root) / norm;
+      });
 }
 
 Scalar exponential(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::exp(v); },
-               [](const Complex& z) { return std::exp(z); });
+  return apply(
+      type, x, [](Real v) { return std::exp(v); }, [](const Complex& z) { return std::exp(z); });
 }
 
 Scalar exponentialMinusOne(ElementType type, const Scalar& x) {
@@ -102,8 +106,8 @@ Scalar exponentialMinusOne(ElementType type, const Scalar& x) {
 }
 
 Scalar log(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::log(v); },
-               [](const Complex& z) { return std::log(z); });
+  return apply(
+      type, x, [](Real v) { return std::log(v); }, [](const Complex& z) { return std::log(z); });
 }
 
 Scalar logPlusOne(ElementType type, const Scalar& x) {
@@ -111,57 +115,61 @@ Scalar logPlusOne(ElementType type, const Scalar& x) {
 }
 
 Scalar logistic(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return 1 / (1 + std::exp(-v)); },
-               [](const Complex& z) { return Real(1) / (Real(1) + std::exp(-z)); });
+  return apply(
+      type, x, [](Real v) { return 1 / (1 + std::exp(-v)); },
+      [](const Complex& z) { return Real(1) / (Real(1) + std::exp(-z)); });
 }
 
 Scalar sine(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::sin(v); },
-               [](const Complex& z) { return std::sin(z); });
+  return apply(
+      type, x, [](Real v) { return std::sin(v); }, [](const Complex& z) { return std::sin(z); });
 }
 Scalar cosine(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::cos(v); },
-               [](const Complex& z) { return std::cos(z); });
+  return apply(
+      type, x, [](Real v) { return std::cos(v); }, [](const Complex& z) { return std::cos(z); });
 }
 Scalar tangent(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::tan(v); },
-               [](const Complex& z) { return std::tan(z); });
+  return apply(
+      type, x, [](Real v) { return std::tan(v); }, [](const Complex& z) { return std::tan(z); });
 }
 Scalar tanh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::tanh(v); },
-               [](const Complex& z) { return std::tanh(z); });
+  return apply(
+      type, x, [](Real v) { return std::tanh(v); }, [](const Complex& z) { return std::tanh(z); });
 }
 Scalar sinh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::sinh(v); },
-               [](const Complex& z) { return std::sinh(z); });
+  return apply(
+      type, x, [](Real v) { return std::sinh(v); }, [](const Complex& z) { return std::sinh(z); });
 }
 Scalar cosh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::cosh(v); },
-               [](const Complex& z) { return std::cosh(z); });
+  return apply(
+      type, x, [](Real v) { return std::cosh(v); }, [](const Complex& z) { return std::cosh(z); });
 }
 Scalar asin(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::asin(v); },
-               [](const Complex& z) { return std::asin(z); });
+  return apply(
+      type, x, [](Real v) { return std::asin(v); }, [](const Complex& z) { return std::asin(z); });
 }
 Scalar acos(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::acos(v); },
-               [](const Complex& z) { return std::acos(z); });
+  return apply(
+      type, x, [](Real v) { return std::acos(v); }, [](const Complex& z) { return std::acos(z); });
 }
 Scalar atan(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::atan(v); },
-               [](const Complex& z) { return std::atan(z); });
+  return apply(
+      type, x, [](Real v) { return std::atan(v); }, [](const Complex& z) { return std::atan(z); });
 }
 Scalar asinh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::asinh(v); },
-               [](const Complex& z) { return std::asinh(z); });
+  return apply(
+      type, x, [](Real v) { return std::asinh(v); },
+      [](const Complex& z) { return std::asinh(z); });
 }
 Scalar acosh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::acosh(v); },
-               [](const Complex& z) { return std::acosh(z); });
+  return apply(
+      type, x, [](Real v) { return std::acosh(v); },
+      [](const Complex& z) { return std::acosh(z); });
 }
 Scalar atanh(ElementType type, const Scalar& x) {
-  return apply(type, x, [](Real v) { return std::atanh(v); },
-               [](const Complex& z) { return std::atanh(z); });
+  return apply(
+      type, x, [](Real v) { return std::atanh(v); },
+      [](const Complex& z) { return std::atanh(z); });
 }
 
 Scalar power(ElementType type, const Scalar& x, const Scalar& y) {

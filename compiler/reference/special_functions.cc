@@ -13,8 +13,8 @@ constexpr Real kPi = 3.141592653589793238462643383279502884L;
 constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
 constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 // B(2), B(4), …: coefficients of the Euler-Maclaurin formula.
-constexpr Real kBernoulli[] = {1.0L / 6,   -1.0L / 30,      1.0L / 42,    -1.0L / 30,  5.0L / 66,
-                               -691.0L / 2730, 7.0L / 6, -3617.0L / 510, 43867.0L / 798};
+constexpr Real kBernoulli[] = {1.0L / 6,       -1.0L / 30, 1.0L / 42,      -1.0L / 30,    5.0L / 66,
+                               -691.0L / 2730, 7.0L / 6,   -3617.0L / 510, 43867.0L / 798};
 
 Scalar scalarOf(Real x) { return makeFloat(static_cast<double>(x)); }
 

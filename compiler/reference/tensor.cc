@@ -70,8 +70,7 @@ void Tensor::set(int64_t position, const Scalar& value) {
 
 void Tensor::copyElement(int64_t position, const Tensor& source, int64_t sourcePosition) {
   std::memcpy(storage_->bytes.data() + static_cast<size_t>(position) * width_,
-              source.storage_->bytes.data() + static_cast<size_t>(sourcePosition) * width_,
-              width_);
+              source.storage_->bytes.data() + static_cast<size_t>(sourcePosition) * width_, width_);
 }
 
 Tensor Tensor::withType(ArrayType type) const {

@@ -42,7 +42,8 @@ bool isNear(const Scalar& a, const Scalar& b, ElementType type, const Tolerance&
 
 double numberOf(mlir::Operation* op, llvm::StringRef name, double otherwise) {
   mlir::Attribute value = op->getAttr(name);
-  if (auto number = llvm::dyn_cast_or_null<mlir::FloatAttr>(value)) return number.getValueAsDouble();
+  if (auto number = llvm::dyn_cast_or_null<mlir::FloatAttr>(value))
+    return number.getValueAsDouble();
   if (auto number = llvm::dyn_cast_or_null<mlir::IntegerAttr>(value)) {
     return static_cast<double>(number.getValue().getZExtValue());
   }
@@ -68,8 +69,8 @@ Status checkUlps(mlir::Operation* op, const Tensor& actual, const Tensor& expect
   ElementType part = partType(type);
   for (int64_t i = 0; i < actual.size(); ++i) {
     Scalar a = actual.get(i), b = expected.get(i);
-    uint64_t ulps =
-        std::max(ulpsBetween(a.re, b.re, part), isComplex(type) ? ulpsBetween(a.im, b.im, part) : 0);
+    uint64_t ulps = std::max(ulpsBetween(a.re, b.re, part),
+                             isComplex(type) ? ulpsBetween(a.im, b.im, part) : 0);
     if (ulps <= most && ulps >= least) continue;
     return failedPrecondition("element ", i, " is ", toString(a, type), ", expected ",
                               toString(b, type), ": ", ulps, " ulps, expected ", least, " to ",
@@ -106,8 +107,8 @@ StatusOr<std::vector<Value>> runParallel(Call& call, interpreter::RunParallelOp 
     }
   }
   grid.setInfeed(std::move(infeed));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      auto results, grid.run(module, call.interpreter.options(), std::move(programs)));
+  ISTHMUS_ASSIGN_OR_RETURN(auto results,
+                           grid.run(module, call.interpreter.options(), std::move(programs)));
   std::vector<Value> all;
   for (std::vector<Value>& values : results) {
     for (Value& value : values) all.push_back(std::move(value));
@@ -175,8 +176,7 @@ StatusOr<bool> TestOps::operator()(Call& call) {
     if (serialized.getIteration() >= kept.size()) {
       return failedPrecondition("the probe was not reached so often");
     }
-    ISTHMUS_RETURN_IF_ERROR(
-        compareTensors(kept[serialized.getIteration()], call.tensor(0), {}));
+    ISTHMUS_RETURN_IF_ERROR(compareTensors(kept[serialized.getIteration()], call.tensor(0), {}));
     return true;
   }
   std::vector<Tensor> operands;

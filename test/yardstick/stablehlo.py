@@ -1,14 +1,18 @@
 """StableHLO's own tests, compiled and run through JAX's client on a platform and on JAX's CPU.
 
     ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh]
+    ./dev yardstick stablehlo --stablehlo ../stablehlo --runner "isthmus-run --backend reference"
 
 Results go to out/yardstick/stablehlo-PLATFORM.jsonl; a stopped run goes on where it was.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
+import shlex
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,6 +25,35 @@ import worker_pool  # noqa: E402
 ROOT = HERE.parent.parent
 
 
+def run_files(options):
+    """Runs every file by a command; returns whether all passed that StableHLO's interpreter passes."""
+    def run(path):
+        split = ["--split"] if "interpret" in path.parts else []
+        try:
+            done = subprocess.run([*shlex.split(options.runner), "--quiet", *split, path],
+                                  capture_output=True, text=True, timeout=options.seconds)
+        except subprocess.TimeoutExpired:
+            return path, "took too long"
+        return path, None if done.returncode == 0 else done.stderr.strip() or f"{done.returncode}"
+
+    files = [path for folder in ("stablehlo/testdata", "stablehlo/tests/interpret")
+             for path in sorted((options.stablehlo / folder).rglob("*.mlir"))
+             if re.search(options.only, str(path))]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(run, files))
+    lost = 0
+    for path, error in results:
+        if error is None:
+            continue
+        # StableHLO's own interpreter does not pass these, or wants arguments.
+        text = path.read_text()
+        disabled = "RUN-DISABLED" in text or "--args=" in text
+        lost += not disabled
+        print(f"{path.name}{' (disabled)' if disabled else ''}: {error}")
+    print(f"{sum(error is None for _, error in results)} of {len(files)} files pass, {lost} are lost")
+    return 1 if lost else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stablehlo", type=pathlib.Path, default=os.environ.get("STABLEHLO_DIR"),
@@ -31,10 +64,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=120, help="time-out of one program")
     parser.add_argument("--fresh", action="store_true", help="forget the platform's old results")
+    parser.add_argument("--runner", help="a command that runs a file, instead of JAX's client")
     options = parser.parse_args()
     if not options.stablehlo:
         parser.error("--stablehlo or STABLEHLO_DIR must name a checkout of openxla/stablehlo")
 
+    if options.runner:
+        return run_files(options)
     items = [item for item in stablehlo_programs.programs(options.stablehlo)
              if re.search(options.only, item["name"])]
     if not items:

@@ -1,0 +1,148 @@
+// Programs through client, compiler and device.
+#include "tools/run_on_cpu.h"
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
+#include "compiler/reference/interpreter.h"
+#include "compiler/reference/test_ops.h"
+#include "isthmus/backend.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "runtime/client.h"
+#include "runtime/device.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus {
+namespace {
+
+// Users that need to know the value when the program is compiled.
+bool needsConstant(mlir::Operation* user) {
+  llvm::StringRef name = user->getName().stripDialect();
+  return name.starts_with("dynamic_broadcast") || name == "dynamic_conv" ||
+         name == "dynamic_gather" || name == "dynamic_iota" || name == "dynamic_pad" ||
+         name == "dynamic_reshape" || name == "real_dynamic_slice" || name == "rng" ||
+         name == "set_dimension_size" || name == "custom_call" || name == "composite";
+}
+
+// A check of the original program, and how many results of the prepared one it is about.
+struct Check {
+  mlir::Operation* op;
+  size_t operands;
+};
+
+struct Prepared {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<reference::Tensor> arguments;
+  std::vector<Check> checks;
+  size_t results = 0;  // of the function itself
+};
+
+StatusOr<Prepared> prepare(mlir::ModuleOp module, mlir::func::FuncOp function,
+                           std::vector<reference::Tensor> arguments) {
+  Prepared prepared;
+  prepared.arguments = std::move(arguments);
+  for (mlir::Operation& op : function.getBody().front()) {
+    if (reference::isCheck(&op)) prepared.checks.push_back({&op, op.getNumOperands()});
+  }
+  prepared.module = module.clone();
+  if (auto main = prepared.module->lookupSymbol<mlir::func::FuncOp>("main")) {
+    if (function.getName() != "main") main.erase();
+  }
+  auto main = prepared.module->lookupSymbol<mlir::func::FuncOp>(function.getName());
+  if (!main) return internalError("the function is not in its module");
+  main.setName("main");
+  main.setPublic();
+  mlir::Block& block = main.getBody().front();
+  for (auto constant : llvm::make_early_inc_range(block.getOps<shlo::ConstantOp>())) {
+    if (llvm::any_of(constant->getUsers(), needsConstant)) continue;
+    ISTHMUS_ASSIGN_OR_RETURN(reference::Tensor value, reference::tensorOf(constant.getValue()));
+    prepared.arguments.push_back(std::move(value));
+    mlir::BlockArgument argument = block.addArgument(constant.getType(), constant.getLoc());
+    constant.getResult().replaceAllUsesWith(argument);
+    constant.erase();
+  }
+  mlir::Operation* end = block.getTerminator();
+  prepared.results = end->getNumOperands();
+  llvm::SmallVector<mlir::Value> results(end->getOperands());
+  for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
+    if (!reference::isCheck(&op)) continue;
+    results.append(op.operand_begin(), op.operand_end());
+    op.erase();
+  }
+  end->setOperands(results);
+  main.setType(
+      mlir::FunctionType::get(main.getContext(), block.getArgumentTypes(), end->getOperandTypes()));
+  main.setAllArgAttrs(llvm::SmallVector<mlir::DictionaryAttr>(
+      main.getNumArguments(), mlir::DictionaryAttr::get(main.getContext())));
+  main.setAllResultAttrs(llvm::SmallVector<mlir::DictionaryAttr>(
+      main.getNumResults(), mlir::DictionaryAttr::get(main.getContext())));
+  return prepared;
+}
+
+StatusOr<Ref<Client>> theClient() {
+  static StatusOr<Ref<Client>>& client =
+      *new StatusOr<Ref<Client>>(Client::create(linkedBackend()));
+  return client;
+}
+
+}  // namespace
+
+StatusOr<std::vector<reference::Tensor>> runText(const std::string& text,
+                                                 const std::vector<reference::Tensor>& arguments) {
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Client> client, theClient());
+  Device& device = *client->addressableDevices().front();
+  CompileRequest request;
+  request.code = text;
+  request.format = "mlir";
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<LoadedExecutable> executable, client->compile(request));
+  if (executable->info().parameters.size() != arguments.size()) {
+    return invalidArgument("the program takes ", executable->info().parameters.size(),
+                           " arguments, got ", arguments.size());
+  }
+  std::vector<BufferRef> buffers;
+  std::vector<Buffer*> pointers;
+  for (const reference::Tensor& argument : arguments) {
+    HostArray array{argument.data(), argument.type()};
+    ISTHMUS_ASSIGN_OR_RETURN(Client::FromHost made,
+                             client->bufferFromHost(*device.defaultMemory(), array));
+    buffers.push_back(std::move(made.buffer));
+    pointers.push_back(&*buffers.back());
+  }
+  std::vector<BufferRef> results(executable->numOutputs());
+  Event complete;
+  DeviceLaunch launch{pointers, results, &complete};
+  ISTHMUS_RETURN_IF_ERROR(executable->execute({&launch, 1}, {}));
+  ISTHMUS_RETURN_IF_ERROR(complete.await());
+  std::vector<reference::Tensor> tensors;
+  for (size_t i = 0; i < results.size(); ++i) {
+    ISTHMUS_ASSIGN_OR_RETURN(reference::Tensor tensor,
+                             reference::Tensor::make(executable->info().outputs[i].type));
+    ISTHMUS_ASSIGN_OR_RETURN(Event copied,
+                             results[i]->copyToHost(tensor.data(), tensor.sizeBytes()));
+    ISTHMUS_RETURN_IF_ERROR(copied.await());
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+StatusOr<std::vector<reference::Tensor>> runOnCpu(mlir::ModuleOp module,
+                                                  mlir::func::FuncOp function,
+                                                  std::vector<reference::Tensor> arguments) {
+  ISTHMUS_ASSIGN_OR_RETURN(Prepared prepared, prepare(module, function, std::move(arguments)));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  prepared.module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  ISTHMUS_ASSIGN_OR_RETURN(std::vector<reference::Tensor> all, runText(text, prepared.arguments));
+  size_t next = prepared.results;
+  for (const Check& check : prepared.checks) {
+    llvm::ArrayRef<reference::Tensor> operands(all.data() + next, check.operands);
+    next += check.operands;
+    Status status = reference::checkOperands(check.op, operands);
+    if (!status.ok()) return status.withContext(sourceLocation(check.op->getLoc()));
+  }
+  all.resize(prepared.results);
+  return all;
+}
+
+}  // namespace isthmus
