@@ -39,11 +39,21 @@ size_t hashOf(ir::FusionOp fusion) {
   return hash;
 }
 
+// The fusions' own operands may differ; inside, each operand must be the counterpart of the
+// other's.
 bool isEqual(ir::FusionOp a, ir::FusionOp b) {
-  return a->getOperandTypes() == b->getOperandTypes() &&
-         mlir::OperationEquivalence::isEquivalentTo(
-             a, b, mlir::OperationEquivalence::ignoreValueEquivalence, nullptr,
-             mlir::OperationEquivalence::IgnoreLocations);
+  if (a->getOperandTypes() != b->getOperandTypes()) return false;
+  llvm::DenseMap<mlir::Value, mlir::Value> counterparts;
+  auto check = [&](mlir::Value x, mlir::Value y) {
+    if (!a->isProperAncestor(x.getParentBlock()->getParentOp()) &&
+        x.getParentBlock()->getParentOp() != a) {
+      return mlir::success(x.getType() == y.getType());
+    }
+    return mlir::success(counterparts.lookup(x) == y);
+  };
+  auto mark = [&](mlir::Value x, mlir::Value y) { counterparts[x] = y; };
+  return mlir::OperationEquivalence::isEquivalentTo(a, b, check, mark,
+                                                    mlir::OperationEquivalence::IgnoreLocations);
 }
 
 int64_t operationsIn(ir::FusionOp fusion) {
