@@ -17,6 +17,24 @@ def InlineCallsPass : Pass<"inline-calls", "mlir::ModuleOp"> {
   }];
 }
 
+def RefineShapesPass : Pass<"refine-shapes", "mlir::ModuleOp"> {
+  let summary = "Makes types of the shapes that a program computes from constants.";
+  let description = [{
+    Before:
+    ```mlir
+    %shape = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+    %0 = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<2xi64>) -> tensor<?x?xi32>
+    %1 = stablehlo.negate %0 : tensor<?x?xi32>
+    ```
+    After:
+    ```mlir
+    %0 = stablehlo.iota dim = 0 : tensor<2x3xi32>
+    %1 = stablehlo.negate %0 : tensor<2x3xi32>
+    ```
+    Operations whose shapes stay unknown are left as they are.
+  }];
+}
+
 def LegalizeOpsPass : Pass<"legalize-ops", "mlir::ModuleOp"> {
   let summary = "Rewrites operations that are shorthand for others into the core operations.";
   let description = [{
@@ -28,8 +46,7 @@ def LegalizeOpsPass : Pass<"legalize-ops", "mlir::ModuleOp"> {
     ```mlir
     %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : …
     ```
-    The same holds for broadcast, einsum, map, torch_index_select, batch_norm_*, tuples and
-    the dynamic operations whose shapes are known.
+    The same holds for broadcast, einsum, map, torch_index_select, batch_norm_* and tuples.
   }];
 }
 

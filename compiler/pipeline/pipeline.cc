@@ -19,6 +19,7 @@ constexpr Stage kStages[] = {
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
      [](mlir::OpPassManager& passes, const PipelineOptions&) {
        passes.addPass(createInlineCallsPass());
+       passes.addPass(createRefineShapesPass());
        passes.addPass(createLegalizeOpsPass());
      }},
     {"partition", "Turns a program over a mesh of devices into the program of one device.",

@@ -15,6 +15,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     mlir::RewritePatternSet patterns(&getContext());
     addShorthandPatterns(patterns);
     addBatchNormPatterns(patterns);
+    addWideningPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);

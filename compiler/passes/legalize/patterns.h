@@ -10,5 +10,6 @@ namespace isthmus {
 void addShorthandPatterns(mlir::RewritePatternSet& patterns);
 // batch_norm_inference, batch_norm_training, batch_norm_grad.
 void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
+void addWideningPatterns(mlir::RewritePatternSet& patterns);
 
 }  // namespace isthmus
