@@ -144,9 +144,10 @@ void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* cont
   }
   int active = activeLoops.fetch_add(1, std::memory_order_relaxed) + 1;
   threads = std::max(threads / active, 1);
-  // A few chunks for each thread even out threads that are slow or late.
+  // A few chunks for each thread even out threads that are slow or late. Rather one too many than
+  // one too large, when tiles are few.
   constexpr int64_t kChunksPerThread = 4;
-  int64_t chunk = std::max(grain, (tiles - 1) / (threads * kChunksPerThread) + 1);
+  int64_t chunk = std::max(grain, tiles / (threads * kChunksPerThread));
   int64_t chunks = (tiles - 1) / chunk + 1;
   int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
   if (helpers <= 0) {

@@ -1,5 +1,5 @@
 // Products whose cost is reading an operand or calling functions, not multiplying: vectors, few
-// rows, tiny matrices.
+// rows, tiny matrices, operands that are near.
 #include <algorithm>
 #include <cstring>
 
@@ -36,6 +36,12 @@ Matrices transposed(const Matrices& x) {
 
 enum class Method { kNone, kRowTimesMatrix, kDotProducts, kDirect };
 
+// Packing the right operand costs as much as this many rows' tiles, about.
+constexpr int64_t kMaxRowTiles = 5;
+// Of a left operand that each strip of columns reads again.
+constexpr int64_t kNearBytes = 128 << 10;
+// Of the right operand that is read at a time: its rows are on so many pages.
+constexpr int64_t kStripBytes = 1024 << 10;
 // Room for packed columns or a gathered vector, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
 
@@ -59,10 +65,13 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
   if (x.cCol != 1) {
     return Method::kNone;
   }
-  // In place: few rows, or operands that fit into the first-level cache.
-  bool few = x.m <= kernels.mr && x.bCol == 1;
-  bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
-  return few || tiny ? Method::kDirect : Method::kNone;
+  // In place: few tiles of rows, or operands that stay near.
+  const bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
+  if (tiny) return Method::kDirect;
+  if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
+  const bool few = x.m <= kMaxRowTiles * kernels.mr;
+  const bool near = x.m * x.k * bytes <= kNearBytes && x.n >= kernels.nr;
+  return few || near ? Method::kDirect : Method::kNone;
 }
 
 // Columns [begin, end) of one item.
@@ -71,19 +80,38 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
   const int64_t bytes = kernels.elementBytes;
   const int mr = kernels.mr, nr = kernels.nr;
   const bool inPlace = x.bCol == 1;
-  // Few steps at a time keep the pages of b near; small operands take all at once.
-  const int64_t stepsAtOnce = x.k * x.n * bytes <= (64 << 10) || !inPlace ? x.k : 32;
+  // Few steps at a time keep the pages of b near; up to half as many again are not worth a pass.
+  int64_t stepsAtOnce = x.k;
+  if (inPlace && x.k * x.bStep * bytes > kStripBytes + kStripBytes / 2) {
+    stepsAtOnce = std::max<int64_t>(32, kStripBytes / (x.bStep * bytes));
+  }
+  const bool isFar = x.k * x.bStep * bytes > kStripBytes;
+  const int64_t tiles = (x.m + mr - 1) / mr;
   const int64_t wholeEnd =
       inPlace ? begin + (end - begin) / kernels.vectorLanes * kernels.vectorLanes : begin;
   for (int64_t k = 0; k < x.k; k += stepsAtOnce) {
     const int64_t kc = std::min(stepsAtOnce, x.k - k);
     for (int64_t column = begin; column < wholeEnd;) {
       int cols = wholeEnd - column >= nr ? nr : kernels.vectorLanes;
-      for (int64_t row = 0; row < x.m; row += mr) {
+      for (int64_t tile = 0; tile < tiles; ++tile) {
+        // Of nearly equal size.
+        const int64_t row = x.m * tile / tiles, end = x.m * (tile + 1) / tiles;
+        if (isFar) {
+          // The next columns, which the processor does not foresee over pages.
+          const bool wraps = column + cols >= wholeEnd;
+          const int64_t next = wraps ? begin : column + cols;
+          const int64_t first = k + (wraps ? kc : 0);
+          const int64_t steps = std::min(kc, x.k - first);
+          for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
+            const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
+            __builtin_prefetch(p);
+            __builtin_prefetch(p + 64);
+          }
+        }
         const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
         kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
-                        x.c + (row * x.cRow + column) * bytes, x.cRow,
-                        static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+                        x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(end - row),
+                        cols, k > 0);
       }
       column += cols;
     }
@@ -153,27 +181,32 @@ struct Job {
   ElementType type;
   Method method;
   Matrices item;
-  int64_t parts;
+  int64_t rowParts;
+  int64_t columnParts;
   int64_t columnsPerPart;
 
   void operator()(int64_t begin, int64_t end) const {
     const int64_t bytes = kernels.elementBytes;
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t batch = task / parts;
+      const int64_t batch = task / (rowParts * columnParts);
+      const int64_t part = task / columnParts % rowParts;
       Matrices x = item;
       DotOffsets offsets = groupOffset(p.batch, batch);
-      x.a += (x.swapped ? offsets.rhs : offsets.lhs) * bytes;
+      const int64_t rowBegin = item.m * part / rowParts;
+      const int64_t rowEnd = item.m * (part + 1) / rowParts;
+      x.m = rowEnd - rowBegin;
+      x.a += ((x.swapped ? offsets.rhs : offsets.lhs) + rowBegin * x.aRow) * bytes;
       x.b += (x.swapped ? offsets.lhs : offsets.rhs) * bytes;
-      x.c += batch * p.rows * p.cols * bytes;
-      const int64_t first = task % parts * columnsPerPart;
+      x.c += (batch * p.rows * p.cols + rowBegin * x.cRow) * bytes;
+      const int64_t first = task % columnParts * columnsPerPart;
       const int64_t last = std::min(x.n, first + columnsPerPart);
       runColumns(kernels, type, method, x, first, last);
       if (!p.epilogue) continue;
       const int64_t row = batch * p.rows;
       if (x.swapped) {
-        p.epilogue(p.epilogueBuffers, row + first, row + last, 0, x.m);
+        p.epilogue(p.epilogueBuffers, row + first, row + last, rowBegin, rowEnd);
       } else {
-        p.epilogue(p.epilogueBuffers, row, row + x.m, first, last);
+        p.epilogue(p.epilogueBuffers, row + rowBegin, row + rowEnd, first, last);
       }
     }
   }
@@ -204,12 +237,13 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
   const Method method = chooseMethod(kernels, item);
   if (method == Method::kNone) return false;
 
-  Job job{kernels, p, type, method, item, 1, item.n};
+  Job job{kernels, p, type, method, item, 1, 1, item.n};
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
                       static_cast<double>(item.n) * static_cast<double>(item.k);
   const int threads = services.numThreads();
-  // These kernels are bound by memory more than by arithmetic, so fewer operations fill a thread.
-  if (threads == 1 || !worthThreads(4 * work)) {
+  // Few rows are bound by memory more than by arithmetic, so fewer operations fill a thread.
+  const bool readsOnce = method != Method::kDirect || item.m <= kernels.mr;
+  if (threads == 1 || !worthThreads(readsOnce ? 4 * work : work)) {
     job(0, p.batches);
     return true;
   }
@@ -219,10 +253,15 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
     const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
     const int64_t unit = std::max<int64_t>(kernels.nr, 64);
     job.columnsPerPart = std::max(unit, (item.n / wanted + unit - 1) / unit * unit);
-    job.parts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
+    job.columnParts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
+    if (method == Method::kDirect && job.columnParts < wanted) {
+      const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
+      job.rowParts = std::min(tiles, (wanted + job.columnParts - 1) / job.columnParts);
+    }
   }
+  const int64_t tasks = p.batches * job.rowParts * job.columnParts;
   services.parallelFor(
-      p.batches * job.parts, std::max<int64_t>(1, p.batches * job.parts / (8 * threads)),
+      tasks, std::max<int64_t>(1, tasks / (8 * threads)),
       [](void* context, int64_t begin, int64_t end) {
         (*static_cast<const Job*>(context))(begin, end);
       },
