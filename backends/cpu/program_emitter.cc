@@ -222,9 +222,11 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
   if (it == code_.end()) return unsupportedOp(op, "the CPU backend has no code for it");
   const OperationCode& code = it->second;
   llvm::SmallVector<llvm::Value*, 8> addresses;
+  llvm::SmallVector<Location, 8> places;
   auto add = [&](mlir::Value value) {
     if (llvm::isa<mlir::RankedTensorType>(value.getType())) {
-      addresses.push_back(addressOf(plan_.locate(value)));
+      places.push_back(plan_.locate(value));
+      addresses.push_back(addressOf(places.back()));
     }
   };
   for (mlir::Value operand : op->getOperands()) add(operand);
@@ -242,7 +244,11 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
     account(code.estimatedNs);
     return {};
   }
-  for (const KernelStage& stage : code.stages) emitKernel(stage, buffers);
+  for (const KernelStage& stage : code.stages) {
+    const bool isInPlace =
+        stage.copiesFrom >= 0 && places[stage.copiesFrom].isSamePlace(places[stage.copiesTo]);
+    if (!isInPlace) emitKernel(stage, buffers);
+  }
   return {};
 }
 

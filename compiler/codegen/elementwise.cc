@@ -177,7 +177,10 @@ V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   V safe = selectV(bad, b.ki(1), b);
   V quotient;
   unsigned lanes = a.lanes();
-  if (lanes > 1 && a.bits() <= 32) {
+  // By a constant, the code generator multiplies.
+  auto* constant = llvm::dyn_cast<llvm::Constant>(safe.v);
+  const bool byConstant = constant && constant->getSplatValue() != nullptr;
+  if (lanes > 1 && a.bits() <= 32 && !byConstant) {
     // There is no vector division of integers; doubles divide 32-bit ones exactly.
     llvm::Type* wide = llvm::FixedVectorType::get(
         a.bits() <= 16 ? builder.getFloatTy() : builder.getDoubleTy(), lanes);

@@ -23,6 +23,9 @@ struct KernelStage {
   std::string symbol;
   int64_t tiles = 1;
   double nsPerTile = 0;  // estimate, on one thread
+  // If not -1: the stage copies one buffer to another, and need not run where they are the same.
+  int copiesFrom = -1;
+  int copiesTo = -1;
 };
 
 // The stages of a fusion run one after the other; each may be split among threads. Nearly all

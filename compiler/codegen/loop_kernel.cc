@@ -595,6 +595,10 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
   stage.symbol = symbol;
   stage.tiles = std::max<int64_t>(1, (outer_ + rowsPerTile_ - 1) / rowsPerTile_);
   stage.nsPerTile = total / static_cast<double>(stage.tiles);
+  if (roots_[0].skipIfSame >= 0) {
+    stage.copiesFrom = roots_[0].skipIfSame;
+    stage.copiesTo = static_cast<int>(roots_[0].buffer);
+  }
 
   KernelBuilder kernel(fusion_, target_, module_, symbol);
   LoopBuilder& loops = kernel.loops();

@@ -17,6 +17,35 @@ constexpr int64_t kMaxOperations = 4'000'000;
 // Calls nest as deep as a program likes, our stack does not.
 constexpr int kMaxCallDepth = 500;
 
+// Whether backends have a kernel for the composite itself. Where many devices share the program,
+// its decomposition can be partitioned and it cannot.
+bool isNative(shlo::CompositeOp op) {
+  auto module = op->getParentOfType<mlir::ModuleOp>();
+  if (auto partitions = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions")) {
+    if (partitions.getInt() > 1) return false;
+  }
+  if (op.getName() != "chlo.top_k" || op->getNumOperands() != 1 || op->getNumResults() != 2) {
+    return false;
+  }
+  auto operand = llvm::dyn_cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+  auto values = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  auto indices = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(1).getType());
+  if (!operand || !values || !indices || !operand.hasStaticShape() || operand.getRank() == 0 ||
+      !values.hasStaticShape() || values.getElementType() != operand.getElementType() ||
+      values.getRank() != operand.getRank() || indices.getShape() != values.getShape()) {
+    return false;
+  }
+  const int64_t last = operand.getRank() - 1;
+  mlir::Type element = operand.getElementType();
+  const bool hasOrder = element.isF32() || element.isF64() || element.isF16() || element.isBF16() ||
+                        element.isInteger(8) || element.isInteger(16) || element.isInteger(32) ||
+                        element.isInteger(64);
+  return hasOrder && indices.getElementType().isSignlessInteger(32) &&
+         operand.getShape().drop_back() == values.getShape().drop_back() &&
+         values.getDimSize(last) <= operand.getDimSize(last) &&
+         operand.getDimSize(last) <= INT32_MAX;
+}
+
 struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
   void runOnOperation() override {
     mlir::ModuleOp module = getOperation();
@@ -55,7 +84,8 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     llvm::SmallVector<mlir::Operation*> calls;
     function.walk([&](mlir::Operation* op) {
       ++operations;
-      if (llvm::isa<mlir::func::CallOp, shlo::CompositeOp>(op)) calls.push_back(op);
+      auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
+      if (composite ? !isNative(composite) : llvm::isa<mlir::func::CallOp>(op)) calls.push_back(op);
     });
     for (mlir::Operation* call : calls) {
       mlir::FlatSymbolRefAttr name = calleeOf(call);
