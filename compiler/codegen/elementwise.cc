@@ -166,6 +166,14 @@ V integerPower(V base, V exponent, const ElementKind& kind) {
 // Division never traps: x / 0 is -1 (all ones) and MIN / -1 is MIN; x % 0 is x and MIN % -1 is 0.
 V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   llvm::IRBuilder<>& builder = a.c->b;
+  auto* divisor = llvm::dyn_cast<llvm::Constant>(b.v);
+  if (divisor && divisor->getType()->isVectorTy()) divisor = divisor->getSplatValue();
+  if (auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(divisor);
+      known && !known->isZero() && !(kind.isSigned && known->isMinusOne())) {
+    // The code generator multiplies instead.
+    V quotient{a.c, kind.isSigned ? builder.CreateSDiv(a.v, b.v) : builder.CreateUDiv(a.v, b.v)};
+    return wantRemainder ? a - quotient * b : quotient;
+  }
   V zero = b == b.ki(0);
   V bad = zero;
   V overflow;
@@ -177,10 +185,7 @@ V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   V safe = selectV(bad, b.ki(1), b);
   V quotient;
   unsigned lanes = a.lanes();
-  // By a constant, the code generator multiplies.
-  auto* constant = llvm::dyn_cast<llvm::Constant>(safe.v);
-  const bool byConstant = constant && constant->getSplatValue() != nullptr;
-  if (lanes > 1 && a.bits() <= 32 && !byConstant) {
+  if (lanes > 1 && a.bits() <= 32) {
     // There is no vector division of integers; doubles divide 32-bit ones exactly.
     llvm::Type* wide = llvm::FixedVectorType::get(
         a.bits() <= 16 ? builder.getFloatTy() : builder.getDoubleTy(), lanes);
