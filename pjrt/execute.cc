@@ -7,11 +7,9 @@
 #include "pjrt/bindings.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
+#include "pjrt/execute_context.h"
 #include "pjrt/handles.h"
 #include "pjrt/loaded_executable.h"
-
-// User data for the FFI handlers of one launch.
-struct PJRT_ExecuteContext {};
 
 namespace isthmus::pjrt {
 namespace {
@@ -52,7 +50,8 @@ Status readOptions(const PJRT_ExecuteOptions* options, ExecuteOptions& out) {
     }
     out.nonDonatable = {options->non_donatable_input_indices, count};
   }
-  out.ffiContext = getOr<Options, PJRT_ExecuteContext*>(*options, &Options::context, nullptr);
+  auto* context = getOr<Options, PJRT_ExecuteContext*>(*options, &Options::context, nullptr);
+  if (context != nullptr) out.userData = &fromHandle(context);
   return {};
 }
 
@@ -133,12 +132,12 @@ Status loadedExecutableExecute(PJRT_LoadedExecutable_Execute_Args& args) {
 }
 
 Status executeContextCreate(PJRT_ExecuteContext_Create_Args& args) {
-  args.context = new PJRT_ExecuteContext;
+  args.context = toHandle(new ffi::UserData);
   return {};
 }
 
 Status executeContextDestroy(PJRT_ExecuteContext_Destroy_Args& args) {
-  delete args.context;
+  if (args.context != nullptr) fromHandle(args.context).dropReference();
   return {};
 }
 

@@ -40,7 +40,8 @@ PJRT_Api makeApi() {
   bindTopology(api);
 
   for (PJRT_Extension_Base* extension :
-       {&layoutsExtension(), &shardingsExtension(), &memoryDescriptionsExtension()}) {
+       {&layoutsExtension(), &shardingsExtension(), &memoryDescriptionsExtension(), &ffiExtension(),
+        &customCallExtension()}) {
     extension->next = api.extension_start;
     api.extension_start = extension;
   }

@@ -128,7 +128,9 @@ TEST(Table, ExtensionsAreThoseThatAreServed) {
        node = node->next) {
     found[node->type] = node->struct_size;
   }
-  EXPECT_EQ(found, (std::map<int, size_t>{{PJRT_Extension_Type_Layouts, 80},
+  EXPECT_EQ(found, (std::map<int, size_t>{{PJRT_Extension_Type_Isthmus_CustomCall, 32},
+                                          {PJRT_Extension_Type_Layouts, 80},
+                                          {PJRT_Extension_Type_FFI, 48},
                                           {PJRT_Extension_Type_MemoryDescriptions, 40},
                                           {PJRT_Extension_Type_Shardings, 40}}));
 }

@@ -4,6 +4,7 @@
 #include "runtime/collectives/in_process.h"
 #include "runtime/host_allocator.h"
 #include "runtime/host_layout.h"
+#include "runtime/host_threads.h"
 #include "runtime/thread_pool.h"
 
 namespace isthmus {
@@ -27,7 +28,7 @@ Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& 
       place_(place),
       runId_(runId),
       participants_(participants),
-      ffiContext_(options.ffiContext) {
+      userData_(options.userData) {
   pending_.launchId = options.launchId;
 }
 
@@ -76,7 +77,7 @@ Status Launch::runProgram() {
   request.results = results;
   request.assignment = place_.assignment;
   request.services = &services;
-  request.ffiContext = ffiContext_;
+  request.userData = userData_.get();
   return executable_->executable_->run(request);
 }
 
@@ -109,6 +110,10 @@ void Gang::arrive() {
   }
   // A launch that runs and finishes at once must not take the client with it.
   Ref<LoadedExecutable> keep = launches_[0]->executable_;
+  if (keep->callsUserCode_) {
+    for (auto& launch : launches_) runOnHostThread(std::move(launch));
+    return;
+  }
   if (launches_.size() == 1) {
     Device& device = launches_[0]->device();
     device.queue().push(std::move(launches_[0]));

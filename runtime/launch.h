@@ -48,7 +48,7 @@ class Launch final : public Task {
   LoadedExecutable::Place place_;
   int64_t runId_;
   int participants_;
-  void* ffiContext_;
+  Ref<ffi::UserData> userData_;
   Device::PendingLaunch pending_;
   std::vector<BufferRef> arguments_;
   std::unique_ptr<bool[]> isDonated_;

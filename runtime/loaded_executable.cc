@@ -50,6 +50,7 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Exe
       assignment_(std::move(assignment)),
       isPortable_(isPortable),
       isCheap_(executable_->isCheap()),
+      callsUserCode_(executable_->callsUserCode()),
       serial_(nextSerial()),
       launchCounts_(client_->addressableDevices().size()) {}
 
@@ -211,6 +212,7 @@ bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& laun
   // The other must not wait for that thread, nor for one that waits for this program in a
   // collective.
   bool isNested = TaskQueue::isQueueThread();
+  if (callsUserCode_) return false;
   if (!isNested && !(isCheap_ && place.device->queue().isIdle())) return false;
   for (const Buffer* argument : launch.arguments) {
     if (!argument->definition().isReady()) return false;
@@ -262,7 +264,7 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
     request.results = results.span();
     request.assignment = place.assignment;
     request.services = &services;
-    request.ffiContext = options.ffiContext;
+    request.userData = options.userData;
     return executable_->run(request);
   };
   Event done = Event::of(run());

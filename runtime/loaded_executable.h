@@ -12,6 +12,7 @@
 #include "runtime/buffer.h"
 #include "runtime/client.h"
 #include "runtime/event.h"
+#include "runtime/ffi/user_data.h"
 
 namespace isthmus {
 
@@ -21,8 +22,8 @@ struct ExecuteOptions {
   int64_t launchId = 0;
   // Parameters that must not be donated even though the program says so.
   std::span<const int64_t> nonDonatable;
-  // User data for FFI handlers; must live until the launch is complete.
-  void* ffiContext = nullptr;
+  // For FFI handlers; the launch shares it. May be null.
+  ffi::UserData* userData = nullptr;
 };
 
 // One device's part of a launch.
@@ -70,6 +71,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isDeleted() const { return deleted_.load(std::memory_order_acquire); }
 
  private:
+  friend class Gang;
   friend class Launch;
 
   struct Parameter {
@@ -112,6 +114,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   DeviceAssignment assignment_;
   bool isPortable_;
   bool isCheap_;
+  bool callsUserCode_;
   bool donatesAny_ = false;
   std::vector<Parameter> parameters_;
   std::vector<Output> outputs_;

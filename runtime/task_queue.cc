@@ -37,6 +37,7 @@ struct TaskQueue::State : RefCounted<State> {
 
 namespace {
 thread_local const TaskQueue::State* stateOfThisThread = nullptr;
+thread_local bool isMarkedThread = false;
 }  // namespace
 
 // Null when the queue is stopping and empty.
@@ -120,6 +121,8 @@ bool TaskQueue::isIdle() const { return state().unfinished.load(std::memory_orde
 
 bool TaskQueue::isOwnThread() const { return stateOfThisThread == &state(); }
 
-bool TaskQueue::isQueueThread() { return stateOfThisThread != nullptr; }
+bool TaskQueue::isQueueThread() { return stateOfThisThread != nullptr || isMarkedThread; }
+
+void TaskQueue::markQueueThread() { isMarkedThread = true; }
 
 }  // namespace isthmus

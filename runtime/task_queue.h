@@ -44,8 +44,10 @@ class TaskQueue {
   bool isIdle() const;
   // True on the thread that runs this queue's tasks.
   bool isOwnThread() const;
-  // True on the thread of any queue.
+  // True on the thread of any queue, and on others that run programs.
   static bool isQueueThread();
+  // Makes the calling thread one of those, for good.
+  static void markQueueThread();
 
   struct State;
 

@@ -10,11 +10,14 @@
 
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
+#include "runtime/ffi/call_site.h"
 #include "runtime/run_services.h"
 
 namespace isthmus::cpu {
 
-inline constexpr int32_t kAbiVersion = 1;
+inline constexpr int32_t kAbiVersion = 2;
+
+using CallSites = std::vector<std::unique_ptr<ffi::CallSite>>;
 
 extern "C" {
 
@@ -42,6 +45,7 @@ struct IsthmusRun {
   const RunRequest* request;
   RunServices* services;
   Status* status;
+  const CallSites* callSites;  // of the executable
 };
 
 }  // extern "C"

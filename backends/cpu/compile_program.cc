@@ -93,7 +93,7 @@ StatusOr<ProgramImage> compileProgram(mlir::ModuleOp module, const CompileSettin
 
   // The program function is in module 0, with the kernels that may become part of it.
   ISTHMUS_ASSIGN_OR_RETURN(KernelModules modules, KernelModules::make(settings.target));
-  LibraryContext library{settings.target, modules.programModule()};
+  LibraryContext library{.target = settings.target, .module = modules.programModule()};
   ProgramCode code;
   std::vector<ir::FusionOp> fusions;
   for (const Computation& computation : computations) {
@@ -124,6 +124,8 @@ StatusOr<ProgramImage> compileProgram(mlir::ModuleOp module, const CompileSettin
       emitProgram(main, plan, code, settings.target, modules.programModule(), constants));
   image.estimatedNs = estimate.ns;
   image.mayBlock = library.mayBlock;
+  image.callsUserCode = library.callsUserCode;
+  image.calls = std::move(library.calls);
   image.constants = constants.bytes();
 
   ISTHMUS_ASSIGN_OR_RETURN(image.objects,

@@ -62,6 +62,10 @@ StatusOr<std::shared_ptr<const Executable>> CpuExecutable::load(ProgramImage ima
   if (!program.constants.empty() && !executable->constants_.data()) {
     return resourceExhausted("no memory for ", program.constants.size(), " bytes of constants");
   }
+  for (const ffi::CallSpec& call : program.calls) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ffi::CallSite> site, ffi::CallSite::create(call));
+    executable->callSites_.push_back(std::move(site));
+  }
   program.info.memory.generatedCodeBytes =
       static_cast<int64_t>(executable->code_->sizeBytes() + program.constants.size());
   return std::shared_ptr<const Executable>(std::move(executable));
@@ -75,7 +79,7 @@ Status CpuExecutable::run(const RunRequest& request) const {
                          image_.info.parameters.size(), " and ", image_.info.outputs.size());
   }
   Status status;
-  IsthmusRun run{splitKernel, &request, request.services, &status};
+  IsthmusRun run{splitKernel, &request, request.services, &status, &callSites_};
   alignas(kBufferAlignment) char stack[kStackArenaBytes];
   Arena arena(*request.services, static_cast<size_t>(image_.arenaBytes), stack);
   if (!arena.data()) {

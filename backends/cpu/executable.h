@@ -9,6 +9,7 @@
 #include "backends/cpu/constant_pool.h"
 #include "backends/cpu/object_loader.h"
 #include "isthmus/backend.h"
+#include "runtime/ffi/call_site.h"
 
 namespace isthmus::cpu {
 
@@ -18,9 +19,11 @@ struct ProgramImage {
   std::vector<std::string> objects;  // ELF object files; one defines isthmus_main
   std::string constants;             // the constant pool
   int64_t arenaBytes = 0;
-  double estimatedNs = 0;  // of one run
-  bool mayBlock = false;   // waits for other devices or for user code
-  std::string features;    // what the code needs of the CPU: "+avx2,+fma,…"
+  double estimatedNs = 0;            // of one run
+  bool mayBlock = false;             // waits for other devices or for user code
+  bool callsUserCode = false;        // a kind of blocking
+  std::vector<ffi::CallSpec> calls;  // custom calls, by the index in their descriptors
+  std::string features;              // what the code needs of the CPU: "+avx2,+fma,…"
 };
 
 class CpuExecutable final : public Executable {
@@ -31,6 +34,7 @@ class CpuExecutable final : public Executable {
   const ProgramInfo& info() const override { return image_.info; }
   Status run(const RunRequest& request) const override;
   bool isCheap() const override;
+  bool callsUserCode() const override { return image_.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
  private:
@@ -39,6 +43,7 @@ class CpuExecutable final : public Executable {
   ProgramImage image_;
   std::unique_ptr<LoadedCode> code_;
   AlignedBytes constants_;
+  CallSites callSites_;
   IsthmusMain main_ = nullptr;
 };
 

@@ -18,6 +18,7 @@ Builder builderOf(llvm::StringRef name) {
               "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id"},
              makeCollectiveCode)
       .Case("stablehlo.composite", makeCompositeCode)
+      .Case("stablehlo.custom_call", makeCustomCallCode)
       .Case("stablehlo.sort", makeSortCode)
       .Case("stablehlo.rng_bit_generator", makeRngCode)
       .Case("stablehlo.fft", makeFftCode)
@@ -42,6 +43,7 @@ StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& con
 
 bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result) {
   llvm::StringRef name = op->getName().getStringRef();
+  if (name == "stablehlo.custom_call") return customCallCanShare(op, operand, result);
   if (name == "stablehlo.triangular_solve") return operand == 1 && result == 0;
   return operand == result &&
          llvm::is_contained({"stablehlo.all_reduce", "stablehlo.sort",

@@ -8,14 +8,17 @@
 #include "compiler/codegen/kernel_target.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Operation.h"
+#include "runtime/ffi/call_site.h"
 
 namespace isthmus::cpu {
 
 // What builders of library calls may use and change.
 struct LibraryContext {
   const KernelTarget& target;
-  llvm::Module& module;         // for generated callbacks, such as comparators
-  int64_t nextNumber = 0;       // unique numbers in a program: channels, symbols
+  llvm::Module& module;    // for generated callbacks, such as comparators
+  int64_t nextNumber = 0;  // unique numbers in a program: channels, symbols
+  std::vector<ffi::CallSpec> calls = {};
+  bool callsUserCode = false;   // set by custom calls
   bool mayBlock = false;        // set by operations that wait for others
   bool needsOptimizer = false;  // set by functions with kOptimizeAttribute
 };
@@ -26,6 +29,8 @@ StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& con
 
 // Whether the library function of `op` may write `result` over `operand`.
 bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);
+// The part of it for custom calls, which say which of their outputs are operands.
+bool customCallCanShare(mlir::Operation* op, unsigned operand, unsigned result);
 
 // Builders by family, in files of their own.
 StatusOr<OperationCode> makeDotCode(mlir::Operation* op, LibraryContext& context);
@@ -33,6 +38,7 @@ StatusOr<OperationCode> makeConvolutionCode(mlir::Operation* op, LibraryContext&
 StatusOr<OperationCode> makeCollectiveCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeCompositeCode(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> makeCustomCallCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeFftCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeCholeskyCode(mlir::Operation* op, LibraryContext& context);

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/collective_functions.h"
 #include "backends/cpu/copy_functions.h"
+#include "backends/cpu/custom_call_functions.h"
 #include "backends/cpu/object_loader.h"
 
 namespace isthmus::cpu {
@@ -16,6 +17,7 @@ const LibraryFunction kFunctions[] = {
     {"isthmus_rt_collective_broadcast", isthmus_rt_collective_broadcast},
     {"isthmus_rt_collective_permute", isthmus_rt_collective_permute},
     {"isthmus_rt_copy", isthmus_rt_copy},
+    {"isthmus_rt_custom_call", isthmus_rt_custom_call},
     {"isthmus_rt_process_id", isthmus_rt_process_id},
     {"isthmus_rt_reduce_scatter", isthmus_rt_reduce_scatter},
     {"isthmus_rt_swap", isthmus_rt_swap},

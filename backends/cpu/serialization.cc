@@ -175,6 +175,74 @@ ProgramInfo readInfo(ByteReader& in) {
   return info;
 }
 
+void writeFfiAttributes(ByteWriter& out, const std::vector<ffi::Attribute>& attributes) {
+  out.writeList(attributes, [&](const ffi::Attribute& attribute) {
+    out.write(attribute.name);
+    out.write(attribute.kind);
+    out.write(attribute.type);
+    out.write(attribute.bytes);
+    writeFfiAttributes(out, attribute.entries);
+  });
+}
+
+std::vector<ffi::Attribute> readFfiAttributes(ByteReader& in) {
+  return in.readList([&] {
+    ffi::Attribute attribute;
+    attribute.name = in.readString();
+    attribute.kind = in.read<ffi::Attribute::Kind>();
+    attribute.type = in.read<ElementType>();
+    attribute.bytes = in.readString();
+    attribute.entries = readFfiAttributes(in);
+    return attribute;
+  });
+}
+
+void writeTypes(ByteWriter& out, const std::vector<ArrayType>& types) {
+  out.writeList(types, [&](const ArrayType& type) {
+    out.write(type.elementType);
+    out.writeList(type.dims, [&](int64_t dim) { out.write(dim); });
+  });
+}
+
+std::vector<ArrayType> readTypes(ByteReader& in) {
+  return in.readList([&] {
+    ArrayType type;
+    type.elementType = in.read<ElementType>();
+    type.dims = in.readList([&] { return in.read<int64_t>(); });
+    return type;
+  });
+}
+
+void writeCall(ByteWriter& out, const ffi::CallSpec& call) {
+  out.write(call.target);
+  out.write(call.version);
+  writeTypes(out, call.operands);
+  writeTypes(out, call.results);
+  writeFfiAttributes(out, call.attributes);
+  out.write(call.opaque);
+  out.writeList(call.aliases, [&](const std::pair<int32_t, int32_t>& alias) {
+    out.write(alias.first);
+    out.write(alias.second);
+  });
+  out.write(call.description);
+}
+
+ffi::CallSpec readCall(ByteReader& in) {
+  ffi::CallSpec call;
+  call.target = in.readString();
+  call.version = in.read<ffi::CallVersion>();
+  call.operands = readTypes(in);
+  call.results = readTypes(in);
+  call.attributes = readFfiAttributes(in);
+  call.opaque = in.readString();
+  call.aliases = in.readList([&] {
+    int32_t operand = in.read<int32_t>();
+    return std::pair<int32_t, int32_t>(operand, in.read<int32_t>());
+  });
+  call.description = in.readString();
+  return call;
+}
+
 std::set<std::string_view> presentFeatures(std::string_view list) {
   std::set<std::string_view> features;
   while (!list.empty()) {
@@ -211,6 +279,8 @@ std::string serializeImage(const ProgramImage& image) {
   body.write(image.arenaBytes);
   body.write(image.estimatedNs);
   body.write(image.mayBlock);
+  body.write(image.callsUserCode);
+  body.writeList(image.calls, [&](const ffi::CallSpec& call) { writeCall(body, call); });
   std::string bytes = body.take();
 
   ByteWriter out;
@@ -250,6 +320,8 @@ StatusOr<ProgramImage> deserializeImage(std::string_view bytes) {
   image.arenaBytes = in.read<int64_t>();
   image.estimatedNs = in.read<double>();
   image.mayBlock = in.read<int8_t>() != 0;
+  image.callsUserCode = in.read<int8_t>() != 0;
+  image.calls = in.readList([&] { return readCall(in); });
   if (!in.ok() || !in.rest().empty() || image.arenaBytes < 0) {
     return invalidArgument("the serialized executable is incomplete");
   }

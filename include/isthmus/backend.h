@@ -22,6 +22,10 @@
 
 namespace isthmus {
 
+namespace ffi {
+class UserData;  // runtime/ffi/user_data.h
+}
+
 // A value of a client option, of a plugin or device attribute, or of a compiler option.
 using AttributeValue = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
 using AttributeMap = std::map<std::string, AttributeValue>;
@@ -130,8 +134,8 @@ struct RunRequest {
   std::span<const void* const> parameters;
   std::span<void* const> results;
   const DeviceAssignment* assignment = nullptr;
-  RunServices* services = nullptr;  // threads, collectives, temporary memory; never null
-  void* ffiContext = nullptr;       // the launch's user data for FFI handlers, or null
+  RunServices* services = nullptr;          // threads, collectives, temporary memory; never null
+  const ffi::UserData* userData = nullptr;  // of the launch, for FFI handlers; may be null
 };
 
 inline constexpr size_t kBufferAlignment = 64;
@@ -148,6 +152,10 @@ class Executable {
 
   // True if a run takes so little time that handing it to another thread costs more.
   virtual bool isCheap() const { return false; }
+
+  // True if a run calls code of the user or the framework, which may block, or launch and await
+  // other programs. It then gets a thread of its own, and holds up no other program of its device.
+  virtual bool callsUserCode() const { return false; }
 
   // Bytes that Backend::deserialize turns back into this executable.
   virtual StatusOr<std::string> serialize() const {

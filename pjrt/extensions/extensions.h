@@ -9,5 +9,7 @@ namespace isthmus::pjrt {
 PJRT_Extension_Base& layoutsExtension();
 PJRT_Extension_Base& shardingsExtension();
 PJRT_Extension_Base& memoryDescriptionsExtension();
+PJRT_Extension_Base& ffiExtension();
+PJRT_Extension_Base& customCallExtension();
 
 }  // namespace isthmus::pjrt

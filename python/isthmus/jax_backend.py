@@ -22,6 +22,14 @@ PRIVATE_NAMES = [
     ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
     ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=isthmus"),
     ("jax._src.xla_bridge", "num_cpu_devices", "jax_num_cpu_devices"),
+    ("jaxlib.xla_client", "_custom_callback_handler", "custom calls and callbacks"),
+    ("jaxlib.xla_client", "_custom_type_id_handler", "custom calls with states"),
+    ("jaxlib.xla_client", "register_custom_call_handler", "custom calls and callbacks"),
+    ("jaxlib.xla_client", "register_custom_type_handler", "custom calls with states"),
+    ("jaxlib._jax", "custom_call_targets", "jaxlib's own handlers"),
+    ("jaxlib._jax", "register_custom_call_target", "custom calls of JAX's own CPU client"),
+    ("jaxlib._jax", "register_custom_type", "custom calls with states of JAX's own CPU client"),
+    ("jaxlib.lapack", "_lapack", "linear algebra in executables from the cache"),
     ("jax._src.dlpack", "_DL_DEVICE_TO_PLATFORM", "DLPack without a copy"),
     ("jax._src.config", "default_device", "DLPack without a copy"),
 ]
@@ -56,10 +64,16 @@ def client_options() -> dict:
     return {"num_devices": num_devices()}
 
 
-def _named_in_environment() -> bool:
-    """True if PJRT_NAMES_AND_LIBRARY_PATHS names the platform, so that JAX registers it itself."""
-    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
-    return PLATFORM in [entry.partition(":")[0].strip() for entry in entries]
+def _named_in_environment():
+    """The library of the platform in PJRT_NAMES_AND_LIBRARY_PATHS, which JAX registers itself.
+
+    None if the platform is not named there.
+    """
+    for entry in os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(","):
+        name, _, path = entry.partition(":")
+        if name.strip() == PLATFORM:
+            return path.strip()
+    return None
 
 
 class _DlpackPlatforms(dict):
@@ -89,7 +103,8 @@ def register() -> None:
 
     # JAX warns that platforms other than those in this set are experimental, and looks at registration.
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
-    if not _named_in_environment():
+    library = _named_in_environment()
+    if library is None:
         library = isthmus.library_path()
         if not library.is_file():
             _logger.warning("platform isthmus is not available: no library at %s", library)
@@ -100,6 +115,12 @@ def register() -> None:
     # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=isthmus would leave out. An alias
     # in that list stands for several platforms, and the first of them stays the default.
     getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
+
+    try:
+        from isthmus import ffi
+        ffi.install(library)
+    except Exception:  # the rest of the platform works without
+        _logger.warning("platform isthmus has no custom calls and callbacks", exc_info=True)
 
     from jax._src import dlpack
     if type(getattr(dlpack, "_DL_DEVICE_TO_PLATFORM", None)) is dict:

@@ -64,7 +64,6 @@ def test_backend_argument_of_jit(python):
     assert result.stdout == "True\nTrue\n"
 
 
-@pytest.mark.xfail(reason="host callbacks need custom calls through the FFI", strict=True)
 def test_callbacks_find_jax_cpu(python):
     result = python("""
         import jax, numpy as np

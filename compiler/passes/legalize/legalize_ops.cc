@@ -16,6 +16,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addShorthandPatterns(patterns);
     addBatchNormPatterns(patterns);
     addWideningPatterns(patterns);
+    addCustomCallPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);

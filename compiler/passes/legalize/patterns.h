@@ -8,6 +8,8 @@ namespace isthmus {
 
 // broadcast, dot, map, torch_index_select, tuples.
 void addShorthandPatterns(mlir::RewritePatternSet& patterns);
+// custom_call: targets that the compiler understands, and layouts.
+void addCustomCallPatterns(mlir::RewritePatternSet& patterns);
 // batch_norm_inference, batch_norm_training, batch_norm_grad.
 void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
 void addWideningPatterns(mlir::RewritePatternSet& patterns);

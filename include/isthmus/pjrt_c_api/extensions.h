@@ -196,6 +196,29 @@ struct PJRT_FFI_Extension {
   PJRT_Entry<PJRT_FFI_Register_Handler_Args> register_handler;
 };
 
+// ---- Untyped custom calls (type 1000): an extension of our own
+//
+// PJRT's own for this is type 0, but clients take a plugin that has it for one of a GPU.
+
+inline constexpr auto PJRT_Extension_Type_Isthmus_CustomCall =
+    static_cast<PJRT_Extension_Type>(1000);
+
+// `function` has one of the signatures of runtime/ffi/call_site.h, which each call names.
+struct PJRT_Isthmus_CustomCall_Register_Args {
+  ISTHMUS_PJRT_HEAD
+  const char* target_name;
+  size_t target_name_size;
+  const char* platform_name;
+  size_t platform_name_size;
+  void* function;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Isthmus_CustomCall_Register_Args, function);
+
+struct PJRT_Isthmus_CustomCall_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Isthmus_CustomCall_Register_Args> register_custom_call;
+};
+
 // ---- Streams (type 3, version 0)
 
 struct PJRT_Get_Stream_For_External_Ready_Events_Args {

@@ -1,0 +1,105 @@
+// Custom calls: those that the compiler itself understands, and the layouts of the others.
+#include "compiler/dialect/dialect.h"
+#include "compiler/passes/legalize/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::RankedTensorType;
+using Dims = llvm::SmallVector<int64_t>;
+
+// Says that the arrays lie in the order of their dimensions in memory: layouts have been applied.
+constexpr const char* kLaidOut = "isthmus.laid_out";
+
+// Annotations for the placement of data: the value itself on one device with one kind of memory.
+LogicalResult removeAnnotation(shlo::CustomCallOp op, PatternRewriter& rewriter) {
+  llvm::StringRef target = op.getCallTargetName();
+  if (!llvm::is_contained(
+          {"annotate_device_placement", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"},
+          target)) {
+    return mlir::failure();
+  }
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+      op->getOperand(0).getType() != op->getResult(0).getType()) {
+    return mlir::failure();
+  }
+  rewriter.replaceOp(op, op->getOperands());
+  return mlir::success();
+}
+
+// The dimensions from the slowest to the fastest; empty for row-major arrays and for tokens.
+Dims majorToMinor(mlir::Type type, mlir::Attribute layout) {
+  auto array = llvm::dyn_cast<RankedTensorType>(type);
+  auto minorToMajor = llvm::dyn_cast_or_null<mlir::DenseIntElementsAttr>(layout);
+  if (!array || !minorToMajor || minorToMajor.getNumElements() != array.getRank()) return {};
+  Dims order;
+  for (const llvm::APInt& dimension : minorToMajor.getValues<llvm::APInt>()) {
+    order.push_back(dimension.getSExtValue());
+  }
+  std::reverse(order.begin(), order.end());
+  if (llvm::is_sorted(order)) return {};
+  return order;
+}
+
+RankedTensorType permuted(RankedTensorType type, llvm::ArrayRef<int64_t> order) {
+  Dims shape;
+  for (int64_t dimension : order) shape.push_back(type.getDimSize(dimension));
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+mlir::Attribute layoutAt(std::optional<mlir::ArrayAttr> layouts, size_t index) {
+  return layouts && index < layouts->size() ? (*layouts)[index] : mlir::Attribute();
+}
+
+// Arrays are row-major everywhere: an operand of another layout is transposed before the call, a
+// result after it.
+LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
+  if (op->hasAttr(kLaidOut)) return mlir::failure();
+  if (!op.getOperandLayouts() && !op.getResultLayouts()) return mlir::failure();
+  llvm::SmallVector<mlir::Value> operands;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    Dims order = majorToMinor(operand.getType(), layoutAt(op.getOperandLayouts(), i));
+    if (order.empty()) {
+      operands.push_back(operand);
+      continue;
+    }
+    auto type = llvm::cast<RankedTensorType>(operand.getType());
+    operands.push_back(
+        shlo::TransposeOp::create(rewriter, op.getLoc(), permuted(type, order), operand, order));
+  }
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<Dims> orders;
+  for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
+    orders.push_back(majorToMinor(type, layoutAt(op.getResultLayouts(), i)));
+    types.push_back(
+        orders.back().empty() ? type : permuted(llvm::cast<RankedTensorType>(type), orders.back()));
+  }
+  mlir::OperationState state(op.getLoc(), op->getName(), operands, types, op->getAttrs());
+  state.addAttribute(kLaidOut, rewriter.getUnitAttr());
+  mlir::Operation* laidOut = rewriter.create(state);
+  llvm::SmallVector<mlir::Value> results;
+  for (auto [i, order] : llvm::enumerate(orders)) {
+    if (order.empty()) {
+      results.push_back(laidOut->getResult(i));
+      continue;
+    }
+    Dims inverse(order.size());
+    for (auto [place, dimension] : llvm::enumerate(order)) inverse[dimension] = place;
+    results.push_back(shlo::TransposeOp::create(rewriter, op.getLoc(), op->getResult(i).getType(),
+                                                laidOut->getResult(i), inverse));
+  }
+  rewriter.replaceOp(op, results);
+  return mlir::success();
+}
+
+}  // namespace
+
+void addCustomCallPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(removeAnnotation);
+  patterns.add(applyLayouts);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,17 @@
+// PJRT_ExecuteContext: the runtime's user data under another name.
+#pragma once
+
+#include "isthmus/pjrt_c_api.h"
+#include "runtime/ffi/user_data.h"
+
+namespace isthmus::pjrt {
+
+inline ffi::UserData& fromHandle(PJRT_ExecuteContext* context) {
+  return *reinterpret_cast<ffi::UserData*>(context);
+}
+// Gives the reference to the caller, who destroys it with PJRT_ExecuteContext_Destroy.
+inline PJRT_ExecuteContext* toHandle(ffi::UserData* data) {
+  return reinterpret_cast<PJRT_ExecuteContext*>(data);
+}
+
+}  // namespace isthmus::pjrt

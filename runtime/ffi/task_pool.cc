@@ -1,0 +1,114 @@
+#include "runtime/ffi/task_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "runtime/fork.h"
+#include "runtime/thread_pool.h"
+
+namespace isthmus::ffi {
+namespace {
+
+// How long all threads may take over their tasks before one more is started.
+constexpr auto kPatience = std::chrono::milliseconds(20);
+
+struct Task {
+  void (*function)(void*);
+  void* data;
+};
+
+// Threads are never joined: the pool belongs to the process.
+class Pool {
+ public:
+  Pool() : generation(forkGeneration()) {}
+
+  void push(Task task) {
+    std::lock_guard lock(mutex_);
+    tasks_.push_back(task);
+    if (idle_ > 0) {
+      wakeUp_.notify_one();
+    } else if (threads_ < computeThreads()) {
+      start();
+    } else if (!isWatched_) {
+      isWatched_ = true;
+      std::thread([this] { watch(); }).detach();
+    }
+  }
+
+  const uint32_t generation;
+
+ private:
+  void start() {
+    ++threads_;
+    std::thread([this] { work(); }).detach();
+  }
+
+  void work() {
+    pthread_setname_np(pthread_self(), "isthmus-ffi");
+    std::unique_lock lock(mutex_);
+    while (true) {
+      while (tasks_.empty()) {
+        // The threads that were added for tasks that had got stuck go when those are done.
+        if (threads_ > computeThreads()) {
+          --threads_;
+          return;
+        }
+        ++idle_;
+        wakeUp_.wait(lock);
+        --idle_;
+      }
+      Task task = tasks_.front();
+      tasks_.pop_front();
+      ++started_;
+      lock.unlock();
+      task.function(task.data);
+      lock.lock();
+    }
+  }
+
+  // Lives while tasks wait.
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!tasks_.empty()) {
+      int64_t started = started_;
+      lock.unlock();
+      std::this_thread::sleep_for(kPatience);
+      lock.lock();
+      if (started_ == started && !tasks_.empty()) start();
+    }
+    isWatched_ = false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wakeUp_;
+  std::deque<Task> tasks_;
+  int threads_ = 0;
+  int idle_ = 0;
+  int64_t started_ = 0;
+  bool isWatched_ = false;
+};
+
+// A child made by fork() has none of its parent's threads, and starts with a pool of its own.
+Pool& pool() {
+  static std::atomic<Pool*> current{new Pool};
+  Pool* pool = current.load(std::memory_order_acquire);
+  while (pool->generation != forkGeneration()) {
+    auto* fresh = new Pool;
+    if (current.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) return *fresh;
+    delete fresh;
+  }
+  return *pool;
+}
+
+}  // namespace
+
+void scheduleTask(void (*task)(void* data), void* data) { pool().push({task, data}); }
+
+}  // namespace isthmus::ffi
