@@ -5,6 +5,7 @@
 #include "backends/cpu/ffi_attributes.h"
 #include "backends/cpu/library_ops.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/plan/array_type.h"
 #include "compiler/plan/op_error.h"
 #include "mlir/AsmParser/AsmParser.h"
