@@ -34,6 +34,9 @@ constexpr FlagInfo kFlags[] = {
      "What is logged to stderr: debug, info, warning, error or off."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
+    {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",
+     "Operations on constants are computed by the compiler if their results are no larger; 0: "
+     "never."},
     {"ISTHMUS_OVERRIDE", FlagType::kString, "",
      "Folder of edited dumps that replace the program after their stage."},
 };

@@ -6,6 +6,7 @@
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/test_ops.h"
 #include "isthmus/backend.h"
+#include "isthmus/flags.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -62,6 +63,10 @@ StatusOr<Prepared> prepare(mlir::ModuleOp module, mlir::func::FuncOp function,
     constant.getResult().replaceAllUsesWith(argument);
     constant.erase();
   }
+  for (auto other : llvm::make_early_inc_range(prepared.module->getOps<mlir::func::FuncOp>())) {
+    bool isUsed = other == main || !mlir::SymbolTable::symbolKnownUseEmpty(other, *prepared.module);
+    if (!isUsed) other.erase();
+  }
   mlir::Operation* end = block.getTerminator();
   prepared.results = end->getNumOperands();
   llvm::SmallVector<mlir::Value> results(end->getOperands());
@@ -90,6 +95,8 @@ StatusOr<Ref<Client>> theClient() {
 
 StatusOr<std::vector<reference::Tensor>> runText(const std::string& text,
                                                  const std::vector<reference::Tensor>& arguments) {
+  // The constants of other functions are not arguments, and must not be folded away either.
+  setFlagForTest("ISTHMUS_FOLD_BYTES", "0");
   ISTHMUS_ASSIGN_OR_RETURN(Ref<Client> client, theClient());
   Device& device = *client->addressableDevices().front();
   CompileRequest request;

@@ -75,6 +75,9 @@ class Interpreter {
   // One operation by itself. Its regions may not read values from outside of them.
   StatusOr<std::vector<Value>> evaluate(mlir::Operation* op, llvm::ArrayRef<Value> operands);
 
+  // Operations and elements computed so far.
+  int64_t steps() const { return steps_; }
+
   const InterpreterOptions& options() const { return options_; }
   mlir::ModuleOp module() const { return module_; }
 

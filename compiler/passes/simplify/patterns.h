@@ -9,6 +9,8 @@
 
 namespace isthmus {
 
+// Operations on constants, as far as ISTHMUS_FOLD_BYTES allows.
+void addFoldingPatterns(mlir::RewritePatternSet& patterns);
 // Identities of elementwise operations: x * 1, select with a known predicate, ….
 void addArithmeticPatterns(mlir::RewritePatternSet& patterns);
 // Chains of reshape, broadcast, transpose, slice, pad, concatenate.
