@@ -73,6 +73,9 @@ StatusOr<Prepared> prepare(mlir::ModuleOp module, mlir::func::FuncOp function,
   for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
     if (!reference::isCheck(&op)) continue;
     results.append(op.operand_begin(), op.operand_end());
+    if (!op.use_empty()) {
+      return unimplemented("the program uses the result of an assertion");
+    }
     op.erase();
   }
   end->setOperands(results);

@@ -6,8 +6,10 @@
 
 #include "compiler/dialect/check.h"
 #include "compiler/dialect/interpreter.h"
+#include "compiler/dialect/types.h"
 #include "compiler/reference/call.h"
 #include "compiler/reference/process_grid.h"
+#include "compiler/reference/scalar.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::reference {
@@ -145,6 +147,10 @@ Status checkOperands(mlir::Operation* op, llvm::ArrayRef<Tensor> operands) {
     both.push_back(std::move(value));
   }
   if (both.size() != 2) return invalidArgument("an assertion about ", both.size(), " values");
+  if (name == "eq") {
+    bool isExact = isInteger(both[0].elementType()) || isBool(both[0].elementType());
+    return compareTensors(both[0], both[1], {isExact ? 0 : 1e-4, 0, 0});
+  }
   if (name == "expect_eq") return compareTensors(both[0], both[1], {});
   if (name == "expect_almost_eq") {
     // The tolerance of custom calls, which cannot say theirs, is StableHLO's.
@@ -182,6 +188,12 @@ StatusOr<bool> TestOps::operator()(Call& call) {
   std::vector<Tensor> operands;
   for (const Value& value : call.operands) operands.push_back(value.tensor);
   ISTHMUS_RETURN_IF_ERROR(checkOperands(call.op, operands));
+  // A call of @check.eq gives whether it holds, of which a program that goes on can be sure.
+  for (mlir::Type type : call.resultTypes) {
+    ISTHMUS_ASSIGN_OR_RETURN(Tensor holds,
+                             call.scalar(scalars::makeBool(true), toElementType(type)));
+    call.results.push_back(std::move(holds));
+  }
   return true;
 }
 
