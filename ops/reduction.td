@@ -5,6 +5,7 @@ def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Inf
   let summary = "a scalar function at each index";
   let evaluator = [{evaluateMap}];
   let lowering = "elementwise";
+  let computesWithReals = 0;  // its region does
   let sharding = "pointwise";
   let rules = [
     "c2: there is an input",

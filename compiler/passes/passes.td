@@ -35,6 +35,24 @@ def RefineShapesPass : Pass<"refine-shapes", "mlir::ModuleOp"> {
   }];
 }
 
+def LegalizeQuantizedPass : Pass<"legalize-quantized", "mlir::ModuleOp"> {
+  let summary = "Makes quantized arrays the integers that they store.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.uniform_dequantize %q : (tensor<2x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2xf32>
+    ```
+    After, for %q of type tensor<2xi8>:
+    ```mlir
+    %1 = stablehlo.convert %q : (tensor<2xi8>) -> tensor<2xi32>
+    %2 = stablehlo.subtract %1, %c3 : tensor<2xi32>
+    %3 = stablehlo.convert %2 : (tensor<2xi32>) -> tensor<2xf32>
+    %0 = stablehlo.multiply %3, %c0_5 : tensor<2xf32>
+    ```
+    Other operations compute with the numbers so obtained, or move what is stored.
+  }];
+}
+
 def LegalizeOpsPass : Pass<"legalize-ops", "mlir::ModuleOp"> {
   let summary = "Rewrites operations that are shorthand for others into the core operations.";
   let description = [{

@@ -20,6 +20,7 @@ constexpr Stage kStages[] = {
      [](mlir::OpPassManager& passes, const PipelineOptions&) {
        passes.addPass(createInlineCallsPass());
        passes.addPass(createRefineShapesPass());
+       passes.addPass(createLegalizeQuantizedPass());
        passes.addPass(createLegalizeOpsPass());
      }},
     {"partition", "Turns a program over a mesh of devices into the program of one device.",
@@ -49,7 +50,6 @@ std::string toText(mlir::ModuleOp module) {
 }
 
 std::string dumpName(size_t index, std::string_view stage) {
-  // Import writes 00.
   std::string number = std::to_string(index + 1);
   return std::string(2 - std::min<size_t>(2, number.size()), '0') + number + "-" +
          std::string(stage) + ".mlir";
@@ -67,6 +67,9 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 
 Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options) {
   mlir::MLIRContext* context = module->getContext();
+  if (options.dump && options.dump->enabled()) {
+    options.dump->write("00-import.mlir", toText(*module));
+  }
   for (size_t i = 0; i < std::size(kStages); ++i) {
     const Stage& stage = kStages[i];
     DiagnosticCollector diagnostics(context);
