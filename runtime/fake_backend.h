@@ -18,16 +18,21 @@ using Program = std::function<Status(const RunRequest&)>;
 
 class FakeExecutable final : public Executable {
  public:
-  FakeExecutable(ProgramInfo info, Program program, bool isCheap)
-      : info_(std::move(info)), program_(std::move(program)), isCheap_(isCheap) {}
+  FakeExecutable(ProgramInfo info, Program program, bool isCheap, bool callsUserCode = false)
+      : info_(std::move(info)),
+        program_(std::move(program)),
+        isCheap_(isCheap),
+        callsUserCode_(callsUserCode) {}
   const ProgramInfo& info() const override { return info_; }
   Status run(const RunRequest& request) const override { return program_(request); }
   bool isCheap() const override { return isCheap_; }
+  bool callsUserCode() const override { return callsUserCode_; }
 
  private:
   ProgramInfo info_;
   Program program_;
   bool isCheap_;
+  bool callsUserCode_;
 };
 
 // Devices as many as the option num_devices says, each with the three memories of a CPU.
@@ -109,9 +114,10 @@ struct Fixture {
     return std::move(client->bufferFromHost(memory(device), array)).value().buffer;
   }
 
-  Ref<LoadedExecutable> load(ProgramInfo info, Program program, bool isCheap = false) {
-    auto executable =
-        std::make_shared<FakeExecutable>(std::move(info), std::move(program), isCheap);
+  Ref<LoadedExecutable> load(ProgramInfo info, Program program, bool isCheap = false,
+                             bool callsUserCode = false) {
+    auto executable = std::make_shared<FakeExecutable>(std::move(info), std::move(program), isCheap,
+                                                       callsUserCode);
     return std::move(client->load(executable)).value();
   }
 

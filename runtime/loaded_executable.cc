@@ -210,10 +210,10 @@ Memory& LoadedExecutable::outputMemory(const Device& device, const Output& outpu
 bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& launch) const {
   // A program that launches another one, through a callback, does so on the thread of its device.
   // The other must not wait for that thread, nor for one that waits for this program in a
-  // collective.
+  // collective. User code is in nobody's queue.
   bool isNested = TaskQueue::isQueueThread();
-  if (callsUserCode_) return false;
-  if (!isNested && !(isCheap_ && place.device->queue().isIdle())) return false;
+  bool isAlone = callsUserCode_ || place.device->queue().isIdle();
+  if (!isNested && !(isCheap_ && isAlone)) return false;
   for (const Buffer* argument : launch.arguments) {
     if (!argument->definition().isReady()) return false;
   }
@@ -229,11 +229,13 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
   ScratchArray<const void*, 32> parameters(numParameters);
   ScratchArray<void*, 16> results(outputs_.size());
   ScratchArray<Ref<Storage>, 16> storages(outputs_.size());
+  bool isPoisoned = false;
   auto run = [&]() -> Status {
     for (size_t i = 0; i < numParameters; ++i) {
       Buffer& argument = *launch.arguments[i];
       const Status& defined = argument.definition().status();
-      if (!defined.ok()) return defined;
+      isPoisoned = !defined.ok();
+      if (isPoisoned) return defined;
       ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, argument.storage());
       parameters[i] = storage->data();
     }
@@ -267,8 +269,12 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
     request.userData = options.userData;
     return executable_->run(request);
   };
-  Event done = Event::of(run());
+  Status status = run();
   for (Buffer* argument : launch.arguments) argument->dropHold();
+  // Who is told at once need not find out from the results that their program's user code failed: a
+  // framework would hand them on to its next launch, as tokens of ordered effects.
+  if (!status.ok() && callsUserCode_ && !isPoisoned) return status;
+  Event done = Event::of(std::move(status));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     launch.results[i] = makeRef<Buffer>(outputMemory(*place.device, outputs_[i]), outputs_[i].type,
                                         std::move(storages[i]), done);

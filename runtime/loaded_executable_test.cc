@@ -377,6 +377,43 @@ TEST(Launch, ProgramMayLaunchAnotherWhileADeviceWaitsForIt) {
   EXPECT_THAT(read(*results[0]).value(), ElementsAre(43));
 }
 
+TEST(Launch, UserCodeOfACheapProgramFailsTheCall) {
+  Fixture fixture;
+  isthmus::ProgramInfo info;
+  info.parameters = {parameter(f32({1}))};
+  info.outputs = {output(f32({1}))};
+  auto fails =
+      fixture.load(info, [](const RunRequest&) { return internalError("mine"); }, true, true);
+  BufferRef x = fixture.buffer({7});
+  EXPECT_EQ(messageOf(run(*fails, {x.get()}).status()), "mine");
+  EXPECT_THAT(read(*x).value(), ElementsAre(7));
+  // It did not even run if its argument is an error.
+  auto poison =
+      fixture.load(info, [](const RunRequest&) { return internalError("earlier"); }, true);
+  BufferRef y = run(*poison, {x.get()}).value();
+  EXPECT_EQ(run(*fails, {y.get()}).value()->readyEvent().await().message(), "earlier");
+}
+
+TEST(Launch, UserCodeHoldsUpNoOtherProgram) {
+  Fixture fixture;
+  isthmus::ProgramInfo info;
+  info.outputs = {output(f32({1}))};
+  Promise promise;
+  auto waits = fixture.load(
+      info,
+      [&](const RunRequest& request) {
+        *static_cast<float*>(request.results[0]) = 5;
+        return promise.event().await();
+      },
+      false, true);
+  BufferRef y = run(*waits, {}).value();
+  auto addOne = fixture.addOne(1, false);
+  BufferRef x = fixture.buffer({1});
+  EXPECT_THAT(read(*run(*addOne, {x.get()}).value()).value(), ElementsAre(2));
+  promise.set({});
+  EXPECT_THAT(read(*y).value(), ElementsAre(5));
+}
+
 TEST(Launch, PortableExecutableRunsAnywhere) {
   Fixture fixture(3);
   isthmus::ProgramInfo info;

@@ -154,10 +154,7 @@ StatusOr<OperationCode> makeCustomCallCode(mlir::Operation* op, LibraryContext& 
   code.descriptor =
       descriptorBytes(CustomCallDescriptor{static_cast<int32_t>(context.calls.size())});
   code.estimatedNs = kernelNs(call);
-  if (!isJaxlibKernel(call.target)) {
-    context.mayBlock = true;
-    context.callsUserCode = true;
-  }
+  if (!isJaxlibKernel(call.target)) context.callsUserCode = true;
   context.calls.push_back(std::move(call));
   return code;
 }

@@ -20,8 +20,8 @@ struct ProgramImage {
   std::string constants;             // the constant pool
   int64_t arenaBytes = 0;
   double estimatedNs = 0;            // of one run
-  bool mayBlock = false;             // waits for other devices or for user code
-  bool callsUserCode = false;        // a kind of blocking
+  bool mayBlock = false;             // waits for other devices
+  bool callsUserCode = false;        // custom calls, which may take long or launch others
   std::vector<ffi::CallSpec> calls;  // custom calls, by the index in their descriptors
   std::string features;              // what the code needs of the CPU: "+avx2,+fma,…"
 };
