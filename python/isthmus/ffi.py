@@ -145,12 +145,12 @@ class _MetadataNode(ctypes.Structure):
 
 
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(Frame))
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+ENTRY = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
 def call(function, arguments):
     """Calls a C function of one argument structure; returns an error's address or None."""
-    return _ENTRY(function)(ctypes.addressof(arguments))
+    return ENTRY(function)(ctypes.addressof(arguments))
 
 
 def destroy_error(api, error):
@@ -168,7 +168,25 @@ def answer_metadata(frame) -> bool:
     return True
 
 
-def _capsule_pointer(capsule):
+_probes = []  # registered, and so never freed
+
+
+def find_api(register) -> Api:
+    """The table that handlers get: one that is asked for its version at registration sees it."""
+    seen = []
+
+    @HANDLER
+    def probe(frame):
+        seen.append(frame.contents.api.contents)
+        answer_metadata(frame.contents)
+        return None
+
+    _probes.append(probe)
+    register(probe)
+    return seen[0]
+
+
+def capsule_pointer(capsule):
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -185,7 +203,7 @@ class Plugin:
         self._library.GetPjrtApi.restype = ctypes.c_void_p
         self._pjrt = self._library.GetPjrtApi()
         self._keep = []  # callbacks that C code holds
-        self._api = self._find_api()
+        self.api = self._find_api()
 
     def _extension(self, kind):
         address = ctypes.c_void_p.from_address(self._pjrt + _EXTENSION_START).value
@@ -210,27 +228,19 @@ class Plugin:
         if not error:
             return
         details = _ErrorDetails(ctypes.sizeof(_ErrorDetails), None, error)
-        call(self._api.error_details, details)
+        call(self.api.error_details, details)
         text = details.message.decode()
-        destroy_error(self._api, error)
+        destroy_error(self.api, error)
         raise RuntimeError(text)
 
     def _find_api(self):
-        """The table that handlers get: a handler that is asked for its version sees it."""
-        seen = []
+        def register(probe):
+            name = b"isthmus_probe"
+            self._check(call(self._extension(_EXTENSION_FFI).third, _RegisterHandler(
+                ctypes.sizeof(_RegisterHandler), name, len(name),
+                ctypes.cast(probe, ctypes.c_void_p), b"isthmus", len(b"isthmus"), 0)))
 
-        @HANDLER
-        def probe(frame):
-            seen.append(frame.contents.api.contents)
-            answer_metadata(frame.contents)
-            return None
-
-        self._keep.append(probe)
-        name = b"isthmus_probe"
-        self._check(call(self._extension(_EXTENSION_FFI).third, _RegisterHandler(
-            ctypes.sizeof(_RegisterHandler), name, len(name),
-            ctypes.cast(probe, ctypes.c_void_p), b"isthmus", len(b"isthmus"), 0)))
-        return seen[0]
+        return find_api(register)
 
     def register(self, name, function, platform, api_version=1, traits=0):
         """Registers a capsule, or a dictionary from stages to capsules, as JAX gives them."""
@@ -238,7 +248,7 @@ class Plugin:
         unknown = set(functions) - set(STAGES)
         if unknown:
             raise ValueError(f"FFI handler {name}: unknown stages {sorted(unknown)}")
-        pointers = {stage: capsule if isinstance(capsule, int) else _capsule_pointer(capsule)
+        pointers = {stage: capsule if isinstance(capsule, int) else capsule_pointer(capsule)
                     for stage, capsule in functions.items()}
         raw = name if isinstance(name, bytes) else name.encode()
         if api_version == 0:
@@ -246,25 +256,34 @@ class Plugin:
                 ctypes.sizeof(_RegisterCustomCall), None, raw, len(raw), platform.encode(),
                 len(platform.encode()), pointers["execute"])))
             return
-        self._check_ffi(call(self._api.handler_register, _HandlerRegister(
+        self._check_ffi(call(self.api.handler_register, _HandlerRegister(
             ctypes.sizeof(_HandlerRegister), None, ByteSpan.of(raw), ByteSpan.of(platform),
             *[pointers.get(stage) for stage in STAGES], None, int(traits))))
 
     def register_type(self, name, registration):
         """Registers a type by a dictionary of capsules `type_id` and, maybe, `type_info`."""
         info = registration.get("type_info")
-        self._check_ffi(call(self._api.type_register, _TypeRegister(
+        self._check_ffi(call(self.api.type_register, _TypeRegister(
             ctypes.sizeof(_TypeRegister), None, ByteSpan.of(name),
-            _capsule_pointer(registration["type_id"]), info and _capsule_pointer(info))))
+            capsule_pointer(registration["type_id"]), info and capsule_pointer(info))))
 
     def register_python(self, name, functions, platform):
-        """Registers Python functions from a Frame to an error's address as a handler's stages."""
+        """Registers Python functions from a Frame to an error's address as a handler's stages.
+
+        A stage may also be a capsule.
+        """
         pointers = {}
         for stage, function in functions.items():
-            handler = HANDLER(function)
-            self._keep.append(handler)
-            pointers[stage] = ctypes.cast(handler, ctypes.c_void_p).value
+            if callable(function):
+                handler = HANDLER(function)
+                self.keep(handler)
+                function = ctypes.cast(handler, ctypes.c_void_p).value
+            pointers[stage] = function
         self.register(name, pointers, platform)
+
+    def keep(self, *objects):
+        """Keeps objects alive, to which C code has pointers."""
+        self._keep.extend(objects)
 
 
 def _initialize_lapack(frame):
@@ -280,11 +299,11 @@ def install(library) -> None:
     from jaxlib import _jax
     from jax._src.lib import xla_client
 
-    from isthmus import host_callbacks
+    from isthmus import buffer_callbacks, host_callbacks
 
     plugin = Plugin(library)
     lapack_stage = HANDLER(_initialize_lapack)
-    plugin._keep.append(lapack_stage)
+    plugin.keep(lapack_stage)
     lapack_pointer = ctypes.cast(lapack_stage, ctypes.c_void_p).value
 
     def register_ours(name, function, platform, api_version=0, traits=0):
@@ -322,8 +341,10 @@ def install(library) -> None:
 
     # What jaxlib brings, and what was registered with JAX's own client before.
     host_callbacks.register(plugin)
-    for name, function in _jax.custom_call_targets("Host").items():
-        if name not in host_callbacks.TARGETS:
+    targets = _jax.custom_call_targets("Host")
+    buffer_callbacks.register(plugin, targets)
+    for name, function in targets.items():
+        if name not in (*host_callbacks.TARGETS, buffer_callbacks.TARGET):
             register_host(name, function, "Host", 1 if isinstance(function, dict) else 0)
     # What waits for a client to be made.
     for table, handler in ((type_handlers, register_type_both), (handlers, register_both)):

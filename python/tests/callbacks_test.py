@@ -201,3 +201,25 @@ def test_errors_of_a_nested_program_pass_through(python):
             print("inner" in str(error))
     """, JAX_PLATFORMS="isthmus")
     assert result.stdout == "True\n"
+
+
+def test_buffer_callback_writes_in_place():
+    from jax.experimental import buffer_callback
+
+    def double(context, out, x):
+        assert context.stage == buffer_callback.ExecutionStage.EXECUTE
+        assert out.writeable and not x.writeable
+        with pytest.raises(jax.errors.JaxRuntimeError, match="GPU context is not available"):
+            context.stream
+        np.asarray(out)[...] = np.asarray(x) * 2
+
+    x = np.arange(6, dtype=np.int32).reshape(2, 3)
+    f = buffer_callback.buffer_callback(double, jax.ShapeDtypeStruct(x.shape, x.dtype))
+    np.testing.assert_array_equal(jax.jit(lambda x: f(x) + 1)(x), x * 2 + 1)
+    bad = buffer_callback.buffer_callback(refuse_buffers, jax.ShapeDtypeStruct(x.shape, x.dtype))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="not in place"):
+        jax.block_until_ready(bad(x))
+
+
+def refuse_buffers(*_):
+    raise ValueError("not in place")

@@ -38,8 +38,8 @@ std::string_view toView(XLA_FFI_ByteSpan span) { return {span.ptr, span.len}; }
 
 XLA_FFI_Error* errorCreate(XLA_FFI_Error_Create_Args* args) {
   if (Status bad = checkSize(args, "XLA_FFI_Error_Create"); !bad.ok()) return toError(bad);
-  return new XLA_FFI_Error{static_cast<StatusCode>(args->errc),
-                           args->message != nullptr ? args->message : ""};
+  return new XLA_FFI_Error(static_cast<StatusCode>(args->errc),
+                           args->message != nullptr ? args->message : "");
 }
 
 void errorGetDetails(XLA_FFI_Error_GetDetails_Args* args) {
