@@ -84,7 +84,10 @@ V packFormat(V x, const FloatFormat& f) {
   int top = ((1 << f.exponentBits) - 1) << f.mantissaBits;
   if (f.hasInfinity) {
     code = select(abs(x) > x.k(largestOf(f)), code.ki(top), code);
-    code = select(isNan(x), code.ki(top | (1 << (f.mantissaBits - 1))), code);
+    // NaN keeps what fits of its payload, so that moving data does not change it.
+    V payload = shiftRight(bits, drop) & bits.ki((1 << f.mantissaBits) - 1);
+    payload = select(payload == payload.ki(0), payload.ki(1 << (f.mantissaBits - 1)), payload);
+    code = select(isNan(x), payload | payload.ki(top), code);
   } else if (f.hasNan && f.hasNegativeZero) {
     code = select(isNan(x), code.ki(top | ((1 << f.mantissaBits) - 1)), code);
   }
@@ -112,7 +115,8 @@ V unpackFormat(V code, const FloatFormat& f) {
   if (f.hasInfinity) {
     value =
         select(magnitude == code.ki(top), value.k(std::numeric_limits<double>::infinity()), value);
-    value = select(magnitude > code.ki(top), nan, value);
+    V payload = (magnitude << (23 - f.mantissaBits)) & magnitude.ki(0x7fffff);
+    value = select(magnitude > code.ki(top), (payload | payload.ki(0x7f800000)).asFloat(), value);
   } else if (f.hasNan && f.hasNegativeZero) {
     value = select(magnitude == code.ki(top | ((1 << f.mantissaBits) - 1)), nan, value);
   }

@@ -477,6 +477,10 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     V result = floatOp(op, which, values, &known, &exact);
     if (!known) return fail(op, "not defined for floating-point numbers");
     level->block = b.GetInsertBlock();
+    // The sign alone makes NaN of a zero in formats without a negative one.
+    if (which == ElementwiseOp::kNegate && kind.small && !kind.format->hasNegativeZero) {
+      exact = false;
+    }
     if (!exact) result.v = roundToKind(b, loops_.target(), result.v, kind);
     return {result.v, nullptr, level};
   }

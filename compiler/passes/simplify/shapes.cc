@@ -247,11 +247,28 @@ struct SimplifyReverse : StaticPattern<shlo::ReverseOp> {
   }
 };
 
+// The same bits in the same type; a kernel might give NaN another payload.
+struct SimplifyBitcast : StaticPattern<shlo::BitcastConvertOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::BitcastConvertOp op, PatternRewriter& rewriter) const override {
+    if (auto inner = op.getOperand().getDefiningOp<shlo::BitcastConvertOp>()) {
+      if (inner.getOperand().getType() == op.getType()) {
+        rewriter.replaceOp(op, inner.getOperand());
+        return mlir::success();
+      }
+    }
+    if (op.getOperand().getType() != op.getType()) return mlir::failure();
+    rewriter.replaceOp(op, op.getOperand());
+    return mlir::success();
+  }
+};
+
 }  // namespace
 
 void addShapePatterns(mlir::RewritePatternSet& patterns) {
   patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifySlice, SimplifyPad,
-               SimplifyConcatenate, SimplifyReverse>(patterns.getContext());
+               SimplifyConcatenate, SimplifyReverse, SimplifyBitcast>(patterns.getContext());
 }
 
 }  // namespace isthmus
