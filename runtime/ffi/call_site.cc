@@ -53,7 +53,8 @@ StatusOr<std::unique_ptr<CallSite>> CallSite::create(CallSpec spec) {
   XLA_FFI_CallFrame frame{};
   frame.ctx = &context;
   ISTHMUS_RETURN_IF_ERROR(
-      site->runStage(handler->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, frame));
+      site->runStage(handler->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, frame)
+          .withContext(site->spec_.description));
   return site;
 }
 
@@ -91,10 +92,10 @@ Status CallSite::call(const Launch& launch, void* const* buffers) {
     std::memcpy(results[result], operands[operand], spec_.results[result].sizeBytes());
     operands[operand] = results[result];
   }
-  if (spec_.version == CallVersion::kTyped) {
-    return callTyped(launch, operands.data(), results.data());
-  }
-  return callUntyped(operands.data(), results.data());
+  Status status = spec_.version == CallVersion::kTyped
+                      ? callTyped(launch, operands.data(), results.data())
+                      : callUntyped(operands.data(), results.data());
+  return status.withContext(spec_.description);
 }
 
 Status CallSite::callTyped(const Launch& launch, void* const* operands, void* const* results) {
