@@ -60,8 +60,9 @@ const int64_t* rowMajorOrder(size_t rank) {
 
 Status bufferGetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
   ISTHMUS_REQUIRE(args, buffer);
-  size_t rank = fromHandle(args.buffer).type().dims.size();
-  const int64_t* order = rowMajorOrder(rank);
+  const ArrayType& type = fromHandle(args.buffer).type();
+  size_t rank = type.dims.size();
+  const int64_t* order = type.minorToMajor.empty() ? rowMajorOrder(rank) : type.minorToMajor.data();
   if (order == nullptr) return unimplemented("the layout of a buffer of rank ", rank);
   args.layout = {};
   args.layout.struct_size = kPjrtStructSize<PJRT_Buffer_MemoryLayout>;

@@ -15,7 +15,6 @@ Status bufferToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
   args.event = nullptr;
   ISTHMUS_REQUIRE(args, src);
   Buffer& buffer = fromHandle(args.src);
-  // The layout of the buffer is row-major, which is also what a null layout means.
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> strides,
                            toByteStrides(args.host_layout, buffer.type()));
   ISTHMUS_ASSIGN_OR_RETURN(size_t needed, spanBytes(buffer.type(), strides));
@@ -115,7 +114,7 @@ Status bufferBitcast(PJRT_Buffer_Bitcast_Args& args) {
   ISTHMUS_REQUIRE(args, buffer);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
                            toArrayType(args.element_type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.device_layout, type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layout, type));
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef out, fromHandle(args.buffer).bitcast(std::move(type)));
   args.out_buffer = toHandle(std::move(out));
   return {};

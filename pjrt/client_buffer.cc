@@ -46,7 +46,7 @@ Status clientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) {
                                                          args.client, args.device, args.memory));
   HostArray array;
   ISTHMUS_ASSIGN_OR_RETURN(array.type, toArrayType(args.type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.device_layout, array.type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layout, array.type));
   if (array.type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, data);
   array.data = args.data;
   if (args.byte_strides != nullptr) {
@@ -78,7 +78,7 @@ Status clientCreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args&
                    getOr<Args, PJRT_Memory*>(args, &Args::memory, nullptr)));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
                            toArrayType(args.element_type, args.dims, args.num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.layout, type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.layout, type));
   if (type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, device_buffer_ptr);
   std::function<void()> onDelete;
   if (args.on_delete_callback != nullptr) {
@@ -99,7 +99,7 @@ Status clientCreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Arg
                                                          args.client, args.device, args.memory));
   ISTHMUS_ASSIGN_OR_RETURN(
       ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.shape_layout, type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef buffer,
                            args.client->client.uninitialized(*memory, std::move(type)));
   args.buffer = toHandle(std::move(buffer));
@@ -113,7 +113,7 @@ Status clientCreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
                                                          args.client, nullptr, args.memory));
   ISTHMUS_ASSIGN_OR_RETURN(
       ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.shape_layout, type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
   Status error = statusFromParts(args.error_code, args.error_message, args.error_message_size);
   if (error.ok()) return invalidArgument("PJRT_Client_CreateErrorBuffer: the error code is OK");
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef buffer, args.client->client.errorBuffer(
@@ -130,7 +130,7 @@ Status clientCreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args& args) {
                                                          args.client, nullptr, args.memory));
   ISTHMUS_ASSIGN_OR_RETURN(
       ArrayType type, toArrayType(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.shape_layout, type));
+  ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.shape_layout, type));
   auto [buffer, promise] =
       AliasPromise::make(*memory, std::make_shared<const ArrayType>(std::move(type)));
   args.fulfill_alias_buffer_cb = new PJRT_FulfillAliasBufferCallback{std::move(promise)};

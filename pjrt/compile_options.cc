@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "pjrt/compile_overrides.h"
+#include "pjrt/layout.h"
 #include "pjrt/wire_format.h"
 
 namespace isthmus::pjrt {
@@ -216,6 +218,7 @@ StatusOr<CompileOptions> parseCompileOptions(std::string_view serialized) {
     }
   }
   if (!reader.ok()) return malformed(kName);
+  ISTHMUS_RETURN_IF_ERROR(checkOverrides(options.overrides));
   if (const auto& assignment = options.deviceAssignment;
       assignment && (assignment->numReplicas != options.numReplicas ||
                      assignment->numPartitions != options.numPartitions)) {
@@ -229,9 +232,7 @@ StatusOr<CompileOptions> parseCompileOptions(std::string_view serialized) {
 
 std::string serializeShape(const ArrayType& type) {
   wire::Writer layout;
-  std::vector<int64_t> minorToMajor;
-  for (size_t i = type.dims.size(); i-- > 0;) minorToMajor.push_back(static_cast<int64_t>(i));
-  layout.packed(1, minorToMajor);
+  layout.packed(1, minorToMajorOf(type));
   wire::Writer shape;
   shape.varint(2, kPrimitiveType[static_cast<int>(type.elementType)]);
   shape.packed(3, type.dims);

@@ -20,7 +20,7 @@ StatusOr<DeviceAssignment> parseDeviceAssignment(std::string_view serialized);
 // A DeviceAssignmentProto; empty for an empty assignment (a portable executable).
 std::string serializeDeviceAssignment(const DeviceAssignment& assignment);
 
-// An xla.ShapeProto with the row-major layout.
+// An xla.ShapeProto with the layout of `type`.
 std::string serializeShape(const ArrayType& type);
 
 }  // namespace isthmus::pjrt

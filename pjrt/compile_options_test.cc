@@ -26,10 +26,10 @@ TEST(CompileOptions, ReadsEveryField) {
   message.set_parameter_is_tupled_arguments(true);
   message.set_compile_portable_executable(true);
   auto& overrides = *message.mutable_env_option_overrides();
-  overrides["text"].set_string_field("value");
-  overrides["yes"].set_bool_field(true);
-  overrides["minus"].set_int_field(-5);
-  overrides["half"].set_double_field(0.5);
+  overrides["xla_text"].set_string_field("value");
+  overrides["xla_yes"].set_bool_field(true);
+  overrides["xla_minus"].set_int_field(-5);
+  overrides["xla_half"].set_double_field(0.5);
   auto& build = *message.mutable_executable_build_options();
   build.set_device_ordinal(-1);
   build.set_num_replicas(2);
@@ -47,10 +47,10 @@ TEST(CompileOptions, ReadsEveryField) {
   ASSERT_TRUE(options.ok()) << options.status().message();
   EXPECT_TRUE(options->parameterIsTupled);
   EXPECT_TRUE(options->compilePortableExecutable);
-  EXPECT_EQ(
-      options->overrides,
-      (AttributeMap{
-          {"text", std::string("value")}, {"yes", true}, {"minus", int64_t{-5}}, {"half", 0.5f}}));
+  EXPECT_EQ(options->overrides, (AttributeMap{{"xla_text", std::string("value")},
+                                              {"xla_yes", true},
+                                              {"xla_minus", int64_t{-5}},
+                                              {"xla_half", 0.5f}}));
   EXPECT_EQ(options->deviceOrdinal, -1);
   EXPECT_EQ(options->numReplicas, 2);
   EXPECT_EQ(options->numPartitions, 3);
@@ -94,6 +94,23 @@ TEST(CompileOptions, RefusesEveryTruncation) {
   for (size_t size = 1; size < serialized.size(); ++size) {
     EXPECT_FALSE(parseCompileOptions(serialized.substr(0, size)).ok()) << size;
   }
+}
+
+TEST(CompileOptions, ChecksTheOptionsThatCallersName) {
+  auto parse = [](const char* name, const char* text) {
+    proto::CompileOptionsProto message;
+    (*message.mutable_env_option_overrides())[name].set_string_field(text);
+    return parseCompileOptions(message.SerializeAsString());
+  };
+  EXPECT_EQ(parse("invalid_key", "x").status().message(), "No such compile option: 'invalid_key'");
+  EXPECT_EQ(parse("xla_embed_ir_in_executable", "maybe").status().message(),
+            "While setting option xla_embed_ir_in_executable, 'maybe' is not a valid bool value.");
+  EXPECT_EQ(parse("xla_backend_optimization_level", "2x").status().code(),
+            StatusCode::kInvalidArgument);
+  StatusOr<CompileOptions> options = parse("optimization_level", "2");
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ(options->overrides.at("optimization_level"), AttributeValue(int64_t{2}));
+  EXPECT_TRUE(parse("xla_of_a_later_version", "anything").ok());
 }
 
 TEST(CompileOptions, RefusesAbsurdCounts) {

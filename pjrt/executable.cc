@@ -33,11 +33,11 @@ PJRT_Executable::PJRT_Executable(std::shared_ptr<const isthmus::Executable> sour
     outputDims.insert(outputDims.end(), output.type.dims.begin(), output.type.dims.end());
     outputRanks.push_back(output.type.dims.size());
     outputMemoryKinds.add(output.memoryKind);
-    outputLayouts.push_back(isthmus::pjrt::rowMajorLayout(output.type.dims.size()));
+    outputLayouts.push_back(isthmus::pjrt::layoutOf(output.type));
   }
   for (const auto& parameter : info.parameters) {
     parameterMemoryKinds.add(parameter.memoryKind);
-    parameterLayouts.push_back(isthmus::pjrt::rowMajorLayout(parameter.type.dims.size()));
+    parameterLayouts.push_back(isthmus::pjrt::layoutOf(parameter.type));
   }
   auto hasSharding = [](const isthmus::BufferSpec& spec) { return !spec.sharding.empty(); };
   if (std::all_of(info.outputs.begin(), info.outputs.end(), hasSharding)) {
@@ -172,10 +172,15 @@ Status executableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args& args) {
   ISTHMUS_REQUIRE(args, executable);
   ISTHMUS_RETURN_IF_ERROR(checkSize(args.program));
   PJRT_Program& program = *args.program;
-  const std::string& code = args.executable->info.optimizedProgram;
+  std::lock_guard lock(args.executable->optimizedProgramMutex);
+  std::string& code = args.executable->optimizedProgram;
   if (code.empty()) {
-    return unimplemented("PJRT_Executable_OptimizedProgram: the executable '",
-                         args.executable->info.name, "' came without its program");
+    StatusOr<std::string> made = linkedBackend().optimizedProgram(args.executable->info);
+    if (!made.ok()) {
+      return made.status().withContext("PJRT_Executable_OptimizedProgram of '" +
+                                       args.executable->info.name + "'");
+    }
+    code = std::move(*made);
   }
   program.format = kFormat.data();
   program.format_size = kFormat.size();

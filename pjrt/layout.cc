@@ -1,7 +1,8 @@
 // Reading of memory layouts.
 #include "pjrt/layout.h"
 
-#include <span>
+#include <algorithm>
+#include <numeric>
 
 #include "pjrt/entry.h"
 #include "runtime/host_layout.h"
@@ -16,6 +17,12 @@ Status checkList(const int64_t* list, size_t listSize, const ArrayType& type) {
     return invalidArgument("a layout of rank ", listSize, " for ", type.toString());
   }
   return {};
+}
+
+Status setOrder(ArrayType& type, std::vector<int64_t> minorToMajor) {
+  if (type.setMinorToMajor(std::move(minorToMajor))) return {};
+  return invalidArgument("minor_to_major is not a permutation of the ", type.dims.size(),
+                         " dimensions of ", type.toString());
 }
 
 }  // namespace
@@ -35,13 +42,27 @@ StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* lay
   const auto& tiled = layout->tiled;
   ISTHMUS_RETURN_IF_ERROR(checkList(tiled.minor_to_major, tiled.minor_to_major_size, type));
   if (tiled.num_tiles != 0) return unimplemented("a memory layout with tiles");
-  return stridesOfMinorToMajor(type, std::span(tiled.minor_to_major, tiled.minor_to_major_size));
+  ArrayType laidOut{type.elementType, type.dims};
+  ISTHMUS_RETURN_IF_ERROR(
+      setOrder(laidOut, {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size}));
+  return denseStrides(laidOut);
 }
 
-Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, const ArrayType& type) {
+Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type) {
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> strides, toByteStrides(layout, type));
-  if (strides.empty() || isRowMajor(type, strides)) return {};
-  return unimplemented("a device layout of ", type.toString(), " that is not row-major");
+  if (strides.empty()) return {};
+  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    const auto& tiled = layout->tiled;
+    return setOrder(type, {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size});
+  }
+  if (isDense(type, strides)) return {};
+  std::vector<int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return strides[a] < strides[b]; });
+  ISTHMUS_RETURN_IF_ERROR(setOrder(type, std::move(order)));
+  if (isDense(type, strides)) return {};
+  return unimplemented("a device layout of ", type.toString(), " that is not dense");
 }
 
 StatusOr<size_t> spanBytes(const ArrayType& type, const std::vector<int64_t>& byteStrides) {
@@ -58,13 +79,11 @@ StatusOr<size_t> spanBytes(const ArrayType& type, const std::vector<int64_t>& by
   return static_cast<size_t>(bytes);
 }
 
-std::string rowMajorLayoutText(size_t rank) {
-  std::string text = "{";
-  for (size_t i = rank; i-- > 0;) {
-    text += std::to_string(i);
-    if (i != 0) text += ',';
-  }
-  return text + '}';
+std::vector<int64_t> minorToMajorOf(const ArrayType& type) {
+  if (!type.minorToMajor.empty()) return type.minorToMajor;
+  std::vector<int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
 }
 
 }  // namespace isthmus::pjrt

@@ -11,19 +11,20 @@
 
 namespace isthmus::pjrt {
 
-// The strides in bytes that `layout` gives an array of `type`; none (dense row-major) if it is
+// The strides in bytes that `layout` gives an array of `type`; none (the layout of `type`) if it is
 // null. kUnimplemented for tiles, kInvalidArgument for a layout of another rank.
 StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* layout,
                                              const ArrayType& type);
 
-// Device memory is always dense row-major: kUnimplemented for a layout that is not.
-Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, const ArrayType& type);
+// Gives `type` the layout that a caller wants in device memory; null leaves it row-major. Device
+// memory is always dense: kUnimplemented for a layout that is not a permutation of the dimensions.
+Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type);
 
 // The bytes that an array with these strides spans from element 0 on. kInvalidArgument if a stride
 // is negative or the size overflows.
 StatusOr<size_t> spanBytes(const ArrayType& type, const std::vector<int64_t>& byteStrides);
 
-// "{1,0}" for rank 2: the text form of the row-major layout.
-std::string rowMajorLayoutText(size_t rank);
+// The dimensions of a layout from the contiguous one on; row-major ones are spelled out.
+std::vector<int64_t> minorToMajorOf(const ArrayType& type);
 
 }  // namespace isthmus::pjrt

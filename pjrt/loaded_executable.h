@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "isthmus/backend.h"
 #include "isthmus/pjrt_c_api.h"
@@ -35,6 +37,9 @@ struct PJRT_Executable {
   std::vector<PJRT_Layouts_MemoryLayout*> outputLayouts;
   std::vector<PJRT_Layouts_MemoryLayout*> parameterLayouts;
   isthmus::pjrt::NamedValueList costs;
+
+  std::mutex optimizedProgramMutex;
+  std::string optimizedProgram;  // once somebody has asked for it
 };
 
 namespace isthmus::pjrt {

@@ -98,13 +98,13 @@ class TestExecutable final : public Executable {
                     .outputBytes = 16,
                     .aliasBytes = 0,
                     .tempBytes = 8};
-    info_.optimizedProgram = std::string(code);
+    info_.code = std::string(code);
   }
 
   const ProgramInfo& info() const override { return info_; }
   Status run(const RunRequest& request) const override { return program_.run(request); }
   bool isCheap() const override { return program_.isCheap; }
-  StatusOr<std::string> serialize() const override { return info_.optimizedProgram; }
+  StatusOr<std::string> serialize() const override { return info_.code; }
 
  private:
   const Program& program_;
@@ -156,6 +156,8 @@ class TestBackend final : public Backend {
     }
     return invalidArgument("the test backend does not know this program");
   }
+
+  StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override { return info.code; }
 
   StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override {
     CompileRequest request;

@@ -18,13 +18,13 @@ struct PJRT_SerializedTopology {
 namespace isthmus::pjrt {
 namespace {
 
-// Names are "", "default", the platform's name, and each of them (but "") followed by ":n", which
-// stands for the option num_devices = n.
+// Names are "", "default", "isthmus", the platform's name, and each of them (but "") followed by
+// ":n", which stands for the option num_devices = n.
 Status applyTopologyName(std::string_view name, const std::string& platform,
                          AttributeMap& options) {
   size_t colon = name.find(':');
   std::string_view base = name.substr(0, colon);
-  if (!base.empty() && base != "default" && base != platform) {
+  if (!base.empty() && base != "default" && base != "isthmus" && base != platform) {
     return invalidArgument("unknown topology '", name, "': expected '", platform, "' or '",
                            platform, ":<number of devices>'");
   }

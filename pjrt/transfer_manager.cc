@@ -36,7 +36,7 @@ Status clientCreateBuffersForAsyncHostToDevice(
     ISTHMUS_ASSIGN_OR_RETURN(ArrayType type,
                              toArrayType(spec.element_type, spec.dims, spec.num_dims));
     if (args.device_layouts != nullptr && args.num_device_layouts != 0) {
-      ISTHMUS_RETURN_IF_ERROR(checkDeviceLayout(args.device_layouts[i], type));
+      ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.device_layouts[i], type));
     }
     types.push_back(std::move(type));
   }

@@ -65,8 +65,8 @@ class Buffer final : public RefCounted<Buffer> {
   Status dropExternalReference();
 
   // Copies the array to host memory of at least `bytes` bytes at `destination` (the address of
-  // element 0), dense row-major, or with these strides in bytes. The event happens when it is
-  // done; errors of the contents come through it.
+  // element 0), dense in the buffer's layout, or with these strides in bytes. The event happens
+  // when it is done; errors of the contents come through it.
   StatusOr<Event> copyToHost(void* destination, size_t bytes,
                              std::span<const int64_t> byteStrides = {});
   // Copies `bytes` bytes from byte `offset` on. A bad range is an error of the event.

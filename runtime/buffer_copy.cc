@@ -89,7 +89,7 @@ BufferRef shareWhenDefined(BufferRef source, Memory& memory, std::shared_ptr<con
 StatusOr<Event> Buffer::copyToHost(void* destination, size_t bytes,
                                    std::span<const int64_t> byteStrides) {
   std::vector<int64_t> strides(byteStrides.begin(), byteStrides.end());
-  if (strides.empty() && !type_->dims.empty()) strides = rowMajorStrides(*type_);
+  if (strides.empty() && !type_->dims.empty()) strides = denseStrides(*type_);
   if (strides.size() != type_->dims.size()) {
     return invalidArgument("copy to host of ", type_->toString(), ": ", strides.size(),
                            " strides, expected ", type_->dims.size());

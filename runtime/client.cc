@@ -64,6 +64,7 @@ Client::Client(Backend& backend, Topology topology)
 Client::~Client() = default;
 
 StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options) {
+  if (flagIsSet("ISTHMUS_NUM_DEVICES")) options["num_devices"] = flagInt("ISTHMUS_NUM_DEVICES");
   ISTHMUS_ASSIGN_OR_RETURN(Topology topology, Topology::create(backend, std::move(options)));
   std::sort(topology.devices.begin(), topology.devices.end(),
             [](const DeviceDescription& a, const DeviceDescription& b) { return a.id < b.id; });
@@ -120,11 +121,16 @@ StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArra
                              " strides, expected ", array.type.dims.size());
     }
   }
-  bool isDense = strides.empty() || isRowMajor(array.type, strides);
+  std::vector<int64_t> rowMajor;
+  if (!array.byteStrides && !array.type.minorToMajor.empty()) {
+    rowMajor = denseStrides({array.type.elementType, array.type.dims});
+    strides = rowMajor;
+  }
+  bool isInPlace = strides.empty() || isDense(array.type, strides);
   bool mayAlias = array.semantics == HostBufferSemantics::kImmutableZeroCopy ||
                   array.semantics == HostBufferSemantics::kMutableZeroCopy;
   auto address = reinterpret_cast<uintptr_t>(array.data);
-  if (mayAlias && isDense && bytes >= kSmallestAlias && backend_.isHostAddressable() &&
+  if (mayAlias && isInPlace && bytes >= kSmallestAlias && backend_.isHostAddressable() &&
       address % alignmentOf(array.type.elementType) == 0 && flagBool("ISTHMUS_ZERO_COPY")) {
     Promise released;
     bool isWritable = array.semantics == HostBufferSemantics::kMutableZeroCopy;

@@ -69,8 +69,8 @@ class Client final : public RefCounted<Client> {
     BufferRef buffer;
     Event hostMemoryDone;  // the caller may free or change the host memory
   };
-  // Aliases the host memory when the semantics allow it, it is dense row-major and aligned to its
-  // elements; else copies it before returning.
+  // Aliases the host memory when the semantics allow it, it is dense in the type's layout and
+  // aligned to its elements; else copies it before returning.
   StatusOr<FromHost> bufferFromHost(Memory& memory, const HostArray& array);
   // A buffer over memory that somebody else owns; `onDelete` is called once, when it is no longer
   // read. It is never written, not even when it is donated.

@@ -93,6 +93,12 @@ void forEachOffset(std::span<const Dim> dims, int64_t begin, int64_t end, Body&&
   }
 }
 
+// The dimension that is the `i`-th fastest to vary in memory.
+size_t minorDim(const ArrayType& type, size_t i) {
+  return type.minorToMajor.empty() ? type.dims.size() - 1 - i
+                                   : static_cast<size_t>(type.minorToMajor[i]);
+}
+
 int64_t product(std::span<const Dim> dims) {
   int64_t count = 1;
   for (const Dim& dim : dims) count *= dim.size;
@@ -101,42 +107,25 @@ int64_t product(std::span<const Dim> dims) {
 
 }  // namespace
 
-std::vector<int64_t> rowMajorStrides(const ArrayType& type) {
+std::vector<int64_t> denseStrides(const ArrayType& type) {
   std::vector<int64_t> strides(type.dims.size());
   auto stride = static_cast<int64_t>(elementSizeBytes(type.elementType));
-  for (size_t i = type.dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(type.dims[i], 1);
-  }
-  return strides;
-}
-
-StatusOr<std::vector<int64_t>> stridesOfMinorToMajor(const ArrayType& type,
-                                                     std::span<const int64_t> minorToMajor) {
-  if (minorToMajor.size() != type.dims.size()) {
-    return invalidArgument("layout has ", minorToMajor.size(), " dimensions, the array ",
-                           type.toString(), " has ", type.dims.size());
-  }
-  std::vector<int64_t> strides(type.dims.size(), -1);
-  auto stride = static_cast<int64_t>(elementSizeBytes(type.elementType));
-  for (int64_t dim : minorToMajor) {
-    if (dim < 0 || dim >= static_cast<int64_t>(strides.size()) || strides[dim] != -1) {
-      return invalidArgument("minor_to_major is not a permutation of the ", strides.size(),
-                             " dimensions of ", type.toString());
-    }
+  for (size_t i = 0; i < strides.size(); ++i) {
+    size_t dim = minorDim(type, i);
     strides[dim] = stride;
     stride *= std::max<int64_t>(type.dims[dim], 1);
   }
   return strides;
 }
 
-bool isRowMajor(const ArrayType& type, std::span<const int64_t> byteStrides) {
+bool isDense(const ArrayType& type, std::span<const int64_t> byteStrides) {
   if (type.numElements() == 0) return true;
   auto expected = static_cast<int64_t>(elementSizeBytes(type.elementType));
-  for (size_t i = type.dims.size(); i-- > 0;) {
-    if (type.dims[i] == 1) continue;
-    if (byteStrides[i] != expected) return false;
-    expected *= type.dims[i];
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    size_t dim = minorDim(type, i);
+    if (type.dims[dim] == 1) continue;
+    if (byteStrides[dim] != expected) return false;
+    expected *= type.dims[dim];
   }
   return true;
 }
@@ -154,7 +143,7 @@ void copyStrided(const ArrayType& type, const void* source, std::span<const int6
                  void* destination, std::span<const int64_t> destinationStrides) {
   if (type.sizeBytes() == 0) return;
   std::vector<int64_t> dense;
-  if (sourceStrides.empty() || destinationStrides.empty()) dense = rowMajorStrides(type);
+  if (sourceStrides.empty() || destinationStrides.empty()) dense = denseStrides(type);
   if (sourceStrides.empty()) sourceStrides = dense;
   if (destinationStrides.empty()) destinationStrides = dense;
 

@@ -1,4 +1,4 @@
-// Strided arrays in host memory, and copies between them and dense row-major ones.
+// Strided arrays in host memory, and copies between them and dense ones.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,16 @@
 
 namespace isthmus {
 
-// Strides in bytes, one per dimension, of a dense row-major array.
-std::vector<int64_t> rowMajorStrides(const ArrayType& type);
+// Strides in bytes, one per dimension, of a dense array in the layout of `type`.
+std::vector<int64_t> denseStrides(const ArrayType& type);
 
-// Strides in bytes of a dense array whose dimension `minorToMajor[0]` varies fastest.
-// kInvalidArgument if that is not a permutation of the dimensions.
-StatusOr<std::vector<int64_t>> stridesOfMinorToMajor(const ArrayType& type,
-                                                     std::span<const int64_t> minorToMajor);
-
-// True if an array with these strides lies in memory as a dense row-major one does. Strides of
-// dimensions of size 1, and all strides of an array without elements, do not matter.
-bool isRowMajor(const ArrayType& type, std::span<const int64_t> byteStrides);
+// True if an array with these strides lies in memory as a dense one in the layout of `type` does.
+// Strides of dimensions of size 1, and all strides of an array without elements, do not matter.
+bool isDense(const ArrayType& type, std::span<const int64_t> byteStrides);
 
 // Copies an array of `type` element by element; either side may have any strides (negative, zero,
 // not a multiple of the element size), `source` and `destination` are the addresses of element 0.
-// Empty strides mean dense row-major. Large copies use the thread pool.
+// Empty strides mean dense in the layout of `type`. Large copies use the thread pool.
 void copyStrided(const ArrayType& type, const void* source, std::span<const int64_t> sourceStrides,
                  void* destination, std::span<const int64_t> destinationStrides);
 

@@ -36,7 +36,7 @@ void expectSameCopy(const ArrayType& type, std::span<const int64_t> strides) {
   std::mt19937 random(1);
   for (char& c : host) c = static_cast<char>(random());
   std::vector<char> expected(type.sizeBytes() + 1, 'x'), got(type.sizeBytes() + 1, 'x');
-  std::vector<int64_t> dense = rowMajorStrides(type);
+  std::vector<int64_t> dense = denseStrides(type);
   naiveCopy(type, host.data() + before, strides, expected.data(), dense);
   copyStrided(type, host.data() + before, strides, got.data(), {});
   EXPECT_EQ(got, expected) << type.toString();
@@ -82,7 +82,9 @@ TEST(CopyStrided, RandomPermutations) {
     std::vector<int64_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
-    std::vector<int64_t> strides = stridesOfMinorToMajor(type, order).value();
+    ASSERT_TRUE(type.setMinorToMajor(order));
+    std::vector<int64_t> strides = denseStrides(type);
+    type.minorToMajor.clear();
     for (int64_t& stride : strides) {
       if (random() % 4 == 0) stride = -stride;
     }
@@ -97,23 +99,30 @@ TEST(CopyStrided, LargeArraysOnSeveralThreads) {
   expectSameCopy({ElementType::kS16, {33, 257, 65}}, std::vector<int64_t>{2, 66 * 65, 66});
 }
 
-TEST(HostLayout, RowMajorIgnoresWhatDoesNotMatter) {
+TEST(HostLayout, DenseIgnoresWhatDoesNotMatter) {
   ArrayType type{ElementType::kF32, {3, 1, 4}};
-  EXPECT_TRUE(isRowMajor(type, std::vector<int64_t>{16, 12345, 4}));
-  EXPECT_FALSE(isRowMajor(type, std::vector<int64_t>{20, 16, 4}));
-  EXPECT_FALSE(isRowMajor(type, std::vector<int64_t>{16, 16, -4}));
-  EXPECT_TRUE(isRowMajor({ElementType::kF32, {0, 9}}, std::vector<int64_t>{0, 0}));
+  EXPECT_TRUE(isDense(type, std::vector<int64_t>{16, 12345, 4}));
+  EXPECT_FALSE(isDense(type, std::vector<int64_t>{20, 16, 4}));
+  EXPECT_FALSE(isDense(type, std::vector<int64_t>{16, 16, -4}));
+  EXPECT_TRUE(isDense({ElementType::kF32, {0, 9}}, std::vector<int64_t>{0, 0}));
 }
 
-TEST(HostLayout, MinorToMajorMustBeAPermutation) {
+TEST(HostLayout, StridesFollowTheLayoutOfTheType) {
   ArrayType type{ElementType::kF32, {3, 4}};
-  EXPECT_EQ(stridesOfMinorToMajor(type, std::vector<int64_t>{1, 0}).value(),
-            (std::vector<int64_t>{16, 4}));
-  EXPECT_EQ(stridesOfMinorToMajor(type, std::vector<int64_t>{0, 1}).value(),
-            (std::vector<int64_t>{4, 12}));
-  for (std::vector<int64_t> bad : {std::vector<int64_t>{0}, {0, 0}, {0, 2}, {-1, 0}}) {
-    EXPECT_EQ(stridesOfMinorToMajor(type, bad).status().code(), StatusCode::kInvalidArgument);
-  }
+  EXPECT_EQ(denseStrides(type), (std::vector<int64_t>{16, 4}));
+  ASSERT_TRUE(type.setMinorToMajor({0, 1}));
+  EXPECT_EQ(denseStrides(type), (std::vector<int64_t>{4, 12}));
+  EXPECT_TRUE(isDense(type, std::vector<int64_t>{4, 12}));
+  EXPECT_FALSE(isDense(type, std::vector<int64_t>{16, 4}));
+}
+
+TEST(HostLayout, EmptyStridesMeanTheLayoutOfTheType) {
+  ArrayType type{ElementType::kS32, {2, 3}};
+  ASSERT_TRUE(type.setMinorToMajor({0, 1}));
+  const int32_t columns[] = {1, 4, 2, 5, 3, 6};
+  int32_t rows[6] = {};
+  copyStrided(type, columns, {}, rows, std::vector<int64_t>{12, 4});
+  EXPECT_EQ(std::vector<int32_t>(rows, rows + 6), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
 }
 
 }  // namespace

@@ -121,13 +121,14 @@ StatusOr<Event> HostToDeviceTransfers::transferData(int index, const void* data,
 
 StatusOr<Event> HostToDeviceTransfers::transferArray(int index, const HostArray& array) {
   ISTHMUS_ASSIGN_OR_RETURN(Entry * found, entry(index));
-  if (array.type != found->buffer->type()) {
+  const ArrayType& type = found->buffer->type();
+  if (array.type.elementType != type.elementType || array.type.dims != type.dims) {
     return invalidArgument("transfer manager: buffer ", index, " is ",
                            found->buffer->type().toString(), ", got ", array.type.toString());
   }
-  std::span<const int64_t> strides;
-  if (array.byteStrides) strides = *array.byteStrides;
-  if (!strides.empty() && strides.size() != array.type.dims.size()) {
+  std::vector<int64_t> dense = denseStrides(array.type);
+  std::span<const int64_t> strides = array.byteStrides ? *array.byteStrides : dense;
+  if (strides.size() != array.type.dims.size()) {
     return invalidArgument("transfer manager: ", strides.size(), " strides, expected ",
                            array.type.dims.size());
   }
@@ -138,7 +139,7 @@ StatusOr<Event> HostToDeviceTransfers::transferArray(int index, const HostArray&
   StatusOr<Storage*> storage = found->buffer->storage();
   Status status = storage.status();
   if (storage.ok()) {
-    status = memory_.writeArray((*storage)->data(), array.type, array.data, strides);
+    status = memory_.writeArray((*storage)->data(), type, array.data, strides);
   }
   endCopy(*found, status);
   if (!status.ok()) return status;

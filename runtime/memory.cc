@@ -90,7 +90,7 @@ Status Memory::read(const void* data, size_t offset, void* host, size_t bytes) c
 
 Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
                           std::span<const int64_t> byteStrides) {
-  if (byteStrides.empty() || isRowMajor(type, byteStrides)) {
+  if (byteStrides.empty() || isDense(type, byteStrides)) {
     return write(data, 0, host, type.sizeBytes());
   }
   if (isHostAddressable_) {
@@ -104,7 +104,7 @@ Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
 
 Status Memory::readArray(const void* data, const ArrayType& type, void* host,
                          std::span<const int64_t> byteStrides) const {
-  if (byteStrides.empty() || isRowMajor(type, byteStrides)) {
+  if (byteStrides.empty() || isDense(type, byteStrides)) {
     return read(data, 0, host, type.sizeBytes());
   }
   if (isHostAddressable_) {

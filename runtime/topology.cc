@@ -4,8 +4,6 @@
 #include <bit>
 #include <charconv>
 
-#include "isthmus/flags.h"
-
 namespace isthmus {
 namespace {
 
@@ -121,7 +119,6 @@ StatusOr<Topology> Topology::create(Backend& backend, AttributeMap options) {
     topology.platformName = *text;
     options.erase(name);
   }
-  if (flagIsSet("ISTHMUS_NUM_DEVICES")) options["num_devices"] = flagInt("ISTHMUS_NUM_DEVICES");
   ISTHMUS_ASSIGN_OR_RETURN(topology.devices, backend.describeDevices(options));
   return topology;
 }

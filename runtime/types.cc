@@ -87,10 +87,40 @@ bool ArrayType::isValid() const {
   return true;
 }
 
+bool ArrayType::setMinorToMajor(std::vector<int64_t> order) {
+  size_t rank = dims.size();
+  if (order.size() != rank) return false;
+  std::vector<bool> seen(rank);
+  bool isRowMajor = true;
+  for (size_t i = 0; i < rank; ++i) {
+    if (order[i] < 0 || order[i] >= static_cast<int64_t>(rank) || seen[order[i]]) return false;
+    seen[order[i]] = true;
+    isRowMajor = isRowMajor && order[i] == static_cast<int64_t>(rank - 1 - i);
+  }
+  if (isRowMajor) order.clear();
+  minorToMajor = std::move(order);
+  return true;
+}
+
+ArrayType ArrayType::rowMajorOfMemory() const {
+  ArrayType type{elementType, dims};
+  for (size_t i = 0; i < minorToMajor.size(); ++i) {
+    type.dims[dims.size() - 1 - i] = dims[minorToMajor[i]];
+  }
+  return type;
+}
+
 std::string ArrayType::toString() const {
   std::string text = "tensor<";
   for (int64_t dim : dims) text += std::to_string(dim) + "x";
   text += elementTypeName(elementType);
+  if (!minorToMajor.empty()) {
+    text += ", {";
+    for (size_t i = 0; i < minorToMajor.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(minorToMajor[i]);
+    }
+    text += "}";
+  }
   return text + ">";
 }
 

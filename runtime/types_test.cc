@@ -53,5 +53,18 @@ TEST(Types, ZeroSizedArrayWithHugeDimensionsHasNoBytes) {
   EXPECT_EQ(type.sizeBytes(), 0u);
 }
 
+TEST(ArrayType, LayoutsAreCheckedAndCanonical) {
+  ArrayType type{ElementType::kF32, {2, 3, 5}};
+  for (std::vector<int64_t> bad : {std::vector<int64_t>{0, 1}, {0, 0, 1}, {0, 1, 3}, {-1, 0, 1}}) {
+    EXPECT_FALSE(type.setMinorToMajor(bad));
+  }
+  ASSERT_TRUE(type.setMinorToMajor({2, 1, 0}));
+  EXPECT_EQ(type, (ArrayType{ElementType::kF32, {2, 3, 5}}));
+  ASSERT_TRUE(type.setMinorToMajor({1, 2, 0}));
+  EXPECT_NE(type, (ArrayType{ElementType::kF32, {2, 3, 5}}));
+  EXPECT_EQ(type.toString(), "tensor<2x3x5xf32, {1,2,0}>");
+  EXPECT_EQ(type.rowMajorOfMemory(), (ArrayType{ElementType::kF32, {2, 5, 3}}));
+}
+
 }  // namespace
 }  // namespace isthmus

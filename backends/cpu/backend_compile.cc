@@ -7,6 +7,8 @@
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "isthmus/flags.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/thread_pool.h"
 
 namespace isthmus::cpu {
@@ -50,7 +52,41 @@ StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileReq
   }
   ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, compileProgram(*module, settings));
   image.info.name = name;
+  image.info.code = request.code;
+  image.info.format = request.format;
   return CpuExecutable::load(std::move(image));
+}
+
+StatusOr<std::string> CpuBackend::optimizedProgram(const ProgramInfo& info) {
+  if (info.code.empty()) return unimplemented("the executable came without its program");
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                           importProgram(info.code, info.format, *context));
+  PipelineOptions pipeline;
+  pipeline.compile = info.options;
+  pipeline.stopAfter = "simplify";  // what comes after is not StableHLO any more
+  ISTHMUS_RETURN_IF_ERROR(runPipeline(module, pipeline));
+  // Readers know no attributes of ours.
+  module->walk([](mlir::func::FuncOp function) {
+    auto withoutOurs = [&](mlir::ArrayAttr all) {
+      mlir::Builder builder(function.getContext());
+      llvm::SmallVector<mlir::Attribute> kept;
+      for (mlir::Attribute attributes : all) {
+        llvm::SmallVector<mlir::NamedAttribute> foreign;
+        for (mlir::NamedAttribute attribute : llvm::cast<mlir::DictionaryAttr>(attributes)) {
+          if (!attribute.getName().strref().starts_with("isthmus.")) foreign.push_back(attribute);
+        }
+        kept.push_back(builder.getDictionaryAttr(foreign));
+      }
+      return builder.getArrayAttr(kept);
+    };
+    if (auto all = function.getArgAttrsAttr()) function.setArgAttrsAttr(withoutOurs(all));
+    if (auto all = function.getResAttrsAttr()) function.setResAttrsAttr(withoutOurs(all));
+  });
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out, mlir::OpPrintingFlags().printGenericOpForm());
+  return text;
 }
 
 }  // namespace isthmus::cpu

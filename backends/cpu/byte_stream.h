@@ -82,12 +82,13 @@ class ByteReader {
 
   bool ok() const { return ok_; }
   std::string_view rest() const { return rest_; }
-
- private:
+  // Says that what was read makes no sense.
   void fail() {
     ok_ = false;
     rest_ = {};
   }
+
+ private:
   std::string_view rest_;
   bool ok_ = true;
 };

@@ -9,13 +9,9 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::cpu {
 namespace {
-
-// Constants are shown up to this many elements in the program text that callers may ask for.
-constexpr int64_t kMaxShownElements = 64;
 
 StatusOr<mlir::func::FuncOp> findMain(mlir::ModuleOp module) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
@@ -63,15 +59,6 @@ PlanOptions planOptions(const ProgramInfo& info, const ProgramCode& code) {
   return options;
 }
 
-std::string programText(mlir::ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  mlir::OpPrintingFlags flags;
-  flags.elideLargeElementsAttrs(kMaxShownElements);
-  module.print(out, flags);
-  return text;
-}
-
 }  // namespace
 
 StatusOr<ProgramImage> compileProgram(mlir::ModuleOp module, const CompileSettings& settings) {
@@ -80,7 +67,6 @@ StatusOr<ProgramImage> compileProgram(mlir::ModuleOp module, const CompileSettin
   ISTHMUS_ASSIGN_OR_RETURN(image.info, describeProgram(main));
   image.info.options = settings.options;
   image.info.fingerprint = settings.fingerprint;
-  image.info.optimizedProgram = programText(module);
   image.features = settings.target.features;
   if (settings.options.deviceAssignment) {
     image.info.deviceAssignment = *settings.options.deviceAssignment;

@@ -1,6 +1,7 @@
 // Reads parameters, outputs and donation from the attributes of a program's main function.
 #include "backends/cpu/program_info.h"
 
+#include "compiler/passes/passes.h"
 #include "compiler/plan/array_type.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -10,6 +11,18 @@ namespace {
 Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& spec) {
   ISTHMUS_ASSIGN_OR_RETURN(spec.type, arrayTypeOf(type));
   if (!attributes) return {};
+  if (auto layout = attributes.getAs<mlir::DenseI64ArrayAttr>(kLayoutAttribute)) {
+    // The program has the array as it lies in memory.
+    llvm::ArrayRef<int64_t> order = layout.asArrayRef();
+    std::vector<int64_t> memory = spec.type.dims;
+    if (!spec.type.setMinorToMajor(order.vec())) {
+      return invalidArgument(kLayoutAttribute, " is not a permutation of the dimensions of ",
+                             spec.type.toString());
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      spec.type.dims[order[i]] = memory[order.size() - 1 - i];
+    }
+  }
   if (auto kind = attributes.getAs<mlir::StringAttr>("mhlo.memory_kind")) {
     spec.memoryKind = kind.str();
   }

@@ -15,6 +15,7 @@ constexpr std::string_view kMagic = "ISTHMUS\x01";
 void writeSpec(ByteWriter& out, const BufferSpec& spec) {
   out.write(spec.type.elementType);
   out.writeList(spec.type.dims, [&](int64_t dim) { out.write(dim); });
+  out.writeList(spec.type.minorToMajor, [&](int64_t dim) { out.write(dim); });
   out.write(spec.memoryKind);
   out.write(spec.sharding);
 }
@@ -22,6 +23,8 @@ void writeSpec(ByteWriter& out, const BufferSpec& spec) {
 void readSpec(ByteReader& in, BufferSpec& spec) {
   spec.type.elementType = in.read<ElementType>();
   spec.type.dims = in.readList([&] { return in.read<int64_t>(); });
+  std::vector<int64_t> order = in.readList([&] { return in.read<int64_t>(); });
+  if (!order.empty() && !spec.type.setMinorToMajor(std::move(order))) in.fail();
   spec.memoryKind = in.readString();
   spec.sharding = in.readString();
 }
@@ -140,7 +143,8 @@ void writeInfo(ByteWriter& out, const ProgramInfo& info) {
                         memory.aliasBytes, memory.tempBytes}) {
     out.write(bytes);
   }
-  out.write(info.optimizedProgram);
+  out.write(info.code);
+  out.write(info.format);
 }
 
 ProgramInfo readInfo(ByteReader& in) {
@@ -171,7 +175,8 @@ ProgramInfo readInfo(ByteReader& in) {
                          &memory.aliasBytes, &memory.tempBytes}) {
     *bytes = in.read<int64_t>();
   }
-  info.optimizedProgram = in.readString();
+  info.code = in.readString();
+  info.format = in.readString();
   return info;
 }
 

@@ -35,7 +35,9 @@ ProgramImage makeImage() {
   image.info.fingerprint = "abc";
   image.info.costs = {{"flops", 12.5}};
   image.info.memory.tempBytes = 99;
-  image.info.optimizedProgram = "module {}";
+  image.info.code = "module {}";
+  image.info.format = "mlir";
+  image.info.outputs[1].type.setMinorToMajor({0, 1});
   image.objects = {"object one", std::string("\0\1", 2)};
   image.constants = "constants";
   image.arenaBytes = 4096;
@@ -64,7 +66,9 @@ TEST(SerializationTest, everything_comes_back) {
   EXPECT_EQ(back->info.options.overrides, image.info.options.overrides);
   EXPECT_EQ(back->info.costs, image.info.costs);
   EXPECT_EQ(back->info.memory.tempBytes, 99);
-  EXPECT_EQ(back->info.optimizedProgram, "module {}");
+  EXPECT_EQ(back->info.code, "module {}");
+  EXPECT_EQ(back->info.format, "mlir");
+  EXPECT_EQ(back->info.outputs[1].type, image.info.outputs[1].type);
   EXPECT_EQ(back->objects, image.objects);
   EXPECT_EQ(back->constants, "constants");
   EXPECT_EQ(back->arenaBytes, 4096);

@@ -85,10 +85,10 @@ class Partitioner {
     llvm::SmallVector<Value> results;
     llvm::SmallVector<mlir::Type> types;
     for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
-      ISTHMUS_ASSIGN_OR_RETURN(
-          MeshSharding sharding,
-          shardingOf(main.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
-                     operand));
+      auto asked = main.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding");
+      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, operand));
+      // Where nothing is asked for, what is split stays so.
+      if (!asked && held_[operand].local) sharding = *held_[operand].sharding;
       ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, terminator->getLoc()));
       function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
       results.push_back(local);
@@ -158,8 +158,13 @@ class Partitioner {
     for (mlir::Operation& op : block.without_terminator()) {
       if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
         ISTHMUS_RETURN_IF_ERROR(buildManual(manual).withContext(sourceLocation(op.getLoc())));
-      } else if (llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(
-                     op)) {
+      } else if (auto asked = shardingAskedFor(op); asked && numPartitions_ > 1) {
+        ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, op.getOperand(0)));
+        ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(op.getOperand(0), sharding, op.getLoc()));
+        Value full = held_[op.getOperand(0)].full;
+        hold(op.getResult(0), local, sharding);
+        if (full) holdFull(op.getResult(0), full);
+      } else if (asked || llvm::isa<sdy::PropagationBarrierOp>(op)) {
         held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
       } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
         continue;
@@ -167,8 +172,9 @@ class Partitioner {
         return unimplemented(sourceLocation(op.getLoc()),
                              ": partition: ", op.getName().getStringRef().str(),
                              " is not supported");
-      } else if (!buildSplit(op)) {
-        ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
+      } else if (!buildSplitTranspose(op)) {
+        ISTHMUS_ASSIGN_OR_RETURN(bool isSplit, buildSplit(op));
+        if (!isSplit) ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
       }
     }
     return {};
@@ -201,31 +207,59 @@ class Partitioner {
     return {};
   }
 
-  // Keeps elementwise work on arrays that are split alike on their blocks.
-  bool buildSplit(mlir::Operation& op) {
-    if (fusionClass(&op) != FusionClass::kElementwise) return false;
-    const MeshSharding* sharding = nullptr;
-    for (Value operand : op.getOperands()) {
-      if (operand.getType() != op.getOperand(0).getType() &&
-          elementCount(operand.getType()) != elementCount(op.getResult(0).getType())) {
-        return false;
-      }
-      const Held& held = held_[operand];
-      if (!held.local || held.sharding->isReplicated()) return false;
-      if (sharding && !(*sharding == *held.sharding)) return false;
-      sharding = &*held.sharding;
+  static sdy::TensorShardingAttr shardingAskedFor(mlir::Operation& op) {
+    if (auto constraint = llvm::dyn_cast<sdy::ShardingConstraintOp>(op)) {
+      return constraint.getSharding();
     }
-    if (!sharding) return false;
-    MeshSharding common = *sharding;
+    if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) return reshard.getSharding();
+    return {};
+  }
+
+  // Keeps a transpose of a split array on its blocks.
+  bool buildSplitTranspose(mlir::Operation& op) {
+    auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op);
+    if (!transpose) return false;
+    const Held held = held_[transpose.getOperand()];
+    if (!held.local || held.sharding->isReplicated()) return false;
+    MeshSharding sharding = *held.sharding;
+    llvm::SmallVector<int64_t> shape;
+    auto local = llvm::cast<RankedTensorType>(held.local.getType());
+    for (auto [d, from] : llvm::enumerate(transpose.getPermutation())) {
+      sharding.dims[d] = held.sharding->dims[from];
+      shape.push_back(local.getDimSize(from));
+    }
+    mlir::Operation* copy = builder_.clone(op);
+    copy->setOperands(held.local);
+    copy->getResult(0).setType(RankedTensorType::get(shape, local.getElementType()));
+    copy->removeAttr("sdy.sharding");
+    hold(op.getResult(0), copy->getResult(0), sharding);
+    return true;
+  }
+
+  // Keeps elementwise work on arrays that are split alike, or whole, on blocks.
+  StatusOr<bool> buildSplit(mlir::Operation& op) {
+    if (fusionClass(&op) != FusionClass::kElementwise) return false;
+    std::optional<MeshSharding> common;
+    for (Value operand : op.getOperands()) {
+      if (elementCount(operand.getType()) != elementCount(op.getResult(0).getType())) return false;
+      const Held& held = held_[operand];
+      if (!held.local || held.sharding->isReplicated()) continue;
+      if (common && !(*common == *held.sharding)) return false;
+      common = *held.sharding;
+    }
+    if (!common) return false;
     llvm::SmallVector<Value> operands;
-    for (Value operand : op.getOperands()) operands.push_back(held_[operand].local);
+    for (Value operand : op.getOperands()) {
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, *common, op.getLoc()));
+      operands.push_back(local);
+    }
     mlir::Operation* copy = builder_.clone(op);
     copy->setOperands(operands);
     auto local = llvm::cast<RankedTensorType>(operands.front().getType());
     auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
     copy->getResult(0).setType(RankedTensorType::get(local.getShape(), type.getElementType()));
     copy->removeAttr("sdy.sharding");
-    hold(op.getResult(0), copy->getResult(0), common);
+    hold(op.getResult(0), copy->getResult(0), *common);
     return true;
   }
 

@@ -12,6 +12,11 @@ namespace isthmus {
 #define GEN_PASS_DECL
 #include "compiler/passes/passes.h.inc"
 
+// Discardable attribute of @main's arguments and results (DenseI64ArrayAttr): their dimensions in
+// the order in which they vary in memory, the contiguous one first. Their type in the program is
+// then the row-major one of that memory.
+inline constexpr char kLayoutAttribute[] = "isthmus.layout";
+
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
 
 // Makes the passes known to command lines and to mlir::parsePassPipeline.

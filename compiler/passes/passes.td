@@ -87,6 +87,21 @@ def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
                         "devices that share one replica of the program">];
 }
 
+def BorderLayoutsPass : Pass<"border-layouts", "mlir::ModuleOp"> {
+  let summary = "Transposes arguments and results that the caller wants in another layout.";
+  let description = [{
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) …
+    ```
+    After, with every array row-major again:
+    ```mlir
+    func.func @main(%x: tensor<3x2xf32> {isthmus.layout = array<i64: 0, 1>}) …
+      %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+    ```
+  }];
+}
+
 def SimplifyPass : Pass<"simplify", "mlir::ModuleOp"> {
   let summary = "Folds constants and applies algebra until nothing changes.";
   let description = [{

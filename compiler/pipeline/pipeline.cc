@@ -23,10 +23,11 @@ constexpr Stage kStages[] = {
        passes.addPass(createLegalizeQuantizedPass());
        passes.addPass(createLegalizeOpsPass());
      }},
-    {"partition", "Turns a program over a mesh of devices into the program of one device.",
+    {"partition", "Makes one device's program, with arguments and results as they lie in memory.",
      "core stablehlo, sdy", "core stablehlo",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        passes.addPass(createPartitionPass({options.compile.numPartitions}));
+       passes.addPass(createBorderLayoutsPass());
      }},
     {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",
      "core stablehlo", "core stablehlo",

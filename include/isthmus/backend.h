@@ -115,7 +115,9 @@ struct ProgramInfo {
   std::string fingerprint;              // equal programs and options have equal fingerprints
   std::map<std::string, double> costs;  // "flops", "bytes accessed", "transcendentals"
   MemoryAnalysis memory;
-  std::string optimizedProgram;  // StableHLO text after the compiler's middle
+  // The program as it came, for callers who ask what became of it; may be empty.
+  std::string code;
+  std::string format;
 };
 
 class RunServices;
@@ -204,6 +206,11 @@ class Backend {
   }
 
   virtual StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) = 0;
+  // The program as text in plain StableHLO, after what the compiler does above code generation.
+  // Made anew for each call, from `info.code`.
+  virtual StatusOr<std::string> optimizedProgram(const ProgramInfo& info) {
+    return unimplemented("this backend does not show optimized programs");
+  }
   virtual StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
     return unimplemented("this backend cannot load serialized executables");
   }

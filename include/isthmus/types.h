@@ -55,19 +55,27 @@ size_t elementSizeBytes(ElementType type);
 // StableHLO's name of the type: "f32", "i8", "ui8", "i1", "complex<f32>", "f8E4M3FN", "token".
 std::string_view elementTypeName(ElementType type);
 
-// A dense array in row-major order (the last dimension is contiguous). Rank 0 is a scalar.
+// A dense array. Rank 0 is a scalar. Programs see row-major arrays only (the last dimension is
+// contiguous); others exist at their border, for callers that ask for them.
 struct ArrayType {
   ElementType elementType = ElementType::kInvalid;
   std::vector<int64_t> dims;
+  // The dimensions in the order in which they vary in memory, the contiguous one first. Empty for
+  // row-major, which is never spelled out, so that equal layouts compare equal.
+  std::vector<int64_t> minorToMajor = {};
 
   bool operator==(const ArrayType&) const = default;
 
   int64_t numElements() const;
   // Bytes of the whole array. The product never overflows for a type that passed `isValid`.
   size_t sizeBytes() const;
+  // Sets the layout. False, and nothing changes, if `order` is not a permutation of the dimensions.
+  bool setMinorToMajor(std::vector<int64_t> order);
+  // The row-major type of the same memory: its dimensions from the slowest to the contiguous one.
+  ArrayType rowMajorOfMemory() const;
   // True if no dimension is negative and the size in bytes fits in 62 bits.
   bool isValid() const;
-  // "tensor<2x3xf32>".
+  // "tensor<2x3xf32>", or "tensor<2x3xf32, {0,1}>" with the minor-to-major order of another layout.
   std::string toString() const;
 };
 

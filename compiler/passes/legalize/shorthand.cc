@@ -69,6 +69,22 @@ LogicalResult legalizeGetTupleElement(shlo::GetTupleElementOp op, PatternRewrite
   return mlir::success();
 }
 
+// Requests about where values lie: layouts are settled at the program's border, all memories of a
+// program are the host's, and what is asked of GSPMD inside a program changes no result.
+LogicalResult legalizePlacement(shlo::CustomCallOp op, PatternRewriter& rewriter) {
+  llvm::StringRef target = op.getCallTargetName();
+  if (target != "LayoutConstraint" && target != "annotate_device_placement" &&
+      target != "Sharding") {
+    return mlir::failure();
+  }
+  if (op.getNumOperands() != 1 || op.getNumResults() != 1 ||
+      op.getOperand(0).getType() != op.getResult(0).getType()) {
+    return mlir::failure();
+  }
+  rewriter.replaceOp(op, op.getOperands());
+  return mlir::success();
+}
+
 // torch_index_select gathers along one dimension; the batch dimensions come first on both sides.
 LogicalResult legalizeTorchIndexSelect(shlo::TorchIndexSelectOp op, PatternRewriter& rewriter) {
   auto operandType = llvm::cast<RankedTensorType>(op.getOperand().getType());
@@ -103,6 +119,7 @@ void addShorthandPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(legalizeDot);
   patterns.add(legalizeMap);
   patterns.add(legalizeGetTupleElement);
+  patterns.add(legalizePlacement);
   patterns.add(legalizeTorchIndexSelect);
 }
 

@@ -1,7 +1,10 @@
-// Extension 4: layouts as text. Everything is dense row-major.
+// Extension 4: layouts as text. Everything is dense, and row-major unless a caller asks otherwise.
 #include "pjrt/extensions/layouts/layouts.h"
 
-#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "pjrt/entry.h"
 #include "pjrt/extensions/extensions.h"
@@ -11,23 +14,26 @@
 
 namespace isthmus::pjrt {
 
-PJRT_Layouts_MemoryLayout* rowMajorLayout(size_t rank) {
-  using Table = std::array<PJRT_Layouts_MemoryLayout, 65>;
-  static Table& table = *[] {
-    auto* layouts = new Table;
-    for (size_t i = 0; i < layouts->size(); ++i) (*layouts)[i].text = rowMajorLayoutText(i);
-    return layouts;
-  }();
-  return rank < table.size() ? &table[rank] : nullptr;
+PJRT_Layouts_MemoryLayout* layoutOf(const ArrayType& type) {
+  struct Table {
+    std::mutex mutex;
+    std::map<std::vector<int64_t>, PJRT_Layouts_MemoryLayout> layouts;
+  };
+  static Table& table = *new Table;
+  std::vector<int64_t> order = minorToMajorOf(type);
+  std::lock_guard lock(table.mutex);
+  PJRT_Layouts_MemoryLayout& layout = table.layouts[order];
+  if (layout.text.empty()) {
+    std::string text = "{";
+    for (size_t i = 0; i < order.size(); ++i) {
+      text += (i == 0 ? "" : ",") + std::to_string(order[i]);
+    }
+    layout.text = text + "}";
+  }
+  return &layout;
 }
 
 namespace {
-
-StatusOr<PJRT_Layouts_MemoryLayout*> layoutOf(const ArrayType& type) {
-  PJRT_Layouts_MemoryLayout* layout = rowMajorLayout(type.dims.size());
-  if (layout == nullptr) return unimplemented("the layout of ", type.toString());
-  return layout;
-}
 
 Status memoryLayoutDestroy(PJRT_Layouts_MemoryLayout_Destroy_Args&) { return {}; }
 
@@ -43,7 +49,7 @@ Status memoryLayoutSerialize(PJRT_Layouts_MemoryLayout_Serialize_Args& args) {
 Status bufferMemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args& args) {
   args.layout = nullptr;
   ISTHMUS_REQUIRE(args, buffer);
-  ISTHMUS_ASSIGN_OR_RETURN(args.layout, layoutOf(fromHandle(args.buffer).type()));
+  args.layout = layoutOf(fromHandle(args.buffer).type());
   return {};
 }
 
@@ -51,7 +57,7 @@ Status clientGetDefaultLayout(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args& ar
   args.layout = nullptr;
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(args.type, args.dims, args.num_dims));
-  ISTHMUS_ASSIGN_OR_RETURN(args.layout, layoutOf(type));
+  args.layout = layoutOf(type);
   return {};
 }
 
@@ -59,7 +65,7 @@ Status topologyGetDefaultLayout(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args
   args.layout = nullptr;
   ISTHMUS_REQUIRE(args, topology_description);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(args.type, args.dims, args.num_dims));
-  ISTHMUS_ASSIGN_OR_RETURN(args.layout, layoutOf(type));
+  args.layout = layoutOf(type);
   return {};
 }
 

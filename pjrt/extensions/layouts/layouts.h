@@ -5,6 +5,7 @@
 #include <string>
 
 #include "isthmus/pjrt_c_api.h"
+#include "isthmus/types.h"
 
 struct PJRT_Layouts_MemoryLayout {
   std::string text;  // "{1,0}"
@@ -12,8 +13,8 @@ struct PJRT_Layouts_MemoryLayout {
 
 namespace isthmus::pjrt {
 
-// The row-major layout of a rank. Lives as long as the process, like all layouts here, so
-// destroying one does nothing. Null for a rank above 64.
-PJRT_Layouts_MemoryLayout* rowMajorLayout(size_t rank);
+// The layout of arrays of this type. Lives as long as the process, like all layouts here (there are
+// as many as orders of dimensions in use), so destroying one does nothing.
+PJRT_Layouts_MemoryLayout* layoutOf(const ArrayType& type);
 
 }  // namespace isthmus::pjrt
