@@ -3,7 +3,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tensor<3x2xf32> {isthmus.layout = array<i64: 0, 1>}
 // CHECK-SAME: %[[Y:.*]]: tensor<2x3xf32>
-// CHECK-SAME: -> (tensor<2x3xf32>, tensor<4x2x3xf32> {isthmus.layout = array<i64: 1, 0, 2>}, tensor<3x2xf32> {isthmus.layout = array<i64: 0, 1>})
+// CHECK-SAME: -> (tensor<2x3xf32>, tensor<4x3x2xf32> {isthmus.layout = array<i64: 1, 0, 2>}, tensor<3x2xf32> {isthmus.layout = array<i64: 0, 1>})
 func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"},
                 %y: tensor<2x3xf32> {mhlo.layout_mode = "auto"},
                 %z: tensor<2x3x4xf32> {mhlo.layout_mode = "{2,1,0}"})
