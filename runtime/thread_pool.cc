@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include "isthmus/flags.h"
 #include "runtime/cgroup.h"
@@ -60,28 +61,66 @@ Pool& pool() {
 // Loops that are running now, which share the pool's threads.
 std::atomic<int> activeLoops{0};
 
+// A stretch of a loop's chunks that one thread begins with; others take from it when they are done
+// with theirs.
+struct alignas(64) Share {
+  std::atomic<int64_t> next;
+  int64_t end;
+  std::atomic<bool> isTaken;
+};
+
 // Outlives the call of parallelFor if a helper comes when all is done.
 struct Loop : RefCounted<Loop> {
   TileFunction function;
   void* context;
   int64_t tiles;
   int64_t chunk;
-  std::atomic<int64_t> next{0};
+  int64_t chunks;
+  std::vector<Share> shares;
   std::atomic<int64_t> done{0};
   std::atomic<uint32_t> isFinished{0};
 
-  void work() {
+  Loop(TileFunction function, void* context, int64_t tiles, int64_t chunk, int64_t chunks,
+       int threads)
+      : function(function),
+        context(context),
+        tiles(tiles),
+        chunk(chunk),
+        chunks(chunks),
+        shares(static_cast<size_t>(threads)) {
+    for (int i = 0; i < threads; ++i) {
+      shares[i].next.store(chunks * i / threads, std::memory_order_relaxed);
+      shares[i].end = chunks * (i + 1) / threads;
+    }
+  }
+
+  // The same thread gets the same share of loops that follow each other, which often touch the
+  // same memory: it is still in that processor's cache.
+  size_t takeShare(size_t preferred) {
+    size_t at = preferred % shares.size();
+    for (size_t i = 0; i < shares.size(); ++i) {
+      size_t candidate = (at + i) % shares.size();
+      if (!shares[candidate].isTaken.exchange(true, std::memory_order_relaxed)) return candidate;
+    }
+    return at;
+  }
+
+  void work(size_t share) {
     int64_t mine = 0;
     isInsideLoop = true;
-    for (;;) {
-      int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (begin >= tiles) break;
-      int64_t end = std::min(begin + chunk, tiles);
-      function(context, begin, end);
-      mine += end - begin;
+    for (size_t i = 0; i < shares.size(); ++i) {
+      Share& from = shares[(share + i) % shares.size()];
+      // Reading first leaves the line of an empty share where it is.
+      while (from.next.load(std::memory_order_relaxed) < from.end) {
+        int64_t taken = from.next.fetch_add(1, std::memory_order_relaxed);
+        if (taken >= from.end) break;
+        int64_t end = std::min((taken + 1) * chunk, tiles);
+        function(context, taken * chunk, end);
+        ++mine;
+      }
     }
     isInsideLoop = false;
-    if (mine != 0 && done.fetch_add(mine, std::memory_order_acq_rel) + mine == tiles) {
+    if (mine != 0 && done.fetch_add(mine, std::memory_order_acq_rel) + mine == chunks) {
       isFinished.store(1, std::memory_order_release);
       isFinished.notify_one();
     }
@@ -94,9 +133,9 @@ struct Loop : RefCounted<Loop> {
       int recruitsOfHelper = (helpers - 1) / 2;
       addReference();
       pool.threads.Schedule([this, &pool, recruitsOfHelper] {
-        if (next.load(std::memory_order_relaxed) < tiles) {
+        if (isFinished.load(std::memory_order_relaxed) == 0) {
           recruit(pool, recruitsOfHelper);
-          work();
+          work(takeShare(static_cast<size_t>(pool.threads.CurrentThreadId() + 1)));
         }
         dropReference();
       });
@@ -153,13 +192,9 @@ void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* cont
   if (helpers <= 0) {
     function(context, 0, tiles);
   } else {
-    auto loop = makeRef<Loop>();
-    loop->function = function;
-    loop->context = context;
-    loop->tiles = tiles;
-    loop->chunk = chunk;
+    auto loop = makeRef<Loop>(function, context, tiles, chunk, chunks, helpers + 1);
     loop->recruit(pool(), helpers);
-    loop->work();
+    loop->work(loop->takeShare(0));
     auto isFinished = [&] { return loop->isFinished.load(std::memory_order_acquire) != 0; };
     if (!spinUntil(isFinished, 2000)) {
       while (!isFinished()) loop->isFinished.wait(0, std::memory_order_acquire);
