@@ -37,7 +37,7 @@ Matrices transposed(const Matrices& x) {
 enum class Method { kNone, kRowTimesMatrix, kDotProducts, kDirect };
 
 // Packing the right operand costs as much as this many rows' tiles, about.
-constexpr int64_t kMaxRowTiles = 5;
+constexpr int64_t kMaxRowTiles = 2;
 // Of a left operand that each strip of columns reads again.
 constexpr int64_t kNearBytes = 128 << 10;
 // Of the right operand that is read at a time: its rows are on so many pages.
