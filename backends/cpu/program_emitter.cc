@@ -14,7 +14,7 @@ namespace isthmus::cpu {
 namespace {
 
 // Handing work to other threads costs a few microseconds.
-constexpr double kParallelNs = 15'000;
+constexpr double kParallelNs = 25'000;
 constexpr double kGrainNs = 8'000;
 // A guess for loops, whose length the plan does not know.
 constexpr double kGuessedTrips = 100;

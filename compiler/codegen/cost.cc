@@ -2,6 +2,7 @@
 #include "compiler/codegen/cost.h"
 
 #include "compiler/codegen/types.h"
+#include "compiler/dialect/dialect.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -34,16 +35,40 @@ double bytesOf(mlir::Type type) {
   return kind ? static_cast<double>(array.getNumElements()) * kind->storageBytes : 0;
 }
 
+// Whether `op` writes a part of an array that is copied, if at all, by a stage of its own.
+bool updatesInPlace(mlir::Operation* op) {
+  auto fusion = mlir::dyn_cast<ir::FusionOp>(op->getParentOp());
+  return fusion && fusion.getKind() == ir::FusionKind::kUpdateSlice &&
+         mlir::isa<shlo::DynamicUpdateSliceOp>(op);
+}
+
+// Of an operand, what a kernel reads: all of it, or what slices of it have.
+double bytesRead(mlir::Value argument) {
+  double whole = bytesOf(argument.getType());
+  double slices = 0;
+  for (mlir::OpOperand& use : argument.getUses()) {
+    mlir::Operation* user = use.getOwner();
+    if (use.getOperandNumber() == 0 &&
+        mlir::isa<shlo::DynamicSliceOp, shlo::SliceOp, shlo::GatherOp>(user)) {
+      slices += bytesOf(user->getResult(0).getType());
+    } else if (use.getOperandNumber() != 0 || !updatesInPlace(user)) {
+      return whole;
+    }
+  }
+  return std::min(whole, slices);
+}
+
 }  // namespace
 
 double arithmeticWeight(mlir::Operation* op) { return weightOf(op->getName().getStringRef()); }
 
 double costNs(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
   double bytes = 0;
-  for (mlir::Value operand : fusion.getOperands()) bytes += bytesOf(operand.getType());
+  for (mlir::Value argument : fusion.getBody().getArguments()) bytes += bytesRead(argument);
   for (mlir::Value root : roots) bytes += bytesOf(root.getType());
   double work = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
+    if (updatesInPlace(&op)) continue;
     double elements = 0;
     for (mlir::Type type : op.getResultTypes()) elements = std::max(elements, bytesOf(type) / 4);
     if (op.getNumRegions() > 0) {
@@ -54,8 +79,9 @@ double costNs(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
     }
     work += weightOf(op.getName().getStringRef()) * elements;
   }
-  // 10 bytes and 16 weighted elements a nanosecond.
-  return std::max(bytes / 10, work / 16);
+  // A nanosecond: 16 weighted elements; 10 bytes from memory, 40 from the core's own cache.
+  constexpr double kNearBytes = 1 << 20;
+  return std::max(bytes / (bytes <= kNearBytes ? 40 : 10), work / 16);
 }
 
 }  // namespace isthmus::codegen

@@ -40,6 +40,6 @@ class GemmJob {
 bool runGemm(RunServices& services, const GemmJob& job);
 
 // Whether so many multiply-adds are worth waking other threads.
-inline bool worthThreads(double multiplyAdds) { return multiplyAdds >= 400e3; }
+inline bool worthThreads(double multiplyAdds) { return multiplyAdds >= 2.5e6; }
 
 }  // namespace isthmus::cpu
