@@ -1,5 +1,6 @@
 // The inline-calls pass: one function holds the whole program.
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/legalize/scan.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -85,7 +86,9 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     function.walk([&](mlir::Operation* op) {
       ++operations;
       auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
-      if (composite ? !isNative(composite) : llvm::isa<mlir::func::CallOp>(op)) calls.push_back(op);
+      if (composite ? !isNative(composite) && !isScanComposite(composite)
+                    : llvm::isa<mlir::func::CallOp>(op))
+        calls.push_back(op);
     });
     for (mlir::Operation* call : calls) {
       mlir::FlatSymbolRefAttr name = calleeOf(call);

@@ -15,6 +15,9 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     mlir::RewritePatternSet patterns(&getContext());
     addShorthandPatterns(patterns);
     addBatchNormPatterns(patterns);
+    addScanPatterns(patterns);
+    addChloElementwisePatterns(patterns);
+    addChloStructurePatterns(patterns);
     addWideningPatterns(patterns);
     addCustomCallPatterns(patterns);
     mlir::GreedyRewriteConfig config;

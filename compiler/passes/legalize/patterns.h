@@ -12,6 +12,12 @@ void addShorthandPatterns(mlir::RewritePatternSet& patterns);
 void addCustomCallPatterns(mlir::RewritePatternSet& patterns);
 // batch_norm_inference, batch_norm_training, batch_norm_grad.
 void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
+// chlo.scan and the composite of that name.
+void addScanPatterns(mlir::RewritePatternSet& patterns);
+// Operations of chlo that are elementwise: functions, tests, high halves of products.
+void addChloElementwisePatterns(mlir::RewritePatternSet& patterns);
+// chlo: broadcasting forms, constants, top_k, ragged_dot.
+void addChloStructurePatterns(mlir::RewritePatternSet& patterns);
 void addWideningPatterns(mlir::RewritePatternSet& patterns);
 
 }  // namespace isthmus
