@@ -15,6 +15,11 @@ namespace {
 // caller later that its memory is no longer read.
 constexpr size_t kSmallestAlias = 16 << 10;
 
+// Other programs' memory is used in place if its address is a multiple of this, which malloc's are.
+// Kernels need less; frameworks ask for a refusal to tell whether an exchange was free of copies,
+// and XLA's CPU client draws the line here.
+constexpr size_t kViewAlignment = 16;
+
 // What generated code may assume about the address of an element.
 size_t alignmentOf(ElementType type) {
   size_t bytes = elementSizeBytes(type);
@@ -151,10 +156,9 @@ StatusOr<BufferRef> Client::viewOfMemory(Memory& memory, ArrayType type, void* d
   if (data == nullptr && bytes > 0) {
     return invalidArgument("view of device memory as ", type.toString(), ": the pointer is null");
   }
-  if (reinterpret_cast<uintptr_t>(data) % alignmentOf(type.elementType) != 0) {
+  if (reinterpret_cast<uintptr_t>(data) % kViewAlignment != 0) {
     return invalidArgument("view of device memory as ", type.toString(),
-                           ": the address is not aligned to ", alignmentOf(type.elementType),
-                           " bytes");
+                           ": the address is not aligned to ", kViewAlignment, " bytes");
   }
   auto storage = Storage::foreign(memory, data, bytes, false, std::move(onDelete));
   return makeRef<Buffer>(memory, share(std::move(type)), std::move(storage), Event());

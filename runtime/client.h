@@ -72,8 +72,8 @@ class Client final : public RefCounted<Client> {
   // Aliases the host memory when the semantics allow it, it is dense in the type's layout and
   // aligned to its elements; else copies it before returning.
   StatusOr<FromHost> bufferFromHost(Memory& memory, const HostArray& array);
-  // A buffer over memory that somebody else owns; `onDelete` is called once, when it is no longer
-  // read. It is never written, not even when it is donated.
+  // A buffer over memory that somebody else owns, aligned to 16 bytes; `onDelete` is called once,
+  // when it is no longer read. It is never written, not even when it is donated.
   StatusOr<BufferRef> viewOfMemory(Memory& memory, ArrayType type, void* data,
                                    std::function<void()> onDelete);
   // Memory whose contents are whatever was there.

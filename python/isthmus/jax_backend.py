@@ -2,7 +2,7 @@
 
 The client is registered as `isthmus` and reports the platform name `cpu`, which it is: JAX then uses
 its CPU lowerings, donation, callbacks and caches (docs/adr/0005-platform-name-cpu.md). The rest is
-here. Everything private that is touched is listed in PRIVATE_NAMES, and python/tests/tripwire_test.py
+here and in the modules beside it. Everything private that is touched is listed in PRIVATE_NAMES, and python/tests/tripwire_test.py
 says which of them a new version of JAX has moved.
 """
 
@@ -31,6 +31,8 @@ PRIVATE_NAMES = [
     ("jaxlib._jax", "register_custom_type", "custom calls with states of JAX's own CPU client"),
     ("jaxlib.lapack", "_lapack", "linear algebra in executables from the cache"),
     ("jax._src.dlpack", "_DL_DEVICE_TO_PLATFORM", "DLPack without a copy"),
+    ("jaxlib._jax", "dlpack_managed_tensor_to_buffer", "DLPack with a copy"),
+    ("jax._src.dlpack", "from_dlpack", "DLPack that leaves arrays on the client they are on"),
     ("jax._src.config", "default_device", "DLPack without a copy"),
 ]
 
@@ -76,24 +78,6 @@ def _named_in_environment():
     return None
 
 
-class _DlpackPlatforms(dict):
-    """JAX's map from DLPack's kinds of device to platforms.
-
-    CPU memory belongs to this platform's client as much as to JAX's own: it goes to the one that is
-    the default, so that arrays are exchanged with it in place.
-    """
-
-    def __getitem__(self, kind):
-        from jax._src import config, xla_bridge
-
-        platform = super().__getitem__(kind)
-        if platform != "cpu" or PLATFORM not in xla_bridge.backends():
-            return platform
-        device = config.default_device.value
-        client = getattr(device, "client", None) or xla_bridge.get_backend()
-        return PLATFORM if client is xla_bridge.backends()[PLATFORM] else platform
-
-
 def register() -> None:
     """Registers the platform. Called by JAX once, before its first backend is made.
 
@@ -122,6 +106,8 @@ def register() -> None:
     except Exception:  # the rest of the platform works without
         _logger.warning("platform isthmus has no custom calls and callbacks", exc_info=True)
 
-    from jax._src import dlpack
-    if type(getattr(dlpack, "_DL_DEVICE_TO_PLATFORM", None)) is dict:
-        dlpack._DL_DEVICE_TO_PLATFORM = _DlpackPlatforms(dlpack._DL_DEVICE_TO_PLATFORM)
+    try:
+        from isthmus import dlpack
+        dlpack.install()
+    except Exception:  # arrays are then exchanged through JAX's own client, with a copy
+        _logger.warning("platform isthmus has no DLPack without a copy", exc_info=True)

@@ -80,17 +80,35 @@ def test_views_share_memory(ours, theirs):
     host = np.asarray(array)
     assert host.ctypes.data == address and not host.flags.writeable
     assert np.from_dlpack(array).ctypes.data == address
-    with jax.default_device(theirs):
-        there = jax.dlpack.from_dlpack(array)
+    there = jax.dlpack.from_dlpack(array, device=theirs, copy=False)
     assert there.device == theirs and there.unsafe_buffer_pointer() == address
-    with jax.default_device(ours):
-        back = jax.dlpack.from_dlpack(there)
+    assert jax.dlpack.from_dlpack(there).device == theirs
+    back = jnp.from_dlpack(there, device=ours, copy=False)
     assert back.device == ours and back.unsafe_buffer_pointer() == address
     # The memory stays while somebody looks at it.
     array.delete()
     del array, there, back
     gc.collect()
     np.testing.assert_array_equal(host[:3], [1, 2, 3])
+
+
+@pytest.mark.parametrize("alignment, in_place", [(16, True), (8, False)])
+def test_dlpack_copies_misaligned_memory_if_it_may(ours, alignment, in_place):
+    memory = np.arange(64, dtype=np.int8)
+    begin = (alignment - memory.ctypes.data) % 32
+    values = memory[begin:begin + 16]
+    array = jnp.from_dlpack(values)
+    assert array.device == ours
+    assert (array.unsafe_buffer_pointer() == values.ctypes.data) == in_place
+    np.testing.assert_array_equal(array, values)
+    copy = jnp.from_dlpack(values, copy=True)
+    assert copy.device == ours and copy.unsafe_buffer_pointer() != values.ctypes.data
+    np.testing.assert_array_equal(copy, values)
+    if in_place:
+        assert jnp.from_dlpack(values, copy=False).device == ours
+    else:
+        with pytest.raises(ValueError, match="is not aligned to 16 bytes"):
+            jnp.from_dlpack(values, copy=False)
 
 
 def test_torch_shares_memory(ours):
