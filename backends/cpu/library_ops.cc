@@ -9,6 +9,19 @@ namespace {
 
 using Builder = StatusOr<OperationCode> (*)(mlir::Operation*, LibraryContext&);
 
+// Transfers while a program runs. They come out as errors that say why.
+StatusOr<OperationCode> refuseTransfer(mlir::Operation* op, LibraryContext&) {
+  llvm::StringRef name = op->getName().stripDialect();
+  if (name == "infeed" || name == "outfeed") {
+    return unimplemented(
+        "the PJRT C API has no call that feeds a running program; pass arrays as arguments and "
+        "results, or use a host callback");
+  }
+  return unimplemented(
+      "send and recv need transfer callbacks of the caller, which are not served; use a host "
+      "callback, or a collective operation between devices");
+}
+
 Builder builderOf(llvm::StringRef name) {
   return llvm::StringSwitch<Builder>(name)
       .Case("stablehlo.dot_general", makeDotCode)
@@ -19,6 +32,8 @@ Builder builderOf(llvm::StringRef name) {
              makeCollectiveCode)
       .Case("stablehlo.composite", makeCompositeCode)
       .Case("stablehlo.custom_call", makeCustomCallCode)
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.send"},
+             refuseTransfer)
       .Case("stablehlo.sort", makeSortCode)
       .Case("stablehlo.rng_bit_generator", makeRngCode)
       .Case("stablehlo.fft", makeFftCode)

@@ -35,6 +35,25 @@ def RefineShapesPass : Pass<"refine-shapes", "mlir::ModuleOp"> {
   }];
 }
 
+def PadBoundedPass : Pass<"pad-bounded", "mlir::ModuleOp"> {
+  let summary = "Makes arrays of bounded size arrays of their bounds, with their sizes beside them.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<6xf32>, tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<6>>
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : …
+    ```
+    After:
+    ```mlir
+    %place = stablehlo.iota dim = 0 : tensor<6xi32>
+    %inside = stablehlo.compare LT, %place, %n6 : (tensor<6xi32>, tensor<6xi32>) -> tensor<6xi1>
+    %0 = stablehlo.select %inside, %x, %zero6 : tensor<6xi1>, tensor<6xf32>
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : …
+    ```
+    Results of the program are zero beyond their sizes.
+  }];
+}
+
 def LegalizeQuantizedPass : Pass<"legalize-quantized", "mlir::ModuleOp"> {
   let summary = "Makes quantized arrays the integers that they store.";
   let description = [{

@@ -20,6 +20,7 @@ constexpr Stage kStages[] = {
      [](mlir::OpPassManager& passes, const PipelineOptions&) {
        passes.addPass(createInlineCallsPass());
        passes.addPass(createRefineShapesPass());
+       passes.addPass(createPadBoundedPass());
        passes.addPass(createLegalizeQuantizedPass());
        passes.addPass(createLegalizeOpsPass());
      }},

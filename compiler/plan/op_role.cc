@@ -5,6 +5,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {
@@ -48,6 +49,11 @@ OpRole roleOf(mlir::Operation* op) {
   llvm::StringRef name = op->getName().getStringRef();
   if (name == "stablehlo.bitcast_convert") {
     return isBytePreserving(op) ? OpRole::kView : OpRole::kCompute;
+  }
+  if (name == "stablehlo.custom_call" && op->getNumResults() == 0) {
+    // A call that only keeps its operands from being removed.
+    auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
+    if (target && target.getValue() == "dce_sink") return OpRole::kNothing;
   }
   return llvm::StringSwitch<OpRole>(name)
       .Cases({"stablehlo.return", "isthmus.yield"}, OpRole::kTerminator)

@@ -14,7 +14,7 @@ enum class OpRole {
   kView,      // result i is operand i's memory, seen with another type
   kWhile,     // regions: condition, body
   kBranch,    // case and if: one region runs
-  kNothing,   // computes no array: tokens
+  kNothing,   // computes no array: tokens, and calls that only use their operands
   kTerminator,
 };
 

@@ -65,14 +65,14 @@ struct LegalizeBroadcasting : mlir::OpRewritePattern<Op> {
   }
 
   Value build(Op op, llvm::ArrayRef<Value> x, RankedTensorType type, ArrayBuilder& b) const {
-    PatternRewriter& rewriter = b.rewriter();
+    mlir::OpBuilder& builder = b.builder();
     if constexpr (std::is_same_v<Op, chlo::BroadcastSelectOp>) {
       return b.select(x[0], x[1], x[2]);
     } else if constexpr (std::is_same_v<Op, chlo::BroadcastCompareOp>) {
       auto direction = static_cast<shlo::ComparisonDirection>(op.getComparisonDirection());
       auto kind = op.getCompareType() ? static_cast<shlo::ComparisonType>(*op.getCompareType())
                                       : shlo::ComparisonType::NOTYPE;
-      return shlo::CompareOp::create(rewriter, b.location(), x[0], x[1], direction, kind);
+      return shlo::CompareOp::create(builder, b.location(), x[0], x[1], direction, kind);
     } else {
       llvm::StringRef name = op->getName().stripDialect();
       name.consume_front("broadcast_");
@@ -80,7 +80,7 @@ struct LegalizeBroadcasting : mlir::OpRewritePattern<Op> {
       mlir::OperationState state(b.location(), (isChlo ? "chlo." : "stablehlo.") + name.str());
       state.addOperands(x);
       state.addTypes(type);
-      return rewriter.create(state)->getResult(0);
+      return builder.create(state)->getResult(0);
     }
   }
 };
@@ -150,9 +150,9 @@ Value groupMask(ArrayBuilder& b, Value sizes, int64_t places) {
   Value upTo = b.compare(b.iota(square, 0), b.iota(square, 1), shlo::ComparisonDirection::LE);
   Value triangle = b.convert(upTo, type.getElementType());
   auto numbers =
-      shlo::DotDimensionNumbersAttr::get(b.rewriter().getContext(), {}, {}, {rank - 1}, {0});
-  Value ends = shlo::DotGeneralOp::create(b.rewriter(), b.location(), type, sizes, triangle,
-                                          numbers, mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
+      shlo::DotDimensionNumbersAttr::get(b.builder().getContext(), {}, {}, {rank - 1}, {0});
+  Value ends = shlo::DotGeneralOp::create(b.builder(), b.location(), type, sizes, triangle, numbers,
+                                          mlir::ArrayAttr(), shlo::DotAlgorithmAttr());
   Value begins = b.sub(ends, sizes);
   Dims shape(type.getShape());
   shape.push_back(places);

@@ -1,0 +1,502 @@
+// The pad-bounded pass: arrays of bounded size become arrays of their bounds, with the sizes beside
+// them as values.
+//
+// What lies beyond a size is unspecified between operations; those that would see it (reductions,
+// contractions, padding, the program's results) put in its place what changes nothing.
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/rules.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_PADBOUNDEDPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+using mlir::LogicalResult;
+using mlir::RankedTensorType;
+using mlir::Value;
+using Dims = llvm::SmallVector<int64_t>;
+// One for each dimension, of type tensor<i32>; null where the size is the padded one.
+using Sizes = llvm::SmallVector<Value>;
+
+// A tensor type that has dynamic dimensions, each with a bound.
+RankedTensorType boundedType(mlir::Type type) {
+  auto array = llvm::dyn_cast<RankedTensorType>(type);
+  if (!array || array.hasStaticShape()) return {};
+  llvm::SmallVector<int64_t> bounds(shlo::boundsOf(array));
+  if (bounds.empty()) return {};
+  for (int64_t d = 0; d < array.getRank(); ++d) {
+    if (array.isDynamicDim(d) && mlir::ShapedType::isDynamic(bounds[d])) return {};
+  }
+  return array;
+}
+
+bool isBounded(mlir::Type type) { return boundedType(type) != nullptr; }
+
+mlir::Type paddedType(mlir::Type type) {
+  RankedTensorType array = boundedType(type);
+  if (!array) return type;
+  llvm::SmallVector<int64_t> bounds(shlo::boundsOf(array));
+  Dims shape(array.getShape());
+  for (int64_t d = 0; d < array.getRank(); ++d) {
+    if (array.isDynamicDim(d)) shape[d] = bounds[d];
+  }
+  return RankedTensorType::get(shape, array.getElementType());
+}
+
+bool hasAny(const Sizes& sizes) {
+  return llvm::any_of(sizes, [](Value size) { return size != nullptr; });
+}
+
+class Padder {
+ public:
+  explicit Padder(mlir::MLIRContext* context) : builder_(context) {}
+
+  LogicalResult run(mlir::Block& block) {
+    for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
+      bool concerns = llvm::any_of(op.getResultTypes(), isBounded) ||
+                      llvm::any_of(op.getOperands(), [&](Value v) { return sizes_.contains(v); });
+      bool hasBlocks = llvm::isa<shlo::WhileOp, shlo::IfOp, shlo::CaseOp>(op);
+      if ((concerns || hasBlocks) && mlir::failed(rewrite(&op))) return mlir::failure();
+    }
+    return mlir::success();
+  }
+
+ private:
+  LogicalResult unsupported(mlir::Operation* op, const char* what) {
+    return op->emitError(op->getName().getStringRef()) << " of arrays of bounded size: " << what;
+  }
+
+  Sizes sizesOf(Value value) const {
+    auto it = sizes_.find(value);
+    if (it != sizes_.end()) return it->second;
+    auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+    return Sizes(type ? type.getRank() : 0);
+  }
+
+  void setSizes(Value value, Sizes sizes) {
+    if (hasAny(sizes)) sizes_[value] = std::move(sizes);
+  }
+
+  RankedTensorType scalarType() { return RankedTensorType::get({}, builder_.getI32Type()); }
+
+  Value number(ArrayBuilder& b, int64_t value) {
+    return b.splat(static_cast<double>(value), scalarType());
+  }
+
+  // `array` with `fill`, a scalar, beyond its size in these dimensions.
+  Value fillBeyond(ArrayBuilder& b, Value array, const Sizes& sizes, llvm::ArrayRef<int64_t> dims,
+                   Value fill) {
+    RankedTensorType type = ArrayBuilder::typeOf(array);
+    Value inside;
+    for (int64_t d : dims) {
+      if (!sizes[d]) continue;
+      Value place = b.iota(type.clone(builder_.getI32Type()), d);
+      Value limit = b.broadcast(sizes[d], type.getShape(), {});
+      Value here = b.compare(place, limit, shlo::ComparisonDirection::LT);
+      inside = inside ? b.make<shlo::AndOp>(inside, here) : here;
+    }
+    if (!inside) return array;
+    return b.select(inside, array, b.broadcast(fill, type.getShape(), {}));
+  }
+
+  Value zeroLike(ArrayBuilder& b, Value array) {
+    return b.zeros(RankedTensorType::get({}, ArrayBuilder::typeOf(array).getElementType()));
+  }
+
+  static Dims allDims(Value array) {
+    return llvm::to_vector(llvm::seq<int64_t>(0, ArrayBuilder::typeOf(array).getRank()));
+  }
+
+  LogicalResult rewrite(mlir::Operation* op) {
+    builder_.setInsertionPoint(op);
+    ArrayBuilder b(op, builder_);
+    if (auto loop = llvm::dyn_cast<shlo::WhileOp>(op)) return rewriteWhile(loop);
+    if (llvm::isa<shlo::IfOp, shlo::CaseOp>(op)) return rewriteBranches(op);
+    if (llvm::isa<mlir::func::ReturnOp>(op)) {
+      for (mlir::OpOperand& use : op->getOpOperands()) {
+        Value value = use.get();
+        if (!sizes_.contains(value)) continue;
+        use.set(fillBeyond(b, value, sizesOf(value), allDims(value), zeroLike(b, value)));
+      }
+      return mlir::success();
+    }
+    if (llvm::isa<shlo::ReturnOp>(op)) return mlir::success();  // its parent appends the sizes
+    if (auto size = llvm::dyn_cast<shlo::GetDimensionSizeOp>(op)) {
+      auto dim = static_cast<int64_t>(size.getDimension());
+      Value known = sizesOf(size.getOperand())[dim];
+      if (!known) known = number(b, ArrayBuilder::typeOf(size.getOperand()).getDimSize(dim));
+      op->getResult(0).replaceAllUsesWith(known);
+      op->erase();
+      return mlir::success();
+    }
+    if (auto resize = llvm::dyn_cast<shlo::SetDimensionSizeOp>(op)) return rewriteResize(resize, b);
+    for (Value result : op->getResults()) result.setType(paddedType(result.getType()));
+    return llvm::TypeSwitch<mlir::Operation*, LogicalResult>(op)
+        .Case<shlo::ConstantOp>([&](auto constant) { return rewriteConstant(constant); })
+        .Case<shlo::IotaOp>([&](auto) { return mlir::success(); })
+        .Case<shlo::BroadcastInDimOp>([&](shlo::BroadcastInDimOp broadcast) {
+          return mapDims(broadcast, broadcast.getBroadcastDimensions(), {}, b);
+        })
+        .Case<shlo::DynamicBroadcastInDimOp>([&](shlo::DynamicBroadcastInDimOp broadcast) {
+          return mapDims(broadcast, broadcast.getBroadcastDimensions(),
+                         broadcast.getOutputDimensions(), b);
+        })
+        .Case<shlo::TransposeOp>([&](shlo::TransposeOp transpose) {
+          Sizes from = sizesOf(transpose.getOperand()), to;
+          for (int64_t d : transpose.getPermutation()) to.push_back(from[d]);
+          setSizes(transpose.getResult(), std::move(to));
+          return mlir::success();
+        })
+        .Case<shlo::ReshapeOp>([&](auto reshape) { return rewriteReshape(reshape); })
+        .Case<shlo::SliceOp>([&](auto slice) { return rewriteSlice(slice); })
+        .Case<shlo::PadOp>([&](auto pad) { return rewritePad(pad, b); })
+        .Case<shlo::ConcatenateOp>([&](auto join) { return rewriteConcatenate(join, b); })
+        .Case<shlo::ReduceOp>([&](auto reduce) { return rewriteReduce(reduce, b); })
+        .Case<shlo::DotGeneralOp>([&](auto dot) { return rewriteDot(dot, b); })
+        .Default([&](mlir::Operation* other) -> LogicalResult {
+          if (fusionClass(other) != FusionClass::kElementwise) {
+            return unsupported(other, "the CPU backend has no code for this operation yet");
+          }
+          return sameDims(other);
+        });
+  }
+
+  LogicalResult sameDims(mlir::Operation* op) {
+    for (Value result : op->getResults()) {
+      Sizes sizes(ArrayBuilder::typeOf(result).getRank());
+      for (Value operand : op->getOperands()) {
+        Sizes own = sizesOf(operand);
+        if (own.size() != sizes.size()) continue;
+        for (auto [size, given] : llvm::zip(sizes, own)) {
+          if (!size) size = given;
+        }
+      }
+      setSizes(result, std::move(sizes));
+    }
+    return mlir::success();
+  }
+
+  // Gives the operand another size in one dimension: the same memory, but a value of its own.
+  LogicalResult rewriteResize(shlo::SetDimensionSizeOp op, ArrayBuilder& b) {
+    auto dim = static_cast<int64_t>(op.getDimension());
+    Value operand = op.getOperand();
+    Sizes sizes = sizesOf(operand);
+    bool isDynamic = op.getType().isDynamicDim(dim);
+    sizes[dim] = isDynamic ? op.getSize() : Value();
+    mlir::Type type = paddedType(op.getType());
+    if (type != operand.getType()) return unsupported(op, "the bound is not the operand's size");
+    Value renamed = shlo::ReshapeOp::create(builder_, b.location(), type, operand);
+    setSizes(renamed, std::move(sizes));
+    op.getResult().replaceAllUsesWith(renamed);
+    op->erase();
+    return mlir::success();
+  }
+
+  LogicalResult rewriteConstant(shlo::ConstantOp op) {
+    auto value = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
+    if (!value || !value.isSplat()) return unsupported(op, "a constant that is no splat");
+    op.setValueAttr(value.resizeSplat(llvm::cast<mlir::ShapedType>(op.getResult().getType())));
+    return mlir::success();
+  }
+
+  // Broadcasts: dimensions go where they are said to; new ones have the sizes in `shape`, if any.
+  template <typename Op>
+  LogicalResult mapDims(Op op, llvm::ArrayRef<int64_t> dimensions, Value shape, ArrayBuilder& b) {
+    RankedTensorType type = ArrayBuilder::typeOf(op->getResult(0));
+    RankedTensorType operand = ArrayBuilder::typeOf(op.getOperand());
+    Sizes from = sizesOf(op.getOperand()), to(type.getRank());
+    for (auto [d, target] : llvm::enumerate(dimensions)) {
+      bool grows = operand.getDimSize(d) == 1 && type.getDimSize(target) != 1;
+      if (!grows) to[target] = from[d];
+    }
+    if (shape) {
+      mlir::Type element = ArrayBuilder::typeOf(shape).getElementType();
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        if (to[d]) continue;
+        Value size =
+            shlo::SliceOp::create(builder_, b.location(), RankedTensorType::get({1}, element),
+                                  shape, Dims{d}, Dims{d + 1}, Dims{1});
+        to[d] = b.convert(b.reshape(size, {}), builder_.getI32Type());
+      }
+    }
+    Value result =
+        shlo::BroadcastInDimOp::create(builder_, b.location(), type, op.getOperand(), dimensions);
+    setSizes(result, std::move(to));
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+    return mlir::success();
+  }
+
+  // Dimensions of the same size with as many elements before them are the same dimension.
+  LogicalResult rewriteReshape(shlo::ReshapeOp op) {
+    auto from = ArrayBuilder::typeOf(op.getOperand()), to = ArrayBuilder::typeOf(op.getResult());
+    Sizes own = sizesOf(op.getOperand()), sizes(to.getRank());
+    int64_t before = 1;
+    for (int64_t d = 0; d < from.getRank(); before *= from.getDimSize(d++)) {
+      if (!own[d]) continue;
+      int64_t same = 1, e = 0;
+      while (e < to.getRank() && (same < before || (same == before && to.getDimSize(e) == 1 &&
+                                                    from.getDimSize(d) != 1))) {
+        same *= to.getDimSize(e++);
+      }
+      if (e == to.getRank() || same != before || to.getDimSize(e) != from.getDimSize(d)) {
+        return unsupported(op, "a dimension of bounded size is split or joined with another");
+      }
+      sizes[e] = own[d];
+    }
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  LogicalResult rewriteSlice(shlo::SliceOp op) {
+    Sizes sizes = sizesOf(op.getOperand());
+    RankedTensorType type = ArrayBuilder::typeOf(op.getOperand());
+    for (auto [d, size] : llvm::enumerate(sizes)) {
+      bool isWhole = op.getStartIndices()[d] == 0 && op.getStrides()[d] == 1 &&
+                     op.getLimitIndices()[d] == type.getDimSize(d);
+      if (size && !isWhole) return unsupported(op, "a part of a dimension of bounded size");
+    }
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  LogicalResult rewritePad(shlo::PadOp op, ArrayBuilder& b) {
+    Sizes sizes = sizesOf(op.getOperand());
+    op.getOperandMutable().assign(
+        fillBeyond(b, op.getOperand(), sizes, allDims(op.getOperand()), op.getPaddingValue()));
+    for (auto [d, size] : llvm::enumerate(sizes)) {
+      if (!size) continue;
+      if (op.getInteriorPadding()[d] != 0) {
+        return unsupported(op, "padding between elements of a dimension of bounded size");
+      }
+      size = b.add(size, number(b, op.getEdgePaddingLow()[d] + op.getEdgePaddingHigh()[d]));
+    }
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // Along a dimension of bounded size each operand begins where the one before really ends, and is
+  // written over what that one has beyond its size.
+  LogicalResult rewriteConcatenate(shlo::ConcatenateOp op, ArrayBuilder& b) {
+    auto dim = static_cast<int64_t>(op.getDimension());
+    RankedTensorType type = ArrayBuilder::typeOf(op.getResult());
+    Sizes sizes(type.getRank());
+    bool moves = false;
+    for (Value operand : op->getOperands()) {
+      Sizes own = sizesOf(operand);
+      moves |= own[dim] != nullptr;
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        if (d != dim && !sizes[d]) sizes[d] = own[d];
+      }
+    }
+    if (!moves) {
+      setSizes(op.getResult(), std::move(sizes));
+      return mlir::success();
+    }
+    Value result = b.zeros(type), end = number(b, 0);
+    for (Value operand : op->getOperands()) {
+      llvm::SmallVector<Value> starts(type.getRank(), number(b, 0));
+      starts[dim] = end;
+      result =
+          shlo::DynamicUpdateSliceOp::create(builder_, b.location(), type, result, operand, starts);
+      Value size = sizesOf(operand)[dim];
+      if (!size) size = number(b, ArrayBuilder::typeOf(operand).getDimSize(dim));
+      end = b.add(end, size);
+    }
+    sizes[dim] = end;
+    setSizes(result, std::move(sizes));
+    op.getResult().replaceAllUsesWith(result);
+    op->erase();
+    return mlir::success();
+  }
+
+  LogicalResult rewriteReduce(shlo::ReduceOp op, ArrayBuilder& b) {
+    size_t inputs = op.getInputs().size();
+    llvm::ArrayRef<int64_t> reduced = op.getDimensions();
+    Sizes sizes;
+    for (size_t i = 0; i < inputs; ++i) {
+      Value input = op->getOperand(i);
+      Sizes own = sizesOf(input);
+      op->setOperand(i, fillBeyond(b, input, own, reduced, op->getOperand(inputs + i)));
+      if (sizes.empty()) sizes.resize(own.size());
+      for (auto [size, given] : llvm::zip(sizes, own)) {
+        if (!size) size = given;
+      }
+    }
+    Sizes kept;
+    for (auto [d, size] : llvm::enumerate(sizes)) {
+      if (!llvm::is_contained(reduced, static_cast<int64_t>(d))) kept.push_back(size);
+    }
+    for (Value result : op.getResults()) setSizes(result, kept);
+    return mlir::success();
+  }
+
+  LogicalResult rewriteDot(shlo::DotGeneralOp op, ArrayBuilder& b) {
+    shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs()), sizes;
+    // Both: a zero times what lies beyond the other's size may be NaN.
+    llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
+    llvm::ArrayRef<int64_t> rightSum = numbers.getRhsContractingDimensions();
+    Sizes leftAll = left, rightAll = right;
+    for (auto [l, r] : llvm::zip(leftSum, rightSum)) {
+      if (!leftAll[l]) leftAll[l] = right[r];
+      if (!rightAll[r]) rightAll[r] = left[l];
+    }
+    op.getLhsMutable().assign(
+        fillBeyond(b, op.getLhs(), leftAll, leftSum, zeroLike(b, op.getLhs())));
+    op.getRhsMutable().assign(
+        fillBeyond(b, op.getRhs(), rightAll, rightSum, zeroLike(b, op.getRhs())));
+    for (auto [l, r] :
+         llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
+      sizes.push_back(left[l] ? left[l] : right[r]);
+    }
+    auto addFree = [&](const Sizes& own, llvm::ArrayRef<int64_t> batch,
+                       llvm::ArrayRef<int64_t> summed) {
+      for (auto [d, size] : llvm::enumerate(own)) {
+        auto dim = static_cast<int64_t>(d);
+        if (!llvm::is_contained(batch, dim) && !llvm::is_contained(summed, dim)) {
+          sizes.push_back(size);
+        }
+      }
+    };
+    addFree(left, numbers.getLhsBatchingDimensions(), leftSum);
+    addFree(right, numbers.getRhsBatchingDimensions(), rightSum);
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // ---- Control flow: sizes of bounded values are values of their own
+  // ------------------------------
+
+  // The values and dimensions of `types` that have a size.
+  static llvm::SmallVector<std::pair<size_t, int64_t>> sized(mlir::TypeRange types) {
+    llvm::SmallVector<std::pair<size_t, int64_t>> result;
+    for (auto [i, type] : llvm::enumerate(types)) {
+      RankedTensorType array = boundedType(type);
+      if (!array) continue;
+      for (int64_t d = 0; d < array.getRank(); ++d) {
+        if (array.isDynamicDim(d)) result.push_back({i, d});
+      }
+    }
+    return result;
+  }
+
+  // Of `values` at `places`; the bound where a value has no size of its own.
+  llvm::SmallVector<Value> sizesAt(mlir::Operation* at, mlir::ValueRange values,
+                                   llvm::ArrayRef<std::pair<size_t, int64_t>> places) {
+    builder_.setInsertionPoint(at);
+    ArrayBuilder b(at, builder_);
+    llvm::SmallVector<Value> result;
+    for (auto [i, d] : places) {
+      Value size = sizesOf(values[i])[d];
+      if (!size) size = number(b, ArrayBuilder::typeOf(values[i]).getDimSize(d));
+      result.push_back(size);
+    }
+    return result;
+  }
+
+  // The value at each place gets the size that follows the first `values` of `all`.
+  void takeSizes(mlir::ValueRange all, size_t values,
+                 llvm::ArrayRef<std::pair<size_t, int64_t>> places) {
+    for (auto [k, place] : llvm::enumerate(places)) {
+      Sizes sizes = sizesOf(all[place.first]);
+      sizes[place.second] = all[values + k];
+      setSizes(all[place.first], std::move(sizes));
+    }
+  }
+
+  // The operation again, with more results; its regions move.
+  mlir::Operation* grown(mlir::Operation* op, mlir::ValueRange operands, size_t added) {
+    builder_.setInsertionPoint(op);
+    mlir::OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addAttributes(op->getAttrs());
+    for (mlir::Type type : op->getResultTypes()) state.addTypes(paddedType(type));
+    state.addTypes(llvm::SmallVector<mlir::Type>(added, scalarType()));
+    for (mlir::Region& region : op->getRegions()) state.addRegion()->takeBody(region);
+    mlir::Operation* result = builder_.create(state);
+    op->replaceAllUsesWith(result->getResults().take_front(op->getNumResults()));
+    return result;
+  }
+
+  LogicalResult rewriteBranches(mlir::Operation* op) {
+    auto places = sized(op->getResultTypes());
+    size_t values = op->getNumResults();
+    for (mlir::Region& region : op->getRegions()) {
+      if (mlir::failed(run(region.front()))) return mlir::failure();
+      mlir::Operation* end = region.front().getTerminator();
+      llvm::SmallVector<Value> results(end->getOperands());
+      llvm::append_range(results, sizesAt(end, end->getOperands(), places));
+      end->setOperands(results);
+    }
+    if (places.empty()) return mlir::success();
+    mlir::Operation* result = grown(op, op->getOperands(), places.size());
+    takeSizes(result->getResults(), values, places);
+    op->erase();
+    return mlir::success();
+  }
+
+  LogicalResult rewriteWhile(shlo::WhileOp op) {
+    auto places = sized(op->getResultTypes());
+    size_t values = op->getNumResults();
+    llvm::SmallVector<Value> operands(op->getOperands());
+    llvm::append_range(operands, sizesAt(op, op->getOperands(), places));
+    for (mlir::Region* region : {&op.getCond(), &op.getBody()}) {
+      mlir::Block& block = region->front();
+      for (Value argument : block.getArguments()) {
+        argument.setType(paddedType(argument.getType()));
+      }
+      for (size_t k = 0; k < places.size(); ++k) block.addArgument(scalarType(), op->getLoc());
+      takeSizes(block.getArguments(), values, places);
+      if (mlir::failed(run(block))) return mlir::failure();
+    }
+    if (places.empty()) return mlir::success();
+    mlir::Operation* end = op.getBody().front().getTerminator();
+    llvm::SmallVector<Value> next(end->getOperands());
+    llvm::append_range(next, sizesAt(end, end->getOperands(), places));
+    end->setOperands(next);
+    mlir::Operation* result = grown(op, operands, places.size());
+    takeSizes(result->getResults(), values, places);
+    op->erase();
+    return mlir::success();
+  }
+
+  mlir::OpBuilder builder_;
+  llvm::DenseMap<Value, Sizes> sizes_;
+};
+
+struct PadBoundedPass : impl::PadBoundedPassBase<PadBoundedPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
+      if (function.isExternal() || !hasBounded(function)) continue;
+      mlir::Block& block = function.getBody().front();
+      // A parameter is as large as its bound: callers cannot say less.
+      for (Value argument : block.getArguments()) argument.setType(paddedType(argument.getType()));
+      if (mlir::failed(Padder(&getContext()).run(block))) return signalPassFailure();
+      function.setType(mlir::FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                               block.getTerminator()->getOperandTypes()));
+    }
+  }
+
+  static bool hasBounded(mlir::func::FuncOp function) {
+    return llvm::any_of(function.getArgumentTypes(), isBounded) ||
+           function
+               .walk([](mlir::Operation* op) {
+                 return llvm::any_of(op->getResultTypes(), isBounded)
+                            ? mlir::WalkResult::interrupt()
+                            : mlir::WalkResult::advance();
+               })
+               .wasInterrupted();
+  }
+};
+
+}  // namespace
+}  // namespace isthmus
