@@ -1,5 +1,7 @@
-// Reads the messages of HLO programs from the wire format. Each case is a field's number.
+// Reads the messages of HLO programs from the wire format: of each message, its fields by number.
 #include "compiler/import/hlo/messages.h"
+
+#include <concepts>
 
 #include "compiler/import/hlo/wire_reader.h"
 
@@ -40,863 +42,229 @@ bool read(WireReader in, BufferDonor& to);
 bool read(WireReader in, Module& to);
 bool read(WireReader in, ModuleWithConfig& to);
 
-bool read(WireReader in, Layout& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.minor_to_major));
-        break;
-      default:
-        break;
-    }
-  }
+// The field of a number, and where its value goes.
+template <uint32_t fieldNumber, typename T>
+struct Field {
+  static constexpr uint32_t number = fieldNumber;
+  T& to;
+};
+
+// Floating-point numbers of `Element`'s size, as bytes.
+template <uint32_t fieldNumber, typename Element>
+struct Packed {
+  static constexpr uint32_t number = fieldNumber;
+  std::string& to;
+};
+
+template <uint32_t number, typename T>
+Field<number, T> field(T& to) {
+  return {to};
+}
+
+template <uint32_t number, typename Element>
+Packed<number, Element> packed(std::string& to) {
+  return {to};
+}
+
+bool value(WireReader& in, std::integral auto& to) { return in.integer(to); }
+bool value(WireReader& in, float& to) { return in.number(to); }
+bool value(WireReader& in, std::string& to) { return in.bytes(to); }
+bool value(WireReader& in, std::vector<uint8_t>& to) { return in.booleans(to); }
+template <typename T>
+bool value(WireReader& in, T& message) {
+  return in.message() && read(in.nested(), message);
+}
+template <std::integral T>
+bool value(WireReader& in, std::vector<T>& to) {
+  return in.integers(to);
+}
+template <typename T>
+bool value(WireReader& in, std::vector<T>& messages) {
+  return in.message() && read(in.nested(), in.append(messages));
+}
+
+template <uint32_t number, typename T>
+void readField(WireReader& in, Field<number, T> field) {
+  in.check(value(in, field.to));
+}
+template <uint32_t number, typename Element>
+void readField(WireReader& in, Packed<number, Element> field) {
+  in.check(in.packed(field.to, sizeof(Element)));
+}
+
+// Reads those of the message's fields that are asked for.
+template <typename... Fields>
+bool readFields(WireReader& in, Fields... fields) {
+  while (in.next()) (void)((in.field() == Fields::number && (readField(in, fields), true)) || ...);
   return in.ok();
 }
 
+bool read(WireReader in, Layout& to) { return readFields(in, field<1>(to.minor_to_major)); }
+
 bool read(WireReader in, Shape& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 2:
-        in.check(in.integer(to.element_type));
-        break;
-      case 3:
-        in.check(in.integers(to.dimensions));
-        break;
-      case 4:
-        in.check(in.message() && read(in.nested(), in.append(to.tuple_shapes)));
-        break;
-      case 5:
-        in.check(in.message() && read(in.nested(), to.layout));
-        break;
-      case 6:
-        in.check(in.integers(to.is_dynamic_dimension));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<2>(to.element_type), field<3>(to.dimensions),
+                    field<4>(to.tuple_shapes), field<5>(to.layout),
+                    field<6>(to.is_dynamic_dimension));
 }
 
 bool read(WireReader in, ProgramShape& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.parameters)));
-        break;
-      case 2:
-        in.check(in.message() && read(in.nested(), to.result));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.parameters), field<2>(to.result));
 }
 
 bool read(WireReader in, Metadata& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.bytes(to.op_type));
-        break;
-      case 2:
-        in.check(in.bytes(to.op_name));
-        break;
-      case 3:
-        in.check(in.bytes(to.source_file));
-        break;
-      case 4:
-        in.check(in.integer(to.source_line));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.op_type), field<2>(to.op_name), field<3>(to.source_file),
+                    field<4>(to.source_line));
 }
 
 bool read(WireReader in, Literal& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), to.shape));
-        break;
-      case 2:
-        in.check(in.booleans(to.preds));
-        break;
-      case 3:
-        in.check(in.bytes(to.u8s));
-        break;
-      case 4:
-        in.check(in.integers(to.s32s));
-        break;
-      case 5:
-        in.check(in.integers(to.s64s));
-        break;
-      case 6:
-        in.check(in.integers(to.u32s));
-        break;
-      case 7:
-        in.check(in.integers(to.u64s));
-        break;
-      case 8:
-        in.check(in.packed(to.f32s, sizeof(float)));
-        break;
-      case 9:
-        in.check(in.packed(to.f64s, sizeof(double)));
-        break;
-      case 10:
-        in.check(in.message() && read(in.nested(), in.append(to.tuple_literals)));
-        break;
-      case 11:
-        in.check(in.bytes(to.f16s));
-        break;
-      case 12:
-        in.check(in.packed(to.c64s, sizeof(float)));
-        break;
-      case 13:
-        in.check(in.bytes(to.bf16s));
-        break;
-      case 15:
-        in.check(in.bytes(to.s8s));
-        break;
-      case 16:
-        in.check(in.bytes(to.u16s));
-        break;
-      case 17:
-        in.check(in.bytes(to.s16s));
-        break;
-      case 18:
-        in.check(in.packed(to.c128s, sizeof(double)));
-        break;
-      case 19:
-        in.check(in.bytes(to.f8e5m2s));
-        break;
-      case 20:
-        in.check(in.bytes(to.f8e4m3fns));
-        break;
-      case 21:
-        in.check(in.bytes(to.s4s));
-        break;
-      case 22:
-        in.check(in.bytes(to.u4s));
-        break;
-      case 23:
-        in.check(in.bytes(to.f8e4m3b11fnuzs));
-        break;
-      case 24:
-        in.check(in.bytes(to.f8e5m2fnuzs));
-        break;
-      case 25:
-        in.check(in.bytes(to.f8e4m3fnuzs));
-        break;
-      case 26:
-        in.check(in.bytes(to.s2s));
-        break;
-      case 27:
-        in.check(in.bytes(to.u2s));
-        break;
-      case 28:
-        in.check(in.bytes(to.f8e4m3s));
-        break;
-      case 29:
-        in.check(in.bytes(to.f8e3m4s));
-        break;
-      case 32:
-        in.check(in.bytes(to.f4e2m1fns));
-        break;
-      case 33:
-        in.check(in.bytes(to.f8e8m0fnus));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.shape), field<2>(to.preds), field<3>(to.u8s), field<4>(to.s32s),
+                    field<5>(to.s64s), field<6>(to.u32s), field<7>(to.u64s),
+                    packed<8, float>(to.f32s), packed<9, double>(to.f64s),
+                    field<10>(to.tuple_literals), field<11>(to.f16s), packed<12, float>(to.c64s),
+                    field<13>(to.bf16s), field<15>(to.s8s), field<16>(to.u16s), field<17>(to.s16s),
+                    packed<18, double>(to.c128s), field<19>(to.f8e5m2s), field<20>(to.f8e4m3fns),
+                    field<21>(to.s4s), field<22>(to.u4s), field<23>(to.f8e4m3b11fnuzs),
+                    field<24>(to.f8e5m2fnuzs), field<25>(to.f8e4m3fnuzs), field<26>(to.s2s),
+                    field<27>(to.u2s), field<28>(to.f8e4m3s), field<29>(to.f8e3m4s),
+                    field<32>(to.f4e2m1fns), field<33>(to.f8e8m0fnus));
 }
 
 bool read(WireReader in, WindowDimension& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.size));
-        break;
-      case 2:
-        in.check(in.integer(to.stride));
-        break;
-      case 3:
-        in.check(in.integer(to.padding_low));
-        break;
-      case 4:
-        in.check(in.integer(to.padding_high));
-        break;
-      case 5:
-        in.check(in.integer(to.window_dilation));
-        break;
-      case 6:
-        in.check(in.integer(to.base_dilation));
-        break;
-      case 7:
-        in.check(in.integer(to.window_reversal));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.size), field<2>(to.stride), field<3>(to.padding_low),
+                    field<4>(to.padding_high), field<5>(to.window_dilation),
+                    field<6>(to.base_dilation), field<7>(to.window_reversal));
 }
 
-bool read(WireReader in, Window& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.dimensions)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, Window& to) { return readFields(in, field<1>(to.dimensions)); }
 
 bool read(WireReader in, GatherDimensionNumbers& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.offset_dims));
-        break;
-      case 2:
-        in.check(in.integers(to.collapsed_slice_dims));
-        break;
-      case 3:
-        in.check(in.integers(to.start_index_map));
-        break;
-      case 4:
-        in.check(in.integer(to.index_vector_dim));
-        break;
-      case 5:
-        in.check(in.integers(to.operand_batching_dims));
-        break;
-      case 6:
-        in.check(in.integers(to.start_indices_batching_dims));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.offset_dims), field<2>(to.collapsed_slice_dims),
+                    field<3>(to.start_index_map), field<4>(to.index_vector_dim),
+                    field<5>(to.operand_batching_dims), field<6>(to.start_indices_batching_dims));
 }
 
 bool read(WireReader in, ScatterDimensionNumbers& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.update_window_dims));
-        break;
-      case 2:
-        in.check(in.integers(to.inserted_window_dims));
-        break;
-      case 3:
-        in.check(in.integers(to.scatter_dims_to_operand_dims));
-        break;
-      case 4:
-        in.check(in.integer(to.index_vector_dim));
-        break;
-      case 5:
-        in.check(in.integers(to.input_batching_dims));
-        break;
-      case 6:
-        in.check(in.integers(to.scatter_indices_batching_dims));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.update_window_dims), field<2>(to.inserted_window_dims),
+                    field<3>(to.scatter_dims_to_operand_dims), field<4>(to.index_vector_dim),
+                    field<5>(to.input_batching_dims), field<6>(to.scatter_indices_batching_dims));
 }
 
 bool read(WireReader in, ConvolutionDimensionNumbers& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 3:
-        in.check(in.integer(to.kernel_input_feature_dimension));
-        break;
-      case 4:
-        in.check(in.integer(to.kernel_output_feature_dimension));
-        break;
-      case 6:
-        in.check(in.integers(to.kernel_spatial_dimensions));
-        break;
-      case 7:
-        in.check(in.integer(to.input_batch_dimension));
-        break;
-      case 8:
-        in.check(in.integer(to.input_feature_dimension));
-        break;
-      case 9:
-        in.check(in.integer(to.output_batch_dimension));
-        break;
-      case 10:
-        in.check(in.integer(to.output_feature_dimension));
-        break;
-      case 11:
-        in.check(in.integers(to.input_spatial_dimensions));
-        break;
-      case 12:
-        in.check(in.integers(to.output_spatial_dimensions));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<3>(to.kernel_input_feature_dimension),
+                    field<4>(to.kernel_output_feature_dimension),
+                    field<6>(to.kernel_spatial_dimensions), field<7>(to.input_batch_dimension),
+                    field<8>(to.input_feature_dimension), field<9>(to.output_batch_dimension),
+                    field<10>(to.output_feature_dimension), field<11>(to.input_spatial_dimensions),
+                    field<12>(to.output_spatial_dimensions));
 }
 
 bool read(WireReader in, DotDimensionNumbers& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.lhs_contracting_dimensions));
-        break;
-      case 2:
-        in.check(in.integers(to.rhs_contracting_dimensions));
-        break;
-      case 3:
-        in.check(in.integers(to.lhs_batch_dimensions));
-        break;
-      case 4:
-        in.check(in.integers(to.rhs_batch_dimensions));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.lhs_contracting_dimensions),
+                    field<2>(to.rhs_contracting_dimensions), field<3>(to.lhs_batch_dimensions),
+                    field<4>(to.rhs_batch_dimensions));
 }
 
 bool read(WireReader in, PaddingConfig::Dimension& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.edge_padding_low));
-        break;
-      case 2:
-        in.check(in.integer(to.edge_padding_high));
-        break;
-      case 3:
-        in.check(in.integer(to.interior_padding));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.edge_padding_low), field<2>(to.edge_padding_high),
+                    field<3>(to.interior_padding));
 }
 
-bool read(WireReader in, PaddingConfig& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.dimensions)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, PaddingConfig& to) { return readFields(in, field<1>(to.dimensions)); }
 
 bool read(WireReader in, TriangularSolveOptions& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.left_side));
-        break;
-      case 2:
-        in.check(in.integer(to.lower));
-        break;
-      case 3:
-        in.check(in.integer(to.unit_diagonal));
-        break;
-      case 4:
-        in.check(in.integer(to.transpose_a));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.left_side), field<2>(to.lower), field<3>(to.unit_diagonal),
+                    field<4>(to.transpose_a));
 }
 
-bool read(WireReader in, CholeskyOptions& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.lower));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, CholeskyOptions& to) { return readFields(in, field<1>(to.lower)); }
 
 bool read(WireReader in, PrecisionConfig& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.operand_precision));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.operand_precision));
 }
 
 bool read(WireReader in, FrontendAttributes::Entry& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.bytes(to.key));
-        break;
-      case 2:
-        in.check(in.bytes(to.value));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.key), field<2>(to.value));
 }
 
-bool read(WireReader in, FrontendAttributes& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.map)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, FrontendAttributes& to) { return readFields(in, field<1>(to.map)); }
 
 bool read(WireReader in, Sharding& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.type));
-        break;
-      case 5:
-        in.check(in.message() && read(in.nested(), in.append(to.tuple_shardings)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.type), field<5>(to.tuple_shardings));
 }
 
-bool read(WireReader in, ReplicaGroup& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.replica_ids));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, ReplicaGroup& to) { return readFields(in, field<1>(to.replica_ids)); }
 
 bool read(WireReader in, IotaReplicaGroupList& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.num_replica_groups));
-        break;
-      case 2:
-        in.check(in.integer(to.num_devices_per_group));
-        break;
-      case 3:
-        in.check(in.integers(to.iota_reshape_dims));
-        break;
-      case 4:
-        in.check(in.integers(to.iota_transpose_perm));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.num_replica_groups), field<2>(to.num_devices_per_group),
+                    field<3>(to.iota_reshape_dims), field<4>(to.iota_transpose_perm));
 }
 
 bool read(WireReader in, CollectiveDeviceList& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.replica_groups)));
-        break;
-      case 2:
-        in.check(in.message() && read(in.nested(), to.iota_replica_group_list));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.replica_groups), field<2>(to.iota_replica_group_list));
 }
 
 bool read(WireReader in, SourceTarget& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.source));
-        break;
-      case 2:
-        in.check(in.integer(to.target));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.source), field<2>(to.target));
 }
 
 bool read(WireReader in, SliceDimensions& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.start));
-        break;
-      case 2:
-        in.check(in.integer(to.limit));
-        break;
-      case 3:
-        in.check(in.integer(to.stride));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.start), field<2>(to.limit), field<3>(to.stride));
 }
 
 bool read(WireReader in, OutputOperandAliasing& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.output_shape_index));
-        break;
-      case 2:
-        in.check(in.integer(to.operand_index));
-        break;
-      case 3:
-        in.check(in.integers(to.operand_shape_index));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.output_shape_index), field<2>(to.operand_index),
+                    field<3>(to.operand_shape_index));
 }
 
 bool read(WireReader in, Instruction& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.bytes(to.name));
-        break;
-      case 2:
-        in.check(in.bytes(to.opcode));
-        break;
-      case 3:
-        in.check(in.message() && read(in.nested(), to.shape));
-        break;
-      case 7:
-        in.check(in.message() && read(in.nested(), to.metadata));
-        break;
-      case 8:
-        in.check(in.message() && read(in.nested(), to.literal));
-        break;
-      case 9:
-        in.check(in.integer(to.parameter_number));
-        break;
-      case 13:
-        in.check(in.integer(to.tuple_index));
-        break;
-      case 14:
-        in.check(in.integers(to.dimensions));
-        break;
-      case 15:
-        in.check(in.message() && read(in.nested(), to.window));
-        break;
-      case 16:
-        in.check(in.message() && read(in.nested(), to.convolution_dimension_numbers));
-        break;
-      case 17:
-        in.check(in.message() && read(in.nested(), in.append(to.slice_dimensions)));
-        break;
-      case 18:
-        in.check(in.integer(to.exponent_bits));
-        break;
-      case 19:
-        in.check(in.integer(to.mantissa_bits));
-        break;
-      case 20:
-        in.check(in.integers(to.dynamic_slice_sizes));
-        break;
-      case 21:
-        in.check(in.message() && read(in.nested(), to.padding_config));
-        break;
-      case 23:
-        in.check(in.integer(to.distribution));
-        break;
-      case 24:
-        in.check(in.number(to.epsilon));
-        break;
-      case 25:
-        in.check(in.integer(to.feature_index));
-        break;
-      case 26:
-        in.check(in.integer(to.channel_id));
-        break;
-      case 28:
-        in.check(in.bytes(to.custom_call_target));
-        break;
-      case 30:
-        in.check(in.message() && read(in.nested(), to.dot_dimension_numbers));
-        break;
-      case 31:
-        in.check(in.integer(to.fft_type));
-        break;
-      case 32:
-        in.check(in.integers(to.fft_length));
-        break;
-      case 33:
-        in.check(in.message() && read(in.nested(), to.gather_dimension_numbers));
-        break;
-      case 34:
-        in.check(in.integers(to.gather_slice_sizes));
-        break;
-      case 35:
-        in.check(in.integer(to.id));
-        break;
-      case 36:
-        in.check(in.integers(to.operand_ids));
-        break;
-      case 38:
-        in.check(in.integers(to.called_computation_ids));
-        break;
-      case 40:
-        in.check(in.message() && read(in.nested(), to.sharding));
-        break;
-      case 43:
-        in.check(in.bytes(to.backend_config));
-        break;
-      case 48:
-        in.check(in.message() && read(in.nested(), to.scatter_dimension_numbers));
-        break;
-      case 49:
-        in.check(in.message() && read(in.nested(), in.append(to.replica_groups)));
-        break;
-      case 50:
-        in.check(in.integer(to.feature_group_count));
-        break;
-      case 51:
-        in.check(in.message() && read(in.nested(), to.precision_config));
-        break;
-      case 52:
-        in.check(in.message() && read(in.nested(), in.append(to.source_target_pairs)));
-        break;
-      case 58:
-        in.check(in.integer(to.batch_group_count));
-        break;
-      case 59:
-        in.check(in.message() && read(in.nested(), to.triangular_solve_options));
-        break;
-      case 60:
-        in.check(in.integer(to.is_stable));
-        break;
-      case 62:
-        in.check(in.message() && read(in.nested(), to.cholesky_options));
-        break;
-      case 63:
-        in.check(in.bytes(to.comparison_direction));
-        break;
-      case 65:
-        in.check(in.integer(to.custom_call_has_side_effect));
-        break;
-      case 67:
-        in.check(in.integer(to.indices_are_sorted));
-        break;
-      case 68:
-        in.check(in.message() && read(in.nested(), to.frontend_attributes));
-        break;
-      case 69:
-        in.check(in.integer(to.unique_indices));
-        break;
-      case 70:
-        in.check(in.integer(to.rng_algorithm));
-        break;
-      case 71:
-        in.check(in.integer(to.use_global_device_ids));
-        break;
-      case 72:
-        in.check(in.bytes(to.comparison_type));
-        break;
-      case 74:
-        in.check(in.message() && read(in.nested(), in.append(to.output_operand_aliasing)));
-        break;
-      case 77:
-        in.check(in.integer(to.custom_call_api_version));
-        break;
-      case 81:
-        in.check(in.integer(to.k));
-        break;
-      case 85:
-        in.check(in.integer(to.largest));
-        break;
-      case 87:
-        in.check(in.message() && read(in.nested(), to.collective_device_list));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(
+      in, field<1>(to.name), field<2>(to.opcode), field<3>(to.shape), field<7>(to.metadata),
+      field<8>(to.literal), field<9>(to.parameter_number), field<13>(to.tuple_index),
+      field<14>(to.dimensions), field<15>(to.window), field<16>(to.convolution_dimension_numbers),
+      field<17>(to.slice_dimensions), field<18>(to.exponent_bits), field<19>(to.mantissa_bits),
+      field<20>(to.dynamic_slice_sizes), field<21>(to.padding_config), field<23>(to.distribution),
+      field<24>(to.epsilon), field<25>(to.feature_index), field<26>(to.channel_id),
+      field<28>(to.custom_call_target), field<30>(to.dot_dimension_numbers), field<31>(to.fft_type),
+      field<32>(to.fft_length), field<33>(to.gather_dimension_numbers),
+      field<34>(to.gather_slice_sizes), field<35>(to.id), field<36>(to.operand_ids),
+      field<38>(to.called_computation_ids), field<40>(to.sharding), field<43>(to.backend_config),
+      field<48>(to.scatter_dimension_numbers), field<49>(to.replica_groups),
+      field<50>(to.feature_group_count), field<51>(to.precision_config),
+      field<52>(to.source_target_pairs), field<58>(to.batch_group_count),
+      field<59>(to.triangular_solve_options), field<60>(to.is_stable),
+      field<62>(to.cholesky_options), field<63>(to.comparison_direction),
+      field<65>(to.custom_call_has_side_effect), field<67>(to.indices_are_sorted),
+      field<68>(to.frontend_attributes), field<69>(to.unique_indices), field<70>(to.rng_algorithm),
+      field<71>(to.use_global_device_ids), field<72>(to.comparison_type),
+      field<74>(to.output_operand_aliasing), field<77>(to.custom_call_api_version), field<81>(to.k),
+      field<85>(to.largest), field<87>(to.collective_device_list));
 }
 
 bool read(WireReader in, Computation& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.bytes(to.name));
-        break;
-      case 2:
-        in.check(in.message() && read(in.nested(), in.append(to.instructions)));
-        break;
-      case 4:
-        in.check(in.message() && read(in.nested(), to.program_shape));
-        break;
-      case 5:
-        in.check(in.integer(to.id));
-        break;
-      case 6:
-        in.check(in.integer(to.root_id));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.name), field<2>(to.instructions), field<4>(to.program_shape),
+                    field<5>(to.id), field<6>(to.root_id));
 }
 
 bool read(WireReader in, InputOutputAlias::Entry& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integers(to.output_shape_index));
-        break;
-      case 2:
-        in.check(in.integer(to.parameter_number));
-        break;
-      case 3:
-        in.check(in.integers(to.parameter_shape_index));
-        break;
-      case 4:
-        in.check(in.integer(to.kind));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.output_shape_index), field<2>(to.parameter_number),
+                    field<3>(to.parameter_shape_index), field<4>(to.kind));
 }
 
-bool read(WireReader in, InputOutputAlias& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.entries)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, InputOutputAlias& to) { return readFields(in, field<1>(to.entries)); }
 
 bool read(WireReader in, BufferDonor::Entry& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.integer(to.parameter_number));
-        break;
-      case 2:
-        in.check(in.integers(to.parameter_shape_index));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.parameter_number), field<2>(to.parameter_shape_index));
 }
 
-bool read(WireReader in, BufferDonor& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), in.append(to.entries)));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, BufferDonor& to) { return readFields(in, field<1>(to.entries)); }
 
 bool read(WireReader in, Module& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.bytes(to.name));
-        break;
-      case 3:
-        in.check(in.message() && read(in.nested(), in.append(to.computations)));
-        break;
-      case 6:
-        in.check(in.integer(to.entry_computation_id));
-        break;
-      case 8:
-        in.check(in.message() && read(in.nested(), to.input_output_alias));
-        break;
-      case 18:
-        in.check(in.message() && read(in.nested(), to.buffer_donor));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
+  return readFields(in, field<1>(to.name), field<3>(to.computations),
+                    field<6>(to.entry_computation_id), field<8>(to.input_output_alias),
+                    field<18>(to.buffer_donor));
 }
 
-bool read(WireReader in, ModuleWithConfig& to) {
-  while (in.next()) {
-    switch (in.field()) {
-      case 1:
-        in.check(in.message() && read(in.nested(), to.hlo_module));
-        break;
-      default:
-        break;
-    }
-  }
-  return in.ok();
-}
+bool read(WireReader in, ModuleWithConfig& to) { return readFields(in, field<1>(to.hlo_module)); }
 
 }  // namespace
 
