@@ -8,7 +8,6 @@ include(AddMLIR)
 
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
-find_package(Protobuf REQUIRED)
 
 # The MLIR targets name the shared libLLVM in their link interface. The plugin links everything
 # statically, so the static LLVM components it needs take its place.

@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "isthmus/wire_format.h"
 #include "pjrt/compile_overrides.h"
 #include "pjrt/layout.h"
-#include "pjrt/wire_format.h"
 
 namespace isthmus::pjrt {
 namespace {

@@ -1,5 +1,5 @@
 // Wire format: hand-made bytes, after the encoding's public description.
-#include "pjrt/wire_format.h"
+#include "isthmus/wire_format.h"
 
 #include <gtest/gtest.h>
 
