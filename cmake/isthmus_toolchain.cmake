@@ -43,3 +43,7 @@ foreach(sanitizer ${ISTHMUS_SANITIZE})
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()
+if("undefined" IN_LIST ISTHMUS_SANITIZE)
+  # Compiled programs carry no type before their functions, and LLVM's classes have no RTTI.
+  add_compile_options(-fno-sanitize=function,vptr)
+endif()

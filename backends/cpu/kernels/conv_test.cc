@@ -84,6 +84,10 @@ int64_t offsetOf(const std::vector<int64_t>& places, const std::vector<int64_t>&
   return offset;
 }
 
+int64_t strideOf(const std::vector<int64_t>& dims, int64_t dim) {
+  return product({dims.begin() + dim + 1, dims.end()});
+}
+
 bool advance(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
   for (size_t i = index.size(); i-- > 0;) {
     if (++index[i] < sizes[i]) return true;
@@ -169,6 +173,8 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   std::vector<int64_t> sizes = rolesOf(c, 2), window;
   for (const auto& s : c.spatial) window.push_back(s.kernel);
   if (product(sizes) == 0) return;
+  const int64_t lhsStep = strideOf(lhsDims, c.inputPlaces[1]);
+  const int64_t rhsStep = strideOf(rhsDims, c.kernelPlaces[0]);
   std::vector<int64_t> out(sizes.size(), 0);
   int failures = 0;
   do {
@@ -181,7 +187,7 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
     int64_t n = o / (c.outputFeatures / c.batchGroups) * (c.batch / c.batchGroups) + out[0];
     std::vector<int64_t> w(window.size(), 0);
     if (product(window) > 0) do {
-        std::vector<int64_t> in{n, 0}, kernel{0, o};
+        std::vector<int64_t> in{n, firstFeature}, kernel{0, o};
         bool inside = true;
         for (size_t i = 0; i < w.size(); ++i) {
           const auto& s = c.spatial[i];
@@ -190,11 +196,10 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
           in.push_back(at / s.lhsDilation);
           kernel.push_back(s.reversed ? s.kernel - 1 - w[i] : w[i]);
         }
-        for (int64_t i = 0; inside && i < groupFeatures; ++i) {
-          in[1] = firstFeature + i;
-          kernel[0] = i;
-          int64_t l = offsetOf(c.inputPlaces, lhsDims, in);
-          int64_t r = offsetOf(c.kernelPlaces, rhsDims, kernel);
+        if (!inside) continue;
+        int64_t l = offsetOf(c.inputPlaces, lhsDims, in);
+        int64_t r = offsetOf(c.kernelPlaces, rhsDims, kernel);
+        for (int64_t i = 0; i < groupFeatures; ++i, l += lhsStep, r += rhsStep) {
           Wide term = loadWide(lhs, c.lhsType, l) * loadWide(rhs, c.rhsType, r);
           sum += term;
           scale += std::abs(term);
