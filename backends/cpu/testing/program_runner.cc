@@ -1,7 +1,9 @@
 // Compiles and runs program text.
 #include "backends/cpu/testing/program_runner.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "backends/cpu/jit.h"
 #include "backends/cpu/serialization.h"
@@ -70,7 +72,7 @@ StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
     if (arguments[p].size() != info.parameters[p].type.sizeBytes()) {
       return invalidArgument("argument ", p, " has ", arguments[p].size(), " bytes");
     }
-    std::memcpy(data, arguments[p].data(), arguments[p].size());
+    std::copy(arguments[p].begin(), arguments[p].end(), data);
     owned.push_back(data);
     parameters.push_back(data);
     if (info.parameters[p].aliasedOutput >= 0) results[info.parameters[p].aliasedOutput] = data;
