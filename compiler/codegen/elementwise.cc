@@ -157,9 +157,9 @@ V integerPower(V base, V exponent, const ElementKind& kind) {
   }
   if (!kind.isSigned) return result;
   V odd = (exponent & exponent.ki(1)) != exponent.ki(0);
-  V inverse = selectV(base == base.ki(1), base.ki(1),
-                      selectV(base == base.ki(-1), selectV(odd, base.ki(-1), base.ki(1)),
-                              selectV(base == base.ki(0), base.ki(-1), base.ki(0))));
+  V inverse =
+      selectV(base == base.ki(1), base.ki(1),
+              selectV(base == base.ki(-1), selectV(odd, base.ki(-1), base.ki(1)), base.ki(0)));
   return selectV(exponent < exponent.ki(0), inverse, result);
 }
 

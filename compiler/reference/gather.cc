@@ -54,6 +54,17 @@ struct IndexMap {
     }
     return full;
   }
+
+  // The sizes of the window in the operand, where `sizes` are those of the result.
+  Dims window(const Dims& sizes) const {
+    Dims full(static_cast<size_t>(operandRank), 1);
+    size_t next = 0;
+    for (int64_t d = 0; d < operandRank; ++d) {
+      if (contains(missingDims, d) || contains(operandBatch, d)) continue;
+      full[static_cast<size_t>(d)] = sizes[static_cast<size_t>(windowDims[next++])];
+    }
+    return full;
+  }
 };
 
 }  // namespace
@@ -116,6 +127,8 @@ Status evaluateGather(Call& call) {
   return gatherWith(call, op.getDimensionNumbers(), op.getSliceSizes());
 }
 
+// A window that is partly out of bounds is left out as a whole, as in XLA and as JAX documents it;
+// the specification would leave out the elements that are.
 Status evaluateScatter(Call& call) {
   auto op = llvm::cast<shlo::ScatterOp>(call.op);
   shlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
@@ -141,13 +154,15 @@ Status evaluateScatter(Call& call) {
   }
   const Dims dims = results[0].dims();
   const Dims updates = call.tensor(count + 1).dims();
+  const Dims window = map.window(updates);
   ISTHMUS_RETURN_IF_ERROR(
       forEachIndex(updates, [&](const Index& index, int64_t position) -> Status {
         Index batch = map.batchIndex(index);
         Index to = map.fullStart(indices, batch);
         Index offset = map.offset(index, batch);
         for (size_t d = 0; d < to.size(); ++d) {
-          if (__builtin_add_overflow(to[d], offset[d], &to[d])) return {};
+          if (to[d] < 0 || to[d] > dims[d] - window[d]) return {};
+          to[d] += offset[d];
         }
         if (!isInside(dims, to)) return {};
         int64_t at = positionOf(dims, to);
