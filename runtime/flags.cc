@@ -37,6 +37,9 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",
      "Operations on constants are computed by the compiler if their results are no larger; 0: "
      "never."},
+    {"ISTHMUS_OPTIMIZATION", FlagType::kInt, "2",
+     "How far programs are optimised: 0 not at all, 1 simplified but not fused, 2 all. The "
+     "compiler option isthmus_optimization of a program overrides it."},
     {"ISTHMUS_OVERRIDE", FlagType::kString, "",
      "Folder of edited dumps that replace the program after their stage."},
 };

@@ -1,10 +1,12 @@
 // isthmus-run: runs the functions of a program and makes the assertions in it.
 //
-//   isthmus-run FILE.mlir [--function NAME] [--backend reference|cpu] [--split] [--quiet] [ARG ...]
+//   isthmus-run FILE.mlir [--function NAME] [--backend reference|cpu] [--split] [--quiet]
+//              [--output DIR] [ARG ...]
 //
 // Runs @main, or else every function without arguments. An ARG is an attribute, 'dense<1> :
 // tensor<2xi32>'. The backend `cpu` compiles what it runs; constants of the function become
-// arguments, so that nothing is folded away. Exit status: 0, or 1 if anything failed.
+// arguments, so that nothing is folded away. With --output, the elements of result N are written to
+// DIR/N.bin as they lie in memory. Exit status: 0, or 1 if anything failed.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -30,6 +32,7 @@ struct Options {
   bool onCpu = false;
   bool split = false;
   bool quiet = false;
+  std::string output;
   std::vector<std::string> arguments;
 };
 
@@ -61,8 +64,12 @@ Status runFunction(mlir::ModuleOp module, mlir::func::FuncOp function,
       if (value.kind == reference::Value::Kind::kTensor) results.push_back(value.tensor);
     }
   }
-  for (const reference::Tensor& result : results) {
-    if (!options.quiet) std::cout << result.toString() << "\n";
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!options.quiet) std::cout << results[i].toString() << "\n";
+    if (options.output.empty()) continue;
+    std::ofstream file(options.output + "/" + std::to_string(i) + ".bin", std::ios::binary);
+    file.write(results[i].data(), static_cast<std::streamsize>(results[i].sizeBytes()));
+    if (!file.flush()) return failedPrecondition("results cannot be written to ", options.output);
   }
   return {};
 }
@@ -113,7 +120,7 @@ bool parseCommandLine(int argc, char** argv, Options& options) {
       return true;
     };
     std::string backend;
-    if (value("--function", options.function)) continue;
+    if (value("--function", options.function) || value("--output", options.output)) continue;
     if (value("--backend", backend)) {
       if (backend != "cpu" && backend != "reference") return false;
       options.onCpu = backend == "cpu";
@@ -136,7 +143,7 @@ int run(int argc, char** argv) {
   Options options;
   if (!parseCommandLine(argc, argv, options)) {
     std::cerr << "usage: isthmus-run FILE [--function NAME] [--backend reference|cpu] [--split] "
-                 "[--quiet] [ARG ...]\n";
+                 "[--quiet] [--output DIR] [ARG ...]\n";
     return 2;
   }
   std::ifstream file(options.file, std::ios::binary);

@@ -19,8 +19,24 @@ std::string fingerprintOf(const CompileRequest& request, const KernelTarget& tar
   Digest digest;
   digest.add(buildId()).add(target.cpu).add(target.features);
   digest.add(request.format).add(request.code).add(request.options.serialized);
+  digest.add(flagInt("ISTHMUS_OPTIMIZATION")).add(flagInt("ISTHMUS_FOLD_BYTES"));
   digest.add(request.options.numReplicas).add(request.options.numPartitions);
   return digest.hex();
+}
+
+// How far to optimise: 0 to 2, from the program's own options or the environment.
+StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
+  constexpr const char* kName = "isthmus_optimization";
+  int64_t level = flagInt("ISTHMUS_OPTIMIZATION");
+  if (auto it = options.overrides.find(kName); it != options.overrides.end()) {
+    const int64_t* number = std::get_if<int64_t>(&it->second);
+    if (!number) return invalidArgument("compiler option ", kName, " is no integer");
+    level = *number;
+  }
+  if (level < 0 || level > 2) {
+    return invalidArgument("compiler option ", kName, " is ", level, ", expected 0, 1 or 2");
+  }
+  return level;
 }
 
 }  // namespace
@@ -34,6 +50,9 @@ StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileReq
   PipelineOptions pipeline;
   pipeline.compile = request.options;
   pipeline.fusion.contractions = false;  // dot and convolution run as library functions
+  ISTHMUS_ASSIGN_OR_RETURN(int64_t optimization, optimizationOf(request.options));
+  pipeline.simplify = optimization > 0;
+  pipeline.fusion.merge = optimization > 1;
   pipeline.dump = &dump;
   ISTHMUS_RETURN_IF_ERROR(runPipeline(module, pipeline));
 

@@ -6,6 +6,8 @@
 namespace isthmus {
 
 struct FusionOptions {
+  // Off: each operation becomes a kernel of its own, to tell what fusion breaks.
+  bool merge = true;
   // Several passes over a row in one kernel (softmax, layer norm).
   bool rows = true;
   // Blocked transposes as kernels of their own kind.

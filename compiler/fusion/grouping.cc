@@ -23,12 +23,7 @@ class Grouping {
 
   std::vector<FusionGroup> run() {
     for (int i = 0; i < graph_.size(); ++i) makeSingleton(i);
-    // Consumers first, so that a group grows from its outputs towards its inputs.
-    for (int i = graph_.size() - 1; i >= 0; --i) {
-      if (groupOf_[i] < 0 || graph_.node(i).free) continue;
-      mergeWithUsers(i);
-    }
-    if (options_.multipleOutputs) mergeSiblings();
+    if (options_.merge) merge();
     std::vector<FusionGroup> result;
     for (FusionGroup& group : groups_) {
       if (!group.members.empty()) result.push_back(std::move(group));
@@ -37,6 +32,15 @@ class Grouping {
   }
 
  private:
+  void merge() {
+    // Consumers first, so that a group grows from its outputs towards its inputs.
+    for (int i = graph_.size() - 1; i >= 0; --i) {
+      if (groupOf_[i] < 0 || graph_.node(i).free) continue;
+      mergeWithUsers(i);
+    }
+    if (options_.multipleOutputs) mergeSiblings();
+  }
+
   void makeSingleton(int index) {
     const BlockGraph::Node& node = graph_.node(index);
     FusionClass fusion = fusionClass(node.op);

@@ -32,7 +32,8 @@ constexpr Stage kStages[] = {
      }},
     {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",
      "core stablehlo", "core stablehlo",
-     [](mlir::OpPassManager& passes, const PipelineOptions&) {
+     [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       if (!options.simplify) return;
        passes.addPass(createSimplifyPass());
        passes.addPass(mlir::createCSEPass());
      }},

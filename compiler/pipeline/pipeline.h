@@ -23,6 +23,8 @@ namespace isthmus {
 struct PipelineOptions {
   CompileOptions compile;
   FusionOptions fusion;
+  // Off: the program is not simplified.
+  bool simplify = true;
   // Not owned; may be null.
   Dump* dump = nullptr;
   // The last stage to run, by name; empty runs all.
