@@ -4,8 +4,8 @@
     op_table.py docs  --tblgen llvm-tblgen --include DIR   > ops.md
     op_table.py check --tblgen llvm-tblgen --include DIR
 
-`check` fails if a record does not say how it is compiled or has malformed rules, and prints the
-rules that no test breaks.
+`check` fails if a record does not say how it is compiled, has malformed rules or no test of its
+meaning in ops/test, and prints the rules that no test breaks.
 """
 
 import argparse
@@ -33,6 +33,16 @@ def records(tblgen, include):
             yield family, name.removeprefix("Shlo_"), table[name]
 
 
+def chlo_names(tblgen, include):
+    """The names of CHLO's operations but those that only our own rules use."""
+    text = subprocess.run(
+        [tblgen, "--dump-json", "-I", include, "-I", str(ROOT), str(ROOT / "ops/chlo.td")],
+        check=True, capture_output=True).stdout
+    table = json.loads(text)
+    names = (table[name]["opName"] for name in table["!instanceof"]["Chlo_Op"])
+    return sorted(name for name in names if not name.startswith("_"))
+
+
 def arguments(record, key):
     """The named arguments or results of a record, as text."""
     return ", ".join(f"`{name}`" for _, name in record[key]["args"] if name)
@@ -57,7 +67,25 @@ def docs(table):
                   f"- `{record['opName']}_{label}` {text}")
 
 
-def check(table):
+def check_test(path, op):
+    """What the file of the operation's meaning lacks, by name."""
+    if not path.exists():
+        return [f"{op}: there is no {path.relative_to(ROOT)}"]
+    text = path.read_text()
+    runs = re.findall(r"RUN: (.*isthmus-run.*)", text)
+    lacks = []
+    if not re.search(rf"\b{re.escape(op)}\b", re.sub(r"//.*", "", text)):
+        lacks.append("does not use it")
+    if not any("--backend" not in run for run in runs) and "FileCheck" not in text:
+        lacks.append("does not run it by the evaluator")
+    if not any("--backend cpu" in run for run in runs):
+        lacks.append("does not run it compiled")
+    if "check.expect" not in text and not all(run.startswith("not ") for run in runs):
+        lacks.append("expects nothing")
+    return [f"{op}: {path.relative_to(ROOT)} {what}" for what in lacks]
+
+
+def check(table, chlo):
     """Returns the number of what is missing."""
     tests = "\n".join(path.read_text()
                       for path in (ROOT / "compiler/dialect/test").glob("*.mlir"))
@@ -77,6 +105,9 @@ def check(table):
                 untested.append(f"{name}_{label}")
             if not re.fullmatch(r"[ci]\d+", label):
                 missing.append(f"{name}: '{label}' is no label of the specification")
+        missing += check_test(ROOT / f"ops/test/{name}.mlir", f"stablehlo.{name}")
+    for name in chlo:
+        missing += check_test(ROOT / f"ops/test/chlo/{name}.mlir", f"chlo.{name}")
     print("not broken by a test:", *untested)
     for line in missing:
         print(line)
@@ -94,7 +125,7 @@ def main():
         ["llvm-config-22", "--includedir"], check=True, capture_output=True, text=True).stdout.strip()
     table = list(records(options.tblgen, include))
     if options.command == "check":
-        sys.exit(1 if check(table) else 0)
+        sys.exit(1 if check(table, chlo_names(options.tblgen, include)) else 0)
     docs(table)
 
 

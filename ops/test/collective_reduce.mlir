@@ -1,0 +1,15 @@
+// Among one device alone; among several in ops/test/grid/collective_reduce.mlir.
+// RUN: isthmus-run %s --split --quiet
+// RUN: not isthmus-run %s --split --quiet --backend cpu 2>&1 | FileCheck %s
+// CHECK: stablehlo.collective_reduce
+
+func.func @alone() {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %r = "stablehlo.collective_reduce"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+  }) {replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+  check.expect_eq_const %r, dense<[1.0, 2.0]> : tensor<2xf32>
+  func.return
+}

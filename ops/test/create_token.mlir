@@ -1,0 +1,10 @@
+// A token to begin with.
+// RUN: isthmus-run %s --split --quiet
+// RUN: isthmus-run %s --split --quiet --backend cpu
+
+func.func @runs() {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %t = stablehlo.create_token : !stablehlo.token
+  check.expect_eq_const %x, dense<[1.0, 2.0]> : tensor<2xf32>
+  func.return
+}

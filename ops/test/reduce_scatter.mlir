@@ -1,0 +1,14 @@
+// Among one device alone; among several in ops/test/grid/reduce_scatter.mlir.
+// RUN: isthmus-run %s --split --quiet
+// RUN: isthmus-run %s --split --quiet --backend cpu
+
+func.func @alone() {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %r = "stablehlo.reduce_scatter"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+  }) {scatter_dimension = 0 : i64, replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+  check.expect_eq_const %r, dense<[1.0, 2.0]> : tensor<2xf32>
+  func.return
+}

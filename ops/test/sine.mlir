@@ -1,0 +1,70 @@
+// Sines.
+// RUN: isthmus-run %s --split --quiet
+// RUN: isthmus-run %s --split --quiet --backend cpu
+
+func.func @f32() {
+  %x = stablehlo.constant dense<[0.0, 0.5, -1.0, 3.0, 100.25]> : tensor<5xf32>
+  %r = stablehlo.sine %x : tensor<5xf32>
+  %expected1 = stablehlo.constant dense<[0.0, 0.47942555, -0.84147096, 0.14112, -0.27728286]> : tensor<5xf32>
+  check.expect_close %r, %expected1, max_ulp_difference = 3 : tensor<5xf32>, tensor<5xf32>
+  func.return
+}
+
+// -----
+
+func.func @f64() {
+  %x = stablehlo.constant dense<[0.0, 0.5, -1.0, 3.0, 100.25]> : tensor<5xf64>
+  %r = stablehlo.sine %x : tensor<5xf64>
+  %expected1 = stablehlo.constant dense<[0.0, 0.479425538604203, -0.8414709848078965, 0.1411200080598672, -0.2772828564548513]> : tensor<5xf64>
+  check.expect_close %r, %expected1, max_ulp_difference = 3 : tensor<5xf64>, tensor<5xf64>
+  func.return
+}
+
+// -----
+
+func.func @f16() {
+  %x = stablehlo.constant dense<[0.0, 0.5, -1.0, 3.0]> : tensor<4xf16>
+  %r = stablehlo.sine %x : tensor<4xf16>
+  %expected1 = stablehlo.constant dense<[0.0, 0.4794921875, -0.84130859375, 0.14111328125]> : tensor<4xf16>
+  check.expect_close %r, %expected1, max_ulp_difference = 2 : tensor<4xf16>, tensor<4xf16>
+  func.return
+}
+
+// -----
+
+func.func @bf16() {
+  %x = stablehlo.constant dense<[0.0, 0.5, -1.0, 3.0]> : tensor<4xbf16>
+  %r = stablehlo.sine %x : tensor<4xbf16>
+  %expected1 = stablehlo.constant dense<[0.0, 0.478515625, -0.83984375, 0.1416015625]> : tensor<4xbf16>
+  check.expect_close %r, %expected1, max_ulp_difference = 2 : tensor<4xbf16>, tensor<4xbf16>
+  func.return
+}
+
+// -----
+
+func.func @special_values() {
+  %x = stablehlo.constant dense<[0x7F800000, 0x7FC00000, -0.0]> : tensor<3xf32>
+  %r = stablehlo.sine %x : tensor<3xf32>
+  check.expect_eq_const %r, dense<[0x7FC00000, 0x7FC00000, -0.0]> : tensor<3xf32>
+  func.return
+}
+
+// -----
+
+func.func @complex_f32() {
+  %x = stablehlo.constant dense<[(0.5, 0.25), (-1.0, 2.0), (1.5, -0.75)]> : tensor<3xcomplex<f32>>
+  %r = stablehlo.sine %x : tensor<3xcomplex<f32>>
+  %expected1 = stablehlo.constant dense<[(0.4944858, 0.22168817), (-3.1657784, 1.959601), (1.2914401, -0.058168385)]> : tensor<3xcomplex<f32>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+  func.return
+}
+
+// -----
+
+func.func @complex_f64() {
+  %x = stablehlo.constant dense<[(0.5, 0.25), (-1.0, 2.0), (1.5, -0.75)]> : tensor<3xcomplex<f64>>
+  %r = stablehlo.sine %x : tensor<3xcomplex<f64>>
+  %expected1 = stablehlo.constant dense<[(0.494485780933195, 0.22168816414957482), (-3.165778513216168, 1.9596010414216063), (1.2914400857052224, -0.058168384501671194)]> : tensor<3xcomplex<f64>>
+  check.expect_close %r, %expected1, max_ulp_difference = 16 : tensor<3xcomplex<f64>>, tensor<3xcomplex<f64>>
+  func.return
+}
