@@ -1,0 +1,146 @@
+"""Programs as data: values with types, operations, and their text."""
+
+import dataclasses
+
+import ml_dtypes
+import numpy as np
+
+# StableHLO's name of each element type, with NumPy's.
+DTYPES = {
+    "i1": np.dtype(bool), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32), "i64": np.dtype(np.int64), "ui8": np.dtype(np.uint8),
+    "ui16": np.dtype(np.uint16), "ui32": np.dtype(np.uint32), "ui64": np.dtype(np.uint64),
+    "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
+    "complex<f32>": np.dtype(np.complex64), "complex<f64>": np.dtype(np.complex128)}
+FLOATS = ("f16", "bf16", "f32", "f64")
+COMPLEX = ("complex<f32>", "complex<f64>")
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
+INTEGERS = SIGNED + UNSIGNED
+
+
+@dataclasses.dataclass(frozen=True)
+class Type:
+    element: str
+    shape: tuple = ()
+
+    def __str__(self):
+        return f"tensor<{''.join(f'{d}x' for d in self.shape)}{self.element}>"
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def with_shape(self, shape):
+        return Type(self.element, tuple(int(d) for d in shape))
+
+    def with_element(self, element):
+        return Type(element, self.shape)
+
+
+@dataclasses.dataclass(eq=False)
+class Value:
+    """A result of an operation, or an input.
+
+    `exact`: every correct implementation computes the same bits, so that a discontinuous operation
+    may use it. `bounded`: small enough for exponentials.
+    """
+    type: Type
+    exact: bool = True
+    bounded: bool = False
+    data: np.ndarray = None     # of an input or a constant
+
+
+@dataclasses.dataclass(eq=False)
+class Op:
+    name: str
+    operands: list
+    results: list
+    attributes: str = ""
+    # Text of the regions. It may name `captured` values as {0}, {1}, …
+    regions: list = dataclasses.field(default_factory=list)
+    captured: list = dataclasses.field(default_factory=list)
+
+    @property
+    def uses(self):
+        return [*self.operands, *self.captured]
+
+
+def literal(array, element):
+    """The array as an attribute."""
+    kind = str(Type(element, array.shape))
+    flat = np.ravel(array)
+    if flat.size == 0:
+        return f"dense<> : {kind}"
+    if element == "i1":
+        return f"dense<{_nested(array, lambda x: 'true' if x else 'false')}> : {kind}"
+    text = np.ascontiguousarray(array).tobytes().hex().upper()
+    return f'dense<"0x{text}"> : {kind}'
+
+
+def _nested(array, show):
+    if array.ndim == 0:
+        return show(array[()])
+    return "[" + ", ".join(_nested(part, show) for part in array) + "]"
+
+
+class Program:
+    """Inputs, constants, operations in order, and which values are results."""
+
+    def __init__(self):
+        self.inputs, self.constants, self.ops, self.results = [], [], [], []
+
+    def text(self):
+        names = {}
+        for i, value in enumerate(self.inputs):
+            names[value] = f"%a{i}"
+        lines = []
+        for i, value in enumerate(self.constants):
+            names[value] = f"%c{i}"
+            lines.append(f"%c{i} = stablehlo.constant {literal(value.data, value.type.element)}")
+        for i, op in enumerate(self.ops):
+            count = len(op.results)
+            for j, value in enumerate(op.results):
+                names[value] = f"%{i}" if count == 1 else f"%{i}#{j}"
+            left = f"%{i}" if count == 1 else f"%{i}:{count}"
+            regions = ", ".join(
+                "{\n" + _fill(region, [names[v] for v in op.captured]) + "\n  }"
+                for region in op.regions)
+            attributes = f" {{{op.attributes}}}" if op.attributes else ""
+            types = [", ".join(str(v.type) for v in values) for values in (op.operands, op.results)]
+            lines.append(
+                f"{left} = \"{op.name}\"({', '.join(names[v] for v in op.operands)})"
+                f"{f' ({regions})' if regions else ''}{attributes} : ({types[0]}) -> ({types[1]})")
+        arguments = ", ".join(f"{names[v]}: {v.type}" for v in self.inputs)
+        types = ", ".join(str(v.type) for v in self.results)
+        end = f"return {', '.join(names[v] for v in self.results)} : {types}"
+        body = "\n".join(f"  {line}" for line in [*lines, end])
+        return (f"module @fuzz {{\nfunc.func public @main({arguments}) -> ({types}) {{\n"
+                f"{body}\n}}\n}}\n")
+
+    def pruned(self):
+        """Without what no result needs."""
+        needed = set(self.results)
+        kept = []
+        for op in reversed(self.ops):
+            if needed.isdisjoint(op.results):
+                continue
+            needed.update(op.uses)
+            kept.append(op)
+        other = Program()
+        other.ops = kept[::-1]
+        other.inputs = [v for v in self.inputs if v in needed]
+        other.constants = [v for v in self.constants if v in needed]
+        other.results = list(self.results)
+        return other
+
+
+def _fill(region, names):
+    for i, name in enumerate(names):
+        region = region.replace("{" + str(i) + "}", name)
+    return region
