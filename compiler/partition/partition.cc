@@ -7,6 +7,7 @@
 #include "compiler/dialect/sdy.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/one_device.h"
 #include "compiler/partition/replica_groups.h"
 #include "compiler/partition/spmd_builder.h"
 #include "isthmus/log.h"
@@ -18,6 +19,9 @@ namespace {
 
 using mlir::RankedTensorType;
 using mlir::Value;
+
+// The target of JAX's callbacks that each device shall run with its own blocks.
+constexpr llvm::StringLiteral kPartitionedCallback = "xla_ffi_partitioned_python_cpu_callback";
 
 // What a device has of one value of the original program.
 struct Held {
@@ -172,12 +176,47 @@ class Partitioner {
         return unimplemented(sourceLocation(op.getLoc()),
                              ": partition: ", op.getName().getStringRef().str(),
                              " is not supported");
-      } else if (!buildSplitTranspose(op)) {
-        ISTHMUS_ASSIGN_OR_RETURN(bool isSplit, buildSplit(op));
-        if (!isSplit) ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
+      } else {
+        ISTHMUS_ASSIGN_OR_RETURN(bool isBuilt, buildSpecialCall(op));
+        isBuilt = isBuilt || buildSplitTranspose(op);
+        if (!isBuilt) {
+          ISTHMUS_ASSIGN_OR_RETURN(isBuilt, buildSplit(op));
+        }
+        if (!isBuilt) ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
       }
     }
     return {};
+  }
+
+  // A custom call that not all devices run alike.
+  StatusOr<bool> buildSpecialCall(mlir::Operation& op) {
+    auto call = llvm::dyn_cast<shlo::CustomCallOp>(op);
+    if (!call || numPartitions_ == 1) return false;
+    bool isPartitioned = call.getCallTargetName() == kPartitionedCallback;
+    if (isPartitioned && llvm::all_of(op.getResultTypes(), llvm::IsaPred<shlo::TokenType>)) {
+      // Each device calls its function with what it has.
+      llvm::SmallVector<Value> operands;
+      for (Value operand : op.getOperands()) {
+        const Held& held = held_[operand];
+        operands.push_back(held.local ? held.local : fullOf(operand, op.getLoc()));
+      }
+      mlir::Operation* copy = builder_.clone(op);
+      copy->setOperands(operands);
+      copy->removeAttr(sdy::kSharding);
+      for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
+        holdFull(original, result);
+      }
+      return true;
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<int64_t> partition,
+                             onlyPartitionOf(call, numPartitions_));
+    if (!partition) return false;
+    llvm::SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) operands.push_back(fullOf(operand, op.getLoc()));
+    llvm::SmallVector<Value> results =
+        callOnOnePartition(call, operands, *partition, numPartitions_, builder_, spmd_);
+    for (auto [original, result] : llvm::zip(op.getResults(), results)) holdFull(original, result);
+    return true;
   }
 
   // The region is per-device code over the manual axes.

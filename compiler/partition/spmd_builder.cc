@@ -32,6 +32,21 @@ mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
   return value;
 }
 
+mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
+                                   mlir::Location location) {
+  // The first of a group is the one that gives.
+  Dims group{partition};
+  for (int64_t p = 0; p < numPartitions; ++p) {
+    if (p != partition) group.push_back(p);
+  }
+  auto groupType = RankedTensorType::get({1, numPartitions}, builder_.getI64Type());
+  auto channel = shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
+  auto op = shlo::CollectiveBroadcastOp::create(
+      builder_, location, mlir::TypeRange{value.getType()}, mlir::ValueRange{value},
+      mlir::DenseIntElementsAttr::get(groupType, llvm::ArrayRef<int64_t>(group)), channel);
+  return op->getResult(0);
+}
+
 mlir::Value SpmdBuilder::slice(mlir::Value full, const MeshSharding& sharding,
                                llvm::ArrayRef<int64_t> localShape, mlir::Location location) {
   if (sharding.isReplicated()) return full;

@@ -17,6 +17,10 @@ class SpmdBuilder {
   // The whole array, of which each device holds the block `local`.
   mlir::Value gather(mlir::Value local, const MeshSharding& sharding, mlir::Location location);
 
+  // What `partition` has, on all of the program's partitions.
+  mlir::Value broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
+                        mlir::Location location);
+
   // This device's block, of shape `localShape`, of an array that each device has whole.
   mlir::Value slice(mlir::Value full, const MeshSharding& sharding,
                     llvm::ArrayRef<int64_t> localShape, mlir::Location location);

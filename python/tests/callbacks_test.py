@@ -203,6 +203,25 @@ def test_errors_of_a_nested_program_pass_through(python):
     assert result.stdout == "True\n"
 
 
+def test_callbacks_of_a_program_on_two_devices():
+    mesh = jax.sharding.Mesh(np.array(jax.devices("isthmus")[:2]), ("i",))
+    split = jax.NamedSharding(mesh, jax.P("i"))
+    seen = []
+
+    def f(x):
+        y = io_callback(lambda a: (seen.append(np.asarray(a).tolist()), np.asarray(a) * 2)[1],
+                        jax.ShapeDtypeStruct(x.shape, x.dtype), x, ordered=False)
+        jax.debug.callback(lambda a: seen.append(("block", np.asarray(a).tolist())), x, partitioned=True)
+        return y + x
+
+    x = jax.device_put(np.arange(4, dtype=np.float32), split)
+    y = jax.jit(f, out_shardings=split)(x)
+    jax.effects_barrier()
+    np.testing.assert_array_equal(y, np.arange(4) * 3)
+    # One call for all devices, and one for each.
+    assert sorted(map(str, seen)) == ["('block', [0.0, 1.0])", "('block', [2.0, 3.0])", "[0.0, 1.0, 2.0, 3.0]"]
+
+
 def test_buffer_callback_writes_in_place():
     from jax.experimental import buffer_callback
 

@@ -9,6 +9,8 @@
 
 namespace isthmus {
 
+// Operations that make only arrays without elements.
+void addEmptyPatterns(mlir::RewritePatternSet& patterns);
 // Operations on constants, as far as ISTHMUS_FOLD_BYTES allows.
 void addFoldingPatterns(mlir::RewritePatternSet& patterns);
 // Identities of elementwise operations: x * 1, select with a known predicate, ….

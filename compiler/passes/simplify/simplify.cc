@@ -13,6 +13,7 @@ namespace {
 struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
+    addEmptyPatterns(patterns);
     addFoldingPatterns(patterns);
     addArithmeticPatterns(patterns);
     addShapePatterns(patterns);
