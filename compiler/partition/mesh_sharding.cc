@@ -159,8 +159,8 @@ StatusOr<MeshSharding> resolveSharding(sdy::TensorShardingAttr attribute, int64_
     axes[axis.getName().str()] = {devices, axis.getSize()};
     devices *= axis.getSize();
   }
-  // A mesh without axes (maximal or empty) splits nothing.
-  if (axes.empty()) return sharding;
+  // A mesh without axes (maximal or empty) or of one device splits nothing.
+  if (devices == 1) return sharding;
   if (devices != numPartitions) {
     return invalidArgument("partition: a mesh of ", devices, " devices in a program of ",
                            numPartitions, " partitions");

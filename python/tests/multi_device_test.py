@@ -121,3 +121,14 @@ def test_data_parallel_training(python):
         v = v - 0.1 * (2 / len(x)) * x.T @ (x @ v - y)
     np.testing.assert_allclose(w, v, rtol=1e-4, atol=1e-5)
     """)
+
+
+def test_exported_for_one_device_and_called_on_many(python):
+    check(python, """
+    one = Mesh(np.array(jax.devices()[:1]), "i")
+    f = jax.jit(lambda x: jnp.sum(x * x, axis=0), in_shardings=NamedSharding(one, P("i")))
+    x = np.arange(n * 3, dtype=np.float32).reshape(n, 3)
+    exported = jax.export.deserialize(jax.export.export(f)(x).serialize())
+    got = exported.call(jax.device_put(x, NamedSharding(mesh, P("x"))))
+    np.testing.assert_array_equal(got, (x * x).sum(axis=0))
+    """)

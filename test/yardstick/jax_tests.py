@@ -19,10 +19,10 @@ import xml.etree.ElementTree as ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import known_failures  # noqa: E402
 import report  # noqa: E402
 
 ROOT = HERE.parent.parent
-KNOWN = HERE / "known_failures.txt"
 
 
 def test_files(checkout):
@@ -95,14 +95,6 @@ def error_line(text):
     return lines[0][:500] if lines else ""
 
 
-def known_failures():
-    """Returns {test: reason} of the manifest."""
-    if not KNOWN.exists():
-        return {}
-    lines = [line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")]
-    return dict(line.split("  ", 1) for line in lines)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jax", type=pathlib.Path, default=os.environ.get("JAX_SOURCE_DIR"),
@@ -143,9 +135,8 @@ def main():
         if result["status"] == "pass":
             here.setdefault(name, {"status": "absent", "message": "not collected"})
     lost = report.summarize(here, reference)
-    known = known_failures()
-    new = [name for name in lost if name not in known]
-    healed = [name for name in known if here.get(name, {}).get("status") == "pass"]
+    passed = {name for name, result in here.items() if result["status"] == "pass"}
+    new, healed = known_failures.judge(lost, passed, known_failures.load())
     for name in healed:
         print(f"known failure passes, take it out of known_failures.txt: {name}")
     print(f"{len(lost) - len(new)} known failures, {len(new)} others")
