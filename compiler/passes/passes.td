@@ -137,6 +137,21 @@ def SimplifyPass : Pass<"simplify", "mlir::ModuleOp"> {
   }];
 }
 
+def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
+  let summary = "Reduces long arrays to few results in two steps, so that all threads take part.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4096x1024xf32>, …
+    ```
+    After:
+    ```mlir
+    %1 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4096x1024xf32>, …
+    %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096xf32>, …
+    ```
+  }];
+}
+
 def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
   let summary = "Groups operations into isthmus.fusion regions that become one kernel each.";
   let description = [{
@@ -155,6 +170,7 @@ def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
     }) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
+  let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
 }
 
 #endif  // ISTHMUS_COMPILER_PASSES

@@ -40,6 +40,7 @@ constexpr Stage kStages[] = {
     {"fuse", "Groups operations into regions that become one kernel each.", "core stablehlo",
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createSplitReductionsPass());
        passes.addPass(createFusePass(options.fusion));
      }},
 };

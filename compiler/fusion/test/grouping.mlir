@@ -1,0 +1,99 @@
+// Who joins whom.
+// RUN: isthmus-opt %s -fuse | FileCheck %s
+
+// Softmax is one kernel: the row is read again while it is in cache.
+// CHECK-LABEL: @softmax
+// CHECK-COUNT-1: kind = #isthmus.fusion_kind<row>
+// CHECK-NOT: isthmus.fusion
+// CHECK: return
+func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<64x128xf32>
+  %e = stablehlo.exponential %d : tensor<64x128xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %r = stablehlo.divide %e, %sb : tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// A row of 4 MB does not stay in cache: reductions are kernels of their own.
+// CHECK-LABEL: @long_rows
+// CHECK-NOT: fusion_kind<row>
+// CHECK: kind = #isthmus.fusion_kind<reduce>
+// CHECK: kind = #isthmus.fusion_kind<loop>
+func.func @long_rows(%x: tensor<64x1048576xf32>) -> tensor<64x1048576xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x1048576xf32>, tensor<f32>) -> tensor<64xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x1048576xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<64x1048576xf32>
+  return %d : tensor<64x1048576xf32>
+}
+
+// Two reductions of one array read it once.
+// CHECK-LABEL: @two_sums
+// CHECK-COUNT-1: "isthmus.fusion"(%arg0
+// CHECK-COUNT-2: stablehlo.reduce
+// CHECK-NOT: "isthmus.fusion"
+// CHECK: return
+func.func @two_sums(%x: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %q = stablehlo.multiply %x, %x : tensor<64x128xf32>
+  %b = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  return %a, %b : tensor<64xf32>, tensor<64xf32>
+}
+
+// The exponential and the sum would be one kernel that runs before and after the product.
+// CHECK-LABEL: @around_a_product
+// CHECK: %[[E:.*]] = "isthmus.fusion"(%arg0)
+// CHECK: %[[P:.*]] = stablehlo.dot_general %[[E]], %[[E]]
+// CHECK: "isthmus.fusion"(%[[E]], %[[P]])
+func.func @around_a_product(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.exponential %x : tensor<64x64xf32>
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// The update is computed where it lands.
+// CHECK-LABEL: @update
+// CHECK: kind = #isthmus.fusion_kind<update_slice>
+// CHECK: stablehlo.negate
+// CHECK: stablehlo.dynamic_update_slice
+// CHECK-NOT: isthmus.fusion"
+// CHECK: return
+func.func @update(%x: tensor<64x128xf32>, %u: tensor<1x128xf32>, %i: tensor<i32>) -> tensor<64x128xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.negate %u : tensor<1x128xf32>
+  %r = stablehlo.dynamic_update_slice %x, %n, %i, %zero : (tensor<64x128xf32>, tensor<1x128xf32>, tensor<i32>, tensor<i32>) -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// A large transpose with what reads it, in a kernel that goes by blocks.
+// CHECK-LABEL: @transposed
+// CHECK-COUNT-1: kind = #isthmus.fusion_kind<transpose>
+// CHECK-NOT: isthmus.fusion"
+// CHECK: return
+func.func @transposed(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  %r = stablehlo.add %t, %y : tensor<128x128xf32>
+  return %r : tensor<128x128xf32>
+}
+
+// A broadcast costs nothing: both kernels that need it have their own.
+// CHECK-LABEL: @free
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: stablehlo.dot_general
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.broadcast_in_dim
+func.func @free(%x: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.add %x, %0 : tensor<64x64xf32>
+  %2 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = stablehlo.multiply %2, %0 : tensor<64x64xf32>
+  return %3 : tensor<64x64xf32>
+}

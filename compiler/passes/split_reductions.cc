@@ -1,0 +1,211 @@
+// The split-reductions pass: long reductions to few results in two steps, the first of which has
+// results enough for all threads.
+#include <optional>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/simplify/match.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+// Below this, one thread is done before another has begun.
+constexpr int64_t kMinBytes = 1 << 20;
+// Results that keep threads busy by themselves: rows each, columns side by side.
+constexpr int64_t kEnoughRows = 64;
+constexpr int64_t kEnoughColumns = 1024;
+// A row up to this size may be part of a kernel that reads it several times (FusionOptions).
+constexpr int64_t kMaxRowBytes = 256 << 10;
+// Parts of the first step.
+constexpr int64_t kMinParts = 8;
+constexpr int64_t kMaxParts = 64;
+// What each part must have left to reduce for vectors to pay.
+constexpr int64_t kMinPartElements = 512;
+// Of elementwise operations that lead to a reduction and follow the change of its shape.
+constexpr int kMaxChain = 32;
+
+using Dims = llvm::SmallVector<int64_t>;
+
+mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+// Whether reducing twice with the same initial value gives what reducing once gives.
+bool canReduceTwice(shlo::ReduceOp reduce) {
+  mlir::Block& block = reduce.getBody().front();
+  if (block.getNumArguments() != 2 || std::distance(block.begin(), block.end()) != 2) return false;
+  mlir::Operation& op = block.front();
+  if (op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1) ||
+      block.getTerminator()->getOperand(0) != op.getResult(0) ||
+      !llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
+        auto argument = mlir::dyn_cast<mlir::BlockArgument>(operand);
+        return argument && argument.getOwner() == &block;
+      })) {
+    return false;
+  }
+  mlir::Type element = typeOf(reduce.getInputs()[0]).getElementType();
+  mlir::Value initial = reduce.getInitValues()[0];
+  if (mlir::isa<shlo::AddOp, shlo::MulOp>(op)) {
+    // Sums of narrow floats are kept wider inside a kernel, and lose that between two.
+    bool isNarrow = mlir::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+    return !isNarrow && isSplatOf(initial, mlir::isa<shlo::AddOp>(op) ? 0 : 1);
+  }
+  if (mlir::isa<shlo::XorOp>(op)) return isSplatOf(initial, 0);
+  return mlir::isa<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(op);
+}
+
+// The largest number of parts of equal size that a dimension has; 0 if there is no good one.
+int64_t partsOf(int64_t size) {
+  for (int64_t parts = kMaxParts; parts >= kMinParts; --parts) {
+    if (size % parts == 0) return parts;
+  }
+  return 0;
+}
+
+class Splitter {
+ public:
+  void split(shlo::ReduceOp reduce);
+
+ private:
+  // `type` with dimension `dim_` as `parts_` times the rest.
+  mlir::RankedTensorType splitType(mlir::RankedTensorType type) const {
+    Dims shape(type.getShape());
+    shape[dim_] /= parts_;
+    shape.insert(shape.begin() + dim_, parts_);
+    return mlir::RankedTensorType::get(shape, type.getElementType());
+  }
+  mlir::Value splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain);
+  mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value);
+  mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
+                         llvm::ArrayRef<int64_t> dimensions);
+
+  int64_t dim_ = 0;
+  int64_t parts_ = 0;
+  // So that reductions of one array stay reductions of one array, which share a kernel.
+  llvm::DenseMap<std::pair<mlir::Value, std::pair<int64_t, int64_t>>, mlir::Value> views_;
+};
+
+mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
+  mlir::Value& view = views_[{value, {dim_, parts_}}];
+  if (!view || view.getParentBlock() != builder.getInsertionBlock()) {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    mlir::Operation* producer = value.getDefiningOp();
+    if (producer && producer->getBlock() == builder.getInsertionBlock()) {
+      builder.setInsertionPointAfter(producer);
+    } else {
+      builder.setInsertionPointToStart(builder.getInsertionBlock());
+    }
+    view = shlo::ReshapeOp::create(builder, value.getLoc(), splitType(typeOf(value)), value);
+  }
+  return view;
+}
+
+// A reshape in the midst of elementwise operations would end the kernel; so they all change shape.
+mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain) {
+  mlir::Operation* op = value.getDefiningOp();
+  bool follows = op && op->getNumRegions() == 0 && value.hasOneUse() && ++chain <= kMaxChain &&
+                 op->getBlock() == builder.getInsertionBlock();
+  if (mlir::DenseElementsAttr splat = constantSplat(value)) {
+    return shlo::ConstantOp::create(builder, value.getLoc(),
+                                    splat.resizeSplat(splitType(typeOf(value))));
+  }
+  if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op);
+      broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), dim_)) {
+    Dims dims(broadcast.getBroadcastDimensions());
+    for (int64_t& dim : dims) dim += dim > dim_;
+    return shlo::BroadcastInDimOp::create(builder, op->getLoc(), splitType(typeOf(value)),
+                                          broadcast.getOperand(), dims);
+  }
+  if (!follows || fusionClass(op) != FusionClass::kElementwise) return reshaped(builder, value);
+  mlir::IRMapping mapping;
+  for (mlir::Value operand : op->getOperands()) {
+    if (typeOf(operand).getShape() != typeOf(value).getShape()) continue;
+    mapping.map(operand, splitValue(builder, operand, chain));
+  }
+  mlir::Operation* clone = builder.clone(*op, mapping);
+  clone->getResult(0).setType(splitType(typeOf(value)));
+  return clone->getResult(0);
+}
+
+mlir::Value Splitter::reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
+                                 llvm::ArrayRef<int64_t> dimensions) {
+  mlir::RankedTensorType type = typeOf(input);
+  Dims kept;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
+  }
+  auto result = mlir::RankedTensorType::get(kept, type.getElementType());
+  auto reduce = shlo::ReduceOp::create(builder, like.getLoc(), mlir::TypeRange{result},
+                                       mlir::ValueRange{input}, like.getInitValues(), dimensions);
+  mlir::IRMapping mapping;
+  like.getBody().cloneInto(&reduce.getBody(), mapping);
+  return reduce.getResult(0);
+}
+
+void Splitter::split(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1 || !canReduceTwice(reduce)) return;
+  mlir::Value input = reduce.getInputs()[0];
+  mlir::RankedTensorType type = typeOf(input);
+  if (!type.hasStaticShape() || type.getNumElements() * elementBytes(type) < kMinBytes) return;
+  Dims dims(reduce.getDimensions());
+  llvm::sort(dims);
+  if (dims.empty()) return;
+  const int64_t results = typeOf(reduce.getResult(0)).getNumElements();
+  const int64_t reduced = type.getNumElements() / results;
+  const bool isRows = dims.front() == type.getRank() - static_cast<int64_t>(dims.size());
+  if (results > (isRows ? kEnoughRows : kEnoughColumns)) return;
+  if (isRows && reduced * elementBytes(type) <= kMaxRowBytes) return;
+
+  mlir::OpBuilder builder(reduce);
+  const int64_t outermost = type.getDimSize(dims.front());
+  mlir::Value partial;
+  if (dims.size() > 1 && outermost >= kMinParts && reduced / outermost >= kMinPartElements) {
+    partial = reduceOver(builder, reduce, input, llvm::ArrayRef(dims).drop_front());
+    dim_ = dims.front();
+  } else {
+    dim_ = *llvm::max_element(
+        dims, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
+    parts_ = partsOf(type.getDimSize(dim_));
+    const int64_t perPart = isRows ? reduced : type.getNumElements();
+    if (parts_ == 0 || perPart / parts_ < kMinPartElements) return;
+    int chain = 0;
+    mlir::Value whole = splitValue(builder, input, chain);
+    for (int64_t& dim : dims) dim += dim >= dim_;
+    partial = reduceOver(builder, reduce, whole, dims);
+  }
+  // What is left of the dimension, behind those before it that are kept.
+  int64_t left = dim_;
+  for (int64_t dim : dims) left -= dim < dim_;
+  mlir::Value total = reduceOver(builder, reduce, partial, {left});
+  reduce.getResult(0).replaceAllUsesWith(total);
+  reduce.erase();
+  // The chain in its old shape. (A value that has a view keeps it as a user.)
+  llvm::SmallVector<mlir::Operation*> dead{input.getDefiningOp()};
+  while (!dead.empty()) {
+    mlir::Operation* op = dead.pop_back_val();
+    if (!op || !mlir::isOpTriviallyDead(op)) continue;
+    for (mlir::Value operand : op->getOperands()) dead.push_back(operand.getDefiningOp());
+    op->erase();
+  }
+}
+
+struct SplitReductionsPass : impl::SplitReductionsPassBase<SplitReductionsPass> {
+  void runOnOperation() override {
+    llvm::SmallVector<shlo::ReduceOp> reductions;
+    getOperation().walk([&](shlo::ReduceOp reduce) { reductions.push_back(reduce); });
+    Splitter splitter;
+    for (shlo::ReduceOp reduce : reductions) splitter.split(reduce);
+  }
+};
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,48 @@
+// RUN: isthmus-opt %s -fuse | FileCheck %s
+
+// CHECK-LABEL: @chain
+// CHECK-NEXT: %[[F:.*]] = "isthmus.fusion"(%arg0, %arg1) <{kind = #isthmus.fusion_kind<loop>}> ({
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>):
+// CHECK-NEXT: %[[M:.*]] = stablehlo.multiply %[[A]], %[[B]]
+// CHECK-NEXT: %[[S:.*]] = stablehlo.add %[[M]], %[[B]]
+// CHECK-NEXT: isthmus.yield %[[S]]
+// CHECK: return %[[F]]
+func.func @chain(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<8xf32>
+  %1 = stablehlo.add %0, %y : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// The bodies of loops are fused too; what computes the condition is a kernel of its own.
+// CHECK-LABEL: @in_a_loop
+// CHECK: stablehlo.while
+// CHECK: cond {
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.compare
+// CHECK: do {
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.multiply
+// CHECK-NEXT: stablehlo.negate
+// CHECK-NEXT: isthmus.yield
+func.func @in_a_loop(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<8xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %t = stablehlo.multiply %s, %s : tensor<8xf32>
+    %v = stablehlo.negate %t : tensor<8xf32>
+    stablehlo.return %i, %v : tensor<i32>, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
+
+// A library operation stays as it is.
+// CHECK-LABEL: @library
+// CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
+// CHECK-NEXT: return
+func.func @library(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}

@@ -1,0 +1,58 @@
+// RUN: isthmus-opt %s -inline-calls -split-input-file -verify-diagnostics | FileCheck %s
+
+// Calls of calls and the decomposition of a composite that no backend knows become one function.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[A:.*]] = stablehlo.sine %arg0
+// CHECK-NEXT: %[[B:.*]] = stablehlo.sine %[[A]]
+// CHECK-NEXT: %[[C:.*]] = stablehlo.negate %[[B]]
+// CHECK-NEXT: return %[[C]]
+// CHECK-NOT: func.func
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.composite "my.negate" %0 {decomposition = @negate} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @once(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = func.call @once(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.sine %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @negate(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A call inside a region is inlined where it stands.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.case
+// CHECK-NEXT: stablehlo.cosine %arg1
+// CHECK-NOT: call
+func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.case"(%i) ({
+    %1 = func.call @cosine(%x) : (tensor<f32>) -> tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<i32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @cosine(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.cosine %x : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{function @main calls itself: recursion cannot be compiled}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @back(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @back(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,94 @@
+// RUN: isthmus-opt %s -simplify | FileCheck %s
+
+// CHECK-LABEL: @transpose_of_transpose
+// CHECK-NEXT: return %arg0
+func.func @transpose_of_transpose(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// The contraction reads the operand as it lies.
+// CHECK-LABEL: @transposed_operand
+// CHECK-NEXT: stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [1]
+func.func @transposed_operand(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// x * 1 is x to the bit. x + 0 is not, where x is -0; x * 0 is not 0, where x is infinite.
+// CHECK-LABEL: @identities
+// CHECK-DAG: %[[SUM:.*]] = stablehlo.add %arg0
+// CHECK-DAG: %[[PRODUCT:.*]] = stablehlo.multiply %arg0
+// CHECK: return %arg0, %[[SUM]], %[[PRODUCT]]
+func.func @identities(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %one : tensor<4xf32>
+  %1 = stablehlo.add %x, %zero : tensor<4xf32>
+  %2 = stablehlo.multiply %x, %zero : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @reshape_of_reshape
+// CHECK-NEXT: stablehlo.reshape %arg0 : (tensor<6xf32>) -> tensor<3x2xf32>
+func.func @reshape_of_reshape(%x: tensor<6xf32>) -> tensor<3x2xf32> {
+  %0 = stablehlo.reshape %x : (tensor<6xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+
+// Elements 3, 5, 7.
+// CHECK-LABEL: @slice_of_slice
+// CHECK-NEXT: stablehlo.slice %arg0 [3:8:2]
+func.func @slice_of_slice(%x: tensor<10xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.slice %x [2:9] : (tensor<10xf32>) -> tensor<7xf32>
+  %1 = stablehlo.slice %0 [1:7:2] : (tensor<7xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+
+// A start past the end is moved back: 9 becomes 7.
+// CHECK-LABEL: @known_dynamic_slice
+// CHECK-NEXT: stablehlo.slice %arg0 [7:10]
+func.func @known_dynamic_slice(%x: tensor<10xf32>) -> tensor<3xf32> {
+  %start = stablehlo.constant dense<9> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %start, sizes = [3] : (tensor<10xf32>, tensor<i32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: @known_branch
+// CHECK-NEXT: stablehlo.sine %arg0
+// CHECK-NEXT: return
+func.func @known_branch(%x: tensor<f32>) -> tensor<f32> {
+  %p = stablehlo.constant dense<true> : tensor<i1>
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.sine %x : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }, {
+    %1 = stablehlo.cosine %x : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// What a loop never changes is read from outside; what nobody reads is not carried.
+// CHECK-LABEL: @carried_values
+// CHECK: stablehlo.while(%{{[^ ]*}} = %{{[^ ]*}}, %[[S:.*]] = %arg0) : tensor<i32>, tensor<f32>
+// CHECK-NOT: negate
+// CHECK: stablehlo.multiply %[[S]], %arg0
+func.func @carried_values(%x: tensor<f32>, %n: tensor<i32>, %unused: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %k = %x, %s = %x, %u = %unused) : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.multiply %s, %k : tensor<f32>
+    %v = stablehlo.negate %u : tensor<f32>
+    stablehlo.return %j, %k, %t, %v : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f32>
+  }
+  return %r#2 : tensor<f32>
+}

@@ -1,0 +1,73 @@
+// RUN: isthmus-opt %s -split-reductions | FileCheck %s
+
+// CHECK-LABEL: @all
+// CHECK: %[[ROWS:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096xf32>
+// CHECK: stablehlo.reduce(%[[ROWS]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<4096xf32>, tensor<f32>) -> tensor<f32>
+func.func @all(%x: tensor<4096x1024xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// The operations before a reduction change shape with it, so that they stay one kernel. The largest
+// divisor of 1,000,188 up to 64 is 63.
+// CHECK-LABEL: @norm
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<1000188xf32>) -> tensor<63x15876xf32>
+// CHECK: %[[C:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<63x15876xf32>
+// CHECK: %[[A:.*]] = stablehlo.multiply %[[X]], %[[C]] : tensor<63x15876xf32>
+// CHECK: %[[B:.*]] = stablehlo.multiply %[[A]], %[[X]] : tensor<63x15876xf32>
+// CHECK: stablehlo.reduce(%[[B]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: across dimensions = [0] : (tensor<63xf32>, tensor<f32>) -> tensor<f32>
+func.func @norm(%x: tensor<1000188xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<1000188xf32>
+  %0 = stablehlo.multiply %x, %two : tensor<1000188xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<1000188xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000188xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// Columns; a broadcast along the others moves with them.
+// CHECK-LABEL: @columns
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<8192x256xf32>) -> tensor<64x128x256xf32>
+// CHECK: %[[M:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [2] : (tensor<256xf32>) -> tensor<64x128x256xf32>
+// CHECK: stablehlo.subtract %[[X]], %[[M]]
+// CHECK: across dimensions = [1] : (tensor<64x128x256xf32>, tensor<f32>) -> tensor<64x256xf32>
+// CHECK: across dimensions = [0] : (tensor<64x256xf32>, tensor<f32>) -> tensor<256xf32>
+func.func @columns(%x: tensor<8192x256xf32>, %m: tensor<256xf32>) -> tensor<256xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %m, dims = [1] : (tensor<256xf32>) -> tensor<8192x256xf32>
+  %1 = stablehlo.subtract %x, %0 : tensor<8192x256xf32>
+  %2 = stablehlo.reduce(%1 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8192x256xf32>, tensor<f32>) -> tensor<256xf32>
+  return %2 : tensor<256xf32>
+}
+
+// Two steps would add the initial value 65 times.
+// CHECK-LABEL: @initial_value
+// CHECK-NOT: reshape
+// CHECK: across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+func.func @initial_value(%x: tensor<1048576xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// A sum in bf16 would be rounded between the steps.
+// CHECK-LABEL: @narrow
+// CHECK-NOT: reshape
+// CHECK: across dimensions = [0] : (tensor<1048576xbf16>, tensor<bf16>) -> tensor<bf16>
+func.func @narrow(%x: tensor<1048576xbf16>) -> tensor<bf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1048576xbf16>, tensor<bf16>) -> tensor<bf16>
+  return %0 : tensor<bf16>
+}
+
+// Rows enough already; rows short enough for a kernel that reads them again.
+// CHECK-LABEL: @rows
+// CHECK: across dimensions = [1] : (tensor<4096x4096xf32>
+// CHECK: across dimensions = [1] : (tensor<16x32768xf32>
+func.func @rows(%x: tensor<4096x4096xf32>, %y: tensor<16x32768xf32>) -> (tensor<4096xf32>, tensor<16xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096xf32>
+  %1 = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<16x32768xf32>, tensor<f32>) -> tensor<16xf32>
+  return %0, %1 : tensor<4096xf32>, tensor<16xf32>
+}
