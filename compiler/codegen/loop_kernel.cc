@@ -581,13 +581,15 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
     outer_ *= (size + chunk_ - 1) / chunk_;
   }
   if (!columns_.empty()) {
-    // The accumulators of one chunk stay in the first-level cache.
-    int64_t unit = lanes_ * 8;
-    chunk_ =
-        std::clamp<int64_t>((size / 8 + unit - 1) / unit * unit, kColumnChunk / 8, kColumnChunk);
-    if (chunk_ > size) chunk_ = size;
     outer_ = 1;
     for (size_t g = 0; g < tiledGroups_; ++g) outer_ *= groups_[g].size;
+    // The accumulators of one chunk stay in the first-level cache; long stretches of rows are read
+    // faster than short ones, so a row is not cut into more pieces than make tiles enough.
+    int64_t unit = lanes_ * 8;
+    int64_t pieces = std::clamp<int64_t>((wanted + outer_ - 1) / outer_, 1, 8);
+    chunk_ = std::clamp<int64_t>((size / pieces + unit - 1) / unit * unit, kColumnChunk / 8,
+                                 kColumnChunk);
+    if (chunk_ > size) chunk_ = size;
     outer_ *= (size + chunk_ - 1) / chunk_;
   }
   rowsPerTile_ = transposes || !columns_.empty() ? 1 : std::max<int64_t>(1, outer_ / wanted);
