@@ -21,6 +21,8 @@ void addShapePatterns(mlir::RewritePatternSet& patterns);
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);
 // dot_general and convolution of transposed or reshaped operands.
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
+// dot_general of few complex numbers.
+void addSmallContractionPatterns(mlir::RewritePatternSet& patterns);
 // while, case and if: what never changes, what nobody reads, what is decided already.
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns);
 

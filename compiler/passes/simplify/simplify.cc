@@ -19,6 +19,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addShapePatterns(patterns);
     addIndexingPatterns(patterns);
     addContractionPatterns(patterns);
+    addSmallContractionPatterns(patterns);
     addControlFlowPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     // Merging blocks means nothing for structured regions, and costs time.

@@ -1,0 +1,90 @@
+// Small contractions of complex numbers become a product and a sum in one kernel, which joins
+// others.
+//
+// The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
+// cancel agree with it to the last bit. A library call, which is for tiles, would cost more than
+// the work.
+#include "compiler/passes/legalize/array_builder.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::RankedTensorType;
+using mlir::Value;
+using Dims = llvm::SmallVector<int64_t>;
+
+constexpr int64_t kMaxProducts = 512;
+
+// The operand over (contracted, batch, free of lhs, free of rhs); `offset` is where its free
+// dimensions begin there.
+Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
+             llvm::ArrayRef<int64_t> batch, int64_t offset, llvm::ArrayRef<int64_t> shape) {
+  Dims map(ArrayBuilder::typeOf(operand).getRank(), -1);
+  int64_t next = 0;
+  for (int64_t d : contracted) map[d] = next++;
+  for (int64_t d : batch) map[d] = next++;
+  for (int64_t& target : map) {
+    if (target < 0) target = offset++;
+  }
+  return b.broadcast(operand, shape, map);
+}
+
+LogicalResult expandSmallComplex(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
+  auto lhs = llvm::dyn_cast<RankedTensorType>(op.getLhs().getType());
+  auto rhs = llvm::dyn_cast<RankedTensorType>(op.getRhs().getType());
+  auto type = llvm::dyn_cast<RankedTensorType>(op.getType());
+  if (!lhs || !rhs || !type || !lhs.hasStaticShape() || !rhs.hasStaticShape() ||
+      !type.hasStaticShape() || !llvm::isa<mlir::ComplexType>(type.getElementType()) ||
+      lhs.getElementType() != type.getElementType() ||
+      rhs.getElementType() != type.getElementType()) {
+    return mlir::failure();
+  }
+  shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
+  llvm::ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions();
+  Dims shape;
+  for (int64_t d : leftSum) shape.push_back(lhs.getDimSize(d));
+  llvm::append_range(shape, type.getShape());
+  // Sizes are those of arrays that exist: a product of two of them does not overflow here.
+  int64_t products = 1;
+  for (int64_t size : shape) {
+    if (size == 0 || size > kMaxProducts) return mlir::failure();
+    products *= size;
+    if (products > kMaxProducts) return mlir::failure();
+  }
+  ArrayBuilder b(op, rewriter);
+  auto fixed = static_cast<int64_t>(leftSum.size() + leftBatch.size());
+  Value left = spread(b, op.getLhs(), leftSum, leftBatch, fixed, shape);
+  Value right = spread(b, op.getRhs(), numbers.getRhsContractingDimensions(),
+                       numbers.getRhsBatchingDimensions(), lhs.getRank(), shape);
+  Value product = b.mul(left, right);
+  if (leftSum.empty()) {
+    rewriter.replaceOp(op, product);
+    return mlir::success();
+  }
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  Dims summed = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(leftSum.size())));
+  auto reduce =
+      shlo::ReduceOp::create(rewriter, op.getLoc(), mlir::TypeRange{type},
+                             mlir::ValueRange{product}, mlir::ValueRange{b.zeros(scalar)}, summed);
+  mlir::OpBuilder::InsertionGuard guard(rewriter);
+  mlir::Block* block =
+      rewriter.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {op.getLoc(), op.getLoc()});
+  Value total = shlo::AddOp::create(rewriter, op.getLoc(), scalar, block->getArgument(0),
+                                    block->getArgument(1));
+  shlo::ReturnOp::create(rewriter, op.getLoc(), mlir::ValueRange{total});
+  rewriter.replaceOp(op, reduce.getResults());
+  return mlir::success();
+}
+
+}  // namespace
+
+void addSmallContractionPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(expandSmallComplex);
+}
+
+}  // namespace isthmus

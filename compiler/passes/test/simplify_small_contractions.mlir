@@ -1,0 +1,20 @@
+// RUN: isthmus-opt --simplify --split-input-file %s | FileCheck %s
+
+// The contracted index is outermost: its terms are added one after the other.
+// CHECK-LABEL: @few_complex_products
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<3x2x4x5xcomplex<f32>>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @few_complex_products(%x: tensor<4x3x2xcomplex<f32>>, %y: tensor<2x3x5xcomplex<f32>>) -> tensor<2x4x5xcomplex<f32>> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [2] x [0], contracting_dims = [1] x [1] : (tensor<4x3x2xcomplex<f32>>, tensor<2x3x5xcomplex<f32>>) -> tensor<2x4x5xcomplex<f32>>
+  return %0 : tensor<2x4x5xcomplex<f32>>
+}
+
+// -----
+
+// CHECK-LABEL: @others_stay
+// CHECK-COUNT-2: stablehlo.dot_general
+func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>>, %z: tensor<2x2xf32>) -> (tensor<8x9xcomplex<f32>>, tensor<2x2xf32>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [1] : (tensor<8x8xcomplex<f32>>, tensor<9x8xcomplex<f32>>) -> tensor<8x9xcomplex<f32>>
+  %1 = stablehlo.dot_general %z, %z, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0, %1 : tensor<8x9xcomplex<f32>>, tensor<2x2xf32>
+}
