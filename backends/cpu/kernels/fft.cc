@@ -17,14 +17,15 @@ struct LineMemory {
   T* spareRe;
   T* spareIm;
 
+  // The spectra of two real lines take two values more than a complex line.
   static size_t bytes(int64_t length, int64_t lanes) {
-    return 4 * static_cast<size_t>(length * lanes) * sizeof(T);
+    return 4 * static_cast<size_t>((length + 2) * lanes) * sizeof(T);
   }
   LineMemory(T* memory, int64_t length, int64_t lanes) {
     re = memory;
-    im = re + length * lanes;
-    spareRe = im + length * lanes;
-    spareIm = spareRe + length * lanes;
+    im = re + (length + 2) * lanes;
+    spareRe = im + (length + 2) * lanes;
+    spareIm = spareRe + (length + 2) * lanes;
   }
   // Transforms; afterwards the result is in re, im.
   void transform(const FftPlan<T>& plan, bool together, bool inverse) {
@@ -51,6 +52,8 @@ struct Pass {
   std::atomic<bool> outOfMemory{false};
 
   bool real() const { return type == FftType::kRfft || type == FftType::kIrfft; }
+  const FftKernels<T> kernels = FftPlan<T>::kernels();
+
   // Real lines share a complex one by twos.
   int64_t groupLines(int64_t lanes) const { return real() ? 2 * lanes : lanes; }
 
@@ -87,8 +90,20 @@ struct Pass {
   int64_t lineOffset(int64_t line) const {
     return line / inner * plan.length() * inner + line % inner;
   }
+  bool isWhole(int64_t count, int64_t lanes) const {
+    return lanes > 1 && count == groupLines(lanes);
+  }
+  // Whether the kernels can move these lines: all lanes, and lines beside or behind each other.
+  bool areRegular(int64_t first, int64_t count, int64_t lanes) const {
+    return isWhole(count, lanes) && (inner == 1 || first % inner + count <= inner);
+  }
+  int64_t lineStride() const { return inner == 1 ? plan.length() : 1; }
 
   void loadComplex(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
+    if (areRegular(first, count, lanes)) {
+      return kernels.loadLines(source + 2 * lineOffset(first), lineStride(), inner, plan.length(),
+                               m.re, m.im);
+    }
     for (int64_t l = 0; l < lanes; ++l) {
       const T* line = l < count ? source + 2 * lineOffset(first + l) : nullptr;
       for (int64_t k = 0; k < plan.length(); ++k) {
@@ -98,6 +113,10 @@ struct Pass {
     }
   }
   void storeComplex(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
+    if (areRegular(first, count, lanes)) {
+      return kernels.storeLines(m.re, m.im, scale, plan.length(), target + 2 * lineOffset(first),
+                                lineStride(), inner);
+    }
     for (int64_t l = 0; l < count; ++l) {
       T* line = target + 2 * lineOffset(first + l);
       for (int64_t k = 0; k < plan.length(); ++k) {
@@ -110,6 +129,11 @@ struct Pass {
   // Lines 2 l and 2 l + 1 as real and imaginary part of lane l.
   void loadReal(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
     const int64_t n = plan.length();
+    if (isWhole(count, lanes)) {
+      kernels.loadReal(source + first * n, 2 * n, n, m.re);
+      kernels.loadReal(source + (first + 1) * n, 2 * n, n, m.im);
+      return;
+    }
     for (int64_t l = 0; l < 2 * lanes; ++l) {
       T* part = (l % 2 ? m.im : m.re) + l / 2;
       const T* line = l < count ? source + (first + l) * n : nullptr;
@@ -118,6 +142,11 @@ struct Pass {
   }
   void storeReal(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
     const int64_t n = plan.length();
+    if (isWhole(count, lanes)) {
+      kernels.storeReal(m.re, scale, n, target + first * n, 2 * n);
+      kernels.storeReal(m.im, scale, n, target + (first + 1) * n, 2 * n);
+      return;
+    }
     for (int64_t l = 0; l < count; ++l) {
       const T* part = (l % 2 ? m.im : m.re) + l / 2;
       T* line = target + (first + l) * n;
@@ -128,6 +157,14 @@ struct Pass {
   // The spectra of two real lines a and b from that of a + i b.
   void storeHalves(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
     const int64_t n = plan.length(), half = n / 2 + 1;
+    if (isWhole(count, lanes)) {
+      T *aRe = m.spareRe, *aIm = m.spareIm, *bRe = aRe + half * lanes, *bIm = aIm + half * lanes;
+      kernels.splitSpectra(n, m.re, m.im, aRe, aIm, bRe, bIm);
+      T* lines = target + 2 * first * half;
+      kernels.storeLines(aRe, aIm, scale, half, lines, 2 * half, 1);
+      kernels.storeLines(bRe, bIm, scale, half, lines + 2 * half, 2 * half, 1);
+      return;
+    }
     for (int64_t l = 0; l < count; l += 2) {
       T* a = target + 2 * (first + l) * half;
       T* b = l + 1 < count ? a + 2 * half : nullptr;

@@ -1,5 +1,6 @@
 // Stockham's self-sorting Fourier transform, decimated in frequency; compiled once per instruction
 // set. Each stage reads one pair of arrays and writes the other.
+#include "backends/cpu/kernels/block_transpose.h"
 #include "backends/cpu/kernels/fft_kernels.h"
 
 #ifndef ISTHMUS_ISA
@@ -176,13 +177,158 @@ bool transform(const FftStages<T>& s, T* rePtr, T* imPtr, T* spareRePtr, T* spar
   return swapped;
 }
 
+// ---- Between memory and lanes -------------------------------------------------------------------
+
+// (An alias template would lose the alignment.)
+template <typename T>
+struct LooseOf {
+  typedef T Type __attribute__((vector_size(32), aligned(1), may_alias));
+};
+template <typename T>
+using Loose = typename LooseOf<T>::Type;
+
+template <typename T>
+inline __attribute__((always_inline)) Lanes<T> load(const T* p) {
+  return *reinterpret_cast<const Loose<T>*>(p);
+}
+template <typename T>
+inline __attribute__((always_inline)) void store(T* p, Lanes<T> v) {
+  *reinterpret_cast<Loose<T>*>(p) = v;
+}
+
+template <typename T>
+void loadLines(const T* data, int64_t lineStride, int64_t valueStride, int64_t count, T* re,
+               T* im) {
+  constexpr int lanes = kFftLanes<T>, values = lanes / 2;
+  if (lineStride == 1) {
+    for (int64_t k = 0; k < count; ++k) {
+      const T* p = data + 2 * k * valueStride;
+      Lanes<T> a = load(p), b = load(p + lanes);
+      if constexpr (lanes == 8) {
+        store(re + k * lanes, __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14));
+        store(im + k * lanes, __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15));
+      } else {
+        store(re + k * lanes, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        store(im + k * lanes, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+      }
+    }
+    return;
+  }
+  int64_t k = 0;
+  for (; k + values <= count; k += values) {
+    Lanes<T> r[lanes];
+#pragma clang loop unroll(full)
+    for (int l = 0; l < lanes; ++l) r[l] = load(data + 2 * (l * lineStride + k));
+    transposeBlock<Lanes<T>, lanes>(r);
+#pragma clang loop unroll(full)
+    for (int v = 0; v < values; ++v) {
+      store(re + (k + v) * lanes, r[2 * v]);
+      store(im + (k + v) * lanes, r[2 * v + 1]);
+    }
+  }
+  for (; k < count; ++k) {
+    for (int l = 0; l < lanes; ++l) {
+      re[k * lanes + l] = data[2 * (l * lineStride + k)];
+      im[k * lanes + l] = data[2 * (l * lineStride + k) + 1];
+    }
+  }
+}
+
+template <typename T>
+void storeLines(const T* re, const T* im, T scale, int64_t count, T* data, int64_t lineStride,
+                int64_t valueStride) {
+  constexpr int lanes = kFftLanes<T>, values = lanes / 2;
+  if (lineStride == 1) {
+    for (int64_t k = 0; k < count; ++k) {
+      T* p = data + 2 * k * valueStride;
+      Lanes<T> a = load(re + k * lanes) * scale, b = load(im + k * lanes) * scale;
+      if constexpr (lanes == 8) {
+        store(p, __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
+        store(p + lanes, __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
+      } else {
+        store(p, __builtin_shufflevector(a, b, 0, 4, 1, 5));
+        store(p + lanes, __builtin_shufflevector(a, b, 2, 6, 3, 7));
+      }
+    }
+    return;
+  }
+  int64_t k = 0;
+  for (; k + values <= count; k += values) {
+    Lanes<T> r[lanes];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < values; ++v) {
+      r[2 * v] = load(re + (k + v) * lanes) * scale;
+      r[2 * v + 1] = load(im + (k + v) * lanes) * scale;
+    }
+    transposeBlock<Lanes<T>, lanes>(r);
+#pragma clang loop unroll(full)
+    for (int l = 0; l < lanes; ++l) store(data + 2 * (l * lineStride + k), r[l]);
+  }
+  for (; k < count; ++k) {
+    for (int l = 0; l < lanes; ++l) {
+      data[2 * (l * lineStride + k)] = re[k * lanes + l] * scale;
+      data[2 * (l * lineStride + k) + 1] = im[k * lanes + l] * scale;
+    }
+  }
+}
+
+template <typename T>
+void loadReal(const T* data, int64_t lineStride, int64_t count, T* part) {
+  constexpr int lanes = kFftLanes<T>;
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes) {
+    Lanes<T> r[lanes];
+#pragma clang loop unroll(full)
+    for (int l = 0; l < lanes; ++l) r[l] = load(data + l * lineStride + k);
+    transposeBlock<Lanes<T>, lanes>(r);
+#pragma clang loop unroll(full)
+    for (int v = 0; v < lanes; ++v) store(part + (k + v) * lanes, r[v]);
+  }
+  for (; k < count; ++k) {
+    for (int l = 0; l < lanes; ++l) part[k * lanes + l] = data[l * lineStride + k];
+  }
+}
+
+template <typename T>
+void storeReal(const T* part, T scale, int64_t count, T* data, int64_t lineStride) {
+  constexpr int lanes = kFftLanes<T>;
+  int64_t k = 0;
+  for (; k + lanes <= count; k += lanes) {
+    Lanes<T> r[lanes];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < lanes; ++v) r[v] = load(part + (k + v) * lanes) * scale;
+    transposeBlock<Lanes<T>, lanes>(r);
+#pragma clang loop unroll(full)
+    for (int l = 0; l < lanes; ++l) store(data + l * lineStride + k, r[l]);
+  }
+  for (; k < count; ++k) {
+    for (int l = 0; l < lanes; ++l) data[l * lineStride + k] = part[k * lanes + l] * scale;
+  }
+}
+
+template <typename T>
+void splitSpectra(int64_t n, const T* re, const T* im, T* aRe, T* aIm, T* bRe, T* bIm) {
+  constexpr int lanes = kFftLanes<T>;
+  const T half = T(0.5);
+  for (int64_t k = 0; k <= n / 2; ++k) {
+    const int64_t at = k * lanes, mirrored = (k == 0 ? 0 : n - k) * lanes;
+    Lanes<T> x = load(re + at), y = load(im + at), u = load(re + mirrored), v = load(im + mirrored);
+    store(aRe + at, (x + u) * half);
+    store(aIm + at, (y - v) * half);
+    store(bRe + at, (y + v) * half);
+    store(bIm + at, (u - x) * half);
+  }
+}
+
+template <typename T>
+constexpr FftKernels<T> kernels() {
+  return {transform<T, Lanes<T>>, transform<T, T>, loadLines<T>, storeLines<T>, loadReal<T>,
+          storeReal<T>,           splitSpectra<T>};
+}
+
 }  // namespace
 
-FftKernels<float> fftKernelsF32() {
-  return {transform<float, Lanes<float>>, transform<float, float>};
-}
-FftKernels<double> fftKernelsF64() {
-  return {transform<double, Lanes<double>>, transform<double, double>};
-}
+FftKernels<float> fftKernelsF32() { return kernels<float>(); }
+FftKernels<double> fftKernelsF64() { return kernels<double>(); }
 
 }  // namespace isthmus::cpu::ISTHMUS_ISA

@@ -35,6 +35,19 @@ template <typename T>
 struct FftKernels {
   FftTransform<T> together;
   FftTransform<T> single;
+
+  // Between kFftLanes lines of `count` values in memory and the form that is transformed together.
+  // Value k of line l is at data[2 * (l * lineStride + k * valueStride)], with the imaginary part
+  // behind the real one; one of the strides is 1.
+  void (*loadLines)(const T* data, int64_t lineStride, int64_t valueStride, int64_t count, T* re,
+                    T* im);
+  void (*storeLines)(const T* re, const T* im, T scale, int64_t count, T* data, int64_t lineStride,
+                     int64_t valueStride);
+  // The same for one part: value k of line l is at data[l * lineStride + k].
+  void (*loadReal)(const T* data, int64_t lineStride, int64_t count, T* part);
+  void (*storeReal)(const T* part, T scale, int64_t count, T* data, int64_t lineStride);
+  // The first n / 2 + 1 values of the spectra of real lines a and b from that of a + i b.
+  void (*splitSpectra)(int64_t n, const T* re, const T* im, T* aRe, T* aIm, T* bRe, T* bIm);
 };
 
 namespace v2 {

@@ -73,8 +73,10 @@ int64_t smoothLength(int64_t n) {
   }
 }
 
+}  // namespace
+
 template <typename T>
-FftKernels<T> chooseKernels() {
+FftKernels<T> FftPlan<T>::kernels() {
   const Isa isa = hostIsa();
   if constexpr (sizeof(T) == 4) {
     return isa == Isa::kV4   ? v4::fftKernelsF32()
@@ -86,8 +88,6 @@ FftKernels<T> chooseKernels() {
                              : v2::fftKernelsF64();
   }
 }
-
-}  // namespace
 
 template <typename T>
 FftPlan<T>::FftPlan(int64_t n) : n_(n), radices_(factor(n)) {
@@ -146,7 +146,6 @@ void FftPlan<T>::planConvolution() {
 
 template <typename T>
 bool FftPlan<T>::transform(bool together, T* re, T* im, T* spareRe, T* spareIm) const {
-  FftKernels<T> kernels = chooseKernels<T>();
   if (!convolution_) {
     FftStages<T> stages{n_,
                         static_cast<int>(radices_.size()),
@@ -155,7 +154,8 @@ bool FftPlan<T>::transform(bool together, T* re, T* im, T* spareRe, T* spareIm) 
                         twiddleIm_.data(),
                         rootRe_.data(),
                         rootIm_.data()};
-    return (together ? kernels.together : kernels.single)(stages, re, im, spareRe, spareIm);
+    const FftKernels<T> chosen = kernels();
+    return (together ? chosen.together : chosen.single)(stages, re, im, spareRe, spareIm);
   }
   const int64_t m = convolution_->length(), lanes = together ? kFftLanes<T> : 1;
   auto multiply = [lanes](T* xRe, T* xIm, const T* wRe, const T* wIm, int64_t count) {

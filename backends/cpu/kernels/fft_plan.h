@@ -17,6 +17,8 @@ class FftPlan {
   // A plan from the process's cache, which keeps the recently used ones. Thread-safe.
   static std::shared_ptr<const FftPlan> get(int64_t n);
 
+  static FftKernels<T> kernels();
+
   int64_t length() const { return n_; }
   // Values that each array of `transform` must hold, per line.
   int64_t scratchLength() const { return convolution_ ? convolution_->length() : n_; }

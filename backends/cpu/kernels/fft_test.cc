@@ -132,6 +132,7 @@ TEST(FftTest, EveryShortLengthAndSomeLonger) {
     for (int64_t n : lengths) {
       for (FftType type : {FftType::kFft, FftType::kIfft, FftType::kRfft, FftType::kIrfft}) {
         check<float>(type, 1, {n}, rng);
+        check<float>(type, n < 40 ? 37 : 17, {n}, rng);
         check<double>(type, n < 40 ? 21 : 3, {n}, rng);
       }
     }
@@ -148,6 +149,9 @@ TEST(FftTest, SeveralDimensions) {
       check<double>(type, batch, {4, 5, 6}, rng, 3);
       check<float>(type, batch, {7, 1, 13}, rng, 3);
       check<float>(type, batch, {1, 8}, rng, 3);
+      // Groups of lines that end within the inner dimension, and that cross it.
+      check<float>(type, batch, {9, 27}, rng, 2);
+      check<double>(type, batch, {9, 16}, rng, 2);
     }
   }
 }

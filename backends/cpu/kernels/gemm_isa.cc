@@ -1,4 +1,5 @@
 // The inner kernels of matrix multiplication, in vector code; compiled once per instruction set.
+#include "backends/cpu/kernels/block_transpose.h"
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/gemm_kernels.h"
 
@@ -458,42 +459,6 @@ inline __attribute__((always_inline)) T convert(S value) {
   }
 }
 
-// In-register transpose of a square block.
-template <typename T>
-inline __attribute__((always_inline)) void transposeBlock(BlockVec<T>* r) {
-  if constexpr (kBlock<T> == 8) {
-    BlockVec<T> t[8], u[8];
-#pragma clang loop unroll(full)
-    for (int i = 0; i < 4; ++i) {
-      t[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-      t[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-#pragma clang loop unroll(full)
-    for (int i = 0; i < 2; ++i) {
-      u[4 * i] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-      u[4 * i + 1] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-      u[4 * i + 2] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-      u[4 * i + 3] =
-          __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-#pragma clang loop unroll(full)
-    for (int i = 0; i < 4; ++i) {
-      r[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-      r[i + 4] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-  } else {
-    BlockVec<T> t[4];
-    t[0] = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6);
-    t[1] = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
-    t[2] = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
-    t[3] = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
-    r[0] = __builtin_shufflevector(t[0], t[2], 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(t[1], t[3], 0, 1, 4, 5);
-    r[2] = __builtin_shufflevector(t[0], t[2], 2, 3, 6, 7);
-    r[3] = __builtin_shufflevector(t[1], t[3], 2, 3, 6, 7);
-  }
-}
-
 // Lanes far apart, steps contiguous: transposes blocks. `count` steps, a multiple of the block;
 // lanes are padded to whole blocks, whose excess the next step or the slack takes.
 template <typename T, typename S, int width>
@@ -517,7 +482,7 @@ void packTransposed(T* out, const S* data, const PanelSource& s, int64_t kBegin,
         r[g][i] =
             lane < width && present[lane] ? loadBlock<T, S>(rows[lane] + offset) : BlockVec<T>{};
       }
-      transposeBlock<T>(r[g]);
+      transposeBlock<BlockVec<T>, block>(r[g]);
     }
 #pragma clang loop unroll(full)
     for (int i = 0; i < block; ++i) {
