@@ -143,6 +143,14 @@ int32_t finish(IsthmusRun* run, Status status) {
   return status.ok() ? 0 : fail(run, std::move(status));
 }
 
+// The result is written by the size of the group, which its type may contradict.
+Status checkResult(const Collective& collective, const CollectiveOperand& operand,
+                   int64_t expectedElements, int64_t ranks) {
+  if (operand.resultElements == expectedElements) return {};
+  return invalidArgument(collective.description, ": a result has ", operand.resultElements,
+                         " elements, expected ", expectedElements, " in a group of ", ranks);
+}
+
 Status allReduce(IsthmusRun* run, const Collective& collective, void* const* buffers) {
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(Process(*run), collective));
   int32_t count = collective.head.numOperands;
@@ -161,6 +169,8 @@ Status allGather(IsthmusRun* run, const Collective& collective, void* const* buf
   char* scratch = static_cast<char*>(buffers[2 * count]);
   for (int32_t i = 0; i < count; ++i) {
     const CollectiveOperand& operand = collective.operands[i];
+    int64_t ranks = static_cast<int64_t>(group.size());
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements * ranks, ranks));
     int64_t bytes = operand.elements * width;
     char* result = static_cast<char*>(buffers[count + i]);
     bool isLeading = operand.joinOuter <= 1;
@@ -185,6 +195,7 @@ Status reduceScatter(IsthmusRun* run, const Collective& collective, void* const*
     if (operand.elements > 0 && operand.elements % (operand.splitOuter * ranks) != 0) {
       return invalidArgument(collective.description, ": the dimension does not divide by ", ranks);
     }
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements / ranks, ranks));
     const void* input = buffers[i];
     if (operand.splitOuter > 1 && operand.elements > 0) {
       swapBlocks(static_cast<const char*>(input), scratch, operand.splitOuter, ranks,
@@ -209,6 +220,7 @@ Status allToAll(IsthmusRun* run, const Collective& collective, void* const* buff
     if (operand.elements > 0 && operand.elements % (operand.splitOuter * ranks) != 0) {
       return invalidArgument(collective.description, ": the dimension does not divide by ", ranks);
     }
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements, ranks));
     int64_t bytes = operand.elements * width;
     const void* input = buffers[i];
     if (operand.splitOuter > 1 && operand.elements > 0) {

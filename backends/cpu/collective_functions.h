@@ -37,7 +37,8 @@ struct CollectiveDescriptor {
 };
 
 struct CollectiveOperand {
-  int64_t elements;  // of the operand
+  int64_t elements;        // of the operand
+  int64_t resultElements;  // what its type says: only at run time is it known how large groups are
   // Product of the dimensions before the one that is split (reduce_scatter, all_to_all), and before
   // the one along which parts are joined (all_gather, all_to_all).
   int64_t splitOuter = 1;

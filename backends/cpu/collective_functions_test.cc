@@ -133,7 +133,7 @@ class CollectiveFunctionsTest : public testing::Test {
   std::vector<int64_t> groupOf(GroupMode mode, std::vector<int64_t> ids, int64_t groups,
                                int64_t size) {
     std::vector<float> output(1);
-    EXPECT_EQ(call(isthmus_rt_all_reduce, describe(mode, {{1}}, ids, groups, size), {1}, output),
+    EXPECT_EQ(call(isthmus_rt_all_reduce, describe(mode, {{1, 1}}, ids, groups, size), {1}, output),
               0);
     return services_.fake.group;
   }
@@ -158,7 +158,7 @@ TEST_F(CollectiveFunctionsTest, groups_follow_the_mode) {
 
 TEST_F(CollectiveFunctionsTest, a_device_in_no_group_is_an_error) {
   std::vector<float> output(1);
-  std::string descriptor = describe(GroupMode::kPartitions, {{1}}, {0, 1}, 1, 2);
+  std::string descriptor = describe(GroupMode::kPartitions, {{1, 1}}, {0, 1}, 1, 2);
   EXPECT_EQ(call(isthmus_rt_all_reduce, descriptor, {1}, output), 1);
   EXPECT_NE(status_.message().find("f.py:3"), std::string_view::npos);
 }
@@ -166,7 +166,7 @@ TEST_F(CollectiveFunctionsTest, a_device_in_no_group_is_an_error) {
 TEST_F(CollectiveFunctionsTest, all_gather_joins_along_an_inner_dimension) {
   // tensor<2x2> joined along dimension 1 by two devices.
   std::vector<float> output(8);
-  std::string descriptor = describe(GroupMode::kDevices, {{4, 1, 2}}, {4, 5}, 1, 2);
+  std::string descriptor = describe(GroupMode::kDevices, {{4, 8, 1, 2}}, {4, 5}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_all_gather, descriptor, {1, 2, 3, 4}, output), 0);
   EXPECT_EQ(output, (std::vector<float>{1, 2, 101, 102, 3, 4, 103, 104}));
 }
@@ -174,7 +174,7 @@ TEST_F(CollectiveFunctionsTest, all_gather_joins_along_an_inner_dimension) {
 TEST_F(CollectiveFunctionsTest, reduce_scatter_cuts_an_inner_dimension) {
   // tensor<2x4> cut along dimension 1 in two; this device is the second.
   std::vector<float> output(4);
-  std::string descriptor = describe(GroupMode::kDevices, {{8, 2, 1}}, {4, 5}, 1, 2);
+  std::string descriptor = describe(GroupMode::kDevices, {{8, 4, 2, 1}}, {4, 5}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_reduce_scatter, descriptor, {1, 2, 3, 4, 5, 6, 7, 8}, output), 0);
   EXPECT_EQ(output, (std::vector<float>{106, 108, 114, 116}));
 }
@@ -182,18 +182,35 @@ TEST_F(CollectiveFunctionsTest, reduce_scatter_cuts_an_inner_dimension) {
 TEST_F(CollectiveFunctionsTest, all_to_all_cuts_one_dimension_and_joins_another) {
   // tensor<2x4> cut along dimension 1, joined along dimension 0: tensor<4x2>.
   std::vector<float> output(8);
-  std::string descriptor = describe(GroupMode::kDevices, {{8, 2, 1}}, {4, 5}, 1, 2);
+  std::string descriptor = describe(GroupMode::kDevices, {{8, 8, 2, 1}}, {4, 5}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_all_to_all, descriptor, {1, 2, 3, 4, 5, 6, 7, 8}, output), 0);
   EXPECT_EQ(output, (std::vector<float>{3, 4, 7, 8, 103, 104, 107, 108}));
   // Cut along dimension 0 (one row each), joined along dimension 1: tensor<1x8>; no reordering.
-  descriptor = describe(GroupMode::kDevices, {{8, 1, 1}}, {4, 5}, 1, 2);
+  descriptor = describe(GroupMode::kDevices, {{8, 8, 1, 1}}, {4, 5}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_all_to_all, descriptor, {1, 2, 3, 4, 5, 6, 7, 8}, output), 0);
   EXPECT_EQ(output, (std::vector<float>{5, 6, 7, 8, 105, 106, 107, 108}));
 }
 
+TEST_F(CollectiveFunctionsTest, a_result_that_does_not_fit_the_group_is_an_error) {
+  struct {
+    IsthmusLibraryFunction function;
+    CollectiveOperand operand;
+  } cases[] = {{isthmus_rt_all_gather, {4, 4, 1, 1}},
+               {isthmus_rt_all_gather, {4, 16, 1, 1}},
+               {isthmus_rt_reduce_scatter, {4, 1, 1, 1}},
+               {isthmus_rt_all_to_all, {4, 2, 1, 1}}};
+  for (auto& [function, operand] : cases) {
+    std::vector<float> output(operand.resultElements, -1);
+    std::string descriptor = describe(GroupMode::kDevices, {operand}, {4, 5}, 1, 2);
+    EXPECT_EQ(call(function, descriptor, {1, 2, 3, 4}, output), 1);
+    EXPECT_NE(status_.message().find("in a group of 2"), std::string_view::npos);
+    EXPECT_EQ(output, std::vector<float>(operand.resultElements, -1));
+  }
+}
+
 TEST_F(CollectiveFunctionsTest, permutation_finds_its_source) {
   std::vector<float> output(1);
-  std::string pairs = describe(GroupMode::kPartitions, {{1}}, {0, 2, 2, 0}, 2, 2);
+  std::string pairs = describe(GroupMode::kPartitions, {{1, 1}}, {0, 2, 2, 0}, 2, 2);
   ASSERT_EQ(call(isthmus_rt_collective_permute, pairs, {1}, output), 0);
   EXPECT_EQ(services_.fake.group, (List{13, 14, 15}));
   EXPECT_EQ(services_.fake.source, 13);
@@ -204,7 +221,7 @@ TEST_F(CollectiveFunctionsTest, permutation_finds_its_source) {
 
 TEST_F(CollectiveFunctionsTest, broadcast_comes_from_the_first_of_the_group) {
   std::vector<float> output(1);
-  std::string groups = describe(GroupMode::kPartitions, {{1}}, {2, 1}, 1, 2);
+  std::string groups = describe(GroupMode::kPartitions, {{1, 1}}, {2, 1}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_collective_broadcast, groups, {1}, output), 0);
   EXPECT_EQ(services_.fake.source, 15);
   place(1, 0);

@@ -151,9 +151,12 @@ StatusOr<OperationCode> makeCollectiveCode(mlir::Operation* op, LibraryContext& 
     if (i > 0 && type.elementType != head.type) {
       return unimplemented("operands of different element types");
     }
+    if (result.elementType != type.elementType) {
+      return unimplemented("a computation in another type than that of its operands");
+    }
     head.type = type.elementType;
-    operands.push_back({type.numElements(), productBefore(type, splitDimension),
-                        productBefore(result, joinDimension)});
+    operands.push_back({type.numElements(), result.numElements(),
+                        productBefore(type, splitDimension), productBefore(result, joinDimension)});
     largestOperand = std::max<int64_t>(largestOperand, type.sizeBytes());
     largestResult = std::max<int64_t>(largestResult, result.sizeBytes());
   }
