@@ -292,7 +292,7 @@ std::string serializeImage(const ProgramImage& image) {
   out.write(kMagic);
   out.write(buildId());
   out.write(image.features);
-  out.write(Digest().add(bytes).hex());
+  out.write(Digest().add(image.features).add(bytes).hex());
   out.write(bytes);
   return out.take();
 }
@@ -315,7 +315,8 @@ StatusOr<ProgramImage> deserializeImage(std::string_view bytes) {
   }
   std::string digest = header.readString();
   std::string_view body = header.readBytes();
-  if (!header.ok() || !header.rest().empty() || Digest().add(body).hex() != digest) {
+  if (!header.ok() || !header.rest().empty() ||
+      Digest().add(image.features).add(body).hex() != digest) {
     return invalidArgument("the serialized executable is damaged: its digest does not match");
   }
   ByteReader in(body);
