@@ -45,6 +45,17 @@ enum TypeCode : uint64_t {
   kRankedTensorTypeWithEncoding = 14,
   kTupleType = 15,
   kUnrankedTensorType = 18,
+  kFloat8E5M2Type = 22,
+  kFloat8E4M3Type = 23,
+  kFloat8E4M3FNType = 24,
+  kFloat8E5M2FNUZType = 25,
+  kFloat8E4M3FNUZType = 26,
+  kFloat8E4M3B11FNUZType = 27,
+  kFloat8E3M4Type = 28,
+  kFloat4E2M1FNType = 29,
+  kFloat6E2M3FNType = 30,
+  kFloat6E3M2FNType = 31,
+  kFloat8E8M0FNUType = 32,
 };
 
 auto reportAt(DecodeStream& in) {
@@ -176,6 +187,9 @@ mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding) {
 bool isReasonableShape(llvm::ArrayRef<int64_t> shape) {
   // 16 bytes is the widest element, complex<f64>.
   constexpr int64_t kMaxElements = int64_t{1} << 58;
+  // The verifier's rules and the passes take time that grows with a power of the rank.
+  constexpr size_t kMaxRank = 1024;
+  if (shape.size() > kMaxRank) return false;
   int64_t elements = 1;
   for (int64_t dim : shape) {
     if (mlir::ShapedType::isDynamic(dim) || dim == 0) continue;
@@ -318,6 +332,28 @@ mlir::Type decodeBuiltinType(DecodeStream& in) {
       return mlir::Float32Type::get(context);
     case kF64Type:
       return mlir::Float64Type::get(context);
+    case kFloat8E5M2Type:
+      return mlir::Float8E5M2Type::get(context);
+    case kFloat8E4M3Type:
+      return mlir::Float8E4M3Type::get(context);
+    case kFloat8E4M3FNType:
+      return mlir::Float8E4M3FNType::get(context);
+    case kFloat8E5M2FNUZType:
+      return mlir::Float8E5M2FNUZType::get(context);
+    case kFloat8E4M3FNUZType:
+      return mlir::Float8E4M3FNUZType::get(context);
+    case kFloat8E4M3B11FNUZType:
+      return mlir::Float8E4M3B11FNUZType::get(context);
+    case kFloat8E3M4Type:
+      return mlir::Float8E3M4Type::get(context);
+    case kFloat4E2M1FNType:
+      return mlir::Float4E2M1FNType::get(context);
+    case kFloat6E2M3FNType:
+      return mlir::Float6E2M3FNType::get(context);
+    case kFloat6E3M2FNType:
+      return mlir::Float6E3M2FNType::get(context);
+    case kFloat8E8M0FNUType:
+      return mlir::Float8E8M0FNUType::get(context);
     case kComplexType: {
       mlir::Type element;
       if (!in.type(element)) return {};

@@ -5,10 +5,10 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
-#include "compiler/fusion/op_traits.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/replica_groups.h"
+#include "compiler/partition/split_rules.h"
 #include "compiler/partition/spmd_builder.h"
 #include "isthmus/log.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -135,6 +135,13 @@ class Partitioner {
 
   void holdFull(Value original, Value full) { held_[original].full = full; }
 
+  // How a value is split on the devices; not at all if every device has it whole.
+  MeshSharding heldSharding(Value original) {
+    const Held& held = held_[original];
+    return held.local && held.sharding ? *held.sharding
+                                       : replicatedSharding(rankOf(original), numPartitions_);
+  }
+
   Value fullOf(Value original, mlir::Location location) {
     Held& held = held_[original];
     if (!held.full) {
@@ -153,22 +160,37 @@ class Partitioner {
     Held& held = held_[original];
     if (held.local && *held.sharding == sharding) return held.local;
     if (sharding.isReplicated()) return fullOf(original, location);
+    if (std::optional<MeshSharding> excess = excessOver(held, sharding)) {
+      return spmd_.gather(held.local, *excess, location);
+    }
     auto type = llvm::cast<RankedTensorType>(original.getType());
     ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(type.getShape()));
     return spmd_.slice(fullOf(original, location), sharding, shape, location);
+  }
+
+  // The splits of dimensions that `wanted` has whole, if all other dimensions are split alike.
+  std::optional<MeshSharding> excessOver(const Held& held, const MeshSharding& wanted) {
+    if (!held.local || held.sharding->positionOf != wanted.positionOf) return std::nullopt;
+    MeshSharding excess = *held.sharding;
+    for (size_t d = 0; d < wanted.dims.size(); ++d) {
+      if (excess.dims[d] == wanted.dims[d]) {
+        excess.dims[d].clear();
+      } else if (!wanted.dims[d].empty()) {
+        return std::nullopt;
+      }
+    }
+    return excess;
   }
 
   Status buildBlock(mlir::Block& block) {
     for (mlir::Operation& op : block.without_terminator()) {
       if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
         ISTHMUS_RETURN_IF_ERROR(buildManual(manual).withContext(sourceLocation(op.getLoc())));
-      } else if (auto asked = shardingAskedFor(op); asked && numPartitions_ > 1) {
-        ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, op.getOperand(0)));
-        ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(op.getOperand(0), sharding, op.getLoc()));
-        Value full = held_[op.getOperand(0)].full;
-        hold(op.getResult(0), local, sharding);
-        if (full) holdFull(op.getResult(0), full);
-      } else if (asked || llvm::isa<sdy::PropagationBarrierOp>(op)) {
+      } else if (auto constraint = llvm::dyn_cast<sdy::ShardingConstraintOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildConstraint(op, constraint.getSharding()));
+      } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildConstraint(op, reshard.getSharding()));
+      } else if (llvm::isa<sdy::PropagationBarrierOp>(op)) {
         held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
       } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
         continue;
@@ -176,15 +198,37 @@ class Partitioner {
         return unimplemented(sourceLocation(op.getLoc()),
                              ": partition: ", op.getName().getStringRef().str(),
                              " is not supported");
+      } else if (auto loop = llvm::dyn_cast<shlo::WhileOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildLoop(loop));
+      } else if (llvm::isa<shlo::CaseOp, shlo::IfOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildBranches(op));
+      } else if (llvm::isa<shlo::OptimizationBarrierOp>(op)) {
+        ISTHMUS_RETURN_IF_ERROR(buildBarrier(op));
       } else {
         ISTHMUS_ASSIGN_OR_RETURN(bool isBuilt, buildSpecialCall(op));
-        isBuilt = isBuilt || buildSplitTranspose(op);
-        if (!isBuilt) {
-          ISTHMUS_ASSIGN_OR_RETURN(isBuilt, buildSplit(op));
-        }
-        if (!isBuilt) ISTHMUS_RETURN_IF_ERROR(buildWhole(op));
+        if (!isBuilt) ISTHMUS_RETURN_IF_ERROR(buildOperation(op));
       }
     }
+    return {};
+  }
+
+  // Splits the operand as asked. Dimensions that are left open stay as they are.
+  Status buildConstraint(mlir::Operation& op, sdy::TensorShardingAttr asked) {
+    Value operand = op.getOperand(0);
+    ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, operand));
+    bool isOpen = llvm::any_of(asked.getDimShardings(),
+                               [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
+    auto type = llvm::dyn_cast<RankedTensorType>(operand.getType());
+    if (numPartitions_ == 1 || (isOpen && sharding.isReplicated()) || !type ||
+        !sharding.localShape(type.getShape()).ok()) {
+      // A constraint may ask for blocks of unequal sizes; the array is right without it.
+      held_[op.getResult(0)] = Held(held_[operand]);
+      return {};
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, op.getLoc()));
+    Value full = held_[operand].full;
+    hold(op.getResult(0), local, sharding);
+    if (full) holdFull(op.getResult(0), full);
     return {};
   }
 
@@ -246,104 +290,127 @@ class Partitioner {
     return {};
   }
 
-  static sdy::TensorShardingAttr shardingAskedFor(mlir::Operation& op) {
-    if (auto constraint = llvm::dyn_cast<sdy::ShardingConstraintOp>(op)) {
-      return constraint.getSharding();
-    }
-    if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) return reshard.getSharding();
-    return {};
-  }
-
-  // Keeps a transpose of a split array on its blocks.
-  bool buildSplitTranspose(mlir::Operation& op) {
-    auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op);
-    if (!transpose) return false;
-    const Held held = held_[transpose.getOperand()];
-    if (!held.local || held.sharding->isReplicated()) return false;
-    MeshSharding sharding = *held.sharding;
-    llvm::SmallVector<int64_t> shape;
-    auto local = llvm::cast<RankedTensorType>(held.local.getType());
-    for (auto [d, from] : llvm::enumerate(transpose.getPermutation())) {
-      sharding.dims[d] = held.sharding->dims[from];
-      shape.push_back(local.getDimSize(from));
-    }
-    mlir::Operation* copy = builder_.clone(op);
-    copy->setOperands(held.local);
-    copy->getResult(0).setType(RankedTensorType::get(shape, local.getElementType()));
-    copy->removeAttr("sdy.sharding");
-    hold(op.getResult(0), copy->getResult(0), sharding);
-    return true;
-  }
-
-  // Keeps elementwise work on arrays that are split alike, or whole, on blocks.
-  StatusOr<bool> buildSplit(mlir::Operation& op) {
-    if (fusionClass(&op) != FusionClass::kElementwise) return false;
-    std::optional<MeshSharding> common;
-    for (Value operand : op.getOperands()) {
-      if (elementCount(operand.getType()) != elementCount(op.getResult(0).getType())) return false;
-      const Held& held = held_[operand];
-      if (!held.local || held.sharding->isReplicated()) continue;
-      if (common && !(*common == *held.sharding)) return false;
-      common = *held.sharding;
-    }
-    if (!common) return false;
+  // Computes blocks where a rule says how, else the whole on every device.
+  Status buildOperation(mlir::Operation& op) {
+    std::vector<MeshSharding> held;
+    for (Value operand : op.getOperands()) held.push_back(heldSharding(operand));
+    std::optional<SplitRule> rule = splitRule(&op, held);
     llvm::SmallVector<Value> operands;
-    for (Value operand : op.getOperands()) {
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, *common, op.getLoc()));
-      operands.push_back(local);
-    }
-    mlir::Operation* copy = builder_.clone(op);
-    copy->setOperands(operands);
-    auto local = llvm::cast<RankedTensorType>(operands.front().getType());
-    auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
-    copy->getResult(0).setType(RankedTensorType::get(local.getShape(), type.getElementType()));
-    copy->removeAttr("sdy.sharding");
-    hold(op.getResult(0), copy->getResult(0), *common);
-    return true;
-  }
-
-  // Computes the operation whole on every device.
-  Status buildWhole(mlir::Operation& op) {
-    llvm::SmallVector<Value> operands;
-    for (Value operand : op.getOperands()) operands.push_back(fullOf(operand, op.getLoc()));
-    bool holdsBlocks = llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op);
-    if (!holdsBlocks) {
-      mlir::IRMapping mapping;
-      mapping.map(op.getOperands(), operands);
-      for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
-      mlir::Operation* copy = builder_.clone(op, mapping);
-      copy->removeAttr("sdy.sharding");
-      for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
-        holdFull(original, result);
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      Value block;
+      if (rule) {
+        ISTHMUS_ASSIGN_OR_RETURN(block, localOf(operand, rule->operands[i], op.getLoc()));
+      } else {
+        block = fullOf(operand, op.getLoc());
       }
-      return {};
+      operands.push_back(block);
     }
-    mlir::Operation* copy = builder_.cloneWithoutRegions(op);
+    mlir::IRMapping mapping;
+    for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
+    mlir::Operation* copy = builder_.clone(op, mapping);
     copy->setOperands(operands);
     copy->removeAttr("sdy.sharding");
-    for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
-      ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target));
-    }
-    for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
-      holdFull(original, result);
+    if (rule) fitToBlocks(copy, *rule);
+    for (auto [i, original] : llvm::enumerate(op.getResults())) {
+      if (rule) {
+        hold(original, copy->getResult(i), rule->results[i]);
+      } else {
+        holdFull(original, copy->getResult(i));
+      }
     }
     return {};
   }
 
-  Status buildRegion(mlir::Region& region, mlir::Region& target) {
+  // What each device has of each value now, or the whole.
+  llvm::SmallVector<Value> heldValues(mlir::ValueRange originals, llvm::ArrayRef<MeshSharding> as,
+                                      mlir::Location location) {
+    llvm::SmallVector<Value> values;
+    for (auto [original, sharding] : llvm::zip(originals, as)) {
+      values.push_back(sharding.isReplicated() ? fullOf(original, location)
+                                               : held_[original].local);
+    }
+    return values;
+  }
+
+  Status buildBarrier(mlir::Operation& op) {
+    std::vector<MeshSharding> shardings;
+    for (Value operand : op.getOperands()) shardings.push_back(heldSharding(operand));
+    llvm::SmallVector<Value> operands = heldValues(op.getOperands(), shardings, op.getLoc());
+    mlir::Operation* copy = builder_.clone(op);
+    copy->setOperands(operands);
+    copy->removeAttr("sdy.sharding");
+    holdResults(op, copy, shardings);
+    return {};
+  }
+
+  // Gives the results of `copy` the types of blocks and holds them as the results of `op`.
+  void holdResults(mlir::Operation& op, mlir::Operation* copy,
+                   llvm::ArrayRef<MeshSharding> shardings) {
+    for (auto [i, original] : llvm::enumerate(op.getResults())) {
+      mlir::OpResult result = copy->getResult(i);
+      if (auto type = localType(original.getType(), shardings[i]); type.ok()) result.setType(*type);
+      hold(original, result, shardings[i]);
+    }
+  }
+
+  // What a loop carries stays split as it comes in. What it only reads is gathered once, before.
+  Status buildLoop(shlo::WhileOp op) {
+    mlir::Block& body = op.getBody().front();
+    std::vector<MeshSharding> shardings;
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      bool isOnlyRead = body.getTerminator()->getOperand(i) == body.getArgument(i);
+      shardings.push_back(isOnlyRead ? replicatedSharding(rankOf(operand), numPartitions_)
+                                     : heldSharding(operand));
+    }
+    llvm::SmallVector<Value> operands = heldValues(op.getOperands(), shardings, op.getLoc());
+    mlir::Operation* copy = builder_.cloneWithoutRegions(*op);
+    copy->setOperands(operands);
+    copy->removeAttr("sdy.sharding");
+    std::vector<MeshSharding> predicate = {replicatedSharding(0, numPartitions_)};
+    ISTHMUS_RETURN_IF_ERROR(
+        buildRegion(op.getCond(), copy->getRegion(0), shardings, operands, predicate));
+    ISTHMUS_RETURN_IF_ERROR(
+        buildRegion(op.getBody(), copy->getRegion(1), shardings, operands, shardings));
+    holdResults(*op, copy, shardings);
+    return {};
+  }
+
+  // The first branch decides how results are split.
+  Status buildBranches(mlir::Operation& op) {
+    Value choice = fullOf(op.getOperand(0), op.getLoc());
+    mlir::Operation* copy = builder_.cloneWithoutRegions(op);
+    copy->setOperand(0, choice);
+    copy->removeAttr("sdy.sharding");
+    std::vector<MeshSharding> shardings;
+    for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
+      ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target, {}, {}, shardings));
+    }
+    holdResults(op, copy, shardings);
+    return {};
+  }
+
+  // Builds `region` into `target`. Its arguments are split as `arguments` says and have the types
+  // of `values`; what it returns is split as `returned` says, which it decides if that is empty.
+  Status buildRegion(mlir::Region& region, mlir::Region& target,
+                     llvm::ArrayRef<MeshSharding> arguments, llvm::ArrayRef<Value> values,
+                     std::vector<MeshSharding>& returned) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     mlir::Block& block = region.front();
     mlir::Block* copy = builder_.createBlock(&target);
     // What the region gathers exists only inside it.
     llvm::DenseMap<Value, Held> outside = held_;
-    for (Value argument : block.getArguments()) {
-      holdFull(argument, copy->addArgument(argument.getType(), argument.getLoc()));
+    for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
+      hold(argument, copy->addArgument(values[i].getType(), argument.getLoc()), arguments[i]);
     }
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();
+    if (returned.empty()) {
+      for (Value operand : terminator->getOperands()) returned.push_back(heldSharding(operand));
+    }
     llvm::SmallVector<Value> results;
-    for (Value operand : terminator->getOperands()) {
-      results.push_back(fullOf(operand, terminator->getLoc()));
+    for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
+      ISTHMUS_ASSIGN_OR_RETURN(Value result, localOf(operand, returned[i], terminator->getLoc()));
+      results.push_back(result);
     }
     builder_.clone(*terminator)->setOperands(results);
     held_ = std::move(outside);
@@ -366,12 +433,27 @@ class Partitioner {
   llvm::DenseMap<Value, Held> held_;
 };
 
+// Scalar computations (of reductions, sorts, …) have nothing to split: JAX constrains their values
+// where axes are left to the compiler.
+void dropNestedConstraints(mlir::ModuleOp module) {
+  module.walk([](mlir::Operation* op) {
+    if (!llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op) ||
+        llvm::isa<mlir::func::FuncOp, sdy::ManualComputationOp, shlo::WhileOp, shlo::CaseOp,
+                  shlo::IfOp>(op->getParentOp())) {
+      return;
+    }
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
+  });
+}
+
 }  // namespace
 
 Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
   ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(module));
+  dropNestedConstraints(module);
   bool sharded = false;
   module.walk(
       [&](mlir::Operation* op) { sharded |= llvm::isa<sdy::SdyDialect>(op->getDialect()); });

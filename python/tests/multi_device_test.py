@@ -132,3 +132,199 @@ def test_exported_for_one_device_and_called_on_many(python):
     got = exported.call(jax.device_put(x, NamedSharding(mesh, P("x"))))
     np.testing.assert_array_equal(got, (x * x).sum(axis=0))
     """)
+
+
+def test_collectives_on_every_type(python):
+    check(python, """
+    import ml_dtypes
+    jax.config.update("jax_enable_x64", True)
+    rng = np.random.default_rng(0)
+    ring = [(i, (i + 1) % n) for i in range(n)]
+    def exchange(x):
+        return (jax.lax.all_gather(x, "x", tiled=True)[None], jax.lax.ppermute(x, "x", ring),
+                jax.lax.all_to_all(x, "x", split_axis=1, concat_axis=1, tiled=True))
+    exchanged = sharded(exchange)
+    added = sharded(lambda x: jax.lax.psum(x, "x"), out_specs=P())
+    largest = sharded(lambda x: (jax.lax.pmax(x, "x"), jax.lax.pmin(x, "x")), out_specs=P())
+    for name in ["bool", "int4", "uint4", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                 "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
+                 "float8_e4m3fn", "float8_e5m2"]:
+        dtype = jnp.dtype(name)
+        # Small whole numbers, so that sums are exact in every type.
+        x = rng.integers(0, 2, (n, n)).astype(dtype)
+        if dtype.kind == "c":
+            x = x + 1j * rng.integers(0, 2, (n, n)).astype(dtype)
+        gathered, moved, transposed = exchanged(x)
+        for shard in np.asarray(gathered):
+            np.testing.assert_array_equal(shard, x, err_msg=name)
+        np.testing.assert_array_equal(moved, np.roll(x, 1, axis=0), err_msg=name)
+        np.testing.assert_array_equal(transposed, x.T, err_msg=name)
+        if name != "bool":
+            wide = x.astype(np.complex128 if dtype.kind == "c" else np.float64)
+            np.testing.assert_array_equal(added(x)[0], wide.sum(0).astype(dtype), err_msg=name)
+        if dtype.kind != "c":
+            top, bottom = largest(x)
+            wide = x.astype(np.float64)
+            np.testing.assert_array_equal(top[0], wide.max(0).astype(dtype), err_msg=name)
+            np.testing.assert_array_equal(bottom[0], wide.min(0).astype(dtype), err_msg=name)
+    """)
+
+
+def test_groups_and_several_axes(python):
+    check(python, """
+    x = np.arange(n * n * 2, dtype=np.float32).reshape(n, n * 2)
+    pairs = [[0, 2], [1, 3], [4, 6], [5, 7]]
+    partner = np.array([2, 3, 0, 1, 6, 7, 4, 5])
+    def grouped(f):
+        return jax.jit(shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+    got = grouped(lambda x: jax.lax.psum(x, "x", axis_index_groups=pairs))(x)
+    np.testing.assert_array_equal(got, x + x[partner])
+    got = grouped(lambda x: jax.lax.all_gather(x, "x", axis_index_groups=pairs, tiled=True))(x)
+    np.testing.assert_array_equal(
+        got, np.concatenate([x[[min(i, partner[i]), max(i, partner[i])]] for i in range(n)]))
+    grid = Mesh(np.array(jax.devices()).reshape(4, 2), ("a", "b"))
+    def over(f, spec=P("a", "b")):
+        return jax.jit(shard_map(f, mesh=grid, in_specs=spec, out_specs=spec))
+    blocks = x.reshape(4, 2, 2, 8).transpose(0, 2, 1, 3)  # of device (a, b)
+    def whole(blocks):
+        return blocks.transpose(0, 2, 1, 3).reshape(x.shape)
+    for axes, expected in [("a", blocks.sum(0, keepdims=True)), ("b", blocks.sum(1, keepdims=True)),
+                           (("a", "b"), blocks.sum((0, 1), keepdims=True))]:
+        got = over(lambda x: x * 0 + jax.lax.psum(x, axes))(x)
+        np.testing.assert_array_equal(got, whole(np.broadcast_to(expected, blocks.shape)))
+    got = over(lambda x: x * 0 + jax.lax.axis_index(("b", "a")))(x)
+    index = np.arange(8).reshape(2, 4).T[:, :, None, None]
+    np.testing.assert_array_equal(got, whole(np.broadcast_to(index, blocks.shape)))
+    # One axis by hand, the other left to the compiler.
+    half = jax.jit(shard_map(lambda x: jax.lax.psum(jnp.sin(x), "a"), mesh=grid, in_specs=P("a"),
+                             out_specs=P(), axis_names={"a"}))
+    np.testing.assert_allclose(half(x), np.sin(x).reshape(4, 2, 16).sum(0), rtol=1e-5, atol=1e-5)
+    """, devices=8)
+
+
+def test_collectives_in_loops_and_branches(python):
+    check(python, """
+    x = np.random.default_rng(0).normal(size=(n, 6)).astype(np.float32)
+    got = sharded(lambda x: jax.lax.fori_loop(
+        0, 20, lambda i, c: 0.5 * c + 0.1 * jax.lax.pmean(c, "x"), x))(x)
+    want = x
+    for _ in range(20):
+        want = 0.5 * want + 0.1 * want.mean(0)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+    # As many rounds as all devices together want.
+    def grows(x):
+        return jax.lax.while_loop(lambda c: jax.lax.psum(jnp.sum(c), "x") < 1000.0,
+                                  lambda c: c * 2.0, jnp.abs(x))
+    want = np.abs(x)
+    while want.sum() < 1000:
+        want = want * 2
+    np.testing.assert_allclose(sharded(grows)(x), want, rtol=1e-5)
+    ring = [(i, (i + 1) % n) for i in range(n)]
+    got = sharded(lambda x: jax.lax.scan(
+        lambda c, _: (jax.lax.ppermute(c, "x", ring), None), x, length=n + 1)[0])(x)
+    np.testing.assert_array_equal(got, np.roll(x, 1, axis=0))
+    got = sharded(lambda x: jax.lax.cond(jax.lax.psum(x[0, 0], "x") > -1e9,
+                                         lambda v: jax.lax.psum(v, "x") + 0 * v, lambda v: v, x))(x)
+    np.testing.assert_allclose(got, np.tile(x.sum(0), (n, 1)), rtol=1e-4, atol=1e-5)
+    # Devices may take different branches.
+    got = sharded(lambda x: jax.lax.cond(jax.lax.axis_index("x") % 2 == 0, jnp.sin, jnp.cos, x))(x)
+    want = np.where(np.arange(n)[:, None] % 2 == 0, np.sin(x), np.cos(x))
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    """)
+
+
+def test_work_on_split_arrays_stays_split(python):
+    check(python, """
+    a = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
+    b = np.random.default_rng(1).normal(size=(16, 12)).astype(np.float32)
+    e = lambda v: np.exp(v - v.max(-1, keepdims=True))
+    rows, columns, whole = P("x"), P(None, "x"), P()
+    cases = [
+        ("elementwise", lambda a: jnp.tanh(a) * 2 + a, np.tanh(a) * 2 + a, rows, rows),
+        ("broadcast", lambda a: a + jnp.arange(16.0), a + np.arange(16, dtype=np.float32), rows, rows),
+        ("broadcast along", lambda a: a + jnp.arange(16.0), a + np.arange(16, dtype=np.float32),
+         columns, columns),
+        ("transpose", lambda a: a.T, a.T, rows, columns),
+        ("sum of rows", lambda a: a.sum(1), a.sum(1), rows, rows),
+        ("sum of columns", lambda a: a.sum(0), a.sum(0), rows, whole),
+        ("softmax", lambda a: jax.nn.softmax(a), e(a) / e(a).sum(-1, keepdims=True), rows, rows),
+        ("softmax along", lambda a: jax.nn.softmax(a), e(a) / e(a).sum(-1, keepdims=True), columns,
+         None),
+        ("matmul", lambda a: a @ b, a @ b, rows, rows),
+        ("matmul along", lambda a: a @ b, a @ b, columns, whole),
+        ("with itself", lambda a: a @ a.T, a @ a.T, rows, rows),
+        ("reshape", lambda a: a.reshape(4, 2, 16), a.reshape(4, 2, 16), rows, rows),
+        ("flatten", lambda a: a.reshape(-1), a.reshape(-1), rows, rows),
+        ("flatten along", lambda a: a.reshape(-1), a.reshape(-1), columns, whole),
+        ("slice", lambda a: a[:, 3:7:2], a[:, 3:7:2], rows, rows),
+        ("slice along", lambda a: a[2:6], a[2:6], rows, None),
+        ("reverse", lambda a: a[:, ::-1], a[:, ::-1], rows, rows),
+        ("reverse along", lambda a: a[::-1], a[::-1], rows, None),
+        ("roll", lambda a: jnp.roll(a, 3, 1), np.roll(a, 3, 1), rows, rows),
+        ("concatenate", lambda a: jnp.concatenate([a, a], 1), np.concatenate([a, a], 1), rows, rows),
+        ("pad", lambda a: jnp.pad(a, ((0, 0), (1, 2))), np.pad(a, ((0, 0), (1, 2))), rows, rows),
+        ("sort", lambda a: jnp.sort(a, 1), np.sort(a, 1), rows, rows),
+        ("sort along", lambda a: jnp.sort(a, 0), np.sort(a, 0), rows, None),
+        ("cumulative sum", lambda a: jnp.cumsum(a, 1), np.cumsum(a, 1), rows, rows),
+        ("argmax", lambda a: a.argmax(1), a.argmax(1), rows, rows),
+        ("gather", lambda a: a[:, jnp.array([3, 1])], a[:, [3, 1]], rows, rows),
+        ("gather along", lambda a: a[jnp.array([3, 1])], a[[3, 1]], rows, None),
+        ("scatter", lambda a: a.at[:, 2].add(1), a + (np.arange(16) == 2), rows, rows),
+        ("scatter along", lambda a: a.at[2].add(1), a + (np.arange(8) == 2)[:, None], rows, None),
+        ("loop", lambda a: jax.lax.fori_loop(0, 3, lambda i, c: c * 2 + a, a), a * 15, rows, rows),
+        ("scan", lambda a: jax.lax.scan(lambda c, r: (c + r, c), a[0] * 0, a)[1],
+         np.cumsum(a, 0) - a, rows, None),
+        ("branch", lambda a: jax.lax.cond(a.sum() > 1e9, lambda v: v, lambda v: -v, a), -a, rows, rows),
+        ("where", lambda a: jnp.where(a > 0, a, 0), np.where(a > 0, a, 0), columns, columns),
+        ("triangle", jnp.tril, np.tril(a), rows, rows),
+        ("gradient", jax.grad(lambda a: (a ** 2).sum()), 2 * a, rows, rows),
+        ("copy", lambda a: jnp.array(a, copy=True), a, rows, rows),
+        ("barrier", lambda a: jax.lax.optimization_barrier((a, a + 1))[1], a + 1, rows, rows),
+    ]
+    for name, f, want, split, kept in cases:
+        got = jax.jit(f)(jax.device_put(a, NamedSharding(mesh, split)))
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4, err_msg=name)
+        if kept is not None:
+            expected = NamedSharding(mesh, kept)
+            assert got.sharding.is_equivalent_to(expected, got.ndim), (name, got.sharding)
+    """)
+
+
+def test_constraints_and_donation(python):
+    check(python, """
+    a = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
+    rows, columns = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "x"))
+    f = jax.jit(lambda a: jax.lax.with_sharding_constraint(a * 2, rows) + 1)
+    assert f(a).sharding.is_equivalent_to(rows, 2)
+    np.testing.assert_array_equal(f(a), a * 2 + 1)
+    # Uneven blocks cannot be: the constraint is only a wish.
+    g = jax.jit(lambda a: jax.lax.with_sharding_constraint(a[:5], rows).sum(0))
+    np.testing.assert_allclose(g(a), a[:5].sum(0), rtol=1e-5)
+    given = jax.device_put(a, rows)
+    got = jax.jit(lambda a: a * 2, donate_argnums=0, out_shardings=rows)(given)
+    np.testing.assert_array_equal(got, a * 2)
+    assert given.is_deleted()
+    given = jax.device_put(a, rows)
+    got = jax.jit(lambda a: a * 2, donate_argnums=0, out_shardings=columns)(given)
+    np.testing.assert_array_equal(got, a * 2)
+    assert got.sharding.is_equivalent_to(columns, 2)
+    """)
+
+
+def test_an_error_on_one_device_leaves_the_others(python):
+    check(python, """
+    def fails_on(x):
+        def callback(v):
+            if v[0] == 2:
+                raise ValueError("device two")
+            return v
+        return jax.pure_callback(callback, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1
+    x = np.arange(n, dtype=np.float32)
+    failed = False
+    try:
+        jax.block_until_ready(sharded(lambda x: fails_on(x) + jax.lax.psum(x, "x"))(x))
+    except Exception as error:
+        failed = "device two" in str(error)
+    assert failed
+    np.testing.assert_array_equal(sharded(lambda x: jax.lax.psum(x, "x") + x)(x), x + x.sum())
+    """)

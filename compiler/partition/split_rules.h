@@ -1,0 +1,26 @@
+// How operations work on blocks of arrays: which dimensions of operands and results go together.
+#pragma once
+
+#include <optional>
+
+#include "compiler/partition/mesh_sharding.h"
+#include "mlir/IR/Operation.h"
+
+namespace isthmus {
+
+// How an operation is to be split: it computes blocks of its results from blocks of its operands.
+struct SplitRule {
+  std::vector<MeshSharding> operands;
+  std::vector<MeshSharding> results;
+};
+
+// How `op` can be split so that devices need not gather all of its operands. `held[i]` is how
+// operand i is split on the devices now; operands that are to be split otherwise are for the caller
+// to gather or to cut. Nothing if no split of an operand can stay, or if no rule is known.
+std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held);
+
+// Fits `op`, a copy of an operation on blocks whose operands are blocks already, to blocks of
+// results that are split as `rule` says: its result types, and attributes that hold sizes.
+void fitToBlocks(mlir::Operation* op, const SplitRule& rule);
+
+}  // namespace isthmus

@@ -1,0 +1,127 @@
+// What stays split, what is gathered, and what is cut.
+// RUN: isthmus-opt %s -partition=num-partitions=2 -split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: tensor<4x6xf32>
+// CHECK-SAME: -> (tensor<6x4xf32>
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.transpose {{.*}} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<6x8xf32> {
+  %0 = stablehlo.sine %a : tensor<8x6xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  return %1 : tensor<6x8xf32>
+}
+
+// -----
+
+// The dimension that is summed over is gathered; the other stays split.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<4xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.reduce({{.*}}) {{.*}} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+// CHECK: return %[[SUM]]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1]
+    : (tensor<8x6xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK: "stablehlo.all_gather"
+// CHECK: stablehlo.reduce({{.*}}) {{.*}} : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<6xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [0]
+    : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// Both operands split over one axis: the first one's rows stay, the second is gathered.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<2x8xf32>
+// CHECK: "stablehlo.all_gather"{{.*}}
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<2x6xf32>, tensor<6x8xf32>) -> tensor<2x8xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4x8xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// An array that no block size divides is computed whole.
+// CHECK-LABEL: func.func @main
+// CHECK: "stablehlo.all_gather"
+// CHECK: stablehlo.slice {{.*}} : (tensor<8xf32>) -> tensor<5xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<5xf32> {
+  %0 = stablehlo.slice %a [0:5] : (tensor<8xf32>) -> tensor<5xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<5xf32>
+  return %1 : tensor<5xf32>
+}
+
+// -----
+
+// A reshape keeps the split of the major dimension of a group alone.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.reshape {{.*}} : (tensor<4x3x2xf32>) -> tensor<12x2x1xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x3x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>}) -> tensor<24x2x1xf32> {
+  %0 = stablehlo.reshape %a : (tensor<8x3x2xf32>) -> tensor<24x2x1xf32>
+  return %0 : tensor<24x2x1xf32>
+}
+
+// -----
+
+// What a loop carries stays split; what it only reads is gathered before it.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[WHOLE:.*]] = "stablehlo.all_gather"
+// CHECK: stablehlo.while({{.*}} = %{{.*}}, {{.*}} = %[[WHOLE]], {{.*}}) : tensor<2xf32>, tensor<4xf32>, tensor<i32>
+// CHECK-NOT: all_gather
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                %b: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:3 = stablehlo.while(%x = %a, %y = %b, %i = %zero) : tensor<4xf32>, tensor<4xf32>, tensor<i32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %x, %y : tensor<4xf32>
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %1, %y, %2 : tensor<4xf32>, tensor<4xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<4xf32>
+}
+
+// -----
+
+// JAX constrains scalars of computations where axes are left to the compiler.
+// CHECK-LABEL: func.func @main
+// CHECK: "stablehlo.all_reduce"
+// CHECK: stablehlo.add
+// CHECK-NEXT: stablehlo.return
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<2xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+    %1 = "stablehlo.all_reduce"(%b) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %2 = stablehlo.add %l, %r : tensor<f32>
+      %3 = sdy.sharding_constraint %2 <@mesh, []> : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
