@@ -164,8 +164,8 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in);
 mlir::Type decodeVhloType(DecodeStream& in);
 mlir::Attribute decodeSdyAttribute(DecodeStream& in);
 
-// False if a dimension is negative, or if the elements' count or the bytes that they take need more
-// than 62 bits.
+// False if a dimension is negative, if the elements' count or the bytes that they take need more
+// than 62 bits, or if there are more than a thousand dimensions.
 bool isReasonableShape(llvm::ArrayRef<int64_t> shape);
 
 // A tensor type, if its element count and byte size fit in 62 bits; otherwise null.

@@ -213,6 +213,10 @@ TEST_F(ImportTest, RefusesTensorsBeyondMemory) {
   EXPECT_THAT(import("func.func @main(%x: tensor<4294967296x4294967296xf32>) { return }"),
               HasSubstr("too large"));
   EXPECT_EQ(status_.code(), StatusCode::kInvalidArgument);
+  std::string ones;
+  for (int i = 0; i < 100'000; ++i) ones += "1x";
+  EXPECT_THAT(import("func.func @main(%x: tensor<" + ones + "f32>) { return }"),
+              HasSubstr("too large"));
 }
 
 TEST_F(ImportTest, MhloText) {

@@ -50,6 +50,9 @@ bool checkNesting(llvm::StringRef text, ErrorSink& sink) {
   int depth = 0;
   // A run of unary operators nests an affine expression without any bracket.
   int minuses = 0;
+  // Dimensions in a row, as in 2x3x?xf32: the parser reads the rest of them anew for each one.
+  constexpr int kMaxDimensions = 1024;
+  int dimensions = 0;
   for (size_t at = 0; at < text.size();) {
     if (size_t end = skipOpaque(text, at); end != at) {
       at = end;
@@ -63,6 +66,15 @@ bool checkNesting(llvm::StringRef text, ErrorSink& sink) {
       ++minuses;
     } else if (!llvm::isSpace(c)) {
       minuses = 0;
+    }
+    if (c == 'x') {
+      ++dimensions;
+    } else if (!llvm::isDigit(c) && c != '?' && !llvm::isSpace(c)) {
+      dimensions = 0;
+    }
+    if (dimensions > kMaxDimensions) {
+      return sink.fail(StatusCode::kInvalidArgument,
+                       "program has a tensor that is too large: more than 1024 dimensions");
     }
     if (depth > kMaxNesting || minuses > kMaxNesting) {
       return sink.fail(StatusCode::kInvalidArgument,

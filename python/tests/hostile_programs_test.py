@@ -1,0 +1,136 @@
+"""Programs that are well-formed text and ask too much: an error each, soon, in the same process."""
+
+import time
+
+import numpy as np
+import pypjrt
+import pytest
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with pypjrt.Client.create(str(library)) as client:
+        yield client
+
+
+def main(body, arguments="%x: tensor<f32>", result="tensor<f32>"):
+    return f"func.func @main({arguments}) -> {result} {{\n{body}\n}}"
+
+
+def nested_cases(depth):
+    parts = [f'%v{i} = "stablehlo.case"(%i) ({{\n' for i in range(depth)]
+    parts.append("stablehlo.return %x : tensor<f32>\n")
+    for i in reversed(range(depth)):
+        parts.append("}) : (tensor<i32>) -> tensor<f32>\n")
+        if i > 0:
+            parts.append(f"stablehlo.return %v{i} : tensor<f32>\n")
+    parts.append("return %v0 : tensor<f32>")
+    return main("".join(parts), "%x: tensor<f32>, %i: tensor<i32>")
+
+
+def call_chain(depth, width):
+    """@f{n} calls @f{n-1} `width` times; the last is a sine."""
+    functions = [main(f"%0 = call @f{depth}(%x) : (tensor<f32>) -> tensor<f32>\n"
+                      "return %0 : tensor<f32>"),
+                 "func.func private @f0(%x: tensor<f32>) -> tensor<f32> {\n"
+                 "%0 = stablehlo.sine %x : tensor<f32>\nreturn %0 : tensor<f32>\n}"]
+    for n in range(1, depth + 1):
+        calls = "".join(f"%a{k + 1} = call @f{n - 1}(%a{k}) : (tensor<f32>) -> tensor<f32>\n"
+                        for k in range(width))
+        functions.append(f"func.func private @f{n}(%a0: tensor<f32>) -> tensor<f32> {{\n{calls}"
+                         f"return %a{width} : tensor<f32>\n}}")
+    return "\n".join(functions)
+
+
+HUGE = 2**63 - 1
+PROGRAMS = {
+    "a type nested deeply": (
+        main("return %x : tensor<f32>",
+             f"%x: tensor<f32>, %y: {'tuple<' * 100000}tensor<f32>{'>' * 100000}"), "nests deeper"),
+    "regions nested deeply": (nested_cases(5000), "nests deeper"),
+    "calls nested deeply": (call_chain(2000, 1), "calls nest deeper"),
+    "calls that double each time": (call_chain(40, 2), "operations after inlining"),
+    "a function that calls itself": (
+        main("%0 = call @main(%x) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>"),
+        "calls itself"),
+    "functions that call each other": (
+        main("%0 = call @g(%x) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>") +
+        "func.func private @g(%x: tensor<f32>) -> tensor<f32> {\n"
+        "%0 = call @main(%x) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n}",
+        "calls itself"),
+    "a composite that is its own decomposition": (
+        main('%0 = stablehlo.composite "a.b" %x {decomposition = @main} : (tensor<f32>) -> '
+             "tensor<f32>\nreturn %0 : tensor<f32>"), "calls itself"),
+    "a call of what is not there": (
+        main("%0 = call @nobody(%x) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>"),
+        "nobody"),
+    "no main": (main("return %x : tensor<f32>").replace("@main", "@other"), "@main"),
+    "a main without a body": ("func.func private @main(tensor<f32>) -> tensor<f32>", "@main"),
+    "values that need each other": (
+        main("%0 = stablehlo.add %1, %x : tensor<f32>\n%1 = stablehlo.add %0, %x : tensor<f32>\n"
+             "return %1 : tensor<f32>"), "dominate"),
+    "an array beyond any memory": (
+        main(f"%0 = stablehlo.iota dim = 0 : tensor<{HUGE}xf32>\nreturn %x : tensor<f32>"),
+        "too large"),
+    "a product of sizes that overflows": (
+        main("return %x : tensor<4294967296x4294967296xf32>", "%x: tensor<4294967296x4294967296xf32>",
+             "tensor<4294967296x4294967296xf32>"), "too large"),
+    "an empty array with a size that overflows": (
+        main(f"return %x : tensor<0x{HUGE}x{HUGE}xf32>", f"%x: tensor<0x{HUGE}x{HUGE}xf32>",
+             f"tensor<0x{HUGE}x{HUGE}xf32>"), "too large"),
+    "a hundred thousand dimensions": (
+        main(f"return %x : tensor<{'1x' * 100000}f32>", f"%x: tensor<{'1x' * 100000}f32>",
+             f"tensor<{'1x' * 100000}f32>"), "too large"),
+    "a constant that does not fit": (
+        main("%0 = stablehlo.constant dense<0.0> : tensor<1099511627776xf32>\n"
+             "return %0 : tensor<1099511627776xf32>", "", "tensor<1099511627776xf32>"), "memory"),
+    "padding that overflows": (
+        main(f"%0 = stablehlo.pad %y, %x, low = [{HUGE}], high = [{HUGE}], interior = [{HUGE}] : "
+             "(tensor<4xf32>, tensor<f32>) -> tensor<?xf32>\nreturn %x : tensor<f32>",
+             "%x: tensor<f32>, %y: tensor<4xf32>"), "pad"),
+    "a window that overflows": (
+        main('%0 = "stablehlo.reduce_window"(%y, %x) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
+             "%1 = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n}) "
+             f"{{window_dimensions = array<i64: {HUGE}>, window_dilations = array<i64: {HUGE}>, "
+             f"base_dilations = array<i64: {HUGE}>, padding = dense<{HUGE}> : tensor<1x2xi64>}} : "
+             "(tensor<4xf32>, tensor<f32>) -> tensor<4xf32>\nreturn %x : tensor<f32>",
+             "%x: tensor<f32>, %y: tensor<4xf32>"), "overflows"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_refused(client, name):
+    program, message = PROGRAMS[name]
+    begin = time.monotonic()
+    with pytest.raises(pypjrt.errors.PjrtError, match=message):
+        client.compile(program).close()
+    assert time.monotonic() - begin < 60
+
+
+@pytest.mark.parametrize("options", [
+    dict(num_partitions=-1), dict(num_partitions=10**9), dict(num_replicas=1000),
+    dict(num_partitions=2**31 - 1, num_replicas=2**31 - 1)])
+def test_device_counts_that_cannot_be(client, options):
+    with pytest.raises(pypjrt.errors.PjrtError):
+        client.compile(main("return %x : tensor<f32>"),
+                       options=pypjrt.CompileOptions(**options)).close()
+
+
+def test_arguments_that_do_not_fit(client):
+    program = main("%0 = stablehlo.add %x, %y : tensor<2xf32>\nreturn %0 : tensor<2xf32>",
+                   "%x: tensor<2xf32>, %y: tensor<2xf32>", "tensor<2xf32>")
+    f32, f64 = client._plugin.abi.PJRT_Buffer_Type_F32, client._plugin.abi.PJRT_Buffer_Type_F64
+    with client.compile(program) as executable, client.device(0) as device:
+        def buffer(values, dtype=np.float32, kind=f32):
+            values = bytearray(np.asarray(values, dtype).tobytes())
+            return client.buffer_from_host(values, kind, [len(values) // np.dtype(dtype).itemsize],
+                                           device)
+
+        right = buffer([1, 2])
+        for arguments in ([], [right], [right] * 3, [right, buffer([1, 2, 3])],
+                          [right, buffer([1, 2], np.float64, f64)]):
+            with pytest.raises(pypjrt.errors.PjrtError):
+                executable(*arguments)[0].to_host()
+        (result,) = executable(right, right)
+        got = np.frombuffer(bytes(result.to_host()), np.float32)
+        np.testing.assert_array_equal(got, [2, 4])
