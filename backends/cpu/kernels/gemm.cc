@@ -335,6 +335,26 @@ const GemmKernels& gemmKernels(Isa isa, GemmDomain domain) {
   return table[static_cast<int>(domain)];
 }
 
+namespace {
+
+// In how many ranges of columns to divide a product whose threads do best without sharing what they
+// pack: each range of b stays in the second-level cache, and has columns enough for packing a
+// again. 1 if there is no such number.
+int64_t nearSplits(const Plan& plan, int threads) {
+  constexpr int64_t kMinColumns = 128;
+  const int64_t steps = ceilDiv(plan.job.k, plan.kernels.stepsPerElement);
+  auto suits = [&](int64_t splits) {
+    const int64_t columns = ceilDiv(plan.job.n, splits);
+    return columns >= kMinColumns && columns * steps * plan.kernels.elementBytes <= kNearBytes / 8;
+  };
+  const int64_t perBatch = ceilDiv(threads, plan.job.batches);
+  // Twice as many even out threads that are late, where packing is little more than copying.
+  if (plan.kernels.stepsPerElement == 1 && suits(2 * perBatch)) return 2 * perBatch;
+  return suits(perBatch) ? perBatch : 1;
+}
+
+}  // namespace
+
 bool runGemm(RunServices& services, const GemmJob& job) {
   Plan plan(services, job);
   double work = static_cast<double>(job.batches) * static_cast<double>(job.m) *
@@ -346,6 +366,8 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, false, 1);
   } else if (job.m <= kBlockRows || job.n > 16 * job.m) {
     int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
+    runByColumns(plan, false, splits);
+  } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
     runByColumns(plan, false, splits);
   } else {
     runByRows(plan, threads);
