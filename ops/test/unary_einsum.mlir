@@ -1,7 +1,6 @@
 // Einstein's summation of one operand.
 // RUN: isthmus-run %s --split --quiet
-// RUN: not isthmus-run %s --split --quiet --backend cpu 2>&1 | FileCheck %s
-// CHECK: stablehlo.unary_einsum
+// RUN: isthmus-run %s --split --quiet --backend cpu
 
 func.func @sum_of_rows() {
   %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>

@@ -18,6 +18,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addScanPatterns(patterns);
     addChloElementwisePatterns(patterns);
     addChloStructurePatterns(patterns);
+    addLegacyPatterns(patterns);
     addWideningPatterns(patterns);
     addCustomCallPatterns(patterns);
     mlir::GreedyRewriteConfig config;

@@ -18,6 +18,8 @@ void addScanPatterns(mlir::RewritePatternSet& patterns);
 void addChloElementwisePatterns(mlir::RewritePatternSet& patterns);
 // chlo: broadcasting forms, constants, top_k, ragged_dot.
 void addChloStructurePatterns(mlir::RewritePatternSet& patterns);
+// einsum, unary_einsum, cross-replica-sum, collective_reduce, rng.
+void addLegacyPatterns(mlir::RewritePatternSet& patterns);
 void addWideningPatterns(mlir::RewritePatternSet& patterns);
 
 }  // namespace isthmus
