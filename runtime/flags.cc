@@ -32,6 +32,9 @@ constexpr FlagInfo kFlags[] = {
      "A collective that waits longer for a device fails; 0: it waits for ever."},
     {"ISTHMUS_LOG", FlagType::kString, "warning",
      "What is logged to stderr: debug, info, warning, error or off."},
+    {"ISTHMUS_COMPARE", FlagType::kBool, "0",
+     "Each run is compared with the reference evaluator's; one that differs fails and says which "
+     "operation is wrong. Slow."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
     {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",

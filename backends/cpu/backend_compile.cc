@@ -3,6 +3,7 @@
 #include "backends/cpu/compile_program.h"
 #include "backends/cpu/digest.h"
 #include "backends/cpu/jit.h"
+#include "backends/cpu/reference_comparison.h"
 #include "backends/cpu/serialization.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
@@ -39,9 +40,7 @@ StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
   return level;
 }
 
-}  // namespace
-
-StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileRequest& request) {
+StatusOr<std::shared_ptr<const Executable>> compileNatively(const CompileRequest& request) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                            importProgram(request.code, request.format, *context));
@@ -74,6 +73,14 @@ StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileReq
   image.info.code = request.code;
   image.info.format = request.format;
   return CpuExecutable::load(std::move(image));
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileRequest& request) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, compileNatively(request));
+  if (!flagBool("ISTHMUS_COMPARE")) return compiled;
+  return compareWithReference(std::move(compiled), request, compileNatively);
 }
 
 StatusOr<std::string> CpuBackend::optimizedProgram(const ProgramInfo& info) {
