@@ -29,6 +29,8 @@ void decodeCustom(DecodeStream& in, llvm::StringRef dialect, mlir::Type& result)
     result = decodeBuiltinType(in);
   } else if (dialect == "vhlo") {
     result = decodeVhloType(in);
+  } else if (dialect == "stablehlo") {
+    result = decodeStablehloType(in);
   } else {
     in.decoder().sink().fail(
         StatusCode::kUnimplemented,

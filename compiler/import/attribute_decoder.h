@@ -162,6 +162,9 @@ mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
 mlir::Type decodeBuiltinType(DecodeStream& in);
 mlir::Attribute decodeVhloAttribute(DecodeStream& in);
 mlir::Type decodeVhloType(DecodeStream& in);
+// StableHLO's own: operands and results of operations that have no versioned form, as Shardy's, are
+// not VHLO's types. Its attributes do not come: such operations have none of them.
+mlir::Type decodeStablehloType(DecodeStream& in);
 mlir::Attribute decodeSdyAttribute(DecodeStream& in);
 
 // False if a dimension is negative, if the elements' count or the bytes that they take need more

@@ -439,6 +439,13 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
   }
 }
 
+mlir::Type decodeStablehloType(DecodeStream& in) {
+  constexpr uint64_t kToken = 0;  // the only one
+  uint64_t code;
+  if (!in.cursor().varInt(code)) return {};
+  return code == kToken ? shlo::TokenType::get(in.getContext()) : mlir::Type();
+}
+
 mlir::Type decodeVhloType(DecodeStream& in) {
   mlir::MLIRContext* context = in.getContext();
   uint64_t code;

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src.lib import _jax
+from jax.experimental import io_callback
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 HERE = pathlib.Path(__file__).parent
@@ -114,6 +115,17 @@ def shard_mapped(x):
                          check_vma=False)(x)
 
 
+def ordered_callback(x):
+    mesh = Mesh(np.array(jax.devices()[:8]), ("a",))
+
+    def body(x):
+        io_callback(print, None, x, ordered=True)
+        return x * 2
+
+    # Shardy's operation has a token among its operands.
+    return jax.shard_map(body, mesh=mesh, in_specs=P("a"), out_specs=P("a"))(x)
+
+
 def composites(x):
     def norm(x, *, epsilon):
         return x / jnp.sqrt(jnp.sum(x * x) + epsilon)
@@ -138,6 +150,7 @@ PROGRAMS = {
     "callback": (callback, (spec(3),), ["1.17.0"]),
     "sharded": (sharded, (spec(8, 4), spec(4, 6)), ["1.17.0"]),
     "shard_mapped": (shard_mapped, (spec(8, 4),), ["1.17.0"]),
+    "ordered_callback": (ordered_callback, (spec(16),), ["1.17.0"]),
     "composites": (composites, (spec(7),), ["1.17.0"]),
 }
 # Also as HloModuleProto.
