@@ -110,6 +110,9 @@ TEST(CompileOptions, ChecksTheOptionsThatCallersName) {
   StatusOr<CompileOptions> options = parse("optimization_level", "2");
   ASSERT_TRUE(options.ok()) << options.status().message();
   EXPECT_EQ(options->overrides.at("optimization_level"), AttributeValue(int64_t{2}));
+  options = parse("isthmus_optimization", "0");
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ(options->overrides.at("isthmus_optimization"), AttributeValue(int64_t{0}));
   EXPECT_TRUE(parse("xla_of_a_later_version", "anything").ok());
 }
 

@@ -15,9 +15,11 @@ struct Option {
   OptionType type;
 };
 
-// Fields of ExecutableBuildOptionsProto, and of XLA's options those that its users set most.
+// Our own, fields of ExecutableBuildOptionsProto, and of XLA's options those that its users set
+// most.
 constexpr Option kOptions[] = {
     {"exec_time_optimization_effort", OptionType::kFloat},
+    {"isthmus_optimization", OptionType::kInt},  // as ISTHMUS_OPTIMIZATION
     {"memory_fitting_effort", OptionType::kFloat},
     {"memory_fitting_level", OptionType::kInt},
     {"optimization_level", OptionType::kInt},
