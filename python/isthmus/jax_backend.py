@@ -2,8 +2,8 @@
 
 The client is registered as `isthmus` and reports the platform name `cpu`, which it is: JAX then uses
 its CPU lowerings, donation, callbacks and caches (docs/adr/0005-platform-name-cpu.md). The rest is
-here and in the modules beside it. Everything private that is touched is listed in PRIVATE_NAMES, and python/tests/tripwire_test.py
-says which of them a new version of JAX has moved.
+here and in the modules beside it. Everything private that is touched is listed in PRIVATE_NAMES, and
+python/tests/registration_test.py says which of them a new version of JAX has moved.
 """
 
 import logging

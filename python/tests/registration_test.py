@@ -14,6 +14,40 @@ def test_tripwire(module, name, purpose):
         f"JAX {jax.__version__} has no {module}.{name} any more: {purpose} is lost")
 
 
+def touched_private_names():
+    """What the Python half's sources import from private modules of JAX and jaxlib, and use of them."""
+    import ast
+    import pathlib
+
+    for path in sorted(pathlib.Path(jax_backend.__file__).parent.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        modules = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("jax", "jaxlib"):
+                if node.module.startswith(("jax._src", "jaxlib")):
+                    for alias in node.names:
+                        modules[alias.asname or alias.name] = alias.name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.value.id in modules:
+                    yield path.name, modules[node.value.id], node.attr
+            # getattr(module, "name", default) and the like
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+                target, name = node.args[:2]
+                if isinstance(target, ast.Name) and target.id in modules and isinstance(name, ast.Constant):
+                    yield path.name, modules[target.id], name.value
+
+
+def test_every_private_name_has_a_tripwire():
+    # Named by the last part of the module: `jax._src.lib.xla_client` is jaxlib's.
+    listed = {(module.split(".")[-1], name) for module, name, _ in jax_backend.PRIVATE_NAMES}
+    public = {("xla_bridge", "backends"), ("xla_bridge", "get_backend")}  # also jax.extend.backend's
+    touched = list(touched_private_names())
+    assert len(touched) > 10
+    missing = [entry for entry in touched if entry[1:] not in listed | public]
+    assert not missing, f"not in PRIVATE_NAMES: {missing}"
+
+
 COUNT = "import jax; print(jax.device_count('isthmus'))"
 
 
