@@ -30,3 +30,16 @@ def test_special_function(both, name, dtype):
         ours, theirs = both(function, *(argument.astype(dtype) for argument in arguments))
     tolerance = {np.float32: 5e-5, np.float64: 1e-11}[dtype]
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance / 10)
+
+
+@pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
+def test_approximate_top_k_is_exact(both, name):
+    x = np.random.default_rng(0).permutation(300).reshape(3, 100).astype(np.float32)
+    for dimension in (0, 1):
+        k = 2 if dimension == 0 else 7
+        (values, places), theirs = both(
+            lambda x: getattr(jax.lax, name)(x, k, reduction_dimension=dimension), x)
+        order = np.argsort(-x if name == "approx_max_k" else x, axis=dimension)
+        np.testing.assert_array_equal(places, np.take(order, range(k), axis=dimension))
+        np.testing.assert_array_equal(values, np.take_along_axis(x, places, axis=dimension))
+        np.testing.assert_array_equal(theirs[0], values)

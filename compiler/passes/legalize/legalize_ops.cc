@@ -21,6 +21,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addLegacyPatterns(patterns);
     addWideningPatterns(patterns);
     addCustomCallPatterns(patterns);
+    addApproxTopKPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
