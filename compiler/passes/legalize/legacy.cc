@@ -35,15 +35,15 @@ Value sumOver(ArrayBuilder& b, Value operand, std::string& letters, llvm::String
   letters = rest;
   mlir::Type element = type.getElementType();
   Value zero = b.zeros(RankedTensorType::get({}, element));
-  auto reduce = shlo::ReduceOp::create(b.rewriter(), b.location(),
+  auto reduce = shlo::ReduceOp::create(b.builder(), b.location(),
                                        mlir::TypeRange{RankedTensorType::get(shape, element)},
                                        mlir::ValueRange{operand}, mlir::ValueRange{zero}, summed);
   auto scalar = RankedTensorType::get({}, element);
-  mlir::Block* block = b.rewriter().createBlock(&reduce.getBody(), {}, {scalar, scalar},
-                                                {b.location(), b.location()});
+  mlir::Block* block = b.builder().createBlock(&reduce.getBody(), {}, {scalar, scalar},
+                                               {b.location(), b.location()});
   Value sum = b.add(block->getArgument(0), block->getArgument(1));
-  shlo::ReturnOp::create(b.rewriter(), b.location(), mlir::ValueRange{sum});
-  b.rewriter().setInsertionPointAfter(reduce);
+  shlo::ReturnOp::create(b.builder(), b.location(), mlir::ValueRange{sum});
+  b.builder().setInsertionPointAfter(reduce);
   return reduce->getResult(0);
 }
 
@@ -56,7 +56,7 @@ Value inOrder(ArrayBuilder& b, Value operand, llvm::StringRef letters, llvm::Str
     permutation.push_back(static_cast<int64_t>(letters.find(letter)));
     shape.push_back(type.getDimSize(static_cast<unsigned>(permutation.back())));
   }
-  return shlo::TransposeOp::create(b.rewriter(), b.location(),
+  return shlo::TransposeOp::create(b.builder(), b.location(),
                                    RankedTensorType::get(shape, type.getElementType()), operand,
                                    permutation);
 }
@@ -193,7 +193,7 @@ Value uniform(ArrayBuilder& b, Value bits, mlir::Type element) {
   // The mantissa at random and the exponent of 1 give [1, 2).
   Value mantissa = b.make<shlo::ShiftRightLogicalOp>(bits, b.splat(isWide ? 12 : 9, type));
   Value exponent = b.splat(isWide ? 0x1p62 - 0x1p52 : 0x3F800000, type);
-  Value ones = shlo::BitcastConvertOp::create(b.rewriter(), b.location(), type.clone(element),
+  Value ones = shlo::BitcastConvertOp::create(b.builder(), b.location(), type.clone(element),
                                               b.make<shlo::OrOp>(mantissa, exponent));
   return b.sub(ones, b.like(1, ones));
 }
@@ -236,14 +236,14 @@ struct LegalizeRng : mlir::OpRewritePattern<shlo::RngOp> {
 
  private:
   Value draw(ArrayBuilder& b, RankedTensorType type, bool isWide) const {
-    mlir::PatternRewriter& rewriter = b.rewriter();
-    auto stateType = RankedTensorType::get({2}, rewriter.getIntegerType(64, /*isSigned=*/false));
+    mlir::OpBuilder& builder = b.builder();
+    auto stateType = RankedTensorType::get({2}, builder.getIntegerType(64, /*isSigned=*/false));
     uint64_t state[2] = {0x9e3779b97f4a7c15, ++draws_ << 32};
     Value seed = shlo::ConstantOp::create(
-        rewriter, b.location(),
+        builder, b.location(),
         mlir::DenseElementsAttr::get(stateType, llvm::ArrayRef<uint64_t>(state)));
-    auto bits = type.clone(rewriter.getIntegerType(isWide ? 64 : 32, /*isSigned=*/false));
-    auto generator = shlo::RngBitGeneratorOp::create(rewriter, b.location(), stateType, bits,
+    auto bits = type.clone(builder.getIntegerType(isWide ? 64 : 32, /*isSigned=*/false));
+    auto generator = shlo::RngBitGeneratorOp::create(builder, b.location(), stateType, bits,
                                                      shlo::RngAlgorithm::THREE_FRY, seed);
     return generator.getOutput();
   }
