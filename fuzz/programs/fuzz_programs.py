@@ -83,8 +83,8 @@ class Fuzzer:
         path.parent.mkdir(parents=True, exist_ok=True)
         notes = [f"// program {number} of seed {self.options.seed}: {kind}", f"// {text[:1500]}"]
         notes = "\n".join(notes).replace("\n", "\n// ").replace("// //", "//")
-        inputs = "\n".join(f"//   '{runners.literal(v.data, v.type.element)}'" for v in small.inputs)
-        path.write_text(f"{notes}\n// isthmus-run THIS with the arguments:\n{inputs}\n{small.text()}")
+        # isthmus-run takes it as it is, and makes the inputs arguments of what it compiles.
+        path.write_text(f"{notes}\n{small.text(hold_inputs=True)}")
         names = " ".join(re.sub(r"\w+\.", "", op.name) for op in small.ops)
         print(f"{path.name}: {kind}: {names}: {text[:300]}", flush=True)
 

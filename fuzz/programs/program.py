@@ -95,11 +95,13 @@ class Program:
     def __init__(self):
         self.inputs, self.constants, self.ops, self.results = [], [], [], []
 
-    def text(self):
-        names = {}
+    def text(self, hold_inputs=False):
+        """The program; with `hold_inputs` its inputs are constants in it."""
+        names, lines = {}, []
         for i, value in enumerate(self.inputs):
             names[value] = f"%a{i}"
-        lines = []
+            if hold_inputs:
+                lines.append(f"%a{i} = stablehlo.constant {literal(value.data, value.type.element)}")
         for i, value in enumerate(self.constants):
             names[value] = f"%c{i}"
             lines.append(f"%c{i} = stablehlo.constant {literal(value.data, value.type.element)}")
@@ -116,7 +118,7 @@ class Program:
             lines.append(
                 f"{left} = \"{op.name}\"({', '.join(names[v] for v in op.operands)})"
                 f"{f' ({regions})' if regions else ''}{attributes} : ({types[0]}) -> ({types[1]})")
-        arguments = ", ".join(f"{names[v]}: {v.type}" for v in self.inputs)
+        arguments = "" if hold_inputs else ", ".join(f"{names[v]}: {v.type}" for v in self.inputs)
         types = ", ".join(str(v.type) for v in self.results)
         end = f"return {', '.join(names[v] for v in self.results)} : {types}"
         body = "\n".join(f"  {line}" for line in [*lines, end])
