@@ -95,7 +95,7 @@ StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,
   }
   for (size_t p = 0; p < arguments.size() && status.ok(); ++p) {
     bool isKept = info.parameters[p].donation == DonationKind::kNone;
-    if (isKept && std::memcmp(parameters[p], arguments[p].data(), arguments[p].size()) != 0) {
+    if (isKept && !std::ranges::equal(arguments[p], std::span(owned[p], arguments[p].size()))) {
       status = internalError("parameter ", p, " was overwritten");
     }
   }
