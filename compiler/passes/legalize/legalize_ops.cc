@@ -22,6 +22,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addWideningPatterns(patterns);
     addCustomCallPatterns(patterns);
     addApproxTopKPatterns(patterns);
+    addArgExtremumPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);

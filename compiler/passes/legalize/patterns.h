@@ -10,6 +10,8 @@ namespace isthmus {
 void addShorthandPatterns(mlir::RewritePatternSet& patterns);
 // custom_call: targets that the compiler understands, and layouts.
 void addCustomCallPatterns(mlir::RewritePatternSet& patterns);
+// Reducers of argmax and argmin, for any order of the elements.
+void addArgExtremumPatterns(mlir::RewritePatternSet& patterns);
 // custom_call @ApproxTopK.
 void addApproxTopKPatterns(mlir::RewritePatternSet& patterns);
 // batch_norm_inference, batch_norm_training, batch_norm_grad.
