@@ -50,7 +50,24 @@ class Shlo_Op<string mnemonic, list<Trait> traits = []>
   // The specification's rules, "c2: ...", and of its inputs, "i2: ...". What the specification
   // says in types and traits of the record itself is not repeated.
   list<string> rules = [];
-  let extraClassDeclaration = [{
+  // The labels of the rules that say what the result types are, where they are inferred: about
+  // shapes and, where that is another one, about element types. Inference tells their violation.
+  list<string> resultRules = [];
+  let extraClassDeclaration = !if(!empty(resultRules), "", [{
+    static ::llvm::LogicalResult refineReturnTypes(
+        ::mlir::MLIRContext* context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type>& types) {
+      ::llvm::SmallVector<::mlir::Type> inferred;
+      if (::mlir::failed(inferReturnTypes(context, location, operands, attributes, properties,
+                                          regions, inferred))) {
+        return ::mlir::failure();
+      }
+      return ::isthmus::shlo::verifyResults(location, getOperationName(), {"}] #
+      !interleave(resultRules, "\", \"") # [{"}, inferred, types);
+    }
+  }]) # [{
     // Whether inferred result types agree with stated ones, up to what is dynamic.
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange stated) {
       return ::isthmus::shlo::areCompatible(inferred, stated);

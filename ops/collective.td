@@ -103,9 +103,12 @@ def Shlo_ReplicaIdOp : Shlo_Op<"replica_id", [Pure, Shlo_Infers]> {
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 
+// Replica groups may name a mesh of the module, which must be there.
+def Shlo_NamesMesh : TraitList<[DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
 // ---- Collectives. None is Pure: all devices of a group must reach each of them. ------------------
 
-def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType]> {
+def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType, Shlo_NamesMesh]> {
   let summary = "the group's operands concatenated along a dimension";
   let evaluator = [{evaluateAllGather}];
   let lowering = "collective";
@@ -124,7 +127,7 @@ def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType]> {
   let hasVerifier = 1;
 }
 def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
-    [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers]> {
+    [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers, Shlo_NamesMesh]> {
   let summary = "the group's operands combined element by element";
   let evaluator = [{evaluateAllReduce}];
   let lowering = "collective";
@@ -135,14 +138,17 @@ def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
     "c5: the region takes two scalars and gives one",
     "c6: results have the operands' shapes",
     "c7: results have the region's element type",
+    "i1: there is an operand",
     "i2: replica_groups are a table"];
+  let resultRules = ["c6", "c7"];
   let arguments = (ins Variadic<Shlo_Tensor>:$operands, Shlo_ReplicaGroups:$replica_groups,
       OptionalAttr<Shlo_ChannelHandle>:$channel_handle, UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Variadic<Shlo_Tensor>);
   let hasVerifier = 1;
 }
-def Shlo_AllToAllOp : Shlo_Op<"all_to_all", [Shlo_PairwiseElementType, Shlo_Infers]> {
+def Shlo_AllToAllOp : Shlo_Op<"all_to_all",
+    [Shlo_PairwiseElementType, Shlo_Infers, Shlo_NamesMesh]> {
   let summary = "parts of the operands exchanged between all members of the group";
   let evaluator = [{evaluateAllToAll}];
   let lowering = "collective";
@@ -155,6 +161,7 @@ def Shlo_AllToAllOp : Shlo_Op<"all_to_all", [Shlo_PairwiseElementType, Shlo_Infe
     "c7: ids are 0 to n - 1",
     "c8: groups have split_count members",
     "c9: the split dimension shrinks and the concat dimension grows by split_count"];
+  let resultRules = ["c9"];
   let arguments = (ins Variadic<Shlo_Tensor>:$operands,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$split_dimension,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$concat_dimension,
@@ -162,7 +169,7 @@ def Shlo_AllToAllOp : Shlo_Op<"all_to_all", [Shlo_PairwiseElementType, Shlo_Infe
       OptionalAttr<Shlo_ChannelHandle>:$channel_handle);
   let results = (outs Variadic<Shlo_Tensor>);
 }
-def Shlo_CollectiveBroadcastOp : Shlo_Op<"collective_broadcast", [Shlo_Infers]> {
+def Shlo_CollectiveBroadcastOp : Shlo_Op<"collective_broadcast", [Shlo_Infers, Shlo_NamesMesh]> {
   let summary = "the operands of one member of the group, on all of them";
   let evaluator = [{evaluateCollectiveBroadcast}];
   let lowering = "collective";
@@ -194,7 +201,7 @@ def Shlo_CollectivePermuteOp : Shlo_Op<"collective_permute",
   let hasVerifier = 1;
 }
 def Shlo_CollectiveReduceOp : Shlo_Op<"collective_reduce",
-    [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers]> {
+    [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers, Shlo_NamesMesh]> {
   let summary = "the group's operands combined, on one member of it";
   let evaluator = [{evaluateCollectiveReduce}];
   let lowering = "collective";
@@ -220,7 +227,7 @@ def Shlo_CrossReplicaSumOp : Shlo_Op<"cross-replica-sum", [Pure, Shlo_SameType]>
   let arguments = (ins Shlo_Tensor:$operand, I64ElementsAttr:$replica_groups);
   let results = (outs Shlo_Tensor:$result);
 }
-def Shlo_ReduceScatterOp : Shlo_Op<"reduce_scatter"> {
+def Shlo_ReduceScatterOp : Shlo_Op<"reduce_scatter", [Shlo_NamesMesh]> {
   let summary = "the group's operands combined, a part of the result on each member";
   let evaluator = [{evaluateReduceScatter}];
   let lowering = "collective";

@@ -165,7 +165,10 @@ def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
     "c19: the result is quantized per tensor if rhs is",
     "c20: a float lhs has the type that rhs expresses",
     "c21: an algorithm goes with DEFAULT precision",
-    "c22: component counts and operations of an algorithm are positive"];
+    "c22: an algorithm's component count of lhs is positive",
+    "c23: an algorithm's component count of rhs is positive",
+    "c24: an algorithm's number of operations is positive",
+    "i8: an algorithm computes in float types"];
   let arguments = (ins Shlo_Tensor:$lhs, Shlo_TensorOrPerAxis:$rhs,
       Shlo_DotDimensionNumbers:$dot_dimension_numbers,
       OptionalAttr<Shlo_PrecisionConfigAttr>:$precision_config,

@@ -18,6 +18,7 @@ def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
     "c2: branches give the same types",
     "c3: results have the branches' types",
     "i1: pred is a scalar"];
+  let resultRules = ["c3"];
   let arguments = (ins Shlo_BoolTensor:$pred);
   let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
   let results = (outs Variadic<Shlo_TensorOrToken>);
@@ -33,6 +34,7 @@ def Shlo_CaseOp : Shlo_Op<"case", [Shlo_Body, Shlo_Infers]> {
     "c3: branches give the same types",
     "c4: results have the branches' types",
     "i1: index is a scalar"];
+  let resultRules = ["c4"];
   let arguments = (ins Shlo_I32Tensor:$index);
   let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
   let results = (outs Variadic<Shlo_TensorOrToken>);
@@ -47,6 +49,7 @@ def Shlo_WhileOp : Shlo_Op<"while", [Shlo_Body, Shlo_Infers,
     "c1: cond takes the operands' types and gives a bool",
     "c2: body takes and gives the operands' types",
     "c3: results have the operands' types"];
+  let resultRules = ["c3"];
   let arguments = (ins Variadic<Shlo_TensorTokenOrBuffer>:$operand);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let results = (outs Variadic<Shlo_TensorTokenOrBuffer>);
@@ -59,8 +62,8 @@ def Shlo_OptimizationBarrierOp : Shlo_Op<"optimization_barrier",
   let evaluator = [{evaluateIdentity}];
   let lowering = "control";
   let sharding = "pointwise";
-  let arguments = (ins Variadic<Shlo_TensorOrToken>:$operand);
-  let results = (outs Variadic<Shlo_TensorOrToken>:$result);
+  let arguments = (ins Variadic<Shlo_PerTensorOrToken>:$operand);
+  let results = (outs Variadic<Shlo_PerTensorOrToken>:$result);
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($result))):(`(` `)`)?
   }];
@@ -72,6 +75,7 @@ def Shlo_CompositeOp : Shlo_Op<"composite",
   let lowering = "call";
   let since = "0.19.0";
   let rules = [
+    "c1: the name has a namespace",
     "c2: decomposition is a function of the module",
     "c3: inputs have the types that the function takes",
     "c4: results have the types that the function gives"];
@@ -80,6 +84,7 @@ def Shlo_CompositeOp : Shlo_Op<"composite",
       FlatSymbolRefAttr:$decomposition, DefaultValuedOptionalAttr<I32Attr, "0">:$version);
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<Shlo_TensorTokenOrTuple>);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $name operands (` ` `(` $composite_regions^ `)`)? attr-dict
       `:` functional-type(operands, results)
@@ -97,6 +102,7 @@ def Shlo_AsyncStartOp : Shlo_Op<"async_start",
     "c2: it is a collective or a slice",
     "c3: the body takes the operands' types",
     "c4: the future has the operation's types"];
+  let resultRules = ["c4"];
   let arguments = (ins Variadic<Shlo_Tensor>:$operands);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Shlo_FutureValue:$result);
@@ -108,6 +114,7 @@ def Shlo_AsyncDoneOp : Shlo_Op<"async_done", [Shlo_Infers]> {
   let since = "1.15.0";
   let rules = [
     "c1: the result is what the future holds"];
+  let resultRules = ["c1"];
   let arguments = (ins Shlo_FutureValue:$operand);
   let results = (outs Shlo_Tensor:$result);
 }

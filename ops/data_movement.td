@@ -36,6 +36,7 @@ def Shlo_BroadcastInDimOp : Shlo_MoveOp<"broadcast_in_dim", [Shlo_SameElementTyp
   let lowering = "movement";
   let sharding = "broadcast_in_dim";
   let rules = [
+    "c1: a quantized operand and the result have the same scales",
     "c2: there is one broadcast dimension for each dimension of the operand",
     "c3: broadcast dimensions are those of the result",
     "c4: broadcast dimensions are unique",
@@ -59,6 +60,7 @@ def Shlo_ConcatenateOp : Shlo_MoveOp<"concatenate",
     "c3: there is an input",
     "c4: dimension is one of the inputs",
     "c6: the size along dimension is the sum"];
+  let resultRules = ["c6"];
   let arguments = (ins Variadic<Shlo_Tensor>:$inputs,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension);
   let results = (outs Shlo_Tensor:$result);
@@ -78,6 +80,7 @@ def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
     "c3: starts have the same type",
     "c4: slice sizes fit the operand",
     "c5: the result has the slice sizes"];
+  let resultRules = ["c5"];
   let arguments = (ins Shlo_Tensor:$operand, Variadic<Shlo_IntScalar>:$start_indices,
       DenseI64ArrayAttr:$slice_sizes);
   let results = (outs Shlo_Tensor:$result);
@@ -93,10 +96,12 @@ def Shlo_DynamicUpdateSliceOp : Shlo_MoveOp<"dynamic_update_slice",
   let lowering = "indexed";
   let sharding = "dynamic_update_slice";
   let rules = [
+    "c1: the result has the operand's type",
     "c3: the update has the rank of the operand",
     "c4: starts are as many as dimensions",
     "c5: starts have the same type",
     "c6: the update fits the operand"];
+  let resultRules = ["c1"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_Tensor:$update,
       Variadic<Shlo_IntScalar>:$start_indices);
   let results = (outs Shlo_Tensor:$result);
@@ -130,6 +135,7 @@ def Shlo_GatherOp : Shlo_MoveOp<"gather",
     "c20: slice sizes are as many as dimensions",
     "c21: slice sizes fit the operand",
     "c22: the result combines batch and offset sizes"];
+  let resultRules = ["c22"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_IntTensor:$start_indices,
       Shlo_GatherDimensionNumbers:$dimension_numbers, DenseI64ArrayAttr:$slice_sizes,
       DefaultValuedOptionalAttr<BoolAttr, "false">:$indices_are_sorted);
@@ -148,6 +154,7 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
     "c2: low, high and interior padding are as many as dimensions",
     "c3: interior padding is not negative",
     "c4: a size is low + high + size + (size - 1) * interior, and not negative"];
+  let resultRules = ["c4"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_Scalar:$padding_value,
       DenseI64ArrayAttr:$edge_padding_low, DenseI64ArrayAttr:$edge_padding_high,
       DenseI64ArrayAttr:$interior_padding);
@@ -163,6 +170,7 @@ def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
   let lowering = "movement";
   let sharding = "reshape";
   let rules = [
+    "c1: a quantized operand and the result have the same scales",
     "c2: operand and result have as many elements",
     "c3: elements of one scale stay together when quantized per axis"];
   let arguments = (ins Shlo_TensorOrPerAxis:$operand);
@@ -198,6 +206,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
     "c3: 0 <= start <= limit <= size",
     "c4: strides are positive",
     "c5: a size is that of the range over the stride, rounded up"];
+  let resultRules = ["c5"];
   let arguments = (ins Shlo_Tensor:$operand, DenseI64ArrayAttr:$start_indices,
       DenseI64ArrayAttr:$limit_indices, DenseI64ArrayAttr:$strides);
   let results = (outs Shlo_Tensor:$result);
@@ -221,9 +230,11 @@ def Shlo_TransposeOp : Shlo_MoveOp<"transpose", [Shlo_SameElementType, Shlo_Infe
   let lowering = "movement";
   let sharding = "transpose";
   let rules = [
+    "c1: a quantized operand and the result have the same scales",
     "c2: permutation has each dimension of the operand once",
     "c3: dimension i of the result is dimension permutation[i] of the operand",
     "c4: the quantization dimension goes where the permutation takes it"];
+  let resultRules = ["c3", "c1"];
   let arguments = (ins Shlo_TensorOrPerAxis:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Shlo_TensorOrPerAxis:$result);
   let hasVerifier = 1;

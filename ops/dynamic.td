@@ -16,10 +16,11 @@ def Shlo_DynamicBroadcastInDimOp : Shlo_DynamicOp<"dynamic_broadcast_in_dim"> {
     "c3: broadcast dimensions are those of the result",
     "c4: broadcast dimensions are unique",
     "c5: a dimension of the operand has size 1 or that of the result",
-    "c6: the quantization dimension follows",
+    "c6: the quantization dimension and its scales follow",
     "c7: output_dimensions has the result's sizes",
     "c8: no dimension is known to expand and not to",
-    "c9: known dimensions are those of the operand"];
+    "c9: known_expanding_dimensions are dimensions of the operand",
+    "c10: known_nonexpanding_dimensions are dimensions of the operand"];
   let arguments = (ins Shlo_TensorOrPerAxis:$operand,
       Shlo_StaticDimensionVector:$output_dimensions, DenseI64ArrayAttr:$broadcast_dimensions,
       OptionalAttr<DenseI64ArrayAttr>:$known_expanding_dimensions,
@@ -97,7 +98,10 @@ def Shlo_DynamicGatherOp : Shlo_DynamicOp<"dynamic_gather", [Shlo_Infers]> {
     "c9: start_index_map is unique",
     "c10: start_index_map has dimensions of the operand",
     "c11: slice sizes are as many as dimensions",
-    "c12: slice sizes fit the operand"];
+    "c12: slice sizes fit the operand",
+    "c13: the result combines batch and offset sizes",
+    "c14: the result has the operand's element type"];
+  let resultRules = ["c13", "c14"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_IntTensor:$start_indices,
       Shlo_StaticIntVector:$slice_sizes, Shlo_GatherDimensionNumbers:$dimension_numbers,
       DefaultValuedOptionalAttr<BoolAttr, "false">:$indices_are_sorted);
@@ -143,6 +147,7 @@ def Shlo_DynamicReshapeOp : Shlo_DynamicOp<"dynamic_reshape"> {
   let rules = [
     "c1: element types are the same",
     "c2: there are as many elements",
+    "c3: elements of one scale stay together when quantized per axis",
     "c4: output_shape has the result's sizes"];
   let arguments = (ins Shlo_TensorOrPerAxis:$operand, Shlo_StaticDimensionVector:$output_shape);
   let results = (outs Shlo_TensorOrPerAxis:$result);

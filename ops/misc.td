@@ -36,6 +36,7 @@ def Shlo_RngOp : Shlo_Op<"rng", [AllElementTypesMatch<["a", "b", "result"]>, Shl
   let rules = [
     "c2: a NORMAL distribution is of floats",
     "c3: the result has the given shape"];
+  let resultRules = ["c3"];
   let arguments = (ins Shlo_BoolIntOrFloatScalar:$a, Shlo_BoolIntOrFloatScalar:$b,
       Shlo_StaticDimensionVector:$shape, Shlo_RngDistributionAttr:$rng_distribution);
   let results = (outs Shlo_BoolIntOrFloatTensor:$result);
@@ -66,6 +67,7 @@ def Shlo_TupleOp : Shlo_Op<"tuple", [Pure, Shlo_Infers]> {
   let lowering = "tuple";
   let rules = [
     "c1: the result has the operands' types"];
+  let resultRules = ["c1"];
   let arguments = (ins Variadic<Shlo_AnyValue>:$val);
   let results = (outs Shlo_TupleValue:$result);
   let assemblyFormat = "$val attr-dict `:` custom<TupleOpType>(type($val), type($result))";
@@ -77,6 +79,7 @@ def Shlo_GetTupleElementOp : Shlo_Op<"get_tuple_element", [Pure, Shlo_Infers]> {
   let rules = [
     "c1: index is an element of the tuple",
     "c2: the result has its type"];
+  let resultRules = ["c2"];
   let arguments = (ins Shlo_TupleValue:$operand,
       ConfinedAttr<I32Attr, [IntNonNegative]>:$index);
   let results = (outs Shlo_AnyValue:$result);

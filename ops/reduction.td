@@ -29,6 +29,7 @@ def Shlo_ReduceOp : Shlo_Op<"reduce", [Shlo_Body, SameVariadicOperandSize, Shlo_
     "c7: results lack the dimensions",
     "c8: results have the region's element types",
     "i2: initial values are scalars"];
+  let resultRules = ["c7", "c8"];
   let arguments = (ins Variadic<Shlo_Tensor>:$inputs, Variadic<Shlo_Tensor>:$init_values,
       DenseI64ArrayAttr:$dimensions);
   let regions = (region SizedRegion<1>:$body);
@@ -60,6 +61,7 @@ def Shlo_ReduceWindowOp : Shlo_Op<"reduce_window",
     "c15: sizes are the numbers of windows",
     "c16: results have the region's element types",
     "i2: initial values are scalars"];
+  let resultRules = ["c15", "c16"];
   let arguments = (ins Variadic<Shlo_Tensor>:$inputs, Variadic<Shlo_Tensor>:$init_values,
       DenseI64ArrayAttr:$window_dimensions, OptionalAttr<DenseI64ArrayAttr>:$window_strides,
       OptionalAttr<DenseI64ArrayAttr>:$base_dilations,
@@ -100,6 +102,7 @@ def Shlo_ScatterOp : Shlo_Op<"scatter", [RecursiveMemoryEffects, RecursivelySpec
     "c23: the region takes 2N scalars and gives N",
     "c24: results have the inputs' shapes",
     "c25: results have the region's element types"];
+  let resultRules = ["c24", "c25"];
   let arguments = (ins Variadic<Shlo_Tensor>:$inputs, Shlo_IndexTensor:$scatter_indices,
       Variadic<Shlo_Tensor>:$updates, Shlo_ScatterDimensionNumbers:$scatter_dimension_numbers,
       DefaultValuedOptionalAttr<BoolAttr, "false">:$indices_are_sorted,
@@ -127,6 +130,7 @@ def Shlo_SelectAndScatterOp : Shlo_Op<"select_and_scatter",
     "c10: scatter takes two scalars and gives one",
     "c11: the result has the operand's shape",
     "c12: the result has scatter's element type"];
+  let resultRules = ["c11", "c12"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_Tensor:$source, Shlo_Tensor:$init_value,
       OptionalAttr<DenseI64ArrayAttr>:$window_dimensions,
       OptionalAttr<DenseI64ArrayAttr>:$window_strides, OptionalAttr<I64ElementsAttr>:$padding);
@@ -146,6 +150,7 @@ def Shlo_SortOp : Shlo_Op<"sort", [RecursiveMemoryEffects, RecursivelySpeculatab
     "c3: all have the same shape",
     "c4: dimension is one of the inputs, counted from the end if negative",
     "c5: the comparator takes two scalars of each input and gives a bool"];
+  let resultRules = ["c2"];
   let arguments = (ins Variadic<Shlo_Tensor>:$inputs,
       DefaultValuedOptionalAttr<I64Attr, "-1">:$dimension,
       DefaultValuedOptionalAttr<BoolAttr, "false">:$is_stable);

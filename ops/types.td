@@ -111,6 +111,8 @@ def Shlo_TupleValue : Type<CPred<"::isthmus::shlo::isTuple($_self)">,
 class Shlo_AnyOf<string predicate, string summary>
     : Type<CPred<"::isthmus::shlo::" # predicate # "($_self)">, summary>;
 def Shlo_TensorOrToken : Shlo_AnyOf<"isTensorOrToken", "tensor or token">;
+def Shlo_PerTensorOrToken
+    : Shlo_AnyOf<"isPerTensorOrToken", "ranked tensor of any element type, or token">;
 def Shlo_TensorTokenOrBuffer : Shlo_AnyOf<"isTensorTokenOrBuffer", "tensor, token or memref">;
 def Shlo_TensorTokenOrTuple : Shlo_AnyOf<"isTensorTokenOrTuple", "tensor, token or tuple">;
 def Shlo_AnyValue : Shlo_AnyOf<"isAnyValue", "tensor, token, tuple or memref">;

@@ -239,13 +239,16 @@ mlir::LogicalResult DotAlgorithmAttr::verify(
                          << ", expected a float type";
     }
   }
-  if (lhsComponentCount < 1 || rhsComponentCount < 1 || numPrimitiveOperations < 1) {
-    return emitError() << "dot_general_c22, dot_general_c23: component and operation counts of a "
-                          "dot algorithm are "
-                       << lhsComponentCount << ", " << rhsComponentCount << " and "
-                       << numPrimitiveOperations << ", expected positive ones";
-  }
-  return success();
+  auto positive = [&](llvm::StringRef rule, llvm::StringRef name,
+                      int64_t count) -> mlir::LogicalResult {
+    if (count > 0) return success();
+    return emitError() << rule << ": " << name << " of a dot algorithm is " << count
+                       << ", expected a positive number";
+  };
+  return failure(
+      failed(positive("dot_general_c22", "lhs_component_count", lhsComponentCount)) ||
+      failed(positive("dot_general_c23", "rhs_component_count", rhsComponentCount)) ||
+      failed(positive("dot_general_c24", "num_primitive_operations", numPrimitiveOperations)));
 }
 
 mlir::LogicalResult ReplicaGroupMeshAxesAttr::verify(

@@ -1,6 +1,8 @@
 // Ways to build operations from less than all of their attributes, and folding of constants.
 #include "mlir/IR/Builders.h"
 #include "compiler/dialect/dialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::shlo {
@@ -103,22 +105,37 @@ void CustomCallOp::getEffects(
   effects.emplace_back(mlir::MemoryEffects::Read::get());
 }
 
+mlir::LogicalResult CompositeOp::verify() {
+  // letter (letter | digit | _)* (. (letter | digit | _ | $)+)+
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  llvm::SmallVector<llvm::StringRef> parts;
+  getName().split(parts, '.');
+  bool isValid = parts.size() > 1 && !parts.front().empty() &&
+                 llvm::isAlpha(parts.front().front()) && llvm::all_of(parts.front(), isWord);
+  for (llvm::StringRef part : llvm::drop_begin(parts)) {
+    isValid &= !part.empty() && llvm::all_of(part, [&](char c) { return isWord(c) || c == '$'; });
+  }
+  if (isValid) return mlir::success();
+  return emitOpError("composite_c1: the name is '")
+         << getName() << "', expected a namespace, a dot and a name";
+}
+
 mlir::LogicalResult CompositeOp::verifySymbolUses(mlir::SymbolTableCollection& symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<mlir::func::FuncOp>(*this, getDecompositionAttr());
   if (!callee) {
-    return emitOpError("composite_c2: decomposition ")
-           << getDecompositionAttr() << " is not a function of the module";
+    return emitOpError("composite_c2: the decomposition is ")
+           << getDecompositionAttr() << ", expected a function of the module";
   }
   mlir::FunctionType type = callee.getFunctionType();
   if (!areCompatible(type.getInputs(), getOperandTypes())) {
-    return emitOpError("composite_c3: decomposition ")
-           << getDecompositionAttr() << " takes " << type.getInputs() << " but got operands "
-           << getOperandTypes();
+    return emitOpError("composite_c3: the inputs are (")
+           << getOperandTypes() << "), expected (" << type.getInputs() << ") as "
+           << getDecompositionAttr() << " takes";
   }
   if (!areCompatible(type.getResults(), getResultTypes())) {
-    return emitOpError("composite_c4: decomposition ")
-           << getDecompositionAttr() << " gives " << type.getResults() << " but has result types "
-           << getResultTypes();
+    return emitOpError("composite_c4: the results are (")
+           << getResultTypes() << "), expected (" << type.getResults() << ") as "
+           << getDecompositionAttr() << " gives";
   }
   return mlir::success();
 }

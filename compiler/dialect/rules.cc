@@ -73,7 +73,8 @@ LogicalResult Rules::sameShapes(llvm::StringRef rule, mlir::TypeRange types) con
     auto first = llvm::dyn_cast<mlir::RankedTensorType>(types.front());
     auto other = llvm::dyn_cast<mlir::RankedTensorType>(type);
     if (!first || !other || !agree(first.getShape(), other.getShape())) {
-      return violates(rule, "shapes differ: ", types.front(), " and ", type);
+      return violates(rule, "types are ", types.front(), " and ", type,
+                      ", expected the same shape");
     }
   }
   return success();
@@ -138,6 +139,37 @@ bool isPerAxisQuantized(mlir::Type elementType) {
   return llvm::isa<mlir::quant::UniformQuantizedPerAxisType>(elementType);
 }
 
+LogicalResult verifySameScales(const Rules& rules, llvm::StringRef rule,
+                               mlir::RankedTensorType from, mlir::RankedTensorType to,
+                               bool perAxisMayDiffer) {
+  mlir::Type a = from.getElementType(), b = to.getElementType();
+  if (!isQuantized(a) && !isQuantized(b)) return success();
+  bool same = sameBaseline(a, b);
+  if (auto q = llvm::dyn_cast<mlir::quant::UniformQuantizedType>(a); q && same) {
+    auto r = llvm::cast<mlir::quant::UniformQuantizedType>(b);
+    same = q.getScale() == r.getScale() && q.getZeroPoint() == r.getZeroPoint();
+  }
+  if (auto q = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(a);
+      q && same && !perAxisMayDiffer) {
+    auto r = llvm::cast<mlir::quant::UniformQuantizedPerAxisType>(b);
+    same = q.getScales() == r.getScales() && q.getZeroPoints() == r.getZeroPoints();
+  }
+  if (same) return success();
+  return rules.violates(rule, "element types are ", a, " and ", b,
+                        ", expected the same storage, scales and zero points");
+}
+
+std::optional<int64_t> product(Dims sizes) {
+  if (llvm::any_of(sizes, isDynamic)) return mlir::ShapedType::kDynamic;
+  // Nothing is as many as nothing, however large the other sizes are.
+  if (llvm::is_contained(sizes, 0)) return 0;
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (llvm::MulOverflow(result, size, result)) return std::nullopt;
+  }
+  return result;
+}
+
 ReturnOp returnOf(mlir::Region& region) {
   if (!region.hasOneBlock() || region.front().empty()) return {};
   return llvm::dyn_cast<ReturnOp>(region.front().back());
@@ -148,7 +180,7 @@ ReturnOp returnOf(mlir::Region& region) {
 LogicalResult verifyReducer(const Rules& rules, llvm::StringRef rule, mlir::Region& region,
                             mlir::TypeRange inputs, mlir::TypeRange inits) {
   ReturnOp end = returnOf(region);
-  if (!end) return rules.violates(rule, "the region does not end in stablehlo.return");
+  if (!end) return rules.violates(rule, "the region has another end, expected stablehlo.return");
   size_t count = inputs.size();
   mlir::Block& block = region.front();
   if (block.getNumArguments() != 2 * count) {
@@ -178,8 +210,8 @@ LogicalResult verifyReducer(const Rules& rules, llvm::StringRef rule, mlir::Regi
     }
     for (mlir::Type from : {inputs[i], inits[i]}) {
       if (!isPromotable(from, mlir::getElementTypeOrSelf(accumulator))) {
-        return rules.violates(rule, "the region computes with ", accumulator, ", to which ", from,
-                              " cannot be promoted");
+        return rules.violates(rule, "the region computes with ", accumulator, " and gets ", from,
+                              ", expected a type that promotes to it");
       }
     }
   }
@@ -259,7 +291,8 @@ mlir::FailureOr<int64_t> numWindows(const Rules& rules, llvm::StringRef rule, in
   if (!dilate(input, window.baseDilation, base) ||
       !dilate(window.size, window.windowDilation, window_) ||
       llvm::AddOverflow(base, window.low, base) || llvm::AddOverflow(base, window.high, base)) {
-    return rules.violates(rule, "the window's extent overflows");
+    return rules.violates(rule, "the extent of a window or of what it moves over overflows, ",
+                          "expected it to fit 63 bits");
   }
   if (base <= 0 || window_ > base) return 0;
   return (base - window_) / window.stride + 1;
@@ -277,7 +310,10 @@ LogicalResult verifySourceTargetPairs(const Rules& rules,
   }
   llvm::SmallVector<int64_t> ids[2];
   for (auto [i, id] : llvm::enumerate(pairs->getValues<int64_t>())) {
-    if (id < 0) return rules.violates("c4", "source_target_pairs have the negative id ", id);
+    if (id < 0) {
+      return rules.violates("c4", "source_target_pairs have the id ", id,
+                            ", expected no negative one");
+    }
     ids[i % 2].push_back(id);
   }
   if (failed(rules.unique("c2", "sources", ids[0]))) return failure();

@@ -78,6 +78,13 @@ bool sameBaseline(mlir::Type a, mlir::Type b);
 mlir::Type expressedType(mlir::Type elementType);
 bool isQuantized(mlir::Type elementType);
 bool isPerAxisQuantized(mlir::Type elementType);
+// Fails unless quantized types have the same parameters: scales and zero points, or, of types
+// quantized per axis where `perAxisMayDiffer`, none. Other types and shapes are not compared.
+mlir::LogicalResult verifySameScales(const Rules& rules, llvm::StringRef rule,
+                                     mlir::RankedTensorType from, mlir::RankedTensorType to,
+                                     bool perAxisMayDiffer = false);
+// The product of sizes; kDynamic if one is, nothing if it overflows.
+std::optional<int64_t> product(Dims sizes);
 
 // The operation that ends a region's only block, or null.
 ReturnOp returnOf(mlir::Region& region);
@@ -113,6 +120,13 @@ mlir::FailureOr<llvm::SmallVector<Window>> makeWindows(
 // The number of places of a window, for an input of this size; kDynamic if either is.
 mlir::FailureOr<int64_t> numWindows(const Rules& rules, llvm::StringRef rule, int64_t input,
                                     const Window& window);
+
+// The rules of reshape and of dynamic_reshape about types alone.
+mlir::LogicalResult verifyReshape(const Rules& rules, mlir::RankedTensorType from,
+                                  mlir::RankedTensorType to);
+// The rule c6 of broadcasts along `dims`: the quantization dimension and its scales follow.
+mlir::LogicalResult verifyBroadcastScales(const Rules& rules, mlir::RankedTensorType operand,
+                                          mlir::RankedTensorType result, Dims dims);
 
 // Checks pairs of source and target ids: shape Nx2, sources and targets unique and not negative.
 mlir::LogicalResult verifySourceTargetPairs(const Rules& rules,

@@ -31,7 +31,10 @@ LogicalResult verifyGroups(const Rules& rules, const GroupRules& r, mlir::Attrib
   llvm::SmallVector<int64_t> ids;
   for (int64_t id : table.getValues<int64_t>()) {
     if (id == -1 && mayPad) continue;
-    if (id < 0) return rules.violates(r.range, "replica_groups have the negative id ", id);
+    if (id < 0) {
+      return rules.violates(r.range, "replica_groups have the id ", id,
+                            ", expected no negative one");
+    }
     ids.push_back(id);
   }
   if (failed(rules.unique(r.unique, "replica_groups", ids))) return failure();
@@ -55,12 +58,24 @@ LogicalResult verifyGlobalIds(const Rules& rules, const GroupRules& r, bool uses
   if (!usesGlobalIds) return success();
   auto table = llvm::dyn_cast<mlir::DenseIntElementsAttr>(groups);
   if (table && table.empty()) {
-    return rules.violates(r.form, "global device ids are used but there are no replica groups");
+    return rules.violates(r.form, "global device ids are used and replica_groups are empty, ",
+                          "expected a group");
   }
   int64_t handle = channel ? channel->getHandle() : 0;
   if (handle >= leastChannel) return success();
   return rules.violates(r.channel, "global device ids are used but the channel is ", handle,
                         ", expected ", leastChannel, " or more");
+}
+
+// A mesh that replica groups name is in the module.
+LogicalResult verifyMeshName(mlir::Operation* op, llvm::StringRef rule, mlir::Attribute groups,
+                             mlir::SymbolTableCollection& symbols) {
+  auto axes = llvm::dyn_cast<ReplicaGroupMeshAxesAttr>(groups);
+  auto name =
+      axes ? llvm::dyn_cast<mlir::FlatSymbolRefAttr>(axes.getMesh()) : mlir::FlatSymbolRefAttr();
+  if (!name || symbols.lookupNearestSymbolFrom(op, name)) return success();
+  return Rules(op).violates(rule, "replica_groups name the mesh ", name,
+                            ", expected one that the module has");
 }
 
 // The region of a collective reduces each operand by itself.
@@ -77,7 +92,8 @@ LogicalResult verifyReducerOfEach(const Rules& rules, llvm::StringRef rule, mlir
 LogicalResult verifyRoot(const Rules& rules, llvm::StringRef rule, mlir::ValueRange operands,
                          bool hasDynamicRoot) {
   if (operands.size() < (hasDynamicRoot ? 2 : 1)) {
-    return rules.violates(rule, "there are ", operands.size(), " operands, too few");
+    return rules.violates(rule, "there are ", operands.size(), " operands, expected ",
+                          hasDynamicRoot ? 2 : 1, " or more");
   }
   if (!hasDynamicRoot) return success();
   mlir::RankedTensorType root = tensorType(operands.back());
@@ -98,6 +114,18 @@ constexpr GroupRules kCollectiveBroadcast = {"i2", "c1", "c2", ""};
 
 }  // namespace
 
+#define ISTHMUS_VERIFY_MESH(Op, rule)                                        \
+  LogicalResult Op::verifySymbolUses(mlir::SymbolTableCollection& symbols) { \
+    return verifyMeshName(*this, rule, getReplicaGroups(), symbols);         \
+  }
+ISTHMUS_VERIFY_MESH(AllGatherOp, kAllGather.form)
+ISTHMUS_VERIFY_MESH(AllReduceOp, kAllReduce.form)
+ISTHMUS_VERIFY_MESH(AllToAllOp, kAllToAll.form)
+ISTHMUS_VERIFY_MESH(CollectiveBroadcastOp, kCollectiveBroadcast.form)
+ISTHMUS_VERIFY_MESH(CollectiveReduceOp, kCollectiveReduce.form)
+ISTHMUS_VERIFY_MESH(ReduceScatterOp, kReduceScatter.form)
+#undef ISTHMUS_VERIFY_MESH
+
 // ---- Collectives --------------------------------------------------------------------------------
 
 LogicalResult AllGatherOp::verify() {
@@ -112,7 +140,8 @@ LogicalResult AllGatherOp::verify() {
     mlir::RankedTensorType from = tensorType(operand), to = tensorType(result);
     if (failed(rules.inRange("c1", "all_gather_dim", dim, 0, from.getRank()))) return failure();
     if (from.getDimSize(dim) == 0) {
-      return rules.violates("c6", "dimension ", dim, " of ", from, " is empty");
+      return rules.violates("c6", "dimension ", dim, " of ", from,
+                            " has size 0, expected something to gather");
     }
     bool fits = to.getRank() == from.getRank();
     for (int64_t i = 0; fits && i < from.getRank(); ++i) {
@@ -130,7 +159,9 @@ LogicalResult AllGatherOp::verify() {
 
 ISTHMUS_INFER(AllReduceOp, "all_reduce") {
   mlir::Region& region = op.getComputation();
-  if (op.getOperands().empty()) return rules.violates("i1", "there are no operands");
+  if (op.getOperands().empty()) {
+    return rules.violates("i1", "there are no operands, expected one or more");
+  }
   if (!region.empty() && failed(verifyReducerOfEach(rules, "c5", region, op.getOperands()))) {
     return failure();
   }
@@ -144,7 +175,7 @@ ISTHMUS_INFER(AllReduceOp, "all_reduce") {
 LogicalResult AllReduceOp::verify() {
   Rules rules(*this);
   if (!returnOf(getComputation())) {
-    return rules.violates("c5", "the region does not end in stablehlo.return");
+    return rules.violates("c5", "the region has another end, expected stablehlo.return");
   }
   if (failed(verifyGroups(rules, kAllReduce, getReplicaGroups(), /*mayPad=*/true))) {
     return failure();
@@ -156,7 +187,9 @@ LogicalResult AllReduceOp::verify() {
 ISTHMUS_INFER(AllToAllOp, "all_to_all") {
   int64_t split = op.getSplitDimension(), concat = op.getConcatDimension();
   int64_t count = op.getSplitCount();
-  if (count < 1) return rules.violates("c4", "split_count is ", count);
+  if (count < 1) {
+    return rules.violates("c4", "split_count is ", count, ", expected a positive number");
+  }
   if (failed(verifyGroups(rules, kAllToAll, op.getReplicaGroups(), /*mayPad=*/false,
                           /*anyIds=*/false, count))) {
     return failure();
@@ -169,7 +202,8 @@ ISTHMUS_INFER(AllToAllOp, "all_to_all") {
     }
     llvm::SmallVector<int64_t> sizes(type.getShape()), bounds(boundsOf(type));
     if (!isDynamic(sizes[split]) && sizes[split] % count != 0) {
-      return rules.violates("c2", "dimension ", split, " of ", type, " is no multiple of ", count);
+      return rules.violates("c2", "dimension ", split, " of ", type, " has size ", sizes[split],
+                            ", expected a multiple of ", count);
     }
     auto exchange = [&](llvm::SmallVector<int64_t>& extents) {
       if (!isDynamic(extents[split])) extents[split] /= count;
@@ -177,7 +211,8 @@ ISTHMUS_INFER(AllToAllOp, "all_to_all") {
              !llvm::MulOverflow(extents[concat], count, extents[concat]);
     };
     if (!exchange(sizes) || (!bounds.empty() && !exchange(bounds))) {
-      return rules.violates("c9", "the size of dimension ", concat, " overflows");
+      return rules.violates("c9", "the size of dimension ", concat,
+                            " overflows, expected it to fit 63 bits");
     }
     types.push_back(boundedType(sizes, type.getElementType(), bounds));
   }
@@ -241,7 +276,7 @@ ISTHMUS_INFER(CollectiveReduceOp, "collective_reduce") {
 LogicalResult CollectiveReduceOp::verify() {
   Rules rules(*this);
   if (!returnOf(getComputation())) {
-    return rules.violates("c4", "the region does not end in stablehlo.return");
+    return rules.violates("c4", "the region has another end, expected stablehlo.return");
   }
   if (failed(verifyGroups(rules, kCollectiveReduce, getReplicaGroups(), /*mayPad=*/true)) ||
       failed(verifyGlobalIds(rules, kCollectiveReduce, getUseGlobalDeviceIds(), getChannelHandle(),
@@ -296,16 +331,20 @@ LogicalResult verifyChannel(const Rules& rules, bool isHostTransfer, ChannelHand
   return rules.violates("c5", "the channel has type ", channel.getType(), ", expected ", expected);
 }
 
-// Tensors and a token after them.
-LogicalResult verifyReceived(const Rules& rules, mlir::TypeRange types) {
-  if (types.empty()) return rules.violates("c1", "there are no results");
+// The labels of the rules about tensors and a token after them.
+struct ReceivedRules {
+  llvm::StringRef any, tensors, token;
+};
+
+LogicalResult verifyReceived(const Rules& rules, const ReceivedRules& r, mlir::TypeRange types) {
+  if (types.empty()) return rules.violates(r.any, "there are no results, expected a token");
   for (mlir::Type type : types.drop_back()) {
     if (!llvm::isa<mlir::TensorType>(type)) {
-      return rules.violates("c2", "a result but the last is ", type, ", expected a tensor");
+      return rules.violates(r.tensors, "a result but the last is ", type, ", expected a tensor");
     }
   }
   if (llvm::isa<TokenType>(types.back())) return success();
-  return rules.violates("c3", "the last result is ", types.back(), ", expected a token");
+  return rules.violates(r.token, "the last result is ", types.back(), ", expected a token");
 }
 
 }  // namespace
@@ -325,12 +364,13 @@ LogicalResult RecvOp::verify() {
       failed(verifySourceTargetPairs(rules, getSourceTargetPairs()))) {
     return failure();
   }
-  return verifyReceived(rules, getResultTypes());
+  // The specification numbers what it says about results only for infeed.
+  return verifyReceived(rules, {"results", "results", "results"}, getResultTypes());
 }
 
 LogicalResult InfeedOp::verify() {
   Rules rules(*this);
-  if (failed(verifyReceived(rules, getResultTypes()))) return failure();
+  if (failed(verifyReceived(rules, {"c1", "c2", "c3"}, getResultTypes()))) return failure();
   if (!getLayout()) return success();
   if (getLayout()->size() != getNumResults() - 1) {
     return rules.violates("i2", "there are ", getLayout()->size(), " layouts, expected ",

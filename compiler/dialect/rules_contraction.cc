@@ -26,21 +26,23 @@ LogicalResult verifyQuantized(const Rules& rules, const QuantRules& r, mlir::Typ
   auto q = llvm::cast<mlir::quant::QuantizedType>(rhs);
   if (!isQuantized(lhs)) {
     if (lhs == q.getExpressedType() && lhs == result) return success();
-    return rules.violates(r.weightOnly, "element types are ", lhs, " and ", result, " but rhs is ",
-                          rhs);
+    return rules.violates(r.weightOnly, "element types are ", lhs, ", ", rhs, " and ", result,
+                          ", expected lhs and the result to be what rhs expresses");
   }
   auto l = llvm::cast<mlir::quant::QuantizedType>(lhs);
   auto out = llvm::cast<mlir::quant::QuantizedType>(result);
   if (l.getStorageType() != q.getStorageType()) {
-    return rules.violates(r.storage, "storage types of ", lhs, " and ", rhs, " differ");
+    return rules.violates(r.storage, "element types are ", lhs, " and ", rhs,
+                          ", expected the same storage type");
   }
   if (l.getExpressedType() != q.getExpressedType() ||
       l.getExpressedType() != out.getExpressedType()) {
-    return rules.violates(r.expressed, "expressed types of ", lhs, ", ", rhs, " and ", result,
-                          " differ");
+    return rules.violates(r.expressed, "element types are ", lhs, ", ", rhs, " and ", result,
+                          ", expected the same expressed type");
   }
   if (!isPerAxisQuantized(rhs) && isPerAxisQuantized(result)) {
-    return rules.violates(r.granularity, "the result is quantized per axis but not rhs");
+    return rules.violates(r.granularity, "the result is ", result, " and rhs ", rhs,
+                          ", expected the result quantized per axis only if rhs is");
   }
   return success();
 }
@@ -84,7 +86,7 @@ LogicalResult DotGeneralOp::verify() {
     for (auto [l, r] : llvm::zip(a, b)) {
       if (!agree(lhs.getDimSize(l), rhs.getDimSize(r))) {
         return rules.violates(rule, "dimension ", l, " of ", lhs, " and dimension ", r, " of ", rhs,
-                              " differ in size");
+                              ", expected the same size");
       }
     }
     return success();
@@ -108,7 +110,8 @@ LogicalResult DotGeneralOp::verify() {
       llvm::any_of(*getPrecisionConfig(), [](mlir::Attribute value) {
         return llvm::cast<PrecisionAttr>(value).getValue() != Precision::DEFAULT;
       })) {
-    return rules.violates("c21", "an algorithm is given and a precision that is not DEFAULT");
+    return rules.violates("c21", "an algorithm is given and the precision is ",
+                          mlir::Attribute(*getPrecisionConfig()), ", expected DEFAULT");
   }
   mlir::Type l = lhs.getElementType(), r = rhs.getElementType(), out = result.getElementType();
   if (!anyQuantized(l, r, out)) return success();
@@ -117,11 +120,12 @@ LogicalResult DotGeneralOp::verify() {
   }
   if (auto q = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(r)) {
     if (llvm::any_of(q.getZeroPoints(), [](int64_t zero) { return zero != 0; })) {
-      return rules.violates("c15", "a zero point of rhs is not 0");
+      return rules.violates("c15", "the zero points of rhs are ", text(q.getZeroPoints()),
+                            ", expected 0");
     }
     if (llvm::is_contained(rhsSummed, q.getQuantizedDimension())) {
-      return rules.violates("c16", "rhs is quantized along the contracting dimension ",
-                            q.getQuantizedDimension());
+      return rules.violates("c16", "rhs is quantized along dimension ", q.getQuantizedDimension(),
+                            ", expected one that is not contracting");
     }
   }
   return verifyQuantized(rules, {"c14", "c17", "c18", "c19", "c20"}, l, r, out);
@@ -136,7 +140,7 @@ LogicalResult DotOp::verify() {
   }
   if (!agree(lhs.getShape().back(), rhs.getDimSize(0))) {
     return rules.violates("c2", "the last dimension of ", lhs, " and the first of ", rhs,
-                          " differ in size");
+                          ", expected the same size");
   }
   llvm::SmallVector<int64_t> shape(lhs.getShape().drop_back());
   llvm::append_range(shape, rhs.getShape().drop_front());

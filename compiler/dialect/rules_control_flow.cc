@@ -23,7 +23,8 @@ LogicalResult inferBranches(const Rules& rules, const BranchRules& r, mlir::Valu
   llvm::SmallVector<ReturnOp> ends;
   for (mlir::Region* region : regions) {
     ReturnOp end = returnOf(*region);
-    if (!end) return rules.violates(r.outputs, "a branch does not end in stablehlo.return");
+    if (!end)
+      return rules.violates(r.outputs, "a branch has another end, expected stablehlo.return");
     if (region->getNumArguments() != 0) {
       return rules.violates(r.inputs, "a branch takes ", region->getNumArguments(),
                             " values, expected none");
@@ -31,8 +32,8 @@ LogicalResult inferBranches(const Rules& rules, const BranchRules& r, mlir::Valu
     ends.push_back(end);
     mlir::TypeRange first(ends.front().getOperandTypes()), here(end.getOperandTypes());
     if (!areCompatible(first, here)) {
-      return rules.violates(r.outputs, "branches give ", first, " and ", here,
-                            ", expected the same types");
+      return rules.violates(r.outputs, "branches give (", first, ") and (", here,
+                            "), expected the same types");
     }
   }
   for (unsigned i = 0; i < ends.front().getNumOperands(); ++i) {
@@ -52,7 +53,9 @@ ISTHMUS_INFER(IfOp, "if") {
 }
 
 ISTHMUS_INFER(CaseOp, "case") {
-  if (op.getRegions().empty()) return rules.violates("c1", "there are no branches");
+  if (op.getRegions().empty()) {
+    return rules.violates("c1", "there are no branches, expected one or more");
+  }
   return inferBranches(rules, {"i1", "c2", "c3"}, op.getIndex(), op.getRegions(), types);
 }
 
@@ -64,26 +67,26 @@ ISTHMUS_INFER(WhileOp, "while") {
 LogicalResult WhileOp::verify() {
   Rules rules(*this);
   ReturnOp condition = returnOf(getCond()), end = returnOf(getBody());
-  if (!condition) return rules.violates("c1", "cond does not end in stablehlo.return");
-  if (!end) return rules.violates("c2", "body does not end in stablehlo.return");
+  if (!condition) return rules.violates("c1", "cond has another end, expected stablehlo.return");
+  if (!end) return rules.violates("c2", "body has another end, expected stablehlo.return");
   mlir::TypeRange operands(getOperandTypes());
   mlir::TypeRange condTypes(getCond().getArgumentTypes()), bodyTypes(getBody().getArgumentTypes());
   if (!areCompatible(operands, condTypes)) {
-    return rules.violates("c1", "cond takes ", condTypes, ", expected ", operands);
+    return rules.violates("c1", "cond takes (", condTypes, "), expected (", operands, ")");
   }
   if (!areCompatible(operands, bodyTypes)) {
-    return rules.violates("c2", "body takes ", bodyTypes, ", expected ", operands);
+    return rules.violates("c2", "body takes (", bodyTypes, "), expected (", operands, ")");
   }
   if (!areCompatible(operands, end.getOperandTypes())) {
-    return rules.violates("c2", "body gives ", mlir::TypeRange(end.getOperandTypes()),
-                          ", expected ", operands);
+    return rules.violates("c2", "body gives (", mlir::TypeRange(end.getOperandTypes()),
+                          "), expected (", operands, ")");
   }
   auto given = condition.getNumOperands() == 1
                    ? llvm::dyn_cast<mlir::RankedTensorType>(condition.getOperand(0).getType())
                    : mlir::RankedTensorType();
   if (given && given.getRank() == 0 && given.getElementType().isInteger(1)) return success();
-  return rules.violates("c1", "cond gives ", mlir::TypeRange(condition.getOperandTypes()),
-                        ", expected tensor<i1>");
+  return rules.violates("c1", "cond gives (", mlir::TypeRange(condition.getOperandTypes()),
+                        "), expected tensor<i1>");
 }
 
 ISTHMUS_INFER(OptimizationBarrierOp, "optimization_barrier") {
@@ -93,10 +96,11 @@ ISTHMUS_INFER(OptimizationBarrierOp, "optimization_barrier") {
 
 ISTHMUS_INFER(AsyncStartOp, "async_start") {
   ReturnOp end = returnOf(op.getBody());
-  if (!end) return rules.violates("c1", "the body does not end in stablehlo.return");
+  if (!end) return rules.violates("c1", "the body has another end, expected stablehlo.return");
   mlir::Block& block = op.getBody().front();
   if (!llvm::hasSingleElement(block.without_terminator())) {
-    return rules.violates("c1", "the body has more or less than one operation");
+    return rules.violates("c1", "the body has ", block.getOperations().size() - 1,
+                          " operations and a return, expected one");
   }
   mlir::Operation& inner = block.front();
   if (!llvm::isa<AllReduceOp, AllGatherOp, AllToAllOp, CollectivePermuteOp, ReduceScatterOp,
@@ -105,8 +109,8 @@ ISTHMUS_INFER(AsyncStartOp, "async_start") {
                           ", expected a collective or a slice");
   }
   if (mlir::TypeRange(block.getArgumentTypes()) != mlir::TypeRange(op.getOperands().getTypes())) {
-    return rules.violates("c3", "the body takes ", mlir::TypeRange(block.getArgumentTypes()),
-                          ", expected ", mlir::TypeRange(op.getOperands().getTypes()));
+    return rules.violates("c3", "the body takes (", mlir::TypeRange(block.getArgumentTypes()),
+                          "), expected (", mlir::TypeRange(op.getOperands().getTypes()), ")");
   }
   types.push_back(FutureType::get(context, llvm::to_vector(inner.getResultTypes())));
   return success();
@@ -115,7 +119,9 @@ ISTHMUS_INFER(AsyncStartOp, "async_start") {
 ISTHMUS_INFER(AsyncDoneOp, "async_done") {
   llvm::ArrayRef<mlir::Type> given =
       llvm::cast<FutureType>(op.getOperands().front().getType()).getTypes();
-  if (given.size() != 1) return rules.violates("c1", "the future has ", given.size(), " values");
+  if (given.size() != 1) {
+    return rules.violates("c1", "the future has ", given.size(), " values, expected one");
+  }
   types.push_back(given.front());
   return success();
 }

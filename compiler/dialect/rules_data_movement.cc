@@ -1,6 +1,4 @@
 // Rules and types of the operations that place elements elsewhere.
-#include <numeric>
-
 #include "compiler/dialect/rules.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,32 +12,38 @@ using mlir::success;
 
 // ---- The same elements --------------------------------------------------------------------------
 
-LogicalResult ReshapeOp::verify() {
-  mlir::RankedTensorType from = getOperand().getType(), to = getType();
-  Rules rules(*this);
-  if (from.hasStaticShape() && to.hasStaticShape() &&
-      from.getNumElements() != to.getNumElements()) {
-    return rules.violates("c2", "the operand ", from, " has ", from.getNumElements(),
-                          " elements and the result ", to, " ", to.getNumElements());
+LogicalResult verifyReshape(const Rules& rules, mlir::RankedTensorType from,
+                            mlir::RankedTensorType to) {
+  if (failed(verifySameScales(rules, "c1", from, to))) return failure();
+  std::optional<int64_t> before = product(from.getShape()), after = product(to.getShape());
+  if (!before || !after) {
+    return rules.violates("c2", "the number of elements of ", from, " or ", to,
+                          " overflows, expected it to fit 63 bits");
+  }
+  if (!agree(*before, *after)) {
+    return rules.violates("c2", "the operand ", from, " has ", *before, " elements and the result ",
+                          to, " ", *after, ", expected as many");
   }
   auto a = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(from.getElementType());
   auto b = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(to.getElementType());
   if (!a || !b) return success();
   // The elements of one scale must be the same ones before and after.
-  auto product = [](Dims dims) {
-    return llvm::any_of(dims, isDynamic)
-               ? mlir::ShapedType::kDynamic
-               : std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-  };
   int64_t da = a.getQuantizedDimension(), db = b.getQuantizedDimension();
+  auto agreeIn = [](Dims x, Dims y) {
+    std::optional<int64_t> p = product(x), q = product(y);
+    return p && q && agree(*p, *q);
+  };
   if (!agree(from.getDimSize(da), to.getDimSize(db)) ||
-      !agree(product(from.getShape().take_front(da)), product(to.getShape().take_front(db))) ||
-      !agree(product(from.getShape().drop_front(da + 1)),
-             product(to.getShape().drop_front(db + 1)))) {
+      !agreeIn(from.getShape().take_front(da), to.getShape().take_front(db)) ||
+      !agreeIn(from.getShape().drop_front(da + 1), to.getShape().drop_front(db + 1))) {
     return rules.violates("c3", "the reshape from ", from, " to ", to,
-                          " moves elements between scales");
+                          " moves elements between scales, expected none to");
   }
   return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  return verifyReshape(Rules(*this), getOperand().getType(), getType());
 }
 
 LogicalResult BitcastConvertOp::verify() {
@@ -69,34 +73,47 @@ LogicalResult BitcastConvertOp::verify() {
   bool fits = wideBits == narrowBits
                   ? agree(wide, narrow)
                   : narrow.size() == wide.size() + 1 && agree(wide, narrow.drop_back()) &&
-                        (isDynamic(narrow.back()) || narrow.back() * narrowBits == wideBits) &&
-                        wideBits % narrowBits == 0;
+                        wideBits % narrowBits == 0 && agree(narrow.back(), wideBits / narrowBits);
   if (fits) return success();
-  return rules.violates("c1", "the shape of ", from, " does not fit that of ", to,
-                        " for elements of ", bits(a), " and ", bits(b), " bits");
+  return rules.violates("c1", "types are ", from, " and ", to, " with elements of ", bits(a),
+                        " and ", bits(b),
+                        " bits, expected shapes that agree, up to a last dimension of the ratio");
 }
 
+namespace {
+
+LogicalResult verifyPermutation(const Rules& rules, Dims permutation,
+                                mlir::RankedTensorType operand) {
+  llvm::SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (llvm::equal(sorted, llvm::seq<int64_t>(0, operand.getRank()))) return success();
+  return rules.violates("c2", "permutation is ", text(permutation), ", expected each dimension of ",
+                        operand, " once");
+}
+
+}  // namespace
+
 LogicalResult TransposeOp::verify() {
+  Rules rules(*this);
+  if (failed(verifyPermutation(rules, getPermutation(), getOperand().getType())) ||
+      failed(verifySameScales(rules, "c1", getOperand().getType(), getType()))) {
+    return failure();
+  }
   auto from = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(
       getOperand().getType().getElementType());
   auto to = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(getType().getElementType());
   if (!from || !to) return success();
-  int64_t moved = getPermutation()[to.getQuantizedDimension()];
-  if (moved == from.getQuantizedDimension()) return success();
-  return Rules(*this).violates("c4", "the quantization dimension goes from ",
-                               from.getQuantizedDimension(), " to ", to.getQuantizedDimension(),
-                               ", which is not where the permutation moves it");
+  int64_t expected =
+      llvm::find(getPermutation(), from.getQuantizedDimension()) - getPermutation().begin();
+  if (to.getQuantizedDimension() == expected) return success();
+  return rules.violates("c4", "the quantization dimension goes from ", from.getQuantizedDimension(),
+                        " to ", to.getQuantizedDimension(), ", expected ", expected);
 }
 
 ISTHMUS_INFER(TransposeOp, "transpose") {
   mlir::RankedTensorType operand = tensorType(op.getOperand());
   Dims permutation = op.getPermutation(), bounds = boundsOf(operand);
-  if (static_cast<int64_t>(permutation.size()) != operand.getRank() ||
-      failed(rules.allInRange("c2", "permutation", permutation, 0, operand.getRank())) ||
-      failed(rules.unique("c2", "permutation", permutation))) {
-    return rules.violates("c2", "permutation is ", text(permutation),
-                          ", expected each dimension of ", operand, " once");
-  }
+  if (failed(verifyPermutation(rules, permutation, operand))) return failure();
   llvm::SmallVector<int64_t> sizes, newBounds;
   for (int64_t dim : permutation) {
     sizes.push_back(operand.getDimSize(dim));
@@ -130,7 +147,10 @@ ISTHMUS_INFER(BroadcastOp, "broadcast") {
   mlir::RankedTensorType operand = tensorType(op.getOperand());
   Dims sizes = op.getBroadcastSizes(), bounds = boundsOf(operand);
   for (int64_t size : sizes) {
-    if (size < 0) return rules.violates("c1", "broadcast_sizes are ", text(sizes));
+    if (size < 0) {
+      return rules.violates("c1", "broadcast_sizes are ", text(sizes),
+                            ", expected no negative number");
+    }
   }
   llvm::SmallVector<int64_t> shape(sizes), newBounds;
   llvm::append_range(shape, operand.getShape());
@@ -142,13 +162,34 @@ ISTHMUS_INFER(BroadcastOp, "broadcast") {
   return success();
 }
 
+LogicalResult verifyBroadcastScales(const Rules& rules, mlir::RankedTensorType operand,
+                                    mlir::RankedTensorType result, Dims dims) {
+  auto a = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(operand.getElementType());
+  auto b = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(result.getElementType());
+  if (!a || !b) return success();
+  int64_t from = a.getQuantizedDimension(), to = b.getQuantizedDimension();
+  if (to != dims[from]) {
+    return rules.violates("c6", "the quantization dimension goes from ", from, " to ", to,
+                          ", expected ", dims[from]);
+  }
+  if (operand.getDimSize(from) != 1) return success();
+  // One scale is copied with its elements.
+  if (llvm::all_of(b.getScales(), [&](double scale) { return scale == a.getScales()[0]; }) &&
+      llvm::all_of(b.getZeroPoints(), [&](int64_t zero) { return zero == a.getZeroPoints()[0]; })) {
+    return success();
+  }
+  return rules.violates("c6", "element types are ", a, " and ", b,
+                        ", expected all scales and zero points to be the operand's");
+}
+
 LogicalResult BroadcastInDimOp::verify() {
   Rules rules(*this);
   mlir::RankedTensorType operand = getOperand().getType(), result = getType();
   Dims dims = getBroadcastDimensions();
   if (failed(rules.size("c2", "broadcast_dimensions", dims.size(), operand.getRank())) ||
       failed(rules.allInRange("c3", "broadcast_dimensions", dims, 0, result.getRank())) ||
-      failed(rules.unique("c4", "broadcast_dimensions", dims))) {
+      failed(rules.unique("c4", "broadcast_dimensions", dims)) ||
+      failed(verifySameScales(rules, "c1", operand, result, /*perAxisMayDiffer=*/true))) {
     return failure();
   }
   for (auto [from, to] : llvm::enumerate(dims)) {
@@ -158,24 +199,13 @@ LogicalResult BroadcastInDimOp::verify() {
                             " of ", result, ", expected size 1 or the same size");
     }
   }
-  auto a = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(operand.getElementType());
-  auto b = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(result.getElementType());
-  if (!a || !b) return success();
-  int64_t from = a.getQuantizedDimension(), to = b.getQuantizedDimension();
-  if (to != dims[from]) {
-    return rules.violates("c6", "the quantization dimension goes from ", from, " to ", to,
-                          ", expected ", dims[from]);
-  }
-  if (operand.getDimSize(from) == 1 &&
-      (llvm::any_of(b.getScales(), [&](double s) { return s != a.getScales()[0]; }) ||
-       llvm::any_of(b.getZeroPoints(), [&](int64_t z) { return z != a.getZeroPoints()[0]; }))) {
-    return rules.violates("c6", "scales or zero points of ", b, " are not those of ", a);
-  }
-  return success();
+  return verifyBroadcastScales(rules, operand, result, dims);
 }
 
 ISTHMUS_INFER(ConcatenateOp, "concatenate") {
-  if (op.getInputs().empty()) return rules.violates("c3", "there are no inputs");
+  if (op.getInputs().empty()) {
+    return rules.violates("c3", "there are no inputs, expected one or more");
+  }
   mlir::RankedTensorType first = tensorType(op.getInputs().front());
   int64_t dimension = op.getDimension();
   if (failed(rules.inRange("c4", "dimension", dimension, 0, first.getRank()))) return failure();
@@ -207,7 +237,8 @@ ISTHMUS_INFER(ConcatenateOp, "concatenate") {
       int64_t otherMost = isDynamic(size) ? bound : size;
       int64_t sum = mlir::ShapedType::kDynamic;
       if (!isDynamic(most) && !isDynamic(otherMost) && llvm::AddOverflow(most, otherMost, sum)) {
-        return rules.violates("c6", "the size of dimension ", dim, " overflows");
+        return rules.violates("c6", "the size of dimension ", dim,
+                              " overflows, expected it to fit 63 bits");
       }
       if (isDynamic(sizes[dim]) || isDynamic(size)) {
         sizes[dim] = mlir::ShapedType::kDynamic;
@@ -240,7 +271,8 @@ ISTHMUS_INFER(SliceOp, "slice") {
     if (isDynamic(size) && !boundsOf(operand).empty()) size = boundsOf(operand)[dim];
     if (starts[dim] < 0 || limits[dim] < starts[dim] || (!isDynamic(size) && limits[dim] > size)) {
       return rules.violates("c3", "the slice [", starts[dim], ", ", limits[dim], ") of dimension ",
-                            dim, " is not inside ", operand);
+                            dim, " is not inside ", operand,
+                            ", expected 0 <= start <= limit <= size");
     }
     int64_t extent = limits[dim] - starts[dim];
     sizes.push_back(extent / strides[dim] + (extent % strides[dim] != 0));
@@ -293,7 +325,8 @@ ISTHMUS_INFER(DynamicUpdateSliceOp, "dynamic_update_slice") {
   }
   for (auto [size, whole] : llvm::zip(update.getShape(), operand.getShape())) {
     if (!isDynamic(size) && !isDynamic(whole) && size > whole) {
-      return rules.violates("c6", "the update ", update, " is larger than ", operand);
+      return rules.violates("c6", "the update is ", update, ", expected it no larger than ",
+                            operand);
     }
   }
   types.push_back(operand);
@@ -325,15 +358,17 @@ ISTHMUS_INFER(PadOp, "pad") {
     };
     int64_t size = operand.getDimSize(dim), padded = mlir::ShapedType::kDynamic;
     if (!isDynamic(size) && !pad(size, padded)) {
-      return rules.violates("c4", "dimension ", dim, " of ", operand, " padded by ", low[dim],
-                            " and ", high[dim], " has no valid size");
+      return rules.violates(
+          "c4", "dimension ", dim, " of ", operand, " padded by ", low[dim], " and ", high[dim],
+          ", and ", interior[dim],
+          " between elements, has no valid size, expected one from 0 to 2^63 - 1");
     }
     sizes.push_back(padded);
     if (bounds.empty()) continue;
     int64_t bound = mlir::ShapedType::kDynamic;
     if (!isDynamic(bounds[dim]) && !pad(bounds[dim], bound)) {
       return rules.violates("c4", "the bound of dimension ", dim, " of ", operand,
-                            " padded has no valid size");
+                            " padded has no valid size, expected one from 0 to 2^63 - 1");
     }
     newBounds.push_back(bound);
   }

@@ -35,7 +35,8 @@ LogicalResult verifyShapeOperand(const Rules& rules, llvm::StringRef rule, mlir:
   if (!sizes) return success();
   if (llvm::any_of(*sizes, [](int64_t size) { return size < 0; }) ||
       !agree(*sizes, result.getShape())) {
-    return rules.violates(rule, "the shape is ", text(*sizes), " but the result ", result);
+    return rules.violates(rule, "the shape is ", text(*sizes), ", expected that of the result ",
+                          result);
   }
   return success();
 }
@@ -43,8 +44,7 @@ LogicalResult verifyShapeOperand(const Rules& rules, llvm::StringRef rule, mlir:
 LogicalResult verifySameElement(const Rules& rules, mlir::RankedTensorType from,
                                 mlir::RankedTensorType to) {
   mlir::Type a = from.getElementType(), b = to.getElementType();
-  if (isQuantized(a) && isQuantized(b)) return success();
-  if (a == b) return success();
+  if (a == b || (isQuantized(a) && isQuantized(b))) return success();
   return rules.violates("c1", "element types are ", a, " and ", b, ", expected the same");
 }
 
@@ -55,6 +55,7 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
   mlir::RankedTensorType operand = getOperand().getType(), result = getType();
   Dims dims = getBroadcastDimensions();
   if (failed(verifySameElement(rules, operand, result)) ||
+      failed(verifySameScales(rules, "c1", operand, result, /*perAxisMayDiffer=*/true)) ||
       failed(rules.size("c2", "broadcast_dimensions", dims.size(), operand.getRank())) ||
       failed(rules.allInRange("c3", "broadcast_dimensions", dims, 0, result.getRank())) ||
       failed(rules.unique("c4", "broadcast_dimensions", dims)) ||
@@ -72,16 +73,16 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
   }
   llvm::SmallVector<int64_t> known(getKnownExpandingDimensions().value_or(Dims()));
   llvm::append_range(known, getKnownNonexpandingDimensions().value_or(Dims()));
-  if (failed(rules.unique("c8", "dimensions known to expand or not", known))) return failure();
-  if (failed(rules.allInRange("c9", "dimensions known to expand or not", known, 0,
+  if (failed(rules.unique("c8", "dimensions known to expand or not", known)) ||
+      failed(rules.allInRange("c9", "known_expanding_dimensions",
+                              getKnownExpandingDimensions().value_or(Dims()), 0,
+                              operand.getRank())) ||
+      failed(rules.allInRange("c10", "known_nonexpanding_dimensions",
+                              getKnownNonexpandingDimensions().value_or(Dims()), 0,
                               operand.getRank()))) {
     return failure();
   }
-  auto a = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(operand.getElementType());
-  auto b = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(result.getElementType());
-  if (!a || !b || b.getQuantizedDimension() == dims[a.getQuantizedDimension()]) return success();
-  return rules.violates("c6", "the quantization dimension goes to ", b.getQuantizedDimension(),
-                        ", expected ", dims[a.getQuantizedDimension()]);
+  return verifyBroadcastScales(rules, operand, result, dims);
 }
 
 LogicalResult DynamicIotaOp::verify() {
@@ -115,7 +116,7 @@ LogicalResult DynamicPadOp::verify() {
         !agree(padded, result.getDimSize(dim))) {
       return rules.violates("c4", "dimension ", dim, " of ", operand, " padded by ", (*low)[dim],
                             ", ", (*high)[dim], " and ", (*interior)[dim],
-                            " between elements is not that of ", result);
+                            " between elements, expected it to fit ", result);
     }
   }
   return success();
@@ -125,28 +126,15 @@ LogicalResult DynamicReshapeOp::verify() {
   Rules rules(*this);
   mlir::RankedTensorType operand = getOperand().getType(), result = getType();
   if (failed(verifySameElement(rules, operand, result)) ||
+      failed(verifyReshape(rules, operand, result)) ||
       failed(verifyShapeOperand(rules, "c4", getOutputShape(), result))) {
     return failure();
   }
-  if (!operand.hasStaticShape()) return success();
-  int64_t count = operand.getNumElements();
-  if (result.hasStaticShape() && result.getNumElements() != count) {
-    return rules.violates("c2", "the operand ", operand, " has ", count,
-                          " elements and the result ", result, " ", result.getNumElements());
-  }
-  if (auto sizes = constantOf(getOutputShape())) {
-    int64_t product = 1;
-    for (int64_t size : *sizes) {
-      if (llvm::MulOverflow(product, size, product)) {
-        return rules.violates("c2", "the shape ", text(*sizes), " overflows");
-      }
-    }
-    if (product != count) {
-      return rules.violates("c2", "the operand ", operand, " has ", count,
-                            " elements but the shape is ", text(*sizes));
-    }
-  }
-  return success();
+  auto sizes = constantOf(getOutputShape());
+  int64_t count = *product(operand.getShape());
+  if (!sizes || isDynamic(count) || product(*sizes) == count) return success();
+  return rules.violates("c2", "the operand ", operand, " has ", count,
+                        " elements, expected as many as output_shape says, ", text(*sizes));
 }
 
 LogicalResult RealDynamicSliceOp::verify() {
@@ -189,8 +177,7 @@ ISTHMUS_INFER(SetDimensionSizeOp, "set_dimension_size") {
   return success();
 }
 
-// ---- Random numbers, whose shape is computed too
-// -------------------------------------------------
+// ---- Random numbers, whose shape is computed too ------------------------------------------------
 
 ISTHMUS_INFER(RngOp, "rng") {
   mlir::Type element = tensorType(op.getA()).getElementType();

@@ -56,7 +56,8 @@ LogicalResult UniformQuantizeOp::verify() {
   mlir::Type from = expressedType(getOperand().getType().getElementType());
   mlir::Type to = expressedType(getType().getElementType());
   if (from == to) return success();
-  return Rules(*this).violates("c2", "the operand expresses ", from, " but the result ", to);
+  return Rules(*this).violates("c2", "the result expresses ", to, ", expected ", from,
+                               " as the operand does");
 }
 
 // Verified by the attribute itself; here for an attribute that was made unchecked.
@@ -111,11 +112,13 @@ LogicalResult AddOp::verify() {
   auto r = llvm::cast<mlir::quant::QuantizedType>(rhs);
   auto q = llvm::cast<mlir::quant::QuantizedType>(result);
   if (l.getStorageType() != r.getStorageType() || l.getStorageType() != q.getStorageType()) {
-    return rules.violates("c3", "storage types of ", lhs, ", ", rhs, " and ", result, " differ");
+    return rules.violates("c3", "element types are ", lhs, ", ", rhs, " and ", result,
+                          ", expected the same storage type");
   }
   if (l.getExpressedType() != r.getExpressedType() ||
       l.getExpressedType() != q.getExpressedType()) {
-    return rules.violates("c4", "expressed types of ", lhs, ", ", rhs, " and ", result, " differ");
+    return rules.violates("c4", "element types are ", lhs, ", ", rhs, " and ", result,
+                          ", expected the same expressed type");
   }
   auto axis = [](mlir::Type type) {
     return llvm::cast<mlir::quant::UniformQuantizedPerAxisType>(type).getQuantizedDimension();
@@ -125,10 +128,12 @@ LogicalResult AddOp::verify() {
                           ", expected it quantized per axis if one of them is");
   }
   if (isPerAxisQuantized(lhs) && axis(lhs) != axis(result)) {
-    return rules.violates("c6", "quantization dimensions of ", lhs, " and ", result, " differ");
+    return rules.violates("c6", "lhs is quantized along dimension ", axis(lhs), ", expected ",
+                          axis(result), " as the result is");
   }
   if (isPerAxisQuantized(rhs) && axis(rhs) != axis(result)) {
-    return rules.violates("c7", "quantization dimensions of ", rhs, " and ", result, " differ");
+    return rules.violates("c7", "rhs is quantized along dimension ", axis(rhs), ", expected ",
+                          axis(result), " as the result is");
   }
   return success();
 }

@@ -36,8 +36,8 @@ LogicalResult verifyIndices(const Rules& rules, const IndexRules& r, mlir::Ranke
   }
   int64_t vectorSize = vectorDim < indexRank ? indices.getDimSize(vectorDim) : 1;
   if (!isDynamic(vectorSize) && static_cast<int64_t>(map.size()) != vectorSize) {
-    return rules.violates(r.mapSize, "an index has ", vectorSize, " numbers but ", map.size(),
-                          " dimensions");
+    return rules.violates(r.mapSize, "an index has ", vectorSize, " numbers, expected ", map.size(),
+                          ", one for each indexed dimension");
   }
   llvm::SmallVector<int64_t> dropped(collapsed), indexed(map);
   llvm::append_range(dropped, batching);
@@ -58,8 +58,8 @@ LogicalResult verifyIndices(const Rules& rules, const IndexRules& r, mlir::Ranke
     return failure();
   }
   if (llvm::is_contained(indexBatching, vectorDim)) {
-    return rules.violates(r.vectorNotBatching, "index_vector_dim ", vectorDim,
-                          " is a batching dimension of the indices");
+    return rules.violates(r.vectorNotBatching, "index_vector_dim is ", vectorDim,
+                          ", expected no batching dimension of the indices");
   }
   if (failed(rules.size(r.batchingSize, "batching dimensions of the indices", indexBatching.size(),
                         batching.size()))) {
@@ -68,7 +68,8 @@ LogicalResult verifyIndices(const Rules& rules, const IndexRules& r, mlir::Ranke
   for (auto [dim, indexDim] : llvm::zip(batching, indexBatching)) {
     if (!agree(operand.getDimSize(dim), indices.getDimSize(indexDim))) {
       return rules.violates(r.batchingSizes, "batching dimension ", dim, " of ", operand,
-                            " and dimension ", indexDim, " of ", indices, " differ in size");
+                            " and dimension ", indexDim, " of ", indices,
+                            ", expected the same size");
     }
   }
   return success();
@@ -150,8 +151,8 @@ LogicalResult verifyGatherRank(const Rules& rules, mlir::RankedTensorType operan
                numbers.getOperandBatchingDims().size();
   if (static_cast<int64_t>(sum) == operand.getRank()) return success();
   return rules.violates("c1", "there are ", sum,
-                        " offset, collapsed and batching dimensions for an operand of rank ",
-                        operand.getRank());
+                        " offset, collapsed and batching dimensions, expected as many as ", operand,
+                        " has, ", operand.getRank());
 }
 
 }  // namespace
@@ -197,7 +198,9 @@ ISTHMUS_INFER(DynamicGatherOp, "dynamic_gather") {
 
 ISTHMUS_INFER(ScatterOp, "scatter") {
   mlir::Region& region = *op.getRegions().front();
-  if (op.getInputs().empty()) return rules.violates("c5", "there are no inputs");
+  if (op.getInputs().empty()) {
+    return rules.violates("c5", "there are no inputs, expected one or more");
+  }
   llvm::SmallVector<mlir::Type> inputs, updates;
   for (mlir::Value input : op.getInputs()) inputs.push_back(tensorType(input).getElementType());
   for (mlir::Value update : op.getUpdates()) updates.push_back(tensorType(update).getElementType());
@@ -210,6 +213,9 @@ ISTHMUS_INFER(ScatterOp, "scatter") {
 
 LogicalResult ScatterOp::verify() {
   Rules rules(*this);
+  if (getInputs().empty()) {
+    return rules.violates("c5", "there are no inputs, expected one or more");
+  }
   mlir::RankedTensorType input = tensorType(getInputs().front());
   mlir::RankedTensorType update = tensorType(getUpdates().front());
   mlir::RankedTensorType indices = getScatterIndices().getType();
@@ -229,8 +235,8 @@ LogicalResult ScatterOp::verify() {
   size_t sum = window.size() + n.getInsertedWindowDims().size() + n.getInputBatchingDims().size();
   if (static_cast<int64_t>(sum) != input.getRank()) {
     return rules.violates("c2", "there are ", sum,
-                          " window, inserted and batching dimensions for inputs of rank ",
-                          input.getRank());
+                          " window, inserted and batching dimensions, expected as many as ", input,
+                          " has, ", input.getRank());
   }
   if (failed(rules.unique("c7", "update_window_dims", window)) ||
       failed(rules.sorted("c7", "update_window_dims", window)) ||
@@ -258,8 +264,8 @@ LogicalResult ScatterOp::verify() {
     if (llvm::is_contained(window, dim)) {
       int64_t most = windowSizes[inner++];
       if (!isDynamic(size) && !isDynamic(most) && size > most) {
-        return rules.violates("c4", "dimension ", dim, " of ", update,
-                              " is larger than a window of ", input);
+        return rules.violates("c4", "dimension ", dim, " of ", update, " has size ", size,
+                              ", expected ", most, " at most as in ", input);
       }
     } else if (int64_t expected = batchSizes[batch++]; !agree(size, expected)) {
       return rules.violates("c4", "dimension ", dim, " of ", update, " has size ", size,

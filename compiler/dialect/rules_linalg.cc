@@ -92,7 +92,7 @@ ISTHMUS_INFER(TriangularSolveOp, "triangular_solve") {
     return rules.violates("c3", "a is ", a, " and b ", b, ", expected sizes that fit");
   }
   if (op.getTransposeA() == Transpose::TRANSPOSE_INVALID) {
-    return rules.violates("i6", "transpose_a is TRANSPOSE_INVALID");
+    return rules.violates("i6", "transpose_a is TRANSPOSE_INVALID, expected a transposition");
   }
   types.push_back(b);
   return success();

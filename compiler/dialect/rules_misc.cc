@@ -46,7 +46,7 @@ LogicalResult verifyLayouts(const Rules& rules, llvm::StringRef name, mlir::Type
       order.push_back(dim.getSExtValue());
     }
     if (llvm::isa<mlir::TupleType>(type)) {
-      return rules.violates("i7", name, " are given for ", type);
+      return rules.violates("i7", name, " are given for ", type, ", expected none for a tuple");
     }
     auto tensor = llvm::dyn_cast<mlir::ShapedType>(type);
     if (!tensor || !tensor.hasRank()) {

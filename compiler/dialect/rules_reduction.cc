@@ -38,10 +38,11 @@ LogicalResult verifyInitValues(const Rules& rules, llvm::StringRef rule, mlir::V
 // ---- map ----------------------------------------------------------------------------------------
 
 ISTHMUS_INFER(MapOp, "map") {
-  if (op.getInputs().empty()) return rules.violates("c2", "there are no inputs");
+  if (op.getInputs().empty())
+    return rules.violates("c2", "there are no inputs, expected one or more");
   mlir::Region& region = op.getComputation();
   ReturnOp end = returnOf(region);
-  if (!end) return rules.violates("c4", "the region does not end in stablehlo.return");
+  if (!end) return rules.violates("c4", "the region has another end, expected stablehlo.return");
   mlir::Block& block = region.front();
   if (failed(rules.size("c4", "the region's argument list", block.getNumArguments(),
                         op.getInputs().size()))) {
@@ -59,7 +60,8 @@ ISTHMUS_INFER(MapOp, "map") {
                     ? llvm::dyn_cast<mlir::RankedTensorType>(end.getOperand(0).getType())
                     : mlir::RankedTensorType();
   if (!result || result.getRank() != 0) {
-    return rules.violates("c4", "the region gives ", end.getOperandTypes(), ", expected a scalar");
+    return rules.violates("c4", "the region gives (", end.getOperandTypes(),
+                          "), expected a scalar");
   }
   Dims dimensions = op.getDimensions();
   int64_t rank = tensorType(op.getInputs().front()).getRank();
@@ -74,7 +76,8 @@ ISTHMUS_INFER(MapOp, "map") {
 // ---- reduce -------------------------------------------------------------------------------------
 
 ISTHMUS_INFER(ReduceOp, "reduce") {
-  if (op.getInputs().empty()) return rules.violates("c3", "there are no inputs");
+  if (op.getInputs().empty())
+    return rules.violates("c3", "there are no inputs, expected one or more");
   if (failed(rules.sameShapes("c1", op.getInputs().getTypes()))) return failure();
   mlir::RankedTensorType first = tensorType(op.getInputs().front());
   Dims dimensions = op.getDimensions();
@@ -106,14 +109,15 @@ ISTHMUS_INFER(ReduceOp, "reduce") {
 LogicalResult ReduceOp::verify() {
   return returnOf(getBody())
              ? LogicalResult(success())
-             : Rules(*this).violates("c6", "the region does not end in stablehlo.return");
+             : Rules(*this).violates("c6", "the region has another end, expected stablehlo.return");
 }
 
 // ---- Windows ------------------------------------------------------------------------------------
 
 ISTHMUS_INFER(ReduceWindowOp, "reduce_window") {
   constexpr WindowRules kLabels = {"c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c15"};
-  if (op.getInputs().empty()) return rules.violates("c1", "there are no inputs");
+  if (op.getInputs().empty())
+    return rules.violates("c1", "there are no inputs, expected one or more");
   if (failed(rules.sameShapes("c2", op.getInputs().getTypes()))) return failure();
   mlir::RankedTensorType first = tensorType(op.getInputs().front());
   Dims sizes = op.getWindowDimensions();
@@ -122,7 +126,8 @@ ISTHMUS_INFER(ReduceWindowOp, "reduce_window") {
     return failure();
   }
   if (llvm::any_of(sizes, isDynamic)) {
-    return rules.violates("c5", "window dimensions are ", text(sizes));
+    return rules.violates("c5", "window dimensions are ", text(sizes),
+                          ", expected positive numbers");
   }
   auto windows =
       makeWindows(rules, kLabels, sizes, op.getWindowStrides().value_or(Dims()), op.getPadding(),
@@ -152,9 +157,9 @@ ISTHMUS_INFER(ReduceWindowOp, "reduce_window") {
 }
 
 LogicalResult ReduceWindowOp::verify() {
-  return returnOf(getBody())
-             ? LogicalResult(success())
-             : Rules(*this).violates("c13", "the region does not end in stablehlo.return");
+  return returnOf(getBody()) ? LogicalResult(success())
+                             : Rules(*this).violates(
+                                   "c13", "the region has another end, expected stablehlo.return");
 }
 
 ISTHMUS_INFER(SelectAndScatterOp, "select_and_scatter") {
@@ -186,8 +191,9 @@ LogicalResult SelectAndScatterOp::verify() {
                           operand.getElementType());
   }
   ReturnOp choice = returnOf(getSelect());
-  if (!choice || !returnOf(getScatter())) {
-    return rules.violates("c9", "a region does not end in stablehlo.return");
+  if (!choice) return rules.violates("c9", "select has another end, expected stablehlo.return");
+  if (!returnOf(getScatter())) {
+    return rules.violates("c10", "scatter has another end, expected stablehlo.return");
   }
   mlir::Block& select = getSelect().front();
   auto scalar = mlir::RankedTensorType::get({}, operand.getElementType());
@@ -198,11 +204,11 @@ LogicalResult SelectAndScatterOp::verify() {
                    ? llvm::dyn_cast<mlir::RankedTensorType>(choice.getOperand(0).getType())
                    : mlir::RankedTensorType();
   if (!takes || !given || given.getRank() != 0 || !given.getElementType().isInteger(1)) {
-    return rules.violates("c9", "select takes ", select.getArgumentTypes(), " and gives ",
-                          choice.getOperandTypes(), ", expected ", scalar, " twice and tensor<i1>");
+    return rules.violates("c9", "select takes (", select.getArgumentTypes(), ") and gives (",
+                          choice.getOperandTypes(), "), expected ", scalar,
+                          " twice and tensor<i1>");
   }
-  llvm::SmallVector<int64_t> ones(operand.getRank(), 1);
-  Dims sizes = getWindowDimensions().value_or(Dims(ones));
+  Dims sizes = getWindowDimensions().value_or(Dims());
   if (failed(rules.size("c4", "window_dimensions", sizes.size(), operand.getRank()))) {
     return failure();
   }
@@ -229,12 +235,12 @@ ISTHMUS_INFER(SortOp, "sort") {
 
 LogicalResult SortOp::verify() {
   Rules rules(*this);
-  if (getInputs().empty()) return rules.violates("c1", "there are no inputs");
   int64_t rank = tensorType(getInputs().front()).getRank();
   int64_t dimension = static_cast<int64_t>(getDimension());
   if (failed(rules.inRange("c4", "dimension", dimension, -rank, rank))) return failure();
   ReturnOp end = returnOf(getComparator());
-  if (!end) return rules.violates("c5", "the comparator does not end in stablehlo.return");
+  if (!end)
+    return rules.violates("c5", "the comparator has another end, expected stablehlo.return");
   mlir::Block& block = getComparator().front();
   if (failed(rules.size("c5", "the comparator's argument list", block.getNumArguments(),
                         2 * getInputs().size()))) {
@@ -252,8 +258,8 @@ LogicalResult SortOp::verify() {
                    ? llvm::dyn_cast<mlir::RankedTensorType>(end.getOperand(0).getType())
                    : mlir::RankedTensorType();
   if (given && given.getRank() == 0 && given.getElementType().isInteger(1)) return success();
-  return rules.violates("c5", "the comparator gives ", end.getOperandTypes(),
-                        ", expected tensor<i1>");
+  return rules.violates("c5", "the comparator gives (", end.getOperandTypes(),
+                        "), expected tensor<i1>");
 }
 
 }  // namespace isthmus::shlo

@@ -165,6 +165,21 @@ mlir::FailureOr<mlir::Type> leastSpecificType(std::optional<mlir::Location> loca
   return mergeTypes(location, types, /*wantsMostSpecific=*/false);
 }
 
+mlir::LogicalResult verifyResults(std::optional<mlir::Location> location, llvm::StringRef op,
+                                  llvm::ArrayRef<llvm::StringRef> rules, mlir::TypeRange inferred,
+                                  mlir::TypeRange stated) {
+  if (areCompatible(inferred, stated)) return mlir::success();
+  bool sameShapes =
+      inferred.size() == stated.size() && llvm::all_of(llvm::zip(inferred, stated), [](auto pair) {
+        auto a = llvm::dyn_cast<mlir::RankedTensorType>(std::get<0>(pair));
+        auto b = llvm::dyn_cast<mlir::RankedTensorType>(std::get<1>(pair));
+        return a && b && areCompatible(a, b.clone(a.getElementType()));
+      });
+  return mlir::emitOptionalError(location, "'", op, "' op ", op.split('.').second, "_",
+                                 sameShapes ? rules.back() : rules.front(), ": the result is ",
+                                 stated, ", expected ", inferred);
+}
+
 namespace internal {
 
 mlir::LogicalResult verifyCompatibleTypes(mlir::Operation* op) {

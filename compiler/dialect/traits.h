@@ -15,6 +15,12 @@ mlir::FailureOr<mlir::Type> mostSpecificType(std::optional<mlir::Location> locat
 mlir::FailureOr<mlir::Type> leastSpecificType(std::optional<mlir::Location> location,
                                               mlir::TypeRange types);
 
+// Checks the stated result types of an operation against the inferred ones. The message has the
+// label of the first rule, or of the last one where only element types differ.
+mlir::LogicalResult verifyResults(std::optional<mlir::Location> location, llvm::StringRef op,
+                                  llvm::ArrayRef<llvm::StringRef> rules, mlir::TypeRange inferred,
+                                  mlir::TypeRange stated);
+
 namespace internal {
 mlir::LogicalResult verifyCompatibleTypes(mlir::Operation* op);
 mlir::LogicalResult verifyCompatibleElementTypes(mlir::Operation* op, bool withResults);

@@ -18,10 +18,16 @@ bool isKnownFloat(mlir::Type type) {
                    mlir::Float32Type, mlir::Float64Type, mlir::BFloat16Type>(type);
 }
 
+bool isStorable(mlir::quant::QuantizedType type, int64_t value) {
+  return value >= type.getStorageTypeMin() && value <= type.getStorageTypeMax();
+}
+
 // Storage and expressed types that the specification allows.
 bool isKnownQuantized(mlir::quant::QuantizedType type) {
   auto storage = llvm::dyn_cast<mlir::IntegerType>(type.getStorageType());
-  if (!storage || !llvm::is_contained({2u, 4u, 8u, 16u, 32u}, storage.getWidth())) return false;
+  // As with all integers here, a signed one is signless.
+  if (!storage || storage.isSigned()) return false;
+  if (!llvm::is_contained({2u, 4u, 8u, 16u, 32u}, storage.getWidth())) return false;
   if (!isKnownFloat(type.getExpressedType())) return false;
   return type.getStorageTypeMin() >= mlir::quant::QuantizedType::getDefaultMinimumForInteger(
                                          type.isSigned(), storage.getWidth()) &&
@@ -63,10 +69,14 @@ uint32_t elementKinds(mlir::Type type) {
     return complex.getElementType().isF32() || complex.getElementType().isF64() ? kComplex : 0;
   }
   if (auto quantized = llvm::dyn_cast<mlir::quant::UniformQuantizedType>(type)) {
-    return isKnownQuantized(quantized) ? kQuantized : 0;
+    bool isValid = isKnownQuantized(quantized) && isStorable(quantized, quantized.getZeroPoint());
+    return isValid ? kQuantized : 0;
   }
   if (auto quantized = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(type)) {
-    return isKnownQuantized(quantized) ? kQuantizedPerAxis : 0;
+    bool isValid = isKnownQuantized(quantized) &&
+                   llvm::all_of(quantized.getZeroPoints(),
+                                [&](int64_t value) { return isStorable(quantized, value); });
+    return isValid ? kQuantizedPerAxis : 0;
   }
   return type.isIndex() ? kIndex : 0;
 }
@@ -104,6 +114,7 @@ bool isTuple(mlir::Type type) {
 }
 
 bool isTensorOrToken(mlir::Type type) { return isMixedTensor(type) || isToken(type); }
+bool isPerTensorOrToken(mlir::Type type) { return isTensor(type, kAnyElement) || isToken(type); }
 bool isTensorTokenOrBuffer(mlir::Type type) { return isTensorOrToken(type) || isBuffer(type); }
 bool isTensorTokenOrTuple(mlir::Type type) { return isTensorOrToken(type) || isTuple(type); }
 bool isAnyValue(mlir::Type type) { return isTensorTokenOrBuffer(type) || isTuple(type); }

@@ -39,6 +39,7 @@ bool isStaticOrBoundedTensor(mlir::Type type, uint32_t kinds);
 
 bool isTuple(mlir::Type type);
 bool isTensorOrToken(mlir::Type type);
+bool isPerTensorOrToken(mlir::Type type);  // not quantized per axis
 bool isTensorTokenOrBuffer(mlir::Type type);
 bool isTensorTokenOrTuple(mlir::Type type);
 bool isAnyValue(mlir::Type type);
