@@ -1,7 +1,9 @@
 // Every pretty form of StableHLO reads back as it was written.
-// RUN: isthmus-opt %s | FileCheck %s
-// RUN: isthmus-opt %s | isthmus-opt | FileCheck %s
-// RUN: isthmus-opt %s --mlir-print-op-generic | isthmus-opt | FileCheck %s
+// RUN: isthmus-opt %s -o %t.pretty && FileCheck %s < %t.pretty
+// RUN: isthmus-opt %t.pretty -o %t.again && diff %t.pretty %t.again
+// RUN: isthmus-opt %s --mlir-print-op-generic -o %t.generic
+// RUN: isthmus-opt %t.generic --mlir-print-op-generic -o %t.again && diff %t.generic %t.again
+// RUN: isthmus-opt %t.generic -o %t.again && diff %t.pretty %t.again
 
 // CHECK-LABEL: func.func @elementwise
 func.func @elementwise(%a: tensor<4xf32>, %b: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {

@@ -1,7 +1,9 @@
 // Shardy and CHLO read back as they were written.
-// RUN: isthmus-opt %s | FileCheck %s
-// RUN: isthmus-opt %s | isthmus-opt | FileCheck %s
-// RUN: isthmus-opt %s --mlir-print-op-generic | isthmus-opt | FileCheck %s
+// RUN: isthmus-opt %s -o %t.pretty && FileCheck %s < %t.pretty
+// RUN: isthmus-opt %t.pretty -o %t.again && diff %t.pretty %t.again
+// RUN: isthmus-opt %s --mlir-print-op-generic -o %t.generic
+// RUN: isthmus-opt %t.generic --mlir-print-op-generic -o %t.again && diff %t.generic %t.again
+// RUN: isthmus-opt %t.generic -o %t.again && diff %t.pretty %t.again
 
 // CHECK: sdy.mesh @mesh = <["x"=2, "y"=4]>
 sdy.mesh @mesh = <["x"=2, "y"=4]>
