@@ -20,9 +20,33 @@ llvm::Value* asI64(LoopBuilder& loops, const Val& value, const ElementKind& kind
                                          : b.CreateZExt(value.re, b.getInt64Ty());
 }
 
-// Loops over all of `sizes`, the last in steps of `lanes` with a scalar rest.
+// The part of one dimension that the kernel's tiles cover.
+struct TiledDim {
+  int64_t dim = -1;  // of a loop nest; -1: none
+  int64_t unit = 1;  // elements of a tile; a multiple of the lanes
+  int64_t tiles = 1;
+  llvm::Value* lo = nullptr;
+  llvm::Value* hi = nullptr;
+
+  // At most `most` tiles of at least `least` elements each.
+  static TiledDim over(int64_t dim, int64_t size, int64_t least, int64_t most) {
+    int64_t unit = std::max<int64_t>(least, llvm::alignTo((size + most - 1) / most, least));
+    return {dim, unit, (size + unit - 1) / unit};
+  }
+  void setBounds(KernelBuilder& kernel, int64_t size) {
+    LoopBuilder& loops = kernel.loops();
+    llvm::IRBuilder<>& b = loops.here();
+    lo = b.CreateMul(kernel.begin(), loops.i64(unit), "", false, true);
+    hi = b.CreateMul(kernel.end(), loops.i64(unit), "", false, true);
+    if (size % unit) hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops.i64(size));
+  }
+};
+
+// Loops over all of `sizes`, or the tiles of one of them, the last in steps of `lanes` with a
+// scalar rest.
 void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
-              const std::function<void(llvm::ArrayRef<IndexExpr>)>& body) {
+              const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
+              const TiledDim& tiled = {}) {
   LoopBuilder& loops = kernel.loops();
   Evaluator& evaluator = kernel.evaluator();
   std::function<void(llvm::SmallVector<IndexExpr, 6>)> nest =
@@ -36,7 +60,25 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
         bool isLast = d + 1 == sizes.size();
         int64_t step = isLast ? lanes : 1;
         int64_t vectorEnd = sizes[d] / step * step;
-        loops.loop(0, vectorEnd, step, {}, [&](const IndexExpr& i, const Values&) {
+        // Only the last tile can have a rest.
+        auto loop = [&](int64_t from, int64_t to, int64_t by,
+                        const std::function<Values(const IndexExpr&, const Values&)>& run) {
+          if (from == to) return;
+          if (tiled.dim != static_cast<int64_t>(d)) {
+            loops.loop(from, to, by, {}, run);
+            return;
+          }
+          LoopBuilder::Bounds bounds;
+          bounds.lo = from == 0 ? tiled.lo : loops.i64(from);
+          bounds.hi = to == sizes[d] ? tiled.hi
+                                     : loops.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                                          tiled.hi, loops.i64(to));
+          bounds.step = by;
+          bounds.range = {from, to - by};
+          bounds.multipleOf = by;
+          loops.loop(bounds, {}, run);
+        };
+        loop(0, vectorEnd, step, [&](const IndexExpr& i, const Values&) {
           llvm::SmallVector<IndexExpr, 6> inner = at;
           inner.push_back(i);
           if (step > 1) {
@@ -48,7 +90,7 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
           }
           return Values();
         });
-        loops.loop(vectorEnd, sizes[d], 1, {}, [&](const IndexExpr& i, const Values&) {
+        loop(vectorEnd, sizes[d], 1, [&](const IndexExpr& i, const Values&) {
           llvm::SmallVector<IndexExpr, 6> inner = at;
           inner.push_back(i);
           nest(inner);
@@ -73,7 +115,6 @@ StatusOr<KernelStage> emitUpdateSliceStage(const StageContext& context, const st
   auto to = typeOf(op->getResult(0));
   auto block = typeOf(update.getUpdate());
   KernelBuilder kernel(context.fusion, context.target, context.module, symbol);
-  LoopBuilder& loops = kernel.loops();
   Evaluator& evaluator = kernel.evaluator();
   llvm::Value* base = kernel.buffer(buffer);
   ElementKind kind = evaluator.kindOf(update.getUpdate());
@@ -131,7 +172,6 @@ StatusOr<KernelStage> emitScatterStage(const StageContext& context, const std::s
   }
   KernelStage stage;
   stage.symbol = symbol;
-  stage.nsPerTile = 20.0 * static_cast<double>(updates.getNumElements()) / 8 + 10;
 
   // Per dimension of the operand: the window's dimension of the updates, or -1.
   llvm::SmallVector<int64_t> windowOf(to.getRank(), -1);
@@ -157,8 +197,55 @@ StatusOr<KernelStage> emitScatterStage(const StageContext& context, const std::s
   unsigned lanes = innermost ? context.target.vectorBits / widest : 1;
   while (innermost && lanes > 1 && lanes > updates.getDimSize(updates.getRank() - 1)) lanes /= 2;
 
+  llvm::SmallVector<int64_t> windowSizes;
+  for (int64_t d : windowDims) windowSizes.push_back(updates.getDimSize(d));
+
+  // Tiles must not meet in the operand: they are parts of a batch, of windows along a dimension
+  // that no index moves, or of updates that are promised to be to different places.
+  constexpr int64_t kMaxTiles = 64;
+  constexpr int64_t kMinTileBytes = 256;  // of a window, for lines of the cache to have one owner
+  constexpr int64_t kMinTilePlaces = 1024;
+  TiledDim scatterTiles, windowTiles;
+  for (int64_t dim : indicesBatching) {
+    int64_t d = dim > vectorDim ? dim - 1 : dim;
+    TiledDim tiles = TiledDim::over(d, scatterSizes[d], 1, kMaxTiles);
+    if (tiles.tiles > scatterTiles.tiles) scatterTiles = tiles;
+  }
+  int64_t innerBytes = widest / 8;
+  for (int64_t w = static_cast<int64_t>(windowDims.size()); w-- > 0 && scatterTiles.tiles == 1;) {
+    auto it = llvm::find(windowOf, windowDims[w]);
+    int64_t least = std::max<int64_t>(lanes, llvm::divideCeil(kMinTileBytes, innerBytes));
+    innerBytes *= windowSizes[w];
+    if (it == windowOf.end() || llvm::is_contained(dimMap, it - windowOf.begin())) continue;
+    TiledDim tiles = TiledDim::over(w, windowSizes[w], llvm::alignTo(least, lanes), kMaxTiles);
+    if (tiles.tiles > windowTiles.tiles) windowTiles = tiles;
+  }
+  if (scatterTiles.tiles == 1 && windowTiles.tiles == 1 && scatter.getUniqueIndices() &&
+      !scatterSizes.empty()) {
+    int64_t inner = 1;
+    for (int64_t size : llvm::drop_begin(scatterSizes)) inner *= size;
+    int64_t least = std::max<int64_t>(1, kMinTilePlaces / std::max<int64_t>(1, inner));
+    scatterTiles = TiledDim::over(0, scatterSizes[0], least, kMaxTiles);
+  }
+  stage.tiles = std::max(scatterTiles.tiles, windowTiles.tiles);
+  {
+    auto elements = static_cast<double>(updates.getNumElements());
+    double places = 1;
+    for (int64_t size : scatterSizes) places *= static_cast<double>(size);
+    double ns = elements * (lanes > 1 ? 0.25 : 1.0);
+    stage.nsPerTile = (ns + places) / static_cast<double>(scatterTiles.tiles) + 10;
+    // Tiles of windows each read all indices.
+    if (windowTiles.tiles > 1) {
+      stage.nsPerTile = ns / static_cast<double>(windowTiles.tiles) + places + 10;
+    }
+  }
+
   if (updates.getNumElements() > 0 && to.getNumElements() > 0) {
-    loopNest(kernel, scatterSizes, 1, [&](llvm::ArrayRef<IndexExpr> scatterAt) {
+    if (scatterTiles.tiles > 1) scatterTiles.setBounds(kernel, scatterSizes[scatterTiles.dim]);
+    if (windowTiles.tiles > 1) windowTiles.setBounds(kernel, windowSizes[windowTiles.dim]);
+    if (scatterTiles.tiles == 1) scatterTiles.dim = -1;
+    if (windowTiles.tiles == 1) windowTiles.dim = -1;
+    auto updatePlace = [&](llvm::ArrayRef<IndexExpr> scatterAt) {
       llvm::SmallVector<llvm::Value*> start(to.getRank(), nullptr);
       llvm::SmallVector<IndexExpr> batch(to.getRank());
       for (int64_t d = 0; d < to.getRank(); ++d) {
@@ -213,8 +300,6 @@ StatusOr<KernelStage> emitScatterStage(const StageContext& context, const std::s
           evaluator.store(bases[i], kinds[i], linear, results[i]);
         }
       };
-      llvm::SmallVector<int64_t> windowSizes;
-      for (int64_t d : windowDims) windowSizes.push_back(updates.getDimSize(d));
       loops.branch(whole, {}, [&] {
         llvm::SmallVector<IndexExpr> starts(to.getRank());
         for (int64_t d = 0; d < to.getRank(); ++d) {
@@ -223,11 +308,13 @@ StatusOr<KernelStage> emitScatterStage(const StageContext& context, const std::s
                 loops.makeSymbol(start[d], loops.current(), {0, to.getDimSize(d) - 1}));
           }
         }
-        loopNest(kernel, windowSizes, windowSizes.empty() ? 1 : lanes,
-                 [&](llvm::ArrayRef<IndexExpr> window) { update(starts, window); });
+        loopNest(
+            kernel, windowSizes, windowSizes.empty() ? 1 : lanes,
+            [&](llvm::ArrayRef<IndexExpr> window) { update(starts, window); }, windowTiles);
         return Values();
       });
-    });
+    };
+    loopNest(kernel, scatterSizes, 1, updatePlace, scatterTiles);
   }
   ISTHMUS_RETURN_IF_ERROR(kernel.finish());
   return stage;

@@ -152,6 +152,22 @@ def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
   }];
 }
 
+def SplitScattersPass : Pass<"split-scatters", "mlir::ModuleOp"> {
+  let summary = "Gives many updates of few elements several copies of those, so that all threads take part.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = "stablehlo.scatter"(%x, %indices, %updates) … add … : (tensor<300xf32>, tensor<100000x1xi32>, …
+    ```
+    After:
+    ```mlir
+    %1 = "stablehlo.scatter"(%zeros, %indices16, %updates16) … add … : (tensor<16x300xf32>, tensor<16x6250x1xi32>, …
+    %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16x300xf32>, …
+    %0 = stablehlo.add %x, %2 : tensor<300xf32>
+    ```
+  }];
+}
+
 def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
   let summary = "Groups operations into isthmus.fusion regions that become one kernel each.";
   let description = [{

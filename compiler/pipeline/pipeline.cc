@@ -41,6 +41,7 @@ constexpr Stage kStages[] = {
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        passes.addPass(createSplitReductionsPass());
+       passes.addPass(createSplitScattersPass());
        passes.addPass(createFusePass(options.fusion));
      }},
 };

@@ -1,5 +1,6 @@
 """What becomes kernels, beside JAX's CPU client: regressions of whole programs."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,3 +22,43 @@ def test_first_of_several_nan(both, find, shape):
     ours, theirs = both(lambda x: find(x, axis=1), x)
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(ours, shape[1] // 3)
+
+
+def updates(operator, x, places, values):
+    """What NumPy makes of the updates of a scatter, one after the other."""
+    wanted = np.array(x, np.float64)
+    inside = (places >= 0) & (places < len(x))
+    operator.at(wanted, places[inside], values[inside])
+    return wanted
+
+
+# Few elements have copies, which threads fill; wide windows are split; places that are far too many
+# for copies, and a number of updates that nothing divides, are neither.
+@pytest.mark.parametrize("shape, count", [((300,), 100_000), ((7,), 65_537), ((1000, 128), 3000), ((50, 1027), 700),
+                                          ((40, 2), 70_000), ((10, 70, 70), 300), ((100_000,), 70_000)], ids=str)
+@pytest.mark.parametrize("operator, method", [(np.add, "add"), (np.maximum, "max")])
+def test_scatter_split_among_threads(ours, operator, method, shape, count):
+    rng = np.random.default_rng(0)
+    x, values = rng.standard_normal(shape, np.float32), rng.standard_normal((count, *shape[1:]), np.float32)
+    places = rng.integers(0, shape[0] + 3, count)
+
+    def run(x, places, values):
+        return getattr(x.at[places], method)(values, mode="drop")
+
+    wanted = updates(operator, x, places, values)
+    with jax.default_device(ours):
+        np.testing.assert_allclose(jax.jit(run)(x, places, values), wanted, rtol=1e-3, atol=1e-3)
+        # The same, as columns and as a batch.
+        columns = jax.jit(lambda x, values: getattr(x.at[..., places], method)(values, mode="drop"))(
+            np.moveaxis(x, 0, -1), np.moveaxis(values, 0, -1))
+        np.testing.assert_allclose(np.moveaxis(np.asarray(columns), -1, 0), wanted, rtol=1e-3, atol=1e-3)
+        batch = jax.jit(jax.vmap(run))(*(np.stack([a, a]) for a in (x, places, values)))
+        np.testing.assert_allclose(batch, np.stack([wanted, wanted]), rtol=1e-3, atol=1e-3)
+
+
+def test_scatter_to_different_places_split_among_threads(ours):
+    order = np.random.default_rng(0).permutation(1 << 17)
+    with jax.default_device(ours):
+        got = jax.jit(lambda x, order: jnp.zeros_like(x).at[order].set(x, unique_indices=True))(
+            np.arange(1 << 17, dtype=np.int32), order)
+    np.testing.assert_array_equal(got, np.argsort(order))

@@ -1,0 +1,178 @@
+// The split-scatters pass: many updates of few elements go to several copies of them, which threads
+// fill side by side and a reduction joins. How many does not depend on the number of threads, so
+// that results do not either.
+#include "compiler/dialect/dialect.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/simplify/match.h"
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_SPLITSCATTERSPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+// Below this many updated elements, one thread is done before another has begun.
+constexpr int64_t kMinUpdates = 1 << 16;
+// Wider windows are split along themselves, by the kernel.
+constexpr int64_t kMaxWindowBytes = 256;
+constexpr int64_t kMaxCopies = 16;
+// Updates to each element of all copies: filling and joining those must not be felt.
+constexpr int64_t kMinUpdatesPerElement = 16;
+
+using Dims = llvm::SmallVector<int64_t>;
+
+mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+// The op of an update computation that is one op of its two arguments, in either order.
+mlir::Operation* singleOp(mlir::Region& body) {
+  mlir::Block& block = body.front();
+  if (block.getNumArguments() != 2 || std::distance(block.begin(), block.end()) != 2) {
+    return nullptr;
+  }
+  mlir::Operation& op = block.front();
+  if (op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1) ||
+      block.getTerminator()->getOperand(0) != op.getResult(0)) {
+    return nullptr;
+  }
+  return llvm::all_of(op.getOperands(),
+                      [&](mlir::Value operand) { return llvm::isa<mlir::BlockArgument>(operand); })
+             ? &op
+             : nullptr;
+}
+
+// What `op` leaves unchanged; null for other ops, and types whose results depend on the order of
+// updates by more than the last bits.
+mlir::Attribute neutralElement(mlir::Operation* op, mlir::Type element) {
+  const bool isAdd = mlir::isa<shlo::AddOp>(op), isMul = mlir::isa<shlo::MulOp>(op);
+  const bool isMax = mlir::isa<shlo::MaxOp>(op), isMin = mlir::isa<shlo::MinOp>(op);
+  if (!isAdd && !isMul && !isMax && !isMin) return {};
+  if (auto type = mlir::dyn_cast<mlir::FloatType>(element)) {
+    if (!type.isF32() && !type.isF64()) return {};
+    const llvm::fltSemantics& semantics = type.getFloatSemantics();
+    // Not 0: that would turn a sum of -0 into +0.
+    if (isAdd) return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics, true));
+    if (isMul) return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
+    return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, isMax));
+  }
+  auto type = mlir::dyn_cast<mlir::IntegerType>(element);
+  if (!type || type.getWidth() < 8) return {};
+  const unsigned width = type.getWidth();
+  llvm::APInt value(width, isMul ? 1 : 0);
+  if (isMax && !type.isUnsigned()) value = llvm::APInt::getSignedMinValue(width);
+  if (isMin) {
+    value =
+        type.isUnsigned() ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width);
+  }
+  return mlir::IntegerAttr::get(type, value);
+}
+
+// `type` with dimension `dim` as `parts` times the rest.
+mlir::RankedTensorType splitType(mlir::RankedTensorType type, int64_t dim, int64_t parts) {
+  Dims shape(type.getShape());
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return mlir::RankedTensorType::get(shape, type.getElementType());
+}
+
+// Dimension numbers once a dimension has been put in at `at`.
+Dims shifted(llvm::ArrayRef<int64_t> dims, int64_t at) {
+  Dims result(dims);
+  for (int64_t& dim : result) dim += dim >= at;
+  return result;
+}
+
+void split(shlo::ScatterOp scatter) {
+  auto numbers = scatter.getScatterDimensionNumbers();
+  // Updates to different places, and those of batches, are split by the kernel.
+  if (scatter.getInputs().size() != 1 || scatter.getUniqueIndices() ||
+      !numbers.getInputBatchingDims().empty()) {
+    return;
+  }
+  mlir::Value operand = scatter.getInputs()[0], updates = scatter.getUpdates()[0];
+  mlir::Value indices = scatter.getScatterIndices();
+  mlir::RankedTensorType type = typeOf(operand);
+  if (!type.hasStaticShape() || !typeOf(updates).hasStaticShape()) return;
+  mlir::Operation* combiner = singleOp(scatter.getUpdateComputation());
+  if (!combiner) return;
+  mlir::Attribute neutral = neutralElement(combiner, type.getElementType());
+  if (!neutral) return;
+  const int64_t count = typeOf(updates).getNumElements();
+  if (count < kMinUpdates || type.getNumElements() == 0) return;
+
+  llvm::ArrayRef<int64_t> windowDims = numbers.getUpdateWindowDims();
+  int64_t windowElements = 1;
+  int64_t updatesDim = -1;  // the first that is not of the windows
+  for (int64_t d = 0; d < typeOf(updates).getRank(); ++d) {
+    if (llvm::is_contained(windowDims, d)) {
+      windowElements *= typeOf(updates).getDimSize(d);
+    } else if (updatesDim < 0) {
+      updatesDim = d;
+    }
+  }
+  if (updatesDim < 0 || windowElements * elementBytes(type) > kMaxWindowBytes) return;
+  const int64_t most = std::min(kMaxCopies, count / kMinUpdatesPerElement / type.getNumElements());
+  int64_t copies = 0;
+  for (int64_t parts = 2; parts <= most; ++parts) {
+    if (typeOf(updates).getDimSize(updatesDim) % parts == 0) copies = parts;
+  }
+  if (copies == 0) return;
+
+  const int64_t vectorDim = numbers.getIndexVectorDim();
+  const int64_t indicesDim = vectorDim == 0 ? 1 : 0;
+  mlir::OpBuilder builder(scatter);
+  mlir::Location location = scatter.getLoc();
+  Dims shape(type.getShape());
+  shape.insert(shape.begin(), copies);
+  auto copiesType = mlir::RankedTensorType::get(shape, type.getElementType());
+  auto constant = [&](mlir::RankedTensorType like) {
+    return shlo::ConstantOp::create(builder, location, mlir::DenseElementsAttr::get(like, neutral));
+  };
+  auto viewOf = [&](mlir::Value value, int64_t dim) {
+    return shlo::ReshapeOp::create(builder, location, splitType(typeOf(value), dim, copies), value);
+  };
+  Dims inserted = shifted(numbers.getInsertedWindowDims(), 0);
+  Dims indexed = shifted(numbers.getScatterDimsToOperandDims(), 0);
+  auto splitNumbers = shlo::ScatterDimensionNumbersAttr::get(
+      builder.getContext(), shifted(windowDims, updatesDim), inserted, Dims{0}, Dims{indicesDim},
+      indexed, vectorDim + (vectorDim >= indicesDim));
+  mlir::Value filled = constant(copiesType);
+  mlir::Value splitIndices = viewOf(indices, indicesDim);
+  mlir::Value splitUpdates = viewOf(updates, updatesDim);
+  auto parts = shlo::ScatterOp::create(builder, location, mlir::TypeRange{copiesType},
+                                       mlir::ValueRange{filled}, splitIndices,
+                                       mlir::ValueRange{splitUpdates}, splitNumbers);
+  auto cloneComputation = [&](mlir::Region& to) {
+    mlir::IRMapping mapping;
+    scatter.getUpdateComputation().cloneInto(&to, mapping);
+  };
+  cloneComputation(parts.getUpdateComputation());
+
+  mlir::Value start = constant(mlir::RankedTensorType::get({}, type.getElementType()));
+  auto joined = shlo::ReduceOp::create(builder, location, mlir::TypeRange{type},
+                                       mlir::ValueRange{parts.getResult(0)},
+                                       mlir::ValueRange{start}, llvm::ArrayRef<int64_t>{0});
+  cloneComputation(joined.getBody());
+
+  mlir::OperationState state(location, combiner->getName());
+  state.addOperands({operand, joined.getResult(0)});
+  state.addTypes(type);
+  scatter.getResult(0).replaceAllUsesWith(builder.create(state)->getResult(0));
+  scatter.erase();
+}
+
+struct SplitScattersPass : impl::SplitScattersPassBase<SplitScattersPass> {
+  void runOnOperation() override {
+    llvm::SmallVector<shlo::ScatterOp> scatters;
+    getOperation().walk([&](shlo::ScatterOp scatter) { scatters.push_back(scatter); });
+    for (shlo::ScatterOp scatter : scatters) split(scatter);
+  }
+};
+
+}  // namespace
+}  // namespace isthmus
