@@ -112,7 +112,9 @@ mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
 // A reshape in the midst of elementwise operations would end the kernel; so they all change shape.
 mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain) {
   mlir::Operation* op = value.getDefiningOp();
-  bool follows = op && op->getNumRegions() == 0 && value.hasOneUse() && ++chain <= kMaxChain &&
+  // A square uses its operand twice.
+  bool isForOne = llvm::all_equal(value.getUsers());
+  bool follows = op && op->getNumRegions() == 0 && isForOne && ++chain <= kMaxChain &&
                  op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(builder, value.getLoc(),
@@ -128,7 +130,8 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   if (!follows || fusionClass(op) != FusionClass::kElementwise) return reshaped(builder, value);
   mlir::IRMapping mapping;
   for (mlir::Value operand : op->getOperands()) {
-    if (typeOf(operand).getShape() != typeOf(value).getShape()) continue;
+    if (typeOf(operand).getShape() != typeOf(value).getShape() || mapping.contains(operand))
+      continue;
     mapping.map(operand, splitValue(builder, operand, chain));
   }
   mlir::Operation* clone = builder.clone(*op, mapping);

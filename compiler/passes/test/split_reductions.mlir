@@ -42,6 +42,21 @@ func.func @columns(%x: tensor<8192x256xf32>, %m: tensor<256xf32>) -> tensor<256x
   return %2 : tensor<256xf32>
 }
 
+// What is squared is subtracted once, and in the shape of the sum.
+// CHECK-LABEL: @squares
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<8192x256xf32>) -> tensor<64x128x256xf32>
+// CHECK: %[[S:.*]] = stablehlo.subtract %[[X]], %{{.*}} : tensor<64x128x256xf32>
+// CHECK-NEXT: stablehlo.multiply %[[S]], %[[S]] : tensor<64x128x256xf32>
+// CHECK-NOT: stablehlo.subtract
+func.func @squares(%x: tensor<8192x256xf32>, %m: tensor<256xf32>) -> tensor<256xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %m, dims = [1] : (tensor<256xf32>) -> tensor<8192x256xf32>
+  %1 = stablehlo.subtract %x, %0 : tensor<8192x256xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<8192x256xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8192x256xf32>, tensor<f32>) -> tensor<256xf32>
+  return %3 : tensor<256xf32>
+}
+
 // Two steps would add the initial value 65 times.
 // CHECK-LABEL: @initial_value
 // CHECK-NOT: reshape
