@@ -36,6 +36,7 @@ void appendNumber(std::string& out, int field, uint64_t value) {
 
 constexpr uint64_t kOpShardingReplicated = 0;
 constexpr uint64_t kOpShardingOther = 3;  // "tiled"
+constexpr uint64_t kOpShardingManual = 4;
 
 }  // namespace
 
@@ -123,6 +124,12 @@ std::string MeshSharding::toOpSharding() const {
   appendPacked(out, 3, tileDims);
   appendPacked(out, 4, devices);
   if (replicatesTiles) appendNumber(out, 6, 1);
+  return out;
+}
+
+std::string manualOpSharding() {
+  std::string out;
+  appendNumber(out, 1, kOpShardingManual);
   return out;
 }
 

@@ -45,6 +45,9 @@ struct MeshSharding {
   std::string toOpSharding() const;
 };
 
+// A serialized xla.OpSharding of a value of per-device code.
+std::string manualOpSharding();
+
 // Every device has the whole array.
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions);
 

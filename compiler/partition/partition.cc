@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/partition/inspect_sharding.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/replica_groups.h"
@@ -235,7 +236,16 @@ class Partitioner {
   // A custom call that not all devices run alike.
   StatusOr<bool> buildSpecialCall(mlir::Operation& op) {
     auto call = llvm::dyn_cast<shlo::CustomCallOp>(op);
-    if (!call || numPartitions_ == 1) return false;
+    if (!call) return false;
+    if (call.getCallTargetName() == kInspectSharding && op.getNumOperands() == 1 &&
+        op.getNumResults() == 1) {
+      ISTHMUS_RETURN_IF_ERROR(
+          reportSharding(call, manualDepth_ > 0 ? manualOpSharding()
+                                                : heldSharding(op.getOperand(0)).toOpSharding()));
+      held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
+      return true;
+    }
+    if (numPartitions_ == 1) return false;
     bool isPartitioned = call.getCallTargetName() == kPartitionedCallback;
     if (isPartitioned && llvm::all_of(op.getResultTypes(), llvm::IsaPred<shlo::TokenType>)) {
       // Each device calls its function with what it has.
@@ -279,7 +289,9 @@ class Partitioner {
       }
       holdFull(body.getArgument(i), local);
     }
+    ++manualDepth_;
     ISTHMUS_RETURN_IF_ERROR(buildBlock(body));
+    --manualDepth_;
     for (auto [i, returned] : llvm::enumerate(body.getTerminator()->getOperands())) {
       Value result = op->getResult(i);
       ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
@@ -431,6 +443,7 @@ class Partitioner {
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
   llvm::DenseMap<Value, Held> held_;
+  int manualDepth_ = 0;  // how many manual computations the current operation is in
 };
 
 // Scalar computations (of reductions, sorts, …) have nothing to split: JAX constrains their values

@@ -328,3 +328,39 @@ def test_an_error_on_one_device_leaves_the_others(python):
     assert failed
     np.testing.assert_array_equal(sharded(lambda x: jax.lax.psum(x, "x") + x)(x), x + x.sum())
     """)
+
+
+def test_inspection_of_shardings(python):
+    check(python, """
+    seen = []
+    def f(x):
+        jax.debug.inspect_array_sharding(x, callback=seen.append)
+        y = x.T
+        jax.debug.inspect_array_sharding(y, callback=seen.append)
+        return y + 1
+    x = jax.device_put(np.arange(24.).reshape(8, 3), NamedSharding(mesh, P("x")))
+    with jax.set_mesh(mesh):
+        y = jax.jit(f)(x)
+    np.testing.assert_array_equal(y, np.arange(24.).reshape(8, 3).T + 1)
+    assert [s.spec for s in seen] == [P("x"), P(None, "x")], seen
+
+    def refuse(sharding):
+        raise ValueError("not today")
+    @jax.jit
+    def g(x):
+        jax.debug.inspect_array_sharding(x, callback=refuse)
+        return x * 2
+    try:
+        g(x)
+        raise AssertionError("the error of the callback is lost")
+    except jax.errors.JaxRuntimeError as error:
+        assert "not today" in str(error)
+
+    # In code of each device nobody splits.
+    seen.clear()
+    def h(x):
+        jax.debug.inspect_array_sharding(x, callback=seen.append)
+        return x
+    np.testing.assert_array_equal(sharded(h)(x), x)
+    assert [s.spec for s in seen] == [P()], seen
+    """)

@@ -42,3 +42,25 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @call(%a) {sdy.sharding = #sdy.sharding_per_value<[<@third, []>]>} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{the backend_config of @InspectSharding is not a callback}}
+module {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.custom_call @InspectSharding(%a) {backend_config = "short"} : (tensor<4xf32>) -> tensor<4xf32>
+    return %a : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{the callback of @InspectSharding is no function of this process}}
+module {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.custom_call @InspectSharding(%a) {backend_config = "0123456789abcdef"} : (tensor<4xf32>) -> tensor<4xf32>
+    return %a : tensor<4xf32>
+  }
+}
