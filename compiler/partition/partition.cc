@@ -8,12 +8,14 @@
 #include "compiler/partition/inspect_sharding.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "compiler/partition/one_device.h"
+#include "compiler/partition/propagation.h"
 #include "compiler/partition/replica_groups.h"
 #include "compiler/partition/split_rules.h"
 #include "compiler/partition/spmd_builder.h"
 #include "isthmus/log.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -47,9 +49,10 @@ int64_t largestChannel(mlir::ModuleOp module) {
 
 class Partitioner {
  public:
-  Partitioner(mlir::ModuleOp module, int64_t numPartitions)
+  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation wishes)
       : module_(module),
         numPartitions_(numPartitions),
+        wishes_(std::move(wishes)),
         builder_(module.getContext()),
         spmd_(builder_, largestChannel(module) + 1) {}
 
@@ -166,6 +169,10 @@ class Partitioner {
     }
     auto type = llvm::cast<RankedTensorType>(original.getType());
     ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(type.getShape()));
+    if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
+      auto block = RankedTensorType::get(shape, type.getElementType());
+      return Value(shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block)));
+    }
     return spmd_.slice(fullOf(original, location), sharding, shape, location);
   }
 
@@ -302,11 +309,33 @@ class Partitioner {
     return {};
   }
 
+  // How the results of `op` would be liked. What is made of whole operands alone is cut only if
+  // nobody needs it whole.
+  std::vector<MeshSharding> wantedResults(mlir::Operation& op, llvm::ArrayRef<MeshSharding> held) {
+    bool isWhole = llvm::all_of(held, [](const MeshSharding& one) { return one.isReplicated(); });
+    std::vector<MeshSharding> wanted;
+    for (Value result : op.getResults()) {
+      MeshSharding sharding = wishes_.of(result);
+      bool isRefused = isWhole && !sharding.isReplicated() && !wishes_.usersKeep(result, sharding);
+      wanted.push_back(isRefused ? replicatedSharding(rankOf(result), numPartitions_) : sharding);
+    }
+    return wanted;
+  }
+
   // Computes blocks where a rule says how, else the whole on every device.
   Status buildOperation(mlir::Operation& op) {
     std::vector<MeshSharding> held;
     for (Value operand : op.getOperands()) held.push_back(heldSharding(operand));
-    std::optional<SplitRule> rule = splitRule(&op, held);
+    std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held));
+    if (auto iota = llvm::dyn_cast<shlo::IotaOp>(op); iota && rule) {
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type,
+                               localType(op.getResultTypes()[0], rule->results[0]));
+      hold(op.getResult(0),
+           spmd_.iota(llvm::cast<RankedTensorType>(type),
+                      static_cast<int64_t>(iota.getIotaDimension()), rule->results[0], op.getLoc()),
+           rule->results[0]);
+      return {};
+    }
     llvm::SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
       Value block;
@@ -323,6 +352,14 @@ class Partitioner {
     copy->setOperands(operands);
     copy->removeAttr("sdy.sharding");
     if (rule) fitToBlocks(copy, *rule);
+    if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op); reverse && rule) {
+      Value blocks = copy->getResult(0);
+      for (int64_t d : reverse.getDimensions()) {
+        blocks = spmd_.mirror(blocks, d, rule->results[0], op.getLoc());
+      }
+      hold(op.getResult(0), blocks, rule->results[0]);
+      return {};
+    }
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       if (rule) {
         hold(original, copy->getResult(i), rule->results[i]);
@@ -365,16 +402,26 @@ class Partitioner {
     }
   }
 
-  // What a loop carries stays split as it comes in. What it only reads is gathered once, before.
+  // What a loop carries stays split as it comes in, or is cut as its body likes it. What it only
+  // reads and would gather each time is gathered once, before.
   Status buildLoop(shlo::WhileOp op) {
     mlir::Block& body = op.getBody().front();
     std::vector<MeshSharding> shardings;
+    llvm::SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-      bool isOnlyRead = body.getTerminator()->getOperand(i) == body.getArgument(i);
-      shardings.push_back(isOnlyRead ? replicatedSharding(rankOf(operand), numPartitions_)
-                                     : heldSharding(operand));
+      Value argument = body.getArgument(i);
+      MeshSharding sharding = heldSharding(operand);
+      if (body.getTerminator()->getOperand(i) == argument) {
+        bool isKept = wishes_.usersKeep(argument, sharding) &&
+                      wishes_.usersKeep(op.getCond().front().getArgument(i), sharding);
+        if (!isKept) sharding = replicatedSharding(rankOf(operand), numPartitions_);
+      } else if (sharding.isReplicated()) {
+        sharding = wishes_.of(argument);
+      }
+      ISTHMUS_ASSIGN_OR_RETURN(Value value, localOf(operand, sharding, op.getLoc()));
+      operands.push_back(value);
+      shardings.push_back(std::move(sharding));
     }
-    llvm::SmallVector<Value> operands = heldValues(op.getOperands(), shardings, op.getLoc());
     mlir::Operation* copy = builder_.cloneWithoutRegions(*op);
     copy->setOperands(operands);
     copy->removeAttr("sdy.sharding");
@@ -387,7 +434,7 @@ class Partitioner {
     return {};
   }
 
-  // The first branch decides how results are split.
+  // Results are split as their users like them, else as the first branch has them.
   Status buildBranches(mlir::Operation& op) {
     Value choice = fullOf(op.getOperand(0), op.getLoc());
     mlir::Operation* copy = builder_.cloneWithoutRegions(op);
@@ -395,17 +442,18 @@ class Partitioner {
     copy->removeAttr("sdy.sharding");
     std::vector<MeshSharding> shardings;
     for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
-      ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target, {}, {}, shardings));
+      ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target, {}, {}, shardings, op.getResults()));
     }
     holdResults(op, copy, shardings);
     return {};
   }
 
   // Builds `region` into `target`. Its arguments are split as `arguments` says and have the types
-  // of `values`; what it returns is split as `returned` says, which it decides if that is empty.
+  // of `values`; what it returns is split as `returned` says, which it decides for `results` if
+  // that is empty.
   Status buildRegion(mlir::Region& region, mlir::Region& target,
                      llvm::ArrayRef<MeshSharding> arguments, llvm::ArrayRef<Value> values,
-                     std::vector<MeshSharding>& returned) {
+                     std::vector<MeshSharding>& returned, mlir::ValueRange results = {}) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     mlir::Block& block = region.front();
     mlir::Block* copy = builder_.createBlock(&target);
@@ -417,14 +465,17 @@ class Partitioner {
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();
     if (returned.empty()) {
-      for (Value operand : terminator->getOperands()) returned.push_back(heldSharding(operand));
+      for (auto [operand, result] : llvm::zip(terminator->getOperands(), results)) {
+        MeshSharding wanted = wishes_.of(result);
+        returned.push_back(wanted.isReplicated() ? heldSharding(operand) : wanted);
+      }
     }
-    llvm::SmallVector<Value> results;
+    llvm::SmallVector<Value> blocks;
     for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
-      ISTHMUS_ASSIGN_OR_RETURN(Value result, localOf(operand, returned[i], terminator->getLoc()));
-      results.push_back(result);
+      ISTHMUS_ASSIGN_OR_RETURN(Value value, localOf(operand, returned[i], terminator->getLoc()));
+      blocks.push_back(value);
     }
-    builder_.clone(*terminator)->setOperands(results);
+    builder_.clone(*terminator)->setOperands(blocks);
     held_ = std::move(outside);
     return {};
   }
@@ -440,6 +491,7 @@ class Partitioner {
 
   mlir::ModuleOp module_;
   int64_t numPartitions_;
+  Propagation wishes_;
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
   llvm::DenseMap<Value, Held> held_;
@@ -474,7 +526,8 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
     module.walk([](mlir::Operation* op) { op->removeAttr("sdy.sharding"); });
     return {};
   }
-  ISTHMUS_RETURN_IF_ERROR(Partitioner(module, numPartitions).run(main));
+  ISTHMUS_ASSIGN_OR_RETURN(Propagation wishes, Propagation::run(main, module, numPartitions));
+  ISTHMUS_RETURN_IF_ERROR(Partitioner(module, numPartitions, std::move(wishes)).run(main));
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

@@ -1,5 +1,7 @@
 #include "compiler/partition/split_rules.h"
 
+#include <numeric>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -73,10 +75,18 @@ std::optional<FactorRule> elementwiseRule(mlir::Operation* op) {
 
 FactorRule broadcastRule(shlo::BroadcastInDimOp op) {
   FactorRule rule = wholeRule(op);
+  std::iota(rule.results[0].begin(), rule.results[0].end(), 0);
   for (auto [from, to] : llvm::enumerate(op.getBroadcastDimensions())) {
     if (shapeOf(op.getOperand())[from] != shapeOf(op.getResult())[to]) continue;
-    rule.operands[0][from] = rule.results[0][to] = static_cast<int>(to);
+    rule.operands[0][from] = static_cast<int>(to);
   }
+  return rule;
+}
+
+// The caller counts on from where a block begins.
+FactorRule iotaRule(shlo::IotaOp op) {
+  FactorRule rule = wholeRule(op);
+  std::iota(rule.results[0].begin(), rule.results[0].end(), 0);
   return rule;
 }
 
@@ -231,12 +241,33 @@ FactorRule scatterRule(shlo::ScatterOp op) {
   return rule;
 }
 
+// JAX says of a call how many leading dimensions of all its arrays are a batch.
+std::optional<FactorRule> batchRule(shlo::CustomCallOp op) {
+  auto hints = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.frontend_attributes");
+  auto text = hints ? hints.getAs<mlir::StringAttr>("num_batch_dims") : nullptr;
+  int64_t numBatchDims = 0;
+  if (!text || text.getValue().getAsInteger(10, numBatchDims) || op.getHasSideEffect() ||
+      op->getNumOperands() == 0) {
+    return std::nullopt;
+  }
+  Dims batch = shapeOf(op->getOperand(0)).take_front(numBatchDims);
+  auto begins = [&](Value value) {
+    return shapeOf(value).size() >= batch.size() &&
+           shapeOf(value).take_front(batch.size()) == batch;
+  };
+  if (!llvm::all_of(op->getOperands(), begins) || !llvm::all_of(op->getResults(), begins)) {
+    return std::nullopt;
+  }
+  return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d < numBatchDims; });
+}
+
 std::optional<FactorRule> factorRule(mlir::Operation* op) {
   if (op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise) {
     return elementwiseRule(op);
   }
   return llvm::TypeSwitch<mlir::Operation*, std::optional<FactorRule>>(op)
       .Case([](shlo::BroadcastInDimOp op) { return broadcastRule(op); })
+      .Case([](shlo::IotaOp op) { return iotaRule(op); })
       .Case([](shlo::TransposeOp op) { return transposeRule(op); })
       .Case([](shlo::ReshapeOp op) { return reshapeRule(op); })
       .Case([](shlo::ReduceOp op) { return reduceRule(op); })
@@ -248,10 +279,8 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
         return alignedRule(op, 0, op->getNumOperands(),
                            [&](int d) { return d != static_cast<int>(op.getDimension()); });
       })
-      .Case([](shlo::ReverseOp op) {
-        return alignedRule(op, 0, 1,
-                           [&](int d) { return !llvm::is_contained(op.getDimensions(), d); });
-      })
+      // The caller exchanges the blocks of reversed dimensions.
+      .Case([](shlo::ReverseOp op) { return alignedRule(op, 0, 1, [](int) { return true; }); })
       .Case([](shlo::SliceOp op) { return sliceRule(op, 1); })
       .Case([](shlo::DynamicSliceOp op) { return sliceRule(op, 1); })
       .Case([](shlo::DynamicUpdateSliceOp op) { return sliceRule(op, 2); })
@@ -262,6 +291,7 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
         if (along < 0) along += rank;
         return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d != along; });
       })
+      .Case([](shlo::CustomCallOp op) { return batchRule(op); })
       .Default([](mlir::Operation*) { return std::nullopt; });
 }
 
@@ -274,13 +304,17 @@ bool hasStaticShapes(mlir::Operation* op) {
          llvm::all_of(op->getResultTypes(), isStatic);
 }
 
+// Whether coordinates of the two tell something of each other. Parts of one mesh do so only if they
+// overlap; those of meshes with different axes also if neither counts in multiples of the other.
+bool areDependent(const AxisPart& a, const AxisPart& b) {
+  int64_t aStride = a.axisStride * a.stride, bStride = b.axisStride * b.stride;
+  return aStride % (bStride * b.size) != 0 && bStride % (aStride * a.size) != 0;
+}
+
 bool sharesAxis(const std::vector<AxisPart>& a, const std::vector<AxisPart>& b) {
-  for (const AxisPart& left : a) {
-    for (const AxisPart& right : b) {
-      if (left.axisStride == right.axisStride && left.axisSize == right.axisSize) return true;
-    }
-  }
-  return false;
+  return llvm::any_of(a, [&](const AxisPart& left) {
+    return llvm::any_of(b, [&](const AxisPart& right) { return areDependent(left, right); });
+  });
 }
 
 bool divides(const std::vector<AxisPart>& parts, int64_t size) {
@@ -302,32 +336,39 @@ bool dividesAll(const std::vector<AxisPart>& parts, int factor, mlir::ValueRange
 
 }  // namespace
 
-std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held) {
+std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
+                                   llvm::ArrayRef<MeshSharding> wanted) {
   const MeshSharding* mesh = nullptr;
-  for (const MeshSharding& sharding : held) {
-    if (!mesh && !sharding.isReplicated()) mesh = &sharding;
+  for (llvm::ArrayRef<MeshSharding> shardings : {held, wanted}) {
+    for (const MeshSharding& sharding : shardings) {
+      if (!mesh && !sharding.isReplicated()) mesh = &sharding;
+    }
   }
   if (!mesh || !hasStaticShapes(op)) return std::nullopt;
   std::optional<FactorRule> rule = factorRule(op);
   if (!rule) return std::nullopt;
 
-  // The first operand that splits a factor decides how; an axis splits one factor only.
+  // The first value that splits a factor decides how; an axis splits one factor only.
   llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
-  for (auto [sharding, factors] : llvm::zip(held, rule->operands)) {
-    if (sharding.positionOf != mesh->positionOf) continue;
-    for (auto [d, factor] : llvm::enumerate(factors)) {
-      const std::vector<AxisPart>& split = sharding.dims[d];
-      if (factor == kWhole || split.empty() || parts.count(factor) != 0) continue;
-      bool isTaken = llvm::any_of(parts, [&, &split = split](const auto& other) {
-        return sharesAxis(other.second, split);
-      });
-      if (isTaken || !dividesAll(split, factor, op->getOperands(), rule->operands) ||
-          !dividesAll(split, factor, op->getResults(), rule->results)) {
-        continue;
+  auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all) {
+    for (auto [sharding, factors] : llvm::zip(shardings, all)) {
+      if (sharding.positionOf != mesh->positionOf) continue;
+      for (auto [d, factor] : llvm::enumerate(factors)) {
+        const std::vector<AxisPart>& split = sharding.dims[d];
+        if (factor == kWhole || split.empty() || parts.count(factor) != 0) continue;
+        bool isTaken = llvm::any_of(parts, [&, &split = split](const auto& other) {
+          return sharesAxis(other.second, split);
+        });
+        if (isTaken || !dividesAll(split, factor, op->getOperands(), rule->operands) ||
+            !dividesAll(split, factor, op->getResults(), rule->results)) {
+          continue;
+        }
+        parts[factor] = split;
       }
-      parts[factor] = split;
     }
-  }
+  };
+  decide(held, rule->operands);
+  decide(wanted, rule->results);
   if (parts.empty()) return std::nullopt;
 
   auto shardings = [&](const std::vector<Factors>& all) {

@@ -14,10 +14,12 @@ struct SplitRule {
   std::vector<MeshSharding> results;
 };
 
-// How `op` can be split so that devices need not gather all of its operands. `held[i]` is how
-// operand i is split on the devices now; operands that are to be split otherwise are for the caller
-// to gather or to cut. Nothing if no split of an operand can stay, or if no rule is known.
-std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held);
+// How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is
+// how somebody would like result i to be, and decides what the operands leave open. Operands that
+// are to be split otherwise are for the caller to gather or to cut. Nothing if no split of an
+// operand can stay nor one of a result be computed, or if no rule is known.
+std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
+                                   llvm::ArrayRef<MeshSharding> wanted);
 
 // Fits `op`, a copy of an operation on blocks whose operands are blocks already, to blocks of
 // results that are split as `rule` says: its result types, and attributes that hold sizes.

@@ -25,6 +25,20 @@ class SpmdBuilder {
   mlir::Value slice(mlir::Value full, const MeshSharding& sharding,
                     llvm::ArrayRef<int64_t> localShape, mlir::Location location);
 
+  // The scalar i64 index, along dimension `d` of an array, at which this device's block of `size`
+  // begins.
+  mlir::Value blockStart(const MeshSharding& sharding, int64_t d, int64_t size,
+                         mlir::Location location);
+
+  // This device's block, of type `block`, of a stablehlo.iota along dimension `d`.
+  mlir::Value iota(mlir::RankedTensorType block, int64_t d, const MeshSharding& sharding,
+                   mlir::Location location);
+
+  // The block that the device has whose block of dimension `d` is as far from the end as this
+  // device's is from the beginning.
+  mlir::Value mirror(mlir::Value local, int64_t d, const MeshSharding& sharding,
+                     mlir::Location location);
+
  private:
   // On partition p, the scalar `values[p]`.
   mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);

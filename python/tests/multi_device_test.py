@@ -364,3 +364,57 @@ def test_inspection_of_shardings(python):
     np.testing.assert_array_equal(sharded(h)(x), x)
     assert [s.spec for s in seen] == [P()], seen
     """)
+
+
+def test_what_users_split_is_computed_in_blocks(python):
+    check(python, """
+    rows, both = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "x"))
+    def whole_of(f, *arguments):
+        text = f.lower(*arguments).compile().as_text()
+        return [word for word in ("all-gather", "all-reduce", "[8,6]", "[6,8]") if word in text]
+
+    # Counters of each type, split along their own dimension and along another.
+    for dtype in (np.int8, np.uint32, np.int32, np.int16, np.float32, np.float16, np.complex64):
+        for axis in (0, 1):
+            x = jax.device_put(np.ones((8, 6), dtype), rows)
+            f = jax.jit(lambda x: x * jax.lax.broadcasted_iota(dtype, (8, 6), axis))
+            count = np.broadcast_to(np.arange((8, 6)[axis]).reshape((-1, 1) if axis == 0 else (1, -1)), (8, 6))
+            np.testing.assert_array_equal(f(x), count.astype(dtype))
+            assert not whole_of(f, x), whole_of(f, x)
+
+    # Random bits are the same however they are split.
+    x = jax.device_put(np.zeros((8, 6), np.float32), rows)
+    f = jax.jit(lambda x: jax.random.normal(jax.random.key(3), x.shape) + x)
+    np.testing.assert_array_equal(f(x), f(np.zeros((8, 6), np.float32)))
+    assert not whole_of(f, x), whole_of(f, x)
+
+    # A scan over time, split by batch: carries and stacked results begin as zeros.
+    def scan(w, xs):
+        def step(h, x):
+            h = jnp.tanh(x + h @ w)
+            return h, h
+        return jax.lax.scan(step, jnp.zeros((8, 3)), xs)[1]
+    w, xs = np.eye(3, dtype=np.float32) / 2, np.linspace(-1, 1, 120, dtype=np.float32).reshape(5, 8, 3)
+    f = jax.jit(scan)
+    ours = jax.device_put(xs, both)
+    np.testing.assert_array_equal(f(w, ours), f(w, xs))
+    assert "all-gather" not in f.lower(w, ours).compile().as_text()
+    assert f(w, ours).sharding.is_equivalent_to(both, 3)
+
+    # Reversal exchanges blocks; branches have blocks.
+    x = jax.device_put(np.arange(48.).reshape(8, 6), rows)
+    f = jax.jit(lambda x: x[::-1, ::-1])
+    np.testing.assert_array_equal(f(x), np.arange(48.).reshape(8, 6)[::-1, ::-1])
+    assert f(x).sharding.is_equivalent_to(rows, 2) and not whole_of(f, x)
+    f = jax.jit(lambda p, x: x + jax.lax.cond(p, lambda: jnp.ones((8, 6)), lambda: jnp.zeros((8, 6))))
+    np.testing.assert_array_equal(f(True, x), np.arange(48.).reshape(8, 6) + 1)
+    np.testing.assert_array_equal(f(False, x), np.arange(48.).reshape(8, 6))
+    assert not whole_of(f, True, x), whole_of(f, True, x)
+
+    # Factorisations of a batch.
+    a = np.random.default_rng(0).normal(size=(8, 4, 4)).astype(np.float32)
+    f = jax.jit(lambda a: jnp.linalg.qr(a)[0])
+    q = f(jax.device_put(a, rows))
+    np.testing.assert_allclose(np.abs(q), np.abs(np.linalg.qr(a)[0]), atol=1e-5)
+    assert not whole_of(f, jax.device_put(a, rows))
+    """)

@@ -82,10 +82,10 @@ func.func @main(%a: tensor<8x3x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
 
 // -----
 
-// What a loop carries stays split; what it only reads is gathered before it.
+// What a loop carries stays split; what it only reads, and needs whole, is gathered before it.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[WHOLE:.*]] = "stablehlo.all_gather"
-// CHECK: stablehlo.while({{.*}} = %{{.*}}, {{.*}} = %[[WHOLE]], {{.*}}) : tensor<2xf32>, tensor<4xf32>, tensor<i32>
+// CHECK: %[[WHOLE:.*]] = "stablehlo.all_gather"(%arg1)
+// CHECK: stablehlo.while({{.*}} = %arg0, {{.*}} = %[[WHOLE]], {{.*}}) : tensor<2xf32>, tensor<4xf32>, tensor<i32>
 // CHECK-NOT: all_gather
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
@@ -93,12 +93,16 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %ten = stablehlo.constant dense<10> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
   %0:3 = stablehlo.while(%x = %a, %y = %b, %i = %zero) : tensor<4xf32>, tensor<4xf32>, tensor<i32>
   cond {
     %1 = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
   } do {
-    %1 = stablehlo.add %x, %y : tensor<4xf32>
+    %sum = stablehlo.reduce(%y init: %none) applies stablehlo.add across dimensions = [0]
+      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %sums = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.add %x, %sums : tensor<4xf32>
     %2 = stablehlo.add %i, %one : tensor<i32>
     stablehlo.return %1, %y, %2 : tensor<4xf32>, tensor<4xf32>, tensor<i32>
   }

@@ -1,0 +1,204 @@
+#include "compiler/partition/propagation.h"
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/partition/split_rules.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::Value;
+
+// Each pass carries shardings as far as straight-line code goes; only loops need more than two.
+constexpr int kMaxPasses = 8;
+
+int64_t rankOf(Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+bool fits(Value value, const MeshSharding& sharding) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && sharding.localShape(type.getShape()).ok();
+}
+
+}  // namespace
+
+StatusOr<Propagation> Propagation::run(mlir::func::FuncOp main, mlir::ModuleOp module,
+                                       int64_t numPartitions) {
+  Propagation propagation(module, numPartitions);
+  if (numPartitions == 1) return propagation;
+  ISTHMUS_RETURN_IF_ERROR(propagation.seed(main));
+  mlir::Block& body = main.getBody().front();
+  for (int i = 0; i < kMaxPasses; ++i) {
+    propagation.hasChanged_ = false;
+    propagation.visitBlock(body, i % 2 == 0);
+    if (i > 0 && !propagation.hasChanged_) break;
+  }
+  return propagation;
+}
+
+MeshSharding Propagation::of(Value value) const {
+  auto found = shardings_.find(value);
+  return found != shardings_.end() ? found->second
+                                   : replicatedSharding(rankOf(value), numPartitions_);
+}
+
+bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
+  return llvm::all_of(value.getUses(), [&](mlir::OpOperand& use) {
+    mlir::Operation* user = use.getOwner();
+    // Handed on: those who get it have wishes of their own.
+    if (user->hasTrait<mlir::OpTrait::IsTerminator>() ||
+        llvm::isa<shlo::WhileOp, shlo::OptimizationBarrierOp>(user) ||
+        llvm::isa<sdy::SdyDialect>(user->getDialect())) {
+      return true;
+    }
+    std::vector<MeshSharding> held;
+    for (Value operand : user->getOperands()) held.push_back(of(operand));
+    held[use.getOperandNumber()] = sharding;
+    std::optional<SplitRule> rule = splitRule(user, held, {});
+    return rule && rule->operands[use.getOperandNumber()] == sharding;
+  });
+}
+
+Status Propagation::seed(mlir::func::FuncOp main) {
+  mlir::Block& body = main.getBody().front();
+  for (unsigned i = 0; i < body.getNumArguments(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(seedValue(
+        body.getArgument(i), main.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kSharding)));
+  }
+  ISTHMUS_RETURN_IF_ERROR(seedBlock(body));
+  for (auto [i, result] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    ISTHMUS_RETURN_IF_ERROR(
+        seedValue(result, main.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::kSharding)));
+  }
+  return {};
+}
+
+Status Propagation::seedValue(Value value, sdy::TensorShardingAttr sharding,
+                              const std::vector<std::string>* onlyAxes) {
+  if (!sharding) return {};
+  ISTHMUS_ASSIGN_OR_RETURN(
+      MeshSharding resolved,
+      resolveSharding(sharding, rankOf(value), numPartitions_, module_, onlyAxes));
+  assign(value, resolved);
+  return {};
+}
+
+Status Propagation::seedBlock(mlir::Block& block) {
+  for (mlir::Operation& op : block) {
+    if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
+      std::vector<std::string> axes;
+      for (mlir::StringAttr axis : manual.getManualAxes()) axes.push_back(axis.getValue().str());
+      auto ins = manual.getInShardings().getShardings();
+      auto outs = manual.getOutShardings().getShardings();
+      for (auto [value, sharding] : llvm::zip(manual.getTensors(), ins)) {
+        ISTHMUS_RETURN_IF_ERROR(seedValue(value, sharding, &axes));
+      }
+      for (auto [value, sharding] : llvm::zip(manual->getResults(), outs)) {
+        ISTHMUS_RETURN_IF_ERROR(seedValue(value, sharding, &axes));
+      }
+    } else if (auto constraint = llvm::dyn_cast<sdy::ShardingConstraintOp>(op)) {
+      ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), constraint.getSharding()));
+    } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
+      ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), reshard.getSharding()));
+    } else if (llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) {
+      for (mlir::Region& region : op.getRegions()) {
+        ISTHMUS_RETURN_IF_ERROR(seedBlock(region.front()));
+      }
+    }
+  }
+  return {};
+}
+
+void Propagation::assign(Value value, const MeshSharding& sharding) {
+  if (sharding.isReplicated() || !fits(value, sharding)) return;
+  hasChanged_ |= shardings_.try_emplace(value, sharding).second;
+}
+
+// All of one shape: the first that has a sharding gives it to those that have none.
+void Propagation::unite(llvm::ArrayRef<Value> values) {
+  for (Value value : values) {
+    auto found = shardings_.find(value);
+    if (found == shardings_.end()) continue;
+    MeshSharding sharding = found->second;
+    for (Value other : values) assign(other, sharding);
+    return;
+  }
+}
+
+void Propagation::transfer(mlir::Operation& op) {
+  std::vector<MeshSharding> held, wanted;
+  bool isKnown = false;
+  auto read = [&](mlir::ValueRange values, std::vector<MeshSharding>& list) {
+    for (Value value : values) {
+      isKnown |= shardings_.contains(value);
+      list.push_back(of(value));
+    }
+  };
+  read(op.getOperands(), held);
+  read(op.getResults(), wanted);
+  if (!isKnown) return;
+  std::optional<SplitRule> rule = splitRule(&op, held, wanted);
+  if (!rule) return;
+  for (auto [value, sharding] : llvm::zip(op.getOperands(), rule->operands))
+    assign(value, sharding);
+  for (auto [value, sharding] : llvm::zip(op.getResults(), rule->results)) assign(value, sharding);
+}
+
+void Propagation::visit(mlir::Operation& op, bool isForward) {
+  if (auto loop = llvm::dyn_cast<shlo::WhileOp>(op)) {
+    visitLoop(loop, isForward);
+  } else if (llvm::isa<shlo::CaseOp, shlo::IfOp>(op)) {
+    visitBranches(op, isForward);
+  } else if (llvm::isa<shlo::OptimizationBarrierOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults())) {
+      unite({operand, result});
+    }
+  } else if (llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op)) {
+    unite({op.getResult(0), op.getOperand(0)});
+  } else if (!llvm::isa<sdy::SdyDialect>(op.getDialect())) {
+    transfer(op);
+  }
+}
+
+void Propagation::visitBlock(mlir::Block& block, bool isForward) {
+  if (isForward) {
+    for (mlir::Operation& op : block.without_terminator()) visit(op, isForward);
+  } else {
+    for (mlir::Operation& op : llvm::reverse(block.without_terminator())) visit(op, isForward);
+  }
+}
+
+void Propagation::visitLoop(shlo::WhileOp op, bool isForward) {
+  mlir::Block& body = op.getBody().front();
+  auto carry = [&] {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      Value argument = body.getArgument(i), returned = body.getTerminator()->getOperand(i);
+      if (returned != argument) {
+        unite({op->getOperand(i), argument, returned, op->getResult(i)});
+      } else if (MeshSharding sharding = of(op->getOperand(i)); usersKeep(argument, sharding)) {
+        assign(argument, sharding);
+      }
+    }
+  };
+  carry();
+  visitBlock(body, isForward);
+  carry();
+}
+
+void Propagation::visitBranches(mlir::Operation& op, bool isForward) {
+  auto join = [&] {
+    for (unsigned i = 0; i < op.getNumResults(); ++i) {
+      llvm::SmallVector<Value> values = {op.getResult(i)};
+      for (mlir::Region& region : op.getRegions()) {
+        values.push_back(region.front().getTerminator()->getOperand(i));
+      }
+      unite(values);
+    }
+  };
+  join();
+  for (mlir::Region& region : op.getRegions()) visitBlock(region.front(), isForward);
+  join();
+}
+
+}  // namespace isthmus
