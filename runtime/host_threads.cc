@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -19,8 +18,6 @@ constexpr auto kIdleTime = std::chrono::seconds(10);
 // Threads are detached: the pool belongs to the process.
 class HostThreads {
  public:
-  HostThreads() : generation(forkGeneration()) {}
-
   void push(std::unique_ptr<Task> task) {
     std::lock_guard lock(mutex_);
     Task* added = task.release();
@@ -34,8 +31,6 @@ class HostThreads {
       std::thread([this] { work(); }).detach();
     }
   }
-
-  const uint32_t generation;
 
  private:
   void work() {
@@ -66,20 +61,10 @@ class HostThreads {
   int idle_ = 0;
 };
 
-// A child made by fork() has none of its parent's threads, and starts with none.
-HostThreads& hostThreads() {
-  static std::atomic<HostThreads*> current{new HostThreads};
-  HostThreads* threads = current.load(std::memory_order_acquire);
-  while (threads->generation != forkGeneration()) {
-    auto* fresh = new HostThreads;
-    if (current.compare_exchange_strong(threads, fresh, std::memory_order_acq_rel)) return *fresh;
-    delete fresh;
-  }
-  return *threads;
-}
-
 }  // namespace
 
-void runOnHostThread(std::unique_ptr<Task> task) { hostThreads().push(std::move(task)); }
+void runOnHostThread(std::unique_ptr<Task> task) {
+  perProcess<HostThreads>().push(std::move(task));
+}
 
 }  // namespace isthmus

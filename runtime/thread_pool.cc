@@ -41,22 +41,10 @@ struct ThreadEnvironment : Eigen::StlThreadEnvironment {
 };
 
 struct Pool {
-  explicit Pool(int workers) : generation(forkGeneration()), threads(workers) {}
-  const uint32_t generation;
-  Eigen::ThreadPoolTempl<ThreadEnvironment> threads;
+  Eigen::ThreadPoolTempl<ThreadEnvironment> threads{computeThreads() - 1};
 };
 
-// The pool of this process. Never destroyed: its threads may be busy when the process exits. The
-// one that a child inherits from its parent has no threads and is left behind.
-Pool& pool() {
-  static std::atomic<Pool*> current{nullptr};
-  Pool* existing = current.load(std::memory_order_acquire);
-  if (existing != nullptr && existing->generation == forkGeneration()) return *existing;
-  auto* fresh = new Pool(computeThreads() - 1);
-  if (current.compare_exchange_strong(existing, fresh, std::memory_order_acq_rel)) return *fresh;
-  delete fresh;
-  return *existing;
-}
+Pool& pool() { return perProcess<Pool>(); }
 
 // Loops that are running now, which share the pool's threads.
 std::atomic<int> activeLoops{0};

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -27,8 +26,6 @@ struct Task {
 // Threads are never joined: the pool belongs to the process.
 class Pool {
  public:
-  Pool() : generation(forkGeneration()) {}
-
   void push(Task task) {
     std::lock_guard lock(mutex_);
     tasks_.push_back(task);
@@ -41,8 +38,6 @@ class Pool {
       std::thread([this] { watch(); }).detach();
     }
   }
-
-  const uint32_t generation;
 
  private:
   void start() {
@@ -95,20 +90,8 @@ class Pool {
   bool isWatched_ = false;
 };
 
-// A child made by fork() has none of its parent's threads, and starts with a pool of its own.
-Pool& pool() {
-  static std::atomic<Pool*> current{new Pool};
-  Pool* pool = current.load(std::memory_order_acquire);
-  while (pool->generation != forkGeneration()) {
-    auto* fresh = new Pool;
-    if (current.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) return *fresh;
-    delete fresh;
-  }
-  return *pool;
-}
-
 }  // namespace
 
-void scheduleTask(void (*task)(void* data), void* data) { pool().push({task, data}); }
+void scheduleTask(void (*task)(void* data), void* data) { perProcess<Pool>().push({task, data}); }
 
 }  // namespace isthmus::ffi
