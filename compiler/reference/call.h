@@ -45,6 +45,9 @@ struct Call {
                               int64_t position) const;
 };
 
+// Makes the tensor the next result, or returns its error.
+Status give(Call& call, StatusOr<Tensor> result);
+
 inline Dims toDims(llvm::ArrayRef<int64_t> dims) { return Dims(dims.begin(), dims.end()); }
 
 // The operand as numbers, for shapes and indices. kInvalidArgument if it is no integer array.

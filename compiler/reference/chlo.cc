@@ -9,12 +9,6 @@
 namespace isthmus::reference {
 namespace {
 
-Status give(Call& call, StatusOr<Tensor> result) {
-  if (!result.ok()) return result.status();
-  call.results.push_back(std::move(result).value());
-  return {};
-}
-
 // All operands in the shape that they broadcast to: by `dimensions` for the one of lower rank, else
 // aligned at the last dimension, sizes of one growing.
 StatusOr<std::vector<Tensor>> broadcastAll(Call& call,

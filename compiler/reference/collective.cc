@@ -287,19 +287,13 @@ Status evaluateCollectivePermute(Call& call) {
 }
 
 Status evaluatePartitionId(Call& call) {
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Tensor id, call.scalar(scalars::makeInteger(call.interpreter.options().process.partition),
-                             ElementType::kU32));
-  call.results.push_back(std::move(id));
-  return {};
+  const Process& process = call.interpreter.options().process;
+  return give(call, call.scalar(scalars::makeInteger(process.partition), ElementType::kU32));
 }
 
 Status evaluateReplicaId(Call& call) {
-  ISTHMUS_ASSIGN_OR_RETURN(
-      Tensor id, call.scalar(scalars::makeInteger(call.interpreter.options().process.replica),
-                             ElementType::kU32));
-  call.results.push_back(std::move(id));
-  return {};
+  const Process& process = call.interpreter.options().process;
+  return give(call, call.scalar(scalars::makeInteger(process.replica), ElementType::kU32));
 }
 
 Status evaluateInfeed(Call& call) {

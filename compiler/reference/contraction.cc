@@ -96,12 +96,6 @@ StatusOr<Tensor> einsum(Call& call, const Tensor& lhs, const Letters& left, cons
   return result;
 }
 
-Status give(Call& call, StatusOr<Tensor> result) {
-  if (!result.ok()) return result.status();
-  call.results.push_back(std::move(result).value());
-  return {};
-}
-
 Letters lettersOf(llvm::StringRef text) { return Letters(text.begin(), text.end()); }
 
 // A tensor of rank 0 that is one.

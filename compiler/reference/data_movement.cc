@@ -19,12 +19,6 @@ StatusOr<Tensor> moved(Call& call, const Tensor& operand, Dims dims, Source sour
   return result;
 }
 
-Status give(Call& call, StatusOr<Tensor> result) {
-  if (!result.ok()) return result.status();
-  call.results.push_back(std::move(result).value());
-  return {};
-}
-
 // Starts of a slice, kept inside.
 Index clampedStarts(Call& call, size_t first, const Dims& operand, const Dims& slice) {
   Index starts;

@@ -4,12 +4,6 @@
 namespace isthmus::reference {
 namespace {
 
-Status give(Call& call, StatusOr<Tensor> result) {
-  if (!result.ok()) return result.status();
-  call.results.push_back(std::move(result).value());
-  return {};
-}
-
 // What a shape operand says, if it agrees with what the result type knows.
 StatusOr<Dims> shapeFrom(Call& call, const Tensor& shape) {
   ISTHMUS_ASSIGN_OR_RETURN(Dims dims, integersOf(shape));
