@@ -169,9 +169,7 @@ class PositionSums {
 }  // namespace
 
 bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  const ElementType type = domain == GemmDomain::kF32   ? ElementType::kF32
-                           : domain == GemmDomain::kF64 ? ElementType::kF64
-                                                        : ElementType::kInvalid;
+  const ElementType type = floatTypeOf(domain);
   const ConvDescriptor& c = p.conv;
   if (c.lhsType != type || c.rhsType != type || c.resultType != type) return false;
   PositionSums sums(p, domain);

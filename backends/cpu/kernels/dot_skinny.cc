@@ -215,8 +215,7 @@ struct Job {
 }  // namespace
 
 bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain) {
-  if (domain != GemmDomain::kF32 && domain != GemmDomain::kF64) return false;
-  const ElementType type = domain == GemmDomain::kF32 ? ElementType::kF32 : ElementType::kF64;
+  const ElementType type = floatTypeOf(domain);
   if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
   if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
   const GemmKernels& kernels = gemmKernels(hostIsa(), domain);

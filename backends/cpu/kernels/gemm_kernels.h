@@ -19,6 +19,13 @@ namespace isthmus::cpu {
 enum class GemmDomain { kF32, kF64, kU32, kU64, kC64, kC128, kPairs };
 inline constexpr int kNumGemmDomains = 7;
 
+// The type of operands and results that are floats as the sums are; kInvalid for other domains.
+constexpr ElementType floatTypeOf(GemmDomain domain) {
+  if (domain == GemmDomain::kF32) return ElementType::kF32;
+  if (domain == GemmDomain::kF64) return ElementType::kF64;
+  return ElementType::kInvalid;
+}
+
 // Upper bounds over all instruction sets and domains.
 inline constexpr int kMaxGemmLanes = 32;
 // Packing may write this many bytes past a panel.
