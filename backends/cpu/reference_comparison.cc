@@ -83,18 +83,6 @@ StatusOr<std::vector<Tensor>> evaluate(mlir::ModuleOp module, const std::vector<
   return tensors;
 }
 
-std::string describe(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << op->getName().getStringRef() << " (";
-  llvm::interleaveComma(op->getOperandTypes(), out);
-  out << ") -> (";
-  llvm::interleaveComma(op->getResultTypes(), out);
-  out << ")";
-  if (std::string place = sourceLocation(op->getLoc()); !place.empty()) out << " at " << place;
-  return text;
-}
-
 // The text of a program that computes `value` of @main, which is flat, and nothing else.
 std::string textOf(mlir::ModuleOp module, mlir::Value value) {
   mlir::IRMapping mapping;

@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/vector_math.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -56,11 +57,7 @@ Val Evaluator::fail(mlir::Operation* op, const std::string& why) {
   if (status_.ok()) {
     std::string text;
     llvm::raw_string_ostream stream(text);
-    stream << op->getName().getStringRef() << " (";
-    llvm::interleaveComma(op->getOperandTypes(), stream);
-    stream << ") -> (";
-    llvm::interleaveComma(op->getResultTypes(), stream);
-    stream << ") at ";
+    stream << op->getName().getStringRef() << " " << signatureOf(op) << " at ";
     op->getLoc().print(stream);
     status_ = unimplemented("no kernel for ", text, ": ", why);
   }

@@ -1,5 +1,6 @@
 #include "compiler/dialect/source_location.h"
 
+#include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace isthmus {
@@ -33,5 +34,22 @@ std::string firstText(mlir::Location location, bool names) {
 std::string sourcePosition(mlir::Location location) { return firstText(location, /*names=*/false); }
 
 std::string sourceLocation(mlir::Location location) { return firstText(location, /*names=*/true); }
+
+std::string signatureOf(mlir::Operation* op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "(";
+  llvm::interleaveComma(op->getOperandTypes(), out);
+  out << ") -> (";
+  llvm::interleaveComma(op->getResultTypes(), out);
+  out << ")";
+  return text;
+}
+
+std::string describe(mlir::Operation* op) {
+  std::string text = op->getName().getStringRef().str() + " " + signatureOf(op);
+  if (std::string place = sourceLocation(op->getLoc()); !place.empty()) text += " at " + place;
+  return text;
+}
 
 }  // namespace isthmus

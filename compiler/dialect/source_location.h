@@ -1,9 +1,10 @@
-// Where in the user's program an operation comes from.
+// What an operation is and where in the user's program it comes from, in the words of messages.
 #pragma once
 
 #include <string>
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 
 namespace isthmus {
 
@@ -12,5 +13,11 @@ std::string sourcePosition(mlir::Location location);
 
 // The same; if there is none, the name that the framework gave ("jit(f)/add"), or "".
 std::string sourceLocation(mlir::Location location);
+
+// "(tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>)"
+std::string signatureOf(mlir::Operation* op);
+
+// "stablehlo.add (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>) at train.py:12:5"
+std::string describe(mlir::Operation* op);
 
 }  // namespace isthmus

@@ -1,7 +1,7 @@
 // Turns groups of arrays into locations, and control flow into moves.
 #include "compiler/plan/memory_plan.h"
-#include "compiler/dialect/source_location.h"
 
+#include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
 #include "compiler/plan/coalesce.h"
 #include "compiler/plan/op_error.h"

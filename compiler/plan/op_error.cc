@@ -16,11 +16,7 @@ Status unsupportedOp(mlir::Operation* op, std::string_view reason) {
   for (llvm::StringRef name : {"call_target_name", "name"}) {
     if (auto target = op->getAttrOfType<mlir::StringAttr>(name)) out << " @" << target.getValue();
   }
-  out << " (";
-  llvm::interleaveComma(op->getOperandTypes(), out);
-  out << ") -> (";
-  llvm::interleaveComma(op->getResultTypes(), out);
-  out << "): " << llvm::StringRef(reason.data(), reason.size());
+  out << " " << signatureOf(op) << ": " << llvm::StringRef(reason.data(), reason.size());
   if (std::string position = sourcePosition(op->getLoc()); !position.empty()) {
     out << " [at " << position << "]";
   }

@@ -7,23 +7,9 @@
 #include "compiler/reference/evaluators.h"
 #include "compiler/reference/quantization.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::reference {
 namespace {
-
-// "stablehlo.add (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> at model.py:3:4"
-std::string describe(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << op->getName().getStringRef() << " (";
-  llvm::interleaveComma(op->getOperandTypes(), out);
-  out << ") -> (";
-  llvm::interleaveComma(op->getResultTypes(), out);
-  out << ")";
-  if (std::string place = sourceLocation(op->getLoc()); !place.empty()) out << " at " << place;
-  return text;
-}
 
 int64_t elementsOf(llvm::ArrayRef<Value> values) {
   int64_t count = 0;
@@ -64,6 +50,12 @@ StatusOr<std::vector<Tensor>> Call::runScalars(mlir::Region& region,
   std::vector<Tensor> tensors;
   for (Value& value : given) tensors.push_back(std::move(value.tensor));
   return tensors;
+}
+
+Status give(Call& call, StatusOr<Tensor> result) {
+  if (!result.ok()) return result.status();
+  call.results.push_back(std::move(result).value());
+  return {};
 }
 
 StatusOr<Dims> integersOf(const Tensor& tensor) {
