@@ -45,8 +45,7 @@ bool isEqual(ir::FusionOp a, ir::FusionOp b) {
   if (a->getOperandTypes() != b->getOperandTypes()) return false;
   llvm::DenseMap<mlir::Value, mlir::Value> counterparts;
   auto check = [&](mlir::Value x, mlir::Value y) {
-    if (!a->isProperAncestor(x.getParentBlock()->getParentOp()) &&
-        x.getParentBlock()->getParentOp() != a) {
+    if (!a->isAncestor(x.getParentBlock()->getParentOp())) {
       return mlir::success(x.getType() == y.getType());
     }
     return mlir::success(counterparts.lookup(x) == y);
