@@ -1,8 +1,11 @@
-// Integer arithmetic on shapes, element by element and wrapped to the element type.
+// Follows integers to where they come from; arithmetic on them is the reference evaluator's.
 #include "compiler/passes/known_integers.h"
 
 #include "compiler/dialect/dialect.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "compiler/dialect/types.h"
+#include "compiler/fusion/op_traits.h"
+#include "compiler/reference/interpreter.h"
+#include "compiler/reference/scalar.h"
 
 namespace isthmus {
 namespace {
@@ -28,78 +31,31 @@ int64_t wrap(int64_t number, mlir::IntegerType type) {
   return isSigned ? narrow.getSExtValue() : static_cast<int64_t>(narrow.getZExtValue());
 }
 
-std::optional<int64_t> divide(int64_t a, int64_t b, bool isUnsigned, bool wantRemainder) {
+// An elementwise operation with `count` results on operands of as many elements, or of one for all.
+std::optional<Numbers> evaluate(mlir::Operation* op, llvm::ArrayRef<Numbers> operands,
+                                size_t count) {
   // What division by zero gives is no shape.
-  if (b == 0 || (!isUnsigned && a == INT64_MIN && b == -1)) return std::nullopt;
-  if (isUnsigned) {
-    auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-    return static_cast<int64_t>(wantRemainder ? x % y : x / y);
+  bool divides = llvm::isa<shlo::DivOp, shlo::RemOp>(op);
+  if (divides && llvm::is_contained(operands[1], 0)) return std::nullopt;
+  std::vector<reference::Value> values;
+  for (auto [value, numbers] : llvm::zip(op->getOperands(), operands)) {
+    StatusOr<reference::Tensor> tensor =
+        reference::Tensor::make({toElementType(value.getType()), {static_cast<int64_t>(count)}});
+    if (!tensor.ok()) return std::nullopt;
+    for (size_t i = 0; i < count; ++i) {
+      int64_t number = numbers[numbers.size() == 1 ? 0 : i];
+      tensor->set(static_cast<int64_t>(i), reference::scalars::makeInteger(number));
+    }
+    values.emplace_back(std::move(tensor).value());
   }
-  return wantRemainder ? a % b : a / b;
-}
-
-bool less(int64_t a, int64_t b, bool isUnsigned) {
-  return isUnsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
-}
-
-bool compare(shlo::ComparisonDirection direction, int64_t a, int64_t b, bool isUnsigned) {
-  switch (direction) {
-    case shlo::ComparisonDirection::EQ:
-      return a == b;
-    case shlo::ComparisonDirection::NE:
-      return a != b;
-    case shlo::ComparisonDirection::LT:
-      return less(a, b, isUnsigned);
-    case shlo::ComparisonDirection::LE:
-      return !less(b, a, isUnsigned);
-    case shlo::ComparisonDirection::GT:
-      return less(b, a, isUnsigned);
-    case shlo::ComparisonDirection::GE:
-      return !less(a, b, isUnsigned);
+  reference::Interpreter interpreter(op->getParentOfType<mlir::ModuleOp>(), {});
+  StatusOr<std::vector<reference::Value>> results = interpreter.evaluate(op, values);
+  if (!results.ok()) return std::nullopt;
+  Numbers numbers;
+  for (size_t i = 0; i < count; ++i) {
+    numbers.push_back(results->front().tensor.integer(static_cast<int64_t>(i)));
   }
-  return false;
-}
-
-// One element of an operation on elements at the same index; `type` is that of the operands.
-std::optional<int64_t> element(mlir::Operation* op, llvm::ArrayRef<int64_t> x,
-                               mlir::IntegerType type) {
-  bool isUnsigned = type.isUnsigned() || type.getWidth() == 1;
-  bool isBool = type.getWidth() == 1;
-  auto add = [](int64_t a, int64_t b) {
-    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  };
-  auto negate = [](int64_t a) { return static_cast<int64_t>(0 - static_cast<uint64_t>(a)); };
-  return llvm::TypeSwitch<mlir::Operation*, std::optional<int64_t>>(op)
-      .Case<shlo::AddOp>([&](auto) { return isBool ? x[0] | x[1] : add(x[0], x[1]); })
-      .Case<shlo::SubtractOp>([&](auto) { return isBool ? x[0] ^ x[1] : add(x[0], negate(x[1])); })
-      .Case<shlo::MulOp>([&](auto) {
-        return static_cast<int64_t>(static_cast<uint64_t>(x[0]) * static_cast<uint64_t>(x[1]));
-      })
-      .Case<shlo::DivOp>([&](auto) { return divide(x[0], x[1], isUnsigned, false); })
-      .Case<shlo::RemOp>([&](auto) { return divide(x[0], x[1], isUnsigned, true); })
-      .Case<shlo::MaxOp>([&](auto) { return less(x[0], x[1], isUnsigned) ? x[1] : x[0]; })
-      .Case<shlo::MinOp>([&](auto) { return less(x[1], x[0], isUnsigned) ? x[1] : x[0]; })
-      .Case<shlo::AndOp>([&](auto) { return x[0] & x[1]; })
-      .Case<shlo::OrOp>([&](auto) { return x[0] | x[1]; })
-      .Case<shlo::XorOp>([&](auto) { return x[0] ^ x[1]; })
-      .Case<shlo::NotOp>([&](auto) { return isBool ? !x[0] : ~x[0]; })
-      .Case<shlo::NegOp>([&](auto) { return isBool ? x[0] : negate(x[0]); })
-      .Case<shlo::AbsOp>([&](auto) { return less(x[0], 0, isUnsigned) ? negate(x[0]) : x[0]; })
-      .Case<shlo::SignOp>([&](auto) {
-        return less(x[0], 0, isUnsigned) ? int64_t{-1} : static_cast<int64_t>(x[0] != 0);
-      })
-      .Case<shlo::ConvertOp>([&](auto convert) {
-        return integerType(convert.getResult()).getWidth() == 1 ? int64_t{x[0] != 0} : x[0];
-      })
-      .Case<shlo::CompareOp>([&](shlo::CompareOp comparison) {
-        return int64_t{compare(comparison.getComparisonDirection(), x[0], x[1], isUnsigned)};
-      })
-      .Case<shlo::SelectOp>([&](auto) { return x[0] ? x[1] : x[2]; })
-      .Case<shlo::ClampOp>([&](auto) {
-        int64_t atLeast = less(x[1], x[0], isUnsigned) ? x[0] : x[1];
-        return less(x[2], atLeast, isUnsigned) ? x[2] : atLeast;
-      })
-      .Default([](auto) { return std::nullopt; });
+  return numbers;
 }
 
 }  // namespace
@@ -172,23 +128,14 @@ std::optional<Numbers> KnownIntegers::compute(mlir::Operation* op, mlir::Value v
     for (size_t i = 0; i < count; ++i) numbers.push_back(static_cast<int64_t>(i));
     return numbers;
   }
-  if (op->getNumRegions() || op->getNumOperands() == 0) return std::nullopt;
+  if (fusionClass(op) != FusionClass::kElementwise) return std::nullopt;
   llvm::SmallVector<Numbers, 3> operands;
   for (mlir::Value operand : op->getOperands()) {
     std::optional<Numbers> numbers = of(operand);
     if (!numbers || (numbers->size() != count && numbers->size() != 1)) return std::nullopt;
     operands.push_back(*numbers);
   }
-  mlir::IntegerType type = integerType(op->getOperand(op->getNumOperands() > 1 ? 1 : 0));
-  Numbers results;
-  for (size_t i = 0; i < count; ++i) {
-    llvm::SmallVector<int64_t, 3> x;
-    for (const Numbers& operand : operands) x.push_back(operand[operand.size() == 1 ? 0 : i]);
-    std::optional<int64_t> result = element(op, x, type);
-    if (!result) return std::nullopt;
-    results.push_back(*result);
-  }
-  return results;
+  return evaluate(op, operands, count);
 }
 
 }  // namespace isthmus
