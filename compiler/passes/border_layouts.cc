@@ -1,6 +1,7 @@
 // The border-layouts pass: arguments and results of @main in the layouts that the caller asks for.
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/permutation.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,15 +57,14 @@ struct BorderLayoutsPass : impl::BorderLayoutsPassBase<BorderLayoutsPass> {
       if (order->empty()) continue;
       // The k-th dimension of memory is the array's order[rank - 1 - k].
       Order fromMemory(order->rbegin(), order->rend());
-      Order toArray(fromMemory.size());
-      for (auto [k, dim] : llvm::enumerate(fromMemory)) toArray[dim] = static_cast<int64_t>(k);
       mlir::BlockArgument argument = block.getArgument(i);
       mlir::Type type = arguments[i];
       arguments[i] = permuted(arguments[i], fromMemory);
       argument.setType(arguments[i]);
       main.setArgAttr(i, kLayoutAttribute, builder.getDenseI64ArrayAttr(*order));
-      auto transpose = shlo::TransposeOp::create(builder, argument.getLoc(), type, argument,
-                                                 builder.getDenseI64ArrayAttr(toArray));
+      auto transpose =
+          shlo::TransposeOp::create(builder, argument.getLoc(), type, argument,
+                                    builder.getDenseI64ArrayAttr(inverseOf(fromMemory)));
       argument.replaceAllUsesExcept(transpose, transpose);
     }
 
@@ -114,13 +114,6 @@ struct BorderLayoutsPass : impl::BorderLayoutsPassBase<BorderLayoutsPass> {
     }
     if (isRowMajor(order)) order.clear();
     return order;
-  }
-
-  static mlir::Type permuted(mlir::Type type, const Order& permutation) {
-    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
-    llvm::SmallVector<int64_t> shape;
-    for (int64_t dim : permutation) shape.push_back(tensor.getDimSize(dim));
-    return mlir::RankedTensorType::get(shape, tensor.getElementType());
   }
 };
 

@@ -1,6 +1,7 @@
 // Custom calls: those that the compiler itself understands, and the layouts of the others.
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/patterns.h"
+#include "compiler/passes/permutation.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
@@ -44,12 +45,6 @@ Dims majorToMinor(mlir::Type type, mlir::Attribute layout) {
   return order;
 }
 
-RankedTensorType permuted(RankedTensorType type, llvm::ArrayRef<int64_t> order) {
-  Dims shape;
-  for (int64_t dimension : order) shape.push_back(type.getDimSize(dimension));
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
 mlir::Attribute layoutAt(std::optional<mlir::ArrayAttr> layouts, size_t index) {
   return layouts && index < layouts->size() ? (*layouts)[index] : mlir::Attribute();
 }
@@ -66,16 +61,14 @@ LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
       operands.push_back(operand);
       continue;
     }
-    auto type = llvm::cast<RankedTensorType>(operand.getType());
-    operands.push_back(
-        shlo::TransposeOp::create(rewriter, op.getLoc(), permuted(type, order), operand, order));
+    operands.push_back(shlo::TransposeOp::create(
+        rewriter, op.getLoc(), permuted(operand.getType(), order), operand, order));
   }
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<Dims> orders;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
     orders.push_back(majorToMinor(type, layoutAt(op.getResultLayouts(), i)));
-    types.push_back(
-        orders.back().empty() ? type : permuted(llvm::cast<RankedTensorType>(type), orders.back()));
+    types.push_back(orders.back().empty() ? type : permuted(type, orders.back()));
   }
   mlir::OperationState state(op.getLoc(), op->getName(), operands, types, op->getAttrs());
   state.addAttribute(kLaidOut, rewriter.getUnitAttr());
@@ -86,10 +79,8 @@ LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
       results.push_back(laidOut->getResult(i));
       continue;
     }
-    Dims inverse(order.size());
-    for (auto [place, dimension] : llvm::enumerate(order)) inverse[dimension] = place;
     results.push_back(shlo::TransposeOp::create(rewriter, op.getLoc(), op->getResult(i).getType(),
-                                                laidOut->getResult(i), inverse));
+                                                laidOut->getResult(i), inverseOf(order)));
   }
   rewriter.replaceOp(op, results);
   return mlir::success();

@@ -61,11 +61,4 @@ std::optional<llvm::SmallVector<int64_t>> constantIntegers(mlir::Value value) {
   return numbers;
 }
 
-bool isIdentity(llvm::ArrayRef<int64_t> permutation) {
-  for (size_t i = 0; i < permutation.size(); ++i) {
-    if (permutation[i] != static_cast<int64_t>(i)) return false;
-  }
-  return true;
-}
-
 }  // namespace isthmus

@@ -24,7 +24,4 @@ bool isPositiveZero(mlir::Value value);
 // The value of a constant integer array of any shape, in row-major order.
 std::optional<llvm::SmallVector<int64_t>> constantIntegers(mlir::Value value);
 
-// Whether `permutation` is 0, 1, 2, ….
-bool isIdentity(llvm::ArrayRef<int64_t> permutation);
-
 }  // namespace isthmus

@@ -4,6 +4,7 @@
 // size 1, and one that only adds such dimensions is a reshape.
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
+#include "compiler/passes/permutation.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
@@ -140,8 +141,7 @@ struct SimplifyTranspose : StaticPattern<shlo::TransposeOp> {
       return mlir::success();
     }
     if (auto broadcast = op.getOperand().getDefiningOp<shlo::BroadcastInDimOp>()) {
-      Dims inverse(permutation.size());
-      for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = i;
+      Dims inverse = inverseOf(permutation);
       Dims composed;
       for (int64_t d : broadcast.getBroadcastDimensions()) composed.push_back(inverse[d]);
       rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
