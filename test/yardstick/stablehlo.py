@@ -1,6 +1,6 @@
 """StableHLO's own tests, compiled and run through JAX's client on a platform and on JAX's CPU.
 
-    ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh]
+    ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh] [--fold]
     ./dev yardstick stablehlo --stablehlo ../stablehlo --runner "isthmus-run --backend reference"
 
 Results go to out/yardstick/stablehlo-PLATFORM.jsonl; a stopped run goes on where it was.
@@ -69,6 +69,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=120, help="time-out of one program")
     parser.add_argument("--fresh", action="store_true", help="forget the platform's old results")
+    parser.add_argument("--fold", action="store_true",
+                        help="let both platforms fold the programs, whose inputs are constants")
     parser.add_argument("--runner", help="a command that runs a file, instead of JAX's client")
     options = parser.parse_args()
     if not options.stablehlo:
@@ -81,17 +83,20 @@ def main():
     if not items:
         parser.error(f"no programs in {options.stablehlo} match")
     found = {}
+    # The tests' inputs are constants, which must reach the kernels: on both platforms, since a folded
+    # result has other roundings than a kernel's.
+    variables = {} if options.fold else {
+        "ISTHMUS_FOLD_BYTES": "0", "XLA_FLAGS": "--xla_disable_hlo_passes=constant_folding"}
     for platform in dict.fromkeys(["cpu", options.platform]):
-        path = options.out / f"stablehlo-{platform}.jsonl"
+        suffix = "-folded" if options.fold else ""
+        path = options.out / f"stablehlo-{platform}{suffix}.jsonl"
         if options.fresh and platform == options.platform and path.exists():
             path.unlink()
         print(f"{len(items)} programs on {platform}", flush=True)
         platforms = platform if platform == "cpu" else f"{platform},cpu"
         found[platform] = worker_pool.run_all(
             items, [sys.executable, str(HERE / "stablehlo_worker.py"), platform],
-            # The tests' inputs are constants, which must reach the kernels.
-            {"JAX_PLATFORMS": platforms, "ISTHMUS_FOLD_BYTES": "0"}, path, options.jobs,
-            options.seconds)
+            {"JAX_PLATFORMS": platforms, **variables}, path, options.jobs, options.seconds)
     lost = report.summarize(found[options.platform], found["cpu"])
     crashed = [name for name, result in found[options.platform].items()
                if result["status"] in ("crash", "timeout")]

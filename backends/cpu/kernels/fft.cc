@@ -5,220 +5,168 @@
 #include <atomic>
 
 #include "backends/cpu/kernels/fft_plan.h"
+#include "backends/cpu/kernels/fft_real_plan.h"
 
 namespace isthmus::cpu {
 namespace {
 
-// Arrays for one group of lines, each `length` values of all lanes.
+// A pass over all lines along one dimension of an array seen as [outer, length, inner]: what its
+// kinds share. A group of lines is transformed together.
 template <typename T>
-struct LineMemory {
-  T* re;
-  T* im;
-  T* spareRe;
-  T* spareIm;
-
-  // The spectra of two real lines take two values more than a complex line.
-  static size_t bytes(int64_t length, int64_t lanes) {
-    return 4 * static_cast<size_t>((length + 2) * lanes) * sizeof(T);
-  }
-  LineMemory(T* memory, int64_t length, int64_t lanes) {
-    re = memory;
-    im = re + (length + 2) * lanes;
-    spareRe = im + (length + 2) * lanes;
-    spareIm = spareRe + (length + 2) * lanes;
-  }
-  // Transforms; afterwards the result is in re, im.
-  void transform(const FftPlan<T>& plan, bool together, bool inverse) {
-    const bool moved = inverse ? plan.transform(together, im, re, spareIm, spareRe)
-                               : plan.transform(together, re, im, spareRe, spareIm);
-    if (moved) {
-      std::swap(re, spareRe);
-      std::swap(im, spareIm);
-    }
-  }
-};
-
-// One pass over all lines along one dimension of an array seen as [outer, length, inner].
-template <typename T>
-struct Pass {
-  FftType type;
-  const FftPlan<T>& plan;
+struct Lines {
   RunServices& services;
   const T* source;
   T* target;
-  int64_t lines;
+  int64_t count;
+  int64_t length;
   int64_t inner;  // 1 in real transforms
   T scale;
   std::atomic<bool> outOfMemory{false};
 
-  bool real() const { return type == FftType::kRfft || type == FftType::kIrfft; }
   const FftKernels<T> kernels = FftPlan<T>::kernels();
 
-  // Real lines share a complex one by twos.
-  int64_t groupLines(int64_t lanes) const { return real() ? 2 * lanes : lanes; }
-
-  void operator()(int64_t begin, int64_t end, bool together) {
+  // Memory for groups of `values` values per line.
+  template <typename Group>
+  void forGroups(int64_t begin, int64_t end, bool together, int64_t values, Group group) {
     const int64_t lanes = together ? kFftLanes<T> : 1;
-    const int64_t length = plan.scratchLength();
-    const size_t bytes = LineMemory<T>::bytes(length, lanes);
+    const size_t bytes = static_cast<size_t>(values * lanes) * sizeof(T);
     T* memory = static_cast<T*>(services.allocateScratch(bytes));
     if (!memory) {
       outOfMemory = true;
       return;
     }
-    for (int64_t group = begin; group < end; ++group) {
-      LineMemory<T> m(memory, length, lanes);
-      const int64_t first = group * groupLines(lanes);
-      const int64_t count = std::min(groupLines(lanes), lines - first);
-      if (type == FftType::kRfft) {
-        loadReal(m, first, count, lanes);
-        m.transform(plan, together, false);
-        storeHalves(m, first, count, lanes);
-      } else if (type == FftType::kIrfft) {
-        loadHalves(m, first, count, lanes);
-        m.transform(plan, together, true);
-        storeReal(m, first, count, lanes);
-      } else {
-        loadComplex(m, first, count, lanes);
-        m.transform(plan, together, type == FftType::kIfft);
-        storeComplex(m, first, count, lanes);
-      }
+    for (int64_t g = begin; g < end; ++g) {
+      group(memory, g * lanes, std::min(lanes, count - g * lanes), lanes);
     }
     services.freeScratch(memory, bytes);
   }
+};
+
+template <typename T>
+struct ComplexPass : Lines<T> {
+  bool inverse;
+  // Whole groups and lines alone, see FftOrder.
+  std::shared_ptr<const FftPlan<T>> grouped, alone;
+
+  void operator()(int64_t begin, int64_t end, bool together) {
+    const int64_t length = std::max(grouped->scratchLength(), alone->scratchLength());
+    this->forGroups(begin, end, together, 4 * length,
+                    [&](T* memory, int64_t first, int64_t lines, int64_t lanes) {
+                      T *re = memory, *im = re + length * lanes, *spareRe = im + length * lanes,
+                        *spareIm = spareRe + length * lanes;
+                      load(re, im, first, lines, lanes);
+                      const auto& plan = lines == kFftLanes<T> ? grouped : alone;
+                      if (plan->transform(together, inverse, re, im, spareRe, spareIm)) {
+                        re = spareRe, im = spareIm;
+                      }
+                      store(re, im, first, lines, lanes);
+                    });
+  }
 
   int64_t lineOffset(int64_t line) const {
-    return line / inner * plan.length() * inner + line % inner;
+    return line / this->inner * this->length * this->inner + line % this->inner;
   }
-  bool isWhole(int64_t count, int64_t lanes) const {
-    return lanes > 1 && count == groupLines(lanes);
-  }
+  int64_t lineStride() const { return this->inner == 1 ? this->length : 1; }
   // Whether the kernels can move these lines: all lanes, and lines beside or behind each other.
-  bool areRegular(int64_t first, int64_t count, int64_t lanes) const {
-    return isWhole(count, lanes) && (inner == 1 || first % inner + count <= inner);
+  bool areRegular(int64_t first, int64_t lines, int64_t lanes) const {
+    return lanes > 1 && lines == lanes &&
+           (this->inner == 1 || first % this->inner + lines <= this->inner);
   }
-  int64_t lineStride() const { return inner == 1 ? plan.length() : 1; }
 
-  void loadComplex(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    if (areRegular(first, count, lanes)) {
-      return kernels.loadLines(source + 2 * lineOffset(first), lineStride(), inner, plan.length(),
-                               m.re, m.im);
+  void load(T* re, T* im, int64_t first, int64_t lines, int64_t lanes) const {
+    const int64_t n = this->length, inner = this->inner;
+    if (areRegular(first, lines, lanes)) {
+      return this->kernels.loadLines(this->source + 2 * lineOffset(first), lineStride(), inner, n,
+                                     re, im);
     }
     for (int64_t l = 0; l < lanes; ++l) {
-      const T* line = l < count ? source + 2 * lineOffset(first + l) : nullptr;
-      for (int64_t k = 0; k < plan.length(); ++k) {
-        m.re[k * lanes + l] = line ? line[2 * k * inner] : T(0);
-        m.im[k * lanes + l] = line ? line[2 * k * inner + 1] : T(0);
+      const T* line = l < lines ? this->source + 2 * lineOffset(first + l) : nullptr;
+      for (int64_t k = 0; k < n; ++k) {
+        re[k * lanes + l] = line ? line[2 * k * inner] : T(0);
+        im[k * lanes + l] = line ? line[2 * k * inner + 1] : T(0);
       }
     }
   }
-  void storeComplex(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    if (areRegular(first, count, lanes)) {
-      return kernels.storeLines(m.re, m.im, scale, plan.length(), target + 2 * lineOffset(first),
-                                lineStride(), inner);
+  void store(const T* re, const T* im, int64_t first, int64_t lines, int64_t lanes) const {
+    const int64_t n = this->length, inner = this->inner;
+    if (areRegular(first, lines, lanes)) {
+      return this->kernels.storeLines(re, im, this->scale, n, this->target + 2 * lineOffset(first),
+                                      lineStride(), inner);
     }
-    for (int64_t l = 0; l < count; ++l) {
-      T* line = target + 2 * lineOffset(first + l);
-      for (int64_t k = 0; k < plan.length(); ++k) {
-        line[2 * k * inner] = m.re[k * lanes + l] * scale;
-        line[2 * k * inner + 1] = m.im[k * lanes + l] * scale;
-      }
-    }
-  }
-
-  // Lines 2 l and 2 l + 1 as real and imaginary part of lane l.
-  void loadReal(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    const int64_t n = plan.length();
-    if (isWhole(count, lanes)) {
-      kernels.loadReal(source + first * n, 2 * n, n, m.re);
-      kernels.loadReal(source + (first + 1) * n, 2 * n, n, m.im);
-      return;
-    }
-    for (int64_t l = 0; l < 2 * lanes; ++l) {
-      T* part = (l % 2 ? m.im : m.re) + l / 2;
-      const T* line = l < count ? source + (first + l) * n : nullptr;
-      for (int64_t k = 0; k < n; ++k) part[k * lanes] = line ? line[k] : T(0);
-    }
-  }
-  void storeReal(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    const int64_t n = plan.length();
-    if (isWhole(count, lanes)) {
-      kernels.storeReal(m.re, scale, n, target + first * n, 2 * n);
-      kernels.storeReal(m.im, scale, n, target + (first + 1) * n, 2 * n);
-      return;
-    }
-    for (int64_t l = 0; l < count; ++l) {
-      const T* part = (l % 2 ? m.im : m.re) + l / 2;
-      T* line = target + (first + l) * n;
-      for (int64_t k = 0; k < n; ++k) line[k] = part[k * lanes] * scale;
-    }
-  }
-
-  // The spectra of two real lines a and b from that of a + i b.
-  void storeHalves(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    const int64_t n = plan.length(), half = n / 2 + 1;
-    if (isWhole(count, lanes)) {
-      T *aRe = m.spareRe, *aIm = m.spareIm, *bRe = aRe + half * lanes, *bIm = aIm + half * lanes;
-      kernels.splitSpectra(n, m.re, m.im, aRe, aIm, bRe, bIm);
-      T* lines = target + 2 * first * half;
-      kernels.storeLines(aRe, aIm, scale, half, lines, 2 * half, 1);
-      kernels.storeLines(bRe, bIm, scale, half, lines + 2 * half, 2 * half, 1);
-      return;
-    }
-    for (int64_t l = 0; l < count; l += 2) {
-      T* a = target + 2 * (first + l) * half;
-      T* b = l + 1 < count ? a + 2 * half : nullptr;
-      for (int64_t k = 0; k < half; ++k) {
-        const int64_t at = k * lanes + l / 2, mirrored = (k == 0 ? 0 : n - k) * lanes + l / 2;
-        const T re = m.re[at], im = m.im[at], mirroredRe = m.re[mirrored],
-                mirroredIm = m.im[mirrored];
-        a[2 * k] = (re + mirroredRe) * T(0.5) * scale;
-        a[2 * k + 1] = (im - mirroredIm) * T(0.5) * scale;
-        if (!b) continue;
-        b[2 * k] = (im + mirroredIm) * T(0.5) * scale;
-        b[2 * k + 1] = (mirroredRe - re) * T(0.5) * scale;
-      }
-    }
-  }
-  void loadHalves(const LineMemory<T>& m, int64_t first, int64_t count, int64_t lanes) const {
-    const int64_t n = plan.length(), half = n / 2 + 1;
-    for (int64_t l = 0; l < 2 * lanes; l += 2) {
-      const T* a = l < count ? source + 2 * (first + l) * half : nullptr;
-      const T* b = l + 1 < count ? a + 2 * half : nullptr;
-      for (int64_t k = 0; k < half; ++k) {
-        const bool isReal = k == 0 || 2 * k == n;
-        const T aRe = a ? a[2 * k] : T(0), aIm = a && !isReal ? a[2 * k + 1] : T(0);
-        const T bRe = b ? b[2 * k] : T(0), bIm = b && !isReal ? b[2 * k + 1] : T(0);
-        m.re[k * lanes + l / 2] = aRe - bIm;
-        m.im[k * lanes + l / 2] = aIm + bRe;
-        if (k > 0) {
-          m.re[(n - k) * lanes + l / 2] = aRe + bIm;
-          m.im[(n - k) * lanes + l / 2] = bRe - aIm;
-        }
+    for (int64_t l = 0; l < lines; ++l) {
+      T* line = this->target + 2 * lineOffset(first + l);
+      for (int64_t k = 0; k < n; ++k) {
+        line[2 * k * inner] = re[k * lanes + l] * this->scale;
+        line[2 * k * inner + 1] = im[k * lanes + l] * this->scale;
       }
     }
   }
 };
 
+// Lines of real values and of n / 2 + 1 complex ones, along the last dimension.
 template <typename T>
-bool runPass(RunServices& services, FftType type, int64_t n, const T* source, T* target,
-             int64_t lines, int64_t inner, double scale) {
-  auto plan = FftPlan<T>::get(n);
-  Pass<T> pass{type, *plan, services, source, target, lines, inner, static_cast<T>(scale)};
+struct RealPass : Lines<T> {
+  bool inverse;
+  std::shared_ptr<const RealFftPlan<T>> plan;
+
+  // Complex lines are half spectra as the kernels have them, with imaginary parts of 0 behind the
+  // first value and, for even n, the last: seen from one value earlier, only the first differs.
+  void operator()(int64_t begin, int64_t end, bool together) {
+    const int64_t n = this->length, parts = 2 * (n / 2 + 1);
+    this->forGroups(begin, end, together, n + 2 + plan->workLength(),
+                    [&](T* memory, int64_t first, int64_t lines, int64_t lanes) {
+                      T* values = memory + lanes;
+                      T* work = memory + (n + 2) * lanes;
+                      if (inverse) {
+                        load(memory, parts, first, lines, lanes);
+                        std::copy_n(memory, lanes, values);
+                        T* result = plan->transform(together, true, values, work);
+                        store(result, n, first, lines, lanes);
+                      } else {
+                        load(values, n, first, lines, lanes);
+                        T* result = plan->transform(together, false, values, work);
+                        std::copy_n(result, lanes, result - lanes);
+                        std::fill_n(result, lanes, T(0));
+                        if (n % 2 == 0) std::fill_n(result + n * lanes, lanes, T(0));
+                        store(result - lanes, parts, first, lines, lanes);
+                      }
+                    });
+  }
+
+  void load(T* values, int64_t n, int64_t first, int64_t lines, int64_t lanes) const {
+    const T* source = this->source + first * n;
+    if (lanes > 1 && lines == lanes) return this->kernels.loadReal(source, n, n, values);
+    for (int64_t l = 0; l < lanes; ++l) {
+      for (int64_t k = 0; k < n; ++k) values[k * lanes + l] = l < lines ? source[l * n + k] : T(0);
+    }
+  }
+  void store(const T* values, int64_t n, int64_t first, int64_t lines, int64_t lanes) const {
+    T* target = this->target + first * n;
+    if (lanes > 1 && lines == lanes) {
+      return this->kernels.storeReal(values, this->scale, n, target, n);
+    }
+    for (int64_t l = 0; l < lines; ++l) {
+      for (int64_t k = 0; k < n; ++k) target[l * n + k] = values[k * lanes + l] * this->scale;
+    }
+  }
+};
+
+template <typename T, typename Pass>
+bool run(RunServices& services, Pass& pass) {
   struct Context {
-    Pass<T>& pass;
+    Pass& pass;
     bool together;
   };
   // One line alone is not worth filling lanes with zeros for.
-  const bool together = lines > (pass.real() ? 2 : 1);
-  const int64_t perGroup = pass.groupLines(together ? kFftLanes<T> : 1);
-  const int64_t groups = (lines + perGroup - 1) / perGroup;
+  const bool together = pass.count > 1;
+  const int64_t lanes = together ? kFftLanes<T> : 1;
+  const int64_t groups = (pass.count + lanes - 1) / lanes;
   Context context{pass, together};
-  if (groups < 2 || groups * perGroup * n < 8192) {
+  if (groups < 2 || groups * lanes * pass.length < 8192) {
     pass(0, groups, together);
   } else {
     services.parallelFor(
-        groups, std::max<int64_t>(1, 4096 / (perGroup * n)),
+        groups, std::max<int64_t>(1, 4096 / (lanes * pass.length)),
         [](void* data, int64_t begin, int64_t end) {
           auto* c = static_cast<Context*>(data);
           c->pass(begin, end, c->together);
@@ -229,56 +177,81 @@ bool runPass(RunServices& services, FftType type, int64_t n, const T* source, T*
 }
 
 template <typename T>
+bool runComplex(RunServices& services, bool inverse, int64_t n, const T* source, T* target,
+                int64_t lines, int64_t inner, double scale) {
+  auto alone = FftPlan<T>::get(n, FftOrder::kAlone);
+  // DUCC takes lines alone that would not fit in its part of the cache together.
+  constexpr int64_t kCacheBytes = 512 << 10;
+  const int64_t together = inner == 1 ? 2 * kFftLanes<T> + 1 : 3;
+  const bool fits = n <= kCacheBytes / static_cast<int64_t>(2 * sizeof(T)) / together;
+  auto grouped = fits ? FftPlan<T>::get(n, FftOrder::kGrouped) : alone;
+  ComplexPass<T> pass{
+      {services, source, target, lines, n, inner, static_cast<T>(scale)}, inverse, grouped, alone};
+  return run<T>(services, pass);
+}
+
+template <typename T>
+bool runReal(RunServices& services, bool inverse, int64_t n, const T* source, T* target,
+             int64_t lines, double scale) {
+  RealPass<T> pass{{services, source, target, lines, n, 1, static_cast<T>(scale)},
+                   inverse,
+                   RealFftPlan<T>::get(n)};
+  return run<T>(services, pass);
+}
+
+template <typename T>
 bool runFft(RunServices& services, const FftDescriptor& d, const T* operand, T* result) {
   const int last = d.rank - 1;
-  double scale = 1;
-  if (d.type == FftType::kIfft || d.type == FftType::kIrfft) {
-    for (int i = 0; i < d.rank; ++i) scale /= static_cast<double>(d.lengths[i]);
-  }
+  const bool isReal = d.type == FftType::kRfft || d.type == FftType::kIrfft;
+  const bool inverse = d.type == FftType::kIfft || d.type == FftType::kIrfft;
   // Sizes of the complex array along the transformed dimensions.
-  int64_t sizes[kMaxFftRank], outer = d.batch;
+  int64_t sizes[kMaxFftRank], total = d.batch;
+  double points = 1;
   for (int i = 0; i < d.rank; ++i) {
-    sizes[i] = d.lengths[i];
-    if (i == last && (d.type == FftType::kRfft || d.type == FftType::kIrfft)) {
-      sizes[i] = d.lengths[i] / 2 + 1;
-    }
+    points *= static_cast<double>(d.lengths[i]);
+    sizes[i] = isReal && i == last ? d.lengths[i] / 2 + 1 : d.lengths[i];
+    total *= sizes[i];
   }
-  for (int i = 0; i < last; ++i) outer *= sizes[i];
-  // Passes along all dimensions but the last, in place from the second on.
-  auto leading = [&](FftType type, const T* from, T* to, double lastScale) {
-    int64_t total = d.batch;
-    for (int i = 0; i < d.rank; ++i) total *= sizes[i];
-    int64_t inner = 1;
-    for (int i = d.rank; i-- > 0;) {
-      if (i < last) {
-        if (!runPass<T>(services, type, sizes[i], from, to, total / sizes[i], inner,
-                        i == 0 ? lastScale : 1.0)) {
-          return false;
-        }
-        from = to;
+  const double scale = inverse ? 1 / points : 1;
+  auto inner = [&](int dimension) {
+    int64_t product = 1;
+    for (int i = dimension + 1; i < d.rank; ++i) product *= sizes[i];
+    return product;
+  };
+  // Complex passes along the first `count` dimensions. The first pass scales.
+  auto along = [&](int count, const T* from, T* to, double factor) {
+    int order[kMaxFftRank] = {0, 1, 2};
+    // A pass that need not be in place starts with contiguous lines.
+    for (int i = 1; i < count && from != result; ++i) {
+      if (inner(i) == 1) {
+        std::swap(order[0], order[i]);
+        break;
       }
-      inner *= sizes[i];
+    }
+    for (int i = 0; i < count; ++i) {
+      const int64_t n = sizes[order[i]];
+      if (!runComplex<T>(services, inverse, n, i ? to : from, to, total / n, inner(order[i]),
+                         i ? 1.0 : factor)) {
+        return false;
+      }
     }
     return true;
   };
+  const int64_t realLines = total / sizes[last], n = d.lengths[last];
   switch (d.type) {
     case FftType::kFft:
     case FftType::kIfft:
-      return runPass<T>(services, d.type, d.lengths[last], operand, result, outer, 1,
-                        d.rank == 1 ? scale : 1.0) &&
-             leading(d.type, result, result, scale);
+      return along(d.rank, operand, result, scale);
     case FftType::kRfft:
-      return runPass<T>(services, d.type, d.lengths[last], operand, result, outer, 1, 1.0) &&
-             leading(FftType::kFft, result, result, 1.0);
+      return runReal<T>(services, false, n, operand, result, realLines, 1.0) &&
+             along(last, result, result, 1.0);
     case FftType::kIrfft: {
-      if (d.rank == 1) {
-        return runPass<T>(services, d.type, d.lengths[last], operand, result, outer, 1, scale);
-      }
-      const size_t bytes = static_cast<size_t>(outer * sizes[last]) * 2 * sizeof(T);
+      if (d.rank == 1) return runReal<T>(services, true, n, operand, result, realLines, scale);
+      const size_t bytes = static_cast<size_t>(total) * 2 * sizeof(T);
       T* scratch = static_cast<T*>(services.allocateScratch(bytes));
       if (!scratch) return false;
-      bool done = leading(FftType::kIfft, operand, scratch, 1.0) &&
-                  runPass<T>(services, d.type, d.lengths[last], scratch, result, outer, 1, scale);
+      const bool done = along(last, operand, scratch, 1.0) &&
+                        runReal<T>(services, true, n, scratch, result, realLines, scale);
       services.freeScratch(scratch, bytes);
       return done;
     }

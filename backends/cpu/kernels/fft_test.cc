@@ -156,6 +156,76 @@ TEST(FftTest, SeveralDimensions) {
   }
 }
 
+// Lengths that are grids, convolutions or pairs of values; a sum over all frequencies would take
+// too long.
+template <typename T>
+void checkWaves(int64_t batch, int64_t n) {
+  const int64_t half = n / 2 + 1;
+  std::vector<int64_t> frequency(batch);
+  std::vector<T> waves(2 * batch * n), cosines(batch * n);
+  for (int64_t b = 0; b < batch; ++b) {
+    frequency[b] = (b * 7919 + 5) % half;
+    for (int64_t k = 0; k < n; ++k) {
+      long double angle =
+          2 * std::numbers::pi_v<long double> * (frequency[b] * k % n) / (long double)(n);
+      waves[2 * (b * n + k)] = cosines[b * n + k] = T(std::cos(angle));
+      waves[2 * (b * n + k) + 1] = T(std::sin(angle));
+    }
+  }
+  TestRun run(2);
+  std::vector<T> spectrum(2 * batch * n), back(2 * batch * n);
+  FftDescriptor d{FftType::kFft, sizeof(T) == 8, 1, 0, batch, {n, 0, 0}};
+  void* forward[] = {waves.data(), spectrum.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, forward), 0);
+  const T bound = (sizeof(T) == 8 ? T(1e-14) : T(5e-6)) * T(n);
+  for (int64_t i = 0; i < 2 * batch * n; ++i) {
+    const int64_t b = i / 2 / n, k = i / 2 % n;
+    ASSERT_NEAR(spectrum[i], i % 2 == 0 && k == frequency[b] ? T(n) : T(0), bound)
+        << "n " << n << " line " << b << " value " << k;
+  }
+  d.type = FftType::kIfft;
+  void* inverse[] = {spectrum.data(), back.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, inverse), 0);
+  for (int64_t i = 0; i < 2 * batch * n; ++i) ASSERT_NEAR(back[i], waves[i], bound / T(n));
+
+  std::vector<T> halves(2 * batch * half), real(batch * n);
+  d.type = FftType::kRfft;
+  void* realForward[] = {cosines.data(), halves.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, realForward), 0);
+  for (int64_t i = 0; i < 2 * batch * half; ++i) {
+    const int64_t b = i / 2 / half, k = i / 2 % half;
+    const bool alone = k == 0 || 2 * k == n;  // not shared with the mirrored frequency
+    const T peak = alone ? T(n) : T(n) / 2;
+    ASSERT_NEAR(halves[i], i % 2 == 0 && k == frequency[b] ? peak : T(0), bound)
+        << "real, n " << n << " line " << b << " value " << k;
+  }
+  d.type = FftType::kIrfft;
+  void* realInverse[] = {halves.data(), real.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, realInverse), 0);
+  for (int64_t i = 0; i < batch * n; ++i) ASSERT_NEAR(real[i], cosines[i], bound / T(n));
+}
+
+TEST(FftTest, LongLines) {
+  for (int64_t n : {226, 1010, 1022, 4099, 10007, 10010, 12000, 20014, 16384, 65536}) {
+    for (int64_t batch : {1, 3, 11}) {
+      checkWaves<float>(batch, n);
+      checkWaves<double>(batch, n);
+    }
+  }
+}
+
+TEST(FftTest, InfinitiesReachOnlyWhatDependsOnThem) {
+  // The sum of the first output has no products that could turn infinity into NaN.
+  std::vector<float> data(2 * 64, 1.0f), result(2 * 64);
+  data[0] = std::numeric_limits<float>::infinity();
+  FftDescriptor d{FftType::kFft, 0, 1, 0, 1, {64, 0, 0}};
+  TestRun run(1);
+  void* buffers[] = {data.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &d, buffers), 0);
+  EXPECT_EQ(result[0], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(result[1], 64.0f);
+}
+
 TEST(FftTest, InPlace) {
   std::vector<double> data{1, 0, 2, 0, 3, 0, 4, 0};
   FftDescriptor d{FftType::kFft, 1, 1, 0, 1, {4, 0, 0}};
