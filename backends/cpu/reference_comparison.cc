@@ -148,6 +148,7 @@ class ComparingExecutable final : public Executable {
 
   const ProgramInfo& info() const override { return compiled_->info(); }
   bool isCheap() const override { return false; }
+  bool callsUserCode() const override { return compiled_->callsUserCode(); }
   StatusOr<std::string> serialize() const override { return compiled_->serialize(); }
 
   Status run(const RunRequest& request) const override {

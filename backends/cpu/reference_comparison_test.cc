@@ -64,6 +64,24 @@ TEST(ReferenceComparison, NamesTheOperationThatIsWrong) {
                     HasSubstr(":4:"), Not(HasSubstr("stage"))));
 }
 
+TEST(ReferenceComparison, SaysWhetherUserCodeIsCalled) {
+  class CallsUserCode final : public Executable {
+   public:
+    const ProgramInfo& info() const override { return info_; }
+    Status run(const RunRequest&) const override { return {}; }
+    bool callsUserCode() const override { return true; }
+
+   private:
+    ProgramInfo info_;
+  };
+  CompileRequest request{kProgram, "mlir", {}};
+  Compiled compiled = compileRight(request);
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_FALSE(compareWithReference(*compiled, request, compileRight)->callsUserCode());
+  EXPECT_TRUE(compareWithReference(std::make_shared<CallsUserCode>(), request, compileRight)
+                  ->callsUserCode());
+}
+
 TEST(ReferenceComparison, LetsRightResultsPass) {
   EXPECT_TRUE(run(compileRight, kProgram, true).ok());
   // The branch that is not taken is not wrong.
