@@ -5,14 +5,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
-namespace {
-
-bool isKernel(FusionClass fusion) {
-  return fusion != FusionClass::kOpaque && fusion != FusionClass::kView &&
-         fusion != FusionClass::kConstant;
-}
-
-}  // namespace
 
 bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
   if (llvm::isa<shlo::DynamicUpdateSliceOp>(user)) return operand == 0;
@@ -40,8 +32,7 @@ BlockGraph::BlockGraph(mlir::Block& block) {
         // A free user that must exist itself is a kernel that reads this value.
         node.escapes |= user.escapes;
         node.users.append(user.users.begin(), user.users.end());
-      } else if (nested || !isKernel(fusionClass(user.op)) ||
-                 needsMemory(user.op, use.getOperandNumber())) {
+      } else if (nested || !isKernel(user.op) || needsMemory(user.op, use.getOperandNumber())) {
         node.escapes = true;
       } else {
         node.users.push_back(userIndex);

@@ -43,11 +43,7 @@ class Grouping {
 
   void makeSingleton(int index) {
     const BlockGraph::Node& node = graph_.node(index);
-    FusionClass fusion = fusionClass(node.op);
-    if (fusion == FusionClass::kOpaque || fusion == FusionClass::kView ||
-        fusion == FusionClass::kConstant) {
-      return;
-    }
+    if (!isKernel(node.op)) return;
     if (node.free && !node.escapes) return;
     // What nobody uses is not computed.
     if (node.users.empty() && !node.escapes) return;

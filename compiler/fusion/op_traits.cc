@@ -80,6 +80,12 @@ FusionClass fusionClass(mlir::Operation* op) {
       .Default([](auto) { return FusionClass::kOpaque; });
 }
 
+bool isKernel(mlir::Operation* op) {
+  FusionClass fusion = fusionClass(op);
+  return fusion != FusionClass::kOpaque && fusion != FusionClass::kView &&
+         fusion != FusionClass::kConstant;
+}
+
 bool isFree(mlir::Operation* op) { return isFreeWithin(op, kMaxFreeDepth); }
 
 double elementCost(mlir::Operation* op) {

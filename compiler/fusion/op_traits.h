@@ -28,6 +28,10 @@ enum class FusionClass {
 
 FusionClass fusionClass(mlir::Operation* op);
 
+// Whether the operation is computed by kernels that fusion makes: neither a library's, nor a view,
+// nor a constant.
+bool isKernel(mlir::Operation* op);
+
 // Whether recomputing the operation in each of its consumers costs nothing worth storing: splat and
 // small constants, iota, broadcasts, slices, and cheap elementwise work on such. It is copied into
 // the kernels that use it instead of being one of a kernel's operands.

@@ -2,6 +2,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/fusion/build_fusions.h"
+#include "compiler/fusion/copy_constants.h"
 #include "compiler/fusion/grouping.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,7 +29,10 @@ struct FusePass : impl::FusePassBase<FusePass> {
     for (mlir::Operation& op : block) {
       if (!llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) continue;
       for (mlir::Region& region : op.getRegions()) {
-        for (mlir::Block& inner : region) fuseBlock(inner);
+        for (mlir::Block& inner : region) {
+          copyConstantsInto(inner);
+          fuseBlock(inner);
+        }
       }
     }
     BlockGraph graph(block);

@@ -38,6 +38,29 @@ func.func @in_a_loop(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
   return %r#1 : tensor<8xf32>
 }
 
+// Numbers from outside come into the kernels of the body, splats of them too.
+// CHECK-LABEL: @numbers_in_a_loop
+// CHECK: stablehlo.while
+// CHECK: do {
+// CHECK-NEXT: "isthmus.fusion"(%{{[^,]*}}) <
+// CHECK: stablehlo.constant dense<2>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: stablehlo.divide
+// CHECK: isthmus.yield
+// CHECK: return
+func.func @numbers_in_a_loop(%x: tensor<8xi32>, %p: tensor<i1>) -> (tensor<8xi32>, tensor<8xi32>) {
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %twos = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<i32>) -> tensor<8xi32>
+  %r:2 = stablehlo.while(%q = %p, %s = %x) : tensor<i1>, tensor<8xi32>
+  cond {
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %h = stablehlo.divide %s, %twos : tensor<8xi32>
+    stablehlo.return %q, %h : tensor<i1>, tensor<8xi32>
+  }
+  return %r#1, %twos : tensor<8xi32>, tensor<8xi32>
+}
+
 // A library operation stays as it is.
 // CHECK-LABEL: @library
 // CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
