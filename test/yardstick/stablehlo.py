@@ -1,6 +1,6 @@
 """StableHLO's own tests, compiled and run through JAX's client on a platform and on JAX's CPU.
 
-    ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh] [--fold]
+    ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh] [--kernels]
     ./dev yardstick stablehlo --stablehlo ../stablehlo --runner "isthmus-run --backend reference"
 
 Results go to out/yardstick/stablehlo-PLATFORM.jsonl; a stopped run goes on where it was.
@@ -69,8 +69,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=120, help="time-out of one program")
     parser.add_argument("--fresh", action="store_true", help="forget the platform's old results")
-    parser.add_argument("--fold", action="store_true",
-                        help="let both platforms fold the programs, whose inputs are constants")
+    parser.add_argument("--kernels", action="store_true",
+                        help="let neither platform fold the programs, whose inputs are constants")
     parser.add_argument("--runner", help="a command that runs a file, instead of JAX's client")
     options = parser.parse_args()
     if not options.stablehlo:
@@ -83,12 +83,11 @@ def main():
     if not items:
         parser.error(f"no programs in {options.stablehlo} match")
     found = {}
-    # The tests' inputs are constants, which must reach the kernels: on both platforms, since a folded
-    # result has other roundings than a kernel's.
-    variables = {} if options.fold else {
-        "ISTHMUS_FOLD_BYTES": "0", "XLA_FLAGS": "--xla_disable_hlo_passes=constant_folding"}
+    # Both or neither: what is folded has other roundings than a kernel's result.
+    variables = {"ISTHMUS_FOLD_BYTES": "0", "XLA_FLAGS": "--xla_disable_hlo_passes=constant_folding"
+                 } if options.kernels else {}
     for platform in dict.fromkeys(["cpu", options.platform]):
-        suffix = "-folded" if options.fold else ""
+        suffix = "-kernels" if options.kernels else ""
         path = options.out / f"stablehlo-{platform}{suffix}.jsonl"
         if options.fresh and platform == options.platform and path.exists():
             path.unlink()
