@@ -26,7 +26,7 @@ def test_ours_only_shrinks():
 def test_complete_files_are_files_that_the_yardstick_runs():
     globs = (known_failures.PATH.parent / "jax_files.txt").read_text().split("\n")
     for name in known_failures.load().complete:
-        assert any(pathlib.PurePath(f"{name}.py").match(glob) for glob in globs if glob), name
+        assert any(pathlib.PurePath(f"{known_failures.bare(name)}.py").match(glob) for glob in globs if glob), name
 
 
 def test_reads_tests_and_complete_files():
@@ -57,6 +57,20 @@ def test_grows_only_for_files_that_are_not_complete():
 
 def test_a_run_must_match():
     manifest = Manifest(TEXT)
-    assert known_failures.judge(["a_test.T.x"], {"c_test.T.z"}, manifest) == ([], [])
-    assert known_failures.judge(["a_test.T.q"], {"a_test.T.x"}, manifest) == (
+    assert known_failures.judge(["a_test.T.x"], {"c_test.T.z"}, manifest, "0.10") == ([], [])
+    assert known_failures.judge(["a_test.T.q"], {"a_test.T.x"}, manifest, "0.10") == (
         ["a_test.T.q"], ["a_test.T.x"])
+
+
+def test_lines_of_one_version_of_jax():
+    manifest = Manifest(TEXT + "complete 0.12:c_test\n0.12:c_test.T.z  a reason in words\n")
+    assert known_failures.judge(["c_test.T.z", "b_test.T.y"], set(), manifest, "0.12") == ([], [])
+    assert known_failures.judge(["c_test.T.z"], set(), manifest, "0.10") == (["c_test.T.z"], [])
+    assert known_failures.judge([], {"c_test.T.z"}, manifest, "0.10") == ([], [])
+    assert known_failures.judge([], {"c_test.T.z"}, manifest, "0.12") == ([], ["c_test.T.z"])
+    more = Manifest(TEXT + "complete 0.12:c_test\n0.12:c_test.T.z  a reason in words\n"
+                    "0.12:c_test.T.new  a reason in words\nc_test.T.new  a reason in words\n")
+    (problem,) = known_failures.grown(manifest, more)
+    assert "0.12:c_test.T.new" in problem
+    with pytest.raises(ValueError, match="line 5"):
+        Manifest(TEXT + "0.12:c_test.z  a reason in words\n")

@@ -10,7 +10,7 @@ namespace isthmus {
 namespace {
 
 int64_t coordinate(const AxisPart& part, int64_t position) {
-  return position / part.axisStride % part.axisSize / part.stride % part.size;
+  return position / part.stride % part.size;
 }
 
 void appendVarint(std::string& out, uint64_t value) {
@@ -37,43 +37,87 @@ void appendNumber(std::string& out, int field, uint64_t value) {
 constexpr uint64_t kOpShardingReplicated = 0;
 constexpr uint64_t kOpShardingOther = 3;  // "tiled"
 constexpr uint64_t kOpShardingManual = 4;
+constexpr uint64_t kOpShardingUnreduced = 6;
 
-}  // namespace
+int64_t index(const std::vector<AxisPart>& parts, int64_t position) {
+  int64_t index = 0;
+  for (const AxisPart& part : parts) index = index * part.size + coordinate(part, position);
+  return index;
+}
 
-int64_t MeshSharding::shards(int64_t d) const {
+int64_t product(const std::vector<AxisPart>& parts) {
   int64_t product = 1;
-  for (const AxisPart& part : dims[d]) product *= part.size;
+  for (const AxisPart& part : parts) product *= part.size;
   return product;
 }
 
+}  // namespace
+
+void appendAxisPart(std::vector<AxisPart>& parts, AxisPart part) {
+  if (part.size == 1) return;
+  if (!parts.empty() && parts.back().stride == part.stride * part.size) {
+    parts.back() = {part.stride, parts.back().size * part.size};
+  } else {
+    parts.push_back(part);
+  }
+}
+
+bool areIndependent(const AxisPart& a, const AxisPart& b) {
+  return a.stride % (b.stride * b.size) == 0 || b.stride % (a.stride * a.size) == 0;
+}
+
+int64_t MeshSharding::shards(int64_t d) const { return product(dims[d]); }
+
 bool MeshSharding::isReplicated() const {
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (shards(static_cast<int64_t>(d)) > 1) return false;
+  return unreduced.empty() &&
+         llvm::all_of(dims, [](const auto& parts) { return product(parts) == 1; });
+}
+
+bool MeshSharding::hasSameBlocks(const MeshSharding& other) const {
+  if (*this == other) return true;
+  if (numPartitions != other.numPartitions || dims.size() != other.dims.size()) return false;
+  auto sums = groups(unreduced), otherSums = other.groups(other.unreduced);
+  llvm::sort(sums);
+  llvm::sort(otherSums);
+  if (sums != otherSums) return false;
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d) {
+    if (shards(d) != other.shards(d)) return false;
+    for (int64_t p = 0; p < numPartitions; ++p) {
+      if (shardIndex(d, p) != other.shardIndex(d, p)) return false;
+    }
   }
   return true;
 }
 
-int64_t MeshSharding::shardIndex(int64_t d, int64_t p) const {
-  int64_t index = 0;
-  for (const AxisPart& part : dims[d]) {
-    index = index * part.size + coordinate(part, positionOf[p]);
-  }
-  return index;
+MeshSharding MeshSharding::settled() const {
+  MeshSharding settled = *this;
+  settled.unreduced.clear();
+  return settled;
 }
 
-std::vector<std::vector<int64_t>> MeshSharding::gatherGroups(int64_t d) const {
-  // A partition's position with the axis parts of `d` taken out names its group.
+int64_t MeshSharding::shardIndex(int64_t d, int64_t p) const {
+  return index(dims[d], positionOf[p]);
+}
+
+bool MeshSharding::isFree(const AxisPart& part) const {
+  auto isOther = [&](const AxisPart& other) { return areIndependent(part, other); };
+  return llvm::all_of(unreduced, isOther) &&
+         llvm::all_of(dims, [&](const auto& parts) { return llvm::all_of(parts, isOther); });
+}
+
+std::vector<std::vector<int64_t>> MeshSharding::groups(const std::vector<AxisPart>& parts) const {
+  // A partition's position with the axis parts taken out names its group.
   std::map<int64_t, std::vector<int64_t>> byRest;
   for (int64_t p = 0; p < numPartitions; ++p) {
     int64_t rest = positionOf[p];
-    for (const AxisPart& part : dims[d]) {
-      rest -= coordinate(part, positionOf[p]) * part.stride * part.axisStride;
-    }
+    for (const AxisPart& part : parts) rest -= coordinate(part, positionOf[p]) * part.stride;
     byRest[rest].push_back(p);
   }
   std::vector<std::vector<int64_t>> groups;
   for (auto& [rest, group] : byRest) {
-    llvm::sort(group, [&](int64_t a, int64_t b) { return shardIndex(d, a) < shardIndex(d, b); });
+    llvm::sort(group, [&](int64_t a, int64_t b) {
+      return index(parts, positionOf[a]) < index(parts, positionOf[b]);
+    });
     groups.push_back(std::move(group));
   }
   return groups;
@@ -93,10 +137,10 @@ StatusOr<std::vector<int64_t>> MeshSharding::localShape(llvm::ArrayRef<int64_t> 
 }
 
 std::string MeshSharding::toOpSharding() const {
-  if (isReplicated()) {
+  std::string out;
+  if (isReplicated() || product(unreduced) == numPartitions) {
     // Written out, since no bytes at all would mean that nothing is known.
-    std::string out;
-    appendNumber(out, 1, kOpShardingReplicated);
+    appendNumber(out, 1, unreduced.empty() ? kOpShardingReplicated : kOpShardingUnreduced);
     return out;
   }
   std::vector<int64_t> tileDims;
@@ -105,7 +149,16 @@ std::string MeshSharding::toOpSharding() const {
     tileDims.push_back(shards(static_cast<int64_t>(d)));
     tiles *= tileDims.back();
   }
-  // Devices in order of their tile; those that hold the same tile follow each other.
+  std::vector<int64_t> kinds;
+  auto addSubgroup = [&](int64_t size, uint64_t kind) {
+    if (size == 1) return;
+    tileDims.push_back(size);
+    kinds.push_back(static_cast<int64_t>(kind));
+  };
+  int64_t summands = product(unreduced);
+  addSubgroup(summands, kOpShardingUnreduced);
+  addSubgroup(numPartitions / (tiles * summands), kOpShardingReplicated);
+  // Devices in order of their tile and summand; those that hold the same follow each other.
   std::vector<int64_t> devices(numPartitions);
   std::iota(devices.begin(), devices.end(), 0);
   auto tileOf = [&](int64_t p) {
@@ -113,17 +166,17 @@ std::string MeshSharding::toOpSharding() const {
     for (size_t d = 0; d < dims.size(); ++d) {
       tile = tile * tileDims[d] + shardIndex(static_cast<int64_t>(d), p);
     }
-    return tile;
+    return tile * summands + index(unreduced, positionOf[p]);
   };
-  std::stable_sort(devices.begin(), devices.end(),
-                   [&](int64_t a, int64_t b) { return tileOf(a) < tileOf(b); });
-  std::string out;
+  llvm::stable_sort(devices, [&](int64_t a, int64_t b) { return tileOf(a) < tileOf(b); });
   appendNumber(out, 1, kOpShardingOther);
-  bool replicatesTiles = tiles < numPartitions;
-  if (replicatesTiles) tileDims.push_back(numPartitions / tiles);
   appendPacked(out, 3, tileDims);
   appendPacked(out, 4, devices);
-  if (replicatesTiles) appendNumber(out, 6, 1);
+  if (!unreduced.empty()) {
+    appendPacked(out, 8, kinds);
+  } else if (!kinds.empty()) {
+    appendNumber(out, 6, 1);
+  }
   return out;
 }
 
@@ -188,29 +241,41 @@ StatusOr<MeshSharding> resolveSharding(sdy::TensorShardingAttr attribute, int64_
     return invalidArgument("partition: a sharding of rank ", attribute.getDimShardings().size(),
                            " on an array of rank ", rank);
   }
+  auto append = [&](sdy::AxisRefAttr axis, std::vector<AxisPart>& parts) -> Status {
+    std::string name = axis.getName().str();
+    auto found = axes.find(name);
+    if (found == axes.end()) {
+      return invalidArgument("partition: a sharding names axis '", name, "', which its mesh lacks");
+    }
+    if (onlyAxes && !llvm::is_contained(*onlyAxes, name)) return {};
+    AxisPart part{found->second.stride, found->second.size};
+    if (sdy::SubAxisInfoAttr sub = axis.getSubAxisInfo()) {
+      // "a":(m)k is the part of size k behind the m major ones.
+      int64_t before = 0;
+      if (sub.getPreSize() < 1 || sub.getSize() < 1 ||
+          __builtin_mul_overflow(sub.getPreSize(), sub.getSize(), &before) ||
+          part.size % before != 0) {
+        return invalidArgument("partition: sub-axis of '", name, "' does not divide it");
+      }
+      part.stride *= part.size / before;
+      part.size = sub.getSize();
+    }
+    if (!sharding.isFree(part)) {
+      return invalidArgument("partition: a sharding names overlapping axes: '", name, "'");
+    }
+    appendAxisPart(parts, part);
+    return {};
+  };
   for (auto [d, dim] : llvm::enumerate(attribute.getDimShardings())) {
     for (sdy::AxisRefAttr axis : dim.getAxes()) {
-      std::string name = axis.getName().str();
-      auto found = axes.find(name);
-      if (found == axes.end()) {
-        return invalidArgument("partition: a sharding names axis '", name,
-                               "', which its mesh lacks");
-      }
-      if (onlyAxes && !llvm::is_contained(*onlyAxes, name)) continue;
-      AxisPart part{found->second.stride, found->second.size, 1, found->second.size};
-      if (sdy::SubAxisInfoAttr sub = axis.getSubAxisInfo()) {
-        // "a":(m)k is the part of size k behind the m major ones.
-        int64_t parts = 0;
-        if (sub.getPreSize() < 1 || sub.getSize() < 1 ||
-            __builtin_mul_overflow(sub.getPreSize(), sub.getSize(), &parts) ||
-            part.axisSize % parts != 0) {
-          return invalidArgument("partition: sub-axis of '", name, "' does not divide it");
-        }
-        part.stride = part.axisSize / parts;
-        part.size = sub.getSize();
-      }
-      sharding.dims[d].push_back(part);
+      ISTHMUS_RETURN_IF_ERROR(append(axis, sharding.dims[d]));
     }
+  }
+  for (sdy::AxisRefAttr axis : attribute.getUnreducedAxes()) {
+    ISTHMUS_RETURN_IF_ERROR(append(axis, sharding.unreduced));
+  }
+  if (!sharding.unreduced.empty() && attribute.getReductionOp() != sdy::ReductionOp::SUM) {
+    return unimplemented("partition: an array that is not yet reduced by anything but a sum");
   }
   return sharding;
 }

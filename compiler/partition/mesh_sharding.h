@@ -11,37 +11,51 @@
 
 namespace isthmus {
 
-// One axis of a device mesh, or a part of one: of the axis's coordinate c, the part's is
-// (c / stride) % size.
+// An axis of a device mesh, or a part of one, or neighbouring ones together: the part of mesh
+// position p is (p / stride) % size.
 struct AxisPart {
-  int64_t axisStride = 1;  // distance in mesh position between neighbours along the whole axis
-  int64_t axisSize = 1;
   int64_t stride = 1;
   int64_t size = 1;
 
   bool operator==(const AxisPart&) const = default;
 };
 
+// Appends `part` as the minor one of `parts`; what is one axis of the devices becomes one part, so
+// that shardings which mean the same are equal.
+void appendAxisPart(std::vector<AxisPart>& parts, AxisPart part);
+
+// Whether no part tells anything of the other: always so for parts of one mesh that do not overlap.
+bool areIndependent(const AxisPart& a, const AxisPart& b);
+
 // How an array is split: each dimension over some axis parts, major to minor, and replicated over
-// all other axes. Partition p of the program sits at mesh position `positionOf[p]`.
+// all other axes, but for those along which it is the sum of what the devices have. Partition p of
+// the program sits at mesh position `positionOf[p]`.
 struct MeshSharding {
   int64_t numPartitions = 1;
   std::vector<int64_t> positionOf;
   std::vector<std::vector<AxisPart>> dims;
+  std::vector<AxisPart> unreduced;
 
   bool operator==(const MeshSharding&) const = default;
 
+  // Whether each device has the same of an array, however the two say it.
+  bool hasSameBlocks(const MeshSharding& other) const;
   bool isReplicated() const;
+  // The same blocks, after the sums are made.
+  MeshSharding settled() const;
   // Into how many blocks dimension `d` is split.
   int64_t shards(int64_t d) const;
   // Which block of dimension `d` partition `p` holds.
   int64_t shardIndex(int64_t d, int64_t p) const;
-  // Groups of partitions that differ only in their block of dimension `d`, each ordered by block.
-  std::vector<std::vector<int64_t>> gatherGroups(int64_t d) const;
+  // Whether no dimension is split, nor anything summed, along `part`.
+  bool isFree(const AxisPart& part) const;
+  // Groups of partitions that differ only along `parts`, each ordered by their coordinates.
+  std::vector<std::vector<int64_t>> groups(const std::vector<AxisPart>& parts) const;
   // The array's shape on one device; nothing divides unevenly.
   StatusOr<std::vector<int64_t>> localShape(llvm::ArrayRef<int64_t> shape) const;
   // A serialized xla.OpSharding: field numbers in the project's interface notes (type 1,
-  // tile_assignment_dimensions 3, tile_assignment_devices 4, replicate_on_last_tile_dim 6).
+  // tile_assignment_dimensions 3, tile_assignment_devices 4, replicate_on_last_tile_dim 6,
+  // last_tile_dims 8).
   std::string toOpSharding() const;
 };
 

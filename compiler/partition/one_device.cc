@@ -2,13 +2,12 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/partition/gspmd_sharding.h"
 
 namespace isthmus {
 namespace {
 
 using mlir::RankedTensorType;
-
-constexpr llvm::StringLiteral kGspmdSharding = "mhlo.sharding";
 
 // What a device has that did not run the call: something that the broadcast overwrites.
 mlir::Value placeholder(mlir::Type type, mlir::OpBuilder& builder, mlir::Location location) {

@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/inspect_sharding.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "compiler/partition/one_device.h"
@@ -81,8 +82,9 @@ class Partitioner {
     for (unsigned i = 0; i < block.getNumArguments(); ++i) {
       Value argument = block.getArgument(i);
       ISTHMUS_ASSIGN_OR_RETURN(
-          MeshSharding sharding,
-          shardingOf(main.getArgAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"), argument));
+          std::optional<MeshSharding> asked,
+          interfaceSharding(main.getArgAttrDict(i), argument, numPartitions_, module_));
+      MeshSharding sharding = asked ? *asked : replicatedSharding(rankOf(argument), numPartitions_);
       ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, localType(argument.getType(), sharding));
       body.getArgument(i).setType(type);
       function.setArgAttrs(i, interfaceAttributes(main.getArgAttrDict(i), sharding));
@@ -93,10 +95,11 @@ class Partitioner {
     llvm::SmallVector<Value> results;
     llvm::SmallVector<mlir::Type> types;
     for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
-      auto asked = main.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding");
-      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, operand));
+      ISTHMUS_ASSIGN_OR_RETURN(
+          std::optional<MeshSharding> asked,
+          interfaceSharding(main.getResultAttrDict(i), operand, numPartitions_, module_));
       // Where nothing is asked for, what is split stays so.
-      if (!asked && held_[operand].local) sharding = *held_[operand].sharding;
+      MeshSharding sharding = asked ? *asked : heldSharding(operand);
       ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, terminator->getLoc()));
       function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
       results.push_back(local);
@@ -111,16 +114,12 @@ class Partitioner {
   mlir::DictionaryAttr interfaceAttributes(mlir::DictionaryAttr attributes,
                                            const MeshSharding& sharding) {
     mlir::NamedAttrList list(attributes);
-    list.erase("sdy.sharding");
+    list.erase(sdy::kSharding);
+    list.erase(kGspmdSharding);
     if (numPartitions_ > 1) {
       list.set(kShardingAttribute, builder_.getStringAttr(sharding.toOpSharding()));
     }
     return list.getDictionary(module_.getContext());
-  }
-
-  StatusOr<MeshSharding> shardingOf(sdy::TensorShardingAttr attribute, Value value) {
-    if (!attribute) return replicatedSharding(rankOf(value), numPartitions_);
-    return resolveSharding(attribute, rankOf(value), numPartitions_, module_);
   }
 
   StatusOr<mlir::Type> localType(mlir::Type type, const MeshSharding& sharding) {
@@ -139,14 +138,16 @@ class Partitioner {
 
   void holdFull(Value original, Value full) { held_[original].full = full; }
 
-  // How a value is split on the devices; not at all if every device has it whole.
+  // How a value is split on the devices, once it is summed; not at all if every device has it
+  // whole.
   MeshSharding heldSharding(Value original) {
     const Held& held = held_[original];
-    return held.local && held.sharding ? *held.sharding
+    return held.local && held.sharding ? held.sharding->settled()
                                        : replicatedSharding(rankOf(original), numPartitions_);
   }
 
   Value fullOf(Value original, mlir::Location location) {
+    settle(original, location);
     Held& held = held_[original];
     if (!held.full) {
       if (logs(LogLevel::kInfo)) {
@@ -160,9 +161,27 @@ class Partitioner {
     return held.full;
   }
 
-  StatusOr<Value> localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
+  // Sums what the devices have, if they have only summands.
+  void settle(Value original, mlir::Location location) {
     Held& held = held_[original];
-    if (held.local && *held.sharding == sharding) return held.local;
+    if (!held.local || held.sharding->unreduced.empty()) return;
+    Value sum = spmd_.sum(held.local, held.sharding->groups(held.sharding->unreduced), location);
+    hold(original, sum, held.sharding->settled());
+  }
+
+  StatusOr<Value> localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
+    auto isHeld = [&] {
+      const Held& held = held_[original];
+      return held.local && held.sharding->hasSameBlocks(sharding);
+    };
+    if (isHeld()) return held_[original].local;
+    settle(original, location);
+    Held& held = held_[original];
+    if (isHeld()) return held.local;
+    if (!sharding.unreduced.empty()) {
+      ISTHMUS_ASSIGN_OR_RETURN(Value sum, localOf(original, sharding.settled(), location));
+      return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
+    }
     if (sharding.isReplicated()) return fullOf(original, location);
     if (std::optional<MeshSharding> excess = excessOver(held, sharding)) {
       return spmd_.gather(held.local, *excess, location);
@@ -223,9 +242,15 @@ class Partitioner {
   // Splits the operand as asked. Dimensions that are left open stay as they are.
   Status buildConstraint(mlir::Operation& op, sdy::TensorShardingAttr asked) {
     Value operand = op.getOperand(0);
-    ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingOf(asked, operand));
+    ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
+                             resolveSharding(asked, rankOf(operand), numPartitions_, module_));
     bool isOpen = llvm::any_of(asked.getDimShardings(),
                                [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
+    return constrain(op, sharding, isOpen);
+  }
+
+  Status constrain(mlir::Operation& op, const MeshSharding& sharding, bool isOpen) {
+    Value operand = op.getOperand(0);
     auto type = llvm::dyn_cast<RankedTensorType>(operand.getType());
     if (numPartitions_ == 1 || (isOpen && sharding.isReplicated()) || !type ||
         !sharding.localShape(type.getShape()).ok()) {
@@ -252,14 +277,19 @@ class Partitioner {
       held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
       return true;
     }
+    if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToBlocks) ||
+        gspmdCall(&op, kGspmdToWhole)) {
+      ISTHMUS_RETURN_IF_ERROR(buildGspmd(call).withContext(sourceLocation(op.getLoc())));
+      return true;
+    }
     if (numPartitions_ == 1) return false;
     bool isPartitioned = call.getCallTargetName() == kPartitionedCallback;
     if (isPartitioned && llvm::all_of(op.getResultTypes(), llvm::IsaPred<shlo::TokenType>)) {
       // Each device calls its function with what it has.
       llvm::SmallVector<Value> operands;
       for (Value operand : op.getOperands()) {
-        const Held& held = held_[operand];
-        operands.push_back(held.local ? held.local : fullOf(operand, op.getLoc()));
+        ISTHMUS_ASSIGN_OR_RETURN(Value block, localOf(operand, heldSharding(operand), op.getLoc()));
+        operands.push_back(block);
       }
       mlir::Operation* copy = builder_.clone(op);
       copy->setOperands(operands);
@@ -278,6 +308,47 @@ class Partitioner {
         callOnOnePartition(call, operands, *partition, numPartitions_, builder_, spmd_);
     for (auto [original, result] : llvm::zip(op.getResults(), results)) holdFull(original, result);
     return true;
+  }
+
+  // A constraint of GSPMD, or a border between the program and code for one device: blocks of the
+  // value there are values of the program here.
+  Status buildGspmd(shlo::CustomCallOp call) {
+    Value operand = call->getOperand(0), result = call->getResult(0);
+    if (call.getCallTargetName() == kGspmdToBlocks) {
+      // The constraint before the border says how it cuts.
+      std::optional<MeshSharding> asked;
+      mlir::Operation* before = operand.getDefiningOp();
+      if (before && gspmdCall(before, kGspmdConstraint)) {
+        ISTHMUS_ASSIGN_OR_RETURN(
+            asked, gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(before), numPartitions_));
+      }
+      MeshSharding sharding = asked ? *asked : heldSharding(operand);
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, call.getLoc()));
+      if (local.getType() != result.getType()) {
+        return invalidArgument("partition: @", kGspmdToBlocks.str(),
+                               " does not give the type of its operand's block");
+      }
+      holdFull(result, local);
+      return {};
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> asked,
+                             gspmdShardingOf(call, numPartitions_));
+    if (call.getCallTargetName() == kGspmdToWhole) {
+      MeshSharding sharding = asked ? *asked : replicatedSharding(rankOf(result), numPartitions_);
+      Value local = fullOf(operand, call.getLoc());
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, localType(result.getType(), sharding));
+      if (local.getType() != type) {
+        return invalidArgument("partition: @", kGspmdToWhole.str(),
+                               " does not give the array that its operand is a block of");
+      }
+      hold(result, local, sharding);
+      return {};
+    }
+    // Dimensions that are left to the compiler are named in the backend_config.
+    auto config = llvm::dyn_cast_or_null<mlir::StringAttr>(call.getBackendConfigAttr());
+    bool isOpen = !asked || (config && config.getValue().contains("unspecified_dims"));
+    return constrain(*call, asked ? *asked : replicatedSharding(rankOf(result), numPartitions_),
+                     isOpen);
   }
 
   // The region is per-device code over the manual axes.
@@ -350,7 +421,7 @@ class Partitioner {
     for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
     mlir::Operation* copy = builder_.clone(op, mapping);
     copy->setOperands(operands);
-    copy->removeAttr("sdy.sharding");
+    copy->removeAttr(sdy::kSharding);
     if (rule) fitToBlocks(copy, *rule);
     if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op); reverse && rule) {
       Value blocks = copy->getResult(0);
@@ -370,24 +441,17 @@ class Partitioner {
     return {};
   }
 
-  // What each device has of each value now, or the whole.
-  llvm::SmallVector<Value> heldValues(mlir::ValueRange originals, llvm::ArrayRef<MeshSharding> as,
-                                      mlir::Location location) {
-    llvm::SmallVector<Value> values;
-    for (auto [original, sharding] : llvm::zip(originals, as)) {
-      values.push_back(sharding.isReplicated() ? fullOf(original, location)
-                                               : held_[original].local);
-    }
-    return values;
-  }
-
   Status buildBarrier(mlir::Operation& op) {
     std::vector<MeshSharding> shardings;
-    for (Value operand : op.getOperands()) shardings.push_back(heldSharding(operand));
-    llvm::SmallVector<Value> operands = heldValues(op.getOperands(), shardings, op.getLoc());
+    llvm::SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) {
+      shardings.push_back(heldSharding(operand));
+      ISTHMUS_ASSIGN_OR_RETURN(Value block, localOf(operand, shardings.back(), op.getLoc()));
+      operands.push_back(block);
+    }
     mlir::Operation* copy = builder_.clone(op);
     copy->setOperands(operands);
-    copy->removeAttr("sdy.sharding");
+    copy->removeAttr(sdy::kSharding);
     holdResults(op, copy, shardings);
     return {};
   }
@@ -424,7 +488,7 @@ class Partitioner {
     }
     mlir::Operation* copy = builder_.cloneWithoutRegions(*op);
     copy->setOperands(operands);
-    copy->removeAttr("sdy.sharding");
+    copy->removeAttr(sdy::kSharding);
     std::vector<MeshSharding> predicate = {replicatedSharding(0, numPartitions_)};
     ISTHMUS_RETURN_IF_ERROR(
         buildRegion(op.getCond(), copy->getRegion(0), shardings, operands, predicate));
@@ -439,7 +503,7 @@ class Partitioner {
     Value choice = fullOf(op.getOperand(0), op.getLoc());
     mlir::Operation* copy = builder_.cloneWithoutRegions(op);
     copy->setOperand(0, choice);
-    copy->removeAttr("sdy.sharding");
+    copy->removeAttr(sdy::kSharding);
     std::vector<MeshSharding> shardings;
     for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
       ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target, {}, {}, shardings, op.getResults()));
@@ -502,9 +566,11 @@ class Partitioner {
 // where axes are left to the compiler.
 void dropNestedConstraints(mlir::ModuleOp module) {
   module.walk([](mlir::Operation* op) {
-    if (!llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op) ||
-        llvm::isa<mlir::func::FuncOp, sdy::ManualComputationOp, shlo::WhileOp, shlo::CaseOp,
-                  shlo::IfOp>(op->getParentOp())) {
+    bool isConstraint =
+        llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op) ||
+        gspmdCall(op, kGspmdConstraint);
+    if (!isConstraint || llvm::isa<mlir::func::FuncOp, sdy::ManualComputationOp, shlo::WhileOp,
+                                   shlo::CaseOp, shlo::IfOp>(op->getParentOp())) {
       return;
     }
     op->getResult(0).replaceAllUsesWith(op->getOperand(0));
@@ -520,10 +586,13 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
   ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(module));
   dropNestedConstraints(module);
   bool sharded = false;
-  module.walk(
-      [&](mlir::Operation* op) { sharded |= llvm::isa<sdy::SdyDialect>(op->getDialect()); });
+  module.walk([&](mlir::Operation* op) {
+    sharded |= llvm::isa<sdy::SdyDialect>(op->getDialect()) || gspmdCall(op, kGspmdConstraint) ||
+               gspmdCall(op, kGspmdToBlocks) || gspmdCall(op, kGspmdToWhole) ||
+               gspmdCall(op, kInspectSharding);
+  });
   if (numPartitions == 1 && !sharded) {
-    module.walk([](mlir::Operation* op) { op->removeAttr("sdy.sharding"); });
+    module.walk([](mlir::Operation* op) { op->removeAttr(sdy::kSharding); });
     return {};
   }
   ISTHMUS_ASSIGN_OR_RETURN(Propagation wishes, Propagation::run(main, module, numPartitions));

@@ -1,6 +1,7 @@
 #include "compiler/partition/propagation.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/split_rules.h"
 
 namespace isthmus {
@@ -49,7 +50,7 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     // Handed on: those who get it have wishes of their own.
     if (user->hasTrait<mlir::OpTrait::IsTerminator>() ||
         llvm::isa<shlo::WhileOp, shlo::OptimizationBarrierOp>(user) ||
-        llvm::isa<sdy::SdyDialect>(user->getDialect())) {
+        llvm::isa<sdy::SdyDialect>(user->getDialect()) || gspmdCall(user, kGspmdConstraint)) {
       return true;
     }
     std::vector<MeshSharding> held;
@@ -63,14 +64,19 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
 Status Propagation::seed(mlir::func::FuncOp main) {
   mlir::Block& body = main.getBody().front();
   for (unsigned i = 0; i < body.getNumArguments(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(seedValue(
-        body.getArgument(i), main.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::kSharding)));
+    ISTHMUS_RETURN_IF_ERROR(seedBoundary(body.getArgument(i), main.getArgAttrDict(i)));
   }
   ISTHMUS_RETURN_IF_ERROR(seedBlock(body));
   for (auto [i, result] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    ISTHMUS_RETURN_IF_ERROR(
-        seedValue(result, main.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::kSharding)));
+    ISTHMUS_RETURN_IF_ERROR(seedBoundary(result, main.getResultAttrDict(i)));
   }
+  return {};
+}
+
+Status Propagation::seedBoundary(Value value, mlir::DictionaryAttr attributes) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
+                           interfaceSharding(attributes, value, numPartitions_, module_));
+  if (sharding) assign(value, *sharding);
   return {};
 }
 
@@ -101,6 +107,10 @@ Status Propagation::seedBlock(mlir::Block& block) {
       ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), constraint.getSharding()));
     } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
       ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), reshard.getSharding()));
+    } else if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToWhole)) {
+      ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
+                               gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(op), numPartitions_));
+      if (sharding) assign(op.getResult(0), *sharding);
     } else if (llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) {
       for (mlir::Region& region : op.getRegions()) {
         ISTHMUS_RETURN_IF_ERROR(seedBlock(region.front()));
@@ -111,8 +121,9 @@ Status Propagation::seedBlock(mlir::Block& block) {
 }
 
 void Propagation::assign(Value value, const MeshSharding& sharding) {
-  if (sharding.isReplicated() || !fits(value, sharding)) return;
-  hasChanged_ |= shardings_.try_emplace(value, sharding).second;
+  MeshSharding settled = sharding.settled();
+  if (settled.isReplicated() || !fits(value, settled)) return;
+  hasChanged_ |= shardings_.try_emplace(value, std::move(settled)).second;
 }
 
 // All of one shape: the first that has a sharding gives it to those that have none.
@@ -154,7 +165,8 @@ void Propagation::visit(mlir::Operation& op, bool isForward) {
     for (auto [operand, result] : llvm::zip(op.getOperands(), op.getResults())) {
       unite({operand, result});
     }
-  } else if (llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op)) {
+  } else if (llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op) ||
+             gspmdCall(&op, kGspmdConstraint)) {
     unite({op.getResult(0), op.getOperand(0)});
   } else if (!llvm::isa<sdy::SdyDialect>(op.getDialect())) {
     transfer(op);

@@ -17,7 +17,7 @@ class Propagation {
   static StatusOr<Propagation> run(mlir::func::FuncOp main, mlir::ModuleOp module,
                                    int64_t numPartitions);
 
-  // Replicated where nothing is wished.
+  // Replicated where nothing is wished; always settled.
   MeshSharding of(mlir::Value value) const;
 
   // Whether every user of `value` works on blocks of it, if it is split so.
@@ -31,6 +31,7 @@ class Propagation {
   Status seedValue(mlir::Value value, sdy::TensorShardingAttr sharding,
                    const std::vector<std::string>* onlyAxes = nullptr);
   Status seedBlock(mlir::Block& block);
+  Status seedBoundary(mlir::Value value, mlir::DictionaryAttr attributes);
   void assign(mlir::Value value, const MeshSharding& sharding);
   void unite(llvm::ArrayRef<mlir::Value> values);
   void transfer(mlir::Operation& op);

@@ -68,7 +68,7 @@ StatusOr<mlir::DenseIntElementsAttr> tableOf(shlo::ReplicaGroupMeshAxesAttr grou
                                            /*rank=*/1, devices, module));
 
   std::vector<int64_t> ids;
-  std::vector<std::vector<int64_t>> rows = sharding.gatherGroups(0);
+  std::vector<std::vector<int64_t>> rows = sharding.groups(sharding.dims[0]);
   for (const std::vector<int64_t>& row : rows) {
     if (static_cast<int64_t>(row.size()) != sharding.shards(0)) {
       return invalidArgument("replica groups name overlapping axes or a device twice");

@@ -4,7 +4,10 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 namespace {
@@ -22,6 +25,8 @@ using Factors = std::vector<int>;
 struct FactorRule {
   std::vector<Factors> operands;
   std::vector<Factors> results;
+  // Factors of operands alone: what blocks give is a summand of the results.
+  llvm::SmallDenseSet<int> summed;
 };
 
 int64_t rankOf(Value value) {
@@ -122,8 +127,34 @@ FactorRule reshapeRule(shlo::ReshapeOp op) {
   return rule;
 }
 
+// Summands of numbers may be made on their own; a truth value's are not truth values.
+bool isSummable(Value value) {
+  mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
+  return llvm::isa<mlir::FloatType, mlir::ComplexType>(element) ||
+         (llvm::isa<mlir::IntegerType>(element) && !element.isInteger(1));
+}
+
+bool isSumFromZero(shlo::ReduceOp op) {
+  if (op.getInputs().size() != 1 || !isSummable(op->getResult(0))) return false;
+  mlir::Block& body = op->getRegion(0).front();
+  auto add = llvm::dyn_cast<shlo::AddOp>(body.front());
+  bool isSum = add && add->getNextNode() == body.getTerminator() &&
+               add.getOperand(0) != add.getOperand(1) &&
+               llvm::all_of(add->getOperands(), llvm::IsaPred<mlir::BlockArgument>) &&
+               body.getTerminator()->getOperand(0) == add.getResult();
+  return isSum && (mlir::matchPattern(op.getInitValues()[0], mlir::m_Zero()) ||
+                   mlir::matchPattern(op.getInitValues()[0], mlir::m_AnyZeroFloat()));
+}
+
 FactorRule reduceRule(shlo::ReduceOp op) {
   FactorRule rule = wholeRule(op);
+  if (isSumFromZero(op)) {
+    auto next = static_cast<int>(rankOf(op.getInputs()[0]));
+    for (int64_t d : op.getDimensions()) {
+      rule.operands[0][d] = next;
+      rule.summed.insert(next++);
+    }
+  }
   int kept = 0;
   for (int64_t d = 0; d < rankOf(op.getInputs()[0]); ++d) {
     if (llvm::is_contained(op.getDimensions(), d)) continue;
@@ -165,6 +196,13 @@ FactorRule dotRule(shlo::DotGeneralOp op) {
   };
   addFree(0, dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions());
   addFree(1, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
+  if (isSummable(op.getResult())) {
+    for (auto [left, right] :
+         llvm::zip(dims.getLhsContractingDimensions(), dims.getRhsContractingDimensions())) {
+      rule.operands[0][left] = rule.operands[1][right] = next;
+      rule.summed.insert(next++);
+    }
+  }
   return rule;
 }
 
@@ -304,16 +342,9 @@ bool hasStaticShapes(mlir::Operation* op) {
          llvm::all_of(op->getResultTypes(), isStatic);
 }
 
-// Whether coordinates of the two tell something of each other. Parts of one mesh do so only if they
-// overlap; those of meshes with different axes also if neither counts in multiples of the other.
-bool areDependent(const AxisPart& a, const AxisPart& b) {
-  int64_t aStride = a.axisStride * a.stride, bStride = b.axisStride * b.stride;
-  return aStride % (bStride * b.size) != 0 && bStride % (aStride * a.size) != 0;
-}
-
 bool sharesAxis(const std::vector<AxisPart>& a, const std::vector<AxisPart>& b) {
   return llvm::any_of(a, [&](const AxisPart& left) {
-    return llvm::any_of(b, [&](const AxisPart& right) { return areDependent(left, right); });
+    return llvm::any_of(b, [&](const AxisPart& right) { return !areIndependent(left, right); });
   });
 }
 
@@ -350,12 +381,16 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
 
   // The first value that splits a factor decides how; an axis splits one factor only.
   llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
-  auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all) {
+  auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
+                    bool isSummed) {
     for (auto [sharding, factors] : llvm::zip(shardings, all)) {
       if (sharding.positionOf != mesh->positionOf) continue;
       for (auto [d, factor] : llvm::enumerate(factors)) {
         const std::vector<AxisPart>& split = sharding.dims[d];
-        if (factor == kWhole || split.empty() || parts.count(factor) != 0) continue;
+        if (factor == kWhole || split.empty() || parts.count(factor) != 0 ||
+            rule->summed.contains(factor) != isSummed) {
+          continue;
+        }
         bool isTaken = llvm::any_of(parts, [&, &split = split](const auto& other) {
           return sharesAxis(other.second, split);
         });
@@ -367,20 +402,27 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
       }
     }
   };
-  decide(held, rule->operands);
-  decide(wanted, rule->results);
+  decide(held, rule->operands, /*isSummed=*/false);
+  decide(held, rule->operands, /*isSummed=*/true);
+  decide(wanted, rule->results, /*isSummed=*/false);
   if (parts.empty()) return std::nullopt;
 
   auto shardings = [&](const std::vector<Factors>& all) {
     std::vector<MeshSharding> list;
     for (const Factors& factors : all) {
-      MeshSharding sharding{mesh->numPartitions, mesh->positionOf, {}};
+      MeshSharding sharding{mesh->numPartitions, mesh->positionOf, {}, {}};
       for (int factor : factors) sharding.dims.push_back(parts.lookup(factor));
       list.push_back(std::move(sharding));
     }
     return list;
   };
-  return SplitRule{shardings(rule->operands), shardings(rule->results)};
+  SplitRule split{shardings(rule->operands), shardings(rule->results)};
+  for (int factor : rule->summed) {
+    for (MeshSharding& result : split.results) {
+      for (const AxisPart& part : parts.lookup(factor)) appendAxisPart(result.unreduced, part);
+    }
+  }
+  return split;
 }
 
 void fitToBlocks(mlir::Operation* op, const SplitRule& rule) {

@@ -8,7 +8,8 @@
 
 namespace isthmus {
 
-// How an operation is to be split: it computes blocks of its results from blocks of its operands.
+// How an operation is to be split: it computes blocks of its results, or summands of them, from
+// blocks of its operands.
 struct SplitRule {
   std::vector<MeshSharding> operands;
   std::vector<MeshSharding> results;

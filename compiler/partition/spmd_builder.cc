@@ -1,6 +1,6 @@
 #include "compiler/partition/spmd_builder.h"
 
-#include "compiler/dialect/dialect.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 
@@ -16,34 +16,60 @@ mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
     auto type = llvm::cast<RankedTensorType>(value.getType());
     Dims shape(type.getShape());
     shape[d] *= shards;
-    std::vector<std::vector<int64_t>> groups = sharding.gatherGroups(d);
-    Dims flat;
-    for (const std::vector<int64_t>& group : groups) llvm::append_range(flat, group);
-    auto groupType =
-        RankedTensorType::get({static_cast<int64_t>(groups.size()), shards}, builder_.getI64Type());
-    auto channel = shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
     auto gathered = shlo::AllGatherOp::create(
         builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
         mlir::ValueRange{value}, static_cast<uint64_t>(d),
-        mlir::DenseIntElementsAttr::get(groupType, llvm::ArrayRef<int64_t>(flat)), channel,
+        replicaGroups(sharding.groups(sharding.dims[d])), nextChannel(),
         /*use_global_device_ids=*/true);
     value = gathered->getResult(0);
   }
   return value;
 }
 
+mlir::Value SpmdBuilder::sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
+                             mlir::Location location) {
+  auto reduce = shlo::AllReduceOp::create(builder_, location, mlir::TypeRange{local.getType()},
+                                          mlir::ValueRange{local}, replicaGroups(groups),
+                                          nextChannel(), builder_.getUnitAttr());
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  auto scalar = RankedTensorType::get({}, mlir::getElementTypeOrSelf(local.getType()));
+  mlir::Block* block =
+      builder_.createBlock(&reduce->getRegion(0), {}, {scalar, scalar}, {location, location});
+  mlir::Value result =
+      shlo::AddOp::create(builder_, location, scalar, block->getArgument(0), block->getArgument(1));
+  shlo::ReturnOp::create(builder_, location, result);
+  return reduce->getResult(0);
+}
+
+mlir::Value SpmdBuilder::summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
+                                 mlir::Location location) {
+  Dims isOther(groups.size() * groups.front().size());
+  for (const std::vector<int64_t>& group : groups) {
+    for (int64_t p : llvm::ArrayRef<int64_t>(group).drop_front()) isOther[p] = 1;
+  }
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  auto scalar = RankedTensorType::get({}, builder_.getI64Type());
+  mlir::Value zero = shlo::ConstantOp::create(builder_, location,
+                                              mlir::DenseElementsAttr::get(scalar, int64_t{0}));
+  mlir::Value isFirst = shlo::CompareOp::create(builder_, location, perPartition(isOther, location),
+                                                zero, shlo::ComparisonDirection::EQ);
+  mlir::Value zeros = shlo::ConvertOp::create(
+      builder_, location, RankedTensorType::get({}, type.getElementType()), zero);
+  zeros =
+      shlo::BroadcastInDimOp::create(builder_, location, type, zeros, llvm::ArrayRef<int64_t>());
+  return shlo::SelectOp::create(builder_, location, type, isFirst, value, zeros);
+}
+
 mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
                                    mlir::Location location) {
   // The first of a group is the one that gives.
-  Dims group{partition};
+  std::vector<int64_t> group{partition};
   for (int64_t p = 0; p < numPartitions; ++p) {
     if (p != partition) group.push_back(p);
   }
-  auto groupType = RankedTensorType::get({1, numPartitions}, builder_.getI64Type());
-  auto channel = shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
   auto op = shlo::CollectiveBroadcastOp::create(
       builder_, location, mlir::TypeRange{value.getType()}, mlir::ValueRange{value},
-      mlir::DenseIntElementsAttr::get(groupType, llvm::ArrayRef<int64_t>(group)), channel);
+      replicaGroups({group}), nextChannel());
   return op->getResult(0);
 }
 
@@ -93,19 +119,28 @@ mlir::Value SpmdBuilder::iota(RankedTensorType block, int64_t d, const MeshShard
 mlir::Value SpmdBuilder::mirror(mlir::Value local, int64_t d, const MeshSharding& sharding,
                                 mlir::Location location) {
   if (sharding.shards(d) == 1) return local;
-  Dims pairs;
-  for (const std::vector<int64_t>& group : sharding.gatherGroups(d)) {
+  std::vector<std::vector<int64_t>> pairs;
+  for (const std::vector<int64_t>& group : sharding.groups(sharding.dims[d])) {
     for (size_t i = 0; i < group.size(); ++i) {
-      pairs.push_back(group[i]);
-      pairs.push_back(group[group.size() - 1 - i]);
+      pairs.push_back({group[i], group[group.size() - 1 - i]});
     }
   }
-  auto pairType =
-      RankedTensorType::get({static_cast<int64_t>(pairs.size()) / 2, 2}, builder_.getI64Type());
-  auto channel = shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
-  return shlo::CollectivePermuteOp::create(
-      builder_, location, local.getType(), local,
-      mlir::DenseIntElementsAttr::get(pairType, llvm::ArrayRef<int64_t>(pairs)), channel);
+  return shlo::CollectivePermuteOp::create(builder_, location, local.getType(), local,
+                                           replicaGroups(pairs), nextChannel());
+}
+
+shlo::ChannelHandleAttr SpmdBuilder::nextChannel() {
+  return shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
+}
+
+mlir::DenseIntElementsAttr SpmdBuilder::replicaGroups(
+    const std::vector<std::vector<int64_t>>& groups) {
+  Dims flat;
+  for (const std::vector<int64_t>& group : groups) llvm::append_range(flat, group);
+  auto numGroups = static_cast<int64_t>(groups.size());
+  auto type = RankedTensorType::get({numGroups, static_cast<int64_t>(flat.size()) / numGroups},
+                                    builder_.getI64Type());
+  return mlir::DenseIntElementsAttr::get(type, llvm::ArrayRef<int64_t>(flat));
 }
 
 mlir::Value SpmdBuilder::perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location) {

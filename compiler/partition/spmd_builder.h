@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "compiler/dialect/dialect.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "mlir/IR/Builders.h"
 
@@ -14,7 +15,15 @@ class SpmdBuilder {
   SpmdBuilder(mlir::OpBuilder& builder, int64_t firstChannel)
       : builder_(builder), nextChannel_(firstChannel) {}
 
-  // The whole array, of which each device holds the block `local`.
+  // The sum of `local` over the devices of each group.
+  mlir::Value sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
+                  mlir::Location location);
+
+  // What is one summand of `value`: it on the device that is the first of its group, else zeros.
+  mlir::Value summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
+                      mlir::Location location);
+
+  // The whole array, of which each device holds the settled block `local`.
   mlir::Value gather(mlir::Value local, const MeshSharding& sharding, mlir::Location location);
 
   // What `partition` has, on all of the program's partitions.
@@ -42,6 +51,9 @@ class SpmdBuilder {
  private:
   // On partition p, the scalar `values[p]`.
   mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
+
+  shlo::ChannelHandleAttr nextChannel();
+  mlir::DenseIntElementsAttr replicaGroups(const std::vector<std::vector<int64_t>>& groups);
 
   mlir::OpBuilder& builder_;
   int64_t nextChannel_;

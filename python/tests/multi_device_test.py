@@ -418,3 +418,67 @@ def test_what_users_split_is_computed_in_blocks(python):
     np.testing.assert_allclose(np.abs(q), np.abs(np.linalg.qr(a)[0]), atol=1e-5)
     assert not whole_of(f, jax.device_put(a, rows))
     """)
+
+
+def test_sums_over_split_dimensions(python):
+    check(python, """
+    rows = NamedSharding(mesh, P("x"))
+    x = np.linspace(-1, 1, 8 * 6, dtype=np.float32).reshape(8, 6)
+    y = np.linspace(-2, 1, 8 * 5, dtype=np.float32).reshape(8, 5)
+    ours = jax.device_put(x, rows), jax.device_put(y, rows)
+    f = jax.jit(lambda x, y: x.T @ y)
+    np.testing.assert_allclose(f(*ours), x.T @ y, rtol=1e-5, atol=1e-6)
+    text = f.lower(*ours).compile().as_text()
+    assert "all-reduce" in text and "all-gather" not in text, text
+    for reduce in (jnp.sum, jnp.mean, jnp.max, jnp.prod):
+        for axis in (0, 1, None):
+            got = jax.jit(lambda x: reduce(x, axis))(ours[0])
+            np.testing.assert_allclose(got, reduce(x, axis), rtol=1e-5, atol=1e-6)
+    assert jax.jit(lambda x: jnp.any(x > 0.9))(ours[0])
+    np.testing.assert_array_equal(jax.jit(lambda x: (x > 0).T @ (x > 0))(ours[0]), (x > 0).T @ (x > 0))
+    # A sum that does not begin with zero begins once.
+    begun = jax.jit(lambda x: jax.lax.reduce(x, np.float32(3), jax.lax.add, (0, 1)))
+    np.testing.assert_allclose(begun(ours[0]), x.sum() + 3, atol=1e-5)
+    """)
+
+
+def test_unreduced_arrays(python):
+    check(python, """
+    from jax.sharding import AxisType, reshard
+    jax.set_mesh(jax.make_mesh((2, 2), ("x", "y"), devices=jax.devices(), axis_types=(AxisType.Explicit,) * 2))
+    x = jax.device_put(np.arange(8, dtype=np.float32), P("x"))
+    total = jax.lax.reduce_sum(x, [0], out_sharding=P(unreduced={"x"}))
+    assert total.sharding.spec == P(unreduced={"x"})
+    assert sorted(float(shard.data) for shard in total.addressable_shards) == [6, 6, 22, 22]
+    assert float(reshard(total, P())) == 28
+    a, b = np.arange(16).reshape(4, 4), np.arange(16).reshape(4, 4) % 5
+    product = jax.jit(lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=P("y", None, unreduced={"x"})))(
+        jax.device_put(a, P("y", "x")), jax.device_put(b, P("x", None)))
+    assert product.sharding.spec == P("y", None, unreduced={"x"})
+    assert all(shard.data.shape == (2, 4) for shard in product.addressable_shards)
+    np.testing.assert_array_equal(reshard(product, P(None, "x")), a @ b)
+    """)
+
+
+def test_programs_made_for_gspmd(python):
+    check(python, """
+    jax.config.update("jax_use_shardy_partitioner", False)
+    grid = Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+    def at(*spec):
+        return NamedSharding(grid, P(*spec))
+    x = np.arange(64.).reshape(8, 8)
+    a, b = jax.device_put(x, at(None, "x")), jax.device_put(x, at("y", "x"))
+    @jax.jit
+    def f(a, b):
+        return jax.lax.with_sharding_constraint(a + b, at("y")) * 2
+    np.testing.assert_array_equal(f(a, b), x * 4)
+    assert f(a, b).sharding.is_equivalent_to(at("y"), 2)
+    g = jax.jit(lambda a: a + 1, out_shardings=at(("y", "x")))
+    np.testing.assert_array_equal(g(a), x + 1)
+    assert g(a).sharding.is_equivalent_to(at(("y", "x")), 2)
+    h = jax.jit(shard_map(lambda a: jax.lax.psum(a, "x"), mesh=grid, in_specs=P("x"), out_specs=P()))
+    np.testing.assert_array_equal(h(a), x[:4] + x[4:])
+    exported = jax.export.export(jax.jit(lambda a, b: jax.lax.with_sharding_constraint(a + b, at("x"))))(a, b)
+    jax.config.update("jax_use_shardy_partitioner", True)
+    np.testing.assert_array_equal(jax.jit(exported.call, out_shardings=at("x"))(a, b), x * 2)
+    """)

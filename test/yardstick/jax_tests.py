@@ -8,6 +8,7 @@ out/yardstick/jax-PLATFORM/FILE.xml. known_failures.txt names the tests that may
 """
 
 import argparse
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -136,7 +137,8 @@ def main():
             here.setdefault(name, {"status": "absent", "message": "not collected"})
     lost = report.summarize(here, reference)
     passed = {name for name, result in here.items() if result["status"] == "pass"}
-    new, healed = known_failures.judge(lost, passed, known_failures.load())
+    version = ".".join(importlib.metadata.version("jax").split(".")[:2])
+    new, healed = known_failures.judge(lost, passed, known_failures.load(), version)
     for name in healed:
         print(f"known failure passes, take it out of known_failures.txt: {name}")
     print(f"{len(lost) - len(new)} known failures, {len(new)} others")

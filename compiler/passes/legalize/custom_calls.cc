@@ -15,22 +15,6 @@ using Dims = llvm::SmallVector<int64_t>;
 // Says that the arrays lie in the order of their dimensions in memory: layouts have been applied.
 constexpr const char* kLaidOut = "isthmus.laid_out";
 
-// Annotations for the placement of data: the value itself on one device with one kind of memory.
-LogicalResult removeAnnotation(shlo::CustomCallOp op, PatternRewriter& rewriter) {
-  llvm::StringRef target = op.getCallTargetName();
-  if (!llvm::is_contained(
-          {"annotate_device_placement", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"},
-          target)) {
-    return mlir::failure();
-  }
-  if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
-      op->getOperand(0).getType() != op->getResult(0).getType()) {
-    return mlir::failure();
-  }
-  rewriter.replaceOp(op, op->getOperands());
-  return mlir::success();
-}
-
 // The dimensions from the slowest to the fastest; empty for row-major arrays and for tokens.
 Dims majorToMinor(mlir::Type type, mlir::Attribute layout) {
   auto array = llvm::dyn_cast<RankedTensorType>(type);
@@ -88,9 +72,6 @@ LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
 
 }  // namespace
 
-void addCustomCallPatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add(removeAnnotation);
-  patterns.add(applyLayouts);
-}
+void addCustomCallPatterns(mlir::RewritePatternSet& patterns) { patterns.add(applyLayouts); }
 
 }  // namespace isthmus

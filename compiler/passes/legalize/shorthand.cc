@@ -69,14 +69,11 @@ LogicalResult legalizeGetTupleElement(shlo::GetTupleElementOp op, PatternRewrite
   return mlir::success();
 }
 
-// Requests about where values lie: layouts are settled at the program's border, all memories of a
-// program are the host's, and what is asked of GSPMD inside a program changes no result.
+// Requests about where values lie: layouts are settled at the program's border, and all memories of
+// a program are the host's.
 LogicalResult legalizePlacement(shlo::CustomCallOp op, PatternRewriter& rewriter) {
   llvm::StringRef target = op.getCallTargetName();
-  if (target != "LayoutConstraint" && target != "annotate_device_placement" &&
-      target != "Sharding") {
-    return mlir::failure();
-  }
+  if (target != "LayoutConstraint" && target != "annotate_device_placement") return mlir::failure();
   if (op.getNumOperands() != 1 || op.getNumResults() != 1 ||
       op.getOperand(0).getType() != op.getResult(0).getType()) {
     return mlir::failure();

@@ -31,8 +31,10 @@ func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 // -----
 
 // CHECK-LABEL: func.func @main
-// CHECK: "stablehlo.all_gather"
-// CHECK: stablehlo.reduce({{.*}}) {{.*}} : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+// A sum over the split dimension is one of the devices' sums.
+// CHECK-NOT: all_gather
+// CHECK: %[[PART:.*]] = stablehlo.reduce({{.*}}) {{.*}} : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+// CHECK: "stablehlo.all_reduce"(%[[PART]]) {{.*}}dense<{{\[\[}}0, 1]]>
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<6xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
@@ -99,7 +101,7 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
     %1 = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
   } do {
-    %sum = stablehlo.reduce(%y init: %none) applies stablehlo.add across dimensions = [0]
+    %sum = stablehlo.reduce(%y init: %none) applies stablehlo.maximum across dimensions = [0]
       : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
     %sums = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<4xf32>
     %1 = stablehlo.add %x, %sums : tensor<4xf32>
@@ -128,4 +130,40 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
     sdy.return %1 : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Both sides of a contraction split alike give summands, as the gradient of a batch does; what is
+// asked for unreduced stays so.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: tensor<6x5xf32>
+// CHECK-NOT: all_gather
+// CHECK: %[[PART:.*]] = stablehlo.dot_general {{.*}} : (tensor<4x6xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// CHECK: %[[SUM:.*]] = "stablehlo.all_reduce"(%[[PART]])
+// CHECK: return %[[SUM]], %[[PART]]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<8x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6x5xf32>, tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+    : (tensor<8x6xf32>, tensor<8x5xf32>) -> tensor<6x5xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{}, {}], unreduced={"x"}> : tensor<6x5xf32>
+  return %0, %1 : tensor<6x5xf32>, tensor<6x5xf32>
+}
+
+// -----
+
+// A whole array is a sum of itself and zeros; a parameter may come as summands.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = "stablehlo.all_reduce"(%arg0)
+// CHECK: %[[R:.*]] = stablehlo.sine %[[A]]
+// CHECK: %[[IS:.*]] = stablehlo.compare EQ
+// CHECK: %[[S:.*]] = stablehlo.select %[[IS]], %[[R]], %{{.*}} : tensor<i1>, tensor<8xf32>
+// CHECK: return %[[S]]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
+  %0 = stablehlo.sine %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
