@@ -1,6 +1,7 @@
 // The table of operations with library functions.
 #include "backends/cpu/library_ops.h"
 
+#include "backends/cpu/kernels/special_functions.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -23,6 +24,9 @@ StatusOr<OperationCode> refuseTransfer(mlir::Operation* op, LibraryContext&) {
 }
 
 Builder builderOf(llvm::StringRef name) {
+  if (name.starts_with("chlo.") && specialFunctionOf(name.drop_front(5))) {
+    return makeSpecialFunctionCode;
+  }
   return llvm::StringSwitch<Builder>(name)
       .Case("stablehlo.dot_general", makeDotCode)
       .Case("stablehlo.convolution", makeConvolutionCode)

@@ -40,6 +40,7 @@ StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& contex
 StatusOr<OperationCode> makeCompositeCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeCustomCallCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> makeSpecialFunctionCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeFftCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeCholeskyCode(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> makeTriangularSolveCode(mlir::Operation* op, LibraryContext& context);

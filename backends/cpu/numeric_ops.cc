@@ -1,9 +1,10 @@
-// Random bits, Fourier transforms and dense linear algebra as library calls.
+// Random bits, Fourier transforms, special functions and dense linear algebra as library calls.
 #include <cmath>
 
 #include "backends/cpu/kernels/fft.h"
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/rng.h"
+#include "backends/cpu/kernels/special_functions.h"
 #include "backends/cpu/library_ops.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/plan/array_type.h"
@@ -50,6 +51,21 @@ StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext&) {
   code.libraryFunction = "isthmus_rt_rng";
   code.descriptor = descriptorBytes(descriptor);
   code.estimatedNs = 50 + static_cast<double>(result.numElements());
+  return code;
+}
+
+StatusOr<OperationCode> makeSpecialFunctionCode(mlir::Operation* op, LibraryContext&) {
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, arrayTypeOf(op->getResult(0).getType()));
+  const SpecialFunction function = *specialFunctionOf(op->getName().stripDialect());
+  if (!hasSpecialFunction(function, type.elementType)) return unimplemented("this element type");
+  for (mlir::Type operand : op->getOperandTypes()) {
+    if (operand != op->getResult(0).getType()) return unimplemented("operands of other types");
+  }
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_special";
+  code.descriptor =
+      descriptorBytes(SpecialDescriptor{function, type.elementType, type.numElements()});
+  code.estimatedNs = 50 + 100 * static_cast<double>(type.numElements());
   return code;
 }
 

@@ -156,7 +156,8 @@ uint64_t nanBits(const FloatFormat& format, bool negative) {
     case Specials::kNegativeZeroIsNan:
       return signBit(format);
     case Specials::kNone:
-      return sign | ones;
+      // Negative zero stands for it, as in ml_dtypes.
+      return signBit(format);
   }
   return ones;
 }

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/rng.h"
 #include "backends/cpu/kernels/sort.h"
+#include "backends/cpu/kernels/special_functions.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -23,6 +24,7 @@ const LibraryFunction kCholesky("isthmus_rt_cholesky", isthmus_rt_cholesky);
 const LibraryFunction kTriangularSolve("isthmus_rt_triangular_solve", isthmus_rt_triangular_solve);
 const LibraryFunction kRng("isthmus_rt_rng", isthmus_rt_rng);
 const LibraryFunction kSort("isthmus_rt_sort", isthmus_rt_sort);
+const LibraryFunction kSpecial("isthmus_rt_special", isthmus_rt_special);
 const LibraryFunction kTopK("isthmus_rt_top_k", isthmus_rt_top_k);
 
 }  // namespace

@@ -33,6 +33,12 @@ struct Call {
   char* result;
 
   void store(int64_t index, uint32_t word) const {
+    // Less than a byte: the low bits, and copies of the sign if there is one.
+    if (d.narrow > 0) word &= (1u << d.narrow) - 1;
+    if (d.narrow < 0) {
+      const uint32_t sign = 1u << (-d.narrow - 1);
+      word = ((word & (2 * sign - 1)) ^ sign) - sign;
+    }
     // Little-endian: the low bytes come first.
     std::memcpy(result + index * d.elementBytes, &word, static_cast<size_t>(d.elementBytes));
   }
@@ -101,6 +107,29 @@ struct Call {
   }
 };
 
+int32_t narrowBits(ElementType type) {
+  switch (type) {
+    case ElementType::kS1:
+      return -1;
+    case ElementType::kS2:
+      return -2;
+    case ElementType::kS4:
+      return -4;
+    case ElementType::kU1:
+      return 1;
+    case ElementType::kU2:
+      return 2;
+    case ElementType::kU4:
+    case ElementType::kF4E2M1FN:
+      return 4;
+    case ElementType::kF6E2M3FN:
+    case ElementType::kF6E3M2FN:
+      return 6;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 StatusOr<RngDescriptor> makeRngDescriptor(RngAlgorithm algorithm, int64_t stateWords,
@@ -120,24 +149,11 @@ StatusOr<RngDescriptor> makeRngDescriptor(RngAlgorithm algorithm, int64_t stateW
       return unimplemented("rng_bit_generator: results of element type ",
                            static_cast<int>(resultType));
   }
-  switch (resultType) {
-    case ElementType::kS1:
-    case ElementType::kS2:
-    case ElementType::kS4:
-    case ElementType::kU1:
-    case ElementType::kU2:
-    case ElementType::kU4:
-    case ElementType::kF4E2M1FN:
-    case ElementType::kF6E2M3FN:
-    case ElementType::kF6E3M2FN:
-      return unimplemented("rng_bit_generator: results narrower than a byte");
-    default:
-      break;
-  }
   RngDescriptor d{};
   d.algorithm = threefry ? RngAlgorithm::kThreeFry : RngAlgorithm::kPhilox;
   d.stateWords = static_cast<int32_t>(stateWords);
   d.elementBytes = static_cast<int32_t>(storageBytes(resultType));
+  d.narrow = narrowBits(resultType);
   d.elements = 1;
   for (int64_t dim : resultDims) d.elements *= dim;
   size_t split = resultDims.size();

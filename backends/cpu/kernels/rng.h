@@ -26,7 +26,7 @@ struct RngDescriptor {
   RngAlgorithm algorithm;
   int32_t stateWords;  // 2 or 3
   int32_t elementBytes;
-  int32_t reserved;
+  int32_t narrow;  // bits of an element of less than a byte, negative if it is signed; else 0
   int64_t elements;
   // For threefry: the result as [splitOuter, splitSize, splitInner], halved along splitSize.
   int64_t splitOuter;
@@ -34,7 +34,7 @@ struct RngDescriptor {
   int64_t splitInner;
 };
 
-// Fails on complex, boolean and sub-byte result types, and on states of other lengths.
+// Fails on complex and boolean result types, and on states of other lengths.
 StatusOr<RngDescriptor> makeRngDescriptor(RngAlgorithm algorithm, int64_t stateWords,
                                           ElementType resultType,
                                           std::span<const int64_t> resultDims);

@@ -1,8 +1,8 @@
 // Elementwise operations of chlo by those of stablehlo.
 //
 // They reach us from text only: JAX's client sends composites with a decomposition. Complex
-// operands, and functions with no short formula (erf, lgamma and their kin), are left, and an error
-// says so.
+// operands, and functions with no short formula (erf, lgamma and their kin), are left to the
+// backend.
 #include <cmath>
 #include <limits>
 #include <numbers>
