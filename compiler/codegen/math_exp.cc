@@ -108,15 +108,19 @@ V exp(V x) {
   // Beyond these, the result is infinity or zero; NaN passes.
   double high = x.isF64() ? 710.0 : 89.0;
   double low = x.isF64() ? -746.0 : -104.0;
+  V vanishes = x < low;
   x = select(x > high, high, x);
-  x = select(x < low, low, x);
+  x = select(vanishes, low, x);
   ExpParts parts = reduceExp(x);
   V p = expm1Core(parts.r) + 1.0;
   // In two factors, since 2^n itself may be out of range.
   int mantissaBits = x.isF64() ? 52 : 23;
   V half = shiftRight(parts.biased, 1);
   V rest = parts.biased - half;
-  return p * (half << mantissaBits).asFloat() * (rest << mantissaBits).asFloat();
+  // A product that underflows takes a hundred cycles, and masked attention is full of them: what
+  // vanishes is multiplied by zero.
+  V factor = select(vanishes, 0.0, (rest << mantissaBits).asFloat());
+  return p * (half << mantissaBits).asFloat() * factor;
 }
 
 V expm1(V given) {
