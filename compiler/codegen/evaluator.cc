@@ -120,7 +120,8 @@ Val Evaluator::compute(mlir::Value value, const Place& place) {
       noteError(internalError("a region's argument is used outside of its region"));
       return fail(fusion_, "stray block argument");
     }
-    return load(operands_[argument.getArgNumber()], kindOf(value), linearize(place, type));
+    return load(operands_[argument.getArgNumber()], kindOf(value), linearize(place, type), nullptr,
+                type.getNumElements());
   }
   return computeOp(mlir::cast<mlir::OpResult>(value), place);
 }

@@ -65,9 +65,15 @@ class Evaluator {
   }
 
   // Reads and writes an element (or one per lane) of a dense buffer; `linear` counts elements.
+  // `count`: how many the buffer has at least, so that more of it may be read than is asked for.
   Val load(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear,
-           Level* atLeast = nullptr);
+           Level* atLeast = nullptr, int64_t count = 0);
   void store(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear, Val value);
+
+  // Writes rows of as many elements as there are columns, one row per lane, which follow each other
+  // in memory; `linear` is the place of the first row's first element.
+  void storeInterleaved(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear,
+                        llvm::ArrayRef<Val> columns);
 
   // The position in a dense row-major buffer of `type`.
   IndexExpr linearize(const Place& place, mlir::RankedTensorType type);
@@ -171,7 +177,10 @@ class Evaluator {
   llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
   llvm::Value* transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                               Level* level);
-  llvm::Value* loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear, Level* level);
+  llvm::Value* interleavedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
+                               Level* level, int64_t count);
+  llvm::Value* loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear, Level* level,
+                        int64_t count);
 
   std::unordered_map<std::string, const Symbol*> symbols_;
   LoopBuilder& loops_;
@@ -189,6 +198,10 @@ class Evaluator {
   int64_t emitted_ = 0;
   Status status_;
 };
+
+// The largest distance of lanes, in elements, at which vectors are read or written whole and taken
+// apart or woven in registers: also how many elements of short rows are computed one by one.
+int64_t maxInterleaving(const KernelTarget& target);
 
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
 llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,

@@ -134,13 +134,13 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
       .Default([](mlir::Operation*) { return false; });
 }
 
-bool meetsRowReduction(mlir::Value value, int64_t d, Seen& seen) {
+bool meetsRowReduction(mlir::Value value, int64_t d, int64_t shortRow, Seen& seen) {
   if (d < 0 || !seen.insert(value, d)) return false;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return false;
   auto anyOperand = [&](int64_t dim) {
     return llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
-      return typeOf(operand).getRank() > dim && meetsRowReduction(operand, dim, seen);
+      return typeOf(operand).getRank() > dim && meetsRowReduction(operand, dim, shortRow, seen);
     });
   };
   if (Evaluator::isElementwise(op)) return anyOperand(d);
@@ -155,11 +155,11 @@ bool meetsRowReduction(mlir::Value value, int64_t d, Seen& seen) {
         }
         // Rows of a few elements are better left to one lane each.
         if (innermost >= 0 && llvm::is_contained(reduce.getDimensions(), innermost) &&
-            type.getDimSize(innermost) >= 8) {
+            type.getDimSize(innermost) > shortRow) {
           return true;
         }
         return llvm::any_of(reduce.getInputs(), [&](mlir::Value input) {
-          return meetsRowReduction(input, kept, seen);
+          return meetsRowReduction(input, kept, shortRow, seen);
         });
       })
       .Case([&](shlo::BroadcastInDimOp broadcast) {
@@ -168,10 +168,10 @@ bool meetsRowReduction(mlir::Value value, int64_t d, Seen& seen) {
         if (it == dims.end()) return false;
         int64_t k = it - dims.begin();
         if (typeOf(op->getOperand(0)).getDimSize(k) == 1) return false;
-        return meetsRowReduction(op->getOperand(0), k, seen);
+        return meetsRowReduction(op->getOperand(0), k, shortRow, seen);
       })
       .Case([&](shlo::TransposeOp transpose) {
-        return meetsRowReduction(op->getOperand(0), transpose.getPermutation()[d], seen);
+        return meetsRowReduction(op->getOperand(0), transpose.getPermutation()[d], shortRow, seen);
       })
       .Case([&](shlo::ReshapeOp) {
         auto from = typeOf(op->getOperand(0));
@@ -179,13 +179,13 @@ bool meetsRowReduction(mlir::Value value, int64_t d, Seen& seen) {
         if (groups.to.empty()) return false;
         int64_t k = groups.from[groups.toGroup[d]].second - 1;
         while (k > 0 && from.getDimSize(k) == 1) --k;
-        return meetsRowReduction(op->getOperand(0), k, seen);
+        return meetsRowReduction(op->getOperand(0), k, shortRow, seen);
       })
       .Default([&](mlir::Operation*) {
         for (mlir::Value operand : op->getOperands()) {
           auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
           if (type && type.getRank() == typeOf(value).getRank() &&
-              meetsRowReduction(operand, d, seen)) {
+              meetsRowReduction(operand, d, shortRow, seen)) {
             return true;
           }
         }
@@ -370,9 +370,9 @@ bool canMerge(mlir::Value value, unsigned d) {
   return mergeable(value, d, seen);
 }
 
-bool lanesMeetRowReduction(mlir::Value value, int64_t dim) {
+bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
   Seen seen;
-  return meetsRowReduction(value, dim, seen);
+  return meetsRowReduction(value, dim, shortRow, seen);
 }
 
 llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {

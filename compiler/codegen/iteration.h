@@ -13,9 +13,10 @@ namespace isthmus::codegen {
 bool canMerge(mlir::Value value, unsigned d);
 
 // The dimensions of `value` along which lanes would run if those of its user run along `dim`:
-// walks up from `value` and returns true if a reduction over the innermost dimension is met whose
-// result differs between the lanes. Such a reduction wants the lanes for itself.
-bool lanesMeetRowReduction(mlir::Value value, int64_t dim);
+// walks up from `value` and returns true if a reduction over the innermost dimension, of more than
+// `shortRow` elements, is met whose result differs between the lanes. Such a reduction wants the
+// lanes for itself.
+bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow);
 
 // Where the loop over dimension `dim` of `value` (of `size`) should be cut so that pads and
 // concatenations along it are decided outside of the vector loop. Without 0 and the size, sorted.

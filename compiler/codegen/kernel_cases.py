@@ -62,6 +62,31 @@ def add_all(case):
         return y * lax.broadcast_in_dim(g, x.shape, (1,)) + lax.broadcast_in_dim(b, x.shape, (1,))
     case(layer_norm, f32(40, 128), f32(128), f32(128), name='layer_norm', kind='row', tol=1e-4)
 
+    # Rows shorter than a vector.
+    for columns in (2, 3, 5, 10, 15, 16, 17):
+        case(softmax, f32(1003, columns), name=f'softmax_{columns}', kind='row')
+        case(lambda x, b: x * lax.broadcast_in_dim(b, x.shape, (0,)), f32(1003, columns), f32(1003), name=f'scale_rows_{columns}')
+        case(lambda x: lax.rev(x, (1,)) + x, f32(1003, columns), name=f'reverse_{columns}')
+        case(lambda x: lax.rev(x, (0,)) * 2, f32(1003, columns), name=f'reverse_rows_{columns}')
+        case(lambda x: lax.reduce(x, np.float32(0), lax.add, (1,)), abs(f32(1003, columns)), name=f'short_sum_{columns}', kind='reduce', tol=1e-5)
+        case(lambda x: lax.slice(x, (1,), (x.shape[0] - 1,), (columns,)), f32(1003 * columns), name=f'strided_{columns}')
+        case(lambda x: lax.slice(x, (0, 1), (1003, 2)) + lax.slice(x, (0, 0), (1003, 1)), f32(1003, columns), name=f'columns_{columns}')
+        case(lambda *x: lax.transpose(lax.concatenate([lax.broadcast_in_dim(v, (1, 103), (1,)) for v in x], 0), (1, 0)) + 1,
+             *[f32(103) for _ in range(columns)], name=f'stack_{columns}', kind='transpose')
+    for name in ('float64', 'bfloat16', 'float16', 'int8', 'uint16', 'int64', 'bool', 'complex64', 'complex128'):
+        x = (rng.standard_normal((103, 3)) * 9).astype(name)
+        y = (rng.standard_normal((103,)) * 9).astype(name)
+        if name.startswith('complex'):
+            x, y = x * np.array(1 + 2j, name), y * np.array(2 - 1j, name)
+        join = lax.bitwise_xor if name == 'bool' else lax.add
+        case(lambda x, y, join=join: join(x, lax.broadcast_in_dim(y, x.shape, (0,))), x, y, name=f'scale_rows_{name}')
+        case(lambda x, y, join=join: lax.concatenate([lax.broadcast_in_dim(y, (103, 1), (0,)), join(x, x)], 1), x, y, name=f'concat_short_{name}')
+    case(lambda a: lax.broadcast_in_dim(a, (103, 3, 3), (0, 1)) * lax.broadcast_in_dim(a, (103, 3, 3), (0, 2)), f32(103, 3), name='outer3')
+    case(lambda x: lax.pad(x, np.float32(7), ((1, 2, 0), (1, 0, 1))), f32(103, 3), name='pad_short')
+    case(lambda x, b: x + lax.broadcast_in_dim(b, x.shape, (1, 2)), f32(7, 40, 3), f32(40, 3), name='bias_short')
+    case(lambda p, i: lax.gather(p, i, lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)), (1, 3), mode='clip'),
+         f32(50, 3), i32(103, 1), name='gather_short')
+
     # Types.
     for name in ('int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'):
         info = np.iinfo(name)

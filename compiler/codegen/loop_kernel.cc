@@ -40,6 +40,7 @@ class LoopKernel {
   }
   Place placeOf(size_t root, llvm::ArrayRef<IndexExpr> groups);
   void chooseGroups();
+  bool lanesMeetRowReductionAlong(size_t group) const;
   void chooseLanes();
   void emitBody(LoopBuilder& loops, Evaluator& evaluator, llvm::ArrayRef<llvm::Value*> results,
                 const KernelBuilder& kernel);
@@ -56,6 +57,10 @@ class LoopKernel {
   void findRows();
   // Blocks of unrolled rows along transposed_, whose operands are read as blocks.
   bool chooseTransposition();
+  // Rows shorter than a vector: lanes run over several, the elements of each are unrolled.
+  bool chooseInterleaving();
+  void emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
+                       llvm::ArrayRef<llvm::Value*> results, const KernelBuilder& kernel);
   void emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
                       llvm::ArrayRef<llvm::Value*> results, const KernelBuilder& kernel);
   void emitElement(Evaluator& evaluator, llvm::ArrayRef<llvm::Value*> results,
@@ -79,6 +84,7 @@ class LoopKernel {
   llvm::SmallVector<std::pair<mlir::Value, mlir::Operation*>, 2> rows_;  // value, its reduction
   llvm::SmallVector<mlir::Operation*, 2> rowWriters_;
   int64_t transposed_ = -1;             // a group, or -1
+  int64_t interleaved_ = -1;            // the group whose rows are short, or -1
   llvm::SmallVector<int64_t, 4> cuts_;  // of the last group, 0 and its size included
   size_t tiledGroups_ = 0;              // that many outer groups are run over by tiles
   int64_t chunk_ = 0;  // of the last group per tile; its whole size if it is not split
@@ -121,6 +127,52 @@ Place LoopKernel::placeOf(size_t root, llvm::ArrayRef<IndexExpr> groups) {
   return place;
 }
 
+bool LoopKernel::lanesMeetRowReductionAlong(size_t group) const {
+  int64_t shortRow = std::max<int64_t>(7, maxInterleaving(target_));
+  if (groups_[group].last < 0) return false;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].shapedLike) continue;
+    if (lanesMeetRowReduction(roots_[r].value, spaces_[r][groups_[group].last], shortRow)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LoopKernel::chooseInterleaving() {
+  // Values that are computed for each element of a row: a bound on the code.
+  constexpr int64_t kMaxUnrolledOps = 600;
+  int64_t limit = maxInterleaving(target_);
+  if (groups_.back().size >= static_cast<int64_t>(lanes_) || roots_[0].skipIfSame >= 0)
+    return false;
+  size_t inner = groups_.size();
+  int64_t elements = 1;
+  while (inner > 1 && elements * groups_[inner - 1].size <= limit) {
+    elements *= groups_[--inner].size;
+  }
+  if (inner == groups_.size() || groups_[inner - 1].size < static_cast<int64_t>(lanes_)) {
+    return false;
+  }
+  int64_t ops = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    int64_t steps = 1;
+    if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op)) {
+      for (int64_t d : reduce.getDimensions()) {
+        steps = std::min(steps, limit + 1) * typeOf(reduce.getInputs()[0]).getDimSize(d);
+      }
+      if (steps > limit) return false;
+    } else if (mlir::isa<shlo::ReduceWindowOp, shlo::DynamicUpdateSliceOp, shlo::BitcastConvertOp>(
+                   op)) {
+      return false;
+    }
+    ops += steps;
+  }
+  if (ops * elements > kMaxUnrolledOps || lanesMeetRowReductionAlong(inner - 1)) return false;
+  interleaved_ = static_cast<int64_t>(inner) - 1;
+  cuts_ = {0, groups_[interleaved_].size};
+  return true;
+}
+
 void LoopKernel::chooseLanes() {
   unsigned widest = 8;
   fusion_.getBody().walk([&](mlir::Operation* op) {
@@ -139,10 +191,8 @@ void LoopKernel::chooseLanes() {
     }
   }
   lanes_ = target_.vectorBits / widest;
-  for (size_t r = 0; r < roots_.size(); ++r) {
-    if (roots_[r].shapedLike || groups_.back().last < 0) continue;
-    if (lanesMeetRowReduction(roots_[r].value, spaces_[r][groups_.back().last])) lanes_ = 1;
-  }
+  if (chooseInterleaving()) return;
+  if (lanesMeetRowReductionAlong(groups_.size() - 1)) lanes_ = 1;
   if (lanes_ > 1) {
     // Rows shorter than a vector: let lanes run over several of them.
     while (groups_.size() > 1 && groups_.back().size < static_cast<int64_t>(lanes_)) {
@@ -534,10 +584,106 @@ void LoopKernel::emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
   });
 }
 
+void LoopKernel::emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
+                                 llvm::ArrayRef<llvm::Value*> results,
+                                 const KernelBuilder& kernel) {
+  using Values = LoopBuilder::Values;
+  auto group = static_cast<size_t>(interleaved_);
+  int64_t lanes = lanes_;
+  int64_t rows = groups_[group].size;
+  int64_t blocks = (rows + chunk_ - 1) / chunk_;
+  // Runs `body` for each element of a row.
+  auto forElements = [&](llvm::SmallVector<IndexExpr, 4>& at, const std::function<void()>& body) {
+    std::function<void(size_t)> nest = [&](size_t g) {
+      if (g == groups_.size()) return body();
+      for (int64_t i = 0; i < groups_[g].size; ++i) {
+        at[g] = IndexExpr(i);
+        nest(g + 1);
+      }
+    };
+    nest(group + 1);
+  };
+  auto emitRows = [&](llvm::SmallVector<IndexExpr, 4> at) {
+    // All values before any store: a result may be written over an operand.
+    llvm::SmallVector<llvm::SmallVector<Val, 16>, 4> columns(roots_.size());
+    forElements(at, [&] {
+      for (size_t r = 0; r < roots_.size(); ++r) {
+        Place place = roots_[r].shapedLike ? Place() : placeOf(r, at);
+        columns[r].push_back(evaluator.get(roots_[r].value, place));
+      }
+    });
+    for (size_t g = group + 1; g < groups_.size(); ++g) at[g] = IndexExpr(0);
+    for (size_t r = 0; r < roots_.size(); ++r) {
+      evaluator.storeInterleaved(results[r], evaluator.kindOf(roots_[r].value),
+                                 evaluator.linearize(placeOf(r, at), shapeOf(roots_[r])),
+                                 columns[r]);
+    }
+  };
+  LoopBuilder::Bounds bounds;
+  bounds.lo = outer_ > 1 ? kernel.begin() : loops.i64(0);
+  bounds.hi = outer_ > 1 ? kernel.end() : loops.i64(1);
+  bounds.range = {0, outer_ - 1};
+  loops.loop(bounds, {}, [&](const IndexExpr& tile, const Values&) {
+    IndexExpr rest, block;
+    evaluator.divideIndex(tile, blocks, &rest, &block);
+    llvm::SmallVector<IndexExpr, 4> at(groups_.size());
+    for (size_t g = group; g-- > 0;) {
+      IndexExpr quotient;
+      evaluator.divideIndex(rest, groups_[g].size, &quotient, &at[g]);
+      rest = quotient;
+    }
+    llvm::Value* lo = loops.uniformPart(scale(block, chunk_));
+    llvm::IRBuilder<>& b = loops.here();
+    llvm::Value* hi = blocks == 1 ? loops.i64(rows) : b.CreateAdd(lo, loops.i64(chunk_));
+    if (blocks > 1 && rows % chunk_) {
+      hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops.i64(rows));
+    }
+    llvm::Value* middle = hi;
+    if (rows % lanes) {
+      middle = b.CreateAdd(lo, b.CreateAnd(b.CreateSub(hi, lo), loops.i64(-lanes)));
+    }
+    LoopBuilder::Bounds rowBounds;
+    rowBounds.lo = lo;
+    rowBounds.hi = middle;
+    rowBounds.step = lanes;
+    rowBounds.range = {0, rows - lanes};
+    rowBounds.multipleOf = lanes;
+    evaluator.setLanes(lanes_);
+    loops.loop(rowBounds, {}, [&](const IndexExpr& i, const Values&) {
+      at[group] = i;
+      at[group].laneStride = 1;
+      emitRows(at);
+      return Values();
+    });
+    if (rows % lanes == 0) return Values();
+    rowBounds.lo = middle;
+    rowBounds.hi = hi;
+    rowBounds.step = 1;
+    rowBounds.range = {0, rows - 1};
+    rowBounds.multipleOf = 1;
+    evaluator.setLanes(1);
+    loops.loop(rowBounds, {}, [&](const IndexExpr& i, const Values&) {
+      at[group] = i;
+      std::function<void(size_t)> nest = [&](size_t g) {
+        if (g == groups_.size()) return emitElement(evaluator, results, at);
+        loops.loop(0, groups_[g].size, 1, {}, [&](const IndexExpr& j, const Values&) {
+          at[g] = j;
+          nest(g + 1);
+          return Values();
+        });
+      };
+      nest(group + 1);
+      return Values();
+    });
+    return Values();
+  });
+}
+
 StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
   chooseGroups();
   chooseLanes();
-  findColumns();
+  bool interleaves = interleaved_ >= 0;
+  if (!interleaves) findColumns();
   bool hasRowReduction = false;
   fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
     // A reduction with fewer elements than the roots is the same for all of the last group.
@@ -546,8 +692,8 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
     }
   });
   hasRowReduction = hasRowReduction && columns_.empty();
-  if (hasRowReduction) findRows();
-  bool transposes = columns_.empty() && chooseTransposition();
+  if (hasRowReduction && !interleaves) findRows();
+  bool transposes = !interleaves && columns_.empty() && chooseTransposition();
   llvm::SmallVector<mlir::Value, 4> values;
   for (const Root& root : roots_) values.push_back(root.value);
   double total = std::max(1.0, costNs(fusion_, values));
@@ -568,12 +714,21 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
     chunk_ = rows <= kTransposedRows ? rows : kTransposedRows;
     outer_ = elements / std::max<int64_t>(1, rows * size) * ((rows + chunk_ - 1) / chunk_);
   }
-  while (!transposes && tiledGroups_ + 1 < groups_.size() &&
+  if (interleaves) {
+    int64_t rows = groups_[interleaved_].size, rowElements = 1;
+    for (size_t g = interleaved_ + 1; g < groups_.size(); ++g) rowElements *= groups_[g].size;
+    outer_ = elements / std::max<int64_t>(1, rows * rowElements);
+    int64_t pieces = std::clamp<int64_t>(wanted / std::max<int64_t>(1, outer_), 1, rows / lanes_);
+    chunk_ = std::min<int64_t>(rows, (rows / pieces + lanes_ - 1) / lanes_ * lanes_);
+    outer_ *= (rows + chunk_ - 1) / chunk_;
+  }
+  bool isPlain = !transposes && !interleaves;
+  while (isPlain && tiledGroups_ + 1 < groups_.size() &&
          (outer_ < wanted || groups_[tiledGroups_].size == 1)) {
     outer_ *= groups_[tiledGroups_++].size;
   }
   // Each part of a split row would need the whole row's reductions.
-  if (!transposes && !hasRowReduction && outer_ < wanted && size > 1) {
+  if (isPlain && !hasRowReduction && outer_ < wanted && size > 1) {
     int64_t chunks = (wanted + outer_ - 1) / outer_;
     int64_t unit = std::max<int64_t>(lanes_, 1) * (lanes_ > 1 ? 8 : 1);
     chunk_ = ((size + chunks - 1) / chunks + unit - 1) / unit * unit;
@@ -592,7 +747,7 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
     if (chunk_ > size) chunk_ = size;
     outer_ *= (size + chunk_ - 1) / chunk_;
   }
-  rowsPerTile_ = transposes || !columns_.empty() ? 1 : std::max<int64_t>(1, outer_ / wanted);
+  rowsPerTile_ = !isPlain || !columns_.empty() ? 1 : std::max<int64_t>(1, outer_ / wanted);
   KernelStage stage;
   stage.symbol = symbol;
   stage.tiles = std::max<int64_t>(1, (outer_ + rowsPerTile_ - 1) / rowsPerTile_);
@@ -631,6 +786,8 @@ StatusOr<KernelStage> LoopKernel::emit(const std::string& symbol) {
   }
   if (elements > 0 && transposes) {
     emitTransposed(loops, evaluator, results, kernel);
+  } else if (elements > 0 && interleaves) {
+    emitInterleaved(loops, evaluator, results, kernel);
   } else if (elements > 0 && roots_[0].skipIfSame >= 0) {
     llvm::Value* from = kernel.buffer(roots_[0].skipIfSame);
     llvm::Value* differs = loops.here().CreateICmpNE(from, results[0]);

@@ -345,7 +345,7 @@ llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, cons
 }
 
 llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
-                                 Level* level) {
+                                 Level* level, int64_t count) {
   unsigned lanes = linear.isUniform() ? 1 : lanes_;
   llvm::Value* pointer = loops_.address(base, type, linear);
   const llvm::DataLayout& layout = loops_.function()->getParent()->getDataLayout();
@@ -367,6 +367,7 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     return loops_.at(level).CreateVectorReverse(loaded);
   }
   if (llvm::Value* element = transposedLoad(base, type, linear, level)) return element;
+  if (llvm::Value* column = interleavedLoad(base, type, linear, level, count)) return column;
   llvm::IRBuilder<>& b = loops_.at(level);
   if (linear.lanes) {
     llvm::Value* indices = linear.lanes;
@@ -395,12 +396,12 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
 }
 
 Val Evaluator::load(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear,
-                    Level* atLeast) {
+                    Level* atLeast, int64_t count) {
   Level* level = LoopBuilder::levelOf(linear, loops_.entry());
   level = LoopBuilder::deeper(level, atLeast);
   llvm::Type* type = kind.storageType(loops_.context());
   if (!kind.isComplex()) {
-    llvm::Value* stored = loadPart(base, type, linear, level);
+    llvm::Value* stored = loadPart(base, type, linear, level, count);
     return {fromStorage(stored, kind, level), nullptr, level};
   }
   IndexExpr real = scaleIndex(linear, 2);
@@ -420,8 +421,8 @@ Val Evaluator::load(llvm::Value* base, const ElementKind& kind, const IndexExpr&
     }
     return {b.CreateShuffleVector(both, even), b.CreateShuffleVector(both, odd), level};
   }
-  llvm::Value* re = loadPart(base, type, real, level);
-  llvm::Value* im = loadPart(base, type, imaginary, level);
+  llvm::Value* re = loadPart(base, type, real, level, 2 * count);
+  llvm::Value* im = loadPart(base, type, imaginary, level, 2 * count);
   return {re, im, level};
 }
 

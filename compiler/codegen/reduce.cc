@@ -255,6 +255,10 @@ llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const Place& 
   if (laneDependent) {
     llvm::SmallVector<Val, 2> start;
     for (const Val& value : initial) start.push_back(splat(value, lanes_));
+    // A few steps read columns that lie together, and compute what others need as well.
+    int64_t limit = maxInterleaving(loops_.target()), steps = 1;
+    for (const ReducedAxis& axis : axes) steps = std::min(steps, limit + 1) * axis.size;
+    bool unrolls = lanes_ > 1 && steps <= limit;
     std::function<Values(size_t, Place, const Values&)> nest =
         [&](size_t axis, Place at, const Values& carried) -> Values {
       if (axis == axes.size()) {
@@ -263,12 +267,15 @@ llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const Place& 
         for (Val& value : next) value = splat(value, lanes_);
         return flatten(next);
       }
-      return loops_.loop(0, axes[axis].size, 1, carried,
-                         [&](const IndexExpr& i, const Values& values) {
-                           Place inner = at;
-                           inner.dims[axes[axis].dim] = i;
-                           return nest(axis + 1, inner, values);
-                         });
+      auto step = [&](const IndexExpr& i, const Values& values) {
+        Place inner = at;
+        inner.dims[axes[axis].dim] = i;
+        return nest(axis + 1, inner, values);
+      };
+      if (!unrolls) return loops_.loop(0, axes[axis].size, 1, carried, step);
+      Values values = carried;
+      for (int64_t i = 0; i < axes[axis].size; ++i) values = step(IndexExpr(i), values);
+      return values;
     };
     Values result = nest(0, base, flatten(start));
     return unflatten(result, start, loops_.current());

@@ -1,0 +1,117 @@
+// Vectors whose elements lie a few apart in memory: whole vectors are read and written, and columns
+// are taken out of them, or woven into them, in registers.
+#include <numeric>
+
+#include "compiler/codegen/evaluator.h"
+#include "llvm/IR/Module.h"
+
+namespace isthmus::codegen {
+namespace {
+
+int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// Elements `offsets[lane]` of what the vectors hold one after the other.
+llvm::Value* pick(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> vectors,
+                  llvm::ArrayRef<int64_t> offsets) {
+  int lanes = static_cast<int>(offsets.size());
+  llvm::Value* result = nullptr;
+  for (auto [k, vector] : llvm::enumerate(vectors)) {
+    int64_t begin = static_cast<int64_t>(k) * lanes;
+    llvm::SmallVector<int, 16> mask;
+    bool isUsed = false;
+    for (int lane = 0; lane < lanes; ++lane) {
+      int64_t at = offsets[lane] - begin;
+      bool isHere = at >= 0 && at < lanes;
+      isUsed |= isHere;
+      // Lanes that were found before stay; those that come later are undefined so far.
+      mask.push_back(isHere ? lanes + static_cast<int>(at) : at < 0 ? lane : -1);
+    }
+    if (!isUsed) continue;
+    llvm::Value* before = result ? result : llvm::PoisonValue::get(vector->getType());
+    result = b.CreateShuffleVector(before, vector, mask);
+  }
+  return result;
+}
+
+}  // namespace
+
+int64_t maxInterleaving(const KernelTarget& target) {
+  // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
+  return target.avx512 ? 16 : 4;
+}
+
+llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
+                                        const IndexExpr& linear, Level* level, int64_t count) {
+  int64_t stride = std::abs(linear.laneStride);
+  int64_t lanes = lanes_;
+  if (linear.lanes || lanes < 4 || stride < 2 || stride > maxInterleaving(loops_.target())) {
+    return nullptr;
+  }
+  // Columns next to each other read the same block if it begins at a multiple of the stride.
+  int64_t first = linear.constant + std::min<int64_t>(0, linear.laneStride * (lanes - 1));
+  int64_t begin = floorDivide(first, stride) * stride;
+  IndexExpr uniform = linear;
+  uniform.constant = begin;
+  uniform.laneStride = 0;
+  Range range = rangeOf(uniform, 1);
+  if (range.lo < 0 || range.hi + stride * lanes > count) return nullptr;
+
+  std::string key = "interleaved";
+  auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
+  put(base);
+  put(type);
+  put(begin);
+  put(stride);
+  put(lanes);
+  for (const IndexExpr::Term& term : linear.terms) {
+    put(term.symbol);
+    put(term.coefficient);
+  }
+  llvm::Value* pointer = loops_.address(base, type, linear);
+  llvm::IRBuilder<>& b = loops_.at(level);
+  llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
+  llvm::SmallVector<llvm::Value*, 16> vectors;
+  for (int64_t k = 0; k < stride; ++k) {
+    llvm::Value*& vector = level->scalars[key + "#" + std::to_string(k)];
+    if (!vector) {
+      llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, begin + k * lanes);
+      vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(type, lanes_), from, align);
+    }
+    vectors.push_back(vector);
+  }
+  llvm::SmallVector<int64_t, 16> offsets;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    offsets.push_back(linear.constant + lane * linear.laneStride - begin);
+  }
+  return pick(b, vectors, offsets);
+}
+
+void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
+                                 const IndexExpr& linear, llvm::ArrayRef<Val> columns) {
+  llvm::Type* type = kind.storageType(loops_.context());
+  IndexExpr first = kind.isComplex() ? scaleIndex(linear, 2) : linear;
+  llvm::SmallVector<llvm::Value*, 16> parts;
+  for (Val column : columns) {
+    column = splat(column, lanes_);
+    if (kind.isComplex()) {
+      parts.append({column.re, column.im});
+    } else {
+      parts.push_back(toStorage(column.re, kind));
+    }
+  }
+  int64_t lanes = lanes_, width = static_cast<int64_t>(parts.size());
+  llvm::Value* pointer = loops_.address(base, type, first);
+  llvm::IRBuilder<>& b = loops_.here();
+  llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
+  for (int64_t k = 0; k < width; ++k) {
+    // Element e of the block is lane e / width of column e % width.
+    llvm::SmallVector<int64_t, 16> offsets;
+    for (int64_t e = k * lanes; e < (k + 1) * lanes; ++e) {
+      offsets.push_back(e % width * lanes + e / width);
+    }
+    llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + k * lanes);
+    b.CreateAlignedStore(pick(b, parts, offsets), to, align);
+  }
+}
+
+}  // namespace isthmus::codegen
