@@ -19,6 +19,14 @@ bool isSmallConstant(mlir::Operation* op) {
          constant.getValue().getNumElements() <= kSmallConstantElements;
 }
 
+// Whether the value takes no more of memory than a number: splats, iota, and what is made of them.
+bool readsNoArray(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  while (op && llvm::isa<shlo::ReshapeOp>(op)) op = op->getOperand(0).getDefiningOp();
+  if (!op || llvm::isa<shlo::SliceOp>(op)) return false;
+  return !llvm::isa<shlo::BroadcastInDimOp>(op) || elementCount(op->getOperand(0).getType()) == 1;
+}
+
 bool isFreeWithin(mlir::Operation* op, int depth) {
   if (isSmallConstant(op)) return true;
   if (llvm::isa<shlo::IotaOp, shlo::BroadcastInDimOp>(op)) return true;
@@ -34,11 +42,7 @@ bool isFreeWithin(mlir::Operation* op, int depth) {
     return false;
   }
   return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-    mlir::Operation* producer = operand.getDefiningOp();
-    return producer && !llvm::isa<shlo::SliceOp>(producer) &&
-           (!llvm::isa<shlo::BroadcastInDimOp>(producer) ||
-            elementCount(producer->getOperand(0).getType()) == 1) &&
-           isFreeWithin(producer, depth - 1);
+    return readsNoArray(operand) && isFreeWithin(operand.getDefiningOp(), depth - 1);
   });
 }
 

@@ -32,6 +32,21 @@ func.func @long_rows(%x: tensor<64x1048576xf32>) -> tensor<64x1048576xf32> {
   return %d : tensor<64x1048576xf32>
 }
 
+// Columns of an array are read where they are used, and what is computed from them is one kernel.
+// CHECK-LABEL: @columns
+// CHECK-COUNT-1: "isthmus.fusion"(%arg0)
+// CHECK-NOT: isthmus.fusion"
+// CHECK: return
+func.func @columns(%x: tensor<64x3xf32>) -> tensor<64xf32> {
+  %a = stablehlo.slice %x [0:64, 0:1] : (tensor<64x3xf32>) -> tensor<64x1xf32>
+  %b = stablehlo.reshape %a : (tensor<64x1xf32>) -> tensor<64xf32>
+  %c = stablehlo.slice %x [0:64, 1:2] : (tensor<64x3xf32>) -> tensor<64x1xf32>
+  %d = stablehlo.reshape %c : (tensor<64x1xf32>) -> tensor<64xf32>
+  %e = stablehlo.add %b, %d : tensor<64xf32>
+  %f = stablehlo.multiply %e, %b : tensor<64xf32>
+  return %f : tensor<64xf32>
+}
+
 // Two reductions of one array read it once.
 // CHECK-LABEL: @two_sums
 // CHECK-COUNT-1: "isthmus.fusion"(%arg0
