@@ -161,6 +161,15 @@ class Padder {
         .Case<shlo::ConcatenateOp>([&](auto join) { return rewriteConcatenate(join, b); })
         .Case<shlo::ReduceOp>([&](auto reduce) { return rewriteReduce(reduce, b); })
         .Case<shlo::DotGeneralOp>([&](auto dot) { return rewriteDot(dot, b); })
+        .Case<shlo::ConvolutionOp>(
+            [&](auto convolution) { return rewriteConvolution(convolution, b); })
+        .Case<shlo::ReduceWindowOp>([&](auto windows) { return rewriteReduceWindow(windows, b); })
+        .Case<shlo::ReverseOp>([&](auto reverse) { return rewriteReverse(reverse, b); })
+        .Case<shlo::SortOp>([&](auto sort) { return rewriteSort(sort, b); })
+        .Case<shlo::DynamicSliceOp>([&](auto slice) { return rewriteDynamicSlice(slice, b); })
+        .Case<shlo::DynamicUpdateSliceOp>([&](auto update) { return rewriteUpdate(update, b); })
+        .Case<shlo::GatherOp>([&](auto gather) { return rewriteGather(gather, b); })
+        .Case<shlo::ScatterOp>([&](auto scatter) { return rewriteScatter(scatter, b); })
         .Default([&](mlir::Operation* other) -> LogicalResult {
           if (fusionClass(other) != FusionClass::kElementwise) {
             return unsupported(other, "the CPU backend has no code for this operation yet");
@@ -256,13 +265,19 @@ class Padder {
     return mlir::success();
   }
 
+  // A part ends where the operand ends; programs with results of static shape promise that it does
+  // not end earlier.
   LogicalResult rewriteSlice(shlo::SliceOp op) {
+    ArrayBuilder b(op, builder_);
     Sizes sizes = sizesOf(op.getOperand());
     RankedTensorType type = ArrayBuilder::typeOf(op.getOperand());
     for (auto [d, size] : llvm::enumerate(sizes)) {
-      bool isWhole = op.getStartIndices()[d] == 0 && op.getStrides()[d] == 1 &&
-                     op.getLimitIndices()[d] == type.getDimSize(d);
-      if (size && !isWhole) return unsupported(op, "a part of a dimension of bounded size");
+      const int64_t start = op.getStartIndices()[d], stride = op.getStrides()[d];
+      bool isWhole = start == 0 && stride == 1 && op.getLimitIndices()[d] == type.getDimSize(d);
+      if (!size || isWhole) continue;
+      Value end = b.make<shlo::MinOp>(size, number(b, op.getLimitIndices()[d]));
+      Value length = b.make<shlo::MaxOp>(b.sub(end, number(b, start)), number(b, 0));
+      size = b.div(b.add(length, number(b, stride - 1)), number(b, stride));
     }
     setSizes(op.getResult(), std::move(sizes));
     return mlir::success();
@@ -370,6 +385,291 @@ class Padder {
     addFree(left, numbers.getLhsBatchingDimensions(), leftSum);
     addFree(right, numbers.getRhsBatchingDimensions(), rightSum);
     setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // ---- Windows ---------------------------------------------------------------------------------
+
+  // How many windows fit in a padded dimension of this size.
+  Value windowsIn(ArrayBuilder& b, Value size, int64_t padding, int64_t window, int64_t stride) {
+    Value room = b.add(size, number(b, padding - window + stride));
+    return b.div(b.make<shlo::MaxOp>(room, number(b, 0)), number(b, stride));
+  }
+
+  static Dims paddingOf(std::optional<mlir::DenseIntElementsAttr> attribute, int64_t dims) {
+    if (!attribute) return Dims(2 * dims, 0);
+    return llvm::to_vector(attribute->getValues<int64_t>());
+  }
+  static int64_t valueOr(std::optional<llvm::ArrayRef<int64_t>> values, int64_t d) {
+    return values && !values->empty() ? (*values)[d] : 1;
+  }
+
+  LogicalResult rewriteReduceWindow(shlo::ReduceWindowOp op, ArrayBuilder& b) {
+    size_t inputs = op.getInputs().size();
+    RankedTensorType type = ArrayBuilder::typeOf(op->getOperand(0));
+    Dims padding = paddingOf(op.getPadding(), type.getRank());
+    Sizes sizes(type.getRank());
+    for (size_t i = 0; i < inputs; ++i) {
+      Value input = op->getOperand(i);
+      Sizes own = sizesOf(input);
+      // Windows reach over the end, where the padding is, too.
+      op->setOperand(i, fillBeyond(b, input, own, allDims(input), op->getOperand(inputs + i)));
+      for (auto [size, given] : llvm::zip(sizes, own)) {
+        if (!size) size = given;
+      }
+    }
+    for (auto [d, size] : llvm::enumerate(sizes)) {
+      if (!size) continue;
+      if (valueOr(op.getBaseDilations(), d) != 1) {
+        return unsupported(op, "padding between elements of a dimension of bounded size");
+      }
+      int64_t window = (op.getWindowDimensions()[d] - 1) * valueOr(op.getWindowDilations(), d) + 1;
+      size = windowsIn(b, size, padding[2 * d] + padding[2 * d + 1], window,
+                       valueOr(op.getWindowStrides(), d));
+    }
+    for (Value result : op.getResults()) setSizes(result, sizes);
+    return mlir::success();
+  }
+
+  LogicalResult rewriteConvolution(shlo::ConvolutionOp op, ArrayBuilder& b) {
+    shlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs());
+    Sizes sizes(ArrayBuilder::typeOf(op.getResult()).getRank());
+    if (op.getBatchGroupCount() != 1 || op.getFeatureGroupCount() != 1) {
+      return unsupported(op, "groups");
+    }
+    Dims summed(numbers.getInputSpatialDimensions());
+    summed.push_back(numbers.getInputFeatureDimension());
+    int64_t kernelFeature = numbers.getKernelInputFeatureDimension();
+    Dims padding = paddingOf(op.getPadding(), numbers.getInputSpatialDimensions().size());
+    for (auto [i, d] : llvm::enumerate(numbers.getInputSpatialDimensions())) {
+      int64_t kernel = numbers.getKernelSpatialDimensions()[i];
+      if (right[kernel]) return unsupported(op, "a window of bounded size");
+      if (!left[d]) continue;
+      if (valueOr(op.getLhsDilation(), i) != 1) {
+        return unsupported(op, "padding between elements of a dimension of bounded size");
+      }
+      int64_t window = (ArrayBuilder::typeOf(op.getRhs()).getDimSize(kernel) - 1) *
+                           valueOr(op.getRhsDilation(), i) +
+                       1;
+      sizes[numbers.getOutputSpatialDimensions()[i]] =
+          windowsIn(b, left[d], padding[2 * i] + padding[2 * i + 1], window,
+                    valueOr(op.getWindowStrides(), i));
+    }
+    sizes[numbers.getOutputBatchDimension()] = left[numbers.getInputBatchDimension()];
+    sizes[numbers.getOutputFeatureDimension()] = right[numbers.getKernelOutputFeatureDimension()];
+    // Both: a zero times what lies beyond the other's size may be NaN.
+    Value& features = left[numbers.getInputFeatureDimension()];
+    if (!features) features = right[kernelFeature];
+    if (!right[kernelFeature]) right[kernelFeature] = features;
+    op.getLhsMutable().assign(fillBeyond(b, op.getLhs(), left, summed, zeroLike(b, op.getLhs())));
+    op.getRhsMutable().assign(
+        fillBeyond(b, op.getRhs(), right, kernelFeature, zeroLike(b, op.getRhs())));
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // ---- Order and indices -----------------------------------------------------------------------
+
+  // Turned round, the elements come last; they are moved to the front.
+  LogicalResult rewriteReverse(shlo::ReverseOp op, ArrayBuilder& b) {
+    Sizes sizes = sizesOf(op.getOperand());
+    RankedTensorType type = ArrayBuilder::typeOf(op.getOperand());
+    builder_.setInsertionPointAfter(op);
+    Value result = op.getResult();
+    mlir::SmallPtrSet<mlir::Operation*, 4> own{};
+    for (int64_t d : op.getDimensions()) {
+      if (!sizes[d]) continue;
+      Dims none(type.getRank(), 0), high = none, twice(type.getShape());
+      high[d] = type.getDimSize(d);
+      twice[d] *= 2;
+      Value padded = shlo::PadOp::create(builder_, b.location(), type.clone(twice), result,
+                                         zeroLike(b, result), none, high, none);
+      own.insert(padded.getDefiningOp());
+      llvm::SmallVector<Value> starts(type.getRank(), number(b, 0));
+      starts[d] = b.sub(number(b, type.getDimSize(d)), sizes[d]);
+      result = shlo::DynamicSliceOp::create(builder_, b.location(), type, padded, starts,
+                                            type.getShape());
+    }
+    op.getResult().replaceAllUsesExcept(result, own);
+    setSizes(result, std::move(sizes));
+    return mlir::success();
+  }
+
+  // Along a dimension of bounded size what lies beyond comes last: whether it does is the first
+  // key.
+  LogicalResult rewriteSort(shlo::SortOp op, ArrayBuilder& b) {
+    RankedTensorType type = ArrayBuilder::typeOf(op->getOperand(0));
+    int64_t dim = op.getDimension();
+    Sizes sizes(type.getRank());
+    for (Value operand : op->getOperands()) {
+      for (auto [size, given] : llvm::zip(sizes, sizesOf(operand))) {
+        if (!size) size = given;
+      }
+    }
+    for (Value result : op->getResults()) setSizes(result, sizes);
+    if (!sizes[dim]) return mlir::success();
+    RankedTensorType placeType = type.clone(builder_.getI32Type());
+    Value place = b.iota(placeType, dim);
+    Value isBeyond = b.convert(b.compare(place, b.broadcast(sizes[dim], type.getShape(), {}),
+                                         shlo::ComparisonDirection::GE),
+                               builder_.getI32Type());
+    llvm::SmallVector<Value> operands(op->getOperands());
+    operands.push_back(isBeyond);
+    llvm::SmallVector<mlir::Type> types(op->getResultTypes());
+    types.push_back(placeType);
+    auto sorted =
+        shlo::SortOp::create(builder_, op.getLoc(), types, operands, dim, op.getIsStable());
+    sorted.getComparator().takeBody(op.getComparator());
+    mlir::Block& block = sorted.getComparator().front();
+    Value left = block.addArgument(scalarType(), op.getLoc());
+    Value right = block.addArgument(scalarType(), op.getLoc());
+    mlir::Operation* end = block.getTerminator();
+    builder_.setInsertionPoint(end);
+    ArrayBuilder inner(op, builder_);
+    Value first = inner.compare(left, right, shlo::ComparisonDirection::LT);
+    Value same = inner.compare(left, right, shlo::ComparisonDirection::EQ);
+    Value both = inner.make<shlo::AndOp>(same, end->getOperand(0));
+    end->setOperand(0, inner.make<shlo::OrOp>(first, both));
+    auto kept = sorted->getResults().drop_back();
+    for (Value result : kept) setSizes(result, sizes);
+    op->replaceAllUsesWith(kept);
+    op->erase();
+    return mlir::success();
+  }
+
+  // A size in the type of the indices of `model`, as large as that type allows.
+  Value asIndex(ArrayBuilder& b, Value size, Value model) {
+    auto type = llvm::cast<mlir::IntegerType>(ArrayBuilder::typeOf(model).getElementType());
+    if (type.getWidth() < 32) {
+      int64_t largest = (int64_t{1} << (type.getWidth() - (type.isUnsigned() ? 0 : 1))) - 1;
+      size = b.make<shlo::MinOp>(size, number(b, largest));
+    }
+    return b.convert(size, type);
+  }
+
+  // Starts that keep a block inside the sizes.
+  llvm::SmallVector<Value> keptInside(ArrayBuilder& b, mlir::OperandRange starts,
+                                      const Sizes& sizes, llvm::ArrayRef<int64_t> block) {
+    llvm::SmallVector<Value> result(starts);
+    for (auto [d, size] : llvm::enumerate(sizes)) {
+      if (!size) continue;
+      Value last = b.make<shlo::MaxOp>(b.sub(size, number(b, block[d])), number(b, 0));
+      result[d] = b.make<shlo::MinOp>(result[d], asIndex(b, last, result[d]));
+    }
+    return result;
+  }
+
+  LogicalResult rewriteDynamicSlice(shlo::DynamicSliceOp op, ArrayBuilder& b) {
+    Sizes sizes = sizesOf(op.getOperand());
+    op.getStartIndicesMutable().assign(
+        keptInside(b, op.getStartIndices(), sizes, op.getSliceSizes()));
+    return mlir::success();
+  }
+
+  LogicalResult rewriteUpdate(shlo::DynamicUpdateSliceOp op, ArrayBuilder& b) {
+    if (hasAny(sizesOf(op.getUpdate()))) return unsupported(op, "an update of bounded size");
+    Sizes sizes = sizesOf(op.getOperand());
+    op.getStartIndicesMutable().assign(keptInside(b, op.getStartIndices(), sizes,
+                                                  ArrayBuilder::typeOf(op.getUpdate()).getShape()));
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // The component of an index at each place along its dimension: those that address `dims` from
+  // `map` are kept below `limits`, which are null where there is nothing to keep.
+  Value boundIndices(ArrayBuilder& b, Value indices, llvm::ArrayRef<int64_t> map, int64_t vectorDim,
+                     llvm::ArrayRef<Value> limits) {
+    RankedTensorType type = ArrayBuilder::typeOf(indices);
+    Value component;
+    for (auto [k, d] : llvm::enumerate(map)) {
+      if (!limits[d]) continue;
+      Value limit = b.broadcast(asIndex(b, limits[d], indices), type.getShape(), {});
+      Value bounded = b.make<shlo::MinOp>(indices, limit);
+      if (vectorDim == type.getRank()) return bounded;
+      if (!component) component = b.iota(type.clone(builder_.getI32Type()), vectorDim);
+      Value here = b.compare(component, b.like(static_cast<double>(k), component),
+                             shlo::ComparisonDirection::EQ);
+      indices = b.select(here, bounded, indices);
+    }
+    return indices;
+  }
+
+  LogicalResult rewriteGather(shlo::GatherOp op, ArrayBuilder& b) {
+    shlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    Sizes own = sizesOf(op.getOperand()), places = sizesOf(op.getStartIndices());
+    RankedTensorType operand = ArrayBuilder::typeOf(op.getOperand());
+    RankedTensorType type = ArrayBuilder::typeOf(op.getResult());
+    llvm::SmallVector<Value> limits(own.size());
+    Sizes sizes(type.getRank()), window;
+    for (auto [d, size] : llvm::enumerate(own)) {
+      auto dim = static_cast<int64_t>(d);
+      bool isIndexed = llvm::is_contained(numbers.getStartIndexMap(), dim);
+      if (size && isIndexed) {
+        limits[d] =
+            b.make<shlo::MaxOp>(b.sub(size, number(b, op.getSliceSizes()[d])), number(b, 0));
+      }
+      bool isWhole = op.getSliceSizes()[d] == operand.getDimSize(dim);
+      if (size && !isIndexed && !isWhole &&
+          !llvm::is_contained(numbers.getOperandBatchingDims(), dim)) {
+        return unsupported(op, "a part of a dimension of bounded size");
+      }
+      if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
+          llvm::is_contained(numbers.getOperandBatchingDims(), dim)) {
+        continue;
+      }
+      window.push_back(isIndexed ? Value() : size);
+    }
+    size_t nextWindow = 0, nextPlace = 0;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (llvm::is_contained(numbers.getOffsetDims(), d)) {
+        sizes[d] = window[nextWindow++];
+        continue;
+      }
+      if (static_cast<int64_t>(nextPlace) == numbers.getIndexVectorDim()) ++nextPlace;
+      sizes[d] = places[nextPlace++];
+    }
+    op.getStartIndicesMutable().assign(boundIndices(
+        b, op.getStartIndices(), numbers.getStartIndexMap(), numbers.getIndexVectorDim(), limits));
+    setSizes(op.getResult(), std::move(sizes));
+    return mlir::success();
+  }
+
+  // Updates beyond a size go to an index that no operand has, where they are dropped.
+  LogicalResult rewriteScatter(shlo::ScatterOp op, ArrayBuilder& b) {
+    shlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
+    Value indices = op.getScatterIndices();
+    RankedTensorType indexType = ArrayBuilder::typeOf(indices);
+    Sizes places = sizesOf(indices);
+    for (Value update : op.getUpdates()) {
+      Sizes own = sizesOf(update);
+      int64_t place = 0;
+      for (auto [d, size] : llvm::enumerate(own)) {
+        if (llvm::is_contained(numbers.getUpdateWindowDims(), static_cast<int64_t>(d))) {
+          if (size) return unsupported(op, "windows of bounded size");
+          continue;
+        }
+        if (place == numbers.getIndexVectorDim()) ++place;
+        if (!places[place]) places[place] = size;
+        ++place;
+      }
+    }
+    if (hasAny(places)) {
+      if (numbers.getScatterDimsToOperandDims().empty()) {
+        return unsupported(op, "updates that are all written to one place");
+      }
+      auto element = llvm::cast<mlir::IntegerType>(indexType.getElementType());
+      llvm::APInt outside = element.isUnsigned() ? llvm::APInt::getMaxValue(element.getWidth())
+                                                 : llvm::APInt::getAllOnes(element.getWidth());
+      auto scalar = RankedTensorType::get({}, element);
+      Value fill = shlo::ConstantOp::create(builder_, b.location(),
+                                            mlir::DenseElementsAttr::get(scalar, outside));
+      indices = fillBeyond(b, indices, places, allDims(indices), fill);
+      op.getScatterIndicesMutable().assign(indices);
+    }
+    for (auto [input, result] : llvm::zip(op.getInputs(), op.getResults())) {
+      setSizes(result, sizesOf(input));
+    }
     return mlir::success();
   }
 
