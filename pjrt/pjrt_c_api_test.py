@@ -22,7 +22,7 @@ HEADERS = sorted((ROOT / "include/isthmus/pjrt_c_api").glob("*.h"))
 def declared():
     """Names of our structures and enumerators."""
     text = "\n".join(header.read_text() for header in HEADERS)
-    structs = set(re.findall(r"^struct (PJRT_\w+) \{", text, re.M))
+    structs = set(re.findall(r"^struct ((?:PJRT|PLUGIN)_\w+) \{", text, re.M))
     constants = set(re.findall(r"^  (PJRT_\w+) = -?\d+,$", text, re.M))
     return structs, constants
 
@@ -40,7 +40,7 @@ def structures():
     return {
         name: kind
         for name, kind in vars(abi).items()
-        if name.startswith("PJRT_")
+        if name.startswith(("PJRT_", "PLUGIN_"))
         and isinstance(kind, type)
         and issubclass(kind, ctypes.Structure)
         and getattr(kind, "_fields_", None)
@@ -90,6 +90,8 @@ def test_layouts_agree(tmp_path):
             lines.append(f"static_assert(offsetof({name}, {field}) == {offset});")
             lines.append(f"static_assert(sizeof({name}::{field}) == {size});")
     assert len(lines) > 1000
+    # The profiler's structures are no part of the table, and are compared too.
+    assert "static_assert(offsetof(PLUGIN_Profiler_Api, serialize) == 96);" in lines
     compile_checks(lines, tmp_path)
 
 
@@ -129,5 +131,6 @@ def test_sizes_known_from_shipped_plugins(tmp_path):
         "PJRT_Layouts_Extension": 80,
         "PJRT_FFI_Extension": 48,
         "PJRT_Shardings_Extension": 40,
+        "PJRT_Profiler_Extension": 40,
     }
     compile_checks([f"static_assert(sizeof({n}) == {s});" for n, s in sizes.items()], tmp_path)

@@ -129,6 +129,7 @@ TEST(Table, ExtensionsAreThoseThatAreServed) {
     found[node->type] = node->struct_size;
   }
   EXPECT_EQ(found, (std::map<int, size_t>{{PJRT_Extension_Type_Isthmus_CustomCall, 32},
+                                          {PJRT_Extension_Type_Profiler, 40},
                                           {PJRT_Extension_Type_Layouts, 80},
                                           {PJRT_Extension_Type_FFI, 48},
                                           {PJRT_Extension_Type_MemoryDescriptions, 40},

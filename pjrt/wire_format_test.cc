@@ -83,7 +83,9 @@ TEST(WireFormat, WritesWhatTheDescriptionSays) {
   writer.bytes(2, "ab");
   writer.packed(3, std::vector<int>{1, 300});
   writer.packed(4, std::vector<int>{});
-  EXPECT_EQ(writer.str(), "\x08\xac\x02\x12\x02"s + "ab" + "\x1a\x03\x01\xac\x02"s);
+  writer.real(5, 1.5);
+  EXPECT_EQ(writer.str(), "\x08\xac\x02\x12\x02"s + "ab" + "\x1a\x03\x01\xac\x02"s +
+                              "\x29\x00\x00\x00\x00\x00\x00\xf8\x3f"s);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isthmus/backend.h"
+#include "isthmus/trace.h"
 #include "runtime/client.h"
 #include "runtime/device.h"
 #include "runtime/host_allocator.h"
@@ -90,6 +91,7 @@ Status Memory::read(const void* data, size_t offset, void* host, size_t bytes) c
 
 Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
                           std::span<const int64_t> byteStrides) {
+  trace::Scope scope("copy to device", {}, static_cast<int64_t>(type.sizeBytes()));
   if (byteStrides.empty() || isDense(type, byteStrides)) {
     return write(data, 0, host, type.sizeBytes());
   }
@@ -104,6 +106,7 @@ Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
 
 Status Memory::readArray(const void* data, const ArrayType& type, void* host,
                          std::span<const int64_t> byteStrides) const {
+  trace::Scope scope("copy to host", {}, static_cast<int64_t>(type.sizeBytes()));
   if (byteStrides.empty() || isDense(type, byteStrides)) {
     return read(data, 0, host, type.sizeBytes());
   }
@@ -118,6 +121,7 @@ Status Memory::readArray(const void* data, const ArrayType& type, void* host,
 }
 
 Status Memory::copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes) {
+  trace::Scope scope("copy between buffers", {}, static_cast<int64_t>(bytes));
   if (!isHostAddressable_) {
     return backend_.copyBetween(deviceId_, data, source.deviceId_, sourceData, bytes);
   }

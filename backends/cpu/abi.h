@@ -15,7 +15,7 @@
 
 namespace isthmus::cpu {
 
-inline constexpr int32_t kAbiVersion = 2;
+inline constexpr int32_t kAbiVersion = 3;
 
 using CallSites = std::vector<std::unique_ptr<ffi::CallSite>>;
 
@@ -38,10 +38,12 @@ typedef int32_t (*IsthmusLibraryFunction)(IsthmusRun* run, const void* descripto
 typedef int32_t (*IsthmusMain)(IsthmusRun* run, void* const* parameters, void* const* results,
                                char* arena);
 
-// Generated code knows the first field only, by its offset.
+// Generated code knows the first two fields only, by their offsets.
 struct IsthmusRun {
   void (*parallelFor)(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
                       int64_t grain);
+  // Told the index of each step that begins (program_trace.h); null if nobody listens.
+  void (*beginStep)(IsthmusRun* run, int64_t step);
   const RunRequest* request;
   RunServices* services;
   Status* status;

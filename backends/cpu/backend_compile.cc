@@ -8,6 +8,7 @@
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "isthmus/flags.h"
+#include "isthmus/trace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/thread_pool.h"
@@ -40,11 +41,18 @@ StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
   return level;
 }
 
+StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importTraced(const CompileRequest& request,
+                                                         mlir::MLIRContext& context) {
+  trace::Scope scope("import");
+  return importProgram(request.code, request.format, context);
+}
+
 StatusOr<std::shared_ptr<const Executable>> compileNatively(const CompileRequest& request) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
-                           importProgram(request.code, request.format, *context));
+                           importTraced(request, *context));
   std::string name = module->getName().value_or("main").str();
+  trace::Scope scope("compile", name);
   Dump dump(flagString("ISTHMUS_DUMP"), flagString("ISTHMUS_OVERRIDE"), name);
   PipelineOptions pipeline;
   pipeline.compile = request.options;
@@ -72,6 +80,7 @@ StatusOr<std::shared_ptr<const Executable>> compileNatively(const CompileRequest
   image.info.name = name;
   image.info.code = request.code;
   image.info.format = request.format;
+  trace::Scope load("load");
   return CpuExecutable::load(std::move(image));
 }
 

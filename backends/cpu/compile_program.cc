@@ -105,15 +105,18 @@ StatusOr<ProgramImage> compileProgram(mlir::ModuleOp module, const CompileSettin
   image.info.memory.tempBytes = plan.arenaBytes();
 
   ConstantPool constants;
+  StepTable steps;
   ISTHMUS_ASSIGN_OR_RETURN(
       ProgramEstimate estimate,
-      emitProgram(main, plan, code, settings.target, modules.programModule(), constants));
+      emitProgram(main, plan, code, settings.target, modules.programModule(), constants, steps));
+  image.steps = steps.take();
   image.estimatedNs = estimate.ns;
   image.mayBlock = library.mayBlock;
   image.callsUserCode = library.callsUserCode;
   image.calls = std::move(library.calls);
   image.constants = constants.bytes();
 
+  trace::Scope scope("machine code");
   ISTHMUS_ASSIGN_OR_RETURN(image.objects,
                            modules.compile(settings, estimate.hasLoops || library.needsOptimizer));
   for (const std::string& object : image.objects) {

@@ -78,8 +78,25 @@ Status CpuExecutable::run(const RunRequest& request) const {
                          " parameters and ", request.results.size(), " results, expected ",
                          image_.info.parameters.size(), " and ", image_.info.outputs.size());
   }
+  if (trace::isOn()) return runTraced(request);
   Status status;
-  IsthmusRun run{splitKernel, &request, request.services, &status, &callSites_};
+  IsthmusRun run{splitKernel, nullptr, &request, request.services, &status, &callSites_};
+  return runMain(run);
+}
+
+Status CpuExecutable::runTraced(const RunRequest& request) const {
+  std::call_once(eventsOnce_, [this] { events_ = makeProgramEvents(image_.steps, image_.info); });
+  Status status;
+  TracedRun traced(events_, request, &status, &callSites_);
+  traced.run()->parallelFor = splitKernel;
+  Status result = runMain(*traced.run());
+  traced.finish();
+  return result;
+}
+
+Status CpuExecutable::runMain(IsthmusRun& run) const {
+  const RunRequest& request = *run.request;
+  const Status& status = *run.status;
   alignas(kBufferAlignment) char stack[kStackArenaBytes];
   Arena arena(*request.services, static_cast<size_t>(image_.arenaBytes), stack);
   if (!arena.data()) {

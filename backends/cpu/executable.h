@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/constant_pool.h"
 #include "backends/cpu/object_loader.h"
+#include "backends/cpu/program_trace.h"
 #include "isthmus/backend.h"
 #include "runtime/ffi/call_site.h"
 
@@ -23,6 +25,7 @@ struct ProgramImage {
   bool mayBlock = false;             // waits for other devices
   bool callsUserCode = false;        // custom calls, which may take long or launch others
   std::vector<ffi::CallSpec> calls;  // custom calls, by the index in their descriptors
+  ProgramSteps steps;                // for profiles
   std::string features;              // what the code needs of the CPU: "+avx2,+fma,…"
 };
 
@@ -39,12 +42,17 @@ class CpuExecutable final : public Executable {
 
  private:
   explicit CpuExecutable(ProgramImage image) : image_(std::move(image)) {}
+  // What both kinds of run share: memory for temporaries, and the call.
+  Status runMain(IsthmusRun& run) const;
+  Status runTraced(const RunRequest& request) const;
 
   ProgramImage image_;
   std::unique_ptr<LoadedCode> code_;
   AlignedBytes constants_;
   CallSites callSites_;
   IsthmusMain main_ = nullptr;
+  mutable std::once_flag eventsOnce_;
+  mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is traced
 };
 
 }  // namespace isthmus::cpu

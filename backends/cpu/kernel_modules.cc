@@ -104,12 +104,15 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
   OperationCode code;
   code.stages = std::move(kernel.stages);
   code.scratchBytes = kernel.scratchBytes;
+  code.isInlined = isInProgram;
   for (const KernelStage& stage : code.stages) {
     llvm::Function* function = module.getFunction(stage.symbol);
     if (!function) return internalError("kernel ", stage.symbol, " was not generated");
     if (isInProgram && function->getInstructionCount() <= kMaxInlineInstructions) {
       function->setLinkage(llvm::GlobalValue::InternalLinkage);
       function->addFnAttr(llvm::Attribute::AlwaysInline);
+    } else {
+      code.isInlined = false;
     }
   }
   emitted_.emplace(hash, Emitted{fusion, isInProgram, code});

@@ -54,6 +54,19 @@ double flopsOf(mlir::Operation* op) {
 
 }  // namespace
 
+OperationCosts costsOf(mlir::Operation* op) {
+  OperationCosts costs;
+  op->walk([&](mlir::Operation* inner) {
+    costs.flops += flopsOf(inner);
+    if (workOf(inner->getName().getStringRef()) == Work::kTranscendental) {
+      costs.transcendentals += elementsOf(inner->getResult(0));
+    }
+  });
+  for (mlir::Value operand : op->getOperands()) costs.bytes += bytesOf(operand);
+  for (mlir::Value result : op->getResults()) costs.bytes += bytesOf(result);
+  return costs;
+}
+
 void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs) {
   double flops = 0;
   double transcendentals = 0;

@@ -8,6 +8,7 @@
 #include "compiler/plan/op_error.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {
@@ -26,13 +27,15 @@ constexpr double kBytesPerNs = 8;
 class ProgramEmitter {
  public:
   ProgramEmitter(mlir::func::FuncOp main, const MemoryPlan& plan, const ProgramCode& code,
-                 const KernelTarget& target, llvm::Module& module, ConstantPool& constants)
+                 const KernelTarget& target, llvm::Module& module, ConstantPool& constants,
+                 StepTable& steps)
       : main_(main),
         plan_(plan),
         code_(code),
         target_(target),
         module_(module),
         constants_(constants),
+        steps_(steps),
         context_(module.getContext()),
         builder_(context_),
         entry_(context_),
@@ -47,6 +50,8 @@ class ProgramEmitter {
   Status emitOperation(mlir::Operation* op);
   Status emitWhile(mlir::Operation* op);
   Status emitBranch(mlir::Operation* op);
+  void emitStep(mlir::Operation* op);
+  bool isAllInlined(mlir::Operation* loop) const;
   void emitKernel(const KernelStage& stage, llvm::Value* buffers);
   void emitMoves(const std::vector<Move>& moves);
   void emitMove(const Move& move);
@@ -70,6 +75,7 @@ class ProgramEmitter {
   const KernelTarget& target_;
   llvm::Module& module_;
   ConstantPool& constants_;
+  StepTable& steps_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
   llvm::IRBuilder<> entry_;  // at the end of the entry block: allocas and invariant loads
@@ -79,6 +85,9 @@ class ProgramEmitter {
 
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* failed_ = nullptr;
+  llvm::Value* beginStep_ = nullptr;  // of the run
+  llvm::Value* isTraced_ = nullptr;
+  bool isInStep_ = false;  // what is emitted is part of a step that has begun
   llvm::DenseMap<int, llvm::Value*> parameters_;
   llvm::DenseMap<int, llvm::Value*> results_;
   std::vector<llvm::Value*> constantAddresses_;
@@ -113,6 +122,8 @@ StatusOr<ProgramEstimate> ProgramEmitter::emit() {
     slot->setAlignment(llvm::Align(kBufferAlignment));
     stackSlots_.push_back(slot);
   }
+  beginStep_ = loadPointer(function_->getArg(0), 1, "begin_step");
+  isTraced_ = entry_.CreateIsNotNull(beginStep_, "is_traced");
   ISTHMUS_RETURN_IF_ERROR(prepareConstants());
   mlir::Block& body = main_.getBody().front();
   ISTHMUS_RETURN_IF_ERROR(emitBlock(body));
@@ -238,6 +249,7 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
     addresses.push_back(function);
   }
   llvm::Value* buffers = makeBuffers(addresses);
+  emitStep(op);
 
   if (!code.libraryFunction.empty()) {
     emitLibraryCall(code.libraryFunction, code.descriptor, buffers);
@@ -250,6 +262,39 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
     if (!isInPlace) emitKernel(stage, buffers);
   }
   return {};
+}
+
+// Says that a step begins, if somebody listens: a branch that is never taken otherwise.
+void ProgramEmitter::emitStep(mlir::Operation* op) {
+  if (isInStep_) return;
+  llvm::BasicBlock* tell = newBlock("tell");
+  llvm::BasicBlock* next = newBlock("step");
+  llvm::BranchInst* branch = builder_.CreateCondBr(isTraced_, tell, next);
+  branch->setMetadata(llvm::LLVMContext::MD_prof,
+                      llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  builder_.SetInsertPoint(tell);
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, int64_}, false);
+  builder_.CreateCall(type, beginStep_, {function_->getArg(0), builder_.getInt64(steps_.add(op))});
+  builder_.CreateBr(next);
+  builder_.SetInsertPoint(next);
+}
+
+// Whether a loop calls nothing, so that telling what it does would cost it more than that does.
+bool ProgramEmitter::isAllInlined(mlir::Operation* loop) const {
+  bool isAll = true;
+  for (mlir::Region& region : loop->getRegions()) {
+    for (mlir::Operation& op : region.front()) {
+      OpRole role = roleOf(&op);
+      if (role == OpRole::kCompute) {
+        auto it = code_.find(&op);
+        isAll = it != code_.end() && it->second.isInlined;
+      } else if (role == OpRole::kWhile || role == OpRole::kBranch) {
+        isAll = isAllInlined(&op);
+      }
+      if (!isAll) return false;
+    }
+  }
+  return true;
 }
 
 void ProgramEmitter::emitKernel(const KernelStage& stage, llvm::Value* buffers) {
@@ -325,6 +370,9 @@ StatusOr<llvm::Value*> ProgramEmitter::loadPredicate(mlir::Value value, llvm::Ty
 
 Status ProgramEmitter::emitWhile(mlir::Operation* op) {
   estimate_.hasLoops = true;
+  bool isStep = !isInStep_ && isAllInlined(op);
+  if (isStep) emitStep(op);
+  isInStep_ |= isStep;
   emitMoves(plan_.movesInto(op));
   llvm::BasicBlock* test = newBlock("while.test");
   llvm::BasicBlock* body = newBlock("while.body");
@@ -349,6 +397,7 @@ Status ProgramEmitter::emitWhile(mlir::Operation* op) {
 
   builder_.SetInsertPoint(exit);
   trips_ = outerTrips;
+  if (isStep) isInStep_ = false;
   return {};
 }
 
@@ -384,8 +433,9 @@ Status ProgramEmitter::emitBranch(mlir::Operation* op) {
 
 StatusOr<ProgramEstimate> emitProgram(mlir::func::FuncOp main, const MemoryPlan& plan,
                                       const ProgramCode& code, const KernelTarget& target,
-                                      llvm::Module& module, ConstantPool& constants) {
-  return ProgramEmitter(main, plan, code, target, module, constants).emit();
+                                      llvm::Module& module, ConstantPool& constants,
+                                      StepTable& steps) {
+  return ProgramEmitter(main, plan, code, target, module, constants, steps).emit();
 }
 
 }  // namespace isthmus::cpu

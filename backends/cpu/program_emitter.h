@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/constant_pool.h"
+#include "backends/cpu/step_table.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/codegen/kernel_target.h"
 #include "compiler/plan/memory_plan.h"
@@ -29,6 +30,7 @@ struct OperationCode {
   std::vector<std::string> callbacks;
   int64_t scratchBytes = 0;
   double estimatedNs = 0;
+  bool isInlined = false;  // all stages become part of the program function
 };
 
 using ProgramCode = llvm::DenseMap<mlir::Operation*, OperationCode>;
@@ -42,8 +44,10 @@ struct ProgramEstimate {
 // Adds `isthmus_main` (abi.h) to `module`. `code` has an entry for every operation that computes.
 // Constants that are too large for code go to `constants`, whose address the program finds after
 // its parameters. Kernels are called where they cost little and otherwise split among threads.
+// `steps` gets what a profile calls the parts of the program.
 StatusOr<ProgramEstimate> emitProgram(mlir::func::FuncOp main, const MemoryPlan& plan,
                                       const ProgramCode& code, const KernelTarget& target,
-                                      llvm::Module& module, ConstantPool& constants);
+                                      llvm::Module& module, ConstantPool& constants,
+                                      StepTable& steps);
 
 }  // namespace isthmus::cpu

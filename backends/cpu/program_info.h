@@ -21,4 +21,12 @@ std::vector<ParameterUse> parameterUses(const ProgramInfo& info);
 // once.
 void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs);
 
+struct OperationCosts {
+  double flops = 0;
+  double transcendentals = 0;
+  double bytes = 0;  // of operands and results
+};
+// Of one operation with all that is in its regions; a loop counts as one round.
+OperationCosts costsOf(mlir::Operation* op);
+
 }  // namespace isthmus::cpu

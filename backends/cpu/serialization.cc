@@ -248,6 +248,34 @@ ffi::CallSpec readCall(ByteReader& in) {
   return call;
 }
 
+void writeSteps(ByteWriter& out, const ProgramSteps& steps) {
+  out.writeList(steps.texts, [&](const std::string& text) { out.write(text); });
+  out.writeList(steps.steps, [&](const ProgramStep& step) {
+    for (int32_t text : {step.name, step.op, step.category, step.source, step.stack, step.scope}) {
+      out.write(text);
+    }
+    out.write(step.flops);
+    out.write(step.bytes);
+  });
+}
+
+ProgramSteps readSteps(ByteReader& in) {
+  ProgramSteps steps;
+  steps.texts = in.readList([&] { return in.readString(); });
+  steps.steps = in.readList([&] {
+    ProgramStep step;
+    for (int32_t* text :
+         {&step.name, &step.op, &step.category, &step.source, &step.stack, &step.scope}) {
+      *text = in.read<int32_t>();
+    }
+    step.flops = in.read<double>();
+    step.bytes = in.read<double>();
+    return step;
+  });
+  if (!steps.isValid()) in.fail();
+  return steps;
+}
+
 std::set<std::string_view> presentFeatures(std::string_view list) {
   std::set<std::string_view> features;
   while (!list.empty()) {
@@ -286,6 +314,7 @@ std::string serializeImage(const ProgramImage& image) {
   body.write(image.mayBlock);
   body.write(image.callsUserCode);
   body.writeList(image.calls, [&](const ffi::CallSpec& call) { writeCall(body, call); });
+  writeSteps(body, image.steps);
   std::string bytes = body.take();
 
   ByteWriter out;
@@ -328,6 +357,7 @@ StatusOr<ProgramImage> deserializeImage(std::string_view bytes) {
   image.mayBlock = in.read<int8_t>() != 0;
   image.callsUserCode = in.read<int8_t>() != 0;
   image.calls = in.readList([&] { return readCall(in); });
+  image.steps = readSteps(in);
   if (!in.ok() || !in.rest().empty() || image.arenaBytes < 0) {
     return invalidArgument("the serialized executable is incomplete");
   }

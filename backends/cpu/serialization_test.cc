@@ -43,6 +43,8 @@ ProgramImage makeImage() {
   image.arenaBytes = 4096;
   image.estimatedNs = 1.5;
   image.mayBlock = true;
+  image.steps.texts = {"", "train.py:3 add", "add"};
+  image.steps.steps = {{.name = 1, .op = 2, .flops = 6}, {.bytes = 2.5}};
   image.features = "";
   return image;
 }
@@ -73,6 +75,21 @@ TEST(SerializationTest, everything_comes_back) {
   EXPECT_EQ(back->constants, "constants");
   EXPECT_EQ(back->arenaBytes, 4096);
   EXPECT_TRUE(back->mayBlock);
+  EXPECT_EQ(back->steps.texts, image.steps.texts);
+  ASSERT_EQ(back->steps.steps.size(), 2u);
+  EXPECT_EQ(back->steps.steps[0].name, 1);
+  EXPECT_EQ(back->steps.steps[0].op, 2);
+  EXPECT_EQ(back->steps.steps[0].flops, 6);
+  EXPECT_EQ(back->steps.steps[1].bytes, 2.5);
+}
+
+TEST(SerializationTest, a_step_with_a_text_that_is_not_there_is_refused) {
+  for (int32_t text : {-1, 3}) {
+    ProgramImage image = makeImage();
+    image.steps.steps[0].scope = text;
+    EXPECT_EQ(deserializeImage(serializeImage(image)).status().code(),
+              StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(SerializationTest, another_cpu_is_refused_with_what_it_lacks) {

@@ -52,4 +52,19 @@ std::string describe(mlir::Operation* op) {
   return text;
 }
 
+std::string scopeName(mlir::Location location) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) return named.getName().str();
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
+    std::string caller = scopeName(call.getCaller());
+    std::string callee = scopeName(call.getCallee());
+    return caller.empty() || callee.empty() ? caller + callee : caller + "/" + callee;
+  }
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
+    for (mlir::Location part : fused.getLocations()) {
+      if (std::string name = scopeName(part); !name.empty()) return name;
+    }
+  }
+  return "";
+}
+
 }  // namespace isthmus

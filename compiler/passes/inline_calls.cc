@@ -1,5 +1,6 @@
 // The inline-calls pass: one function holds the whole program.
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/passes/legalize/scan.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -126,14 +127,29 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     mlir::OpBuilder builder(call);
     mlir::IRMapping mapping;
     mapping.map(callee.getArguments(), call->getOperands());
+    llvm::DenseMap<mlir::Location, mlir::Location> locations;
     for (mlir::Operation& op : callee.getBody().front().without_terminator()) {
-      builder.clone(op, mapping);
+      builder.clone(op, mapping)->walk([&](mlir::Operation* inner) {
+        auto known = locations.find(inner->getLoc());
+        if (known == locations.end()) {
+          mlir::Location place = placeOf(inner->getLoc(), call->getLoc());
+          known = locations.try_emplace(inner->getLoc(), place).first;
+        }
+        inner->setLoc(known->second);
+      });
     }
     mlir::Operation* terminator = callee.getBody().front().getTerminator();
     for (auto [result, returned] : llvm::zip(call->getResults(), terminator->getOperands())) {
       result.replaceAllUsesWith(mapping.lookupOrDefault(returned));
     }
     call->erase();
+  }
+
+  // Functions that a framework makes for many callers have no place in the user's program: what is
+  // in them is where the call is.
+  static mlir::Location placeOf(mlir::Location callee, mlir::Location caller) {
+    if (!sourcePosition(callee).empty() || sourcePosition(caller).empty()) return callee;
+    return mlir::CallSiteLoc::get(callee, caller);
   }
 
   llvm::DenseMap<mlir::func::FuncOp, Mark> marks_;

@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
+#include "isthmus/trace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
@@ -77,6 +78,7 @@ Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOpti
   }
   for (size_t i = 0; i < std::size(kStages); ++i) {
     const Stage& stage = kStages[i];
+    trace::Scope scope("stage", stage.name);
     DiagnosticCollector diagnostics(context);
     mlir::PassManager passes(context, mlir::ModuleOp::getOperationName());
     // The verifier runs once a stage rather than after each pass: it is a fifth of compile time.

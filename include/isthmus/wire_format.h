@@ -76,6 +76,7 @@ class Writer {
  public:
   void varint(uint32_t number, uint64_t value);
   void bytes(uint32_t number, std::string_view value);
+  void real(uint32_t number, double value);
   // A packed list of integers; nothing if it is empty.
   template <typename Range>
   void packed(uint32_t number, const Range& values) {
@@ -170,6 +171,13 @@ inline void Writer::bytes(uint32_t number, std::string_view value) {
   rawVarint(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kBytes));
   rawVarint(value.size());
   out_.append(value);
+}
+
+inline void Writer::real(uint32_t number, double value) {
+  rawVarint(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kFixed64));
+  auto bits = std::bit_cast<uint64_t>(value);
+  static_assert(std::endian::native == std::endian::little);
+  out_.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
 }
 
 }  // namespace isthmus::wire

@@ -11,5 +11,6 @@ PJRT_Extension_Base& shardingsExtension();
 PJRT_Extension_Base& memoryDescriptionsExtension();
 PJRT_Extension_Base& ffiExtension();
 PJRT_Extension_Base& customCallExtension();
+PJRT_Extension_Base& profilerExtension();
 
 }  // namespace isthmus::pjrt

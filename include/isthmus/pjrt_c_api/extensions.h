@@ -1,6 +1,7 @@
 // The extensions of the PJRT C API that Isthmus serves.
 #pragma once
 
+#include "isthmus/pjrt_c_api/profiler.h"
 #include "isthmus/pjrt_c_api/types.h"
 
 // ---- Layouts (type 4, version 4)
@@ -239,14 +240,4 @@ struct PJRT_Stream_Extension {
   PJRT_Extension_Base base;
   PJRT_Entry<PJRT_Get_Stream_For_External_Ready_Events_Args> get_stream;
   PJRT_Entry<PJRT_Wait_Until_Buffer_Ready_On_Stream_Args> wait_stream;
-};
-
-// ---- Profiler (type 1, version 1)
-
-struct PLUGIN_Profiler_Api;
-
-struct PJRT_Profiler_Extension {
-  PJRT_Extension_Base base;
-  PLUGIN_Profiler_Api* profiler_api;
-  int64_t traceme_context_id;
 };

@@ -1,0 +1,191 @@
+// The list of the session's threads, and each thread's list of events.
+#include "runtime/trace/recorder.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace isthmus::trace {
+namespace {
+
+// A thread's events. Its mutex is taken by others only when the recording ends.
+struct Log {
+  std::mutex mutex;
+  bool isOpen = true;
+  ThreadEvents events;
+};
+
+struct Session {
+  explicit Session(int64_t maxEvents) : room(maxEvents) {}
+
+  std::atomic<int64_t> room;  // events that still fit; negative once some were dropped
+  std::atomic<int64_t> dropped{0};
+  std::mutex mutex;
+  Recording recording;  // times and owners; threads are added when it is taken
+  std::vector<std::shared_ptr<Log>> logs;
+  std::unordered_set<const void*> kept;
+  std::unordered_map<std::string, std::shared_ptr<const EventInfo>> interned;
+};
+
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<Session> session;  // going on, or not taken yet
+  bool isRunning = false;
+};
+
+State& state() {
+  static State& only = *new State;
+  return only;
+}
+
+// Counts recordings, so that a thread sees by one load that its list is of an older one.
+std::atomic<uint64_t> generation{0};
+
+struct ThreadState {
+  uint64_t generation = 0;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<Log> log;
+};
+
+std::shared_ptr<Session> runningSession() {
+  std::lock_guard lock(state().mutex);
+  return state().isRunning ? state().session : nullptr;
+}
+
+// The calling thread's list in the recording that is going on; null if there is none.
+ThreadState* threadState() {
+  thread_local ThreadState local;
+  uint64_t current = generation.load(std::memory_order_acquire);
+  if (local.generation == current && local.log) return &local;
+  std::shared_ptr<Session> session = runningSession();
+  if (!session) return nullptr;
+  auto log = std::make_shared<Log>();
+  log->events.threadId = syscall(SYS_gettid);
+  char name[32] = "";
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  log->events.threadName = name;
+  {
+    std::lock_guard lock(session->mutex);
+    session->logs.push_back(log);
+  }
+  local = {current, std::move(session), std::move(log)};
+  return &local;
+}
+
+}  // namespace
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+int64_t nextRun() {
+  static std::atomic<int64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void record(std::span<const Event> events) {
+  if (!isOn() || events.empty()) return;
+  ThreadState* local = threadState();
+  if (!local) return;
+  Session& session = *local->session;
+  auto count = static_cast<int64_t>(events.size());
+  // What does not fit as a whole is dropped as a whole, so that no execution lacks its middle.
+  if (session.room.fetch_sub(count, std::memory_order_relaxed) < count) {
+    session.room.fetch_add(count, std::memory_order_relaxed);
+    session.dropped.fetch_add(count, std::memory_order_relaxed);
+    return;
+  }
+  std::lock_guard lock(local->log->mutex);
+  if (!local->log->isOpen) return;
+  std::vector<Event>& list = local->log->events.events;
+  list.insert(list.end(), events.begin(), events.end());
+}
+
+void keep(std::shared_ptr<const void> owner) {
+  std::shared_ptr<Session> session = runningSession();
+  if (!session) return;
+  std::lock_guard lock(session->mutex);
+  if (session->kept.insert(owner.get()).second) {
+    session->recording.owners.push_back(std::move(owner));
+  }
+}
+
+const EventInfo* intern(std::string_view name) {
+  std::shared_ptr<Session> session = runningSession();
+  if (!session) return nullptr;
+  std::lock_guard lock(session->mutex);
+  std::shared_ptr<const EventInfo>& info = session->interned[std::string(name)];
+  if (!info) {
+    EventInfo made;
+    made.name = name;
+    info = std::make_shared<const EventInfo>(std::move(made));
+    session->recording.owners.push_back(info);
+  }
+  return info.get();
+}
+
+void Scope::finish() {
+  Event event;
+  event.endNs = now();
+  event.beginNs = beginNs_;
+  event.bytes = bytes_;
+  std::string name(name_);
+  if (!detail_.empty()) name.append(" ").append(detail_);
+  event.info = intern(name);
+  if (event.info) record(event);
+}
+
+bool start(int64_t maxEvents) {
+  std::lock_guard lock(state().mutex);
+  if (state().session) return false;
+  auto session = std::make_shared<Session>(maxEvents);
+  session->recording.beginNs = now();
+  session->recording.unixBeginNs = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                       std::chrono::system_clock::now().time_since_epoch())
+                                       .count();
+  state().session = std::move(session);
+  state().isRunning = true;
+  generation.fetch_add(1, std::memory_order_release);
+  internal::isOn.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void stop() {
+  std::lock_guard lock(state().mutex);
+  if (!state().isRunning) return;
+  internal::isOn.store(false, std::memory_order_relaxed);
+  state().isRunning = false;
+  state().session->recording.endNs = now();
+}
+
+Recording take() {
+  stop();
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard lock(state().mutex);
+    if (state().isRunning) return {};  // another thread has begun the next one
+    session = std::move(state().session);
+    state().session = nullptr;
+  }
+  if (!session) return {};
+  std::lock_guard lock(session->mutex);
+  Recording recording = std::move(session->recording);
+  recording.dropped = session->dropped.load(std::memory_order_relaxed);
+  for (const std::shared_ptr<Log>& log : session->logs) {
+    std::lock_guard logLock(log->mutex);
+    log->isOpen = false;
+    if (!log->events.events.empty()) recording.threads.push_back(std::move(log->events));
+  }
+  session->logs.clear();
+  return recording;
+}
+
+}  // namespace isthmus::trace
