@@ -1,7 +1,5 @@
 // Vectors whose elements lie a few apart in memory: whole vectors are read and written, and columns
 // are taken out of them, or woven into them, in registers.
-#include <numeric>
-
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
 
@@ -34,6 +32,25 @@ llvm::Value* pick(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> vectors,
 }
 
 }  // namespace
+
+// Eklundh: swap the off-diagonal halves of ever larger squares.
+void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows) {
+  size_t size = rows.size();
+  for (size_t half = 1; half < size; half *= 2) {
+    llvm::SmallVector<int, 16> upper, lower;
+    for (size_t x = 0; x < size; ++x) {
+      upper.push_back(static_cast<int>(x & half ? size + x - half : x));
+      lower.push_back(static_cast<int>(x & half ? size + x : x + half));
+    }
+    for (size_t i = 0; i < size; ++i) {
+      if (i & half) continue;
+      llvm::Value* a = rows[i];
+      llvm::Value* c = rows[i + half];
+      rows[i] = b.CreateShuffleVector(a, c, upper);
+      rows[i + half] = b.CreateShuffleVector(a, c, lower);
+    }
+  }
+}
 
 int64_t maxInterleaving(const KernelTarget& target) {
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
@@ -79,6 +96,16 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     }
     vectors.push_back(vector);
   }
+  if (stride == lanes && linear.laneStride > 0) {
+    auto columnKey = [&](int64_t column) { return key + "|" + std::to_string(column); };
+    int64_t column = linear.constant - begin;
+    if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
+      return it->second;
+    }
+    transposeSquare(b, vectors);
+    for (int64_t c = 0; c < stride; ++c) level->scalars[columnKey(c)] = vectors[c];
+    return vectors[column];
+  }
   llvm::SmallVector<int64_t, 16> offsets;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     offsets.push_back(linear.constant + lane * linear.laneStride - begin);
@@ -103,6 +130,8 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   llvm::Value* pointer = loops_.address(base, type, first);
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
+  bool isSquare = width == lanes;
+  if (isSquare) transposeSquare(b, parts);
   for (int64_t k = 0; k < width; ++k) {
     // Element e of the block is lane e / width of column e % width.
     llvm::SmallVector<int64_t, 16> offsets;
@@ -110,7 +139,7 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
       offsets.push_back(e % width * lanes + e / width);
     }
     llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + k * lanes);
-    b.CreateAlignedStore(pick(b, parts, offsets), to, align);
+    b.CreateAlignedStore(isSquare ? parts[k] : pick(b, parts, offsets), to, align);
   }
 }
 

@@ -323,21 +323,7 @@ llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, cons
     llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, offset);
     rows.push_back(b.CreateAlignedLoad(withLanes(type, size), from, align));
   }
-  // Eklundh: swap the off-diagonal halves of ever larger squares.
-  for (unsigned half = 1; half < size; half *= 2) {
-    llvm::SmallVector<int, 16> upper, lower;
-    for (unsigned x = 0; x < size; ++x) {
-      upper.push_back(x & half ? size + x - half : x);
-      lower.push_back(x & half ? size + x : x + half);
-    }
-    for (unsigned i = 0; i < size; ++i) {
-      if (i & half) continue;
-      llvm::Value* a = rows[i];
-      llvm::Value* c = rows[i + half];
-      rows[i] = b.CreateShuffleVector(a, c, upper);
-      rows[i + half] = b.CreateShuffleVector(a, c, lower);
-    }
-  }
+  transposeSquare(b, rows);
   for (unsigned column = 0; column < size; ++column) {
     level->scalars[columnKey(column)] = rows[column];
   }
