@@ -1,9 +1,9 @@
-// Small contractions of complex numbers become a product and a sum in one kernel, which joins
-// others.
+// Small contractions become a product and a sum in one kernel, which joins others: those of complex
+// numbers, and those of real ones that add a few terms for each of many results. A library call,
+// which is for tiles, would cost more than the work.
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
-// cancel agree with it to the last bit. A library call, which is for tiles, would cost more than
-// the work.
+// cancel agree with it to the last bit.
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +17,12 @@ using mlir::RankedTensorType;
 using mlir::Value;
 using Dims = llvm::SmallVector<int64_t>;
 
+// Of complex numbers.
 constexpr int64_t kMaxProducts = 512;
+// Of f32 and f64; narrower types add in a wider one, which a sum in one kernel would not.
+constexpr int64_t kMaxTerms = 4;
+constexpr int64_t kMaxTermsOfVector = 16;  // of matrices times vectors
+constexpr int64_t kMinResults = 64;
 
 // The operand over (contracted, batch, free of lhs, free of rhs); `offset` is where its free
 // dimensions begin there.
@@ -33,13 +38,28 @@ Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
   return b.broadcast(operand, shape, map);
 }
 
-LogicalResult expandSmallComplex(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
+bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector,
+             llvm::ArrayRef<int64_t> resultShape) {
+  bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
+  if (!isComplex && !elementType.isF32() && !elementType.isF64()) return false;
+  int64_t limit = isComplex ? kMaxProducts : isMatrixVector ? kMaxTermsOfVector : kMaxTerms;
+  if (terms == 0 || terms > limit) return false;
+  int64_t results = 1;
+  for (int64_t size : resultShape) {
+    if (size == 0 || (isComplex && size > kMaxProducts)) return false;
+    // Sizes are those of an array that exists: their product does not overflow.
+    results *= size;
+    if (isComplex && results * terms > kMaxProducts) return false;
+  }
+  return isComplex || results >= kMinResults;
+}
+
+LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
   auto lhs = llvm::dyn_cast<RankedTensorType>(op.getLhs().getType());
   auto rhs = llvm::dyn_cast<RankedTensorType>(op.getRhs().getType());
   auto type = llvm::dyn_cast<RankedTensorType>(op.getType());
   if (!lhs || !rhs || !type || !lhs.hasStaticShape() || !rhs.hasStaticShape() ||
-      !type.hasStaticShape() || !llvm::isa<mlir::ComplexType>(type.getElementType()) ||
-      lhs.getElementType() != type.getElementType() ||
+      !type.hasStaticShape() || lhs.getElementType() != type.getElementType() ||
       rhs.getElementType() != type.getElementType()) {
     return mlir::failure();
   }
@@ -47,15 +67,19 @@ LogicalResult expandSmallComplex(shlo::DotGeneralOp op, PatternRewriter& rewrite
   llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
   llvm::ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions();
   Dims shape;
-  for (int64_t d : leftSum) shape.push_back(lhs.getDimSize(d));
-  llvm::append_range(shape, type.getShape());
-  // Sizes are those of arrays that exist: a product of two of them does not overflow here.
-  int64_t products = 1;
-  for (int64_t size : shape) {
-    if (size == 0 || size > kMaxProducts) return mlir::failure();
-    products *= size;
-    if (products > kMaxProducts) return mlir::failure();
+  int64_t terms = 1;
+  for (int64_t d : leftSum) {
+    shape.push_back(lhs.getDimSize(d));
+    terms = std::min(terms, kMaxProducts + 1) * std::min(lhs.getDimSize(d), kMaxProducts + 1);
   }
+  // One of the operands has no dimension of its own.
+  auto batches = static_cast<int64_t>(leftBatch.size()),
+       sums = static_cast<int64_t>(leftSum.size());
+  bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
+  if (!isSmall(type.getElementType(), terms, isMatrixVector, type.getShape())) {
+    return mlir::failure();
+  }
+  llvm::append_range(shape, type.getShape());
   ArrayBuilder b(op, rewriter);
   auto fixed = static_cast<int64_t>(leftSum.size() + leftBatch.size());
   Value left = spread(b, op.getLhs(), leftSum, leftBatch, fixed, shape);
@@ -83,8 +107,6 @@ LogicalResult expandSmallComplex(shlo::DotGeneralOp op, PatternRewriter& rewrite
 
 }  // namespace
 
-void addSmallContractionPatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add(expandSmallComplex);
-}
+void addSmallContractionPatterns(mlir::RewritePatternSet& patterns) { patterns.add(expandSmall); }
 
 }  // namespace isthmus

@@ -11,6 +11,26 @@ func.func @few_complex_products(%x: tensor<4x3x2xcomplex<f32>>, %y: tensor<2x3x5
 
 // -----
 
+// CHECK-LABEL: @few_terms
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<3x1000xf32>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @few_terms(%x: tensor<1000x3xf32>, %y: tensor<3xf32>) -> tensor<1000xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x3xf32>, tensor<3xf32>) -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}
+
+// -----
+
+// Products of bf16 are added in f32, by the library.
+// CHECK-LABEL: @narrow_types_stay
+// CHECK: stablehlo.dot_general
+func.func @narrow_types_stay(%x: tensor<1000x3xbf16>, %y: tensor<3xbf16>) -> tensor<1000xbf16> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x3xbf16>, tensor<3xbf16>) -> tensor<1000xbf16>
+  return %0 : tensor<1000xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: @others_stay
 // CHECK-COUNT-2: stablehlo.dot_general
 func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>>, %z: tensor<2x2xf32>) -> (tensor<8x9xcomplex<f32>>, tensor<2x2xf32>) {
