@@ -105,7 +105,10 @@ class CollectiveFunctionsTest : public testing::Test {
     request_.assignment = &assignment_;
     request_.services = &services_;
     request_.launchId = 77;
-    run_ = {nullptr, &request_, &services_, &status_};
+    run_ = {};
+    run_.request = &request_;
+    run_.services = &services_;
+    run_.status = &status_;
     place(1, 2);
   }
   void place(int replica, int partition) {
