@@ -144,7 +144,7 @@ def main():
             outputs = expected if expected is not None else jax.tree.leaves(jax.jit(function)(*args))
             outputs = [np.asarray(o) for o in outputs]
             text = fusion_text(function, args, kind)
-            for extra in ((), ('--split', '3')):
+            for extra in ((), ('--split', '3', '--avx2')):
                 results = runner.run(text, args, outputs, extra)
                 for i, (got, want) in enumerate(zip(results, outputs)):
                     ok, message = compare(got, want, tolerance if tolerance is not None

@@ -1,7 +1,9 @@
 // Compiles the fusion of a text file and runs it on raw files, for tests written in Python.
 //
-// Usage: run_kernel [--dump] [--time N] [--split N] fusion.mlir input... -- output...
-// An output's size is that of its type. With --time, prints the best of N runs in microseconds.
+// Usage: run_kernel [--dump] [--time N] [--split N] [--avx2] fusion.mlir input... -- output...
+// An output's size is that of its type. With --time, prints the best of N runs in microseconds;
+// with
+// --avx2, the kernel is what a CPU without AVX-512 gets.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -27,20 +29,32 @@ void* alignedCopy(const std::string& bytes) {
   return memory;
 }
 
+isthmus::KernelTarget avx2Target() {
+  isthmus::KernelTarget target = isthmus::cpu::hostTarget();
+  if (!target.avx512) return target;
+  target.cpu = "haswell";
+  target.features = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt";
+  target.vectorBits = 256;
+  target.avx512 = target.avx512bf16 = false;
+  return target;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool dump = false;
+  bool dump = false, isAvx2 = false;
   int runs = 0, split = 1, next = 1;
   for (; next < argc && argv[next][0] == '-' && argv[next][1] == '-'; ++next) {
     if (!std::strcmp(argv[next], "--dump")) dump = true;
+    if (!std::strcmp(argv[next], "--avx2")) isAvx2 = true;
     if (!std::strcmp(argv[next], "--time")) runs = std::atoi(argv[++next]);
     if (!std::strcmp(argv[next], "--split")) split = std::atoi(argv[++next]);
   }
   if (next >= argc) return 2;
   isthmus::cpu::CodegenOptions options;
   options.verify = dump || runs == 0;
-  auto kernel = isthmus::codegen::TestKernel::compile(readFile(argv[next++]), options);
+  auto kernel = isthmus::codegen::TestKernel::compile(
+      readFile(argv[next++]), options, isAvx2 ? avx2Target() : isthmus::cpu::hostTarget());
   if (!kernel.ok()) {
     std::fprintf(stderr, "%s\n", std::string(kernel.status().message()).c_str());
     return 1;
