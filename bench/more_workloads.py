@@ -107,6 +107,29 @@ def segment_sum(x, ids):
     return jax.ops.segment_sum(x, ids, num_segments=1000)
 
 
+def masked_softmax(x):
+    return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones(x.shape[1:], bool)), x, -1e9))
+
+
+def lorenz(x):
+    """Many small systems of differential equations, as vmap makes them."""
+    def step(s, _):
+        x, y, z = s
+        return s + 0.01 * jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z]), None
+    return jax.vmap(lambda s: lax.scan(step, s, None, length=200)[0])(x)
+
+
+def collatz(n):
+    def steps(n):
+        step = lambda c: (jnp.where(c[0] % 2 == 0, c[0] // 2, 3 * c[0] + 1), c[1] + 1)
+        return lax.while_loop(lambda c: c[0] > 1, step, (n, 0))[1]
+    return jax.vmap(steps)(n)
+
+
+def nearest(x):
+    return jnp.argmin(jnp.sum((x[:, None] - x[:100]) ** 2, -1), 1)
+
+
 def workloads():
     """Returns {name: (function, arguments)}, or a function that makes the pair."""
     i8 = lambda *shape: integers(*shape, high=100, dtype=np.int8)  # noqa: E731
@@ -164,6 +187,19 @@ def workloads():
         "cumsum rows 2048x1024": (lambda x: jnp.cumsum(x, axis=1), (values(2048, 1024),)),
         "cumsum columns 2048x1024": (lambda x: jnp.cumsum(x, axis=0), (values(2048, 1024),)),
         "cumlogsumexp 256x1024": (lambda x: lax.cumlogsumexp(x, axis=1), (values(256, 1024),)),
+        # Short rows: points, colours, classes.
+        "softmax 100k of 10": (lambda x: jax.nn.softmax(x), (values(100_000, 10),)),
+        "logsumexp 100k of 8": (lambda x: jax.nn.logsumexp(x, 1), (values(100_000, 8),)),
+        "norm 100k of 3": (lambda x: jnp.linalg.norm(x, axis=1), (values(100_000, 3),)),
+        "cross products 100k": (lambda x: jnp.cross(x, x[::-1]), (values(100_000, 3),)),
+        "stack 3 columns of 100k": (lambda a, b, c: jnp.stack([a, b, c], -1),
+                                    (values(100_000),) * 3),
+        "rotate 100k points": (lambda m, x: jnp.einsum("ij,nj->ni", m, x),
+                               (values(3, 3), values(100_000, 3))),
+        "20k products 4x4": (lambda a: a @ a, (values(20_000, 4, 4),)),
+        "grey of 512x512 rgb": (lambda x: x @ jnp.array([0.3, 0.6, 0.1]), (values(512, 512, 3),)),
+        "nearest of 100, 3-d": (nearest, (values(5000, 3),)),
+        "masked softmax 8x256x256": (masked_softmax, (values(8, 256, 256),)),
         # Sorting.
         "sort 1M f32": (jnp.sort, (values(1 << 20),)),
         "sort rows 1000x1000": (lambda x: jnp.sort(x, axis=1), (values(1000, 1000),)),
@@ -204,6 +240,11 @@ def workloads():
         # Loops.
         "scan stacks 10000 rows": (stack_scan, (values(64),)),
         "while with a norm": (while_norm, (values(1000),)),
+        "lorenz 1000 x 200 steps": (lorenz, (values(1000, 3),)),
+        "collatz of 1000": (collatz, (np.arange(1, 1001, dtype=np.int32),)),
+        "associative scan 100k": (lambda x: lax.associative_scan(jnp.add, x), (values(100_000),)),
+        "associative scan 1024x256": (lambda x: lax.associative_scan(jnp.add, x),
+                                      (values(1024, 256),)),
         # Dispatch.
         "dispatch 100 arguments": (many_arguments, tuple(values(4) for _ in range(100))),
         "dispatch (8,8) product": (lambda a, b: a @ b, (values(8, 8), values(8, 8))),
