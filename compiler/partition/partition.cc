@@ -176,6 +176,9 @@ class Partitioner {
     };
     if (isHeld()) return held_[original].local;
     settle(original, location);
+    if (std::optional<int64_t> d = placeable(held_[original], sharding)) {
+      return spmd_.place(held_[original].local, *d, *held_[original].sharding, location);
+    }
     Held& held = held_[original];
     if (isHeld()) return held.local;
     if (!sharding.unreduced.empty()) {
@@ -193,6 +196,19 @@ class Partitioner {
       return Value(shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block)));
     }
     return spmd_.slice(fullOf(original, location), sharding, shape, location);
+  }
+
+  // The dimension whose blocks are summands of what `wanted` sums, if all else is split alike.
+  std::optional<int64_t> placeable(const Held& held, const MeshSharding& wanted) {
+    if (wanted.unreduced.empty() || !held.local || held.sharding->positionOf != wanted.positionOf) {
+      return std::nullopt;
+    }
+    auto d = llvm::find(held.sharding->dims, wanted.unreduced);
+    if (d == held.sharding->dims.end()) return std::nullopt;
+    MeshSharding rest = *held.sharding;
+    int64_t found = d - held.sharding->dims.begin();
+    rest.dims[found].clear();
+    return rest == wanted.settled() ? std::optional(found) : std::nullopt;
   }
 
   // The splits of dimensions that `wanted` has whole, if all other dimensions are split alike.
@@ -429,6 +445,12 @@ class Partitioner {
         blocks = spmd_.mirror(blocks, d, rule->results[0], op.getLoc());
       }
       hold(op.getResult(0), blocks, rule->results[0]);
+      return {};
+    }
+    if (rule && !rule->combined.empty()) {
+      Value all = spmd_.combine(copy->getResult(0), rule->results[0].groups(rule->combined),
+                                op.getRegion(0), op.getLoc());
+      hold(op.getResult(0), all, rule->results[0]);
       return {};
     }
     for (auto [i, original] : llvm::enumerate(op.getResults())) {

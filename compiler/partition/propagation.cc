@@ -76,7 +76,7 @@ Status Propagation::seed(mlir::func::FuncOp main) {
 Status Propagation::seedBoundary(Value value, mlir::DictionaryAttr attributes) {
   ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
                            interfaceSharding(attributes, value, numPartitions_, module_));
-  if (sharding) assign(value, *sharding);
+  if (sharding) say(value, *sharding);
   return {};
 }
 
@@ -86,7 +86,13 @@ Status Propagation::seedValue(Value value, sdy::TensorShardingAttr sharding,
   ISTHMUS_ASSIGN_OR_RETURN(
       MeshSharding resolved,
       resolveSharding(sharding, rankOf(value), numPartitions_, module_, onlyAxes));
-  assign(value, resolved);
+  bool isOpen = llvm::any_of(sharding.getDimShardings(),
+                             [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
+  if (isOpen) {
+    assign(value, resolved);
+  } else {
+    say(value, resolved);
+  }
   return {};
 }
 
@@ -110,7 +116,7 @@ Status Propagation::seedBlock(mlir::Block& block) {
     } else if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToWhole)) {
       ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
                                gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(op), numPartitions_));
-      if (sharding) assign(op.getResult(0), *sharding);
+      if (sharding) say(op.getResult(0), *sharding);
     } else if (llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) {
       for (mlir::Region& region : op.getRegions()) {
         ISTHMUS_RETURN_IF_ERROR(seedBlock(region.front()));
@@ -120,20 +126,34 @@ Status Propagation::seedBlock(mlir::Block& block) {
   return {};
 }
 
-void Propagation::assign(Value value, const MeshSharding& sharding) {
-  MeshSharding settled = sharding.settled();
-  if (settled.isReplicated() || !fits(value, settled)) return;
-  hasChanged_ |= shardings_.try_emplace(value, std::move(settled)).second;
+void Propagation::say(Value value, const MeshSharding& sharding) {
+  assign(value, sharding);
+  said_.insert(value);
 }
 
-// All of one shape: the first that has a sharding gives it to those that have none.
+void Propagation::assign(Value value, const MeshSharding& sharding) {
+  MeshSharding settled = sharding.settled();
+  if (said_.contains(value) || settled.isReplicated() || !fits(value, settled)) return;
+  auto [found, isNew] = shardings_.try_emplace(value, settled);
+  hasChanged_ |= isNew;
+  MeshSharding& known = found->second;
+  if (isNew || known.positionOf != settled.positionOf) return;
+  for (auto [parts, more] : llvm::zip(known.dims, settled.dims)) {
+    bool isFree = parts.empty() && !more.empty() &&
+                  llvm::all_of(more, [&](const AxisPart& part) { return known.isFree(part); });
+    if (!isFree) continue;
+    parts = more;
+    hasChanged_ = true;
+  }
+}
+
+// All of one shape: what is known of one is wished for all.
 void Propagation::unite(llvm::ArrayRef<Value> values) {
   for (Value value : values) {
     auto found = shardings_.find(value);
     if (found == shardings_.end()) continue;
     MeshSharding sharding = found->second;
     for (Value other : values) assign(other, sharding);
-    return;
   }
 }
 

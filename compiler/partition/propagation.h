@@ -32,6 +32,7 @@ class Propagation {
                    const std::vector<std::string>* onlyAxes = nullptr);
   Status seedBlock(mlir::Block& block);
   Status seedBoundary(mlir::Value value, mlir::DictionaryAttr attributes);
+  void say(mlir::Value value, const MeshSharding& sharding);
   void assign(mlir::Value value, const MeshSharding& sharding);
   void unite(llvm::ArrayRef<mlir::Value> values);
   void transfer(mlir::Operation& op);
@@ -43,6 +44,7 @@ class Propagation {
   mlir::ModuleOp module_;
   int64_t numPartitions_;
   llvm::DenseMap<mlir::Value, MeshSharding> shardings_;
+  llvm::DenseSet<mlir::Value> said_;  // which are not refined
   bool hasChanged_ = false;
 };
 

@@ -25,8 +25,12 @@ using Factors = std::vector<int>;
 struct FactorRule {
   std::vector<Factors> operands;
   std::vector<Factors> results;
-  // Factors of operands alone: what blocks give is a summand of the results.
+  // Factors of operands alone: what blocks give is a part of the results, to be summed, or
+  // else to be combined by the operation's reducer.
   llvm::SmallDenseSet<int> summed;
+  bool isSum = true;
+  // Operands that go into the sum as they are: each device needs a summand.
+  std::vector<unsigned> summands;
 };
 
 int64_t rankOf(Value value) {
@@ -134,21 +138,33 @@ bool isSummable(Value value) {
          (llvm::isa<mlir::IntegerType>(element) && !element.isInteger(1));
 }
 
+// The operation of a region that combines two scalars by it alone; null for any other region.
+mlir::Operation* reducerOf(mlir::Region& region) {
+  mlir::Block& body = region.front();
+  mlir::Operation& op = body.front();
+  bool isAlone = op.getNumOperands() == 2 && op.getNextNode() == body.getTerminator() &&
+                 op.getOperand(0) != op.getOperand(1) &&
+                 llvm::all_of(op.getOperands(), llvm::IsaPred<mlir::BlockArgument>) &&
+                 body.getTerminator()->getOperand(0) == op.getResult(0);
+  return isAlone ? &op : nullptr;
+}
+
 bool isSumFromZero(shlo::ReduceOp op) {
-  if (op.getInputs().size() != 1 || !isSummable(op->getResult(0))) return false;
-  mlir::Block& body = op->getRegion(0).front();
-  auto add = llvm::dyn_cast<shlo::AddOp>(body.front());
-  bool isSum = add && add->getNextNode() == body.getTerminator() &&
-               add.getOperand(0) != add.getOperand(1) &&
-               llvm::all_of(add->getOperands(), llvm::IsaPred<mlir::BlockArgument>) &&
-               body.getTerminator()->getOperand(0) == add.getResult();
-  return isSum && (mlir::matchPattern(op.getInitValues()[0], mlir::m_Zero()) ||
-                   mlir::matchPattern(op.getInitValues()[0], mlir::m_AnyZeroFloat()));
+  return llvm::isa_and_nonnull<shlo::AddOp>(reducerOf(op->getRegion(0))) &&
+         isSummable(op->getResult(0)) &&
+         (mlir::matchPattern(op.getInitValues()[0], mlir::m_Zero()) ||
+          mlir::matchPattern(op.getInitValues()[0], mlir::m_AnyZeroFloat()));
+}
+
+// These may see an initial value as often as they like.
+bool isIdempotent(mlir::Operation* reducer) {
+  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(reducer);
 }
 
 FactorRule reduceRule(shlo::ReduceOp op) {
   FactorRule rule = wholeRule(op);
-  if (isSumFromZero(op)) {
+  rule.isSum = op.getInputs().size() == 1 && isSumFromZero(op);
+  if (rule.isSum || (op.getInputs().size() == 1 && isIdempotent(reducerOf(op->getRegion(0))))) {
     auto next = static_cast<int>(rankOf(op.getInputs()[0]));
     for (int64_t d : op.getDimensions()) {
       rule.operands[0][d] = next;
@@ -275,6 +291,21 @@ FactorRule scatterRule(shlo::ScatterOp op) {
       rule.operands[numInputs + 1 + i][from] = d;
       rule.results[i][d] = d;
     }
+  }
+  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducerOf(op->getRegion(0)));
+  if (numInputs != 1 || !isSum || !isSummable(op->getResult(0))) return rule;
+  // Each device adds what it has of the updates.
+  rule.summands = {0};
+  int64_t from = 0;
+  auto next = static_cast<int>(rankOf(op.getInputs()[0]));
+  for (int64_t d = 0; d < rankOf(op.getUpdates()[0]); ++d) {
+    if (llvm::is_contained(dims.getUpdateWindowDims(), d)) continue;
+    if (from == dims.getIndexVectorDim()) ++from;
+    if (!llvm::is_contained(dims.getScatterIndicesBatchingDims(), from)) {
+      rule.operands[1][from] = rule.operands[2][d] = next;
+      rule.summed.insert(next++);
+    }
+    ++from;
   }
   return rule;
 }
@@ -416,12 +447,18 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     }
     return list;
   };
-  SplitRule split{shardings(rule->operands), shardings(rule->results)};
-  for (int factor : rule->summed) {
-    for (MeshSharding& result : split.results) {
-      for (const AxisPart& part : parts.lookup(factor)) appendAxisPart(result.unreduced, part);
+  SplitRule split{shardings(rule->operands), shardings(rule->results), {}};
+  auto append = [&](std::vector<AxisPart>& axes) {
+    for (int factor : rule->summed) {
+      for (const AxisPart& part : parts.lookup(factor)) appendAxisPart(axes, part);
     }
+  };
+  if (!rule->isSum) {
+    append(split.combined);
+    return split;
   }
+  for (unsigned operand : rule->summands) append(split.operands[operand].unreduced);
+  for (MeshSharding& result : split.results) append(result.unreduced);
   return split;
 }
 

@@ -13,6 +13,9 @@ namespace isthmus {
 struct SplitRule {
   std::vector<MeshSharding> operands;
   std::vector<MeshSharding> results;
+  // Along these axes the devices' results are still to be combined, by the reducer of the
+  // operation.
+  std::vector<AxisPart> combined;
 };
 
 // How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is

@@ -1,5 +1,6 @@
 #include "compiler/partition/spmd_builder.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
@@ -53,11 +54,47 @@ mlir::Value SpmdBuilder::summand(mlir::Value value, const std::vector<std::vecto
                                               mlir::DenseElementsAttr::get(scalar, int64_t{0}));
   mlir::Value isFirst = shlo::CompareOp::create(builder_, location, perPartition(isOther, location),
                                                 zero, shlo::ComparisonDirection::EQ);
-  mlir::Value zeros = shlo::ConvertOp::create(
-      builder_, location, RankedTensorType::get({}, type.getElementType()), zero);
-  zeros =
-      shlo::BroadcastInDimOp::create(builder_, location, type, zeros, llvm::ArrayRef<int64_t>());
-  return shlo::SelectOp::create(builder_, location, type, isFirst, value, zeros);
+  return shlo::SelectOp::create(builder_, location, type, isFirst, value, zeros(type, location));
+}
+
+mlir::Value SpmdBuilder::combine(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
+                                 mlir::Region& reducer, mlir::Location location) {
+  shlo::AllReduceOp reduce = allReduce(local, groups, location);
+  mlir::IRMapping mapping;
+  reducer.cloneInto(&reduce->getRegion(0), mapping);
+  return reduce->getResult(0);
+}
+
+mlir::Value SpmdBuilder::place(mlir::Value local, int64_t d, const MeshSharding& sharding,
+                               mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  Dims shape(type.getShape());
+  shape[d] *= sharding.shards(d);
+  auto whole = RankedTensorType::get(shape, type.getElementType());
+  mlir::Value none = shlo::ConstantOp::create(
+      builder_, location,
+      mlir::DenseElementsAttr::get(RankedTensorType::get({}, builder_.getI64Type()), int64_t{0}));
+  llvm::SmallVector<mlir::Value> starts(shape.size(), none);
+  starts[d] = blockStart(sharding, d, type.getShape()[d], location);
+  return shlo::DynamicUpdateSliceOp::create(builder_, location, whole, zeros(whole, location),
+                                            local, starts);
+}
+
+mlir::Value SpmdBuilder::zeros(RankedTensorType type, mlir::Location location) {
+  auto counter = RankedTensorType::get({}, builder_.getI64Type());
+  mlir::Value zero = shlo::ConstantOp::create(builder_, location,
+                                              mlir::DenseElementsAttr::get(counter, int64_t{0}));
+  zero = shlo::ConvertOp::create(builder_, location,
+                                 RankedTensorType::get({}, type.getElementType()), zero);
+  return shlo::BroadcastInDimOp::create(builder_, location, type, zero, llvm::ArrayRef<int64_t>());
+}
+
+shlo::AllReduceOp SpmdBuilder::allReduce(mlir::Value local,
+                                         const std::vector<std::vector<int64_t>>& groups,
+                                         mlir::Location location) {
+  return shlo::AllReduceOp::create(builder_, location, mlir::TypeRange{local.getType()},
+                                   mlir::ValueRange{local}, replicaGroups(groups), nextChannel(),
+                                   builder_.getUnitAttr());
 }
 
 mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,

@@ -19,6 +19,15 @@ class SpmdBuilder {
   mlir::Value sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                   mlir::Location location);
 
+  // `local` of the devices of each group, combined by `reducer`.
+  mlir::Value combine(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
+                      mlir::Region& reducer, mlir::Location location);
+
+  // The summand of an array of blocks of dimension `d`: this device's block at its place, and
+  // zeros.
+  mlir::Value place(mlir::Value local, int64_t d, const MeshSharding& sharding,
+                    mlir::Location location);
+
   // What is one summand of `value`: it on the device that is the first of its group, else zeros.
   mlir::Value summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
                       mlir::Location location);
@@ -52,6 +61,9 @@ class SpmdBuilder {
   // On partition p, the scalar `values[p]`.
   mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
 
+  mlir::Value zeros(mlir::RankedTensorType type, mlir::Location location);
+  shlo::AllReduceOp allReduce(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
+                              mlir::Location location);
   shlo::ChannelHandleAttr nextChannel();
   mlir::DenseIntElementsAttr replicaGroups(const std::vector<std::vector<int64_t>>& groups);
 

@@ -100,8 +100,8 @@ def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
     func.func @main(%x: tensor<4xf32> {isthmus.sharding = "…"}) …
     ```
   }];
-  // Meshes of replica groups are read as Shardy's.
-  let dependentDialects = ["::isthmus::sdy::SdyDialect"];
+  // Meshes of replica groups are read as Shardy's; a program may have no operation but what we add.
+  let dependentDialects = ["::isthmus::sdy::SdyDialect", "::isthmus::shlo::ShloDialect"];
   let options = [Option<"numPartitions", "num-partitions", "int64_t", "1",
                         "devices that share one replica of the program">];
 }

@@ -482,3 +482,23 @@ def test_programs_made_for_gspmd(python):
     jax.config.update("jax_use_shardy_partitioner", True)
     np.testing.assert_array_equal(jax.jit(exported.call, out_shardings=at("x"))(a, b), x * 2)
     """)
+
+
+def test_scatters_of_split_updates(python):
+    check(python, """
+    rows = NamedSharding(mesh, P("x"))
+    at, values = np.array([0, 3, 3, 1, 7, 0, 3, 9]), np.linspace(1, 2, 40, dtype=np.float32).reshape(8, 5)
+    base = np.linspace(-1, 1, 25, dtype=np.float32).reshape(5, 5)
+    f = jax.jit(lambda base, at, values: base.at[at].add(values, mode="drop"))
+    want = base.copy()
+    np.add.at(want, at[at < 5], values[at < 5])
+    ours = f(base, jax.device_put(at, rows), jax.device_put(values, rows))
+    np.testing.assert_allclose(ours, want, rtol=1e-6)
+    assert "all-gather" not in f.lower(base, jax.device_put(at, rows), jax.device_put(values, rows)).compile().as_text()
+    # Other updates than sums see all of them, in order.
+    last = jax.jit(lambda base, at, values: base.at[at].max(values, mode="drop"))(
+        base, jax.device_put(at, rows), jax.device_put(values, rows))
+    want = base.copy()
+    np.maximum.at(want, at[at < 5], values[at < 5])
+    np.testing.assert_array_equal(last, want)
+    """)

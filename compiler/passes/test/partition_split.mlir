@@ -101,7 +101,7 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
     %1 = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
   } do {
-    %sum = stablehlo.reduce(%y init: %none) applies stablehlo.maximum across dimensions = [0]
+    %sum = stablehlo.reduce(%y init: %none) applies stablehlo.multiply across dimensions = [0]
       : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
     %sums = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<4xf32>
     %1 = stablehlo.add %x, %sums : tensor<4xf32>
@@ -166,4 +166,45 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unr
     -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
   %0 = stablehlo.sine %a : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+// The greatest of the devices' greatest; and a sum at places that the devices' updates name.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: %[[MAX:.*]] = stablehlo.reduce(%arg0 {{.*}} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+// CHECK: "stablehlo.all_reduce"(%[[MAX]])
+// CHECK: stablehlo.maximum
+// CHECK: %[[BASE:.*]] = stablehlo.select %{{.*}}, %arg2
+// CHECK: %[[ADDED:.*]] = "stablehlo.scatter"(%[[BASE]], %arg1, %arg0)
+// CHECK: "stablehlo.all_reduce"(%[[ADDED]])
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                %at: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %base: tensor<5xf32>) -> (tensor<f32>, tensor<5xf32>) {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %least) applies stablehlo.maximum across dimensions = [0]
+    : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  %1 = "stablehlo.scatter"(%base, %at, %a) <{indices_are_sorted = false, unique_indices = false,
+      scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+                                                     index_vector_dim = 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %2 = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<5xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<5xf32>
+  return %0, %1 : tensor<f32>, tensor<5xf32>
+}
+
+// -----
+
+// Blocks are summands at their places.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %arg0, %{{.*}} : (tensor<8xf32>, tensor<4xf32>, tensor<i64>) -> tensor<8xf32>
+// CHECK: return %[[R]]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
+  return %a : tensor<8xf32>
 }
