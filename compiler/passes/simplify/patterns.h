@@ -21,8 +21,10 @@ void addShapePatterns(mlir::RewritePatternSet& patterns);
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);
 // dot_general and convolution of transposed or reshaped operands.
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
-// dot_general of few complex numbers.
+// dot_general that adds few numbers.
 void addSmallContractionPatterns(mlir::RewritePatternSet& patterns);
+// Sums of arrays with zeros between their elements.
+void addInterleavingPatterns(mlir::RewritePatternSet& patterns);
 // while, case and if: what never changes, what nobody reads, what is decided already.
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns);
 

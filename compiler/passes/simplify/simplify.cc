@@ -20,6 +20,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addIndexingPatterns(patterns);
     addContractionPatterns(patterns);
     addSmallContractionPatterns(patterns);
+    addInterleavingPatterns(patterns);
     addControlFlowPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     // Merging blocks means nothing for structured regions, and costs time.
