@@ -2,106 +2,14 @@
 #include "backends/cpu/kernels/fft.h"
 
 #include <algorithm>
-#include <atomic>
+#include <optional>
 
-#include "backends/cpu/kernels/fft_plan.h"
+#include "backends/cpu/kernels/fft_long.h"
+#include "backends/cpu/kernels/fft_pass.h"
 #include "backends/cpu/kernels/fft_real_plan.h"
 
 namespace isthmus::cpu {
 namespace {
-
-// A pass over all lines along one dimension of an array seen as [outer, length, inner]: what its
-// kinds share. A group of lines is transformed together.
-template <typename T>
-struct Lines {
-  RunServices& services;
-  const T* source;
-  T* target;
-  int64_t count;
-  int64_t length;
-  int64_t inner;  // 1 in real transforms
-  T scale;
-  std::atomic<bool> outOfMemory{false};
-
-  const FftKernels<T> kernels = FftPlan<T>::kernels();
-
-  // Memory for groups of `values` values per line.
-  template <typename Group>
-  void forGroups(int64_t begin, int64_t end, bool together, int64_t values, Group group) {
-    const int64_t lanes = together ? kFftLanes<T> : 1;
-    const size_t bytes = static_cast<size_t>(values * lanes) * sizeof(T);
-    T* memory = static_cast<T*>(services.allocateScratch(bytes));
-    if (!memory) {
-      outOfMemory = true;
-      return;
-    }
-    for (int64_t g = begin; g < end; ++g) {
-      group(memory, g * lanes, std::min(lanes, count - g * lanes), lanes);
-    }
-    services.freeScratch(memory, bytes);
-  }
-};
-
-template <typename T>
-struct ComplexPass : Lines<T> {
-  bool inverse;
-  // Whole groups and lines alone, see FftOrder.
-  std::shared_ptr<const FftPlan<T>> grouped, alone;
-
-  void operator()(int64_t begin, int64_t end, bool together) {
-    const int64_t length = std::max(grouped->scratchLength(), alone->scratchLength());
-    this->forGroups(begin, end, together, 4 * length,
-                    [&](T* memory, int64_t first, int64_t lines, int64_t lanes) {
-                      T *re = memory, *im = re + length * lanes, *spareRe = im + length * lanes,
-                        *spareIm = spareRe + length * lanes;
-                      load(re, im, first, lines, lanes);
-                      const auto& plan = lines == kFftLanes<T> ? grouped : alone;
-                      if (plan->transform(together, inverse, re, im, spareRe, spareIm)) {
-                        re = spareRe, im = spareIm;
-                      }
-                      store(re, im, first, lines, lanes);
-                    });
-  }
-
-  int64_t lineOffset(int64_t line) const {
-    return line / this->inner * this->length * this->inner + line % this->inner;
-  }
-  int64_t lineStride() const { return this->inner == 1 ? this->length : 1; }
-  // Whether the kernels can move these lines: all lanes, and lines beside or behind each other.
-  bool areRegular(int64_t first, int64_t lines, int64_t lanes) const {
-    return lanes > 1 && lines == lanes &&
-           (this->inner == 1 || first % this->inner + lines <= this->inner);
-  }
-
-  void load(T* re, T* im, int64_t first, int64_t lines, int64_t lanes) const {
-    const int64_t n = this->length, inner = this->inner;
-    if (areRegular(first, lines, lanes)) {
-      return this->kernels.loadLines(this->source + 2 * lineOffset(first), lineStride(), inner, n,
-                                     re, im);
-    }
-    for (int64_t l = 0; l < lanes; ++l) {
-      const T* line = l < lines ? this->source + 2 * lineOffset(first + l) : nullptr;
-      for (int64_t k = 0; k < n; ++k) {
-        re[k * lanes + l] = line ? line[2 * k * inner] : T(0);
-        im[k * lanes + l] = line ? line[2 * k * inner + 1] : T(0);
-      }
-    }
-  }
-  void store(const T* re, const T* im, int64_t first, int64_t lines, int64_t lanes) const {
-    const int64_t n = this->length, inner = this->inner;
-    if (areRegular(first, lines, lanes)) {
-      return this->kernels.storeLines(re, im, this->scale, n, this->target + 2 * lineOffset(first),
-                                      lineStride(), inner);
-    }
-    for (int64_t l = 0; l < lines; ++l) {
-      T* line = this->target + 2 * lineOffset(first + l);
-      for (int64_t k = 0; k < n; ++k) {
-        line[2 * k * inner] = re[k * lanes + l] * this->scale;
-        line[2 * k * inner + 1] = im[k * lanes + l] * this->scale;
-      }
-    }
-  }
-};
 
 // Lines of real values and of n / 2 + 1 complex ones, along the last dimension.
 template <typename T>
@@ -151,52 +59,34 @@ struct RealPass : Lines<T> {
   }
 };
 
-template <typename T, typename Pass>
-bool run(RunServices& services, Pass& pass) {
-  struct Context {
-    Pass& pass;
-    bool together;
-  };
-  // One line alone is not worth filling lanes with zeros for.
-  const bool together = pass.count > 1;
-  const int64_t lanes = together ? kFftLanes<T> : 1;
-  const int64_t groups = (pass.count + lanes - 1) / lanes;
-  Context context{pass, together};
-  if (groups < 2 || groups * lanes * pass.length < 8192) {
-    pass(0, groups, together);
-  } else {
-    services.parallelFor(
-        groups, std::max<int64_t>(1, 4096 / (lanes * pass.length)),
-        [](void* data, int64_t begin, int64_t end) {
-          auto* c = static_cast<Context*>(data);
-          c->pass(begin, end, c->together);
-        },
-        &context);
-  }
-  return !pass.outOfMemory;
-}
-
+// Transforms along the last dimension of long lines, one after the other; nothing if they are not
+// long.
 template <typename T>
-bool runComplex(RunServices& services, bool inverse, int64_t n, const T* source, T* target,
-                int64_t lines, int64_t inner, double scale) {
-  auto alone = FftPlan<T>::get(n, FftOrder::kAlone);
-  // DUCC takes lines alone that would not fit in its part of the cache together.
-  constexpr int64_t kCacheBytes = 512 << 10;
-  const int64_t together = inner == 1 ? 2 * kFftLanes<T> + 1 : 3;
-  const bool fits = n <= kCacheBytes / static_cast<int64_t>(2 * sizeof(T)) / together;
-  auto grouped = fits ? FftPlan<T>::get(n, FftOrder::kGrouped) : alone;
-  ComplexPass<T> pass{
-      {services, source, target, lines, n, inner, static_cast<T>(scale)}, inverse, grouped, alone};
-  return run<T>(services, pass);
+std::optional<bool> runLong(RunServices& services, FftType type, int64_t n, const T* source,
+                            T* target, int64_t lines, double scale) {
+  std::shared_ptr<const LongFft<T>> plan = LongFft<T>::get(type, n, lines);
+  if (!plan) return std::nullopt;
+  const int64_t half = 2 * (n / 2 + 1);
+  const int64_t from = type == FftType::kRfft ? n : type == FftType::kIrfft ? half : 2 * n;
+  const int64_t to = type == FftType::kRfft ? half : type == FftType::kIrfft ? n : 2 * n;
+  for (int64_t line = 0; line < lines; ++line) {
+    if (!plan->run(services, type, source + line * from, target + line * to,
+                   static_cast<T>(scale))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 template <typename T>
 bool runReal(RunServices& services, bool inverse, int64_t n, const T* source, T* target,
              int64_t lines, double scale) {
+  const FftType type = inverse ? FftType::kIrfft : FftType::kRfft;
+  if (auto done = runLong<T>(services, type, n, source, target, lines, scale)) return *done;
   RealPass<T> pass{{services, source, target, lines, n, 1, static_cast<T>(scale)},
                    inverse,
                    RealFftPlan<T>::get(n)};
-  return run<T>(services, pass);
+  return runPass<T>(services, pass);
 }
 
 template <typename T>
@@ -241,6 +131,11 @@ bool runFft(RunServices& services, const FftDescriptor& d, const T* operand, T* 
   switch (d.type) {
     case FftType::kFft:
     case FftType::kIfft:
+      if (d.rank == 1) {
+        if (auto done = runLong<T>(services, d.type, n, operand, result, d.batch, scale)) {
+          return *done;
+        }
+      }
       return along(d.rank, operand, result, scale);
     case FftType::kRfft:
       return runReal<T>(services, false, n, operand, result, realLines, 1.0) &&

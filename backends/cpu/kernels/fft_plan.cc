@@ -53,7 +53,10 @@ T* alignedForLanes(T* p) {
   return reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(p) + bytes - 1) / bytes * bytes);
 }
 
-// The smallest length >= n without prime factors above 11.
+}  // namespace
+
+bool hasSmallFactors(int64_t n) { return n == 1 || !factor(n).empty(); }
+
 int64_t smoothLength(int64_t n) {
   for (int64_t candidate = n;; ++candidate) {
     int64_t rest = candidate;
@@ -63,8 +66,6 @@ int64_t smoothLength(int64_t n) {
     if (rest == 1) return candidate;
   }
 }
-
-}  // namespace
 
 template <typename T>
 void FftStageTables<T>::appendTwiddle(const FftRoots& roots, int64_t k) {

@@ -11,6 +11,12 @@ namespace isthmus::cpu {
 
 class FftRoots;
 
+// Whether stages alone can transform this length, without a convolution.
+bool hasSmallFactors(int64_t n);
+
+// The smallest length >= n without prime factors above 11.
+int64_t smoothLength(int64_t n);
+
 // Factors and tables of the stages of one transform.
 template <typename T>
 class FftStageTables {

@@ -226,6 +226,45 @@ TEST(FftTest, InfinitiesReachOnlyWhatDependsOnThem) {
   EXPECT_EQ(result[1], 64.0f);
 }
 
+// Lines of one matrix of whole groups of lanes and without, convolutions, real lines of even and
+// odd length; two lines in place.
+TEST(FftTest, LongLinesByFourSteps) {
+  for (int64_t n : {2048, 2187, 2222, 3 * 1021, 5000, 16384, 16400, 19683, 2 * 10007}) {
+    checkWaves<float>(1, n);
+    checkWaves<double>(1, n);
+  }
+  checkWaves<float>(2, 16384);
+  checkWaves<double>(3, 17000);
+}
+
+TEST(FftTest, LongLinesInPlace) {
+  std::mt19937 rng(4);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  constexpr int64_t n = 1 << 14, lines = 2;
+  std::vector<double> data(2 * n * lines);
+  for (double& x : data) x = uniform(rng);
+  const std::vector<double> before = data;
+  FftDescriptor forward{FftType::kFft, 1, 1, 0, lines, {n, 0, 0}};
+  FftDescriptor inverse{FftType::kIfft, 1, 1, 0, lines, {n, 0, 0}};
+  TestRun run(2);
+  void* buffers[] = {data.data(), data.data()};
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &forward, buffers), 0);
+  // The first value is the sum; the sum of squares grows by n.
+  for (int64_t line = 0; line < lines; ++line) {
+    double sum = 0, squares = 0, spectrum = 0;
+    for (int64_t k = 2 * n * line; k < 2 * n * (line + 1); ++k) {
+      if (k % 2 == 0) sum += before[k];
+      squares += before[k] * before[k];
+      spectrum += data[k] * data[k];
+    }
+    EXPECT_NEAR(data[2 * n * line], sum, 1e-10);
+    EXPECT_NEAR(spectrum / n, squares, 1e-8);
+  }
+  ASSERT_EQ(isthmus_rt_fft(&run.run, &inverse, buffers), 0);
+  for (size_t k = 0; k < data.size(); ++k) ASSERT_NEAR(data[k], before[k], 1e-13) << k;
+  EXPECT_EQ(run.services.liveScratchBytes(), 0);
+}
+
 TEST(FftTest, InPlace) {
   std::vector<double> data{1, 0, 2, 0, 3, 0, 4, 0};
   FftDescriptor d{FftType::kFft, 1, 1, 0, 1, {4, 0, 0}};
