@@ -17,6 +17,21 @@ def InlineCallsPass : Pass<"inline-calls", "mlir::ModuleOp"> {
   }];
 }
 
+def FlattenTuplesPass : Pass<"flatten-tuples", "mlir::ModuleOp"> {
+  let summary = "Makes arguments and results of @main that are tuples their elements.";
+  let description = [{
+    Before:
+    ```mlir
+    func.func @main(%t: tuple<tensor<f32>, tensor<i32>>) -> tuple<tensor<f32>>
+    ```
+    After:
+    ```mlir
+    func.func @main(%x: tensor<f32>, %y: tensor<i32>) -> tensor<f32>
+    ```
+    Tuples inside the program are left to legalize-ops.
+  }];
+}
+
 def RefineShapesPass : Pass<"refine-shapes", "mlir::ModuleOp"> {
   let summary = "Makes types of the shapes that a program computes from constants.";
   let description = [{

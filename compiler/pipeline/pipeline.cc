@@ -20,6 +20,7 @@ constexpr Stage kStages[] = {
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
      [](mlir::OpPassManager& passes, const PipelineOptions&) {
        passes.addPass(createInlineCallsPass());
+       passes.addPass(createFlattenTuplesPass());
        passes.addPass(createRefineShapesPass());
        passes.addPass(createPadBoundedPass());
        passes.addPass(createLegalizeQuantizedPass());

@@ -1,6 +1,6 @@
 """Elementwise operations."""
 
-from program import COMPLEX, FLOATS, INTEGERS, SIGNED, UNSIGNED
+from program import COMPLEX, FLOATS, INTEGERS, SIGNED, SMALL_FLOATS, UNSIGNED
 
 # Functions that no correct implementation computes to the last bit. They magnify the error of large
 # operands, hence take tamed ones.
@@ -160,7 +160,8 @@ def convert(g):
     e = g.element()
     if x.type.element in COMPLEX and e not in COMPLEX:
         e = x.type.element
-    discontinuous = x.type.element in (*FLOATS, *COMPLEX) and (e in INTEGERS or e == "i1")
+    # (The steps of small floats are so wide that they count as one.)
+    discontinuous = x.type.element in (*FLOATS, *COMPLEX) and e in (*INTEGERS, *SMALL_FLOATS, "i1")
     if discontinuous and not x.exact:
         return
     g.emit("convert", [x], x.type.with_element(e), bounded=x.bounded)

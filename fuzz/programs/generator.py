@@ -5,12 +5,13 @@ import random
 import numpy as np
 
 import kinds
-from program import COMPLEX, DTYPES, FLOATS, INTEGERS, Op, Program, Type, Value
+from program import COMPLEX, DTYPES, FLOATS, INTEGERS, Op, Program, Type, Value, limits
 
 DIMS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33)
 MAX_ELEMENTS = 3000
 ELEMENTS = ("f32", "f32", "f32", "f32", "f64", "f64", "i32", "i32", "i64", "i1", "bf16", "f16",
-            "i8", "ui8", "i16", "ui16", "ui32", "ui64", "complex<f32>", "complex<f64>")
+            "i8", "ui8", "i16", "ui16", "ui32", "ui64", "complex<f32>", "complex<f64>", "i4", "ui4",
+            "f8E4M3FN", "f8E5M2")
 
 
 class Generator:
@@ -63,11 +64,13 @@ class Generator:
         if type.element == "i1":
             data = self.numbers.integers(0, 2, shape).astype(dtype)
         elif type.element in INTEGERS:
-            info = np.iinfo(dtype)
+            least, most = limits(dtype)
             if low is None:
-                wide = self.chance(0.3)
-                low, high = (info.min, info.max) if wide else (max(info.min, -9), 9)
-            data = self.numbers.integers(low, high, shape, dtype=dtype, endpoint=True)
+                low, high = (least, most) if self.chance(0.3) else (-9, 9)
+            # Bits of 64 at most, signed or not.
+            drawn = np.uint64 if most > np.iinfo(np.int64).max else np.int64
+            data = self.numbers.integers(max(low, least), min(high, most), shape, dtype=drawn,
+                                         endpoint=True).astype(dtype)
         elif type.element in COMPLEX:
             data = (self.reals(shape) + 1j * self.reals(shape)).astype(dtype)
             exact = {"bounded": True}

@@ -71,6 +71,45 @@ def gather(g):
            f"indices_are_sorted = {ordered}", exact=x.exact, bounded=x.bounded)
 
 
+def _batched(g, x):
+    """Indices of shape [batch, count, 1] into dimension 1 of x, of which dimension 0 is the batch."""
+    count = g.rng.randint(1, 5)
+    e = g.rng.choice(("i32", "i64", "ui8"))
+    return g.fresh(Type(e, (x.type.shape[0], count, 1)), -2 if e in SIGNED else 0,
+                   min(100, x.type.shape[1] + 1))
+
+
+def batched_gather(g):
+    x = g.pick(least_rank=2, nonempty=True)
+    indices = _batched(g, x)
+    rest = x.type.shape[2:]
+    numbers = (f"#stablehlo.gather<offset_dims = {[2 + d for d in range(len(rest))]}, "
+               "collapsed_slice_dims = [1], operand_batching_dims = [0], "
+               "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>")
+    result = x.type.with_shape((*indices.type.shape[:2], *rest))
+    if result.size <= 12000:
+        g.emit("gather", [x, indices], result,
+               f"dimension_numbers = {numbers}, slice_sizes = {dims((1, 1, *rest))}, "
+               "indices_are_sorted = false", exact=x.exact, bounded=x.bounded)
+
+
+def batched_scatter(g):
+    x = g.pick(INTEGERS, least_rank=2, nonempty=True)
+    indices = _batched(g, x)
+    rest = x.type.shape[2:]
+    update = g.pick((x.type.element,), (*indices.type.shape[:2], *rest))
+    scalar = Type(x.type.element)
+    name = g.rng.choice(("add", "maximum", "minimum", "xor"))
+    region = (f"^bb0(%x: {scalar}, %y: {scalar}):\n    %r = stablehlo.{name} %x, %y : {scalar}\n"
+              f"    stablehlo.return %r : {scalar}")
+    numbers = (f"#stablehlo.scatter<update_window_dims = {[2 + d for d in range(len(rest))]}, "
+               "inserted_window_dims = [1], input_batching_dims = [0], "
+               "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], "
+               "index_vector_dim = 2>")
+    g.emit("scatter", [x, indices, update], x.type, f"scatter_dimension_numbers = {numbers}",
+           exact=x.exact and update.exact, regions=[region])
+
+
 def scatter(g):
     x = g.pick((*INTEGERS, *FLOATS, "i1"), least_rank=1, nonempty=True)
     batch = g.shape(g.rng.randint(0, 2))
@@ -129,5 +168,5 @@ def random_bits(g):
            f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")
 
 
-KINDS = {dynamic_slice: 2, dynamic_update_slice: 2, gather: 3, scatter: 3, sort: 2, top_k: 0.7,
-         random_bits: 0.7}
+KINDS = {dynamic_slice: 2, dynamic_update_slice: 2, gather: 3, scatter: 3, batched_gather: 1,
+         batched_scatter: 1, sort: 2, top_k: 0.7, random_bits: 0.7}

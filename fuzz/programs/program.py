@@ -12,12 +12,22 @@ DTYPES = {
     "ui16": np.dtype(np.uint16), "ui32": np.dtype(np.uint32), "ui64": np.dtype(np.uint64),
     "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
+    "i4": np.dtype(ml_dtypes.int4), "ui4": np.dtype(ml_dtypes.uint4),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn), "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "complex<f32>": np.dtype(np.complex64), "complex<f64>": np.dtype(np.complex128)}
 FLOATS = ("f16", "bf16", "f32", "f64")
 COMPLEX = ("complex<f32>", "complex<f64>")
-SIGNED = ("i8", "i16", "i32", "i64")
-UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
+# These are moved, compared and converted only: each step of arithmetic would round a tenth of a value.
+SMALL_FLOATS = ("f8E4M3FN", "f8E5M2")
+SIGNED = ("i4", "i8", "i16", "i32", "i64")
+UNSIGNED = ("ui4", "ui8", "ui16", "ui32", "ui64")
 INTEGERS = SIGNED + UNSIGNED
+
+
+def limits(dtype):
+    """The least and the greatest integer of a type."""
+    info = ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from movement import dims
-from program import DTYPES, FLOATS, INTEGERS, Type, Value
+from program import DTYPES, FLOATS, INTEGERS, Type, Value, limits
 
 
 def _combiner(name, element):
@@ -22,8 +22,8 @@ def _neutral(g, name, element):
         if name == "and" and element in INTEGERS:
             number = np.array(-1, np.int64).astype(dtype)
     elif element in INTEGERS:
-        info = np.iinfo(dtype)
-        number = info.min if name == "maximum" else info.max
+        least, most = limits(dtype)
+        number = least if name == "maximum" else most
     else:
         number = -np.inf if name == "maximum" else np.inf
     value = Value(Type(element), data=np.full((), number).astype(dtype))

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from program import COMPLEX, FLOATS
+from program import COMPLEX, FLOATS, SMALL_FLOATS
 
 # Relative to an element, and to the largest element of the array: results of sums and of vector
 # functions in different orders.
 TOLERANCE = {"f64": 1e-11, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1, "complex<f64>": 1e-11,
-             "complex<f32>": 1e-4}
+             "complex<f32>": 1e-4, "f8E4M3FN": 0.13, "f8E5M2": 0.26}
 # A result may be so many times farther from the evaluator than JAX's CPU client's.
 SLACK = 8
 
@@ -28,7 +28,7 @@ def difference(actual, expected, value, other=None):
         return f"got {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
     if actual.size == 0:
         return ""
-    if element not in (*FLOATS, *COMPLEX):
+    if element not in (*FLOATS, *SMALL_FLOATS, *COMPLEX):
         good = actual == expected
         if not value.exact and other is not None and not np.array_equal(other, expected):
             return ""

@@ -219,7 +219,7 @@ bool sortBareKeys(const Call& call, Row row, const RowMemory& memory) {
 bool tryBareKeys(const Call& call, Row row, const RowMemory& memory) {
   if (call.d.numOperands != 1 || call.d.numKeys != 1) return false;
   ElementType type = call.d.keys[0].type;
-  if (isFloat8OrSmaller(type)) return false;
+  if (isFloat8OrSmaller(type) || unusedBits(type) != 0) return false;
   switch (sortKeyBits(type)) {
     case 8:
       return sortBareKeys<uint8_t>(call, row, memory);

@@ -20,6 +20,24 @@ constexpr int sortKeyBits(ElementType type) {
   return static_cast<int>(storageBytes(type)) * 8;
 }
 
+// Bits of a byte that an integer of less than a byte does not use. They are copies of its sign or
+// zero, as whoever made the array liked.
+constexpr int unusedBits(ElementType type) {
+  switch (type) {
+    case ElementType::kS1:
+    case ElementType::kU1:
+      return 7;
+    case ElementType::kS2:
+    case ElementType::kU2:
+      return 6;
+    case ElementType::kS4:
+    case ElementType::kU4:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
 // Floats of B bits with `mantissaBits`: flips so that unsigned order is total order.
 template <typename B>
 inline B totalOrderKey(B bits) {
@@ -46,6 +64,15 @@ void withKeyMapper(const SortKey& key, Visit visit) {
     std::memcpy(&bits, static_cast<const char*>(data) + index * int64_t{sizeof(K)}, sizeof(K));
     return bits;
   };
+  if constexpr (sizeof(K) == 1) {
+    if (const int unused = unusedBits(key.type)) {
+      const K sign = elementClass(key.type) == ElementClass::kSigned ? K(0x80) : K(0);
+      visit([=](const void* data, int64_t index) {
+        return K((K(raw(data, index) << unused) ^ sign) ^ flip);
+      });
+      return;
+    }
+  }
   const bool numeric = key.order == SortOrder::kNumeric;
   switch (elementClass(key.type)) {
     case ElementClass::kSigned:

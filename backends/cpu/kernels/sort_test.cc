@@ -129,6 +129,21 @@ TEST(SortTest, EveryKeyTypeAndLength) {
   }
 }
 
+// NumPy's int4 leaves them zero, kernels copy the sign.
+TEST(SortTest, BitsThatANarrowIntegerDoesNotUseDoNotCount) {
+  std::vector<uint8_t> operand{0x0A, 0x02, 0xFD, 0x07, 0xF8, 0x0F}, result(6);
+  SortDescriptor d{};
+  d.outer = d.inner = 1, d.length = 6, d.numOperands = d.numKeys = 1, d.elementBytes[0] = 1;
+  void* buffers[] = {operand.data(), result.data()};
+  TestRun run(1);
+  d.keys[0] = {E::kS4, SortOrder::kNumeric, 0};
+  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  EXPECT_EQ(result, (std::vector<uint8_t>{0xF8, 0x0A, 0xFD, 0x0F, 0x02, 0x07}));
+  d.keys[0] = {E::kU4, SortOrder::kNumeric, 1};
+  ASSERT_EQ(isthmus_rt_sort(&run.run, &d, buffers), 0);
+  EXPECT_EQ(result, (std::vector<uint8_t>{0x0F, 0xFD, 0x0A, 0xF8, 0x07, 0x02}));
+}
+
 TEST(SortTest, RowsAndColumns) {
   std::mt19937 rng(2);
   for (E type : {E::kF32, E::kS64, E::kU8}) {
