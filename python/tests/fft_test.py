@@ -1,0 +1,59 @@
+"""Fourier transforms against SciPy's in long double: every kind, lengths of each algorithm, gradients."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.fft
+
+# Primes, powers, products; the last ones are long: stages, grids, convolutions.
+LENGTHS = [1, 2, 7, 16, 60, 97, 127, 625, 2048, 4099, 5000, 16384, 20014]
+
+
+@pytest.fixture(autouse=True)
+def on_our_device(ours):
+    with jax.default_device(ours), jax.enable_x64(True):
+        yield
+
+
+def close(got, wanted, dtype):
+    error = np.sqrt(np.mean(np.abs(np.asarray(got) - wanted) ** 2))
+    assert error <= 6 * np.finfo(dtype).eps * np.sqrt(np.mean(np.abs(wanted) ** 2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_one_dimension(length, dtype):
+    rng = np.random.default_rng(0)
+    for lines in [(), (3,)] if length > 4096 else [(), (3,), (20,), (0,)]:
+        real = rng.standard_normal((*lines, length)).astype(dtype)
+        values = (real + 1j * rng.standard_normal(real.shape)).astype(np.result_type(dtype, np.complex64))
+        wide = values.astype(np.clongdouble)
+        half = values[..., : length // 2 + 1]
+        if not real.size:
+            assert jnp.fft.fft(values).shape == real.shape
+            continue
+        close(jnp.fft.fft(values), scipy.fft.fft(wide), dtype)
+        close(jnp.fft.ifft(values), scipy.fft.ifft(wide), dtype)
+        close(jnp.fft.rfft(real), scipy.fft.rfft(real.astype(np.longdouble)), dtype)
+        close(jnp.fft.irfft(half, length), scipy.fft.irfft(half.astype(np.clongdouble), length), dtype)
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 6), (2, 7, 11, 13), (3, 16, 16, 16), (17, 1, 19)], ids=str)
+def test_three_dimensions(shape):
+    rng = np.random.default_rng(0)
+    real, axes = rng.standard_normal(shape), (-3, -2, -1)
+    values = real + 1j * rng.standard_normal(shape)
+    wide = values.astype(np.clongdouble)
+    close(jnp.fft.fftn(values, axes=axes), scipy.fft.fftn(wide, axes=axes), np.float64)
+    close(jnp.fft.ifftn(values, axes=axes), scipy.fft.ifftn(wide, axes=axes), np.float64)
+    spectrum = scipy.fft.rfftn(real, axes=axes)
+    close(jnp.fft.rfftn(real, axes=axes), spectrum, np.float64)
+    close(jnp.fft.irfftn(spectrum, s=shape[-3:], axes=axes), real, np.float64)
+
+
+@pytest.mark.parametrize("length", [1, 5, 8])
+def test_gradient_in_a_batch(length):
+    x = np.random.default_rng(0).standard_normal((4, length))
+    slopes = jax.jit(jax.vmap(jax.grad(lambda x: jnp.sum(jnp.fft.irfft(jnp.fft.rfft(x), length) ** 3))))(x)
+    np.testing.assert_allclose(slopes, 3 * x ** 2, rtol=1e-12, atol=1e-12)
