@@ -121,7 +121,14 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
 
 StatusOr<std::vector<std::string>> KernelModules::compile(const CompileSettings& settings,
                                                           bool needsOptimizer) {
-  if (needsOptimizer) optimizeProgram(programModule());
+  if (needsOptimizer) {
+    optimizeProgram(programModule());
+  } else if (llvm::Function* main = programModule().getFunction("isthmus_main")) {
+    // Calls one after the other: quick instruction selection writes them as well as the slow one,
+    // and spares passes that take more than linear time in one long function.
+    main->addFnAttr(llvm::Attribute::OptimizeNone);
+    main->addFnAttr(llvm::Attribute::NoInline);
+  }
   CodegenOptions options;
   options.verify = settings.verify;
   if (!settings.dump) {

@@ -61,6 +61,9 @@ class ProgramEmitter {
 
   llvm::Value* addressOf(const Location& location);
   llvm::Value* loadPointer(llvm::Value* table, int index, llvm::StringRef name);
+  llvm::Value* argument(unsigned index);
+  llvm::Value* entryOf(unsigned table, llvm::DenseMap<int, llvm::Value*>& known, int index,
+                       llvm::StringRef name);
   Status prepareConstants();
   llvm::Value* makeBuffers(llvm::ArrayRef<llvm::Value*> addresses);
   llvm::GlobalVariable* dataGlobal(llvm::StringRef bytes, llvm::StringRef name);
@@ -87,6 +90,8 @@ class ProgramEmitter {
   llvm::BasicBlock* failed_ = nullptr;
   llvm::Value* beginStep_ = nullptr;  // of the run
   llvm::Value* isTraced_ = nullptr;
+  bool isStraight_ = false;                       // no loops: each step runs once
+  llvm::SmallVector<llvm::Value*, 4> arguments_;  // where they are kept, if it is
   bool isInStep_ = false;  // what is emitted is part of a step that has begun
   llvm::DenseMap<int, llvm::Value*> parameters_;
   llvm::DenseMap<int, llvm::Value*> results_;
@@ -122,8 +127,20 @@ StatusOr<ProgramEstimate> ProgramEmitter::emit() {
     slot->setAlignment(llvm::Align(kBufferAlignment));
     stackSlots_.push_back(slot);
   }
-  beginStep_ = loadPointer(function_->getArg(0), 1, "begin_step");
-  isTraced_ = entry_.CreateIsNotNull(beginStep_, "is_traced");
+  isStraight_ = !main_
+                     .walk([](mlir::Operation* op) {
+                       return roleOf(op) == OpRole::kWhile ? mlir::WalkResult::interrupt()
+                                                           : mlir::WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  for (unsigned i = 0; isStraight_ && i < 4; ++i) {
+    arguments_.push_back(entry_.CreateAlloca(pointer_));
+    entry_.CreateStore(function_->getArg(i), arguments_.back());
+  }
+  if (!isStraight_) {
+    beginStep_ = loadPointer(function_->getArg(0), 1, "begin_step");
+    isTraced_ = entry_.CreateIsNotNull(beginStep_, "is_traced");
+  }
   ISTHMUS_RETURN_IF_ERROR(prepareConstants());
   mlir::Block& body = main_.getBody().front();
   ISTHMUS_RETURN_IF_ERROR(emitBlock(body));
@@ -170,26 +187,38 @@ llvm::Value* ProgramEmitter::loadPointer(llvm::Value* table, int index, llvm::St
   return load;
 }
 
+// In a long function of steps that run once, values with thousands of uses cost the register
+// allocator more than linear time: there, each step loads what it needs from the stack.
+llvm::Value* ProgramEmitter::argument(unsigned index) {
+  if (!isStraight_) return function_->getArg(index);
+  return builder_.CreateLoad(pointer_, arguments_[index]);
+}
+
+llvm::Value* ProgramEmitter::entryOf(unsigned table, llvm::DenseMap<int, llvm::Value*>& known,
+                                     int index, llvm::StringRef name) {
+  if (isStraight_) {
+    return builder_.CreateLoad(
+        pointer_, builder_.CreateConstInBoundsGEP1_64(pointer_, argument(table), index), name);
+  }
+  llvm::Value*& address = known[index];
+  if (!address) address = loadPointer(function_->getArg(table), index, name);
+  return address;
+}
+
 llvm::Value* ProgramEmitter::addressOf(const Location& location) {
   switch (location.space) {
     case Location::Space::kNone:
       return llvm::ConstantPointerNull::get(pointer_);
-    case Location::Space::kParameter: {
-      llvm::Value*& address = parameters_[location.index];
-      if (!address) address = loadPointer(function_->getArg(1), location.index, "parameter");
-      return address;
-    }
-    case Location::Space::kResult: {
-      llvm::Value*& address = results_[location.index];
-      if (!address) address = loadPointer(function_->getArg(2), location.index, "result");
-      return address;
-    }
+    case Location::Space::kParameter:
+      return entryOf(1, parameters_, location.index, "parameter");
+    case Location::Space::kResult:
+      return entryOf(2, results_, location.index, "result");
     case Location::Space::kConstant:
       return constantAddresses_[location.index];
     case Location::Space::kStack:
       return stackSlots_[location.index];
     case Location::Space::kArena:
-      return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), function_->getArg(3),
+      return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), argument(3),
                                                  location.offset);
   }
   return nullptr;
@@ -267,14 +296,22 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
 // Says that a step begins, if somebody listens: a branch that is never taken otherwise.
 void ProgramEmitter::emitStep(mlir::Operation* op) {
   if (isInStep_) return;
+  llvm::Value* beginStep = beginStep_;
+  llvm::Value* isTraced = isTraced_;
+  if (isStraight_) {
+    // The second field of IsthmusRun.
+    beginStep = builder_.CreateLoad(pointer_,
+                                    builder_.CreateConstInBoundsGEP1_64(pointer_, argument(0), 1));
+    isTraced = builder_.CreateIsNotNull(beginStep);
+  }
   llvm::BasicBlock* tell = newBlock("tell");
   llvm::BasicBlock* next = newBlock("step");
-  llvm::BranchInst* branch = builder_.CreateCondBr(isTraced_, tell, next);
+  llvm::BranchInst* branch = builder_.CreateCondBr(isTraced, tell, next);
   branch->setMetadata(llvm::LLVMContext::MD_prof,
                       llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   builder_.SetInsertPoint(tell);
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, int64_}, false);
-  builder_.CreateCall(type, beginStep_, {function_->getArg(0), builder_.getInt64(steps_.add(op))});
+  builder_.CreateCall(type, beginStep, {argument(0), builder_.getInt64(steps_.add(op))});
   builder_.CreateBr(next);
   builder_.SetInsertPoint(next);
 }
@@ -307,7 +344,7 @@ void ProgramEmitter::emitKernel(const KernelStage& stage, llvm::Value* buffers) 
     return;
   }
   int64_t grain = std::max<int64_t>(1, std::llround(kGrainNs / std::max(stage.nsPerTile, 1e-3)));
-  llvm::Value* run = function_->getArg(0);
+  llvm::Value* run = argument(0);
   // The first field of IsthmusRun.
   llvm::Value* parallelFor = builder_.CreateLoad(pointer_, run);
   auto* parallelType = llvm::FunctionType::get(
@@ -323,7 +360,7 @@ llvm::CallInst* ProgramEmitter::emitLibraryCall(llvm::StringRef name, llvm::Stri
   llvm::FunctionCallee callee = module_.getOrInsertFunction(name, type);
   llvm::Value* data = llvm::ConstantPointerNull::get(pointer_);
   if (!descriptor.empty()) data = dataGlobal(descriptor, "descriptor");
-  llvm::CallInst* call = builder_.CreateCall(callee, {function_->getArg(0), data, buffers});
+  llvm::CallInst* call = builder_.CreateCall(callee, {argument(0), data, buffers});
   llvm::BasicBlock* next = newBlock("next");
   builder_.CreateCondBr(builder_.CreateICmpEQ(call, builder_.getInt32(0)), next, failed_);
   builder_.SetInsertPoint(next);

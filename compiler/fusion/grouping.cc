@@ -19,7 +19,7 @@ constexpr double kKernelCost = 300;
 class Grouping {
  public:
   Grouping(const BlockGraph& graph, const FusionOptions& options)
-      : graph_(graph), options_(options), groupOf_(graph.size(), -1) {}
+      : graph_(graph), options_(options), groupOf_(graph.size(), -1), crossing_(graph.size(), 0) {}
 
   std::vector<FusionGroup> run() {
     for (int i = 0; i < graph_.size(); ++i) makeSingleton(i);
@@ -98,7 +98,10 @@ class Grouping {
     double extraWork = shape->work - first.shape.work - second.shape.work;
     if (extraWork > saved) return;
     if (dependsThroughOthers(first, second) || dependsThroughOthers(second, first)) return;
+    countCrossings(first, -1);
+    countCrossings(second, -1);
     first.members = std::move(members);
+    countCrossings(first, 1);
     first.shape = std::move(*shape);
     second.members.clear();
     for (int member : first.members) groupOf_[member] = a;
@@ -112,12 +115,25 @@ class Grouping {
     return 2 * bytes;
   }
 
+  void countCrossings(const FusionGroup& group, int change) {
+    for (int i = group.members.front(); i < group.members.back(); ++i) crossing_[i] += change;
+  }
+
+  // The last operation from which there may be a way to operation `index`. Uses come after what
+  // they use, and only a group whose members lie on both sides leads back.
+  int lastThatReaches(int index) const {
+    while (index + 1 < graph_.size() && crossing_[index] > 0) ++index;
+    return index;
+  }
+
   // Whether some value of `from` reaches `to` on a way that leaves both: one kernel for the two
   // would have to run before and after what lies between.
   bool dependsThroughOthers(const FusionGroup& from, const FusionGroup& to) const {
     llvm::BitVector seen(graph_.size());
     llvm::SmallVector<int> work;
+    const int last = lastThatReaches(to.members.back());
     auto enter = [&](int index) {
+      if (index > last) return;
       int group = groupOf_[index];
       if (group < 0) {
         if (!seen.test(index)) seen.set(index), work.push_back(index);
@@ -159,6 +175,7 @@ class Grouping {
   const BlockGraph& graph_;
   const FusionOptions& options_;
   std::vector<int> groupOf_;
+  std::vector<int> crossing_;  // how many groups have members up to an operation and after it
   std::vector<FusionGroup> groups_;
 };
 
