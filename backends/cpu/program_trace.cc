@@ -10,13 +10,13 @@ constexpr size_t kBatch = 512;
 // Records what the pool's threads do of a kernel, and otherwise passes everything on.
 class TracedServices final : public RunServices {
  public:
-  TracedServices(RunServices& services, const trace::EventInfo* info)
-      : services_(services), info_(info) {}
+  TracedServices(RunServices& services, std::shared_ptr<const ProgramEvents> events)
+      : services_(services), events_(std::move(events)), info_(&events_->run) {}
   void setStep(const trace::EventInfo* info) { info_ = info; }
 
   int numThreads() const override { return services_.numThreads(); }
   void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* context) override {
-    Tiles traced{function, context, info_};
+    Tiles traced{function, context, info_, &events_};
     services_.parallelFor(tiles, grain, runTiles, &traced);
   }
   void* allocateScratch(size_t bytes) override { return services_.allocateScratch(bytes); }
@@ -28,6 +28,7 @@ class TracedServices final : public RunServices {
     TileFunction function;
     void* context;
     const trace::EventInfo* info;
+    const std::shared_ptr<const ProgramEvents>* events;
   };
   static void runTiles(void* context, int64_t begin, int64_t end) {
     const Tiles& tiles = *static_cast<const Tiles*>(context);
@@ -36,10 +37,11 @@ class TracedServices final : public RunServices {
     event.beginNs = trace::now();
     tiles.function(tiles.context, begin, end);
     event.endNs = trace::now();
-    trace::record(event);
+    trace::record(event, *tiles.events);
   }
 
   RunServices& services_;
+  std::shared_ptr<const ProgramEvents> events_;
   const trace::EventInfo* info_;
 };
 
@@ -94,7 +96,7 @@ struct TracedRun::Impl {
 
   Impl(std::shared_ptr<const ProgramEvents> programEvents, const RunRequest& asked)
       : request(asked),
-        services(*asked.services, &programEvents->run),
+        services(*asked.services, programEvents),
         events(std::move(programEvents)) {}
 
   void endStep(int64_t now) {
@@ -106,7 +108,7 @@ struct TracedRun::Impl {
   }
 
   void flush() {
-    trace::record(batch);
+    trace::record(batch, events);
     batch.clear();
   }
 
@@ -125,7 +127,6 @@ TracedRun::TracedRun(std::shared_ptr<const ProgramEvents> events, const RunReque
                      Status* status, const CallSites* callSites)
     : impl_(std::make_unique<Impl>(std::move(events), request)) {
   Impl& impl = *impl_;
-  trace::keep(impl.events);
   impl.batch.reserve(kBatch);
   impl.request.services = &impl.services;
   impl.run = {};

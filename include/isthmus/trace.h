@@ -34,7 +34,7 @@ enum class Track : uint8_t {
 };
 
 struct Event {
-  const EventInfo* info = nullptr;  // lives until the recording is taken: see `keep` and `intern`
+  const EventInfo* info = nullptr;  // lives until the recording is given up: see `record`
   int64_t beginNs = 0;              // of `now`
   int64_t endNs = 0;
   int64_t run = 0;    // the execution that a kRun or kStep belongs to
@@ -57,16 +57,12 @@ int64_t now();
 // A number that no other execution of the process has.
 int64_t nextRun();
 
-// Appends to the calling thread's list.
-void record(std::span<const Event> events);
-inline void record(const Event& event) { record(std::span(&event, 1)); }
-
-// Keeps `owner` alive until the recording is taken, since events point into it.
-void keep(std::shared_ptr<const void> owner);
-
-// The info of a host event that has nothing but a name; kept by the recording. Null if there is
-// none.
-const EventInfo* intern(std::string_view name);
+// Appends to the calling thread's list. The events' infos are parts of `owner`, which lives as long
+// as the recording that the events came to; without an owner they outlive every recording.
+void record(std::span<const Event> events, const std::shared_ptr<const void>& owner = nullptr);
+inline void record(const Event& event, const std::shared_ptr<const void>& owner = nullptr) {
+  record(std::span(&event, 1), owner);
+}
 
 // Records the time between its construction and its destruction as an event of the calling thread.
 class Scope {

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,6 +21,11 @@ struct Log {
   std::mutex mutex;
   bool isOpen = true;
   ThreadEvents events;
+  // What the events point into. It is kept here, since the session may change between any two
+  // calls.
+  std::unordered_set<const void*> kept;
+  std::vector<std::shared_ptr<const void>> owners;
+  std::unordered_map<std::string, const EventInfo*> names;  // infos that are but a name
 };
 
 struct Session {
@@ -27,10 +34,8 @@ struct Session {
   std::atomic<int64_t> room;  // events that still fit; negative once some were dropped
   std::atomic<int64_t> dropped{0};
   std::mutex mutex;
-  Recording recording;  // times and owners; threads are added when it is taken
+  Recording recording;  // times; the rest is added when it is taken
   std::vector<std::shared_ptr<Log>> logs;
-  std::unordered_set<const void*> kept;
-  std::unordered_map<std::string, std::shared_ptr<const EventInfo>> interned;
 };
 
 struct State {
@@ -78,6 +83,14 @@ ThreadState* threadState() {
   return &local;
 }
 
+// Whether so many events more still fit; counted as dropped if not.
+bool takeRoom(Session& session, int64_t count) {
+  if (session.room.fetch_sub(count, std::memory_order_relaxed) >= count) return true;
+  session.room.fetch_add(count, std::memory_order_relaxed);
+  session.dropped.fetch_add(count, std::memory_order_relaxed);
+  return false;
+}
+
 }  // namespace
 
 int64_t now() {
@@ -91,45 +104,16 @@ int64_t nextRun() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void record(std::span<const Event> events) {
+void record(std::span<const Event> events, const std::shared_ptr<const void>& owner) {
   if (!isOn() || events.empty()) return;
   ThreadState* local = threadState();
-  if (!local) return;
-  Session& session = *local->session;
-  auto count = static_cast<int64_t>(events.size());
   // What does not fit as a whole is dropped as a whole, so that no execution lacks its middle.
-  if (session.room.fetch_sub(count, std::memory_order_relaxed) < count) {
-    session.room.fetch_add(count, std::memory_order_relaxed);
-    session.dropped.fetch_add(count, std::memory_order_relaxed);
-    return;
-  }
-  std::lock_guard lock(local->log->mutex);
-  if (!local->log->isOpen) return;
-  std::vector<Event>& list = local->log->events.events;
-  list.insert(list.end(), events.begin(), events.end());
-}
-
-void keep(std::shared_ptr<const void> owner) {
-  std::shared_ptr<Session> session = runningSession();
-  if (!session) return;
-  std::lock_guard lock(session->mutex);
-  if (session->kept.insert(owner.get()).second) {
-    session->recording.owners.push_back(std::move(owner));
-  }
-}
-
-const EventInfo* intern(std::string_view name) {
-  std::shared_ptr<Session> session = runningSession();
-  if (!session) return nullptr;
-  std::lock_guard lock(session->mutex);
-  std::shared_ptr<const EventInfo>& info = session->interned[std::string(name)];
-  if (!info) {
-    EventInfo made;
-    made.name = name;
-    info = std::make_shared<const EventInfo>(std::move(made));
-    session->recording.owners.push_back(info);
-  }
-  return info.get();
+  if (!local || !takeRoom(*local->session, static_cast<int64_t>(events.size()))) return;
+  Log& log = *local->log;
+  std::lock_guard lock(log.mutex);
+  if (!log.isOpen) return;
+  if (owner && log.kept.insert(owner.get()).second) log.owners.push_back(owner);
+  log.events.events.insert(log.events.events.end(), events.begin(), events.end());
 }
 
 void Scope::finish() {
@@ -139,8 +123,22 @@ void Scope::finish() {
   event.bytes = bytes_;
   std::string name(name_);
   if (!detail_.empty()) name.append(" ").append(detail_);
-  event.info = intern(name);
-  if (event.info) record(event);
+  if (!isOn()) return;
+  ThreadState* local = threadState();
+  if (!local || !takeRoom(*local->session, 1)) return;
+  Log& log = *local->log;
+  std::lock_guard lock(log.mutex);
+  if (!log.isOpen) return;
+  const EventInfo*& info = log.names[name];
+  if (!info) {
+    EventInfo made;
+    made.name = std::move(name);
+    auto owner = std::make_shared<const EventInfo>(std::move(made));
+    info = owner.get();
+    log.owners.push_back(std::move(owner));
+  }
+  event.info = info;
+  log.events.events.push_back(event);
 }
 
 bool start(int64_t maxEvents) {
@@ -182,6 +180,8 @@ Recording take() {
   for (const std::shared_ptr<Log>& log : session->logs) {
     std::lock_guard logLock(log->mutex);
     log->isOpen = false;
+    std::move(log->owners.begin(), log->owners.end(), std::back_inserter(recording.owners));
+    log->owners.clear();
     if (!log->events.events.empty()) recording.threads.push_back(std::move(log->events));
   }
   session->logs.clear();

@@ -128,9 +128,8 @@ TEST(Recorder, KeepsWhatEventsPointTo) {
   ASSERT_TRUE(start());
   Event event = eventAt(1);
   event.info = info.get();
-  keep(info);
-  keep(info);
-  record(event);
+  record(event, info);
+  record(event, info);
   info.reset();
   stop();
   {
@@ -144,8 +143,6 @@ TEST(Recorder, KeepsWhatEventsPointTo) {
 
 TEST(Recorder, ScopesTakeTheirTimeAndNames) {
   ASSERT_TRUE(start());
-  EXPECT_EQ(intern("a"), intern("a"));
-  EXPECT_NE(intern("a"), intern("b"));
   {
     Scope outer("compile", "jit_f", 7);
     Scope inner("stage");
@@ -161,7 +158,6 @@ TEST(Recorder, ScopesTakeTheirTimeAndNames) {
   EXPECT_GE(inner.endNs - inner.beginNs, 3'000'000);
   EXPECT_LE(outer.beginNs, inner.beginNs);
   EXPECT_GE(outer.endNs, inner.endNs);
-  EXPECT_EQ(intern("a"), nullptr);
 }
 
 }  // namespace
