@@ -1,6 +1,7 @@
 // Collectives and process ids as library calls.
 #include "backends/cpu/collective_functions.h"
 #include "backends/cpu/library_ops.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/array_type.h"
@@ -50,21 +51,13 @@ GroupMode exchangeMode(bool channel) {
 
 // The reduction that a computation of two scalars is.
 StatusOr<ReductionKind> reductionOf(mlir::Region& computation) {
-  mlir::Block& block = computation.front();
-  mlir::Operation* terminator = block.getTerminator();
-  if (block.getNumArguments() == 2 && terminator->getNumOperands() == 1) {
-    mlir::Operation* op = terminator->getOperand(0).getDefiningOp();
-    if (op && op->getNumOperands() == 2 && op->getOperand(0) != op->getOperand(1) &&
-        llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-          return operand == block.getArgument(0) || operand == block.getArgument(1);
-        })) {
-      if (llvm::isa<shlo::AddOp>(op)) return ReductionKind::kSum;
-      if (llvm::isa<shlo::MulOp>(op)) return ReductionKind::kProduct;
-      if (llvm::isa<shlo::MinOp>(op)) return ReductionKind::kMin;
-      if (llvm::isa<shlo::MaxOp>(op)) return ReductionKind::kMax;
-      if (llvm::isa<shlo::AndOp>(op)) return ReductionKind::kAnd;
-      if (llvm::isa<shlo::OrOp>(op)) return ReductionKind::kOr;
-    }
+  if (mlir::Operation* op = soleOperation(computation)) {
+    if (llvm::isa<shlo::AddOp>(op)) return ReductionKind::kSum;
+    if (llvm::isa<shlo::MulOp>(op)) return ReductionKind::kProduct;
+    if (llvm::isa<shlo::MinOp>(op)) return ReductionKind::kMin;
+    if (llvm::isa<shlo::MaxOp>(op)) return ReductionKind::kMax;
+    if (llvm::isa<shlo::AndOp>(op)) return ReductionKind::kAnd;
+    if (llvm::isa<shlo::OrOp>(op)) return ReductionKind::kOr;
   }
   return unimplemented("its computation must be one of add, multiply, minimum, maximum, and, or");
 }

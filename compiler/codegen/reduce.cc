@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/iteration.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -18,23 +19,10 @@ using Values = LoopBuilder::Values;
 // What `body` leaves unchanged, if it is one op with such a value: then accumulators can start
 // from it, and the initial value comes in once at the end.
 std::optional<Val> identityOf(mlir::Region& body, const ElementKind& kind, LoopBuilder& loops) {
-  mlir::Block& block = body.front();
-  if (block.getNumArguments() != 2 || kind.isComplex()) return std::nullopt;
-  auto first = block.begin();
-  if (first == block.end() || std::next(first) == block.end() ||
-      std::next(std::next(first)) != block.end()) {
-    return std::nullopt;
-  }
-  mlir::Operation& op = *first;
-  if (op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1)) return std::nullopt;
-  for (mlir::Value operand : op.getOperands()) {
-    if (operand.getParentBlock() != &block || !mlir::isa<mlir::BlockArgument>(operand)) {
-      return std::nullopt;
-    }
-  }
-  if (block.getTerminator()->getOperand(0) != op.getResult(0)) return std::nullopt;
+  mlir::Operation* op = soleOperation(body);
+  if (!op || kind.isComplex()) return std::nullopt;
   llvm::Type* type = kind.computeType(loops.context());
-  llvm::StringRef name = op.getName().getStringRef();
+  llvm::StringRef name = op->getName().getStringRef();
   auto value = [&](llvm::Constant* constant) { return Val{constant, nullptr, loops.entry()}; };
   if (kind.isFloat()) {
     double infinity = std::numeric_limits<double>::infinity();

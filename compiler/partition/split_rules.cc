@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/SmallSet.h"
@@ -138,19 +139,8 @@ bool isSummable(Value value) {
          (llvm::isa<mlir::IntegerType>(element) && !element.isInteger(1));
 }
 
-// The operation of a region that combines two scalars by it alone; null for any other region.
-mlir::Operation* reducerOf(mlir::Region& region) {
-  mlir::Block& body = region.front();
-  mlir::Operation& op = body.front();
-  bool isAlone = op.getNumOperands() == 2 && op.getNextNode() == body.getTerminator() &&
-                 op.getOperand(0) != op.getOperand(1) &&
-                 llvm::all_of(op.getOperands(), llvm::IsaPred<mlir::BlockArgument>) &&
-                 body.getTerminator()->getOperand(0) == op.getResult(0);
-  return isAlone ? &op : nullptr;
-}
-
 bool isSumFromZero(shlo::ReduceOp op) {
-  return llvm::isa_and_nonnull<shlo::AddOp>(reducerOf(op->getRegion(0))) &&
+  return llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op->getRegion(0))) &&
          isSummable(op->getResult(0)) &&
          (mlir::matchPattern(op.getInitValues()[0], mlir::m_Zero()) ||
           mlir::matchPattern(op.getInitValues()[0], mlir::m_AnyZeroFloat()));
@@ -164,7 +154,7 @@ bool isIdempotent(mlir::Operation* reducer) {
 FactorRule reduceRule(shlo::ReduceOp op) {
   FactorRule rule = wholeRule(op);
   rule.isSum = op.getInputs().size() == 1 && isSumFromZero(op);
-  if (rule.isSum || (op.getInputs().size() == 1 && isIdempotent(reducerOf(op->getRegion(0))))) {
+  if (rule.isSum || (op.getInputs().size() == 1 && isIdempotent(soleOperation(op->getRegion(0))))) {
     auto next = static_cast<int>(rankOf(op.getInputs()[0]));
     for (int64_t d : op.getDimensions()) {
       rule.operands[0][d] = next;
@@ -292,7 +282,7 @@ FactorRule scatterRule(shlo::ScatterOp op) {
       rule.results[i][d] = d;
     }
   }
-  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducerOf(op->getRegion(0)));
+  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op->getRegion(0)));
   if (numInputs != 1 || !isSum || !isSummable(op->getResult(0))) return rule;
   // Each device adds what it has of the updates.
   rule.summands = {0};

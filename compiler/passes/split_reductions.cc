@@ -2,6 +2,7 @@
 // results enough for all threads.
 #include <optional>
 
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
@@ -41,17 +42,8 @@ mlir::RankedTensorType typeOf(mlir::Value value) {
 
 // Whether reducing twice with the same initial value gives what reducing once gives.
 bool canReduceTwice(shlo::ReduceOp reduce) {
-  mlir::Block& block = reduce.getBody().front();
-  if (block.getNumArguments() != 2 || std::distance(block.begin(), block.end()) != 2) return false;
-  mlir::Operation& op = block.front();
-  if (op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1) ||
-      block.getTerminator()->getOperand(0) != op.getResult(0) ||
-      !llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
-        auto argument = mlir::dyn_cast<mlir::BlockArgument>(operand);
-        return argument && argument.getOwner() == &block;
-      })) {
-    return false;
-  }
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  if (!op) return false;
   mlir::Type element = typeOf(reduce.getInputs()[0]).getElementType();
   mlir::Value initial = reduce.getInitValues()[0];
   if (mlir::isa<shlo::AddOp, shlo::MulOp>(op)) {

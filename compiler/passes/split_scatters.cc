@@ -1,6 +1,7 @@
 // The split-scatters pass: many updates of few elements go to several copies of them, which threads
 // fill side by side and a reduction joins. How many does not depend on the number of threads, so
 // that results do not either.
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
@@ -27,23 +28,6 @@ using Dims = llvm::SmallVector<int64_t>;
 
 mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
-// The op of an update computation that is one op of its two arguments, in either order.
-mlir::Operation* singleOp(mlir::Region& body) {
-  mlir::Block& block = body.front();
-  if (block.getNumArguments() != 2 || std::distance(block.begin(), block.end()) != 2) {
-    return nullptr;
-  }
-  mlir::Operation& op = block.front();
-  if (op.getNumOperands() != 2 || op.getOperand(0) == op.getOperand(1) ||
-      block.getTerminator()->getOperand(0) != op.getResult(0)) {
-    return nullptr;
-  }
-  return llvm::all_of(op.getOperands(),
-                      [&](mlir::Value operand) { return llvm::isa<mlir::BlockArgument>(operand); })
-             ? &op
-             : nullptr;
 }
 
 // What `op` leaves unchanged; null for other ops, and types whose results depend on the order of
@@ -98,7 +82,7 @@ void split(shlo::ScatterOp scatter) {
   mlir::Value indices = scatter.getScatterIndices();
   mlir::RankedTensorType type = typeOf(operand);
   if (!type.hasStaticShape() || !typeOf(updates).hasStaticShape()) return;
-  mlir::Operation* combiner = singleOp(scatter.getUpdateComputation());
+  mlir::Operation* combiner = soleOperation(scatter.getUpdateComputation());
   if (!combiner) return;
   mlir::Attribute neutral = neutralElement(combiner, type.getElementType());
   if (!neutral) return;

@@ -1,0 +1,36 @@
+// Regions that combine two numbers: of reductions, scatters and collectives.
+#pragma once
+
+#include "compiler/dialect/dialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Builders.h"
+
+namespace isthmus {
+
+// The operation that the region applies to its two arguments, in either order, to return what that
+// gives; null if the region does anything else.
+inline mlir::Operation* soleOperation(mlir::Region& combiner) {
+  mlir::Block& block = combiner.front();
+  mlir::Operation* end = block.getTerminator();
+  if (block.getNumArguments() != 2 || end->getNumOperands() != 1) return nullptr;
+  mlir::Operation* op = end->getOperand(0).getDefiningOp();
+  bool isOfArguments = op && op->getBlock() == &block && op->getNumOperands() == 2 &&
+                       op->getOperand(0) != op->getOperand(1) &&
+                       llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+                         return llvm::is_contained(block.getArguments(), operand);
+                       });
+  return isOfArguments ? op : nullptr;
+}
+
+// Makes an empty region one that adds two scalars of the type `element`.
+inline void fillWithSum(mlir::OpBuilder& builder, mlir::Region& combiner, mlir::Type element,
+                        mlir::Location location) {
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  auto scalar = mlir::RankedTensorType::get({}, element);
+  mlir::Block* block = builder.createBlock(&combiner, {}, {scalar, scalar}, {location, location});
+  mlir::Value sum =
+      shlo::AddOp::create(builder, location, scalar, block->getArgument(0), block->getArgument(1));
+  shlo::ReturnOp::create(builder, location, mlir::ValueRange{sum});
+}
+
+}  // namespace isthmus
