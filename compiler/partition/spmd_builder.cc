@@ -1,5 +1,6 @@
 #include "compiler/partition/spmd_builder.h"
 
+#include "compiler/dialect/combiner.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -29,16 +30,9 @@ mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
 
 mlir::Value SpmdBuilder::sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                              mlir::Location location) {
-  auto reduce = shlo::AllReduceOp::create(builder_, location, mlir::TypeRange{local.getType()},
-                                          mlir::ValueRange{local}, replicaGroups(groups),
-                                          nextChannel(), builder_.getUnitAttr());
-  mlir::OpBuilder::InsertionGuard guard(builder_);
-  auto scalar = RankedTensorType::get({}, mlir::getElementTypeOrSelf(local.getType()));
-  mlir::Block* block =
-      builder_.createBlock(&reduce->getRegion(0), {}, {scalar, scalar}, {location, location});
-  mlir::Value result =
-      shlo::AddOp::create(builder_, location, scalar, block->getArgument(0), block->getArgument(1));
-  shlo::ReturnOp::create(builder_, location, result);
+  shlo::AllReduceOp reduce = allReduce(local, groups, location);
+  fillWithSum(builder_, reduce->getRegion(0), mlir::getElementTypeOrSelf(local.getType()),
+              location);
   return reduce->getResult(0);
 }
 

@@ -5,7 +5,6 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/simplify/match.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,5 +1,6 @@
 // The custom call @ApproxTopK of lax.approx_max_k: exact here, a sort that is cut off.
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -72,12 +73,11 @@ LogicalResult legalizeApproxTopK(shlo::CustomCallOp op, PatternRewriter& rewrite
     Value less = mapping.lookupOrDefault(comparator->getTerminator()->getOperand(0));
     shlo::ReturnOp::create(rewriter, op.getLoc(), mlir::ValueRange{less});
   }
+  ArrayBuilder b(op, rewriter);
   llvm::SmallVector<Value> results;
   for (auto [sorted, result] : llvm::zip(sort.getResults(), op.getResultTypes())) {
     auto cut = llvm::cast<RankedTensorType>(result);
-    Dims starts(cut.getRank(), 0), limits(cut.getShape()), strides(cut.getRank(), 1);
-    results.push_back(
-        shlo::SliceOp::create(rewriter, op.getLoc(), cut, sorted, starts, limits, strides));
+    results.push_back(b.slice(sorted, Dims(cut.getRank(), 0), cut.getShape()));
   }
   rewriter.replaceOp(op, results);
   return mlir::success();

@@ -1,5 +1,6 @@
 #include "compiler/passes/legalize/array_builder.h"
 
+#include "compiler/dialect/combiner.h"
 #include "mlir/IR/Builders.h"
 
 namespace isthmus {
@@ -40,6 +41,30 @@ mlir::Value ArrayBuilder::reshape(Value value, llvm::ArrayRef<int64_t> shape) {
   if (typeOf(value).getShape() == shape) return value;
   return shlo::ReshapeOp::create(builder_, location_,
                                  Type::get(shape, typeOf(value).getElementType()), value);
+}
+
+mlir::Value ArrayBuilder::slice(Value value, llvm::ArrayRef<int64_t> starts,
+                                llvm::ArrayRef<int64_t> limits) {
+  llvm::SmallVector<int64_t> shape, strides(starts.size(), 1);
+  for (auto [start, limit] : llvm::zip(starts, limits)) shape.push_back(limit - start);
+  if (typeOf(value).getShape() == llvm::ArrayRef(shape)) return value;
+  return shlo::SliceOp::create(builder_, location_,
+                               Type::get(shape, typeOf(value).getElementType()), value, starts,
+                               limits, strides);
+}
+
+mlir::Value ArrayBuilder::sum(Value value, llvm::ArrayRef<int64_t> dimensions) {
+  Type type = typeOf(value);
+  mlir::Type element = type.getElementType();
+  llvm::SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
+  }
+  auto reduce = shlo::ReduceOp::create(
+      builder_, location_, mlir::TypeRange{Type::get(kept, element)}, mlir::ValueRange{value},
+      mlir::ValueRange{zeros(Type::get({}, element))}, dimensions);
+  fillWithSum(builder_, reduce.getBody(), element, location_);
+  return reduce.getResult(0);
 }
 
 }  // namespace isthmus

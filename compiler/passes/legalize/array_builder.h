@@ -48,6 +48,10 @@ class ArrayBuilder {
   Value convert(Value value, mlir::Type elementType);
   Value broadcast(Value value, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dimensions);
   Value reshape(Value value, llvm::ArrayRef<int64_t> shape);
+  // The elements from `starts` to before `limits`.
+  Value slice(Value value, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> limits);
+  // The sum over these dimensions.
+  Value sum(Value value, llvm::ArrayRef<int64_t> dimensions);
 
   mlir::OpBuilder& builder() { return builder_; }
   mlir::Location location() const { return location_; }

@@ -2,8 +2,8 @@
 //
 // Formulas: StableHLO specification, batch_norm_inference, batch_norm_training, batch_norm_grad.
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
-#include "mlir/IR/Builders.h"
 
 namespace isthmus {
 namespace {
@@ -12,77 +12,34 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using mlir::RankedTensorType;
 using mlir::Value;
-using Dims = llvm::SmallVector<int64_t>;
 
 // Builds arrays of one operand's shape; per-feature arrays have rank 1.
-class Builder {
+class Builder : public ArrayBuilder {
  public:
   Builder(mlir::Operation* op, Value operand, int64_t feature, PatternRewriter& rewriter)
-      : rewriter_(rewriter),
-        location_(op->getLoc()),
-        type_(llvm::cast<RankedTensorType>(operand.getType())),
-        feature_(feature) {}
+      : ArrayBuilder(op, rewriter), type_(typeOf(operand)), feature_(feature) {}
 
-  Value constant(double number, RankedTensorType type) {
-    auto element = llvm::cast<mlir::FloatType>(type.getElementType());
-    auto splat = mlir::DenseElementsAttr::get(type, rewriter_.getFloatAttr(element, number));
-    return shlo::ConstantOp::create(rewriter_, location_, splat);
-  }
-  Value like(double number, Value model) {
-    return constant(number, llvm::cast<RankedTensorType>(model.getType()));
-  }
   // A per-feature array over the whole operand.
-  Value spread(Value perFeature) {
-    return shlo::BroadcastInDimOp::create(rewriter_, location_, type_, perFeature, Dims{feature_});
-  }
+  Value spread(Value perFeature) { return broadcast(perFeature, type_.getShape(), feature_); }
   // Sums everything but the feature dimension.
   Value sum(Value array) {
-    Dims dimensions;
+    llvm::SmallVector<int64_t> dimensions;
     for (int64_t d = 0; d < type_.getRank(); ++d) {
       if (d != feature_) dimensions.push_back(d);
     }
-    auto scalar = RankedTensorType::get({}, type_.getElementType());
-    auto result = RankedTensorType::get({type_.getDimSize(feature_)}, type_.getElementType());
-    auto reduce = shlo::ReduceOp::create(rewriter_, location_, mlir::TypeRange{result},
-                                         mlir::ValueRange{array},
-                                         mlir::ValueRange{constant(0, scalar)}, dimensions);
-    mlir::OpBuilder::InsertionGuard guard(rewriter_);
-    mlir::Block* block =
-        rewriter_.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {location_, location_});
-    Value total = shlo::AddOp::create(rewriter_, location_, scalar, block->getArgument(0),
-                                      block->getArgument(1));
-    shlo::ReturnOp::create(rewriter_, location_, mlir::ValueRange{total});
-    return reduce.getResult(0);
+    return ArrayBuilder::sum(array, dimensions);
   }
   Value mean(Value array) {
-    double count = 1;
-    for (int64_t d = 0; d < type_.getRank(); ++d) {
-      if (d != feature_) count *= type_.getDimSize(d);
-    }
     Value total = sum(array);
-    return div(total, like(count, total));
+    return div(total, like(elementsPerFeature(), total));
   }
-  Value add(Value a, Value b) {
-    return shlo::AddOp::create(rewriter_, location_, a.getType(), a, b);
-  }
-  Value sub(Value a, Value b) {
-    return shlo::SubtractOp::create(rewriter_, location_, a.getType(), a, b);
-  }
-  Value mul(Value a, Value b) {
-    return shlo::MulOp::create(rewriter_, location_, a.getType(), a, b);
-  }
-  Value div(Value a, Value b) {
-    return shlo::DivOp::create(rewriter_, location_, a.getType(), a, b);
-  }
-  Value sqrt(Value a) { return shlo::SqrtOp::create(rewriter_, location_, a.getType(), a); }
+  Value sqrt(Value a) { return make<shlo::SqrtOp>(a); }
 
   double elementsPerFeature() const {
     return static_cast<double>(type_.getNumElements()) / type_.getDimSize(feature_);
   }
 
  private:
-  PatternRewriter& rewriter_;
-  mlir::Location location_;
   RankedTensorType type_;
   int64_t feature_;
 };

@@ -128,14 +128,10 @@ LogicalResult legalizeTopK(chlo::TopKOp op, PatternRewriter& rewriter) {
                                 shlo::ComparisonDirection::GT, kind);
     shlo::ReturnOp::create(rewriter, op.getLoc(), mlir::ValueRange{greater});
   }
-  Dims starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+  Dims starts(type.getRank(), 0), limits(type.getShape());
   limits[last] = static_cast<int64_t>(op.getK());
   llvm::SmallVector<Value> results;
-  for (Value sorted : sort.getResults()) {
-    RankedTensorType whole = ArrayBuilder::typeOf(sorted);
-    results.push_back(shlo::SliceOp::create(rewriter, op.getLoc(), whole.clone(limits), sorted,
-                                            starts, limits, strides));
-  }
+  for (Value sorted : sort.getResults()) results.push_back(b.slice(sorted, starts, limits));
   rewriter.replaceOp(op, results);
   return mlir::success();
 }

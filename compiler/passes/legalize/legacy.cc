@@ -1,6 +1,6 @@
 // Operations that newer ones have taken the place of, or that hardly anybody uses: einsum,
 // unary_einsum, cross-replica-sum, collective_reduce, rng.
-
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -20,12 +20,10 @@ using Dims = llvm::SmallVector<int64_t>;
 
 // The operand summed over the dimensions whose letters are in none of `kept`, and its letters then.
 Value sumOver(ArrayBuilder& b, Value operand, std::string& letters, llvm::StringRef kept) {
-  Dims summed, shape;
+  Dims summed;
   std::string rest;
-  RankedTensorType type = ArrayBuilder::typeOf(operand);
   for (auto [d, letter] : llvm::enumerate(letters)) {
     if (kept.contains(letter)) {
-      shape.push_back(type.getDimSize(static_cast<unsigned>(d)));
       rest += letter;
     } else {
       summed.push_back(static_cast<int64_t>(d));
@@ -33,18 +31,7 @@ Value sumOver(ArrayBuilder& b, Value operand, std::string& letters, llvm::String
   }
   if (summed.empty()) return operand;
   letters = rest;
-  mlir::Type element = type.getElementType();
-  Value zero = b.zeros(RankedTensorType::get({}, element));
-  auto reduce = shlo::ReduceOp::create(b.builder(), b.location(),
-                                       mlir::TypeRange{RankedTensorType::get(shape, element)},
-                                       mlir::ValueRange{operand}, mlir::ValueRange{zero}, summed);
-  auto scalar = RankedTensorType::get({}, element);
-  mlir::Block* block = b.builder().createBlock(&reduce.getBody(), {}, {scalar, scalar},
-                                               {b.location(), b.location()});
-  Value sum = b.add(block->getArgument(0), block->getArgument(1));
-  shlo::ReturnOp::create(b.builder(), b.location(), mlir::ValueRange{sum});
-  b.builder().setInsertionPointAfter(reduce);
-  return reduce->getResult(0);
+  return b.sum(operand, summed);
 }
 
 // The operand with its dimensions in the order of `wanted`.
@@ -143,12 +130,7 @@ LogicalResult legalizeCrossReplicaSum(shlo::CrossReplicaSumOp op, PatternRewrite
   auto reduce = shlo::AllReduceOp::create(
       rewriter, op.getLoc(), mlir::TypeRange{type}, mlir::ValueRange{op.getOperand()},
       op.getReplicaGroups(), shlo::ChannelHandleAttr(), /*use_global_device_ids=*/false);
-  auto scalar = RankedTensorType::get({}, type.getElementType());
-  mlir::Block* block = rewriter.createBlock(&reduce.getComputation(), {}, {scalar, scalar},
-                                            {op.getLoc(), op.getLoc()});
-  Value sum = shlo::AddOp::create(rewriter, op.getLoc(), scalar, block->getArgument(0),
-                                  block->getArgument(1));
-  shlo::ReturnOp::create(rewriter, op.getLoc(), mlir::ValueRange{sum});
+  fillWithSum(rewriter, reduce.getComputation(), type.getElementType(), op.getLoc());
   rewriter.replaceOp(op, reduce->getResults());
   return mlir::success();
 }

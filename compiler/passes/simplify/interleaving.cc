@@ -44,16 +44,11 @@ Value concatenate(ArrayBuilder& b, mlir::Value first, mlir::Value second, int64_
 
 // Elements [from, to) of the last dimension.
 Value part(ArrayBuilder& b, Value array, int64_t from, int64_t to) {
-  mlir::RankedTensorType type = ArrayBuilder::typeOf(array);
-  Dims start(type.getRank(), 0), limit(type.getShape()), strides(type.getRank(), 1);
-  if (from == 0 && to == limit.back()) return array;
-  start.back() = from;
-  limit.back() = to;
-  Dims shape(type.getShape());
-  shape.back() = to - from;
-  return shlo::SliceOp::create(b.builder(), b.location(),
-                               mlir::RankedTensorType::get(shape, type.getElementType()), array,
-                               start, limit, strides);
+  Dims starts(ArrayBuilder::typeOf(array).getRank(), 0);
+  Dims limits(ArrayBuilder::typeOf(array).getShape());
+  starts.back() = from;
+  limits.back() = to;
+  return b.slice(array, starts, limits);
 }
 
 template <typename Op>

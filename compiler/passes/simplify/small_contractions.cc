@@ -86,22 +86,8 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
   Value right = spread(b, op.getRhs(), numbers.getRhsContractingDimensions(),
                        numbers.getRhsBatchingDimensions(), lhs.getRank(), shape);
   Value product = b.mul(left, right);
-  if (leftSum.empty()) {
-    rewriter.replaceOp(op, product);
-    return mlir::success();
-  }
-  auto scalar = RankedTensorType::get({}, type.getElementType());
   Dims summed = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(leftSum.size())));
-  auto reduce =
-      shlo::ReduceOp::create(rewriter, op.getLoc(), mlir::TypeRange{type},
-                             mlir::ValueRange{product}, mlir::ValueRange{b.zeros(scalar)}, summed);
-  mlir::OpBuilder::InsertionGuard guard(rewriter);
-  mlir::Block* block =
-      rewriter.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {op.getLoc(), op.getLoc()});
-  Value total = shlo::AddOp::create(rewriter, op.getLoc(), scalar, block->getArgument(0),
-                                    block->getArgument(1));
-  shlo::ReturnOp::create(rewriter, op.getLoc(), mlir::ValueRange{total});
-  rewriter.replaceOp(op, reduce.getResults());
+  rewriter.replaceOp(op, summed.empty() ? product : b.sum(product, summed));
   return mlir::success();
 }
 
