@@ -7,6 +7,7 @@
 #include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
+#include "compiler/passes/split_type.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
@@ -68,13 +69,6 @@ class Splitter {
   void split(shlo::ReduceOp reduce);
 
  private:
-  // `type` with dimension `dim_` as `parts_` times the rest.
-  mlir::RankedTensorType splitType(mlir::RankedTensorType type) const {
-    Dims shape(type.getShape());
-    shape[dim_] /= parts_;
-    shape.insert(shape.begin() + dim_, parts_);
-    return mlir::RankedTensorType::get(shape, type.getElementType());
-  }
   mlir::Value splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain);
   mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value);
   mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
@@ -96,7 +90,8 @@ mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
     } else {
       builder.setInsertionPointToStart(builder.getInsertionBlock());
     }
-    view = shlo::ReshapeOp::create(builder, value.getLoc(), splitType(typeOf(value)), value);
+    view = shlo::ReshapeOp::create(builder, value.getLoc(), splitType(typeOf(value), dim_, parts_),
+                                   value);
   }
   return view;
 }
@@ -110,13 +105,14 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
                  op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(builder, value.getLoc(),
-                                    splat.resizeSplat(splitType(typeOf(value))));
+                                    splat.resizeSplat(splitType(typeOf(value), dim_, parts_)));
   }
   if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op);
       broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), dim_)) {
     Dims dims(broadcast.getBroadcastDimensions());
     for (int64_t& dim : dims) dim += dim > dim_;
-    return shlo::BroadcastInDimOp::create(builder, op->getLoc(), splitType(typeOf(value)),
+    return shlo::BroadcastInDimOp::create(builder, op->getLoc(),
+                                          splitType(typeOf(value), dim_, parts_),
                                           broadcast.getOperand(), dims);
   }
   if (!follows || fusionClass(op) != FusionClass::kElementwise) return reshaped(builder, value);
@@ -127,7 +123,7 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
     mapping.map(operand, splitValue(builder, operand, chain));
   }
   mlir::Operation* clone = builder.clone(*op, mapping);
-  clone->getResult(0).setType(splitType(typeOf(value)));
+  clone->getResult(0).setType(splitType(typeOf(value), dim_, parts_));
   return clone->getResult(0);
 }
 

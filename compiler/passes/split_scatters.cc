@@ -5,6 +5,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/split_type.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -53,14 +54,6 @@ mlir::Attribute neutralElement(mlir::Operation* op, mlir::Type element) {
         type.isUnsigned() ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width);
   }
   return mlir::IntegerAttr::get(type, value);
-}
-
-// `type` with dimension `dim` as `parts` times the rest.
-mlir::RankedTensorType splitType(mlir::RankedTensorType type, int64_t dim, int64_t parts) {
-  Dims shape(type.getShape());
-  shape[dim] /= parts;
-  shape.insert(shape.begin() + dim, parts);
-  return mlir::RankedTensorType::get(shape, type.getElementType());
 }
 
 // Dimension numbers once a dimension has been put in at `at`.
