@@ -203,9 +203,6 @@ class Evaluator {
 // apart or woven in registers: also how many elements of short rows are computed one by one.
 int64_t maxInterleaving(const KernelTarget& target);
 
-// Turns as many vectors as each has lanes, a power of two, into the columns of what they held.
-void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows);
-
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
 llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
                          const ElementKind& kind);

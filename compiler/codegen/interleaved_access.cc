@@ -1,5 +1,5 @@
-// Vectors whose elements lie a few apart in memory: whole vectors are read and written, and columns
-// are taken out of them, or woven into them, in registers.
+// Vectors whose elements lie apart in memory: whole vectors are read and written, and columns are
+// taken out of them, or woven into them, in registers.
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
 
@@ -31,9 +31,23 @@ llvm::Value* pick(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> vectors,
   return result;
 }
 
-}  // namespace
+// Names a block of memory that is read once, from which columns are then taken.
+std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
+                     llvm::ArrayRef<IndexExpr::Term> terms, llvm::ArrayRef<int64_t> shape) {
+  std::string key = kind.str();
+  auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
+  put(base);
+  put(type);
+  for (int64_t x : shape) put(x);
+  for (const IndexExpr::Term& term : terms) {
+    put(term.symbol);
+    put(term.coefficient);
+  }
+  return key;
+}
 
-// Eklundh: swap the off-diagonal halves of ever larger squares.
+// Turns as many vectors as each has lanes, a power of two, into the columns of what they held:
+// Eklundh's swaps of the off-diagonal halves of ever larger squares.
 void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows) {
   size_t size = rows.size();
   for (size_t half = 1; half < size; half *= 2) {
@@ -52,9 +66,44 @@ void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> r
   }
 }
 
+}  // namespace
+
 int64_t maxInterleaving(const KernelTarget& target) {
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   return target.avx512 ? 16 : 4;
+}
+
+llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
+                                       Level* level) {
+  if (!transposition_.symbol || linear.lanes || lanes_ != transposition_.size) return nullptr;
+  bool isContiguous = false;
+  for (const IndexExpr::Term& term : linear.terms) {
+    isContiguous |= term.symbol == transposition_.symbol && term.coefficient == 1;
+  }
+  if (!isContiguous) return nullptr;
+  // The block's rows run along the symbol, one row per lane. All of the block is read at once, the
+  // other columns are remembered.
+  int64_t first = linear.constant - transposition_.step;
+  std::string key = blockKey("transposed", base, type, linear.terms, {first, linear.laneStride});
+  auto columnKey = [&](unsigned column) { return key + "#" + std::to_string(column); };
+  if (auto it = level->scalars.find(columnKey(transposition_.step)); it != level->scalars.end()) {
+    return it->second;
+  }
+  unsigned size = lanes_;
+  llvm::Value* pointer = loops_.address(base, type, linear);
+  llvm::IRBuilder<>& b = loops_.at(level);
+  llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
+  llvm::SmallVector<llvm::Value*, 16> rows;
+  for (unsigned lane = 0; lane < size; ++lane) {
+    int64_t offset = first + linear.laneStride * static_cast<int64_t>(lane);
+    llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, offset);
+    rows.push_back(b.CreateAlignedLoad(llvm::FixedVectorType::get(type, size), from, align));
+  }
+  transposeSquare(b, rows);
+  for (unsigned column = 0; column < size; ++column) {
+    level->scalars[columnKey(column)] = rows[column];
+  }
+  return rows[transposition_.step];
 }
 
 llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
@@ -73,17 +122,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   Range range = rangeOf(uniform, 1);
   if (range.lo < 0 || range.hi + stride * lanes > count) return nullptr;
 
-  std::string key = "interleaved";
-  auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
-  put(base);
-  put(type);
-  put(begin);
-  put(stride);
-  put(lanes);
-  for (const IndexExpr::Term& term : linear.terms) {
-    put(term.symbol);
-    put(term.coefficient);
-  }
+  std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes});
   llvm::Value* pointer = loops_.address(base, type, linear);
   llvm::IRBuilder<>& b = loops_.at(level);
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
@@ -132,14 +171,17 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
   bool isSquare = width == lanes;
   if (isSquare) transposeSquare(b, parts);
-  for (int64_t k = 0; k < width; ++k) {
-    // Element e of the block is lane e / width of column e % width.
+  // Element e of the block is lane e / width of column e % width.
+  auto woven = [&](int64_t vector) {
     llvm::SmallVector<int64_t, 16> offsets;
-    for (int64_t e = k * lanes; e < (k + 1) * lanes; ++e) {
+    for (int64_t e = vector * lanes; e < (vector + 1) * lanes; ++e) {
       offsets.push_back(e % width * lanes + e / width);
     }
+    return pick(b, parts, offsets);
+  };
+  for (int64_t k = 0; k < width; ++k) {
     llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + k * lanes);
-    b.CreateAlignedStore(isSquare ? parts[k] : pick(b, parts, offsets), to, align);
+    b.CreateAlignedStore(isSquare ? parts[k] : woven(k), to, align);
   }
 }
 

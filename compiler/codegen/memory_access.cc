@@ -288,48 +288,6 @@ Val Evaluator::selectValue(const Condition& condition, Val a, Val b) {
   return result;
 }
 
-llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
-                                       Level* level) {
-  if (!transposition_.symbol || linear.lanes || lanes_ != transposition_.size) return nullptr;
-  bool isContiguous = false;
-  for (const IndexExpr::Term& term : linear.terms) {
-    isContiguous |= term.symbol == transposition_.symbol && term.coefficient == 1;
-  }
-  if (!isContiguous) return nullptr;
-  // The block's rows run along the symbol, one row per lane. All of the block is read at once, the
-  // other columns are remembered.
-  int64_t first = linear.constant - transposition_.step;
-  std::string key = "block";
-  auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
-  put(base);
-  put(type);
-  put(first);
-  put(linear.laneStride);
-  for (const IndexExpr::Term& term : linear.terms) {
-    put(term.symbol);
-    put(term.coefficient);
-  }
-  auto columnKey = [&](unsigned column) { return key + "#" + std::to_string(column); };
-  if (auto it = level->scalars.find(columnKey(transposition_.step)); it != level->scalars.end()) {
-    return it->second;
-  }
-  unsigned size = lanes_;
-  llvm::Value* pointer = loops_.address(base, type, linear);
-  llvm::IRBuilder<>& b = loops_.at(level);
-  llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
-  llvm::SmallVector<llvm::Value*, 16> rows;
-  for (unsigned lane = 0; lane < size; ++lane) {
-    int64_t offset = first + linear.laneStride * static_cast<int64_t>(lane);
-    llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, offset);
-    rows.push_back(b.CreateAlignedLoad(withLanes(type, size), from, align));
-  }
-  transposeSquare(b, rows);
-  for (unsigned column = 0; column < size; ++column) {
-    level->scalars[columnKey(column)] = rows[column];
-  }
-  return rows[transposition_.step];
-}
-
 llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                  Level* level, int64_t count) {
   unsigned lanes = linear.isUniform() ? 1 : lanes_;
