@@ -59,6 +59,16 @@ class LoopKernel {
   bool chooseTransposition();
   // Rows shorter than a vector: lanes run over several, the elements of each are unrolled.
   bool chooseInterleaving();
+  // A tile's block of the rows along a group.
+  struct RowBlock {
+    llvm::SmallVector<IndexExpr, 4> at;  // of the groups that tiles run over
+    llvm::Value *lo, *hi;
+    llvm::Value* middle;  // where less than a vector of rows is left
+  };
+  // Runs `body` for each tile, a block of the rows along `group` at one place of the other groups
+  // before `end`.
+  void forRowBlocks(LoopBuilder& loops, Evaluator& evaluator, const KernelBuilder& kernel,
+                    size_t group, size_t end, llvm::function_ref<void(RowBlock&)> body);
   void emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
                        llvm::ArrayRef<llvm::Value*> results, const KernelBuilder& kernel);
   void emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
@@ -501,48 +511,66 @@ bool LoopKernel::chooseTransposition() {
   return false;
 }
 
-void LoopKernel::emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
-                                llvm::ArrayRef<llvm::Value*> results, const KernelBuilder& kernel) {
+// Rows from `lo` up to `hi`, `step` at a time, out of `rows`.
+static LoopBuilder::Bounds rowsBetween(llvm::Value* lo, llvm::Value* hi, int64_t step,
+                                       int64_t rows) {
+  LoopBuilder::Bounds bounds;
+  bounds.lo = lo;
+  bounds.hi = hi;
+  bounds.step = step;
+  bounds.range = {0, std::max<int64_t>(0, rows - step)};
+  bounds.multipleOf = step;
+  return bounds;
+}
+
+void LoopKernel::forRowBlocks(LoopBuilder& loops, Evaluator& evaluator, const KernelBuilder& kernel,
+                              size_t group, size_t end, llvm::function_ref<void(RowBlock&)> body) {
   int64_t lanes = lanes_;
-  int64_t rows = groups_[transposed_].size;
-  int64_t columns = groups_.back().size;
+  int64_t rows = groups_[group].size;
   int64_t blocks = (rows + chunk_ - 1) / chunk_;
-  int64_t mainColumns = columns / lanes * lanes;
   LoopBuilder::Bounds bounds;
   bounds.lo = outer_ > 1 ? kernel.begin() : loops.i64(0);
   bounds.hi = outer_ > 1 ? kernel.end() : loops.i64(1);
   bounds.range = {0, outer_ - 1};
-  using Values = LoopBuilder::Values;
-  loops.loop(bounds, {}, [&](const IndexExpr& tile, const Values&) {
-    IndexExpr rest, block;
-    evaluator.divideIndex(tile, blocks, &rest, &block);
-    llvm::SmallVector<IndexExpr, 4> at(groups_.size());
-    for (size_t g = groups_.size() - 1; g-- > 0;) {
-      if (static_cast<int64_t>(g) == transposed_) continue;
+  loops.loop(bounds, {}, [&](const IndexExpr& tile, const LoopBuilder::Values&) {
+    RowBlock block;
+    IndexExpr rest, index;
+    evaluator.divideIndex(tile, blocks, &rest, &index);
+    block.at.resize(groups_.size());
+    for (size_t g = end; g-- > 0;) {
+      if (g == group) continue;
       IndexExpr quotient;
-      evaluator.divideIndex(rest, groups_[g].size, &quotient, &at[g]);
+      evaluator.divideIndex(rest, groups_[g].size, &quotient, &block.at[g]);
       rest = quotient;
     }
-    llvm::Value* lo = loops.uniformPart(scale(block, chunk_));
+    block.lo = loops.uniformPart(scale(index, chunk_));
     llvm::IRBuilder<>& b = loops.here();
-    llvm::Value* hi = b.CreateAdd(lo, loops.i64(chunk_));
-    if (blocks == 1) {
-      hi = loops.i64(rows);
-    } else if (rows % chunk_) {
-      hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops.i64(rows));
+    block.hi = blocks == 1 ? loops.i64(rows) : b.CreateAdd(block.lo, loops.i64(chunk_));
+    if (blocks > 1 && rows % chunk_) {
+      block.hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, block.hi, loops.i64(rows));
     }
-    llvm::Value* middle = hi;
+    block.middle = block.hi;
     if (rows % lanes) {
-      middle = b.CreateAdd(lo, b.CreateAnd(b.CreateSub(hi, lo), loops.i64(-lanes)));
+      llvm::Value* whole = b.CreateAnd(b.CreateSub(block.hi, block.lo), loops.i64(-lanes));
+      block.middle = b.CreateAdd(block.lo, whole);
     }
-    LoopBuilder::Bounds rowBounds;
-    rowBounds.lo = lo;
-    rowBounds.hi = middle;
-    rowBounds.step = lanes;
-    rowBounds.range = {0, std::max<int64_t>(0, rows - lanes)};
-    rowBounds.multipleOf = lanes;
+    body(block);
+    return LoopBuilder::Values();
+  });
+}
+
+void LoopKernel::emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
+                                llvm::ArrayRef<llvm::Value*> results, const KernelBuilder& kernel) {
+  using Values = LoopBuilder::Values;
+  int64_t lanes = lanes_;
+  int64_t rows = groups_[transposed_].size;
+  int64_t columns = groups_.back().size;
+  int64_t mainColumns = columns / lanes * lanes;
+  forRowBlocks(loops, evaluator, kernel, transposed_, groups_.size() - 1, [&](RowBlock& block) {
+    llvm::SmallVector<IndexExpr, 4>& at = block.at;
+    LoopBuilder::Bounds wholeVectors = rowsBetween(block.lo, block.middle, lanes, rows);
     loops.loop(0, mainColumns, lanes, {}, [&](const IndexExpr& j, const Values&) {
-      loops.loop(rowBounds, {}, [&](const IndexExpr& i, const Values&) {
+      loops.loop(wholeVectors, {}, [&](const IndexExpr& i, const Values&) {
         evaluator.setLanes(lanes_);
         const Symbol* symbol =
             i.terms.empty()
@@ -562,11 +590,7 @@ void LoopKernel::emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
     });
     auto rowByRow = [&](llvm::Value* from, llvm::Value* to, int64_t first, int64_t last,
                         int64_t step) {
-      LoopBuilder::Bounds one;
-      one.lo = from;
-      one.hi = to;
-      one.range = {0, rows - 1};
-      loops.loop(one, {}, [&](const IndexExpr& i, const Values&) {
+      loops.loop(rowsBetween(from, to, 1, rows), {}, [&](const IndexExpr& i, const Values&) {
         loops.loop(first, last, step, {}, [&](const IndexExpr& j, const Values&) {
           evaluator.setLanes(static_cast<unsigned>(step));
           at[transposed_] = i;
@@ -578,9 +602,8 @@ void LoopKernel::emitTransposed(LoopBuilder& loops, Evaluator& evaluator,
         return Values();
       });
     };
-    if (rows % lanes) rowByRow(middle, hi, 0, mainColumns, lanes);
-    if (columns % lanes) rowByRow(lo, hi, mainColumns, columns, 1);
-    return Values();
+    if (rows % lanes) rowByRow(block.middle, block.hi, 0, mainColumns, lanes);
+    if (columns % lanes) rowByRow(block.lo, block.hi, mainColumns, columns, 1);
   });
 }
 
@@ -591,7 +614,6 @@ void LoopKernel::emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
   auto group = static_cast<size_t>(interleaved_);
   int64_t lanes = lanes_;
   int64_t rows = groups_[group].size;
-  int64_t blocks = (rows + chunk_ - 1) / chunk_;
   // Runs `body` for each element of a row.
   auto forElements = [&](llvm::SmallVector<IndexExpr, 4>& at, const std::function<void()>& body) {
     std::function<void(size_t)> nest = [&](size_t g) {
@@ -619,50 +641,20 @@ void LoopKernel::emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
                                  columns[r]);
     }
   };
-  LoopBuilder::Bounds bounds;
-  bounds.lo = outer_ > 1 ? kernel.begin() : loops.i64(0);
-  bounds.hi = outer_ > 1 ? kernel.end() : loops.i64(1);
-  bounds.range = {0, outer_ - 1};
-  loops.loop(bounds, {}, [&](const IndexExpr& tile, const Values&) {
-    IndexExpr rest, block;
-    evaluator.divideIndex(tile, blocks, &rest, &block);
-    llvm::SmallVector<IndexExpr, 4> at(groups_.size());
-    for (size_t g = group; g-- > 0;) {
-      IndexExpr quotient;
-      evaluator.divideIndex(rest, groups_[g].size, &quotient, &at[g]);
-      rest = quotient;
-    }
-    llvm::Value* lo = loops.uniformPart(scale(block, chunk_));
-    llvm::IRBuilder<>& b = loops.here();
-    llvm::Value* hi = blocks == 1 ? loops.i64(rows) : b.CreateAdd(lo, loops.i64(chunk_));
-    if (blocks > 1 && rows % chunk_) {
-      hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops.i64(rows));
-    }
-    llvm::Value* middle = hi;
-    if (rows % lanes) {
-      middle = b.CreateAdd(lo, b.CreateAnd(b.CreateSub(hi, lo), loops.i64(-lanes)));
-    }
-    LoopBuilder::Bounds rowBounds;
-    rowBounds.lo = lo;
-    rowBounds.hi = middle;
-    rowBounds.step = lanes;
-    rowBounds.range = {0, rows - lanes};
-    rowBounds.multipleOf = lanes;
+  forRowBlocks(loops, evaluator, kernel, group, group, [&](RowBlock& block) {
+    llvm::SmallVector<IndexExpr, 4>& at = block.at;
     evaluator.setLanes(lanes_);
-    loops.loop(rowBounds, {}, [&](const IndexExpr& i, const Values&) {
+    LoopBuilder::Bounds wholeVectors = rowsBetween(block.lo, block.middle, lanes, rows);
+    loops.loop(wholeVectors, {}, [&](const IndexExpr& i, const Values&) {
       at[group] = i;
       at[group].laneStride = 1;
       emitRows(at);
       return Values();
     });
-    if (rows % lanes == 0) return Values();
-    rowBounds.lo = middle;
-    rowBounds.hi = hi;
-    rowBounds.step = 1;
-    rowBounds.range = {0, rows - 1};
-    rowBounds.multipleOf = 1;
+    if (rows % lanes == 0) return;
     evaluator.setLanes(1);
-    loops.loop(rowBounds, {}, [&](const IndexExpr& i, const Values&) {
+    LoopBuilder::Bounds rest = rowsBetween(block.middle, block.hi, 1, rows);
+    loops.loop(rest, {}, [&](const IndexExpr& i, const Values&) {
       at[group] = i;
       std::function<void(size_t)> nest = [&](size_t g) {
         if (g == groups_.size()) return emitElement(evaluator, results, at);
@@ -675,7 +667,6 @@ void LoopKernel::emitInterleaved(LoopBuilder& loops, Evaluator& evaluator,
       nest(group + 1);
       return Values();
     });
-    return Values();
   });
 }
 
