@@ -1,6 +1,7 @@
 // isthmus-opt: reads a program, runs passes over it and prints it, for tests and by hand.
 #include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/interpreter.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -10,7 +11,7 @@ int main(int argc, char** argv) {
   isthmus::registerIsthmusPasses();
   mlir::DialectRegistry registry;
   isthmus::registerAllDialects(registry);
-  registry.insert<isthmus::check::CheckDialect>();
+  registry.insert<isthmus::check::CheckDialect, isthmus::interpreter::InterpreterDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Isthmus: reads, transforms and prints programs\n", registry));
 }

@@ -59,7 +59,9 @@ StatusOr<ReductionKind> reductionOf(mlir::Region& computation) {
     if (llvm::isa<shlo::AndOp>(op)) return ReductionKind::kAnd;
     if (llvm::isa<shlo::OrOp>(op)) return ReductionKind::kOr;
   }
-  return unimplemented("its computation must be one of add, multiply, minimum, maximum, and, or");
+  return unimplemented(
+      "its computation is none of add, multiply, minimum, maximum, and, or, and it is not "
+      "elementwise among groups of one size");
 }
 
 int64_t productBefore(const ArrayType& type, int64_t dimension) {

@@ -22,15 +22,16 @@ inline mlir::Operation* soleOperation(mlir::Region& combiner) {
   return isOfArguments ? op : nullptr;
 }
 
-// Makes an empty region one that adds two scalars of the type `element`.
-inline void fillWithSum(mlir::OpBuilder& builder, mlir::Region& combiner, mlir::Type element,
-                        mlir::Location location) {
+// Makes an empty region one that combines two scalars of the type `element` by `Op`.
+template <typename Op>
+void fillWith(mlir::OpBuilder& builder, mlir::Region& combiner, mlir::Type element,
+              mlir::Location location) {
   mlir::OpBuilder::InsertionGuard guard(builder);
   auto scalar = mlir::RankedTensorType::get({}, element);
   mlir::Block* block = builder.createBlock(&combiner, {}, {scalar, scalar}, {location, location});
-  mlir::Value sum =
-      shlo::AddOp::create(builder, location, scalar, block->getArgument(0), block->getArgument(1));
-  shlo::ReturnOp::create(builder, location, mlir::ValueRange{sum});
+  mlir::Value result =
+      Op::create(builder, location, scalar, block->getArgument(0), block->getArgument(1));
+  shlo::ReturnOp::create(builder, location, mlir::ValueRange{result});
 }
 
 }  // namespace isthmus

@@ -31,8 +31,8 @@ mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
 mlir::Value SpmdBuilder::sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                              mlir::Location location) {
   shlo::AllReduceOp reduce = allReduce(local, groups, location);
-  fillWithSum(builder_, reduce->getRegion(0), mlir::getElementTypeOrSelf(local.getType()),
-              location);
+  fillWith<shlo::AddOp>(builder_, reduce->getRegion(0), mlir::getElementTypeOrSelf(local.getType()),
+                        location);
   return reduce->getResult(0);
 }
 

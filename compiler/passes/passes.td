@@ -121,6 +121,27 @@ def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
                         "devices that share one replica of the program">];
 }
 
+def ExpandCollectivesPass : Pass<"expand-collectives", "mlir::ModuleOp"> {
+  let summary = "Combines with any computation by exchanging operands.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = "stablehlo.all_reduce"(%x) ({ … stablehlo.xor … }) {replica_groups = dense<[[0, 1]]> …
+    ```
+    After:
+    ```mlir
+    %1 = "stablehlo.all_gather"(%x) {all_gather_dim = 0, replica_groups = dense<[[0, 1]]> …
+    %2 = stablehlo.slice %1 [0:1, …
+    %3 = stablehlo.slice %1 [1:2, …
+    %0 = stablehlo.xor %2, %3
+    ```
+    Additions, products and the like stay, which backends compute by themselves.
+  }];
+  let options = [Option<"numReplicas", "num-replicas", "int64_t", "1", "copies of the program">,
+                 Option<"numPartitions", "num-partitions", "int64_t", "1",
+                        "devices that share one replica of the program">];
+}
+
 def BorderLayoutsPass : Pass<"border-layouts", "mlir::ModuleOp"> {
   let summary = "Transposes arguments and results that the caller wants in another layout.";
   let description = [{

@@ -30,6 +30,8 @@ constexpr Stage kStages[] = {
      "core stablehlo, sdy", "core stablehlo",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        passes.addPass(createPartitionPass({options.compile.numPartitions}));
+       passes.addPass(createExpandCollectivesPass(
+           {options.compile.numReplicas, options.compile.numPartitions}));
        passes.addPass(createBorderLayoutsPass());
      }},
     {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",

@@ -170,6 +170,38 @@ def test_collectives_on_every_type(python):
     """)
 
 
+def test_reductions_by_any_computation(python):
+    # JAX itself only ever adds and compares: its programs with other operations put in.
+    check(python, """
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jax._src.lib import xla_client
+    from jax._src.lib.mlir import ir
+    devices = jax.devices()
+    spread = NamedSharding(mesh, P("x"))
+    def run(f, x, old, new):
+        x = jax.device_put(x, spread)
+        text = sharded(f).lower(x).as_text()
+        assert old in text, text
+        with mlir.make_ir_context() as context, ir.Location.unknown(context):
+            executable = devices[0].client.compile_and_load(
+                ir.Module.parse(text.replace(old, new)),
+                executable_devices=xla_client.DeviceList(tuple(devices)),
+                compile_options=compiler.get_compile_options(
+                    num_replicas=1, num_partitions=n, device_assignment=np.arange(n)[None]))
+        shards, = executable.execute_sharded([x]).disassemble_into_single_device_arrays()
+        return np.concatenate([np.asarray(shard) for shard in shards])
+    x = np.random.default_rng(0).integers(0, 1000, (n * n, 3), dtype=np.int32)
+    blocks = x.reshape(n, n, 3)
+    got = run(lambda x: jax.lax.psum(x, "x") + 0 * x, x, "stablehlo.add %arg2, %arg3",
+              "stablehlo.xor %arg2, %arg3")
+    np.testing.assert_array_equal(got, np.tile(np.bitwise_xor.reduce(blocks), (n, 1)))
+    got = run(lambda x: jax.lax.psum_scatter(x, "x", tiled=True), x, "stablehlo.add %arg2, %arg3",
+              "stablehlo.xor %arg2, %arg3")
+    np.testing.assert_array_equal(got, np.bitwise_xor.reduce(blocks))
+    """)
+
+
 def test_groups_and_several_axes(python):
     check(python, """
     x = np.arange(n * n * 2, dtype=np.float32).reshape(n, n * 2)

@@ -1,7 +1,9 @@
 #include "compiler/passes/legalize/array_builder.h"
 
 #include "compiler/dialect/combiner.h"
+#include "compiler/fusion/op_traits.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace isthmus {
 
@@ -63,8 +65,40 @@ mlir::Value ArrayBuilder::sum(Value value, llvm::ArrayRef<int64_t> dimensions) {
   auto reduce = shlo::ReduceOp::create(
       builder_, location_, mlir::TypeRange{Type::get(kept, element)}, mlir::ValueRange{value},
       mlir::ValueRange{zeros(Type::get({}, element))}, dimensions);
-  fillWithSum(builder_, reduce.getBody(), element, location_);
+  fillWith<shlo::AddOp>(builder_, reduce.getBody(), element, location_);
   return reduce.getResult(0);
+}
+
+bool ArrayBuilder::isElementwise(mlir::Block& body) {
+  return llvm::all_of(body.without_terminator(), [](mlir::Operation& op) {
+    return llvm::isa<shlo::ConstantOp>(op) || fusionClass(&op) == FusionClass::kElementwise;
+  });
+}
+
+mlir::Value ArrayBuilder::apply(mlir::Block& body, mlir::ValueRange arrays) {
+  llvm::ArrayRef<int64_t> shape = typeOf(arrays.front()).getShape();
+  mlir::IRMapping mapping;
+  mapping.map(body.getArguments(), arrays);
+  // Scalars from outside, where constants are moved to.
+  auto capture = [&](mlir::Operation& op) {
+    for (Value operand : op.getOperands()) {
+      if (!mapping.contains(operand)) mapping.map(operand, broadcast(operand, shape, {}));
+    }
+  };
+  for (mlir::Operation& op : body.without_terminator()) {
+    capture(op);
+    mlir::Operation* copy = builder_.clone(op, mapping);
+    for (Value result : copy->getResults()) {
+      result.setType(Type::get(shape, mlir::getElementTypeOrSelf(result.getType())));
+    }
+    if (auto constant = llvm::dyn_cast<shlo::ConstantOp>(copy)) {
+      auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue());
+      constant.setValueAttr(
+          value.resizeSplat(llvm::cast<mlir::ShapedType>(constant.getResult().getType())));
+    }
+  }
+  capture(*body.getTerminator());
+  return mapping.lookup(body.getTerminator()->getOperand(0));
 }
 
 }  // namespace isthmus

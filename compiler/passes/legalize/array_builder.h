@@ -53,6 +53,11 @@ class ArrayBuilder {
   // The sum over these dimensions.
   Value sum(Value value, llvm::ArrayRef<int64_t> dimensions);
 
+  // Whether a region's block does nothing to its scalars that cannot be done to whole arrays.
+  static bool isElementwise(mlir::Block& body);
+  // What such a block returns (its first result) for arrays of one shape.
+  Value apply(mlir::Block& body, mlir::ValueRange arrays);
+
   mlir::OpBuilder& builder() { return builder_; }
   mlir::Location location() const { return location_; }
 

@@ -130,7 +130,7 @@ LogicalResult legalizeCrossReplicaSum(shlo::CrossReplicaSumOp op, PatternRewrite
   auto reduce = shlo::AllReduceOp::create(
       rewriter, op.getLoc(), mlir::TypeRange{type}, mlir::ValueRange{op.getOperand()},
       op.getReplicaGroups(), shlo::ChannelHandleAttr(), /*use_global_device_ids=*/false);
-  fillWithSum(rewriter, reduce.getComputation(), type.getElementType(), op.getLoc());
+  fillWith<shlo::AddOp>(rewriter, reduce.getComputation(), type.getElementType(), op.getLoc());
   rewriter.replaceOp(op, reduce->getResults());
   return mlir::success();
 }

@@ -1,9 +1,8 @@
 // Operations that are another operation with some arguments left out.
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/op_traits.h"
+#include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace isthmus {
 namespace {
@@ -39,26 +38,9 @@ LogicalResult legalizeDot(shlo::DotOp op, PatternRewriter& rewriter) {
 
 // The body of a map works on scalars; the same operations on whole arrays are its meaning.
 LogicalResult legalizeMap(shlo::MapOp op, PatternRewriter& rewriter) {
-  llvm::ArrayRef<int64_t> shape = llvm::cast<RankedTensorType>(op.getType()).getShape();
   mlir::Block& body = op.getComputation().front();
-  for (mlir::Operation& nested : body.without_terminator()) {
-    bool constant = llvm::isa<shlo::ConstantOp>(nested);
-    if (!constant && fusionClass(&nested) != FusionClass::kElementwise) return mlir::failure();
-  }
-  mlir::IRMapping mapping;
-  mapping.map(body.getArguments(), op.getInputs());
-  for (mlir::Operation& nested : body.without_terminator()) {
-    mlir::Operation* copy = rewriter.clone(nested, mapping);
-    for (mlir::Value result : copy->getResults()) {
-      result.setType(RankedTensorType::get(shape, mlir::getElementTypeOrSelf(result.getType())));
-    }
-    if (auto constant = llvm::dyn_cast<shlo::ConstantOp>(copy)) {
-      auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue());
-      constant.setValueAttr(
-          value.resizeSplat(llvm::cast<mlir::ShapedType>(constant.getResult().getType())));
-    }
-  }
-  rewriter.replaceOp(op, mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+  if (op.getInputs().empty() || !ArrayBuilder::isElementwise(body)) return mlir::failure();
+  rewriter.replaceOp(op, ArrayBuilder(op, rewriter).apply(body, op.getInputs()));
   return mlir::success();
 }
 
