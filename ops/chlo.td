@@ -61,7 +61,11 @@ class Chlo_UnaryOp<string mnemonic, Type type = AnyTensor,
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
-def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel">;
+def Chlo_AsinAcosKernelOp : Chlo_UnaryOp<"_asin_acos_kernel"> {
+  let summary = "what the complex inverse sine and its kin are made of";
+  let arguments = (ins TensorOf<[AnyComplex]>:$operand);
+  let evaluator = [{unary<asinAcosKernel>}];
+}
 def Chlo_AcosOp : Chlo_UnaryOp<"acos"> {
   let summary = "inverse cosine";
   let evaluator = [{unary<acos>}];

@@ -211,7 +211,7 @@ def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
     "c2: the operand is real for RFFT and else complex",
     "c3: fft_length has 1 to 3 numbers",
     "c4: the real side ends in fft_length",
-    "c5: the complex side of a real transform has half its last size plus 1"];
+    "c5: the complex side of a real transform has half its last size plus 1; of size 0, 0 or 1"];
   let arguments = (ins Shlo_FloatOrComplexTensor:$operand, Shlo_FftTypeAttr:$fft_type,
       DenseI64ArrayAttr:$fft_length);
   let results = (outs Shlo_FloatOrComplexTensor:$result);

@@ -77,6 +77,7 @@ Scalar tanh(ElementType type, const Scalar& x);
 Scalar sinh(ElementType type, const Scalar& x);
 Scalar cosh(ElementType type, const Scalar& x);
 Scalar asin(ElementType type, const Scalar& x);
+Scalar asinAcosKernel(ElementType type, const Scalar& x);
 Scalar acos(ElementType type, const Scalar& x);
 Scalar atan(ElementType type, const Scalar& x);
 Scalar asinh(ElementType type, const Scalar& x);

@@ -148,6 +148,16 @@ Scalar asin(ElementType type, const Scalar& x) {
   return apply(
       type, x, [](Real v) { return std::asin(v); }, [](const Complex& z) { return std::asin(z); });
 }
+// For asin z = u + i v: cosh v cos u + i |v|. The cosine is the sine of acos |z|, which does not
+// cancel where u is near a right angle.
+Scalar asinAcosKernel(ElementType, const Scalar& x) {
+  Complex z = complexOf(x), inFirstQuadrant(std::abs(z.real()), std::abs(z.imag()));
+  Complex w = std::acos(inFirstQuadrant);
+  Real v = std::abs(w.imag());
+  // From here on cosh v is |z| and the sine of the angle is that of z.
+  bool isFar = std::abs(inFirstQuadrant) > 1e100L;
+  return scalarOf(Complex(isFar ? inFirstQuadrant.imag() : std::cosh(v) * std::sin(w.real()), v));
+}
 Scalar acos(ElementType type, const Scalar& x) {
   return apply(
       type, x, [](Real v) { return std::acos(v); }, [](const Complex& z) { return std::acos(z); });

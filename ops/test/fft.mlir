@@ -44,3 +44,16 @@ func.func @two_dimensions() {
   check.expect_almost_eq_const %r, dense<[[(15.0, 6.0), (-3.0, 1.7320508), (-3.0, -1.7320508)], [(-9.0, 0.0), (0.0, 0.0), (0.0, 0.0)]]> : tensor<2x3xcomplex<f32>>, tolerance = 1.0e-5
   func.return
 }
+
+// -----
+
+// No real values, of one complex value in each line or of none.
+func.func @back_to_nothing() {
+  %x = stablehlo.constant dense<[[(1.0, 2.0)], [(3.0, 4.0)], [(5.0, 6.0)]]> : tensor<3x1xcomplex<f32>>
+  %r = stablehlo.fft %x, type = IRFFT, length = [3, 0] : (tensor<3x1xcomplex<f32>>) -> tensor<3x0xf32>
+  check.expect_eq_const %r, dense<> : tensor<3x0xf32>
+  %empty = stablehlo.constant dense<> : tensor<3x0xcomplex<f32>>
+  %s = stablehlo.fft %empty, type = IRFFT, length = [0] : (tensor<3x0xcomplex<f32>>) -> tensor<3x0xf32>
+  check.expect_eq_const %s, dense<> : tensor<3x0xf32>
+  func.return
+}

@@ -57,3 +57,11 @@ def test_gradient_in_a_batch(length):
     x = np.random.default_rng(0).standard_normal((4, length))
     slopes = jax.jit(jax.vmap(jax.grad(lambda x: jnp.sum(jnp.fft.irfft(jnp.fft.rfft(x), length) ** 3))))(x)
     np.testing.assert_allclose(slopes, 3 * x ** 2, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 1), (0, 1)], ids=str)
+def test_one_value_back_to_none(shape):
+    # Without n, irfft makes 2 (length - 1) values.
+    result = jnp.fft.irfft(jnp.ones(shape, jnp.complex64))
+    assert result.shape == shape[:-1] + (0,) and result.dtype == jnp.float32
+    assert np.asarray(result).size == 0

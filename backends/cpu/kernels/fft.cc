@@ -181,12 +181,14 @@ StatusOr<FftDescriptor> makeFftDescriptor(FftType type, ElementType operandType,
   for (size_t i = 0; i < fftLength.size(); ++i) {
     d.lengths[i] = fftLength[i];
     int64_t expected = fftLength[i];
+    const int64_t size = operandDims[leading + i];
     if (type == FftType::kIrfft && i + 1 == fftLength.size()) {
-      expected = fftLength[i] == 0 ? 0 : fftLength[i] / 2 + 1;
+      // Nothing is made of either no complex value or one.
+      expected = fftLength[i] == 0 ? std::clamp<int64_t>(size, 0, 1) : fftLength[i] / 2 + 1;
     }
-    if (operandDims[leading + i] != expected || fftLength[i] < 0) {
-      return invalidArgument("fft: operand dimension ", leading + i, " has size ",
-                             operandDims[leading + i], ", expected ", expected);
+    if (size != expected || fftLength[i] < 0) {
+      return invalidArgument("fft: operand dimension ", leading + i, " has size ", size,
+                             ", expected ", expected);
     }
   }
   return d;

@@ -140,6 +140,21 @@ double evaluate(SpecialFunction function, double x, double y) {
 
 using Complex = std::complex<double>;
 
+// sqrt(a² - x²) + i log(a + sqrt(a² - 1)), where a is the mean of |z + 1| and |z - 1|, x = |re z|
+// and y = |im z| (Hull, Fairgrieve and Tang 1997). The differences a - x are written so that they
+// do not cancel.
+Complex asinAcosKernel(Complex z) {
+  const double x = std::fabs(z.real()), y = std::fabs(z.imag());
+  const double logarithm = std::fabs(std::asin(Complex(x, y)).imag());
+  if (std::isnan(x) || std::isnan(y)) return {kNan, logarithm};
+  // Here a² - x² rounds to y², and squares might overflow.
+  if (std::max(x, y) > 1e100) return {y, logarithm};
+  const double r = std::hypot(x + 1, y), s = std::hypot(x - 1, y);
+  const double mean = ((r + s) / 2 + x) / 2;
+  if (x > 1) return {y * std::sqrt(mean * (1 / (r + x + 1) + 1 / (s + (x - 1)))), logarithm};
+  return {std::sqrt(mean * (y * y / (r + x + 1) + (s + (1 - x)))), logarithm};
+}
+
 Complex evaluate(SpecialFunction function, Complex z) {
   switch (function) {
     case SpecialFunction::kAcos:
@@ -148,6 +163,8 @@ Complex evaluate(SpecialFunction function, Complex z) {
       return std::acosh(z);
     case SpecialFunction::kAsin:
       return std::asin(z);
+    case SpecialFunction::kAsinAcosKernel:
+      return asinAcosKernel(z);
     case SpecialFunction::kAsinh:
       return std::asinh(z);
     case SpecialFunction::kAtan:
@@ -216,6 +233,7 @@ struct Call {
 
 std::optional<SpecialFunction> specialFunctionOf(std::string_view name) {
   static constexpr std::pair<std::string_view, SpecialFunction> kNames[] = {
+      {"_asin_acos_kernel", SpecialFunction::kAsinAcosKernel},
       {"acos", SpecialFunction::kAcos},
       {"acosh", SpecialFunction::kAcosh},
       {"asin", SpecialFunction::kAsin},
@@ -245,6 +263,7 @@ bool hasSpecialFunction(SpecialFunction function, ElementType type) {
     case SpecialFunction::kAcos:
     case SpecialFunction::kAcosh:
     case SpecialFunction::kAsin:
+    case SpecialFunction::kAsinAcosKernel:
     case SpecialFunction::kAsinh:
     case SpecialFunction::kAtan:
     case SpecialFunction::kAtanh:

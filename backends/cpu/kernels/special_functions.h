@@ -15,6 +15,7 @@ enum class SpecialFunction : int32_t {
   kAcos,
   kAcosh,
   kAsin,
+  kAsinAcosKernel,
   kAsinh,
   kAtan,
   kAtanh,
