@@ -280,6 +280,11 @@ TEST(FftTest, DescriptorRefusesWhatDoesNotFit) {
   EXPECT_TRUE(makeFftDescriptor(FftType::kIrfft, ElementType::kC64, dims, lengths).ok());
   EXPECT_FALSE(makeFftDescriptor(FftType::kRfft, ElementType::kC64, dims, lengths).ok());
   EXPECT_FALSE(makeFftDescriptor(FftType::kFft, ElementType::kC64, four, four).ok());
+  // Nothing is made of one complex value, or of none.
+  std::vector<int64_t> one{3, 1}, none{3, 0}, two{3, 2}, zero{0};
+  EXPECT_TRUE(makeFftDescriptor(FftType::kIrfft, ElementType::kC64, one, zero).ok());
+  EXPECT_TRUE(makeFftDescriptor(FftType::kIrfft, ElementType::kC64, none, zero).ok());
+  EXPECT_FALSE(makeFftDescriptor(FftType::kIrfft, ElementType::kC64, two, zero).ok());
 }
 
 }  // namespace
