@@ -91,6 +91,19 @@ bool takeRoom(Session& session, int64_t count) {
   return false;
 }
 
+// Calls `append(log)` for the calling thread's list if a recording is going on and has room for
+// `count` events. What does not fit as a whole is dropped as a whole, so that no execution lacks
+// its middle.
+template <typename Append>
+void withOpenLog(int64_t count, Append&& append) {
+  if (!isOn()) return;
+  ThreadState* local = threadState();
+  if (!local || !takeRoom(*local->session, count)) return;
+  Log& log = *local->log;
+  std::lock_guard lock(log.mutex);
+  if (log.isOpen) append(log);
+}
+
 }  // namespace
 
 int64_t now() {
@@ -105,15 +118,11 @@ int64_t nextRun() {
 }
 
 void record(std::span<const Event> events, const std::shared_ptr<const void>& owner) {
-  if (!isOn() || events.empty()) return;
-  ThreadState* local = threadState();
-  // What does not fit as a whole is dropped as a whole, so that no execution lacks its middle.
-  if (!local || !takeRoom(*local->session, static_cast<int64_t>(events.size()))) return;
-  Log& log = *local->log;
-  std::lock_guard lock(log.mutex);
-  if (!log.isOpen) return;
-  if (owner && log.kept.insert(owner.get()).second) log.owners.push_back(owner);
-  log.events.events.insert(log.events.events.end(), events.begin(), events.end());
+  if (events.empty()) return;
+  withOpenLog(static_cast<int64_t>(events.size()), [&](Log& log) {
+    if (owner && log.kept.insert(owner.get()).second) log.owners.push_back(owner);
+    log.events.events.insert(log.events.events.end(), events.begin(), events.end());
+  });
 }
 
 void Scope::finish() {
@@ -123,22 +132,18 @@ void Scope::finish() {
   event.bytes = bytes_;
   std::string name(name_);
   if (!detail_.empty()) name.append(" ").append(detail_);
-  if (!isOn()) return;
-  ThreadState* local = threadState();
-  if (!local || !takeRoom(*local->session, 1)) return;
-  Log& log = *local->log;
-  std::lock_guard lock(log.mutex);
-  if (!log.isOpen) return;
-  const EventInfo*& info = log.names[name];
-  if (!info) {
-    EventInfo made;
-    made.name = std::move(name);
-    auto owner = std::make_shared<const EventInfo>(std::move(made));
-    info = owner.get();
-    log.owners.push_back(std::move(owner));
-  }
-  event.info = info;
-  log.events.events.push_back(event);
+  withOpenLog(1, [&](Log& log) {
+    const EventInfo*& info = log.names[name];
+    if (!info) {
+      EventInfo made;
+      made.name = std::move(name);
+      auto owner = std::make_shared<const EventInfo>(std::move(made));
+      info = owner.get();
+      log.owners.push_back(std::move(owner));
+    }
+    event.info = info;
+    log.events.events.push_back(event);
+  });
 }
 
 bool start(int64_t maxEvents) {
