@@ -192,8 +192,7 @@ StatusOr<std::optional<MeshSharding>> gspmdShardingOf(shlo::CustomCallOp call,
 StatusOr<std::optional<MeshSharding>> interfaceSharding(mlir::DictionaryAttr attributes,
                                                         mlir::Value value, int64_t numPartitions,
                                                         mlir::ModuleOp module) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  int64_t rank = type ? type.getRank() : 0;
+  const int64_t rank = rankOf(value);
   if (!attributes) return std::optional<MeshSharding>();
   if (auto sharding = attributes.getAs<sdy::TensorShardingAttr>(sdy::kSharding)) {
     ISTHMUS_ASSIGN_OR_RETURN(MeshSharding resolved,
@@ -201,7 +200,9 @@ StatusOr<std::optional<MeshSharding>> interfaceSharding(mlir::DictionaryAttr att
     return std::optional(std::move(resolved));
   }
   auto text = attributes.getAs<mlir::StringAttr>(kGspmdSharding);
-  if (!text || !type) return std::optional<MeshSharding>();
+  if (!text || !llvm::isa<mlir::RankedTensorType>(value.getType())) {
+    return std::optional<MeshSharding>();
+  }
   return readGspmdSharding(text.getValue(), rank, numPartitions);
 }
 

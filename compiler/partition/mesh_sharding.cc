@@ -186,6 +186,22 @@ std::string manualOpSharding() {
   return out;
 }
 
+int64_t rankOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+bool isOpen(sdy::TensorShardingAttr attribute) {
+  return llvm::any_of(attribute.getDimShardings(),
+                      [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
+}
+
+std::vector<std::string> manualAxesOf(sdy::ManualComputationOp op) {
+  std::vector<std::string> axes;
+  for (mlir::StringAttr axis : op.getManualAxes()) axes.push_back(axis.getValue().str());
+  return axes;
+}
+
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions) {
   MeshSharding sharding;
   sharding.numPartitions = numPartitions;

@@ -62,6 +62,15 @@ struct MeshSharding {
 // A serialized xla.OpSharding of a value of per-device code.
 std::string manualOpSharding();
 
+// 0 for what is no array.
+int64_t rankOf(mlir::Value value);
+
+// Whether some dimension may be split further than `attribute` says.
+bool isOpen(sdy::TensorShardingAttr attribute);
+
+// The axes over which the region of `op` is per-device code.
+std::vector<std::string> manualAxesOf(sdy::ManualComputationOp op);
+
 // Every device has the whole array.
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions);
 

@@ -34,11 +34,6 @@ struct Held {
   std::optional<MeshSharding> sharding;  // of `local`
 };
 
-int64_t rankOf(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getRank() : 0;
-}
-
 int64_t largestChannel(mlir::ModuleOp module) {
   int64_t largest = 0;
   module.walk([&](mlir::Operation* op) {
@@ -260,9 +255,7 @@ class Partitioner {
     Value operand = op.getOperand(0);
     ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
                              resolveSharding(asked, rankOf(operand), numPartitions_, module_));
-    bool isOpen = llvm::any_of(asked.getDimShardings(),
-                               [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
-    return constrain(op, sharding, isOpen);
+    return constrain(op, sharding, isOpen(asked));
   }
 
   Status constrain(mlir::Operation& op, const MeshSharding& sharding, bool isOpen) {
@@ -369,8 +362,7 @@ class Partitioner {
 
   // The region is per-device code over the manual axes.
   Status buildManual(sdy::ManualComputationOp op) {
-    std::vector<std::string> axes;
-    for (mlir::StringAttr axis : op.getManualAxes()) axes.push_back(axis.getValue().str());
+    std::vector<std::string> axes = manualAxesOf(op);
     mlir::Block& body = op.getBody().front();
     for (auto [i, operand] : llvm::enumerate(op.getTensors())) {
       ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,

@@ -12,11 +12,6 @@ using mlir::Value;
 // Each pass carries shardings as far as straight-line code goes; only loops need more than two.
 constexpr int kMaxPasses = 8;
 
-int64_t rankOf(Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? type.getRank() : 0;
-}
-
 bool fits(Value value, const MeshSharding& sharding) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   return type && type.hasStaticShape() && sharding.localShape(type.getShape()).ok();
@@ -86,9 +81,7 @@ Status Propagation::seedValue(Value value, sdy::TensorShardingAttr sharding,
   ISTHMUS_ASSIGN_OR_RETURN(
       MeshSharding resolved,
       resolveSharding(sharding, rankOf(value), numPartitions_, module_, onlyAxes));
-  bool isOpen = llvm::any_of(sharding.getDimShardings(),
-                             [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });
-  if (isOpen) {
+  if (isOpen(sharding)) {
     assign(value, resolved);
   } else {
     say(value, resolved);
@@ -99,8 +92,7 @@ Status Propagation::seedValue(Value value, sdy::TensorShardingAttr sharding,
 Status Propagation::seedBlock(mlir::Block& block) {
   for (mlir::Operation& op : block) {
     if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
-      std::vector<std::string> axes;
-      for (mlir::StringAttr axis : manual.getManualAxes()) axes.push_back(axis.getValue().str());
+      std::vector<std::string> axes = manualAxesOf(manual);
       auto ins = manual.getInShardings().getShardings();
       auto outs = manual.getOutShardings().getShardings();
       for (auto [value, sharding] : llvm::zip(manual.getTensors(), ins)) {

@@ -34,11 +34,6 @@ struct FactorRule {
   std::vector<unsigned> summands;
 };
 
-int64_t rankOf(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getRank() : 0;
-}
-
 Dims shapeOf(Value value) {
   auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getShape() : Dims();
