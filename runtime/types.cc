@@ -9,44 +9,45 @@ namespace {
 struct ElementInfo {
   std::string_view name;
   size_t bytes;
+  int bits;
 };
 
 // Indexed by the value of the enumeration.
 constexpr std::array<ElementInfo, 34> kElements = {{
-    {"invalid", 0},
-    {"i1", 1},
-    {"i8", 1},
-    {"i16", 2},
-    {"i32", 4},
-    {"i64", 8},
-    {"ui8", 1},
-    {"ui16", 2},
-    {"ui32", 4},
-    {"ui64", 8},
-    {"f16", 2},
-    {"f32", 4},
-    {"f64", 8},
-    {"bf16", 2},
-    {"complex<f32>", 8},
-    {"complex<f64>", 16},
-    {"f8E5M2", 1},
-    {"f8E4M3FN", 1},
-    {"f8E4M3B11FNUZ", 1},
-    {"f8E5M2FNUZ", 1},
-    {"f8E4M3FNUZ", 1},
-    {"i4", 1},
-    {"ui4", 1},
-    {"token", 0},
-    {"i2", 1},
-    {"ui2", 1},
-    {"f8E4M3", 1},
-    {"f8E3M4", 1},
-    {"f8E8M0FNU", 1},
-    {"f4E2M1FN", 1},
-    {"i1", 1},
-    {"ui1", 1},
-    {"f6E2M3FN", 1},
-    {"f6E3M2FN", 1},
+    {"invalid", 0, 0},
+    {"i1", 1, 1},
+    {"i8", 1, 8},
+    {"i16", 2, 16},
+    {"i32", 4, 32},
+    {"i64", 8, 64},
+    {"ui8", 1, 8},
+    {"ui16", 2, 16},
+    {"ui32", 4, 32},
+    {"ui64", 8, 64},
+    {"f16", 2, 16},
+    {"f32", 4, 32},
+    {"f64", 8, 64},
+    {"bf16", 2, 16},
+    {"complex<f32>", 8, 64},
+    {"complex<f64>", 16, 128},
+    {"f8E5M2", 1, 8},
+    {"f8E4M3FN", 1, 8},
+    {"f8E4M3B11FNUZ", 1, 8},
+    {"f8E5M2FNUZ", 1, 8},
+    {"f8E4M3FNUZ", 1, 8},
+    {"i4", 1, 4},
+    {"ui4", 1, 4},
+    {"token", 0, 0},
+    {"i2", 1, 2},
+    {"ui2", 1, 2},
+    {"f8E4M3", 1, 8},
+    {"f8E3M4", 1, 8},
+    {"f8E8M0FNU", 1, 8},
+    {"f4E2M1FN", 1, 4},
+    {"i1", 1, 1},
+    {"ui1", 1, 1},
+    {"f6E2M3FN", 1, 6},
+    {"f6E3M2FN", 1, 6},
 }};
 
 const ElementInfo& infoOf(ElementType type) {
@@ -57,6 +58,8 @@ const ElementInfo& infoOf(ElementType type) {
 }  // namespace
 
 size_t elementSizeBytes(ElementType type) { return infoOf(type).bytes; }
+
+int elementBits(ElementType type) { return infoOf(type).bits; }
 
 std::string_view elementTypeName(ElementType type) { return infoOf(type).name; }
 

@@ -17,6 +17,33 @@ TEST(Types, SizesAreThoseOfTheInMemoryForm) {
   EXPECT_EQ(elementSizeBytes(static_cast<ElementType>(77)), 0u);
 }
 
+TEST(Types, BitsAreThoseThatTellValuesApart) {
+  EXPECT_EQ(elementBits(ElementType::kPred), 1);
+  EXPECT_EQ(elementBits(ElementType::kS1), 1);
+  EXPECT_EQ(elementBits(ElementType::kU2), 2);
+  EXPECT_EQ(elementBits(ElementType::kS4), 4);
+  EXPECT_EQ(elementBits(ElementType::kF4E2M1FN), 4);
+  EXPECT_EQ(elementBits(ElementType::kF6E3M2FN), 6);
+  EXPECT_EQ(elementBits(ElementType::kF8E8M0FNU), 8);
+  EXPECT_EQ(elementBits(ElementType::kBF16), 16);
+  EXPECT_EQ(elementBits(ElementType::kC128), 128);
+  EXPECT_EQ(elementBits(ElementType::kToken), 0);
+  EXPECT_EQ(elementBits(static_cast<ElementType>(77)), 0);
+}
+
+// A type of a byte may use a part of it; larger ones use all of theirs.
+TEST(Types, BitsFillTheBytes) {
+  for (int i = 0; i <= static_cast<int>(ElementType::kF6E3M2FN); ++i) {
+    const auto type = static_cast<ElementType>(i);
+    const int bytes = static_cast<int>(elementSizeBytes(type)), bits = elementBits(type);
+    if (bytes == 1) {
+      EXPECT_TRUE(bits >= 1 && bits <= 8) << elementTypeName(type);
+    } else {
+      EXPECT_EQ(bits, 8 * bytes) << elementTypeName(type);
+    }
+  }
+}
+
 TEST(Types, NamesAreStableHlos) {
   EXPECT_EQ(elementTypeName(ElementType::kPred), "i1");
   EXPECT_EQ(elementTypeName(ElementType::kS8), "i8");

@@ -95,39 +95,22 @@ ElementType toElementType(mlir::Type type) {
 }
 
 mlir::Type fromElementType(mlir::MLIRContext* context, ElementType type) {
-  auto signless = [&](unsigned width) -> mlir::Type {
-    return mlir::IntegerType::get(context, width);
-  };
-  auto unsignedOf = [&](unsigned width) -> mlir::Type {
-    return mlir::IntegerType::get(context, width, mlir::IntegerType::Unsigned);
-  };
   switch (type) {
     case ElementType::kPred:
-      return signless(1);
     case ElementType::kS2:
-      return signless(2);
     case ElementType::kS4:
-      return signless(4);
     case ElementType::kS8:
-      return signless(8);
     case ElementType::kS16:
-      return signless(16);
     case ElementType::kS32:
-      return signless(32);
     case ElementType::kS64:
-      return signless(64);
+      return mlir::IntegerType::get(context, elementBits(type));
     case ElementType::kU2:
-      return unsignedOf(2);
     case ElementType::kU4:
-      return unsignedOf(4);
     case ElementType::kU8:
-      return unsignedOf(8);
     case ElementType::kU16:
-      return unsignedOf(16);
     case ElementType::kU32:
-      return unsignedOf(32);
     case ElementType::kU64:
-      return unsignedOf(64);
+      return mlir::IntegerType::get(context, elementBits(type), mlir::IntegerType::Unsigned);
     case ElementType::kF16:
       return mlir::Float16Type::get(context);
     case ElementType::kF32:

@@ -47,27 +47,9 @@ bool isFloat(ElementType type) {
 }
 
 int bitWidth(ElementType type) {
-  switch (type) {
-    case ElementType::kPred:
-      return 1;
-    case ElementType::kS2:
-    case ElementType::kU2:
-      return 2;
-    case ElementType::kS4:
-    case ElementType::kU4:
-    case ElementType::kF4E2M1FN:
-      return 4;
-    case ElementType::kF6E2M3FN:
-    case ElementType::kF6E3M2FN:
-      return 6;
-    case ElementType::kInvalid:
-    case ElementType::kToken:
-    case ElementType::kS1:
-    case ElementType::kU1:
-      return 0;
-    default:
-      return static_cast<int>(elementSizeBytes(type)) * 8;
-  }
+  // The evaluator knows no integers of one bit.
+  if (type == ElementType::kS1 || type == ElementType::kU1) return 0;
+  return elementBits(type);
 }
 
 ElementType partType(ElementType type) {

@@ -52,6 +52,10 @@ enum class ElementType : int32_t {
 // 0 for tokens and kInvalid.
 size_t elementSizeBytes(ElementType type);
 
+// Bits of an element that tell values apart: 8 for each byte, but 1 for booleans, and 1, 2, 4 or 6
+// for the types that take but a part of their byte. 0 for tokens and kInvalid.
+int elementBits(ElementType type);
+
 // StableHLO's name of the type: "f32", "i8", "ui8", "i1", "complex<f32>", "f8E4M3FN", "token".
 std::string_view elementTypeName(ElementType type);
 

@@ -16,11 +16,6 @@ const ElementType kSmall[] = {
     ElementType::kF8E4M3FNUZ, ElementType::kF8E8M0FNU,     ElementType::kF6E2M3FN,
     ElementType::kF6E3M2FN,   ElementType::kF4E2M1FN};
 
-int bitsOf(ElementType type) {
-  if (type == ElementType::kF4E2M1FN) return 4;
-  return type == ElementType::kF6E2M3FN || type == ElementType::kF6E3M2FN ? 6 : 8;
-}
-
 // Largest and smallest positive numbers as published with each format.
 TEST(SmallFloat, PublishedExtremes) {
   auto decode = [](ElementType type, int bits) {
@@ -49,7 +44,7 @@ TEST(SmallFloat, PublishedExtremes) {
 TEST(SmallFloat, EveryValueSurvives) {
   for (ElementType type : kSmall) {
     const SmallFloatFormat& format = *smallFloatFormat(type);
-    for (int bits = 0; bits < 1 << bitsOf(type); ++bits) {
+    for (int bits = 0; bits < 1 << elementBits(type); ++bits) {
       float value = decodeSmallFloat(format, static_cast<uint8_t>(bits));
       uint8_t back = encodeSmallFloat(format, value);
       if (std::isnan(value)) {
@@ -72,7 +67,7 @@ TEST(SmallFloat, RoundsToTheNearest) {
       float got = decodeSmallFloat(format, encodeSmallFloat(format, value));
       double best = std::numeric_limits<double>::infinity();
       float largest = 0;
-      for (int bits = 0; bits < 1 << bitsOf(type); ++bits) {
+      for (int bits = 0; bits < 1 << elementBits(type); ++bits) {
         float candidate = decodeSmallFloat(format, static_cast<uint8_t>(bits));
         if (!std::isfinite(candidate)) continue;
         best = std::min(best, std::fabs(double{candidate} - value));

@@ -108,26 +108,9 @@ struct Call {
 };
 
 int32_t narrowBits(ElementType type) {
-  switch (type) {
-    case ElementType::kS1:
-      return -1;
-    case ElementType::kS2:
-      return -2;
-    case ElementType::kS4:
-      return -4;
-    case ElementType::kU1:
-      return 1;
-    case ElementType::kU2:
-      return 2;
-    case ElementType::kU4:
-    case ElementType::kF4E2M1FN:
-      return 4;
-    case ElementType::kF6E2M3FN:
-    case ElementType::kF6E3M2FN:
-      return 6;
-    default:
-      return 0;
-  }
+  const int bits = elementBits(type);
+  if (bits >= 8) return 0;
+  return elementClass(type) == ElementClass::kSigned ? -bits : bits;
 }
 
 }  // namespace

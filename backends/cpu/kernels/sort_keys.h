@@ -22,20 +22,11 @@ constexpr int sortKeyBits(ElementType type) {
 
 // Bits of a byte that an integer of less than a byte does not use. They are copies of its sign or
 // zero, as whoever made the array liked.
-constexpr int unusedBits(ElementType type) {
-  switch (type) {
-    case ElementType::kS1:
-    case ElementType::kU1:
-      return 7;
-    case ElementType::kS2:
-    case ElementType::kU2:
-      return 6;
-    case ElementType::kS4:
-    case ElementType::kU4:
-      return 4;
-    default:
-      return 0;
-  }
+inline int unusedBits(ElementType type) {
+  const ElementClass kind = elementClass(type);
+  const bool isInteger = kind == ElementClass::kSigned || kind == ElementClass::kUnsigned;
+  const int bits = elementBits(type);
+  return isInteger && bits < 8 ? 8 - bits : 0;
 }
 
 // Floats of B bits with `mantissaBits`: flips so that unsigned order is total order.

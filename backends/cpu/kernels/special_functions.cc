@@ -183,9 +183,7 @@ Complex evaluate(SpecialFunction function, Complex z) {
 // The next value after x towards y among the 2^bits ones of a format of one byte.
 uint8_t nextSmallFloat(ElementType type, uint8_t xBits, uint8_t yBits) {
   const float* values = smallFloatTable(type);
-  const int bits = type == ElementType::kF4E2M1FN                                     ? 4
-                   : type == ElementType::kF6E2M3FN || type == ElementType::kF6E3M2FN ? 6
-                                                                                      : 8;
+  const int bits = elementBits(type);
   const float x = values[xBits], y = values[yBits];
   if (std::isnan(x) || x == y) return std::isnan(x) ? xBits : yBits;
   if (std::isnan(y)) return yBits;
