@@ -2,8 +2,7 @@
 //
 // Usage: run_kernel [--dump] [--time N] [--split N] [--avx2] fusion.mlir input... -- output...
 // An output's size is that of its type. With --time, prints the best of N runs in microseconds;
-// with
-// --avx2, the kernel is what a CPU without AVX-512 gets.
+// with --avx2, the kernel is what a CPU without AVX-512 gets.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
