@@ -43,9 +43,7 @@ mlir::Value SpmdBuilder::summand(mlir::Value value, const std::vector<std::vecto
     for (int64_t p : llvm::ArrayRef<int64_t>(group).drop_front()) isOther[p] = 1;
   }
   auto type = llvm::cast<RankedTensorType>(value.getType());
-  auto scalar = RankedTensorType::get({}, builder_.getI64Type());
-  mlir::Value zero = shlo::ConstantOp::create(builder_, location,
-                                              mlir::DenseElementsAttr::get(scalar, int64_t{0}));
+  mlir::Value zero = number(0, location);
   mlir::Value isFirst = shlo::CompareOp::create(builder_, location, perPartition(isOther, location),
                                                 zero, shlo::ComparisonDirection::EQ);
   return shlo::SelectOp::create(builder_, location, type, isFirst, value, zeros(type, location));
@@ -65,21 +63,15 @@ mlir::Value SpmdBuilder::place(mlir::Value local, int64_t d, const MeshSharding&
   Dims shape(type.getShape());
   shape[d] *= sharding.shards(d);
   auto whole = RankedTensorType::get(shape, type.getElementType());
-  mlir::Value none = shlo::ConstantOp::create(
-      builder_, location,
-      mlir::DenseElementsAttr::get(RankedTensorType::get({}, builder_.getI64Type()), int64_t{0}));
-  llvm::SmallVector<mlir::Value> starts(shape.size(), none);
+  llvm::SmallVector<mlir::Value> starts(shape.size(), number(0, location));
   starts[d] = blockStart(sharding, d, type.getShape()[d], location);
   return shlo::DynamicUpdateSliceOp::create(builder_, location, whole, zeros(whole, location),
                                             local, starts);
 }
 
 mlir::Value SpmdBuilder::zeros(RankedTensorType type, mlir::Location location) {
-  auto counter = RankedTensorType::get({}, builder_.getI64Type());
-  mlir::Value zero = shlo::ConstantOp::create(builder_, location,
-                                              mlir::DenseElementsAttr::get(counter, int64_t{0}));
-  zero = shlo::ConvertOp::create(builder_, location,
-                                 RankedTensorType::get({}, type.getElementType()), zero);
+  mlir::Value zero = shlo::ConvertOp::create(
+      builder_, location, RankedTensorType::get({}, type.getElementType()), number(0, location));
   return shlo::BroadcastInDimOp::create(builder_, location, type, zero, llvm::ArrayRef<int64_t>());
 }
 
@@ -174,13 +166,14 @@ mlir::DenseIntElementsAttr SpmdBuilder::replicaGroups(
   return mlir::DenseIntElementsAttr::get(type, llvm::ArrayRef<int64_t>(flat));
 }
 
+mlir::Value SpmdBuilder::number(int64_t value, mlir::Location location) {
+  auto scalar = RankedTensorType::get({}, builder_.getI64Type());
+  return shlo::ConstantOp::create(builder_, location, mlir::DenseElementsAttr::get(scalar, value));
+}
+
 mlir::Value SpmdBuilder::perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location) {
   mlir::Type i64 = builder_.getI64Type();
-  auto scalar = RankedTensorType::get({}, i64);
-  if (llvm::all_equal(values)) {
-    return shlo::ConstantOp::create(builder_, location,
-                                    mlir::DenseElementsAttr::get(scalar, values.front()));
-  }
+  if (llvm::all_equal(values)) return number(values.front(), location);
   auto count = static_cast<int64_t>(values.size());
   mlir::Value table = shlo::ConstantOp::create(
       builder_, location,
@@ -189,7 +182,7 @@ mlir::Value SpmdBuilder::perPartition(llvm::ArrayRef<int64_t> values, mlir::Loca
   mlir::Value entry =
       shlo::DynamicSliceOp::create(builder_, location, RankedTensorType::get({1}, i64), table,
                                    mlir::ValueRange{partition}, Dims{1});
-  return shlo::ReshapeOp::create(builder_, location, scalar, entry);
+  return shlo::ReshapeOp::create(builder_, location, RankedTensorType::get({}, i64), entry);
 }
 
 }  // namespace isthmus

@@ -58,6 +58,8 @@ class SpmdBuilder {
                      mlir::Location location);
 
  private:
+  // The scalar of type i64.
+  mlir::Value number(int64_t value, mlir::Location location);
   // On partition p, the scalar `values[p]`.
   mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
 
