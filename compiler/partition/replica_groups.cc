@@ -67,21 +67,26 @@ StatusOr<mlir::DenseIntElementsAttr> tableOf(shlo::ReplicaGroupMeshAxesAttr grou
                            resolveSharding(sdy::TensorShardingAttr::get(context, mesh, {dimension}),
                                            /*rank=*/1, devices, module));
 
-  std::vector<int64_t> ids;
   std::vector<std::vector<int64_t>> rows = sharding.groups(sharding.dims[0]);
   for (const std::vector<int64_t>& row : rows) {
     if (static_cast<int64_t>(row.size()) != sharding.shards(0)) {
       return invalidArgument("replica groups name overlapping axes or a device twice");
     }
-    ids.insert(ids.end(), row.begin(), row.end());
   }
-  auto type = mlir::RankedTensorType::get(
-      {static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows.front().size())},
-      mlir::IntegerType::get(context, 64));
-  return mlir::DenseIntElementsAttr::get(type, ids);
+  return replicaGroupTable(context, rows);
 }
 
 }  // namespace
+
+mlir::DenseIntElementsAttr replicaGroupTable(mlir::MLIRContext* context,
+                                             llvm::ArrayRef<std::vector<int64_t>> groups) {
+  std::vector<int64_t> ids;
+  for (const std::vector<int64_t>& group : groups) llvm::append_range(ids, group);
+  auto type = mlir::RankedTensorType::get(
+      {static_cast<int64_t>(groups.size()), static_cast<int64_t>(groups.front().size())},
+      mlir::IntegerType::get(context, 64));
+  return mlir::DenseIntElementsAttr::get(type, ids);
+}
 
 Status resolveReplicaGroups(mlir::ModuleOp module) {
   mlir::SymbolTable symbols(module);

@@ -1,6 +1,7 @@
 #include "compiler/partition/spmd_builder.h"
 
 #include "compiler/dialect/combiner.h"
+#include "compiler/partition/replica_groups.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -21,7 +22,7 @@ mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
     auto gathered = shlo::AllGatherOp::create(
         builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
         mlir::ValueRange{value}, static_cast<uint64_t>(d),
-        replicaGroups(sharding.groups(sharding.dims[d])), nextChannel(),
+        replicaGroupTable(builder_.getContext(), sharding.groups(sharding.dims[d])), nextChannel(),
         /*use_global_device_ids=*/true);
     value = gathered->getResult(0);
   }
@@ -78,9 +79,9 @@ mlir::Value SpmdBuilder::zeros(RankedTensorType type, mlir::Location location) {
 shlo::AllReduceOp SpmdBuilder::allReduce(mlir::Value local,
                                          const std::vector<std::vector<int64_t>>& groups,
                                          mlir::Location location) {
-  return shlo::AllReduceOp::create(builder_, location, mlir::TypeRange{local.getType()},
-                                   mlir::ValueRange{local}, replicaGroups(groups), nextChannel(),
-                                   builder_.getUnitAttr());
+  return shlo::AllReduceOp::create(
+      builder_, location, mlir::TypeRange{local.getType()}, mlir::ValueRange{local},
+      replicaGroupTable(builder_.getContext(), groups), nextChannel(), builder_.getUnitAttr());
 }
 
 mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
@@ -92,7 +93,7 @@ mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t
   }
   auto op = shlo::CollectiveBroadcastOp::create(
       builder_, location, mlir::TypeRange{value.getType()}, mlir::ValueRange{value},
-      replicaGroups({group}), nextChannel());
+      replicaGroupTable(builder_.getContext(), {group}), nextChannel());
   return op->getResult(0);
 }
 
@@ -149,21 +150,12 @@ mlir::Value SpmdBuilder::mirror(mlir::Value local, int64_t d, const MeshSharding
     }
   }
   return shlo::CollectivePermuteOp::create(builder_, location, local.getType(), local,
-                                           replicaGroups(pairs), nextChannel());
+                                           replicaGroupTable(builder_.getContext(), pairs),
+                                           nextChannel());
 }
 
 shlo::ChannelHandleAttr SpmdBuilder::nextChannel() {
   return shlo::ChannelHandleAttr::get(builder_.getContext(), nextChannel_++, /*type=*/1);
-}
-
-mlir::DenseIntElementsAttr SpmdBuilder::replicaGroups(
-    const std::vector<std::vector<int64_t>>& groups) {
-  Dims flat;
-  for (const std::vector<int64_t>& group : groups) llvm::append_range(flat, group);
-  auto numGroups = static_cast<int64_t>(groups.size());
-  auto type = RankedTensorType::get({numGroups, static_cast<int64_t>(flat.size()) / numGroups},
-                                    builder_.getI64Type());
-  return mlir::DenseIntElementsAttr::get(type, llvm::ArrayRef<int64_t>(flat));
 }
 
 mlir::Value SpmdBuilder::number(int64_t value, mlir::Location location) {

@@ -67,7 +67,6 @@ class SpmdBuilder {
   shlo::AllReduceOp allReduce(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                               mlir::Location location);
   shlo::ChannelHandleAttr nextChannel();
-  mlir::DenseIntElementsAttr replicaGroups(const std::vector<std::vector<int64_t>>& groups);
 
   mlir::OpBuilder& builder_;
   int64_t nextChannel_;
