@@ -105,15 +105,13 @@ class PlaneWriter {
     metadata.bytes(field::kMetadataName, info.name);
     auto text = [&](std::string_view name, const std::string& value) {
       if (value.empty()) return;
-      Writer stat;
-      stat.varint(field::kStatMetadataId, static_cast<uint64_t>(statId(name)));
+      Writer stat = statNamed(name);
       stat.bytes(field::kStatString, value);
       metadata.bytes(field::kMetadataStats, stat.str());
     };
     auto number = [&](std::string_view name, double value) {
       if (value == 0) return;
-      Writer stat;
-      stat.varint(field::kStatMetadataId, static_cast<uint64_t>(statId(name)));
+      Writer stat = statNamed(name);
       stat.real(field::kStatDouble, value);
       metadata.bytes(field::kMetadataStats, stat.str());
     };
@@ -129,15 +127,19 @@ class PlaneWriter {
   // A text that is written once a plane, as the name of a statistic.
   void reference(Writer& out, std::string_view name, const std::string& value) {
     if (value.empty()) return;
-    Writer stat;
-    stat.varint(field::kStatMetadataId, static_cast<uint64_t>(statId(name)));
+    Writer stat = statNamed(name);
     stat.varint(field::kStatReference, static_cast<uint64_t>(statId(value)));
     out.bytes(field::kEventStats, stat.str());
   }
 
-  std::string integerStat(std::string_view name, int64_t value) {
+  Writer statNamed(std::string_view name) {
     Writer stat;
     stat.varint(field::kStatMetadataId, static_cast<uint64_t>(statId(name)));
+    return stat;
+  }
+
+  std::string integerStat(std::string_view name, int64_t value) {
+    Writer stat = statNamed(name);
     stat.varint(field::kStatInt64, static_cast<uint64_t>(value));
     return stat.take();
   }
