@@ -34,7 +34,13 @@ Matrices transposed(const Matrices& x) {
           x.aStep, x.aRow, x.c, x.cCol, x.cRow, !x.swapped};
 }
 
-enum class Method { kNone, kRowTimesMatrix, kDotProducts, kDirect };
+enum class Method {
+  kNone,
+  kRowTimesMatrix,
+  kDotProducts,
+  kDirect,
+  kRowByRow,
+};
 
 // Packing the right operand costs as much as this many rows' tiles, about.
 constexpr int64_t kMaxRowTiles = 2;
@@ -44,6 +50,8 @@ constexpr int64_t kNearBytes = 128 << 10;
 constexpr int64_t kStripBytes = 1024 << 10;
 // Room for packed columns or a gathered vector, on the stack.
 constexpr int64_t kStackBytes = 16 << 10;
+// Up to so many, writing the result costs as much as multiplying.
+constexpr int64_t kFewSteps = 64;
 
 // What suits the shape; may swap the operands (which transposes the result).
 Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
@@ -69,16 +77,28 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
   const bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
   if (tiny) return Method::kDirect;
   if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
+  if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
   const bool few = x.m <= kMaxRowTiles * kernels.mr;
   const bool near = x.m * x.k * bytes <= kNearBytes && x.n >= kernels.nr;
   return few || near ? Method::kDirect : Method::kNone;
 }
 
-// Columns [begin, end) of one item.
+// Packs steps [k, k + kc) of `cols` columns, at most a panel's width, on the stack.
+void packColumns(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t column,
+                 int cols, int64_t k, int64_t kc, char* panel) {
+  int64_t kOffsets[kStackBytes / 32], laneOffsets[kMaxGemmLanes];
+  for (int64_t i = 0; i < kc; ++i) kOffsets[i] = (k + i) * x.bStep;
+  for (int i = 0; i < cols; ++i) laneOffsets[i] = (column + i) * x.bCol;
+  kernels.pack(panel, kernels.nr,
+               {x.b, type, cols, laneOffsets, kOffsets, kc, cols > 1 && x.bCol == 1,
+                x.bStep == 1 ? kc : 1, 0});
+}
+
+// Columns [begin, end) of one item, some columns after the other.
 void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
                int64_t end) {
   const int64_t bytes = kernels.elementBytes;
-  const int mr = kernels.mr, nr = kernels.nr;
+  const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
   const bool inPlace = x.bCol == 1;
   // Few steps at a time keep the pages of b near; up to half as many again are not worth a pass.
   int64_t stepsAtOnce = x.k;
@@ -87,63 +107,91 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
   }
   const bool isFar = x.k * x.bStep * bytes > kStripBytes;
   const int64_t tiles = (x.m + mr - 1) / mr;
-  const int64_t wholeEnd =
-      inPlace ? begin + (end - begin) / kernels.vectorLanes * kernels.vectorLanes : begin;
+  const int64_t wholeEnd = inPlace ? begin + (end - begin) / lanes * lanes : begin;
+  // Whole vectors of the last columns reach into the next row: but in the last ones, they may.
+  int64_t tailSteps = 0;
+  if (inPlace && wholeEnd < end && x.bStep > 0) {
+    const int64_t spare = (x.k - 1) * x.bStep + x.n - wholeEnd - lanes;
+    if (spare >= 0) tailSteps = std::min(x.k, spare / x.bStep + 1);
+  }
+  auto strip = [&](int64_t column, int cols, int64_t k, int64_t kc, int64_t prefetched) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      // Of nearly equal size.
+      const int64_t row = x.m * tile / tiles, rowEnd = x.m * (tile + 1) / tiles;
+      if (isFar) {
+        // The next columns, which the processor does not foresee over pages.
+        const bool wraps = prefetched >= wholeEnd;
+        const int64_t next = wraps ? begin : prefetched;
+        const int64_t first = k + (wraps ? kc : 0);
+        const int64_t steps = std::min(kc, x.k - first);
+        for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
+          const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
+          __builtin_prefetch(p);
+          __builtin_prefetch(p + 64);
+        }
+      }
+      const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
+      kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
+                      x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(rowEnd - row),
+                      cols, k > 0);
+    }
+  };
   for (int64_t k = 0; k < x.k; k += stepsAtOnce) {
     const int64_t kc = std::min(stepsAtOnce, x.k - k);
     for (int64_t column = begin; column < wholeEnd;) {
-      int cols = wholeEnd - column >= nr ? nr : kernels.vectorLanes;
-      for (int64_t tile = 0; tile < tiles; ++tile) {
-        // Of nearly equal size.
-        const int64_t row = x.m * tile / tiles, end = x.m * (tile + 1) / tiles;
-        if (isFar) {
-          // The next columns, which the processor does not foresee over pages.
-          const bool wraps = column + cols >= wholeEnd;
-          const int64_t next = wraps ? begin : column + cols;
-          const int64_t first = k + (wraps ? kc : 0);
-          const int64_t steps = std::min(kc, x.k - first);
-          for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
-            const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
-            __builtin_prefetch(p);
-            __builtin_prefetch(p + 64);
-          }
-        }
-        const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
-        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
-                        x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(end - row),
-                        cols, k > 0);
-      }
+      const int cols = wholeEnd - column >= nr ? nr : lanes;
+      strip(column, cols, k, kc, column + cols);
       column += cols;
+    }
+    if (k < tailSteps) {
+      strip(wholeEnd, static_cast<int>(end - wholeEnd), k, std::min(kc, tailSteps - k), wholeEnd);
     }
   }
   if (wholeEnd == end) return;
   // The rest, or everything when columns are not contiguous, from packed panels.
   alignas(64) char panel[kStackBytes + kPanelSlackBytes];
-  int64_t kOffsets[kStackBytes / 32];
-  const int64_t steps = std::min(x.k, kStackBytes / (nr * bytes));
-  for (int64_t k = 0; k < x.k; k += steps) {
+  const int64_t steps = kStackBytes / (nr * bytes);
+  for (int64_t k = tailSteps; k < x.k; k += steps) {
     const int64_t kc = std::min(steps, x.k - k);
-    for (int64_t i = 0; i < kc; ++i) kOffsets[i] = (k + i) * x.bStep;
     for (int64_t column = wholeEnd; column < end; column += nr) {
-      int64_t laneOffsets[kMaxGemmLanes];
       const int cols = static_cast<int>(std::min<int64_t>(nr, end - column));
-      for (int i = 0; i < cols; ++i) laneOffsets[i] = (column + i) * x.bCol;
-      PanelSource source{x.b,
-                         type,
-                         cols,
-                         laneOffsets,
-                         kOffsets,
-                         kc,
-                         cols > 1 && x.bCol == 1,
-                         x.bStep == 1 ? kc : 1,
-                         0};
-      kernels.pack(panel, nr, source);
+      packColumns(kernels, type, x, column, cols, k, kc, panel);
       for (int64_t row = 0; row < x.m; row += mr) {
         const GemmRun run{row * x.aRow + k * x.aStep, 0, kc};
         kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, panel, nr,
                         x.c + (row * x.cRow + column) * bytes, x.cRow,
                         static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
       }
+    }
+  }
+}
+
+// The same for few steps, some rows after the other, so that the result is written as it lies.
+void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
+                 int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
+  const int64_t wholeEnd = begin + (end - begin) / lanes * lanes;
+  const int tail = static_cast<int>(end - wholeEnd);
+  alignas(64) char panel[kStackBytes + kPanelSlackBytes];
+  if (tail > 0) packColumns(kernels, type, x, wholeEnd, tail, 0, x.k, panel);
+  // Each row reads these columns of b again.
+  const int64_t near = std::max<int64_t>(nr, kNearBytes / (x.k * bytes) / nr * nr);
+  for (int64_t first = begin; first < end; first += near) {
+    const int64_t last = std::min(end, first + near);
+    for (int64_t row = 0; row < x.m; row += mr) {
+      const int rows = static_cast<int>(std::min<int64_t>(mr, x.m - row));
+      char* c = x.c + row * x.cRow * bytes;
+      auto tile = [&](int64_t column, int64_t cols, const char* b, int64_t bColumn, int64_t bStep) {
+        const GemmRun run{row * x.aRow, bColumn, x.k};
+        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, b, bStep, c + column * bytes, x.cRow, rows,
+                        static_cast<int>(cols), false);
+      };
+      const int64_t stop = std::min(last, wholeEnd);
+      for (int64_t column = first; column < stop; column += nr) {
+        tile(column, std::min<int64_t>(nr, stop - column), x.b, column, x.bStep);
+      }
+      if (last == end && tail > 0) tile(wholeEnd, tail, panel, 0, nr);
     }
   }
 }
@@ -170,6 +218,8 @@ void runColumns(const GemmKernels& kernels, ElementType type, Method method, con
     }
     case Method::kDirect:
       return runDirect(kernels, type, x, begin, end);
+    case Method::kRowByRow:
+      return runRowByRow(kernels, type, x, begin, end);
     case Method::kNone:
       return;
   }
@@ -240,7 +290,8 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
                       static_cast<double>(item.n) * static_cast<double>(item.k);
   const int threads = services.numThreads();
-  // Few rows are bound by memory more than by arithmetic, so fewer operations fill a thread.
+  // Few rows or steps are bound by memory more than by arithmetic, so fewer operations fill a
+  // thread.
   const bool readsOnce = method != Method::kDirect || item.m <= kernels.mr;
   if (threads == 1 || !worthThreads(readsOnce ? 4 * work : work)) {
     job(0, p.batches);
@@ -250,11 +301,13 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
     // Rows that are read piecewise stay in long pieces: pages cost more than waiting for a thread.
     const int64_t perThread = method == Method::kRowTimesMatrix ? 1 : 4;
     const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
+    const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
+    if (method == Method::kRowByRow) job.rowParts = std::min(tiles, wanted);
     const int64_t unit = std::max<int64_t>(kernels.nr, 64);
-    job.columnsPerPart = std::max(unit, (item.n / wanted + unit - 1) / unit * unit);
+    const int64_t wantedColumns = (wanted + job.rowParts - 1) / job.rowParts;
+    job.columnsPerPart = std::max(unit, (item.n / wantedColumns + unit - 1) / unit * unit);
     job.columnParts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
     if (method == Method::kDirect && job.columnParts < wanted) {
-      const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
       job.rowParts = std::min(tiles, (wanted + job.columnParts - 1) / job.columnParts);
     }
   }

@@ -263,7 +263,11 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
                                                             {133, 60, 30},
                                                             {2, 2, 3000},
                                                             {10, 1100, 9},
-                                                            {150, 17, 65}}) {
+                                                            {150, 17, 65},
+                                                            {11, 9, 900},
+                                                            {9, 70, 2000},
+                                                            {200, 100, 5},
+                                                            {20, 12000, 3}}) {
     for (int layout = 0; layout < 4; ++layout) {
       Case c = matmul(m, n, k);
       if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
