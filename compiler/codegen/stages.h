@@ -16,7 +16,7 @@ struct Root {
   // If not -1: nothing is done at run time when that buffer has the same address.
   int skipIfSame = -1;
   // If set, `value` is a scalar that fills an array of this one's shape.
-  mlir::Value shapedLike;
+  mlir::Value shapedLike = nullptr;
 };
 
 // What the stage emitters share.

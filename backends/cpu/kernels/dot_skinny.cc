@@ -18,6 +18,8 @@ struct Matrices {
   char* c;
   int64_t cRow, cCol;
   bool swapped;  // a is the rhs of the operation, and c its result transposed
+  // Elements that may be read from these pointers on: what lies there may be of other items.
+  int64_t aReadable, bReadable;
 };
 
 struct Strides {
@@ -29,9 +31,23 @@ Strides only(std::span<const DotDimension> dims) {
   return {dims[0].size, dims[0].lhsStride, dims[0].rhsStride};
 }
 
+// How many elements lie from the first of each operand to its last; 0 if some lie before the first.
+DotOffsets extentOf(const DotProblem& p) {
+  DotOffsets last{0, 0}, lowest{0, 0};
+  for (const auto& dims : {p.batch, p.m, p.n, p.k}) {
+    for (const DotDimension& dim : dims) {
+      last.lhs += (dim.size - 1) * dim.lhsStride;
+      last.rhs += (dim.size - 1) * dim.rhsStride;
+      lowest.lhs = std::min(lowest.lhs, dim.lhsStride);
+      lowest.rhs = std::min(lowest.rhs, dim.rhsStride);
+    }
+  }
+  return {lowest.lhs < 0 ? 0 : last.lhs + 1, lowest.rhs < 0 ? 0 : last.rhs + 1};
+}
+
 Matrices transposed(const Matrices& x) {
-  return {x.n,     x.m,    x.k, x.b,    x.bCol, x.bStep,   x.a,
-          x.aStep, x.aRow, x.c, x.cCol, x.cRow, !x.swapped};
+  return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,        x.aStep,
+          x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable};
 }
 
 enum class Method {
@@ -111,7 +127,7 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
   // Whole vectors of the last columns reach into the next row: but in the last ones, they may.
   int64_t tailSteps = 0;
   if (inPlace && wholeEnd < end && x.bStep > 0) {
-    const int64_t spare = (x.k - 1) * x.bStep + x.n - wholeEnd - lanes;
+    const int64_t spare = x.bReadable - wholeEnd - lanes;
     if (spare >= 0) tailSteps = std::min(x.k, spare / x.bStep + 1);
   }
   auto strip = [&](int64_t column, int cols, int64_t k, int64_t kc, int64_t prefetched) {
@@ -241,7 +257,8 @@ struct Job {
       const int64_t batch = task / (rowParts * columnParts);
       const int64_t part = task / columnParts % rowParts;
       Matrices x = item;
-      DotOffsets offsets = groupOffset(p.batch, batch);
+      const DotOffsets offsets = groupOffset(p.batch, batch);
+      x.bReadable -= x.swapped ? offsets.lhs : offsets.rhs;
       const int64_t rowBegin = item.m * part / rowParts;
       const int64_t rowEnd = item.m * (part + 1) / rowParts;
       x.m = rowEnd - rowBegin;
@@ -270,6 +287,7 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
   if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
   const GemmKernels& kernels = gemmKernels(hostIsa(), domain);
   const Strides m = only(p.m), n = only(p.n), k = only(p.k);
+  const DotOffsets extent = extentOf(p);
   Matrices item{m.size,
                 n.size,
                 k.size,
@@ -282,7 +300,9 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
                 static_cast<char*>(p.result),
                 n.size,
                 1,
-                false};
+                false,
+                extent.lhs,
+                extent.rhs};
   const Method method = chooseMethod(kernels, item);
   if (method == Method::kNone) return false;
 

@@ -89,6 +89,16 @@ struct PairMultiplyAdd {
   }
 };
 
+// Copies `count` < 2 * `piece` elements in pieces of powers of two.
+template <int piece, typename T>
+inline __attribute__((always_inline)) void copyPieces(T* to, const T* from, int count) {
+  if (count & piece) {
+    __builtin_memcpy(to, from, piece * sizeof(T));
+    to += piece, from += piece;
+  }
+  if constexpr (piece > 1) copyPieces<piece / 2>(to, from, count);
+}
+
 // The sums of a tile go to memory; `cols` may be less than the vectors hold.
 template <typename T, int rows, int vectors>
 inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][vectors], T* c,
@@ -105,13 +115,17 @@ inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][v
     }
     return;
   }
-  alignas(64) T edge[vectors * lanes];
+  alignas(64) T edge[vectors * lanes] = {};
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) store(edge + v * lanes, sum[r][v]);
     T* p = c + r * ldc;
-    for (int j = 0; j < cols; ++j) p[j] = accumulate ? p[j] + edge[j] : edge[j];
+    if (accumulate) copyPieces<vectors * lanes / 2>(edge, p, cols);
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) {
+      T* at = edge + v * lanes;
+      store(at, accumulate ? load(at) + sum[r][v] : sum[r][v]);
+    }
+    copyPieces<vectors * lanes / 2>(p, edge, cols);
   }
 }
 
