@@ -51,6 +51,8 @@ class LoopKernel {
                  llvm::ArrayRef<IndexExpr> outer, llvm::Value* lo, llvm::Value* hi);
   void forColumns(LoopBuilder& loops, Evaluator& evaluator, llvm::Value* lo, llvm::Value* hi,
                   const std::function<void(const IndexExpr&)>& body);
+  // Whether an element takes so long that code for the ends of rows is worth its compilation.
+  bool isCostly();
   // Reductions whose results lie along the lanes, if all of the fusion's can be run row by row.
   void findColumns();
   // Expensive values that both a reduction of the row and the roots use.
@@ -282,6 +284,16 @@ void LoopKernel::emitInner(LoopBuilder& loops, Evaluator& evaluator,
   for (auto& [value, buffer] : evaluator.rowBuffers) buffer.isWritten = false;
 }
 
+bool LoopKernel::isCostly() {
+  constexpr double kCostly = 20;
+  double weight = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    if (op.getNumRegions() > 0) return false;
+    if (Evaluator::isElementwise(&op)) weight += arithmeticWeight(&op);
+  }
+  return weight >= kCostly;
+}
+
 void LoopKernel::forColumns(LoopBuilder& loops, Evaluator& evaluator, llvm::Value* lo,
                             llvm::Value* hi, const std::function<void(const IndexExpr&)>& body) {
   auto* constantLo = llvm::dyn_cast<llvm::ConstantInt>(lo);
@@ -337,12 +349,30 @@ void LoopKernel::forColumns(LoopBuilder& loops, Evaluator& evaluator, llvm::Valu
       return LoopBuilder::Values();
     });
     if (!hasTail) continue;
+    bounds.multipleOf = 1;
+    auto* constantMiddle = llvm::dyn_cast<llvm::ConstantInt>(middle);
+    auto* constantStop = llvm::dyn_cast<llvm::ConstantInt>(stop);
+    if (constantMiddle && constantStop) {
+      // Narrower vectors, where single elements would take longer than all vectors before.
+      int64_t at = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
+      int64_t vectors = (at - std::max<int64_t>(from, 0)) / lanes;
+      bool isWorthwhile = isCostly() && end - at > std::max<int64_t>(1, vectors / 2);
+      for (int64_t width = lanes / 2; width > 1 && isWorthwhile; width /= 2) {
+        if (end - at < width) continue;
+        evaluator.setLanes(static_cast<unsigned>(width));
+        IndexExpr j(at);
+        j.laneStride = 1;
+        body(j);
+        at += width;
+      }
+      middle = loops.i64(at);
+      if (at == end) continue;
+    }
     evaluator.setLanes(1);
     bounds.lo = middle;
     bounds.hi = stop;
     bounds.step = 1;
     bounds.range = {from, to - 1};
-    bounds.multipleOf = 1;
     loops.loop(bounds, {}, [&](const IndexExpr& i, const LoopBuilder::Values&) {
       body(i);
       return LoopBuilder::Values();

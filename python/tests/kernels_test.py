@@ -62,3 +62,24 @@ def test_scatter_to_different_places_split_among_threads(ours):
         got = jax.jit(lambda x, order: jnp.zeros_like(x).at[order].set(x, unique_indices=True))(
             np.arange(1 << 17, dtype=np.int32), order)
     np.testing.assert_array_equal(got, np.argsort(order))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("shape", [(n,) for n in (1, 3, 7, 15, 23, 31, 45, 61)] + [(3, 29), (2, 5, 13)], ids=str)
+def test_ends_of_rows(ours, shape, dtype):
+    """What whole vectors leave of a row, of two pieces, in place of an operand and beside it."""
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32).astype(dtype)
+
+    def shifted(np, x):
+        moved = np.concatenate([np.full_like(x[..., :1], 2), x[..., :-1]], axis=-1)
+        return np.exp(moved.astype(np.float32)) * np.tanh(x.astype(np.float32)) + x[..., ::-1], moved * 2
+
+    def run(x, donate):
+        with jax.default_device(ours), jax.enable_x64(True):
+            return jax.jit(lambda x: shifted(jnp, x), donate_argnums=(0,) if donate else ())(
+                jax.device_put(x, ours))
+
+    wanted = shifted(np, x.astype(np.float64) if dtype != np.int16 else x)
+    for donate in (False, True):
+        for got, want in zip(run(x, donate), wanted):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
