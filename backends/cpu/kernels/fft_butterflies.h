@@ -18,6 +18,10 @@
 
 namespace isthmus::cpu::ISTHMUS_ISA {
 
+// kFftLanes values: one of each line that is transformed.
+template <typename T>
+using Lanes __attribute__((vector_size(32))) = T;
+
 template <typename V>
 struct Complex {
   V re, im;
@@ -52,6 +56,13 @@ ISTHMUS_FFT_INLINE Complex<V> times(Complex<V> a, T re, T im) {
 
 template <int radix>
 using Radix = std::integral_constant<int, radix>;
+
+// Calls `run` with the constant Radix<radix> if that is one of `known`, else with Radix<0>.
+template <int... known, typename Run>
+ISTHMUS_FFT_INLINE void withRadix(int radix, Run run) {
+  const bool found = ((radix == known && (run(Radix<known>()), true)) || ...);
+  if (!found) run(Radix<0>());
+}
 
 // cos and sin of 2 pi k / radix for 0 <= k <= radix / 2.
 template <int radix>

@@ -7,9 +7,6 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
-template <typename T>
-using Lanes __attribute__((vector_size(32))) = T;
-
 // `known` is the radix, or 0 for any odd one.
 template <typename T, typename V, int known>
 void stage(int anyRadix, int64_t m, int64_t stride, const V* re, const V* im, V* outRe, V* outIm,
@@ -56,34 +53,9 @@ bool transform(const FftStages<T>& s, T* rePtr, T* imPtr, T* spareRePtr, T* spar
   for (int i = 0; i < s.count; ++i) {
     const int radix = s.radices[i];
     const int64_t m = n / radix;
-    auto run = [&](auto known) {
+    withRadix<2, 3, 4, 5, 7, 8, 11>(radix, [&](auto known) {
       stage<T, V, decltype(known)::value>(radix, m, stride, re, im, outRe, outIm, wRe, wIm, circle);
-    };
-    switch (radix) {
-      case 2:
-        run(Radix<2>());
-        break;
-      case 3:
-        run(Radix<3>());
-        break;
-      case 4:
-        run(Radix<4>());
-        break;
-      case 5:
-        run(Radix<5>());
-        break;
-      case 7:
-        run(Radix<7>());
-        break;
-      case 8:
-        run(Radix<8>());
-        break;
-      case 11:
-        run(Radix<11>());
-        break;
-      default:
-        run(Radix<0>());
-    }
+    });
     wRe += m * (radix - 1);
     wIm += m * (radix - 1);
     circle.re += radix;

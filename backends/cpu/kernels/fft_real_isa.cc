@@ -9,9 +9,6 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
-template <typename T>
-using Lanes __attribute__((vector_size(32))) = T;
-
 // The half spectrum of radix real values.
 template <typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
@@ -238,26 +235,10 @@ bool transform(const FftStages<T>& s, T* valuesPtr, T* sparePtr) {
     const int radix = s.radices[inverse ? i : s.count - 1 - i];
     if (!inverse) before /= radix;
     const int64_t positions = s.n / before / radix;
-    auto run = [&](auto known) {
+    withRadix<2, 3, 4, 5>(radix, [&](auto known) {
       stage<T, V, decltype(known)::value, inverse>(radix, before, positions, values, spare, wRe,
                                                    wIm, circle);
-    };
-    switch (radix) {
-      case 2:
-        run(Radix<2>());
-        break;
-      case 3:
-        run(Radix<3>());
-        break;
-      case 4:
-        run(Radix<4>());
-        break;
-      case 5:
-        run(Radix<5>());
-        break;
-      default:
-        run(Radix<0>());
-    }
+    });
     if (inverse) before *= radix;
     wRe += (positions - 1) / 2 * (radix - 1);
     wIm += (positions - 1) / 2 * (radix - 1);
