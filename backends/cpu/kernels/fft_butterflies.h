@@ -234,4 +234,16 @@ ISTHMUS_FFT_INLINE void butterfly(Complex<V>* x) {
   }
 }
 
+// The same for a radix that is known, or, if `known` is 0, for any odd one with its circle.
+// `scratch` then holds radix values.
+template <SumOrder order, typename T, typename V, int known>
+ISTHMUS_FFT_INLINE void knownOrOddButterfly(int radix, Complex<V>* x, Complex<V>* scratch,
+                                            TabulatedCircle<T> circle) {
+  if constexpr (known) {
+    butterfly<T, V, known>(x);
+  } else {
+    oddButterfly<order>(radix, x, scratch, circle);
+  }
+}
+
 }  // namespace isthmus::cpu::ISTHMUS_ISA

@@ -22,11 +22,7 @@ void stage(int anyRadix, int64_t m, int64_t stride, const V* re, const V* im, V*
         const int64_t at = q + stride * (p + m * k);
         x[k] = {re[at], im[at]};
       }
-      if constexpr (known) {
-        butterfly<T, V, known>(x);
-      } else {
-        oddButterfly<SumOrder::kTwos>(radix, x, scratch, circle);
-      }
+      knownOrOddButterfly<SumOrder::kTwos, T, V, known>(radix, x, scratch, circle);
 #pragma clang loop unroll(full)
       for (int j = 0; j < radix; ++j) {
         const int64_t at = q + stride * (radix * p + j);

@@ -9,6 +9,18 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
+// rotatedSums in the order of real lines, for a radix that is known or any odd one.
+template <typename T, typename V, int known>
+ISTHMUS_FFT_INLINE void sumsOf(int radix, int l, const V* sum, const V* difference,
+                               TabulatedCircle<T> circle, V* cosines, V* sines) {
+  if constexpr (known) {
+    rotatedSums<SumOrder::kOneByOne>(radix, l, sum, difference, KnownCircle<T, known>(), cosines,
+                                     sines);
+  } else {
+    rotatedSums<SumOrder::kFoursThenTwos>(radix, l, sum, difference, circle, cosines, sines);
+  }
+}
+
 // The half spectrum of radix real values.
 template <typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
@@ -35,13 +47,7 @@ ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
     y[0] = total;
 #pragma clang loop unroll(full)
     for (int l = 1; l <= half; ++l) {
-      if constexpr (known) {
-        rotatedSums<SumOrder::kOneByOne>(radix, l, sum, difference, KnownCircle<T, known>(),
-                                         &y[2 * l - 1], &y[2 * l]);
-      } else {
-        rotatedSums<SumOrder::kFoursThenTwos>(radix, l, sum, difference, circle, &y[2 * l - 1],
-                                              &y[2 * l]);
-      }
+      sumsOf<T, V, known>(radix, l, sum, difference, circle, &y[2 * l - 1], &y[2 * l]);
     }
   }
 }
@@ -73,12 +79,7 @@ ISTHMUS_FFT_INLINE void realInverse(int radix, const V* y, V* x, V* scratch,
 #pragma clang loop unroll(full)
     for (int l = 1; l <= half; ++l) {
       V a, b;
-      if constexpr (known) {
-        rotatedSums<SumOrder::kOneByOne>(radix, l, sum, difference, KnownCircle<T, known>(), &a,
-                                         &b);
-      } else {
-        rotatedSums<SumOrder::kFoursThenTwos>(radix, l, sum, difference, circle, &a, &b);
-      }
+      sumsOf<T, V, known>(radix, l, sum, difference, circle, &a, &b);
       x[l] = a - b;
       x[radix - l] = a + b;
     }
@@ -113,16 +114,6 @@ ISTHMUS_FFT_INLINE void shiftedInverse(const V* y, V* x) {
     x[1] = (d - a) * kRoot;
     x[2] = b + b;
     x[3] = (d + a) * -kRoot;
-  }
-}
-
-template <typename T, typename V, int known>
-ISTHMUS_FFT_INLINE void complexButterfly(int radix, Complex<V>* x, Complex<V>* scratch,
-                                         TabulatedCircle<T> circle) {
-  if constexpr (known) {
-    butterfly<T, V, known>(x);
-  } else {
-    oddButterfly<SumOrder::kFoursThenTwos>(radix, x, scratch, circle);
   }
 }
 
@@ -193,7 +184,7 @@ void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, 
           const V b = in[k + (direct ? frequency(im, 2 * m) : frequency(mirroredIm, mirrored))];
           x[m] = exchanged(Complex<V>{a, direct ? b : -b});
         }
-        complexButterfly<T, V, known>(radix, x, scratch, circle);
+        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, circle);
 #pragma clang loop unroll(full)
         for (int j = 0; j < radix; ++j) {
           Complex<V> y = exchanged(x[j]);
@@ -207,7 +198,7 @@ void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, 
           x[j] = {in[k + time(j, re)], in[k + time(j, im)]};
           if (j > 0) x[j] = times(x[j], wRe[j - 1], wIm[j - 1]);
         }
-        complexButterfly<T, V, known>(radix, x, scratch, circle);
+        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, circle);
 #pragma clang loop unroll(full)
         for (int m = 0; m < radix; ++m) {
           const int mirrored = 2 * (radix - m) - 1;
