@@ -2,11 +2,10 @@
 #include "backends/cpu/kernels/fft_long.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "backends/cpu/kernels/fft_pass.h"
+#include "backends/cpu/kernels/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft_roots.h"
 
 namespace isthmus::cpu {
@@ -125,6 +124,17 @@ void LongFft<T>::planConvolution() {
     filter_[2 * k + 1] = (inSpare ? spareIm : im)[k] / static_cast<T>(m);
   }
   convolution_ = std::move(convolution);
+}
+
+template <typename T>
+void LongFft<T>::planHalf() {
+  isHalf_ = true;
+  const FftRoots roots(2 * n_);
+  for (int64_t k = 0; k <= n_ / 2; ++k) {
+    const FftRoot w = roots[k];
+    realTwiddles_.push_back(static_cast<T>(w.re));
+    realTwiddles_.push_back(static_cast<T>(-w.im));
+  }
 }
 
 template <typename T>
@@ -263,31 +273,15 @@ bool LongFft<T>::run(RunServices& services, FftType type, const T* source, T* ta
 
 template <typename T>
 std::shared_ptr<const LongFft<T>> LongFft<T>::get(FftType type, int64_t n, int64_t lines) {
-  static std::mutex mutex;
-  static std::map<std::pair<int64_t, bool>, std::shared_ptr<const LongFft>> plans;
-  constexpr size_t kMaxPlans = 32;
+  static FftPlanCache<std::pair<int64_t, bool>, LongFft, 32> plans;
   const bool isHalf = (type == FftType::kRfft || type == FftType::kIrfft) && n % 2 == 0;
   const std::pair<int64_t, bool> key{isHalf ? n / 2 : n, isHalf};
   if (key.first < (lines == 1 ? kMinSingle : kMinTogether)) return nullptr;
-  std::shared_ptr<const LongFft> plan;
-  {
-    std::lock_guard lock(mutex);
-    if (auto found = plans.find(key); found != plans.end()) plan = found->second;
-  }
-  if (!plan) {
+  std::shared_ptr<const LongFft> plan = plans.get(key, [&] {
     auto fresh = std::make_shared<LongFft>(key.first);
-    fresh->isHalf_ = isHalf;
-    const FftRoots roots(isHalf ? n : 1);
-    for (int64_t k = 0; isHalf && k <= key.first / 2; ++k) {
-      const FftRoot w = roots[k];
-      fresh->realTwiddles_.push_back(static_cast<T>(w.re));
-      fresh->realTwiddles_.push_back(static_cast<T>(-w.im));
-    }
-    plan = std::move(fresh);
-    std::lock_guard lock(mutex);
-    if (plans.size() >= kMaxPlans) plans.clear();
-    plans.emplace(key, plan);
-  }
+    if (isHalf) fresh->planHalf();
+    return fresh;
+  });
   return plan->isUsable() ? plan : nullptr;
 }
 

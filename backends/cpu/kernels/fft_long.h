@@ -34,6 +34,7 @@ class LongFft {
  private:
   void planFourSteps(int64_t rows);
   void planConvolution();
+  void planHalf();
   bool complexLine(RunServices& services, bool inverse, const T* source, T* target, T scale) const;
   bool convolve(RunServices& services, bool inverse, const T* source, T* target, T scale) const;
   bool halfOfReal(RunServices& services, FftType type, const T* source, T* target, T scale) const;

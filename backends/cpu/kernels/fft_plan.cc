@@ -2,9 +2,8 @@
 #include "backends/cpu/kernels/fft_plan.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
+#include "backends/cpu/kernels/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft_roots.h"
 #include "backends/cpu/kernels/isa.h"
 
@@ -302,19 +301,8 @@ bool FftPlan<T>::transform(bool together, bool inverse, T* re, T* im, T* spareRe
 
 template <typename T>
 std::shared_ptr<const FftPlan<T>> FftPlan<T>::get(int64_t n, FftOrder order) {
-  static std::mutex mutex;
-  static std::map<std::pair<int64_t, FftOrder>, std::shared_ptr<const FftPlan>> plans;
-  constexpr size_t kMaxPlans = 64;
-  const std::pair key{n, order};
-  {
-    std::lock_guard lock(mutex);
-    if (auto found = plans.find(key); found != plans.end()) return found->second;
-  }
-  auto plan = std::make_shared<const FftPlan>(n, order);
-  std::lock_guard lock(mutex);
-  if (plans.size() >= kMaxPlans) plans.clear();
-  plans.emplace(key, plan);
-  return plan;
+  static FftPlanCache<std::pair<int64_t, FftOrder>, FftPlan, 64> plans;
+  return plans.get({n, order}, [&] { return std::make_shared<const FftPlan>(n, order); });
 }
 
 template class FftStageTables<float>;

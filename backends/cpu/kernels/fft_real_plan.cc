@@ -1,9 +1,8 @@
 #include "backends/cpu/kernels/fft_real_plan.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
+#include "backends/cpu/kernels/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft_roots.h"
 #include "backends/cpu/kernels/isa.h"
 
@@ -149,18 +148,8 @@ void RealFftPlan<T>::transformAsComplex(bool together, bool inverse, T* values, 
 
 template <typename T>
 std::shared_ptr<const RealFftPlan<T>> RealFftPlan<T>::get(int64_t n) {
-  static std::mutex mutex;
-  static std::map<int64_t, std::shared_ptr<const RealFftPlan>> plans;
-  constexpr size_t kMaxPlans = 64;
-  {
-    std::lock_guard lock(mutex);
-    if (auto found = plans.find(n); found != plans.end()) return found->second;
-  }
-  auto plan = std::make_shared<const RealFftPlan>(n);
-  std::lock_guard lock(mutex);
-  if (plans.size() >= kMaxPlans) plans.clear();
-  plans.emplace(n, plan);
-  return plan;
+  static FftPlanCache<int64_t, RealFftPlan, 64> plans;
+  return plans.get(n, [&] { return std::make_shared<const RealFftPlan>(n); });
 }
 
 template class RealFftPlan<float>;
