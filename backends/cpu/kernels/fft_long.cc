@@ -109,9 +109,7 @@ void LongFft<T>::planConvolution() {
   const int64_t size = plan.scratchLength();
   std::vector<T> re(size), im(size), spareRe(size), spareIm(size);
   for (int64_t k = 0; k < n_; ++k) {
-    // k * k modulo 2 n, without overflow for any length that fits in memory.
-    const auto square = static_cast<int64_t>(static_cast<unsigned __int128>(k) * k % (2 * n_));
-    const FftRoot w = roots[square];
+    const FftRoot w = roots[chirpIndex(k, n_)];
     chirp_[2 * k] = static_cast<T>(w.re), chirp_[2 * k + 1] = static_cast<T>(-w.im);
     re[k] = chirp_[2 * k], im[k] = -chirp_[2 * k + 1];
     if (k > 0) re[m - k] = re[k], im[m - k] = im[k];

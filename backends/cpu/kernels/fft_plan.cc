@@ -248,9 +248,8 @@ void FftPlan<T>::planConvolution(const FftRoots& roots, int64_t total) {
   const bool contained = total % (2 * n_) == 0;
   const FftRoots own(contained ? 1 : 2 * n_);
   for (int64_t k = 0; k < n_; ++k) {
-    // k * k modulo 2 n, without overflow for any length that fits in memory.
-    const auto square = static_cast<int64_t>(static_cast<unsigned __int128>(k) * k % (2 * n_));
-    const FftRoot w = contained ? roots[total / (2 * n_) * square] : own[square];
+    const int64_t index = chirpIndex(k, n_);
+    const FftRoot w = contained ? roots[total / (2 * n_) * index] : own[index];
     chirpRe_[k] = static_cast<T>(w.re);
     chirpIm_[k] = static_cast<T>(-w.im);
     re[k] = chirpRe_[k] * scale, im[k] = -chirpIm_[k] * scale;

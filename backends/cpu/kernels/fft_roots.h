@@ -26,4 +26,10 @@ class FftRoots {
   std::vector<FftRoot> fine_, coarse_;
 };
 
+// The exponents of Bluestein's chirp, whose value k is exp(-2 pi i chirpIndex(k, n) / (2 n)):
+// k * k modulo 2 n, without overflow for any length that fits in memory.
+inline int64_t chirpIndex(int64_t k, int64_t n) {
+  return static_cast<int64_t>(static_cast<unsigned __int128>(k) * k % (2 * n));
+}
+
 }  // namespace isthmus::cpu
