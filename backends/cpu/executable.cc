@@ -1,6 +1,7 @@
 // Loading and running of compiled programs.
 #include "backends/cpu/executable.h"
 
+#include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/program_symbols.h"
 #include "backends/cpu/serialization.h"
 
@@ -8,7 +9,7 @@ namespace isthmus::cpu {
 namespace {
 
 // Programs with a smaller arena need no memory from the services.
-constexpr size_t kStackArenaBytes = 4096;
+constexpr int64_t kStackArenaBytes = 4096;
 // Handing a program to another thread and being told of its end costs about this much.
 constexpr double kCheapNs = 15'000;
 
@@ -27,27 +28,6 @@ void splitKernel(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, in
   KernelCall call{kernel, buffers};
   run->services->parallelFor(tiles, grain, runKernel, &call);
 }
-
-// The arena of one run: from the services, or the caller's stack.
-class Arena {
- public:
-  Arena(RunServices& services, size_t bytes, char* stack)
-      : services_(services), bytes_(bytes), stack_(stack) {
-    data_ = bytes <= kStackArenaBytes ? stack : static_cast<char*>(services.allocateScratch(bytes));
-  }
-  ~Arena() {
-    if (data_ && data_ != stack_) services_.freeScratch(data_, bytes_);
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  char* data() const { return data_; }
-
- private:
-  RunServices& services_;
-  size_t bytes_;
-  char* stack_;
-  char* data_;
-};
 
 }  // namespace
 
@@ -98,8 +78,8 @@ Status CpuExecutable::runMain(IsthmusRun& run) const {
   const RunRequest& request = *run.request;
   const Status& status = *run.status;
   alignas(kBufferAlignment) char stack[kStackArenaBytes];
-  Arena arena(*request.services, static_cast<size_t>(image_.arenaBytes), stack);
-  if (!arena.data()) {
+  Scratch<char> arena(*request.services, image_.arenaBytes, stack, kStackArenaBytes);
+  if (!arena) {
     return resourceExhausted("program ", image_.info.name, ": no memory for an arena of ",
                              image_.arenaBytes, " bytes");
   }

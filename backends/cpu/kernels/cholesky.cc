@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/linalg_blocks.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -88,12 +89,12 @@ struct Factor {
     const int64_t n = d.n;
     const T* a = source + batch * n * n;
     T* out = result + batch * n * n;
-    const size_t bytes = static_cast<size_t>((n + kBlock) * n) * sizeof(T);
-    T* l = static_cast<T*>(services.allocateScratch(bytes));
-    if (!l) {
+    Scratch<T> memory(services, (n + kBlock) * n);
+    if (!memory) {
       outOfMemory = true;
       return;
     }
+    T* l = memory.data();
     // The upper triangle is the adjoint of a lower one.
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
@@ -110,7 +111,6 @@ struct Factor {
         out[i * n + j] = !inside ? T{} : positive ? value : nan;
       }
     }
-    services.freeScratch(l, bytes);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/conv_problem.h"
 #include "backends/cpu/kernels/depthwise_kernels.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -72,14 +73,14 @@ struct Job {
   }
 
   void operator()(int64_t begin, int64_t end) {
-    const size_t entries = static_cast<size_t>(std::max<int64_t>(1, p.taps() * p.inputFeatures));
-    auto* memory = static_cast<int64_t*>(services.allocateScratch(2 * entries * sizeof(int64_t)));
+    const int64_t entries = std::max<int64_t>(1, p.taps() * p.inputFeatures);
+    Scratch<int64_t> memory(services, 2 * entries);
     if (!memory) {
       outOfMemory = true;
       return;
     }
-    int64_t* input = memory;
-    int64_t* weights = memory + entries;
+    int64_t* input = memory.data();
+    int64_t* weights = input + entries;
     int64_t x[kMaxAxes];
     for (int64_t task = begin; task < end; ++task) {
       int64_t rest = task / featureBlocks;
@@ -101,7 +102,6 @@ struct Job {
                    std::min(p.groups, feature + blockFeatures));
       }
     }
-    services.freeScratch(memory, 2 * entries * sizeof(int64_t));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -346,19 +347,16 @@ bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domai
   tables.taps = p.taps();
   tables.features = p.inputFeatures;
   const int64_t steps = tables.taps * tables.features;
-  const size_t bytes = static_cast<size_t>(2 * steps + tables.taps * p.rank + 1) * sizeof(int64_t);
-  auto* memory = static_cast<int64_t*>(services.allocateScratch(bytes));
+  Scratch<int64_t> memory(services, 2 * steps + tables.taps * p.rank + 1);
   if (!memory) return false;
-  tables.input = memory;
+  tables.input = memory.data();
   tables.kernel = tables.input + steps;
   tables.coordinate = tables.kernel + steps;
   fillTables(p, tables);
   // Features as columns where they are contiguous in the result, else positions.
   const bool positionsAreA =
       p.conv.outputFeatureStride == 1 || p.rank == 0 || p.axes[p.rank - 1].outputStride != 1;
-  bool done = runGemm(services, ConvJob(p, domain, tables, positionsAreA, nativeResult));
-  services.freeScratch(memory, bytes);
-  return done;
+  return runGemm(services, ConvJob(p, domain, tables, positionsAreA, nativeResult));
 }
 
 }  // namespace isthmus::cpu

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -65,16 +67,15 @@ class WindowConv {
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
     panelBytes_ = (steps_ * kernels_.nr * bytes_ + kPanelSlackBytes + 63) / 64 * 64;
-    const auto packedBytes = static_cast<size_t>(p_.groups * panels * panelBytes_);
-    packed_ = static_cast<char*>(services_.allocateScratch(packedBytes));
-    if (!packed_) return false;
+    Scratch<char> packed(services_, p_.groups * panels * panelBytes_);
+    if (!packed) return false;
+    packed_ = packed.data();
     const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
                         static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
     const bool serial = services_.numThreads() == 1 || !worthThreads(work);
     forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
             [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
     forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end); });
-    services_.freeScratch(packed_, packedBytes);
     return !outOfMemory_;
   }
 
@@ -237,17 +238,12 @@ class WindowConv {
   }
 
   void runTasks(int64_t begin, int64_t end) {
-    const auto boxBytes = static_cast<size_t>(boxElements_ * bytes_);
-    char* box = nullptr;
-    if (pads_) {
-      box = static_cast<char*>(services_.allocateScratch(boxBytes));
-      if (!box) {
-        outOfMemory_ = true;
-        return;
-      }
+    std::optional<Scratch<char>> box;
+    if (pads_ && !box.emplace(services_, boxElements_ * bytes_)) {
+      outOfMemory_ = true;
+      return;
     }
-    for (int64_t task = begin; task < end; ++task) runTask(task, box);
-    if (box) services_.freeScratch(box, boxBytes);
+    for (int64_t task = begin; task < end; ++task) runTask(task, box ? box->data() : nullptr);
   }
 
   void runTask(int64_t task, char* box) {

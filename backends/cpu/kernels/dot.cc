@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/dot_problem.h"
 #include "backends/cpu/kernels/gemm_domains.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -117,15 +118,10 @@ class DotJob : public GemmJob {
 };
 
 bool runBlocked(RunServices& services, const DotProblem& p, GemmDomain domain) {
-  int64_t entries = p.rows + p.cols + 2 * p.depth;
-  int64_t local[512];
-  size_t bytes = static_cast<size_t>(entries) * sizeof(int64_t);
-  int64_t* tables = local;
-  if (entries > 512) tables = static_cast<int64_t*>(services.allocateScratch(bytes));
-  if (!tables) return false;
-  bool done = runGemm(services, DotJob(p, domain, tables));
-  if (tables != local) services.freeScratch(tables, bytes);
-  return done;
+  constexpr int64_t kLocalEntries = 512;
+  int64_t local[kLocalEntries];
+  Scratch<int64_t> tables(services, p.rows + p.cols + 2 * p.depth, local, kLocalEntries);
+  return tables && runGemm(services, DotJob(p, domain, tables.data()));
 }
 
 }  // namespace

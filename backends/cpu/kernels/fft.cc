@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/fft_long.h"
 #include "backends/cpu/kernels/fft_pass.h"
 #include "backends/cpu/kernels/fft_real_plan.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -142,13 +143,9 @@ bool runFft(RunServices& services, const FftDescriptor& d, const T* operand, T* 
              along(last, result, result, 1.0);
     case FftType::kIrfft: {
       if (d.rank == 1) return runReal<T>(services, true, n, operand, result, realLines, scale);
-      const size_t bytes = static_cast<size_t>(total) * 2 * sizeof(T);
-      T* scratch = static_cast<T*>(services.allocateScratch(bytes));
-      if (!scratch) return false;
-      const bool done = along(last, operand, scratch, 1.0) &&
-                        runReal<T>(services, true, n, scratch, result, realLines, scale);
-      services.freeScratch(scratch, bytes);
-      return done;
+      Scratch<T> scratch(services, 2 * total);
+      return scratch && along(last, operand, scratch.data(), 1.0) &&
+             runReal<T>(services, true, n, scratch.data(), result, realLines, scale);
     }
   }
   return false;

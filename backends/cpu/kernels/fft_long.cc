@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/fft_pass.h"
 #include "backends/cpu/kernels/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft_roots.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -35,27 +36,6 @@ int64_t chooseRows(int64_t n, int64_t lanes) {
   }
   return best;
 }
-
-// Memory from the run's scratch allocator, for as long as this lives.
-template <typename T>
-class Scratch {
- public:
-  Scratch(RunServices& services, int64_t count)
-      : services_(services),
-        bytes_(static_cast<size_t>(count) * sizeof(T)),
-        data_(static_cast<T*>(services.allocateScratch(bytes_))) {}
-  ~Scratch() {
-    if (data_) services_.freeScratch(data_, bytes_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const { return data_; }
-
- private:
-  RunServices& services_;
-  size_t bytes_;
-  T* data_;
-};
 
 template <typename F>
 void forAll(RunServices& services, int64_t count, const F& body) {
@@ -140,7 +120,7 @@ bool LongFft<T>::complexLine(RunServices& services, bool inverse, const T* sourc
                              T scale) const {
   if (convolution_) return convolve(services, inverse, source, target, scale);
   Scratch<T> turned(services, 2 * n_);
-  if (!turned.data()) return false;
+  if (!turned) return false;
   ComplexPass<T> pass{{services, source, turned.data(), columns_, rows_, columns_, T(1)},
                       inverse,
                       FftPlan<T>::get(rows_, FftOrder::kGrouped),
@@ -156,8 +136,8 @@ bool LongFft<T>::convolve(RunServices& services, bool inverse, const T* source, 
                           T scale) const {
   const int64_t m = convolution_->n_;
   Scratch<T> line(services, 2 * m);
+  if (!line) return false;
   T* x = line.data();
-  if (!x) return false;
   // With real and imaginary parts exchanged, the forward transform is the inverse one.
   const int re = inverse ? 1 : 0, im = 1 - re;
   forAll(services, m, [&](int64_t begin, int64_t end) {
@@ -213,8 +193,8 @@ bool LongFft<T>::halfOfReal(RunServices& services, FftType type, const T* source
     return true;
   }
   Scratch<T> scratch(services, 2 * h);
+  if (!scratch) return false;
   T* z = scratch.data();
-  if (!z) return false;
   forAll(services, pairs, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const T *at = source + 2 * k, *mirrored = source + 2 * (h - k);
@@ -236,8 +216,8 @@ template <typename T>
 bool LongFft<T>::oddReal(RunServices& services, FftType type, const T* source, T* target,
                          T scale) const {
   Scratch<T> scratch(services, 2 * n_);
+  if (!scratch) return false;
   T* z = scratch.data();
-  if (!z) return false;
   if (type == FftType::kRfft) {
     forAll(services, n_, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) z[2 * k] = source[k], z[2 * k + 1] = T(0);

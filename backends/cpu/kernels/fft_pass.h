@@ -8,6 +8,7 @@
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/fft_plan.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 
@@ -30,16 +31,14 @@ struct Lines {
   template <typename Group>
   void forGroups(int64_t begin, int64_t end, bool together, int64_t values, Group group) {
     const int64_t lanes = together ? kFftLanes<T> : 1;
-    const size_t bytes = static_cast<size_t>(values * lanes) * sizeof(T);
-    T* memory = static_cast<T*>(services.allocateScratch(bytes));
+    Scratch<T> memory(services, values * lanes);
     if (!memory) {
       outOfMemory = true;
       return;
     }
     for (int64_t g = begin; g < end; ++g) {
-      group(memory, g * lanes, std::min(lanes, count - g * lanes), lanes);
+      group(memory.data(), g * lanes, std::min(lanes, count - g * lanes), lanes);
     }
-    services.freeScratch(memory, bytes);
   }
 };
 

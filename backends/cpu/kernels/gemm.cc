@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "backends/cpu/kernels/scratch.h"
+
 namespace isthmus::cpu {
 namespace {
 
@@ -59,25 +61,6 @@ struct Plan {
   Range kRange(int64_t block) const {
     return {block * kStep, std::min(job.k, (block + 1) * kStep)};
   }
-};
-
-class Scratch {
- public:
-  Scratch(RunServices& services, int64_t bytes)
-      : services_(services),
-        bytes_(static_cast<size_t>(bytes)),
-        data_(static_cast<char*>(services.allocateScratch(bytes_))) {}
-  ~Scratch() {
-    if (data_) services_.freeScratch(data_, bytes_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  char* data() const { return data_; }
-
- private:
-  RunServices& services_;
-  size_t bytes_;
-  char* data_;
 };
 
 // Memory of one thread: a block of a, one panel of b and, if needed, the sums.
@@ -265,8 +248,8 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
   if (job.m > blockRows) size = PartSize::choose(plan, perTask, needsSums, kNearBytes / 4);
   parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
     int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, needsSums);
-    Scratch scratch(plan.services, blockBytes + size.bytes(plan));
-    if (!scratch.data()) {
+    Scratch<char> scratch(plan.services, blockBytes + size.bytes(plan));
+    if (!scratch) {
       plan.outOfMemory = true;
       return;
     }
@@ -293,8 +276,8 @@ void runByRows(Plan& plan, int threads) {
   int64_t columnParts = rowBlocks >= 2 * threads ? 1 : ceilDiv(2 * threads, rowBlocks);
   columnParts = std::min(columnParts, ceilDiv(size.panels, 16));
   const int64_t taskPanels = ceilDiv(size.panels, columnParts);
-  Scratch packed(plan.services, size.bytes(plan));
-  if (!packed.data()) {
+  Scratch<char> packed(plan.services, size.bytes(plan));
+  if (!packed) {
     plan.outOfMemory = true;
     return;
   }
@@ -308,8 +291,8 @@ void runByRows(Plan& plan, int threads) {
       });
       const int64_t tasksPerRow = ceilDiv(part.panels(plan), taskPanels);
       parallel(plan.services, rowBlocks * tasksPerRow, false, [&](int64_t begin, int64_t end) {
-        Scratch scratch(plan.services, BlockMemory::bytes(plan, blockRows, job.n, needsSums));
-        if (!scratch.data()) {
+        Scratch<char> scratch(plan.services, BlockMemory::bytes(plan, blockRows, job.n, needsSums));
+        if (!scratch) {
           plan.outOfMemory = true;
           return;
         }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/radix_sort.h"
+#include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sort_keys.h"
 
 namespace isthmus::cpu {
@@ -316,13 +317,12 @@ void sortRowByComparator(const Call& call, Row row, const RowMemory& memory) {
 }
 
 void sortRows(Call& call, RunServices& services, int64_t begin, int64_t end) {
-  const size_t bytes = call.scratchBytes();
-  char* data = static_cast<char*>(services.allocateScratch(bytes));
-  if (!data) {
+  Scratch<char> scratch(services, static_cast<int64_t>(call.scratchBytes()));
+  if (!scratch) {
     call.outOfMemory = true;
     return;
   }
-  RowMemory memory(call, data);
+  RowMemory memory(call, scratch.data());
   for (int64_t index = begin; index < end; ++index) {
     const Row row = rowOf(call.d, index);
     if (call.d.numKeys == 0) {
@@ -331,7 +331,6 @@ void sortRows(Call& call, RunServices& services, int64_t begin, int64_t end) {
       sortRowByKeys(call, row, memory);
     }
   }
-  services.freeScratch(data, bytes);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/radix_sort.h"
+#include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sort_keys.h"
 
 namespace isthmus::cpu {
@@ -29,12 +30,12 @@ void rows(Call& call, int64_t begin, int64_t end) {
   const bool fullSort = k > n / 8 && n >= kMinRadixItems;
   const size_t itemCount = static_cast<size_t>(fullSort ? 2 * n : k);
   const size_t bytes = itemCount * sizeof(Item) + (fullSort ? radixCounterBytes() : 0) + 64;
-  char* memory = static_cast<char*>(call.services.allocateScratch(bytes));
+  Scratch<char> memory(call.services, static_cast<int64_t>(bytes));
   if (!memory) {
     call.outOfMemory = true;
     return;
   }
-  Item* items = reinterpret_cast<Item*>(memory);
+  Item* items = reinterpret_cast<Item*>(memory.data());
   const int64_t elementBytes = static_cast<int64_t>(storageBytes(call.d.type));
   for (int64_t row = begin; row < end; ++row) {
     Item* best = items;
@@ -88,7 +89,6 @@ void rows(Call& call, int64_t begin, int64_t end) {
                   static_cast<size_t>(elementBytes));
     }
   }
-  call.services.freeScratch(memory, bytes);
 }
 
 void dispatch(Call& call, int64_t begin, int64_t end) {

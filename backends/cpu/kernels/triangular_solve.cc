@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/linalg_blocks.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -42,13 +43,12 @@ struct Solve {
   // op(a) x = b with x as [k, columns]; the right side is solved as op(a)^T x^T = b^T.
   void operator()(int64_t batch) {
     const int64_t k = d.leftSide ? d.rows : d.cols, columns = d.leftSide ? d.cols : d.rows;
-    const size_t bytes = static_cast<size_t>(k * k + (d.leftSide ? 0 : k * columns)) * sizeof(T);
-    T* memory = static_cast<T*>(services.allocateScratch(bytes));
+    Scratch<T> memory(services, k * k + (d.leftSide ? 0 : k * columns));
     if (!memory) {
       outOfMemory = true;
       return;
     }
-    T* t = memory;
+    T* t = memory.data();
     const T* source = a + batch * k * k;
     const bool conjugate = d.transpose == TriangularTranspose::kAdjoint;
     const bool transpose = (d.transpose != TriangularTranspose::kNone) != (d.leftSide == 0);
@@ -76,7 +76,6 @@ struct Solve {
       }
     }
     if (!done) outOfMemory = true;
-    services.freeScratch(memory, bytes);
   }
 };
 
