@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/conv_problem.h"
 #include "backends/cpu/kernels/depthwise_kernels.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -12,14 +13,8 @@ namespace {
 constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 
 SumOfProducts chooseKernel(bool isDouble) {
-  switch (hostIsa()) {
-    case Isa::kV4:
-      return isDouble ? v4::sumOfProductsF64() : v4::sumOfProductsF32();
-    case Isa::kV3:
-      return isDouble ? v3::sumOfProductsF64() : v3::sumOfProductsF32();
-    default:
-      return isDouble ? v2::sumOfProductsF64() : v2::sumOfProductsF32();
-  }
+  if (isDouble) return forHost(v2::sumOfProductsF64, v3::sumOfProductsF64, v4::sumOfProductsF64)();
+  return forHost(v2::sumOfProductsF32, v3::sumOfProductsF32, v4::sumOfProductsF32)();
 }
 
 struct Job {

@@ -41,10 +41,7 @@ class ConvJob : public GemmJob {
  public:
   ConvJob(const ConvProblem& problem, GemmDomain gemmDomain, const Tables& tables,
           bool positionsAreA, bool native)
-      : p_(problem),
-        kernels_(gemmKernels(hostIsa(), gemmDomain)),
-        t_(tables),
-        positionsAreA_(positionsAreA) {
+      : p_(problem), kernels_(gemmKernels(gemmDomain)), t_(tables), positionsAreA_(positionsAreA) {
     domain = gemmDomain;
     // The axes that make up the rows (columns) of patches; those before them count batches.
     firstAxis_ = 0;

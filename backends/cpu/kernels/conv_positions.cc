@@ -17,7 +17,7 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class PositionSums {
  public:
   PositionSums(const ConvProblem& problem, GemmDomain domain)
-      : p_(problem), kernels_(gemmKernels(hostIsa(), domain)), bytes_(kernels_.elementBytes) {}
+      : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {}
 
   // Neighbours along the last axis are the rows of tiles, output features their columns.
   bool fits() const {

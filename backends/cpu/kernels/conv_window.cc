@@ -33,7 +33,7 @@ bool needsPadding(const ConvAxis& a) {
 class WindowConv {
  public:
   WindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain)
-      : services_(services), p_(problem), kernels_(gemmKernels(hostIsa(), domain)) {
+      : services_(services), p_(problem), kernels_(gemmKernels(domain)) {
     bytes_ = kernels_.elementBytes;
     rank_ = 0;
     for (int d = 0; d < p_.rank; ++d) {

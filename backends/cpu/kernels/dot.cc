@@ -35,7 +35,7 @@ class DotJob : public GemmJob {
  public:
   // `tables` has room for rows + cols + 2 * depth offsets.
   DotJob(const DotProblem& problem, GemmDomain gemmDomain, int64_t* tables)
-      : p_(problem), kernels_(gemmKernels(hostIsa(), gemmDomain)) {
+      : p_(problem), kernels_(gemmKernels(gemmDomain)) {
     domain = gemmDomain;
     batches = p_.batches;
     m = p_.rows;

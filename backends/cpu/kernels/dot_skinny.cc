@@ -285,7 +285,7 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
   const ElementType type = floatTypeOf(domain);
   if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
   if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
-  const GemmKernels& kernels = gemmKernels(hostIsa(), domain);
+  const GemmKernels& kernels = gemmKernels(domain);
   const Strides m = only(p.m), n = only(p.n), k = only(p.k);
   const DotOffsets extent = extentOf(p);
   Matrices item{m.size,

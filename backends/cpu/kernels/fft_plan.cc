@@ -123,15 +123,10 @@ FftStages<T> FftStageTables<T>::view(int64_t n) const {
 
 template <typename T>
 FftKernels<T> FftPlan<T>::kernels() {
-  const Isa isa = hostIsa();
   if constexpr (sizeof(T) == 4) {
-    return isa == Isa::kV4   ? v4::fftKernelsF32()
-           : isa == Isa::kV3 ? v3::fftKernelsF32()
-                             : v2::fftKernelsF32();
+    return forHost(v2::fftKernelsF32, v3::fftKernelsF32, v4::fftKernelsF32)();
   } else {
-    return isa == Isa::kV4   ? v4::fftKernelsF64()
-           : isa == Isa::kV3 ? v3::fftKernelsF64()
-                             : v2::fftKernelsF64();
+    return forHost(v2::fftKernelsF64, v3::fftKernelsF64, v4::fftKernelsF64)();
   }
 }
 

@@ -11,15 +11,10 @@ namespace {
 
 template <typename T>
 RealFftKernels<T> kernels() {
-  const Isa isa = hostIsa();
   if constexpr (sizeof(T) == 4) {
-    return isa == Isa::kV4   ? v4::realFftKernelsF32()
-           : isa == Isa::kV3 ? v3::realFftKernelsF32()
-                             : v2::realFftKernelsF32();
+    return forHost(v2::realFftKernelsF32, v3::realFftKernelsF32, v4::realFftKernelsF32)();
   } else {
-    return isa == Isa::kV4   ? v4::realFftKernelsF64()
-           : isa == Isa::kV3 ? v3::realFftKernelsF64()
-                             : v2::realFftKernelsF64();
+    return forHost(v2::realFftKernelsF64, v3::realFftKernelsF64, v4::realFftKernelsF64)();
   }
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -45,7 +46,7 @@ struct Plan {
   std::atomic<bool> outOfMemory{false};
 
   Plan(RunServices& services, const GemmJob& job)
-      : job(job), kernels(gemmKernels(hostIsa(), job.domain)), services(services) {
+      : job(job), kernels(gemmKernels(job.domain)), services(services) {
     const int64_t steps =
         std::min(kMaxBlockSteps, kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
     // Up to half as long again is better than a short block.
@@ -311,11 +312,9 @@ void runByRows(Plan& plan, int threads) {
 
 }  // namespace
 
-const GemmKernels& gemmKernels(Isa isa, GemmDomain domain) {
-  const GemmKernels* table = isa == Isa::kV4   ? v4::gemmKernelTable()
-                             : isa == Isa::kV3 ? v3::gemmKernelTable()
-                                               : v2::gemmKernelTable();
-  return table[static_cast<int>(domain)];
+const GemmKernels& gemmKernels(GemmDomain domain) {
+  const auto table = forHost(v2::gemmKernelTable, v3::gemmKernelTable, v4::gemmKernelTable);
+  return table()[static_cast<int>(domain)];
 }
 
 namespace {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/isa.h"
 #include "isthmus/types.h"
 
 namespace isthmus::cpu {
@@ -89,7 +88,8 @@ struct GemmKernels {
                       int64_t cols, void* c, int64_t cRow, int64_t cCol);
 };
 
-const GemmKernels& gemmKernels(Isa isa, GemmDomain domain);
+// For the instruction set of this machine.
+const GemmKernels& gemmKernels(GemmDomain domain);
 
 // Writes `count` sums of the domain as elements of `type`, from result[index] on.
 void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,

@@ -35,7 +35,7 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
                              static_cast<uint16_t*>(result) + index);
       }
       if (type == ElementType::kF16) {
-        if (auto store = gemmKernels(hostIsa(), domain).storeHalves) {
+        if (auto store = gemmKernels(domain).storeHalves) {
           return store(static_cast<const float*>(sums), count,
                        static_cast<uint16_t*>(result) + index);
         }

@@ -14,6 +14,19 @@ enum class Isa { kV2 = 0, kV3 = 1, kV4 = 2 };
 // The best level of this machine, not above the cap. Thread-safe.
 Isa hostIsa();
 
+// Of the three versions of a function, that for hostIsa().
+template <typename Function>
+Function* forHost(Function* v2, Function* v3, Function* v4) {
+  switch (hostIsa()) {
+    case Isa::kV4:
+      return v4;
+    case Isa::kV3:
+      return v3;
+    default:
+      return v2;
+  }
+}
+
 // Lowers the level that hostIsa reports, for tests and for comparing. Not to be called while
 // kernels run.
 void capIsa(Isa cap);

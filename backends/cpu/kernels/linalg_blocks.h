@@ -99,7 +99,7 @@ class SubtractProduct : public GemmJob {
                        lanes > 1 && laneStride == 1,
                        stepStride == 1 ? kc : 1,
                        0};
-    gemmKernels(hostIsa(), domain).pack(panel, width, source);
+    gemmKernels(domain).pack(panel, width, source);
   }
 
   // Blocks of the contracted dimension are shorter than this.

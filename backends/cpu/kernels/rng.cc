@@ -13,17 +13,6 @@ namespace {
 
 constexpr int64_t kBlock = 1024;  // counters at a time
 
-RngKernels chooseKernels() {
-  switch (hostIsa()) {
-    case Isa::kV4:
-      return v4::rngKernels();
-    case Isa::kV3:
-      return v3::rngKernels();
-    default:
-      return v2::rngKernels();
-  }
-}
-
 struct Call {
   const RngDescriptor& d;
   RngKernels kernels;
@@ -159,7 +148,7 @@ extern "C" int32_t isthmus_rt_rng(IsthmusRun* run, const void* descriptor, void*
   uint64_t state[3] = {};
   std::memcpy(state, buffers[0], static_cast<size_t>(d.stateWords) * 8);
   Call call{d,
-            chooseKernels(),
+            forHost(v2::rngKernels, v3::rngKernels, v4::rngKernels)(),
             state[0],
             state[1],
             d.stateWords == 3 ? state[2] : state[0],
