@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/linalg_blocks.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -120,12 +121,10 @@ bool factorAll(RunServices& services, const CholeskyDescriptor& d, void* const* 
   if (d.batch == 1) {
     factor(0);
   } else {
-    services.parallelFor(
-        d.batch, std::max<int64_t>(1, 4096 / (d.n * d.n)),
-        [](void* context, int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) (*static_cast<Factor<T>*>(context))(i);
-        },
-        &factor);
+    parallelFor(services, d.batch, std::max<int64_t>(1, 4096 / (d.n * d.n)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) factor(i);
+                });
   }
   return !factor.outOfMemory;
 }

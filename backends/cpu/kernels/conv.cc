@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernels/conv_problem.h"
 #include "backends/cpu/kernels/gemm_domains.h"
+#include "backends/cpu/kernels/parallel_for.h"
 
 namespace isthmus::cpu {
 
@@ -34,19 +35,9 @@ extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void
     }
   }
   if (epilogueDone || elements == 0) return 0;
-  struct Context {
-    DotEpilogue epilogue;
-    void* const* buffers;
-    int64_t columns;
-  } context{epilogue, buffers + 4, conv.resultColumns};
-  const int64_t rows = elements / conv.resultColumns;
-  services.parallelFor(
-      rows, std::max<int64_t>(1, 16384 / conv.resultColumns),
-      [](void* data, int64_t begin, int64_t end) {
-        auto* c = static_cast<Context*>(data);
-        c->epilogue(c->buffers, begin, end, 0, c->columns);
-      },
-      &context);
+  const int64_t columns = conv.resultColumns;
+  parallelFor(services, elements / columns, std::max<int64_t>(1, 16384 / columns),
+              [&](int64_t begin, int64_t end) { epilogue(buffers + 4, begin, end, 0, columns); });
   return 0;
 }
 

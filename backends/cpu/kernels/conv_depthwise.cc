@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/conv_problem.h"
 #include "backends/cpu/kernels/depthwise_kernels.h"
 #include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -133,10 +134,7 @@ bool runDepthwise(RunServices& services, const ConvProblem& p, GemmDomain domain
     job.featureBlocks = (p.groups + job.blockFeatures - 1) / job.blockFeatures;
   }
   const int64_t tasks = positions * job.featureBlocks;
-  services.parallelFor(
-      tasks, std::max<int64_t>(1, tasks / (16 * threads)),
-      [](void* context, int64_t begin, int64_t end) { (*static_cast<Job*>(context))(begin, end); },
-      &job);
+  parallelFor(services, tasks, std::max<int64_t>(1, tasks / (16 * threads)), job);
   return !job.outOfMemory;
 }
 

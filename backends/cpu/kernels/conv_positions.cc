@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/parallel_for.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -51,12 +52,8 @@ class PositionSums {
     const int threads = services.numThreads();
     if (threads == 1 || !worthThreads(work)) return (*this)(0, tiles);
     // Each part of the tiles reads both operands once.
-    services.parallelFor(
-        tiles, ceilDiv(tiles, int64_t{2} * threads),
-        [](void* context, int64_t begin, int64_t end) {
-          (*static_cast<const PositionSums*>(context))(begin, end);
-        },
-        this);
+    parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads),
+                [this](int64_t begin, int64_t end) { (*this)(begin, end); });
   }
 
  private:

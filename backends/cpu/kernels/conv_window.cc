@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -96,12 +97,7 @@ class WindowConv {
   template <typename Function>
   void forEach(bool serial, int64_t tiles, Function function) {
     if (serial || tiles <= 1) return function(int64_t{0}, tiles);
-    services_.parallelFor(
-        tiles, 1,
-        [](void* context, int64_t begin, int64_t end) {
-          (*static_cast<Function*>(context))(begin, end);
-        },
-        &function);
+    parallelFor(services_, tiles, 1, function);
   }
 
   // A task is a block of neighbours along the last two axes, at one position of the others.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/dot_problem.h"
+#include "backends/cpu/kernels/parallel_for.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -332,12 +333,7 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
     }
   }
   const int64_t tasks = p.batches * job.rowParts * job.columnParts;
-  services.parallelFor(
-      tasks, std::max<int64_t>(1, tasks / (8 * threads)),
-      [](void* context, int64_t begin, int64_t end) {
-        (*static_cast<const Job*>(context))(begin, end);
-      },
-      &job);
+  parallelFor(services, tasks, std::max<int64_t>(1, tasks / (8 * threads)), job);
   return true;
 }
 

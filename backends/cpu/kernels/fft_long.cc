@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/fft_pass.h"
 #include "backends/cpu/kernels/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft_roots.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -41,10 +42,7 @@ template <typename F>
 void forAll(RunServices& services, int64_t count, const F& body) {
   constexpr int64_t kGrain = 8192;
   if (count < 2 * kGrain) return body(0, count);
-  services.parallelFor(
-      count, kGrain,
-      [](void* data, int64_t begin, int64_t end) { (*static_cast<const F*>(data))(begin, end); },
-      const_cast<F*>(&body));
+  parallelFor(services, count, kGrain, body);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/fft_plan.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -129,25 +130,15 @@ struct ComplexPass : Lines<T> {
 
 template <typename T, typename Pass>
 bool runPass(RunServices& services, Pass& pass) {
-  struct Context {
-    Pass& pass;
-    bool together;
-  };
   // One line alone is not worth filling lanes with zeros for.
   const bool together = pass.count > 1;
   const int64_t lanes = together ? kFftLanes<T> : 1;
   const int64_t groups = (pass.count + lanes - 1) / lanes;
-  Context context{pass, together};
   if (groups < 2 || groups * lanes * pass.length < 8192) {
     pass(0, groups, together);
   } else {
-    services.parallelFor(
-        groups, std::max<int64_t>(1, 4096 / (lanes * pass.length)),
-        [](void* data, int64_t begin, int64_t end) {
-          auto* c = static_cast<Context*>(data);
-          c->pass(begin, end, c->together);
-        },
-        &context);
+    parallelFor(services, groups, std::max<int64_t>(1, 4096 / (lanes * pass.length)),
+                [&](int64_t begin, int64_t end) { pass(begin, end, together); });
   }
   return !pass.outOfMemory;
 }

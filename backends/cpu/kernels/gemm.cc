@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -227,12 +228,7 @@ void parallel(RunServices& services, int64_t tiles, bool serial, Function functi
     function(int64_t{0}, tiles);
     return;
   }
-  services.parallelFor(
-      tiles, 1,
-      [](void* context, int64_t begin, int64_t end) {
-        (*static_cast<Function*>(context))(begin, end);
-      },
-      &function);
+  parallelFor(services, tiles, 1, function);
 }
 
 // Each task is one whole batch, or a range of columns of it.

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/rng_kernels.h"
 
 namespace isthmus::cpu {
@@ -160,12 +161,8 @@ extern "C" int32_t isthmus_rt_rng(IsthmusRun* run, const void* descriptor, void*
     if (blocks < 4) {
       call.blocks(0, blocks);
     } else {
-      run->services->parallelFor(
-          blocks, 4,
-          [](void* context, int64_t begin, int64_t end) {
-            static_cast<const Call*>(context)->blocks(begin, end);
-          },
-          &call);
+      parallelFor(*run->services, blocks, 4,
+                  [&](int64_t begin, int64_t end) { call.blocks(begin, end); });
     }
   }
   const uint64_t newLow = state[1] + static_cast<uint64_t>(counters);

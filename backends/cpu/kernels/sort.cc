@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/radix_sort.h"
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sort_keys.h"
@@ -353,17 +354,9 @@ extern "C" int32_t isthmus_rt_sort(IsthmusRun* run, const void* descriptor, void
     call.services = threads > 1 ? &services : nullptr;
     sortRows(call, services, 0, rows);
   } else {
-    struct Context {
-      Call& call;
-      RunServices& services;
-    } context{call, services};
-    services.parallelFor(
-        rows, std::max<int64_t>(1, std::min(rows / (4 * threads), 65536 / d.length)),
-        [](void* data, int64_t begin, int64_t end) {
-          auto* c = static_cast<Context*>(data);
-          sortRows(c->call, c->services, begin, end);
-        },
-        &context);
+    parallelFor(services, rows,
+                std::max<int64_t>(1, std::min(rows / (4 * threads), 65536 / d.length)),
+                [&](int64_t begin, int64_t end) { sortRows(call, services, begin, end); });
   }
   if (call.outOfMemory) return fail(run, resourceExhausted("sort: no scratch memory"));
   return 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/element_access.h"
+#include "backends/cpu/kernels/parallel_for.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -279,12 +280,8 @@ extern "C" int32_t isthmus_rt_special(IsthmusRun* run, const void* descriptor,
                                       void* const* buffers) {
   const auto& d = *static_cast<const SpecialDescriptor*>(descriptor);
   Call call{d, buffers};
-  run->services->parallelFor(
-      d.elements, 512,
-      [](void* context, int64_t begin, int64_t end) {
-        static_cast<const Call*>(context)->run(begin, end);
-      },
-      &call);
+  parallelFor(*run->services, d.elements, 512,
+              [&](int64_t begin, int64_t end) { call.run(begin, end); });
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/radix_sort.h"
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sort_keys.h"
@@ -117,12 +118,8 @@ extern "C" int32_t isthmus_rt_top_k(IsthmusRun* run, const void* descriptor, voi
   if (d.rows == 1 || run->services->numThreads() == 1 || d.rows * d.length < 16384) {
     dispatch(call, 0, d.rows);
   } else {
-    run->services->parallelFor(
-        d.rows, std::max<int64_t>(1, 16384 / d.length),
-        [](void* data, int64_t begin, int64_t end) {
-          dispatch(*static_cast<Call*>(data), begin, end);
-        },
-        &call);
+    parallelFor(*run->services, d.rows, std::max<int64_t>(1, 16384 / d.length),
+                [&](int64_t begin, int64_t end) { dispatch(call, begin, end); });
   }
   if (call.outOfMemory) return fail(run, resourceExhausted("top_k: no scratch memory"));
   return 0;

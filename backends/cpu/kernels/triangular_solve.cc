@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/linalg.h"
 #include "backends/cpu/kernels/linalg_blocks.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -86,12 +87,11 @@ bool solveAll(RunServices& services, const TriangularSolveDescriptor& d, void* c
   if (d.batch == 1) {
     solve(0);
   } else {
-    services.parallelFor(
-        d.batch, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, d.rows * d.cols)),
-        [](void* context, int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) (*static_cast<Solve<T>*>(context))(i);
-        },
-        &solve);
+    parallelFor(services, d.batch,
+                std::max<int64_t>(1, 4096 / std::max<int64_t>(1, d.rows * d.cols)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) solve(i);
+                });
   }
   return !solve.outOfMemory;
 }
