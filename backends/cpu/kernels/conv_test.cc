@@ -9,7 +9,7 @@
 #include <memory>
 #include <numeric>
 
-#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/isa_testing.h"
 #include "backends/cpu/kernels/kernel_testing.h"
 
 namespace isthmus::cpu {
@@ -237,20 +237,9 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   } while (advance(out, sizes));
 }
 
-class ConvTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    capIsa(Isa::kV4);
-    if (hostIsa() < GetParam()) GTEST_SKIP() << "this machine lacks the instruction set";
-    capIsa(GetParam());
-  }
-  void TearDown() override { capIsa(Isa::kV4); }
-};
+class ConvTest : public testing::IsaTest {};
 
-INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, ::testing::Values(Isa::kV2, Isa::kV3, Isa::kV4),
-                         [](const auto& info) {
-                           return "v" + std::to_string(2 + int(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, testing::everyIsa(), testing::nameOfIsa);
 
 TEST_P(ConvTest, ChannelsLastImages) {
   std::mt19937 rng(1);

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/isa_testing.h"
 #include "backends/cpu/kernels/kernel_testing.h"
 
 namespace isthmus::cpu {
@@ -221,20 +221,9 @@ Case matmul(int64_t m, int64_t n, int64_t k, ElementType type = ElementType::kF3
 }
 
 // Every instruction set level that this machine has.
-class DotTest : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    capIsa(Isa::kV4);
-    if (hostIsa() < GetParam()) GTEST_SKIP() << "this machine lacks the instruction set";
-    capIsa(GetParam());
-  }
-  void TearDown() override { capIsa(Isa::kV4); }
-};
+class DotTest : public testing::IsaTest {};
 
-INSTANTIATE_TEST_SUITE_P(Isa, DotTest, ::testing::Values(Isa::kV2, Isa::kV3, Isa::kV4),
-                         [](const auto& info) {
-                           return "v" + std::to_string(2 + int(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, DotTest, testing::everyIsa(), testing::nameOfIsa);
 
 TEST_P(DotTest, SmallSizesOfEveryLayout) {
   std::mt19937 rng(1);
