@@ -2,11 +2,13 @@
 #include "backends/cpu/kernels/fft.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "backends/cpu/kernels/fft_long.h"
 #include "backends/cpu/kernels/fft_pass.h"
 #include "backends/cpu/kernels/fft_real_plan.h"
+#include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -60,8 +62,8 @@ struct RealPass : Lines<T> {
   }
 };
 
-// Transforms along the last dimension of long lines, one after the other; nothing if they are not
-// long.
+// Transforms along the last dimension of long lines: many side by side, few one after the other by
+// all threads; nothing if they are not long.
 template <typename T>
 std::optional<bool> runLong(RunServices& services, FftType type, int64_t n, const T* source,
                             T* target, int64_t lines, double scale) {
@@ -70,13 +72,21 @@ std::optional<bool> runLong(RunServices& services, FftType type, int64_t n, cons
   const int64_t half = 2 * (n / 2 + 1);
   const int64_t from = type == FftType::kRfft ? n : type == FftType::kIrfft ? half : 2 * n;
   const int64_t to = type == FftType::kRfft ? half : type == FftType::kIrfft ? n : 2 * n;
-  for (int64_t line = 0; line < lines; ++line) {
-    if (!plan->run(services, type, source + line * from, target + line * to,
-                   static_cast<T>(scale))) {
-      return false;
+  std::atomic<bool> outOfMemory{false};
+  auto transform = [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end && !outOfMemory; ++line) {
+      if (!plan->run(services, type, source + line * from, target + line * to,
+                     static_cast<T>(scale))) {
+        outOfMemory = true;
+      }
     }
+  };
+  if (lines >= 2 * services.numThreads()) {
+    parallelFor(services, lines, 1, transform);
+  } else {
+    transform(0, lines);
   }
-  return true;
+  return !outOfMemory;
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Transforms of one long line by all threads.
+// Transforms of long lines, each by all threads if need be.
 //
 // A line of rows * columns values is a matrix: its columns are transformed, several at a time, the
 // results multiplied by roots of unity, and the rows transformed (Bailey's four steps). Both kinds
