@@ -83,8 +83,8 @@ def convolution(g):
         {"o": out, "i": features // groups, **dict(enumerate(window))}, "oi")
     out_text, out_shape = arranged({"b": n // batch_groups, "f": out, **dict(enumerate(result))},
                                    "bf")
-    # Whether padding times infinity is NaN differs.
-    x, y = g.tamed(g.pick((e,), lhs_shape)), g.tamed(g.pick((e,), rhs_shape))
+    # Whether padding times what is not finite is NaN differs.
+    x, y = g.tamed(g.pick((e,), lhs_shape)), g.fresh(Type(e, tuple(rhs_shape)), low=-9, high=9)
     padding = ", ".join(f"[{a}, {b}]" for a, b in zip(low, high))
     reverse = [str(g.chance(0.15)).lower() for _ in range(spatial)]
     g.emit("convolution", [x, y], Type(e, tuple(out_shape)),

@@ -5,13 +5,13 @@ import random
 import numpy as np
 
 import kinds
-from program import COMPLEX, DTYPES, FLOATS, INTEGERS, Op, Program, Type, Value, limits
+from program import COMPLEX, DTYPES, FLOATS, INTEGERS, SMALL_FLOATS, TOLERANCE, Op, Program, Type, Value, limits
 
 DIMS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33)
 MAX_ELEMENTS = 3000
 ELEMENTS = ("f32", "f32", "f32", "f32", "f64", "f64", "i32", "i32", "i64", "i1", "bf16", "f16",
-            "i8", "ui8", "i16", "ui16", "ui32", "ui64", "complex<f32>", "complex<f64>", "i4", "ui4",
-            "f8E4M3FN", "f8E5M2")
+            "i8", "ui8", "i16", "ui16", "ui32", "ui64", "complex<f32>", "complex<f64>")
+RARE_ELEMENTS = ("i2", "ui2", "i4", "ui4", *SMALL_FLOATS)
 
 
 class Generator:
@@ -25,7 +25,8 @@ class Generator:
         # A few shapes per program, so that values meet.
         self.shapes = [self.shape() for _ in range(self.rng.randint(1, 3))]
         count = self.rng.randint(1, 5)
-        self.elements = [self.rng.choice(ELEMENTS) for _ in range(count)]
+        self.elements = [self.rng.choice(RARE_ELEMENTS if self.chance(0.15) else ELEMENTS)
+                         for _ in range(count)]
 
     # ---- Choices ----
 
@@ -130,7 +131,10 @@ class Generator:
             types = [types]
         if exact is None:
             exact = all(v.exact for v in operands)
-        results = [Value(t, exact=exact, bounded=bounded) for t in types]
+        error = max((v.error for v in [*operands, *more.get("captured", [])]), default=0.0)
+        results = [Value(t, exact=exact, bounded=bounded,
+                         error=error if exact else max(error, TOLERANCE.get(t.element, 0.0)))
+                   for t in types]
         if "." not in name:
             name = "stablehlo." + name
         self.program.ops.append(Op(name, list(operands), results, attributes, **more))

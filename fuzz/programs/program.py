@@ -12,15 +12,25 @@ DTYPES = {
     "ui16": np.dtype(np.uint16), "ui32": np.dtype(np.uint32), "ui64": np.dtype(np.uint64),
     "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
+    "i2": np.dtype(ml_dtypes.int2), "ui2": np.dtype(ml_dtypes.uint2),
     "i4": np.dtype(ml_dtypes.int4), "ui4": np.dtype(ml_dtypes.uint4),
-    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn), "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn), "f8E3M4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3), "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8E4M3B11FNUZ": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2), "f8E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
     "complex<f32>": np.dtype(np.complex64), "complex<f64>": np.dtype(np.complex128)}
 FLOATS = ("f16", "bf16", "f32", "f64")
 COMPLEX = ("complex<f32>", "complex<f64>")
 # These are moved, compared and converted only: each step of arithmetic would round a tenth of a value.
-SMALL_FLOATS = ("f8E4M3FN", "f8E5M2")
-SIGNED = ("i4", "i8", "i16", "i32", "i64")
-UNSIGNED = ("ui4", "ui8", "ui16", "ui32", "ui64")
+SMALL_FLOATS = tuple(name for name in DTYPES if name.startswith(("f4", "f8")))
+# Relative to an element, and to the largest element of the array: results of sums and of vector
+# functions in different orders.
+TOLERANCE = {"f64": 1e-11, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1, "complex<f64>": 1e-11,
+             "complex<f32>": 1e-4, **{name: 1.05 * float(ml_dtypes.finfo(DTYPES[name]).eps)
+                                      for name in SMALL_FLOATS}}
+SIGNED = ("i2", "i4", "i8", "i16", "i32", "i64")
+UNSIGNED = ("ui2", "ui4", "ui8", "ui16", "ui32", "ui64")
 INTEGERS = SIGNED + UNSIGNED
 
 
@@ -58,11 +68,13 @@ class Value:
     """A result of an operation, or an input.
 
     `exact`: every correct implementation computes the same bits, so that a discontinuous operation
-    may use it. `bounded`: small enough for exponentials.
+    may use it. `bounded`: small enough for exponentials. `error`: the tolerance of the coarsest type
+    that what it is made of was rounded to.
     """
     type: Type
     exact: bool = True
     bounded: bool = False
+    error: float = 0.0
     data: np.ndarray = None     # of an input or a constant
 
 

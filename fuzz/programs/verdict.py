@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from program import COMPLEX, FLOATS, SMALL_FLOATS
+from program import COMPLEX, FLOATS, SMALL_FLOATS, TOLERANCE
 
-# Relative to an element, and to the largest element of the array: results of sums and of vector
-# functions in different orders.
-TOLERANCE = {"f64": 1e-11, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1, "complex<f64>": 1e-11,
-             "complex<f32>": 1e-4, "f8E4M3FN": 0.13, "f8E5M2": 0.26}
 # A result may be so many times farther from the evaluator than JAX's CPU client's.
 SLACK = 8
 
@@ -35,8 +31,9 @@ def difference(actual, expected, value, other=None):
     else:
         good = np.ones(actual.shape, bool)
         others = _parts(other, element) if other is not None else [None, None]
+        tolerance = max(TOLERANCE[element], value.error)
         for a, b, o in zip(_parts(actual, element), _parts(expected, element), others):
-            good &= _close(a, b, o, TOLERANCE[element])
+            good &= _close(a, b, o, tolerance)
     if np.all(good):
         return ""
     wrong = np.argwhere(~good)
