@@ -33,6 +33,13 @@ mlir::Attribute layoutAt(std::optional<mlir::ArrayAttr> layouts, size_t index) {
   return layouts && index < layouts->size() ? (*layouts)[index] : mlir::Attribute();
 }
 
+// It wishes that one operand is computed before the other, and changes no result.
+LogicalResult dropControlDependency(shlo::CustomCallOp op, PatternRewriter& rewriter) {
+  if (op.getCallTargetName() != "control_dep" || op->getNumResults() != 0) return mlir::failure();
+  rewriter.eraseOp(op);
+  return mlir::success();
+}
+
 // Arrays are row-major everywhere: an operand of another layout is transposed before the call, a
 // result after it.
 LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
@@ -72,6 +79,9 @@ LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
 
 }  // namespace
 
-void addCustomCallPatterns(mlir::RewritePatternSet& patterns) { patterns.add(applyLayouts); }
+void addCustomCallPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add(applyLayouts);
+  patterns.add(dropControlDependency);
+}
 
 }  // namespace isthmus

@@ -20,6 +20,7 @@ struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
     addChloStructurePatterns(patterns);
     addLegacyPatterns(patterns);
     addWideningPatterns(patterns);
+    addAsynchronousPatterns(patterns);
     addCustomCallPatterns(patterns);
     addApproxTopKPatterns(patterns);
     addArgExtremumPatterns(patterns);

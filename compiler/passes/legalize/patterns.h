@@ -8,6 +8,8 @@ namespace isthmus {
 
 // broadcast, dot, map, torch_index_select, tuples.
 void addShorthandPatterns(mlir::RewritePatternSet& patterns);
+// async_start, async_done.
+void addAsynchronousPatterns(mlir::RewritePatternSet& patterns);
 // custom_call: targets that the compiler understands, and layouts.
 void addCustomCallPatterns(mlir::RewritePatternSet& patterns);
 // Reducers of argmax and argmin, for any order of the elements.

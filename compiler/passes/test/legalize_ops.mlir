@@ -49,3 +49,26 @@ func.func @batch_norm_inference(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %off
   %0 = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) <{epsilon = 0.001 : f32, feature_index = 1 : i64}> : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// What begins is done at once.
+// CHECK-LABEL: @asynchronous
+// CHECK-NEXT: %[[PART:.*]] = stablehlo.slice %{{.*}} [1:3]
+// CHECK-NEXT: stablehlo.add %[[PART]], %[[PART]]
+func.func @asynchronous(%x: tensor<4xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.async_start"(%x) ({
+  ^bb0(%y: tensor<4xf32>):
+    %1 = stablehlo.slice %y [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+    stablehlo.return %1 : tensor<2xf32>
+  }) : (tensor<4xf32>) -> !stablehlo.future<tensor<2xf32>>
+  %2 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<2xf32>>) -> tensor<2xf32>
+  %3 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<2xf32>>) -> tensor<2xf32>
+  %4 = stablehlo.add %2, %3 : tensor<2xf32>
+  return %4 : tensor<2xf32>
+}
+
+// CHECK-LABEL: @control_dependency
+// CHECK-NEXT: return
+func.func @control_dependency(%x: tensor<4xf32>) {
+  stablehlo.custom_call @control_dep(%x, %x) {has_side_effect = true, api_version = 4 : i32} : (tensor<4xf32>, tensor<4xf32>) -> ()
+  return
+}
