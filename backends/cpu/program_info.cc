@@ -32,24 +32,32 @@ Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& sp
   return {};
 }
 
-// Donors without an output of their own take the first free one of their type.
+// Donors without an output of their own take the first free one of their type, else of their size;
+// those that find none are not donated.
 void matchDonors(ProgramInfo& info) {
   std::vector<bool> taken(info.outputs.size());
   for (const ParameterSpec& parameter : info.parameters) {
     if (parameter.aliasedOutput >= 0) taken[parameter.aliasedOutput] = true;
   }
-  for (ParameterSpec& parameter : info.parameters) {
-    if (parameter.donation != DonationKind::kMayDonate) continue;
-    for (size_t r = 0; r < info.outputs.size(); ++r) {
-      if (taken[r] || info.outputs[r].type != parameter.type ||
-          info.outputs[r].memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0) {
-        continue;
+  for (bool isOfOneType : {true, false}) {
+    for (ParameterSpec& parameter : info.parameters) {
+      if (parameter.donation != DonationKind::kMayDonate) continue;
+      for (size_t r = 0; r < info.outputs.size(); ++r) {
+        const BufferSpec& output = info.outputs[r];
+        if (taken[r] || output.type.sizeBytes() != parameter.type.sizeBytes() ||
+            output.memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0 ||
+            (isOfOneType && output.type != parameter.type)) {
+          continue;
+        }
+        parameter.donation = DonationKind::kMustAlias;
+        parameter.aliasedOutput = static_cast<int>(r);
+        taken[r] = true;
+        break;
       }
-      parameter.donation = DonationKind::kMustAlias;
-      parameter.aliasedOutput = static_cast<int>(r);
-      taken[r] = true;
-      break;
     }
+  }
+  for (ParameterSpec& parameter : info.parameters) {
+    if (parameter.aliasedOutput < 0) parameter.donation = DonationKind::kNone;
   }
 }
 
@@ -91,6 +99,7 @@ StatusOr<ProgramInfo> describeProgram(mlir::func::FuncOp main) {
     if (!filled.ok()) return filled.withContext("output " + std::to_string(r));
     info.outputs.push_back(std::move(output));
   }
+  matchDonors(info);
   for (ParameterSpec& parameter : info.parameters) {
     // Memory of another size or kind cannot be the output's; the caller still gives it up.
     if (parameter.aliasedOutput < 0) continue;
@@ -101,7 +110,6 @@ StatusOr<ProgramInfo> describeProgram(mlir::func::FuncOp main) {
       parameter.aliasedOutput = -1;
     }
   }
-  matchDonors(info);
 
   MemoryAnalysis& memory = info.memory;
   for (const ParameterSpec& parameter : info.parameters) {

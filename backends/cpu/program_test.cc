@@ -88,6 +88,26 @@ TEST(ProgramTest, donated_parameters_hold_the_result) {
   EXPECT_THAT(fromBytes<float>(results[1]), ElementsAre(-9, -18, -27, -36));
 }
 
+TEST(ProgramTest, donors_take_an_output_of_their_size_or_are_kept) {
+  std::string text = R"(
+    func.func @main(%x: tensor<4xi32> {jax.buffer_donor = true},
+                    %y: tensor<2xf32> {jax.buffer_donor = true}) -> (tensor<2x2xf32>, tensor<f32>) {
+      %f = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>
+      %r = stablehlo.reshape %f : (tensor<4xf32>) -> tensor<2x2xf32>
+      %s = stablehlo.slice %y [1:2] : (tensor<2xf32>) -> tensor<1xf32>
+      %t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>
+      return %r, %t : tensor<2x2xf32>, tensor<f32>
+    })";
+  StatusOr<ProgramImage> image = compileText(text);
+  ASSERT_TRUE(image.ok()) << image.status().message();
+  EXPECT_EQ(image->info.parameters[0].donation, DonationKind::kMustAlias);
+  EXPECT_EQ(image->info.parameters[0].aliasedOutput, 0);
+  EXPECT_EQ(image->info.parameters[1].donation, DonationKind::kNone);
+  auto results = run(text, {toBytes<int32_t>({1, 2, 3, 4}), toBytes<float>({10, 20})});
+  EXPECT_THAT(fromBytes<float>(results[0]), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(fromBytes<float>(results[1]), ElementsAre(20));
+}
+
 TEST(ProgramTest, donations_that_cross_are_swapped) {
   auto results = run(R"(
     func.func @main(%x: tensor<64xi32> {tf.aliasing_output = 0 : i32},
