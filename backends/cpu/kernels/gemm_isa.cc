@@ -129,6 +129,24 @@ inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][v
   }
 }
 
+// Sums that go on from what is in memory; lanes from `cols` on are 0.
+template <typename T, int rows, int vectors>
+inline __attribute__((always_inline)) void loadTile(Vec<T> (&sum)[rows][vectors], const T* c,
+                                                    int64_t ldc, int cols) {
+  constexpr int lanes = kLanes<T>;
+  alignas(64) T edge[vectors * lanes] = {};
+#pragma clang loop unroll(full)
+  for (int r = 0; r < rows; ++r) {
+    const T* p = c + r * ldc;
+    if (cols < vectors * lanes) {
+      copyPieces<vectors * lanes / 2>(edge, p, cols);
+      p = edge;
+    }
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) sum[r][v] = load(p + v * lanes);
+  }
+}
+
 // One tile of `rows` x (vectors * lanes) in registers, from packed panels. Their strides are
 // constants, so that their addresses cost nothing.
 template <typename T, typename Op, int rows, int vectors>
@@ -164,6 +182,8 @@ void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride
   constexpr int lanes = kLanes<T>;
   if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
   Vec<T> sum[rows][vectors] = {};
+  // One chain of sums over all calls rounds as if there had been one call.
+  if (accumulate) loadTile<T, rows, vectors>(sum, c, ldc, cols);
   for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
   const int64_t stride3 = 3 * rowStride;
   for (int64_t i = 0; i < count; ++i) {
@@ -192,7 +212,7 @@ void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride
       br += ldb;
     }
   }
-  storeTile<T, rows, vectors>(sum, c, ldc, cols, accumulate);
+  storeTile<T, rows, vectors>(sum, c, ldc, cols, false);
 }
 
 template <int... values>
