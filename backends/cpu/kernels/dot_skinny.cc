@@ -100,6 +100,12 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
   return few || near ? Method::kDirect : Method::kNone;
 }
 
+// Of `columns` columns, how many are tiles of whole vectors: what is left is one tile of its own.
+int64_t wholeColumns(const GemmKernels& kernels, int64_t columns) {
+  const int64_t rest = columns % kernels.nr;
+  return rest == kernels.vectorLanes ? columns : columns - rest;
+}
+
 // Packs steps [k, k + kc) of `cols` columns, at most a panel's width, on the stack.
 void packColumns(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t column,
                  int cols, int64_t k, int64_t kc, char* panel) {
@@ -124,11 +130,11 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
   }
   const bool isFar = x.k * x.bStep * bytes > kStripBytes;
   const int64_t tiles = (x.m + mr - 1) / mr;
-  const int64_t wholeEnd = inPlace ? begin + (end - begin) / lanes * lanes : begin;
+  const int64_t wholeEnd = inPlace ? begin + wholeColumns(kernels, end - begin) : begin;
   // Whole vectors of the last columns reach into the next row: but in the last ones, they may.
   int64_t tailSteps = 0;
   if (inPlace && wholeEnd < end && x.bStep > 0) {
-    const int64_t spare = x.bReadable - wholeEnd - lanes;
+    const int64_t spare = x.bReadable - wholeEnd - (end - wholeEnd > lanes ? nr : lanes);
     if (spare >= 0) tailSteps = std::min(x.k, spare / x.bStep + 1);
   }
   auto strip = [&](int64_t column, int cols, int64_t k, int64_t kc, int64_t prefetched) {
@@ -187,17 +193,20 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
 void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
                  int64_t end) {
   const int64_t bytes = kernels.elementBytes;
-  const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
-  const int64_t wholeEnd = begin + (end - begin) / lanes * lanes;
+  const int mr = kernels.mr, nr = kernels.nr;
+  const int64_t wholeEnd = begin + wholeColumns(kernels, end - begin);
   const int tail = static_cast<int>(end - wholeEnd);
   alignas(64) char panel[kStackBytes + kPanelSlackBytes];
   if (tail > 0) packColumns(kernels, type, x, wholeEnd, tail, 0, x.k, panel);
+  const int64_t tiles = (x.m + mr - 1) / mr;
   // Each row reads these columns of b again.
   const int64_t near = std::max<int64_t>(nr, kNearBytes / (x.k * bytes) / nr * nr);
   for (int64_t first = begin; first < end; first += near) {
     const int64_t last = std::min(end, first + near);
-    for (int64_t row = 0; row < x.m; row += mr) {
-      const int rows = static_cast<int>(std::min<int64_t>(mr, x.m - row));
+    for (int64_t i = 0; i < tiles; ++i) {
+      // Of nearly equal size.
+      const int64_t row = x.m * i / tiles;
+      const int rows = static_cast<int>(x.m * (i + 1) / tiles - row);
       char* c = x.c + row * x.cRow * bytes;
       auto tile = [&](int64_t column, int64_t cols, const char* b, int64_t bColumn, int64_t bStep) {
         const GemmRun run{row * x.aRow, bColumn, x.k};
