@@ -62,6 +62,21 @@ def add_all(case):
         return y * lax.broadcast_in_dim(g, x.shape, (1,)) + lax.broadcast_in_dim(b, x.shape, (1,))
     case(layer_norm, f32(40, 128), f32(128), f32(128), name='layer_norm', kind='row', tol=1e-4)
 
+    # Reductions of which one reads another's result, in its place or elsewhere.
+    def log_sum_exp(x):
+        m = lax.reduce(x, np.float32(-np.inf), lax.max, (1,))
+        e = lax.exp(x - lax.broadcast_in_dim(m, x.shape, (0,)))
+        return m + lax.log(lax.reduce(e, np.float32(0), lax.add, (1,)))
+
+    def sum_and_squares(x):
+        s = lax.reduce(x, np.float32(0), lax.add, (1,))
+        d = x - lax.broadcast_in_dim(s, x.shape, (0,))
+        return s, lax.reduce(d * d, np.float32(0), lax.add, (1,))
+
+    def sum_and_others(x):
+        s = lax.reduce(x, np.float32(0), lax.add, (1,))
+        return s + lax.rev(s, (0,)) * 2
+
     # Rows shorter than a vector.
     for columns in (2, 3, 5, 10, 15, 16, 17):
         case(softmax, f32(1003, columns), name=f'softmax_{columns}', kind='row')
@@ -69,6 +84,9 @@ def add_all(case):
         case(lambda x: lax.rev(x, (1,)) + x, f32(1003, columns), name=f'reverse_{columns}')
         case(lambda x: lax.rev(x, (0,)) * 2, f32(1003, columns), name=f'reverse_rows_{columns}')
         case(lambda x: lax.reduce(x, np.float32(0), lax.add, (1,)), abs(f32(1003, columns)), name=f'short_sum_{columns}', kind='reduce', tol=1e-5)
+        case(log_sum_exp, abs(f32(1003, columns)), name=f'log_sum_exp_{columns}', kind='row')
+        case(sum_and_squares, abs(f32(1003, columns)), name=f'sum_and_squares_{columns}', kind='row', tol=1e-4)
+        case(sum_and_others, abs(f32(3003, columns)), name=f'sum_and_others_{columns}', kind='row', tol=1e-4)
         case(lambda x: lax.slice(x, (1,), (x.shape[0] - 1,), (columns,)), f32(1003 * columns), name=f'strided_{columns}')
         case(lambda x: lax.slice(x, (0, 1), (1003, 2)) + lax.slice(x, (0, 0), (1003, 1)), f32(1003, columns), name=f'columns_{columns}')
         case(lambda *x: lax.transpose(lax.concatenate([lax.broadcast_in_dim(v, (1, 103), (1,)) for v in x], 0), (1, 0)) + 1,

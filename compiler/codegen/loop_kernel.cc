@@ -523,7 +523,27 @@ void LoopKernel::findColumns() {
     for (int64_t d : reduce.getDimensions()) rows *= type.getDimSize(d);
     worthwhile = worthwhile && rows >= 16;
   });
-  if (all == found.size() && worthwhile) columns_ = found;
+  if (all != found.size() || !worthwhile) return;
+  // Accumulators hold sums only where the roots ask for them, and only after all of the rows: other
+  // reductions must not depend on them, nor roots at another place.
+  llvm::DenseSet<mlir::Operation*> visitedInPlace, visitedElsewhere;
+  std::function<bool(mlir::Value, bool)> readsElsewhere = [&](mlir::Value value, bool isInPlace) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op || !(isInPlace ? visitedInPlace : visitedElsewhere).insert(op).second) return false;
+    if (!isInPlace && llvm::is_contained(found, op)) return true;
+    bool isReshape = mlir::isa<shlo::ReshapeOp>(op);
+    for (mlir::Value operand : op->getOperands()) {
+      auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
+      bool keepsPlace = isReshape || (Evaluator::isElementwise(op) && type &&
+                                      type.getShape() == typeOf(value).getShape());
+      if (readsElsewhere(operand, isInPlace && keepsPlace)) return true;
+    }
+    return false;
+  };
+  for (const Root& root : roots_) {
+    if (readsElsewhere(root.value, true)) return;
+  }
+  columns_ = found;
 }
 
 bool LoopKernel::chooseTransposition() {
