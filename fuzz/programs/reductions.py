@@ -169,6 +169,39 @@ def select_and_scatter(g):
            regions=[choose, _combiner("add", x.type.element)])
 
 
+def dependent(g):
+    """Reductions that read each other's results: log-sum-exp, softmax, variance."""
+    # What has been rounded before might be cancelled here.
+    x = g.tamed(g.pick(("f32", "f32", "f64", "bf16"), least_rank=1, nonempty=True, exact=True))
+    chosen = sorted(g.rng.sample(range(x.type.rank), g.rng.choice((1, 1, min(2, x.type.rank)))))
+    kept = [d for d in range(x.type.rank) if d not in chosen]
+    small = x.type.with_shape([x.type.shape[d] for d in kept])
+    before = len(g.values)
+
+    def reduced(name, value):
+        return g.emit("reduce", [value, _neutral(g, name, x.type.element)], small,
+                      f"dimensions = {dims(chosen)}", exact=False, bounded=True,
+                      regions=[_combiner(name, x.type.element)])
+
+    def centered(value, middle):
+        wide = g.emit("broadcast_in_dim", [middle], x.type, f"broadcast_dimensions = {dims(kept)}")
+        return g.emit("subtract", [value, wide], x.type, bounded=True)
+
+    if g.chance(0.3):
+        count = g.splat(small, float(np.prod([x.type.shape[d] for d in chosen])))
+        rest = centered(x, g.emit("divide", [reduced("add", x), count], small, exact=False))
+        result = reduced("add", g.emit("multiply", [rest, rest], x.type))
+    else:
+        most = reduced("maximum", x)
+        powers = g.emit("exponential", [centered(x, most)], x.type, exact=False)
+        result = g.emit("log", [reduced("add", powers)], small, exact=False)
+        result = g.emit("add", [most, result], small, exact=False)
+        if g.chance(0.5):
+            result = g.emit("exponential", [centered(x, result)], x.type, exact=False, bounded=True)
+    # The others may be as good as zero.
+    g.values[before:] = [result]
+
+
 def map_(g):
     x = g.pick((*FLOATS, *INTEGERS), least_rank=1)
     y = g.pick((x.type.element,), x.type.shape)
@@ -177,4 +210,4 @@ def map_(g):
            regions=[_combiner(name, x.type.element)])
 
 
-KINDS = {reduce: 5, arg_reduce: 1, reduce_window: 2, cumulative: 1, select_and_scatter: 1, map_: 0.5}
+KINDS = {reduce: 5, dependent: 2, arg_reduce: 1, reduce_window: 2, cumulative: 1, select_and_scatter: 1, map_: 0.5}
