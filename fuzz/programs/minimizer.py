@@ -57,7 +57,8 @@ def minimize(program, fails, values_of, attempts=60):
         if op not in program.ops or attempts <= 0:
             continue
         for value in op.results:
-            if value in program.results:
+            # A smaller program has other operations.
+            if value in program.results or op not in program.ops:
                 continue
             data = values_of(program, [value])
             if data is not None:
