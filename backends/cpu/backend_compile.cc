@@ -118,9 +118,18 @@ StatusOr<std::string> CpuBackend::optimizedProgram(const ProgramInfo& info) {
     if (auto all = function.getArgAttrsAttr()) function.setArgAttrsAttr(withoutOurs(all));
     if (auto all = function.getResAttrsAttr()) function.setResAttrsAttr(withoutOurs(all));
   });
+  mlir::OpPrintingFlags flags;
+  flags.printGenericOpForm();
+  // Versions of MLIR differ in the bits of booleans in hexadecimal form.
+  module->walk([&](mlir::Operation* op) {
+    auto value = op->getAttrOfType<mlir::DenseElementsAttr>("value");
+    if (value && !value.isSplat() && value.getElementType().isInteger(1)) {
+      flags.printLargeElementsAttrWithHex(-1);
+    }
+  });
   std::string text;
   llvm::raw_string_ostream out(text);
-  module->print(out, mlir::OpPrintingFlags().printGenericOpForm());
+  module->print(out, flags);
   return text;
 }
 

@@ -115,3 +115,11 @@ def test_compiler_options(ours):
         lowered.compile(compiler_options={"no_such": 1})
     with pytest.raises(jax.errors.JaxRuntimeError, match="is not a valid bool value"):
         lowered.compile(compiler_options={"xla_embed_ir_in_executable": "perhaps"})
+
+
+def test_text_of_boolean_constants(ours):
+    mask = np.arange(300).reshape(3, 100) % 7 < 3
+    with jax.default_device(ours):
+        compiled = jax.jit(lambda x: jnp.where(mask, x, 0)).lower(jnp.ones((3, 100))).compile()
+    assert "pred[3,100]" in compiled.as_text()
+    np.testing.assert_array_equal(compiled(jax.device_put(np.ones((3, 100), np.float32), ours)), mask)
