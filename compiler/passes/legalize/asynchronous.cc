@@ -2,7 +2,6 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace isthmus {
 namespace {
@@ -10,14 +9,12 @@ namespace {
 mlir::LogicalResult runAtOnce(shlo::AsyncStartOp op, mlir::PatternRewriter& rewriter) {
   auto isDone = [](mlir::Operation* user) { return llvm::isa<shlo::AsyncDoneOp>(user); };
   if (!llvm::all_of(op.getResult().getUsers(), isDone)) return mlir::failure();
-  mlir::Block& body = op.getBody().front();
-  mlir::IRMapping mapping;
-  mapping.map(body.getArguments(), op.getOperands());
-  for (mlir::Operation& nested : body.without_terminator()) rewriter.clone(nested, mapping);
-  mlir::Value value = mapping.lookup(body.getTerminator()->getOperand(0));
+  mlir::Operation* end = op.getBody().front().getTerminator();
+  rewriter.inlineBlockBefore(end->getBlock(), op, op.getOperands());
   for (mlir::Operation* done : llvm::make_early_inc_range(op.getResult().getUsers())) {
-    rewriter.replaceOp(done, value);
+    rewriter.replaceOp(done, end->getOperand(0));
   }
+  rewriter.eraseOp(end);
   rewriter.eraseOp(op);
   return mlir::success();
 }
