@@ -77,14 +77,12 @@ struct ExpandCollectivesPass : impl::ExpandCollectivesPassBase<ExpandCollectives
       return;
     }
     mlir::OpBuilder builder(op);
+    ArrayBuilder b(op, builder);
     llvm::SmallVector<Value> results;
     for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) {
-      ArrayBuilder b(op, builder);
       Value all = combine(op, operand, members, b);
       if constexpr (std::is_same_v<Op, shlo::ReduceScatterOp>) all = ownPart(op, all, members, b);
-      mlir::Type element = mlir::getElementTypeOrSelf(result.getType());
-      results.push_back(
-          mlir::getElementTypeOrSelf(all.getType()) == element ? all : b.convert(all, element));
+      results.push_back(b.convert(all, mlir::getElementTypeOrSelf(result.getType())));
     }
     op->replaceAllUsesWith(results);
     op->erase();
@@ -95,9 +93,7 @@ struct ExpandCollectivesPass : impl::ExpandCollectivesPassBase<ExpandCollectives
   Value combine(Op op, Value operand, int64_t members, ArrayBuilder& b) {
     mlir::Block& body = op.getComputation().front();
     mlir::Type element = mlir::getElementTypeOrSelf(body.getArgument(0).getType());
-    if (mlir::getElementTypeOrSelf(operand.getType()) != element) {
-      operand = b.convert(operand, element);
-    }
+    operand = b.convert(operand, element);
     llvm::ArrayRef<int64_t> shape = ArrayBuilder::typeOf(operand).getShape();
     Dims one{1}, many{members};
     llvm::append_range(one, shape);
