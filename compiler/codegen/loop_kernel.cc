@@ -355,8 +355,8 @@ void LoopKernel::forColumns(LoopBuilder& loops, Evaluator& evaluator, llvm::Valu
     if (constantMiddle && constantStop) {
       // Narrower vectors, where single elements would take longer than all vectors before.
       int64_t at = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
-      int64_t vectors = (at - std::max<int64_t>(from, 0)) / lanes;
-      bool isWorthwhile = isCostly() && end - at > std::max<int64_t>(1, vectors / 2);
+      int64_t vectors = (at - from) / lanes;
+      bool isWorthwhile = end - at > std::max<int64_t>(1, vectors / 2) && isCostly();
       for (int64_t width = lanes / 2; width > 1 && isWorthwhile; width /= 2) {
         if (end - at < width) continue;
         evaluator.setLanes(static_cast<unsigned>(width));
