@@ -36,7 +36,7 @@ StatusOr<std::shared_ptr<const Executable>> CpuExecutable::load(ProgramImage ima
   ProgramImage& program = executable->image_;
   ISTHMUS_ASSIGN_OR_RETURN(executable->code_,
                            LoadedCode::load(program.objects, resolveProgramSymbol));
-  executable->main_ = reinterpret_cast<IsthmusMain>(executable->code_->lookup("isthmus_main"));
+  executable->main_ = reinterpret_cast<IsthmusMain>(executable->code_->lookup(kMainSymbol));
   if (!executable->main_) return invalidArgument("an executable without a main function");
   executable->constants_ = AlignedBytes(program.constants);
   if (!program.constants.empty() && !executable->constants_.data()) {

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernel_modules.h"
 
 #include "backends/cpu/optimize_program.h"
+#include "backends/cpu/program_symbols.h"
 #include "compiler/plan/op_role.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
@@ -123,7 +124,7 @@ StatusOr<std::vector<std::string>> KernelModules::compile(const CompileSettings&
                                                           bool needsOptimizer) {
   if (needsOptimizer) {
     optimizeProgram(programModule());
-  } else if (llvm::Function* main = programModule().getFunction("isthmus_main")) {
+  } else if (llvm::Function* main = programModule().getFunction(kMainSymbol)) {
     // Calls one after the other: quick instruction selection writes them as well as the slow one,
     // and spares passes that take more than linear time in one long function.
     main->addFnAttr(llvm::Attribute::OptimizeNone);

@@ -1,6 +1,7 @@
 // A short pipeline over isthmus_main: inlining, promotion to registers, invariants out of loops.
 #include "backends/cpu/optimize_program.h"
 
+#include "backends/cpu/program_symbols.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/Module.h"
@@ -51,7 +52,7 @@ void optimizeProgram(llvm::Module& module) {
   passes.addPass(llvm::DSEPass());
   for (llvm::Function& function : module) {
     bool isMarked =
-        function.hasFnAttribute(kOptimizeAttribute) || function.getName() == "isthmus_main";
+        function.hasFnAttribute(kOptimizeAttribute) || function.getName() == kMainSymbol;
     if (isMarked && !function.isDeclaration()) passes.run(function, functions);
   }
 }

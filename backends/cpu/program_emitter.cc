@@ -5,6 +5,7 @@
 
 #include "backends/cpu/constant_bytes.h"
 #include "backends/cpu/copy_functions.h"
+#include "backends/cpu/program_symbols.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -105,8 +106,7 @@ class ProgramEmitter {
 StatusOr<ProgramEstimate> ProgramEmitter::emit() {
   auto* type =
       llvm::FunctionType::get(int32_, {pointer_, pointer_, pointer_, pointer_}, /*vararg=*/false);
-  function_ =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "isthmus_main", module_);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kMainSymbol, module_);
   function_->addFnAttr("target-cpu", target_.cpu);
   function_->addFnAttr("target-features", target_.features);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
