@@ -111,8 +111,11 @@ struct ProgramInfo {
   std::vector<ParameterSpec> parameters;  // tuples are flattened
   std::vector<BufferSpec> outputs;
   CompileOptions options;
-  DeviceAssignment deviceAssignment;    // filled by the client where the options have none
-  std::string fingerprint;              // equal programs and options have equal fingerprints
+  DeviceAssignment deviceAssignment;  // filled by the client where the options have none
+  std::string fingerprint;            // equal programs and options have equal fingerprints
+  // A digest of what it exchanges with other devices, equal wherever it is compiled; empty if
+  // nothing. Only programs with equal ones can meet across processes.
+  std::string exchanges;
   std::map<std::string, double> costs;  // "flops", "bytes accessed", "transcendentals"
   MemoryAnalysis memory;
   // The program as it came, for callers who ask what became of it; may be empty.

@@ -1,6 +1,6 @@
 // The environment variables that Isthmus reads, all of them: name, type, default, doc.
 //
-// One table (runtime/flags.cc) lists them; nothing else calls getenv. Values are read once, at the
+// One table (base/flags.cc) lists them; nothing else calls getenv. Values are read once, at the
 // first use of any flag; a malformed value is reported on stderr and the default holds.
 #pragma once
 

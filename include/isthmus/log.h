@@ -12,6 +12,11 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 // True if lines of this level are printed; for what is costly to say.
 bool logs(LogLevel level);
 
+// True if ISTHMUS_LOG is `compile`: what the compiler makes of each program, beside warnings.
+bool logsCompilation();
+// Prints "isthmus compile: text" and a line end, if so.
+void logCompilation(std::string_view text);
+
 // Prints "isthmus warning: text" and a line end, in one write, so that threads do not mix.
 void logLine(LogLevel level, std::string_view text);
 

@@ -1,7 +1,7 @@
 // Events on a time line: what a profile of a program shows.
 //
 // Nothing is recorded, and nothing costs more than one relaxed load, until a profiler starts a
-// recording (runtime/trace/recorder.h). All functions may be called from any thread and none blocks
+// recording (base/trace/recorder.h). All functions may be called from any thread and none blocks
 // for longer than it takes to append to a list.
 #pragma once
 

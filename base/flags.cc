@@ -1,0 +1,129 @@
+// The table of environment variables, and the only place that reads them.
+#include "isthmus/flags.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <deque>
+#include <string>
+
+#include "isthmus/log.h"
+
+namespace isthmus {
+namespace {
+
+constexpr FlagInfo kFlags[] = {
+    {"ISTHMUS_NUM_DEVICES", FlagType::kInt, "",
+     "Number of devices of a client; overrides the client option num_devices."},
+    {"ISTHMUS_NUM_THREADS", FlagType::kInt, "",
+     "Compute threads of the process, the calling one included; default: the CPUs we may use."},
+    {"OMP_NUM_THREADS", FlagType::kString, "",
+     "Used where ISTHMUS_NUM_THREADS is not set; the first number of a list counts."},
+    {"ISTHMUS_MAX_IN_FLIGHT", FlagType::kInt, "32",
+     "Launches that may wait on a device before the next one blocks its caller; 0: any number."},
+    {"ISTHMUS_HOST_CACHE_BYTES", FlagType::kInt, "",
+     "Bound on freed host memory that stays mapped; default: an eighth of the memory."},
+    {"ISTHMUS_ZERO_COPY", FlagType::kBool, "1",
+     "Buffers alias large host arrays whose owner promises not to change them."},
+    {"ISTHMUS_COLLECTIVE_WARN_SECONDS", FlagType::kInt, "20",
+     "A collective that waits longer for a device says so on stderr; 0: never."},
+    {"ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", FlagType::kInt, "600",
+     "A collective that waits longer for a device fails; 0: it waits for ever."},
+    {"ISTHMUS_CACHE_KEY_FILE", FlagType::kString, "",
+     "File of a secret of at least 32 bytes: serialized executables are signed with it, and others "
+     "are not loaded."},
+    {"ISTHMUS_LOG", FlagType::kString, "warning",
+     "What is logged to stderr: debug, info, warning, error or off; compile: warnings and what "
+     "each kernel is."},
+    {"ISTHMUS_COMPARE", FlagType::kBool, "0",
+     "Each run is compared with the reference evaluator's; one that differs fails and says which "
+     "operation is wrong. Slow."},
+    {"ISTHMUS_DUMP", FlagType::kString, "",
+     "Folder that the program is written to after each stage of the compiler."},
+    {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",
+     "Operations on constants are computed by the compiler if their results are no larger; 0: "
+     "never."},
+    {"ISTHMUS_OPENCL_LIBRARY", FlagType::kString, "libOpenCL.so.1",
+     "OpenCL library of platform xpu: the loader of installable drivers, or a driver itself."},
+    {"ISTHMUS_OPENCL_DEVICE", FlagType::kString, "",
+     "Part of the name of the OpenCL platform or device of platform xpu; default: GPUs before "
+     "CPUs."},
+    {"ISTHMUS_OPTIMIZATION", FlagType::kInt, "2",
+     "How far programs are optimised: 0 not at all, 1 simplified but not fused, 2 all. The "
+     "compiler option isthmus_optimization of a program overrides it."},
+    {"ISTHMUS_OVERRIDE", FlagType::kString, "",
+     "Folder of edited dumps that replace the program after their stage."},
+};
+
+struct Flag {
+  const FlagInfo* info = nullptr;
+  std::string text;
+  int64_t number = 0;
+  bool isSet = false;
+};
+
+// Parses `text` by the flag's type; false if it is malformed.
+bool parse(Flag& flag, std::string_view text) {
+  int64_t number = 0;
+  if (flag.info->type == FlagType::kInt) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return false;
+  } else if (flag.info->type == FlagType::kBool) {
+    if (text == "1" || text == "true" || text == "on" || text == "yes") {
+      number = 1;
+    } else if (text != "0" && text != "false" && text != "off" && text != "no") {
+      return false;
+    }
+  }
+  flag.number = number;
+  flag.text = text;
+  return true;
+}
+
+std::deque<Flag> readAll() {
+  std::deque<Flag> flags;
+  for (const FlagInfo& info : kFlags) {
+    Flag& flag = flags.emplace_back();
+    flag.info = &info;
+    if (!info.defaultValue.empty()) parse(flag, info.defaultValue);
+    // Who runs a program with another user's rights must not choose our folders.
+    const char* value = secure_getenv(std::string(info.name).c_str());
+    if (value == nullptr || *value == 0) continue;
+    flag.isSet = parse(flag, value);
+    if (!flag.isSet) {
+      logLine(LogLevel::kWarning,
+              std::string(info.name) + "=" + value + " is malformed and ignored");
+    }
+  }
+  return flags;
+}
+
+std::deque<Flag>& flags() {
+  static std::deque<Flag>& all = *new std::deque<Flag>(readAll());
+  return all;
+}
+
+Flag& find(std::string_view name) {
+  for (Flag& flag : flags()) {
+    if (flag.info->name == name) return flag;
+  }
+  static Flag& none = *new Flag;
+  return none;
+}
+
+}  // namespace
+
+std::span<const FlagInfo> allFlags() { return kFlags; }
+
+bool flagBool(std::string_view name) { return find(name).number != 0; }
+int64_t flagInt(std::string_view name) { return find(name).number; }
+const std::string& flagString(std::string_view name) { return find(name).text; }
+bool flagIsSet(std::string_view name) { return find(name).isSet; }
+
+void setFlagForTest(std::string_view name, std::string_view value) {
+  Flag& flag = find(name);
+  if (flag.info != nullptr) flag.isSet = parse(flag, value);
+}
+
+}  // namespace isthmus
