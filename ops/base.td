@@ -8,6 +8,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "ops/attributes.td"
+include "ops/facts.td"
 include "ops/types.td"
 
 class Shlo_NativeTrait<string name> : NativeOpTrait<name> {
@@ -32,18 +33,14 @@ def Shlo_Body : TraitList<[
 
 // An operation of StableHLO. Beyond what MLIR asks of it, the record says:
 class Shlo_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Shlo_Dialect, mnemonic, traits> {
+    : Op<Shlo_Dialect, mnemonic, traits>, OpFacts {
   // The version of StableHLO that has it first; all older ones are "0.9.0".
   string since = "0.9.0";
-  // How it is compiled: elementwise, movement, indexed, reduction, window, sort, contraction,
-  // convolution, library, control, collective, transfer, constant, random, call, tuple, dynamic.
-  string lowering = "";
   // The C++ function of compiler/reference that gives it its meaning.
   code evaluator = "";
   // Whether, of quantized operands, it computes with the real numbers that they stand for; else it
   // moves what is stored.
-  bit computesWithReals = !or(!eq(lowering, "elementwise"), !eq(lowering, "contraction"),
-                              !eq(lowering, "convolution"), !eq(lowering, "library"));
+  bit computesWithReals = !eq(lowering, "elementwise");
   // How shardings of its operands and results go together: pointwise, or the rule's name in
   // compiler/partition.
   string sharding = "";

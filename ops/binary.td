@@ -18,6 +18,7 @@ def Shlo_AddOp : Shlo_Op<"add", [Pure, SameOperandsAndResultShape, Elementwise, 
     Shlo_Infers]> {
   let summary = "sum; of bools, the logical or";
   let evaluator = [{binary<add>}];
+  let work = "flop";
   let rules = [
     "c1: types are the same unless quantized",
     "c2: all are quantized or none is",
@@ -37,6 +38,8 @@ def Shlo_AddOp : Shlo_Op<"add", [Pure, SameOperandsAndResultShape, Elementwise, 
 def Shlo_Atan2Op : Shlo_BinaryOp<"atan2", Shlo_FloatComplexOrQuantizedTensor> {
   let summary = "angle of the point (rhs, lhs)";
   let evaluator = [{binary<atan2>}];
+  let cost = 50;
+  let work = "transcendental";
 }
 def Shlo_ComplexOp : Shlo_Op<"complex", [Pure, Elementwise, SameOperandsElementType,
     SameOperandsAndResultShape, Shlo_Infers]> {
@@ -51,26 +54,35 @@ def Shlo_ComplexOp : Shlo_Op<"complex", [Pure, Elementwise, SameOperandsElementT
 def Shlo_DivOp : Shlo_BinaryOp<"divide", Shlo_NumberTensor> {
   let summary = "quotient; of integers, rounded towards zero";
   let evaluator = [{binary<divide>}];
+  let cost = 5;
+  let work = "flop";
 }
 def Shlo_MaxOp : Shlo_BinaryOp<"maximum", Shlo_Tensor, [Commutative]> {
   let summary = "greater value; of bools, the logical or";
   let evaluator = [{binary<maximum>}];
+  let work = "flop";
 }
 def Shlo_MinOp : Shlo_BinaryOp<"minimum", Shlo_Tensor, [Commutative]> {
   let summary = "lesser value; of bools, the logical and";
   let evaluator = [{binary<minimum>}];
+  let work = "flop";
 }
 def Shlo_MulOp : Shlo_BinaryOp<"multiply", Shlo_Tensor, [Commutative]> {
   let summary = "product; of bools, the logical and";
   let evaluator = [{binary<multiply>}];
+  let work = "flop";
 }
 def Shlo_PowOp : Shlo_BinaryOp<"power", Shlo_NumberTensor> {
   let summary = "lhs to the power of rhs";
   let evaluator = [{binary<power>}];
+  let cost = 90;
+  let work = "transcendental";
 }
 def Shlo_RemOp : Shlo_BinaryOp<"remainder", Shlo_NumberTensor> {
   let summary = "remainder of the division, with the sign of the dividend";
   let evaluator = [{binary<remainder>}];
+  let cost = 90;
+  let work = "flop";
 }
 def Shlo_ShiftLeftOp : Shlo_BinaryOp<"shift_left", Shlo_IntTensor> {
   let summary = "bits moved up, zeros moved in";
@@ -87,6 +99,7 @@ def Shlo_ShiftRightLogicalOp : Shlo_BinaryOp<"shift_right_logical", Shlo_IntTens
 def Shlo_SubtractOp : Shlo_BinaryOp<"subtract", Shlo_NumberTensor> {
   let summary = "difference";
   let evaluator = [{binary<subtract>}];
+  let work = "flop";
 }
 def Shlo_AndOp : Shlo_BinaryOp<"and", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise and";
@@ -104,6 +117,7 @@ def Shlo_CompareOp : Shlo_Op<"compare", [Pure, Elementwise, Shlo_SameOperandElem
     SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "whether a relation holds between two values";
   let evaluator = [{evaluateCompare}];
+  let work = "flop";
   let arguments = (ins Shlo_Tensor:$lhs, Shlo_Tensor:$rhs,
       Shlo_ComparisonDirectionAttr:$comparison_direction,
       OptionalAttr<Shlo_ComparisonTypeAttr>:$compare_type);
@@ -120,6 +134,7 @@ def Shlo_CompareOp : Shlo_Op<"compare", [Pure, Elementwise, Shlo_SameOperandElem
 def Shlo_ClampOp : Shlo_Op<"clamp", [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "value brought into a range; the bounds may be scalars";
   let evaluator = [{evaluateClamp}];
+  let work = "flop";
   let rules = [
     "c1: min is a scalar or has the operand's shape",
     "c2: max is a scalar or has the operand's shape"];
@@ -133,6 +148,7 @@ def Shlo_ClampOp : Shlo_Op<"clamp", [Pure, Shlo_SameElementType, Shlo_Infers]> {
 def Shlo_SelectOp : Shlo_Op<"select", [Pure, Shlo_Infers]> {
   let summary = "one value or the other; the choice may be a scalar";
   let evaluator = [{evaluateSelect}];
+  let work = "flop";
   let rules = [
     "c1: pred is a scalar or has the shape of on_true",
     "c2: on_true, on_false and the result have compatible types"];

@@ -8,6 +8,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ops/facts.td"
 include "ops/types.td"
 
 def Chlo_Dialect : Dialect {
@@ -46,7 +47,8 @@ def Chlo_RaggedDotDimensionNumbers
   let hasCustomAssemblyFormat = 1;
 }
 
-class Chlo_Op<string mnemonic, list<Trait> traits = []> : Op<Chlo_Dialect, mnemonic, traits> {
+class Chlo_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Chlo_Dialect, mnemonic, traits>, OpFacts {
   // As in Shlo_Op.
   code evaluator = [{nullptr}];
   bit computesWithReals = 0;
@@ -117,6 +119,9 @@ def Chlo_DigammaOp : Chlo_UnaryOp<"digamma"> {
 def Chlo_ErfOp : Chlo_UnaryOp<"erf"> {
   let summary = "error function";
   let evaluator = [{unary<erf>}];
+  let lowering = "elementwise";
+  let cost = 35;
+  let work = "transcendental";
 }
 def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> {
   let summary = "inverse of the error function";
@@ -125,6 +130,9 @@ def Chlo_ErfInvOp : Chlo_UnaryOp<"erf_inv"> {
 def Chlo_ErfcOp : Chlo_UnaryOp<"erfc"> {
   let summary = "one minus the error function";
   let evaluator = [{unary<erfc>}];
+  let lowering = "elementwise";
+  let cost = 50;
+  let work = "transcendental";
 }
 def Chlo_LgammaOp : Chlo_UnaryOp<"lgamma"> {
   let summary = "logarithm of the gamma function";

@@ -12,7 +12,7 @@ def Shlo_RecvResource : Shlo_ResourceOf<"Recv">;
 def Shlo_AfterAllOp : Shlo_Op<"after_all", [Pure, Shlo_Infers]> {
   let summary = "a token that comes after all of the given ones";
   let evaluator = [{evaluateToken}];
-  let lowering = "transfer";
+  let lowering = "token";
   let arguments = (ins Variadic<Shlo_TokenValue>:$inputs);
   let results = (outs Shlo_TokenValue:$result);
   let assemblyFormat = [{
@@ -23,7 +23,7 @@ def Shlo_AfterAllOp : Shlo_Op<"after_all", [Pure, Shlo_Infers]> {
 def Shlo_CreateTokenOp : Shlo_Op<"create_token", [Pure, Shlo_Infers]> {
   let summary = "a first token (legacy)";
   let evaluator = [{evaluateToken}];
-  let lowering = "transfer";
+  let lowering = "token";
   let results = (outs Shlo_TokenValue:$output);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
@@ -91,14 +91,14 @@ def Shlo_RecvOp : Shlo_Op<"recv",
 def Shlo_PartitionIdOp : Shlo_Op<"partition_id", [Pure, Shlo_Infers]> {
   let summary = "number of the partition that runs";
   let evaluator = [{evaluatePartitionId}];
-  let lowering = "constant";
+  let lowering = "collective";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 def Shlo_ReplicaIdOp : Shlo_Op<"replica_id", [Pure, Shlo_Infers]> {
   let summary = "number of the replica that runs";
   let evaluator = [{evaluateReplicaId}];
-  let lowering = "constant";
+  let lowering = "collective";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
@@ -130,6 +130,7 @@ def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
     [SingleBlockImplicitTerminator<"ReturnOp">, Shlo_Infers, Shlo_NamesMesh]> {
   let summary = "the group's operands combined element by element";
   let evaluator = [{evaluateAllReduce}];
+  let inPlace = "pairwise";
   let lowering = "collective";
   let rules = [
     "c1: ids are unique",

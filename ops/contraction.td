@@ -6,7 +6,7 @@ def Shlo_BatchNormGradOp : Shlo_Op<"batch_norm_grad",
   let summary = "gradients of batch_norm_training";
   let evaluator = [{evaluateBatchNormGrad}];
   let computesWithReals = 1;
-  let lowering = "reduction";
+  let lowering = "expand";
   let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
@@ -23,7 +23,8 @@ def Shlo_BatchNormInferenceOp : Shlo_Op<"batch_norm_inference",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "normalisation over all dimensions but one by given statistics";
   let evaluator = [{evaluateBatchNormInference}];
-  let lowering = "elementwise";
+  let computesWithReals = 1;
+  let lowering = "expand";
   let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
@@ -39,7 +40,7 @@ def Shlo_BatchNormTrainingOp : Shlo_Op<"batch_norm_training",
   let summary = "normalisation over all dimensions but one by the operand's own statistics";
   let evaluator = [{evaluateBatchNormTraining}];
   let computesWithReals = 1;
-  let lowering = "reduction";
+  let lowering = "expand";
   let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
@@ -53,7 +54,10 @@ def Shlo_BatchNormTrainingOp : Shlo_Op<"batch_norm_training",
 def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "triangular factor of positive definite matrices";
   let evaluator = [{evaluateCholesky}];
+  let inPlace = "first";
+  let computesWithReals = 1;
   let lowering = "library";
+  let indexing = [{indexMatrices}];
   let sharding = "cholesky";
   let rules = [
     "c2: a has rank 2 or more",
@@ -69,7 +73,9 @@ def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infe
 def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
   let summary = "products of windows of lhs with the kernel rhs, summed";
   let evaluator = [{evaluateConvolution}];
-  let lowering = "convolution";
+  let computesWithReals = 1;
+  let lowering = "library";
+  let indexing = [{indexConvolution}];
   let sharding = "convolution";
   let rules = [
     "c1: operands have the same rank of 2 or more",
@@ -124,7 +130,8 @@ def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
 def Shlo_DotOp : Shlo_Op<"dot", [Pure]> {
   let summary = "product of vectors and matrices (legacy)";
   let evaluator = [{evaluateDot}];
-  let lowering = "contraction";
+  let computesWithReals = 1;
+  let lowering = "expand";
   let rules = [
     "c1: operands have rank 1 or 2",
     "c2: the summed dimensions have the same size",
@@ -142,7 +149,9 @@ def Shlo_DotOp : Shlo_Op<"dot", [Pure]> {
 def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
   let summary = "products summed over contracting dimensions, for each batch index";
   let evaluator = [{evaluateDotGeneral}];
-  let lowering = "contraction";
+  let computesWithReals = 1;
+  let lowering = "library";
+  let indexing = [{indexDotGeneral}];
   let sharding = "dot_general";
   let rules = [
     "c1: batching dimensions are as many on both sides",
@@ -184,7 +193,8 @@ def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
 def Shlo_EinsumOp : Shlo_Op<"einsum", [Pure]> {
   let summary = "contraction said by letters (legacy)";
   let evaluator = [{evaluateEinsum}];
-  let lowering = "contraction";
+  let computesWithReals = 1;
+  let lowering = "expand";
   let arguments = (ins Shlo_Tensor:$lhs, Shlo_Tensor:$rhs, StrAttr:$einsum_config);
   let results = (outs Shlo_Tensor:$result);
   let assemblyFormat = [{
@@ -194,7 +204,8 @@ def Shlo_EinsumOp : Shlo_Op<"einsum", [Pure]> {
 def Shlo_UnaryEinsumOp : Shlo_Op<"unary_einsum", [Pure]> {
   let summary = "sum and permutation said by letters (legacy)";
   let evaluator = [{evaluateUnaryEinsum}];
-  let lowering = "contraction";
+  let computesWithReals = 1;
+  let lowering = "expand";
   let arguments = (ins Shlo_Tensor:$operand, StrAttr:$einsum_config);
   let results = (outs Shlo_Tensor:$result);
   let assemblyFormat = [{
@@ -204,7 +215,9 @@ def Shlo_UnaryEinsumOp : Shlo_Op<"unary_einsum", [Pure]> {
 def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
   let summary = "discrete Fourier transform of the last dimensions";
   let evaluator = [{evaluateFft}];
+  let computesWithReals = 1;
   let lowering = "library";
+  let indexing = [{indexFft}];
   let sharding = "fft";
   let rules = [
     "c1: fft_length is no longer than the rank",
@@ -224,7 +237,10 @@ def Shlo_TriangularSolveOp : Shlo_Op<"triangular_solve",
     [Pure, Shlo_SameElementType, Shlo_Infers]> {
   let summary = "solution of linear systems with triangular matrices";
   let evaluator = [{evaluateTriangularSolve}];
+  let inPlace = "second";
+  let computesWithReals = 1;
   let lowering = "library";
+  let indexing = [{indexMatrices}];
   let sharding = "triangular_solve";
   let rules = [
     "c2: a and b have the same rank of 2 or more",

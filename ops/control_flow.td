@@ -4,14 +4,14 @@ include "ops/base.td"
 def Shlo_ReturnOp : Shlo_Op<"return", [Pure, Terminator]> {
   let summary = "gives the results of a region";
   let evaluator = [{evaluateReturn}];
-  let lowering = "control";
+  let lowering = "terminator";
   let arguments = (ins Variadic<Shlo_AnyValue>:$results);
   let assemblyFormat = "$results attr-dict (`:` type($results)^)?";
 }
 def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of one of two regions";
   let evaluator = [{evaluateIf}];
-  let lowering = "control";
+  let lowering = "branch";
   let sharding = "control";
   let rules = [
     "c1: branches take no values",
@@ -26,7 +26,7 @@ def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
 def Shlo_CaseOp : Shlo_Op<"case", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of the region with the given number, or of the last one";
   let evaluator = [{evaluateCase}];
-  let lowering = "control";
+  let lowering = "branch";
   let sharding = "control";
   let rules = [
     "c1: there is a branch",
@@ -43,7 +43,7 @@ def Shlo_WhileOp : Shlo_Op<"while", [Shlo_Body, Shlo_Infers,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "values passed through a region as long as a condition holds";
   let evaluator = [{evaluateWhile}];
-  let lowering = "control";
+  let lowering = "loop";
   let sharding = "control";
   let rules = [
     "c1: cond takes the operands' types and gives a bool",
@@ -60,7 +60,8 @@ def Shlo_OptimizationBarrierOp : Shlo_Op<"optimization_barrier",
     [Pure, Shlo_PairwiseType, Shlo_Infers]> {
   let summary = "the operands, not to be moved or merged across";
   let evaluator = [{evaluateIdentity}];
-  let lowering = "control";
+  let lowering = "view";
+  let indexing = [{indexBarrier}];
   let sharding = "pointwise";
   let arguments = (ins Variadic<Shlo_PerTensorOrToken>:$operand);
   let results = (outs Variadic<Shlo_PerTensorOrToken>:$result);
@@ -72,7 +73,7 @@ def Shlo_CompositeOp : Shlo_Op<"composite",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a named operation that a function defines in terms of others";
   let evaluator = [{evaluateComposite}];
-  let lowering = "call";
+  let lowering = "library";
   let since = "0.19.0";
   let rules = [
     "c1: the name has a namespace",
@@ -95,7 +96,7 @@ def Shlo_AsyncStartOp : Shlo_Op<"async_start",
      Shlo_Infers]> {
   let summary = "begins a region whose results async_done waits for";
   let evaluator = [{evaluateAsyncStart}];
-  let lowering = "control";
+  let lowering = "expand";
   let since = "1.15.0";
   let rules = [
     "c1: the body is one operation and a return",
@@ -110,7 +111,7 @@ def Shlo_AsyncStartOp : Shlo_Op<"async_start",
 def Shlo_AsyncDoneOp : Shlo_Op<"async_done", [Shlo_Infers]> {
   let summary = "the result of an async_start";
   let evaluator = [{evaluateAsyncDone}];
-  let lowering = "control";
+  let lowering = "expand";
   let since = "1.15.0";
   let rules = [
     "c1: the result is what the future holds"];

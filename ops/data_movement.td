@@ -9,7 +9,8 @@ class Shlo_MoveOp<string mnemonic, list<Trait> traits = []>
 def Shlo_BitcastConvertOp : Shlo_MoveOp<"bitcast_convert"> {
   let summary = "the same bits as another element type";
   let evaluator = [{evaluateBitcastConvert}];
-  let lowering = "movement";
+  let lowering = "indexed";
+  let indexing = [{indexBitcast}];
   let sharding = "bitcast_convert";
   let rules = [
     "c1: shapes agree, up to a last dimension that the ratio of widths adds or takes",
@@ -21,7 +22,7 @@ def Shlo_BitcastConvertOp : Shlo_MoveOp<"bitcast_convert"> {
 def Shlo_BroadcastOp : Shlo_MoveOp<"broadcast", [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "copies along new leading dimensions (legacy)";
   let evaluator = [{evaluateBroadcast}];
-  let lowering = "movement";
+  let lowering = "expand";
   let rules = [
     "c1: sizes are not negative"];
   let arguments = (ins Shlo_Tensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
@@ -33,7 +34,9 @@ def Shlo_BroadcastOp : Shlo_MoveOp<"broadcast", [SameOperandsAndResultElementTyp
 def Shlo_BroadcastInDimOp : Shlo_MoveOp<"broadcast_in_dim", [Shlo_SameElementType]> {
   let summary = "copies along dimensions that the operand lacks or has with size one";
   let evaluator = [{evaluateBroadcastInDim}];
-  let lowering = "movement";
+  let cost = 0;
+  let lowering = "indexed";
+  let indexing = [{indexBroadcast}];
   let sharding = "broadcast_in_dim";
   let rules = [
     "c1: a quantized operand and the result have the same scales",
@@ -53,7 +56,9 @@ def Shlo_ConcatenateOp : Shlo_MoveOp<"concatenate",
     [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "operands one after the other along a dimension";
   let evaluator = [{evaluateConcatenate}];
-  let lowering = "movement";
+  let cost = 2;
+  let lowering = "indexed";
+  let indexing = [{indexConcatenate}];
   let sharding = "concatenate";
   let rules = [
     "c2: inputs have the same sizes but along dimension",
@@ -74,6 +79,7 @@ def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
   let summary = "a block that starts at computed indices, kept inside the operand";
   let evaluator = [{evaluateDynamicSlice}];
   let lowering = "indexed";
+  let indexing = [{indexDynamicSlice}];
   let sharding = "dynamic_slice";
   let rules = [
     "c2: starts and sizes are as many as dimensions",
@@ -93,7 +99,9 @@ def Shlo_DynamicUpdateSliceOp : Shlo_MoveOp<"dynamic_update_slice",
     [AllElementTypesMatch<["operand", "update", "result"]>, Shlo_Infers]> {
   let summary = "the operand with a block at computed indices replaced";
   let evaluator = [{evaluateDynamicUpdateSlice}];
-  let lowering = "indexed";
+  let inPlace = "first";
+  let lowering = "update_slice";
+  let indexing = [{indexDynamicUpdateSlice}];
   let sharding = "dynamic_update_slice";
   let rules = [
     "c1: the result has the operand's type",
@@ -110,7 +118,9 @@ def Shlo_GatherOp : Shlo_MoveOp<"gather",
     [AllElementTypesMatch<["operand", "result"]>, Shlo_Infers]> {
   let summary = "blocks that start at indices read from a tensor";
   let evaluator = [{evaluateGather}];
+  let cost = 10;
   let lowering = "indexed";
+  let indexing = [{indexGather}];
   let sharding = "gather";
   let rules = [
     "c1: each dimension of the operand is offset, collapsed or batching",
@@ -148,7 +158,9 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
     Shlo_Infers]> {
   let summary = "the operand with a value around and between its elements";
   let evaluator = [{evaluatePad}];
-  let lowering = "movement";
+  let cost = 2;
+  let lowering = "indexed";
+  let indexing = [{indexPad}];
   let sharding = "pad";
   let rules = [
     "c2: low, high and interior padding are as many as dimensions",
@@ -167,7 +179,8 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
 def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
   let summary = "the same elements in the same order under another shape";
   let evaluator = [{evaluateReshape}];
-  let lowering = "movement";
+  let lowering = "view";
+  let indexing = [{indexReshape}];
   let sharding = "reshape";
   let rules = [
     "c1: a quantized operand and the result have the same scales",
@@ -180,7 +193,8 @@ def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
 def Shlo_ReverseOp : Shlo_MoveOp<"reverse", [SameOperandsAndResultElementType, Shlo_Infers]> {
   let summary = "elements in reverse order along some dimensions";
   let evaluator = [{evaluateReverse}];
-  let lowering = "movement";
+  let lowering = "indexed";
+  let indexing = [{indexReverse}];
   let sharding = "reverse";
   let rules = [
     "c2: dimensions are unique",
@@ -199,7 +213,9 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
     Shlo_Infers]> {
   let summary = "every stride-th element between fixed bounds";
   let evaluator = [{evaluateSlice}];
-  let lowering = "movement";
+  let cost = 0;
+  let lowering = "indexed";
+  let indexing = [{indexSlice}];
   let sharding = "slice";
   let rules = [
     "c2: starts, limits and strides are as many as dimensions",
@@ -218,7 +234,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
 def Shlo_TorchIndexSelectOp : Shlo_MoveOp<"torch_index_select"> {
   let summary = "slices along a dimension, chosen by indices (legacy)";
   let evaluator = [{evaluateTorchIndexSelect}];
-  let lowering = "indexed";
+  let lowering = "expand";
   let arguments = (ins Shlo_Tensor:$operand, Shlo_Tensor:$index, I64Attr:$dim,
       I64Attr:$batch_dims);
   let results = (outs Shlo_Tensor:$result);
@@ -227,7 +243,9 @@ def Shlo_TorchIndexSelectOp : Shlo_MoveOp<"torch_index_select"> {
 def Shlo_TransposeOp : Shlo_MoveOp<"transpose", [Shlo_SameElementType, Shlo_Infers]> {
   let summary = "the operand with its dimensions in another order";
   let evaluator = [{evaluateTranspose}];
-  let lowering = "movement";
+  let cost = 4;
+  let lowering = "indexed";
+  let indexing = [{indexTranspose}];
   let sharding = "transpose";
   let rules = [
     "c1: a quantized operand and the result have the same scales",

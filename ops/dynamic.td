@@ -9,7 +9,7 @@ class Shlo_DynamicOp<string mnemonic, list<Trait> traits = []>
 def Shlo_DynamicBroadcastInDimOp : Shlo_DynamicOp<"dynamic_broadcast_in_dim"> {
   let summary = "broadcast_in_dim to a computed shape";
   let evaluator = [{evaluateDynamicBroadcastInDim}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: element types are the same",
     "c2: there is one broadcast dimension for each dimension of the operand",
@@ -36,7 +36,7 @@ def Shlo_DynamicConvOp : Shlo_DynamicOp<"dynamic_conv"> {
   let summary = "convolution with computed padding";
   let evaluator = [{evaluateDynamicConv}];
   let computesWithReals = 1;
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: operands have the same rank of 2 or more",
     "c2: window_strides are as many as spatial dimensions",
@@ -85,7 +85,7 @@ def Shlo_DynamicConvOp : Shlo_DynamicOp<"dynamic_conv"> {
 def Shlo_DynamicGatherOp : Shlo_DynamicOp<"dynamic_gather", [Shlo_Infers]> {
   let summary = "gather of blocks of computed sizes";
   let evaluator = [{evaluateDynamicGather}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: each dimension of the operand is offset or collapsed",
     "c2: index_vector_dim is a dimension of the indices or one more",
@@ -111,7 +111,7 @@ def Shlo_DynamicGatherOp : Shlo_DynamicOp<"dynamic_gather", [Shlo_Infers]> {
 def Shlo_DynamicIotaOp : Shlo_DynamicOp<"dynamic_iota"> {
   let summary = "iota of a computed shape";
   let evaluator = [{evaluateDynamicIota}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: iota_dimension is a dimension of the result",
     "c2: output_shape has the result's sizes"];
@@ -129,7 +129,7 @@ def Shlo_DynamicPadOp : Shlo_DynamicOp<"dynamic_pad",
      AllRanksMatch<["operand", "result"]>]> {
   let summary = "pad by computed amounts";
   let evaluator = [{evaluateDynamicPad}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c2: padding is as long as there are dimensions",
     "c3: interior padding is not negative",
@@ -143,7 +143,7 @@ def Shlo_DynamicPadOp : Shlo_DynamicOp<"dynamic_pad",
 def Shlo_DynamicReshapeOp : Shlo_DynamicOp<"dynamic_reshape"> {
   let summary = "reshape to a computed shape";
   let evaluator = [{evaluateDynamicReshape}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: element types are the same",
     "c2: there are as many elements",
@@ -158,7 +158,7 @@ def Shlo_RealDynamicSliceOp : Shlo_DynamicOp<"real_dynamic_slice",
      AllTypesMatch<["start_indices", "limit_indices", "strides"]>]> {
   let summary = "slice between computed bounds";
   let evaluator = [{evaluateRealDynamicSlice}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c2: starts, limits and strides are as many as dimensions"];
   let arguments = (ins Shlo_Tensor:$operand, Shlo_DimensionVector:$start_indices,
@@ -169,7 +169,7 @@ def Shlo_RealDynamicSliceOp : Shlo_DynamicOp<"real_dynamic_slice",
 def Shlo_GetDimensionSizeOp : Shlo_DynamicOp<"get_dimension_size", [Shlo_Infers]> {
   let summary = "the size of a dimension";
   let evaluator = [{evaluateGetDimensionSize}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: dimension is one of the operand"];
   let arguments = (ins Shlo_TensorOrPerAxis:$operand,
@@ -182,7 +182,7 @@ def Shlo_GetDimensionSizeOp : Shlo_DynamicOp<"get_dimension_size", [Shlo_Infers]
 def Shlo_SetDimensionSizeOp : Shlo_DynamicOp<"set_dimension_size", [Shlo_Infers]> {
   let summary = "the operand with a dimension of a computed size, up to the bound it had";
   let evaluator = [{evaluateSetDimensionSize}];
-  let lowering = "dynamic";
+  let lowering = "expand";
   let rules = [
     "c1: dimension is one of the operand",
     "i2: size is a scalar"];

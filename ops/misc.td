@@ -20,7 +20,8 @@ def Shlo_ConstantOp : Shlo_Op<"constant", [ConstantLike, Pure,
 def Shlo_IotaOp : Shlo_Op<"iota", [Pure]> {
   let summary = "the index along a dimension, at each index";
   let evaluator = [{evaluateIota}];
-  let lowering = "movement";
+  let cost = 0;
+  let lowering = "indexed";
   let sharding = "iota";
   let rules = [
     "c1: iota_dimension is a dimension of the result"];
@@ -32,7 +33,7 @@ def Shlo_IotaOp : Shlo_Op<"iota", [Pure]> {
 def Shlo_RngOp : Shlo_Op<"rng", [AllElementTypesMatch<["a", "b", "result"]>, Shlo_Infers]> {
   let summary = "random numbers without a state of their own (legacy)";
   let evaluator = [{evaluateRng}];
-  let lowering = "random";
+  let lowering = "expand";
   let rules = [
     "c2: a NORMAL distribution is of floats",
     "c3: the result has the given shape"];
@@ -48,7 +49,8 @@ def Shlo_RngOp : Shlo_Op<"rng", [AllElementTypesMatch<["a", "b", "result"]>, Shl
 def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
   let summary = "random bits and the next state of their generator";
   let evaluator = [{evaluateRngBitGenerator}];
-  let lowering = "random";
+  let inPlace = "first";
+  let lowering = "library";
   let sharding = "rng_bit_generator";
   let rules = [
     "c1: the state keeps its type"];
@@ -64,7 +66,7 @@ def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
 def Shlo_TupleOp : Shlo_Op<"tuple", [Pure, Shlo_Infers]> {
   let summary = "values packed into one";
   let evaluator = [{evaluateTuple}];
-  let lowering = "tuple";
+  let lowering = "expand";
   let rules = [
     "c1: the result has the operands' types"];
   let resultRules = ["c1"];
@@ -75,7 +77,7 @@ def Shlo_TupleOp : Shlo_Op<"tuple", [Pure, Shlo_Infers]> {
 def Shlo_GetTupleElementOp : Shlo_Op<"get_tuple_element", [Pure, Shlo_Infers]> {
   let summary = "one value of a tuple";
   let evaluator = [{evaluateGetTupleElement}];
-  let lowering = "tuple";
+  let lowering = "expand";
   let rules = [
     "c1: index is an element of the tuple",
     "c2: the result has its type"];
@@ -91,7 +93,7 @@ def Shlo_CustomCallOp : Shlo_Op<"custom_call",
     [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a call of a function that is registered with the runtime";
   let evaluator = [{evaluateCustomCall}];
-  let lowering = "call";
+  let lowering = "library";
   let sharding = "custom_call";
   let rules = [
     "i4: backend_config is a dictionary for typed FFI and else a string",

@@ -4,7 +4,9 @@ include "ops/base.td"
 def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "a scalar function at each index";
   let evaluator = [{evaluateMap}];
-  let lowering = "elementwise";
+  let computesWithReals = 1;
+  let lowering = "expand";
+  let indexing = [{indexElementwise}];
   let computesWithReals = 0;  // its region does
   let sharding = "pointwise";
   let rules = [
@@ -18,7 +20,8 @@ def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Inf
 def Shlo_ReduceOp : Shlo_Op<"reduce", [Shlo_Body, SameVariadicOperandSize, Shlo_Infers]> {
   let summary = "all elements along some dimensions combined into one";
   let evaluator = [{evaluateReduce}];
-  let lowering = "reduction";
+  let lowering = "reduce";
+  let indexing = [{indexReduce}];
   let sharding = "reduce";
   let rules = [
     "c1: inputs have the same shape",
@@ -44,6 +47,7 @@ def Shlo_ReduceWindowOp : Shlo_Op<"reduce_window",
   let summary = "the elements of each window combined into one";
   let evaluator = [{evaluateReduceWindow}];
   let lowering = "window";
+  let indexing = [{indexReduceWindow}];
   let sharding = "reduce_window";
   let rules = [
     "c1: there are inputs, and as many initial values",
@@ -74,7 +78,10 @@ def Shlo_ScatterOp : Shlo_Op<"scatter", [RecursiveMemoryEffects, RecursivelySpec
     SameVariadicOperandSize, Shlo_Infers]> {
   let summary = "blocks combined into the operands at indices read from a tensor";
   let evaluator = [{evaluateScatter}];
-  let lowering = "indexed";
+  let cost = 10;
+  let inPlace = "pairwise";
+  let lowering = "scatter";
+  let indexing = [{indexScatter}];
   let sharding = "scatter";
   let rules = [
     "c1: inputs have the same shape",
@@ -115,7 +122,8 @@ def Shlo_SelectAndScatterOp : Shlo_Op<"select_and_scatter",
     [RecursiveMemoryEffects, RecursivelySpeculatable, Shlo_Infers]> {
   let summary = "values combined where the element selected from each window lies";
   let evaluator = [{evaluateSelectAndScatter}];
-  let lowering = "window";
+  let lowering = "scatter";
+  let indexing = [{indexSelectAndScatter}];
   let sharding = "select_and_scatter";
   let rules = [
     "c1: operand and source have the same element type",
@@ -142,7 +150,9 @@ def Shlo_SortOp : Shlo_Op<"sort", [RecursiveMemoryEffects, RecursivelySpeculatab
     SameOperandsAndResultShape, Shlo_Infers]> {
   let summary = "all operands reordered together along a dimension by a comparator";
   let evaluator = [{evaluateSort}];
-  let lowering = "sort";
+  let inPlace = "pairwise";
+  let lowering = "library";
+  let indexing = [{indexSort}];
   let sharding = "sort";
   let rules = [
     "c1: there is an input",

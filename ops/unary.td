@@ -20,16 +20,19 @@ class Shlo_TranscendentalOp<string mnemonic>
       DefaultValuedOptionalAttr<Shlo_ResultAccuracyAttr,
           "::isthmus::shlo::ResultAccuracyMode::DEFAULT">:$result_accuracy);
   let hasVerifier = 1;
+  let work = "transcendental";
 }
 
 def Shlo_AbsOp : Shlo_UnaryOp<"abs", Shlo_SignedFloatComplexOrQuantizedTensor,
     Shlo_SignedFloatOrQuantizedTensor, [Elementwise, Shlo_Infers]> {
   let summary = "absolute value; of a complex number, its modulus";
   let evaluator = [{unary<abs>}];
+  let work = "flop";
 }
 def Shlo_CbrtOp : Shlo_TranscendentalOp<"cbrt"> {
   let summary = "cubic root";
   let evaluator = [{unary<cbrt>}];
+  let cost = 50;
 }
 def Shlo_CeilOp : Shlo_UnaryOp<"ceil", Shlo_FloatOrQuantizedTensor> {
   let summary = "smallest integral value that is not less";
@@ -47,14 +50,17 @@ def Shlo_ClzOp : Shlo_UnaryOp<"count_leading_zeros", Shlo_IntTensor> {
 def Shlo_CosineOp : Shlo_TranscendentalOp<"cosine"> {
   let summary = "cosine";
   let evaluator = [{unary<cosine>}];
+  let cost = 35;
 }
 def Shlo_ExpOp : Shlo_TranscendentalOp<"exponential"> {
   let summary = "e to the operand's power";
   let evaluator = [{unary<exponential>}];
+  let cost = 20;
 }
 def Shlo_Expm1Op : Shlo_TranscendentalOp<"exponential_minus_one"> {
   let summary = "e to the operand's power, minus one, exact near zero";
   let evaluator = [{unary<exponentialMinusOne>}];
+  let cost = 20;
 }
 def Shlo_FloorOp : Shlo_UnaryOp<"floor", Shlo_FloatOrQuantizedTensor> {
   let summary = "largest integral value that is not greater";
@@ -76,18 +82,22 @@ def Shlo_IsFiniteOp : Shlo_UnaryOp<"is_finite", Shlo_FloatOrQuantizedTensor, Shl
 def Shlo_LogOp : Shlo_TranscendentalOp<"log"> {
   let summary = "natural logarithm";
   let evaluator = [{unary<log>}];
+  let cost = 20;
 }
 def Shlo_Log1pOp : Shlo_TranscendentalOp<"log_plus_one"> {
   let summary = "natural logarithm of one plus the operand, exact near zero";
   let evaluator = [{unary<logPlusOne>}];
+  let cost = 20;
 }
 def Shlo_LogisticOp : Shlo_TranscendentalOp<"logistic"> {
   let summary = "1 / (1 + e to the power of minus the operand)";
   let evaluator = [{unary<logistic>}];
+  let cost = 20;
 }
 def Shlo_NegOp : Shlo_UnaryOp<"negate", Shlo_NumberTensor> {
   let summary = "negation";
   let evaluator = [{unary<negate>}];
+  let work = "flop";
 }
 def Shlo_NotOp : Shlo_UnaryOp<"not", Shlo_BoolOrIntTensor> {
   let summary = "logical negation of bools, bitwise negation of integers";
@@ -113,6 +123,7 @@ def Shlo_RoundNearestEvenOp : Shlo_UnaryOp<"round_nearest_even", Shlo_FloatOrQua
 def Shlo_RsqrtOp : Shlo_TranscendentalOp<"rsqrt"> {
   let summary = "one over the square root";
   let evaluator = [{unary<rsqrt>}];
+  let cost = 5;
 }
 def Shlo_SignOp : Shlo_UnaryOp<"sign", Shlo_SignedFloatComplexOrQuantizedTensor> {
   let summary = "minus one, zero or one; of a complex number, its direction";
@@ -121,19 +132,23 @@ def Shlo_SignOp : Shlo_UnaryOp<"sign", Shlo_SignedFloatComplexOrQuantizedTensor>
 def Shlo_SineOp : Shlo_TranscendentalOp<"sine"> {
   let summary = "sine";
   let evaluator = [{unary<sine>}];
+  let cost = 35;
 }
 def Shlo_SqrtOp : Shlo_TranscendentalOp<"sqrt"> {
   let summary = "square root";
   let evaluator = [{unary<sqrt>}];
+  let cost = 5;
 }
 def Shlo_TanOp : Shlo_TranscendentalOp<"tan"> {
   let summary = "tangent";
   let evaluator = [{unary<tangent>}];
+  let cost = 50;
   let since = "1.4.0";
 }
 def Shlo_TanhOp : Shlo_TranscendentalOp<"tanh"> {
   let summary = "hyperbolic tangent";
   let evaluator = [{unary<tanh>}];
+  let cost = 35;
 }
 
 def Shlo_ReducePrecisionOp : Shlo_Op<"reduce_precision", [Pure, Shlo_SameType]> {
@@ -152,6 +167,7 @@ def Shlo_UniformQuantizeOp : Shlo_UnaryOp<"uniform_quantize", Shlo_FloatOrAnyQua
     Shlo_QuantizedTensor, [Elementwise]> {
   let summary = "value in a quantized type";
   let evaluator = [{evaluateUniformQuantize}];
+  let lowering = "expand";
   let computesWithReals = 0;
   let rules = [
     "c2: the result expresses what the operand does"];
@@ -161,6 +177,7 @@ def Shlo_UniformDequantizeOp : Shlo_UnaryOp<"uniform_dequantize", Shlo_Quantized
     Shlo_FloatTensor, [Elementwise, Shlo_Infers]> {
   let summary = "value that a quantized one stands for";
   let evaluator = [{evaluateUniformDequantize}];
+  let lowering = "expand";
   let computesWithReals = 0;
 }
 

@@ -11,9 +11,18 @@ constexpr size_t kMaxReportBytes = 8192;
 
 }  // namespace
 
+void emitStatus(mlir::Operation* op, const Status& status) {
+  mlir::InFlightDiagnostic diagnostic = op->emitError(std::string(status.message()));
+  diagnostic.getUnderlyingDiagnostic()->getMetadata().emplace_back(
+      static_cast<int32_t>(status.code()));
+}
+
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
     : handler_(context, [this](mlir::Diagnostic& diagnostic) {
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
+        if (text_.empty() && !diagnostic.getMetadata().empty()) {
+          code_ = static_cast<StatusCode>(diagnostic.getMetadata().front().getAsInteger());
+        }
         if (text_.size() > kMaxReportBytes) return mlir::success();
         llvm::raw_string_ostream out(text_);
         if (!text_.empty()) out << "\n";
@@ -26,7 +35,8 @@ DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
       }) {}
 
 Status DiagnosticCollector::status(StatusCode code, std::string_view fallback) const {
-  return Status(code, text_.empty() ? std::string(fallback) : text_);
+  return Status(code_ == StatusCode::kOk ? code : code_,
+                text_.empty() ? std::string(fallback) : text_);
 }
 
 }  // namespace isthmus

@@ -7,8 +7,12 @@
 #include "compiler/dialect/source_location.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
 
 namespace isthmus {
+
+// Reports the error `status` at `op`; a DiagnosticCollector keeps its code.
+void emitStatus(mlir::Operation* op, const Status& status);
 
 // While it lives, collects the errors that MLIR reports in `context`, each as
 // "<user's location>: <message>"; notes follow their error. Warnings and remarks are dropped.
@@ -17,11 +21,13 @@ class DiagnosticCollector {
  public:
   explicit DiagnosticCollector(mlir::MLIRContext* context);
 
-  // The collected errors as one Status of `code`; `fallback` is its message if none was reported.
+  // The collected errors as one Status of the code that emitStatus gave the first of them, else of
+  // `code`; `fallback` is its message if none was reported.
   Status status(StatusCode code, std::string_view fallback) const;
 
  private:
   std::string text_;
+  StatusCode code_ = StatusCode::kOk;
   mlir::ScopedDiagnosticHandler handler_;
 };
 

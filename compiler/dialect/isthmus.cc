@@ -1,15 +1,12 @@
 // Registers the isthmus dialect and verifies fusions.
 #include "compiler/dialect/isthmus.h"
 
+#include "compiler/dialect/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
 #include "ops/isthmus_dialect.cc.inc"
-#include "ops/isthmus_enums.cc.inc"
-
-#define GET_ATTRDEF_CLASSES
-#include "ops/isthmus_attributes.cc.inc"
 
 #define GET_OP_CLASSES
 #include "ops/isthmus.cc.inc"
@@ -21,10 +18,14 @@ void IsthmusDialect::initialize() {
 #define GET_OP_LIST
 #include "ops/isthmus.cc.inc"
       >();
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "ops/isthmus_attributes.cc.inc"
-      >();
+}
+
+bool FusionOp::updatesInPlace() {
+  mlir::Operation* yield = getBody().front().getTerminator();
+  return llvm::any_of(yield->getOperands(), [](mlir::Value value) {
+    return mlir::isa_and_present<shlo::ScatterOp, shlo::DynamicUpdateSliceOp>(
+        value.getDefiningOp());
+  });
 }
 
 mlir::LogicalResult FusionOp::verify() {

@@ -9,10 +9,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "ops/isthmus_dialect.h.inc"
-#include "ops/isthmus_enums.h.inc"
-
-#define GET_ATTRDEF_CLASSES
-#include "ops/isthmus_attributes.h.inc"
 
 namespace isthmus::ir {
 class YieldOp;

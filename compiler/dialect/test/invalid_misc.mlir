@@ -143,7 +143,7 @@ func.func @custom_call_i9_index(%a: tensor<4x4xf32>) {
 
 func.func @fusion(%a: tensor<4xf32>) {
   // CHECK: error: 'isthmus.fusion' op block argument types 'tensor<5xf32>' differ from operand types 'tensor<4xf32>'
-  %0 = "isthmus.fusion"(%a) <{kind = #isthmus.fusion_kind<loop>}> ({
+  %0 = "isthmus.fusion"(%a) ({
   ^bb0(%x: tensor<5xf32>):
     isthmus.yield %x : tensor<5xf32>
   }) : (tensor<4xf32>) -> tensor<5xf32>

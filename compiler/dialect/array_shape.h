@@ -1,0 +1,20 @@
+// Sizes and shapes of tensor types.
+#pragma once
+
+#include <cstdint>
+
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Types.h"
+
+namespace isthmus {
+
+// Elements of a ranked, static tensor; 0 for anything else.
+int64_t elementCount(mlir::Type type);
+
+// The dimensions other than 1: two arrays of equal squeezed shapes have the same row-major order.
+llvm::SmallVector<int64_t> squeezedShape(mlir::Type type);
+
+// Bytes of one element in memory; 0 for types that are not stored.
+int64_t elementBytes(mlir::Type type);
+
+}  // namespace isthmus

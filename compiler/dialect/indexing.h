@@ -1,0 +1,69 @@
+// How operations index: which elements of each operand an element of a result is computed from.
+//
+// The maps are data, made of an operation's attributes and types: affine expressions over the
+// result's dimensions and over symbols for what a result's element sees of an operand besides
+// (reduced dimensions, windows, indices known at run time only). They may cover more than is read,
+// never less. Fusion, sharding rules and sharing of memory ask them instead of each operation.
+// docs/adr/0010-indexing-maps.md says why they are as they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace isthmus {
+
+enum class SymbolKind : uint8_t {
+  kReduced,   // every value is read and combined: reduced, contracted and window dimensions
+  kSelected,  // some values, which other operands decide at run time
+  kWhole,     // every value, in ways that the map does not tell
+};
+
+struct IndexSymbol {
+  SymbolKind kind;
+  int64_t size;  // values are 0 to size - 1
+};
+
+// One operand's. Indices that lie outside of the operand are not read (padding), nor those for
+// which an expression of `zeros` is not 0 (between dilated elements).
+struct IndexingMap {
+  mlir::AffineMap map;  // null: the result does not depend on the operand
+  llvm::SmallVector<mlir::AffineExpr, 1> zeros;
+
+  // The dimension of the result that alone is the index along the operand's dimension `d`, unless
+  // it is computed otherwise.
+  std::optional<int64_t> resultDim(int64_t d) const;
+  // Whether the operand is read at the result's own index.
+  bool isIdentity() const;
+};
+
+struct IndexingMaps {
+  llvm::SmallVector<IndexSymbol, 2> symbols;  // of all operands' maps together
+  llvm::SmallVector<IndexingMap, 3> operands;
+};
+
+// How result `result` of `op` indexes the operands. The types must be ranked and static. Operations
+// that the op table knows no way of indexing for read every operand whole.
+IndexingMaps indexingMaps(mlir::Operation* op, unsigned result = 0);
+// Whether the op table knows more than that every operand is read whole.
+bool hasIndexingMaps(mlir::Operation* op);
+
+// Whether operand `operand` is read at the index of the result alone: indexingMaps() says the same,
+// this says it faster.
+bool readsSameIndex(mlir::Operation* op, unsigned operand, unsigned result = 0);
+
+// Groups of dimensions of two shapes whose products are equal, in order, as short as possible: how
+// a reshape's dimensions split and join. Dimensions of size 1 go with the group before them. Empty
+// if there are no elements.
+struct ReshapeGroups {
+  using Range = std::pair<int64_t, int64_t>;         // [begin, end)
+  llvm::SmallVector<Range, 4> from, to;              // of each group
+  llvm::SmallVector<int64_t, 8> fromGroup, toGroup;  // of each dimension
+};
+ReshapeGroups reshapeGroups(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+}  // namespace isthmus

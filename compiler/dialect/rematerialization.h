@@ -1,0 +1,13 @@
+// Which operations are computed again wherever they are used.
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+namespace isthmus {
+
+// Whether recomputing the operation in each of its consumers costs nothing worth storing: splat and
+// small constants, iota, broadcasts, slices, and cheap elementwise work on such. It is copied into
+// the kernels that use it instead of being one of a kernel's operands.
+bool isRematerializable(mlir::Operation* op);
+
+}  // namespace isthmus

@@ -1,0 +1,69 @@
+// What compilers ask of an operation whatever it means: how it is lowered, what it costs, what it
+// does with memory. Both StableHLO's and CHLO's records have these fields; compiler/dialect/op_facts.h
+// is where the compiler reads them.
+#ifndef ISTHMUS_OPS_FACTS_TD
+#define ISTHMUS_OPS_FACTS_TD
+
+class OpFacts {
+  // How it gets to the machine, which decides how it fuses:
+  //   elementwise   element i of the result is computed from element i of each operand
+  //   indexed       elements of the result are elements of the operands, found by index arithmetic
+  //   view          the operands' bytes under other types
+  //   reduce        kernels with an accumulator for each element of the result
+  //   window        kernels that look at a window of the operand for each element of the result
+  //   update_slice  kernels that overwrite a block of their first operand
+  //   scatter       kernels that combine values into their first operands
+  //   constant      data of the program
+  //   library       a function of the backend's library; the backend says which
+  //   collective    a library function by which devices meet
+  //   loop, branch  regions that run as often as a condition says, or one of them
+  //   terminator    the end of a region
+  //   transfer      infeed, outfeed, send and receive
+  //   token         orders other operations, computes nothing
+  //   expand        passes put other operations in its place; what is left of it is not implemented
+  string lowering = "";
+  // Vector instructions for each element of four bytes of the result, about; loads not counted.
+  bits<8> cost = !if(!or(!eq(lowering, "view"), !eq(lowering, "constant")), 0, 1);
+  // What an element of the result counts as in a cost analysis: "", flop or transcendental.
+  string work = "";
+  // Whose memory a result may take over although it is read by then: "" nobody's, "pairwise" result
+  // i that of operand i, "first" or "second" the only result that of this operand. Kernels decide
+  // more finely, by how they index.
+  string inPlace = "";
+  // The C++ rule (compiler/dialect/indexing_rules.h) that says which elements of the operands an
+  // element of a result is computed from.
+  code indexing = !if(!eq(lowering, "elementwise"), "indexElementwise", "indexWhole");
+
+  // The C++ of the above.
+  code opCode = "OpCode::" # NAME;
+  code fusionClass = "FusionClass::" # !cond(
+      !eq(lowering, "elementwise"): "kElementwise",
+      !eq(lowering, "indexed"): "kIndexed",
+      !eq(lowering, "view"): "kView",
+      !eq(lowering, "reduce"): "kReduce",
+      !eq(lowering, "window"): "kWindow",
+      !eq(lowering, "update_slice"): "kUpdateSlice",
+      !eq(lowering, "scatter"): "kScatter",
+      !eq(lowering, "constant"): "kConstant",
+      true: "kOpaque");
+  code memoryRole = "OpRole::" # !cond(
+      !eq(lowering, "view"): "kView",
+      !eq(lowering, "constant"): "kConstant",
+      !eq(lowering, "token"): "kNothing",
+      !eq(lowering, "loop"): "kWhile",
+      !eq(lowering, "branch"): "kBranch",
+      !eq(lowering, "terminator"): "kTerminator",
+      true: "kCompute");
+  code workClass = "OpWork::" # !cond(
+      !eq(work, "flop"): "kFlop",
+      !eq(work, "transcendental"): "kTranscendental",
+      true: "kNone");
+  code inPlaceOperand = "InPlace::" # !cond(
+      !eq(inPlace, "pairwise"): "kPairwise",
+      !eq(inPlace, "first"): "kFirst",
+      !eq(inPlace, "second"): "kSecond",
+      true: "kNone");
+  bit isLibrary = !or(!eq(lowering, "library"), !eq(lowering, "collective"));
+}
+
+#endif

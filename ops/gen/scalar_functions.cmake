@@ -1,0 +1,17 @@
+# Declares the functions that evaluate elementwise operations, by the names in the table of evaluators:
+# cmake -D TABLE=evaluators.inc -D OUTPUT=scalar_functions.inc -P scalar_functions.cmake
+file(READ ${TABLE} table)
+set(declarations "// Made by ops/gen/scalar_functions.cmake of the op table.\n")
+foreach(kind unary binary)
+  string(REGEX MATCHALL "${kind}<[A-Za-z0-9]+>" uses "${table}")
+  list(REMOVE_DUPLICATES uses)
+  set(more "")
+  if(kind STREQUAL "binary")
+    set(more ", const Scalar& y")
+  endif()
+  foreach(use ${uses})
+    string(REGEX REPLACE ".*<(.*)>" "\\1" name "${use}")
+    string(APPEND declarations "Scalar ${name}(ElementType type, const Scalar& x${more});\n")
+  endforeach()
+endforeach()
+file(WRITE ${OUTPUT} "${declarations}")
