@@ -1,7 +1,6 @@
 // Decodes the attributes and types of a bytecode file on demand, straight into builtin and our own.
 #include "compiler/import/attribute_decoder.h"
 
-#include "compiler/import/text.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -46,6 +45,12 @@ void parse(llvm::StringRef text, mlir::MLIRContext* context, mlir::Type& result)
   result = mlir::parseType(text, context);
 }
 
+bool isLocation(mlir::Attribute attribute) { return llvm::isa<mlir::LocationAttr>(attribute); }
+bool isLocation(mlir::Type) { return false; }
+
+int64_t maxExpanded(mlir::Attribute) { return kMaxExpandedAttribute; }
+int64_t maxExpanded(mlir::Type) { return kMaxExpandedType; }
+
 }  // namespace
 
 template <typename T>
@@ -58,7 +63,7 @@ bool AttributeDecoder::resolve(const std::vector<EncodedEntry>& entries,
   Slot<T>& slot = slots[index];
   if (slot.value) {
     result = slot.value;
-    return true;
+    return charge(slot.cost, isLocation(result));
   }
   if (sink_.failed()) return false;
   if (slot.inProgress || depth_ == kMaxDepth) {
@@ -69,21 +74,42 @@ bool AttributeDecoder::resolve(const std::vector<EncodedEntry>& entries,
   DecodeStream in(entry.bytes, *this);
   slot.inProgress = true;
   ++depth_;
+  GraphCost* const outer = std::exchange(current_, &slot.cost);
   if (entry.isText) {
     llvm::StringRef text;
-    if (in.cursor().nullTerminated(text) && checkNesting(text, sink_))
+    if (in.cursor().nullTerminated(text) && checkTextLimits(text, sink_)) {
+      // Without aliases it is no larger than its text.
+      slot.cost.size += text.size() / 8;
       parse(text, context_, result);
+    }
   } else {
     decodeCustom(in, entry.dialect, result);
   }
   --depth_;
+  current_ = outer;
   slot.inProgress = false;
   if (!result || sink_.failed()) {
     return in.cursor().fail("has an attribute or type that cannot be decoded");
   }
+  if (slot.cost.size > maxExpanded(result)) {
+    return in.cursor().fail("has an attribute or type that expands too far");
+  }
   if (!in.cursor().atEnd()) return in.cursor().fail("has bytes after an attribute or type");
   slot.value = result;
-  return true;
+  return charge(slot.cost, isLocation(result));
+}
+
+bool AttributeDecoder::charge(const GraphCost& cost, bool isLocation) {
+  if (current_ != nullptr) {
+    current_->add(cost);
+    // A type in an attribute, or the other way round, is bound by where it began.
+    if (current_->depth <= kMaxGraphDepth && current_->size <= kMaxExpandedAttribute) return true;
+  } else {
+    if (!isLocation) total_ += cost.size - 1;
+    if (total_ <= kMaxExpandedProgram) return true;
+  }
+  return sink_.fail(StatusCode::kInvalidArgument,
+                    "program bytecode has attributes or types that nest or expand too far");
 }
 
 bool AttributeDecoder::attribute(uint64_t index, mlir::Attribute& result) {

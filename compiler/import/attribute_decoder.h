@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/import/container.h"
+#include "compiler/import/text_limits.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Location.h"
@@ -11,10 +12,11 @@
 
 namespace isthmus::importer {
 
-// Each entry is decoded once, at its first use. Entries that contain themselves, or that nest
-// deeper than kMaxDepth, are errors.
+// Each entry is decoded once, at its first use. Entries that contain themselves, or that exceed the
+// bounds of text_limits.h, are errors.
 class AttributeDecoder {
  public:
+  // Of entries that are decoded for each other.
   static constexpr int kMaxDepth = 512;
 
   AttributeDecoder(const Container& file, mlir::MLIRContext* context, ErrorSink& sink)
@@ -45,6 +47,7 @@ class AttributeDecoder {
   template <typename T>
   struct Slot {
     T value;
+    GraphCost cost;
     bool inProgress = false;
   };
   template <typename T>
@@ -56,7 +59,12 @@ class AttributeDecoder {
   ErrorSink& sink_;
   std::vector<Slot<mlir::Attribute>> attributes_;
   std::vector<Slot<mlir::Type>> types_;
+  // Adds the cost of an entry to that of the one that is being decoded, or to the program's.
+  bool charge(const GraphCost& cost, bool isLocation);
+
   int depth_ = 0;
+  GraphCost* current_ = nullptr;  // of the entry that is being decoded
+  int64_t total_ = 0;             // of the uses by operations
 };
 
 // The bytes of one entry, or of one operation's properties. Also what MLIR's generated readers of

@@ -5,11 +5,13 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/import/attribute_decoder.h"
+#include "compiler/import/attribute_sizes.h"
 #include "compiler/import/container.h"
 #include "compiler/import/diagnostics.h"
 #include "compiler/import/hlo/hlo_import.h"
 #include "compiler/import/operation_reader.h"
 #include "compiler/import/text.h"
+#include "compiler/import/text_limits.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -39,7 +41,7 @@ Module readBytecode(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink&
 }
 
 Module readText(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink& sink) {
-  if (!importer::checkNesting(code, sink)) return {};
+  if (!importer::checkTextLimits(code, sink)) return {};
   std::string renamed, packed;
   if (code.contains("mhlo")) {
     renamed = importer::renameMhlo(code, context);
@@ -49,33 +51,9 @@ Module readText(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink& sin
     packed = importer::packHexBooleans(code);
     code = packed;
   }
-  // Verified by our caller, after the sizes of types.
+  // Verified by our caller, after the sizes.
   mlir::ParserConfig config(&context, /*verifyAfterParse=*/false);
   return mlir::parseSourceString<mlir::ModuleOp>(code, config, "program");
-}
-
-// The bytecode reader has checked its types already; the text parser takes any size.
-bool checkTypes(mlir::ModuleOp module, ErrorSink& sink) {
-  llvm::DenseSet<mlir::Type> checked;
-  auto check = [&](mlir::Type type) {
-    if (!checked.insert(type).second) return true;
-    bool isFine = true;
-    type.walk([&](mlir::RankedTensorType tensor) {
-      isFine = isFine && importer::isReasonableShape(tensor.getShape());
-    });
-    return isFine ||
-           sink.fail(StatusCode::kInvalidArgument, "program has a tensor that is too large");
-  };
-  auto result = module.walk([&](mlir::Operation* op) {
-    bool isFine = llvm::all_of(op->getResultTypes(), check);
-    for (mlir::Region& region : op->getRegions()) {
-      for (mlir::Block& block : region) {
-        isFine = isFine && llvm::all_of(block.getArgumentTypes(), check);
-      }
-    }
-    return isFine ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
 }
 
 }  // namespace
@@ -95,7 +73,7 @@ StatusOr<Module> importProgram(std::string_view code, std::string_view format,
                   : isText ? readText(code, context, sink)
                            : readBytecode(code, context, sink);
   if (!module || sink.failed()) return toStatus(sink, diagnostics);
-  if (isText && !checkTypes(*module, sink)) return toStatus(sink, diagnostics);
+  if (!importer::checkSizes(*module, sink)) return toStatus(sink, diagnostics);
   if (mlir::failed(mlir::verify(*module))) return toStatus(sink, diagnostics);
   return module;
 }

@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 
 #include "compiler/import/diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Builders.h"
 
 namespace isthmus {
 namespace {
@@ -106,6 +108,64 @@ TEST_F(ImportTest, HloProtos) {
     EXPECT_EQ(import(text), text) << entry.path();
   }
   EXPECT_GE(numFiles, 7);
+}
+
+TEST_F(ImportTest, HloOfTorch) {
+  EXPECT_THAT(import(readFile("torch_gelu.hlo"), "hlo"), HasSubstr("chlo.erf"));
+  const std::string eigh = import(readFile("torch_eigh.hlo"), "hlo");
+  EXPECT_THAT(eigh, HasSubstr("@Eigh"));
+  EXPECT_THAT(eigh, HasSubstr("(tensor<4x4xf32>, tensor<4xf32>)"));
+  // Arrays of a size that only the program knows are bounded.
+  EXPECT_THAT(import(readFile("torch_masked_scatter.hlo"), "hlo"),
+              HasSubstr("tensor<?xf32, #stablehlo.bounds<24>>"));
+}
+
+TEST_F(ImportTest, HloShardings) {
+  const std::string text = import(readFile("torch_sharded.hlo"), "hlo");
+  EXPECT_THAT(text,
+              HasSubstr("{mhlo.sharding = \"{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}\"}"));
+  EXPECT_THAT(text, HasSubstr("@Sharding("));
+}
+
+// Messages of HLO by hand: field numbers and values.
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value & 0x7f | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string number(int field, uint64_t value) { return varint(field << 3) + varint(value); }
+std::string bytes(int field, const std::string& message) {
+  return varint(field << 3 | 2) + varint(message.size()) + message;
+}
+std::string arrayShape(int elementType, std::initializer_list<int64_t> dims) {
+  std::string message = number(2, elementType);
+  for (int64_t dim : dims) message += number(3, dim);
+  return bytes(3, message);
+}
+std::string instruction(const std::string& opcode, uint64_t id, const std::string& rest,
+                        std::initializer_list<uint64_t> operands = {}) {
+  std::string message = bytes(1, opcode) + bytes(2, opcode) + number(35, id) + rest;
+  for (uint64_t operand : operands) message += number(36, operand);
+  return bytes(2, message);
+}
+
+// The upper half of ids is the computation's, though not everywhere; the starts of slices may be
+// one vector.
+TEST_F(ImportTest, HloIdsAreLocalAndStartsMayBeAVector) {
+  constexpr int kF32 = 11, kS32 = 4;
+  constexpr uint64_t kOwn = uint64_t{7} << 32;
+  const std::string code =
+      bytes(1, "slice") + number(6, 7) +
+      bytes(3, bytes(1, "entry") + number(5, 7) + number(6, kOwn | 4) +
+                   instruction("parameter", kOwn | 1, arrayShape(kF32, {4, 5}) + number(9, 0)) +
+                   instruction("parameter", kOwn | 2, arrayShape(kS32, {2}) + number(9, 1)) +
+                   instruction("negate", kOwn | 3, arrayShape(kF32, {4, 5}), {1}) +
+                   instruction("dynamic-slice", kOwn | 4,
+                               arrayShape(kF32, {2, 3}) + number(20, 2) + number(20, 3),
+                               {kOwn | 3, 2}));
+  const std::string text = import(code, "hlo");
+  EXPECT_THAT(text, HasSubstr("stablehlo.negate %arg0"));
+  EXPECT_THAT(text, HasSubstr("stablehlo.dynamic_slice %0, %2, %4, sizes = [2, 3]"));
 }
 
 TEST_F(ImportTest, HloTuplesAreFlattened) {
@@ -207,6 +267,127 @@ TEST_F(ImportTest, BoundsNesting) {
                      std::string(1000, '{')),
               HasSubstr("module"));
   EXPECT_TRUE(status_.ok());
+}
+
+TEST_F(ImportTest, BoundsNestingBehindOperatorsThatLookLikeBrackets) {
+  std::string constraints;
+  for (int i = 0; i < 300; ++i) constraints += "d0 >= 0, ";
+  const std::string set = "affine_set<(d0) : (" + constraints + "d0 >= 0)>";
+  EXPECT_THAT(import("module attributes {x.a = " + set + "} {}"), HasSubstr("module"));
+  EXPECT_TRUE(status_.ok());
+  // Each >= once made one bracket more than there are.
+  std::string nested;
+  for (int i = 0; i < 5000; ++i) nested += "[affine_set<(d0) : (d0 >= 0, d0 >= 0)>, ";
+  EXPECT_THAT(import("module attributes {x.a = " + nested + "} {}"), HasSubstr("nests deeper"));
+}
+
+TEST_F(ImportTest, BoundsTermsOfAffineExpressions) {
+  std::string sum = "d0";
+  for (int i = 0; i < 55'000; ++i) sum += " + d0";
+  EXPECT_THAT(import("module attributes {x.a = affine_map<(d0) -> (" + sum + ")>} {}"),
+              HasSubstr("nests deeper"));
+  std::string dimensions;
+  for (int i = 0; i < 5000; ++i) dimensions += "1 x ";
+  EXPECT_THAT(import("func.func @main(%x: tensor<" + dimensions + "f32>) { return }"),
+              HasSubstr("too large"));
+}
+
+// Each alias uses the one before it `width` times.
+std::string aliasChain(int length, int width, const std::string& first,
+                       const std::function<std::string(const std::string& uses)>& next) {
+  std::string text = first + "\n";
+  for (int i = 1; i < length; ++i) {
+    std::string name = first.substr(0, 2) + std::to_string(i - 1);
+    std::string uses = name;
+    for (int k = 1; k < width; ++k) uses += ", " + name;
+    text += first.substr(0, 2) + std::to_string(i) + " = " + next(uses) + "\n";
+  }
+  return text;
+}
+
+TEST_F(ImportTest, BoundsChainsAndGraphsOfAliases) {
+  auto array = [](const std::string& uses) { return "[" + uses + "]"; };
+  auto tuple = [](const std::string& uses) { return "tuple<" + uses + ">"; };
+  auto location = [](const std::string& uses) { return "loc(fused[" + uses + "])"; };
+  auto encoding = [](const std::string& uses) { return "tensor<1xf32, [" + uses + "]>"; };
+  // Graphs of 3^60 entries.
+  EXPECT_THAT(import(aliasChain(60, 3, "#a0 = [1]", array) + "module attributes {x.a = #a59} {}"),
+              HasSubstr("expands too far"));
+  EXPECT_THAT(import(aliasChain(60, 3, "!t0 = tensor<f32>", tuple) +
+                     "func.func @main(%x: !t59) { return }"),
+              HasSubstr("expands too far"));
+  EXPECT_THAT(import(aliasChain(60, 3, "#l0 = loc(\"f\":1:1)", location) + "module {} loc(#l59)"),
+              HasSubstr("expands too far"));
+  // Chains that nest deep and expand little.
+  EXPECT_THAT(import(aliasChain(50'000, 1, "#a0 = [1]", array) + "module {}"),
+              HasSubstr("nest too deeply"));
+  EXPECT_THAT(import(aliasChain(50'000, 1, "!t0 = tensor<f32>", tuple) + "module {}"),
+              HasSubstr("nest too deeply"));
+  EXPECT_THAT(import(aliasChain(50'000, 1, "#e0 = [1]",
+                                [&](const std::string& uses) { return encoding(uses); }) +
+                     "module {}"),
+              HasSubstr("nest too deeply"));
+  EXPECT_EQ(status_.code(), StatusCode::kInvalidArgument);
+  // What programs have: many aliases, most of them locations, each used often.
+  std::string uses;
+  for (int i = 0; i < 20'000; ++i) uses += "#l99, ";
+  EXPECT_THAT(
+      import(aliasChain(100, 1, "#l0 = loc(\"f\":1:1)",
+                        [](const std::string& inner) { return "loc(\"scope\"(" + inner + "))"; }) +
+             "#cst = dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>\n" +
+             "module attributes {x.a = #cst, x.b = [" + uses + "#cst]} {} loc(#l99)"),
+      HasSubstr("module"));
+  EXPECT_TRUE(status_.ok()) << status_.message();
+}
+
+// A module as plain bytecode, with one attribute.
+std::string bytecodeWith(mlir::MLIRContext& context, llvm::StringRef name,
+                         mlir::Attribute attribute) {
+  auto module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+  module->setAttr(name, attribute);
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  (void)mlir::writeBytecodeToFile(module, out);
+  module->erase();
+  return bytes;
+}
+
+TEST_F(ImportTest, BoundsGraphsInBytecode) {
+  // An exporter that shares attributes writes the same graph in a few hundred bytes.
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::Builder builder(&context);
+  mlir::Attribute graph = builder.getUnitAttr();
+  for (int i = 0; i < 60; ++i) graph = builder.getArrayAttr({graph, graph, graph});
+  EXPECT_THAT(import(bytecodeWith(context, "x.a", graph)), HasSubstr("expand too far"));
+  mlir::Type type = builder.getF32Type();
+  for (int i = 0; i < 20; ++i) type = mlir::TupleType::get(&context, {type, type});
+  EXPECT_THAT(import(bytecodeWith(context, "x.a", mlir::TypeAttr::get(type))),
+              HasSubstr("expands too far"));
+  EXPECT_EQ(status_.code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ImportTest, BoundsTheSizesOfAttributes) {
+  auto reduce = [](const std::string& groups) {
+    return "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {"
+           "%0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, replica_groups = " +
+           groups + "} : (tensor<4xf32>) -> tensor<4xf32> return %0 : tensor<4xf32> }";
+  };
+  for (const char* groups : {"dense<0> : tensor<1x9223372036854775807xi64>",
+                             "dense<-1> : tensor<1x288230376151711744xi64>",
+                             "dense<0> : tensor<4294967296x4294967296xi64>"}) {
+    EXPECT_THAT(import(reduce(groups)), HasSubstr("too large")) << groups;
+    EXPECT_EQ(status_.code(), StatusCode::kInvalidArgument);
+  }
+  EXPECT_THAT(import(reduce("dense<0> : tensor<1x1xi64>")), HasSubstr("all_gather"));
+  // In attributes of attributes too, and where nobody knows the attribute.
+  EXPECT_THAT(import("module attributes {x.a = [{b = dense<0> : tensor<4294967296xi8>}]} {}"),
+              HasSubstr("too large"));
+  // A constant is as large as its type may be, and is nowhere else.
+  EXPECT_THAT(import("func.func @main() -> tensor<4294967296xi8> {"
+                     "%0 = stablehlo.constant dense<0> : tensor<4294967296xi8>"
+                     " return %0 : tensor<4294967296xi8> }"),
+              HasSubstr("constant"));
+  EXPECT_TRUE(status_.ok()) << status_.message();
 }
 
 TEST_F(ImportTest, RefusesTensorsBeyondMemory) {

@@ -45,45 +45,6 @@ std::string packBytes(llvm::StringRef digits) {
 
 }  // namespace
 
-bool checkNesting(llvm::StringRef text, ErrorSink& sink) {
-  constexpr int kMaxNesting = 256;
-  int depth = 0;
-  // A run of unary operators nests an affine expression without any bracket.
-  int minuses = 0;
-  // Dimensions in a row, as in 2x3x?xf32: the parser reads the rest of them anew for each one.
-  constexpr int kMaxDimensions = 1024;
-  int dimensions = 0;
-  for (size_t at = 0; at < text.size();) {
-    if (size_t end = skipOpaque(text, at); end != at) {
-      at = end;
-      continue;
-    }
-    const char c = text[at++];
-    if (c == '(' || c == '[' || c == '{' || c == '<') ++depth;
-    const bool isArrow = at >= 2 && text[at - 2] == '-';
-    if (c == ')' || c == ']' || c == '}' || (c == '>' && !isArrow)) depth = std::max(0, depth - 1);
-    if (c == '-') {
-      ++minuses;
-    } else if (!llvm::isSpace(c)) {
-      minuses = 0;
-    }
-    if (c == 'x') {
-      ++dimensions;
-    } else if (!llvm::isDigit(c) && c != '?' && !llvm::isSpace(c)) {
-      dimensions = 0;
-    }
-    if (dimensions > kMaxDimensions) {
-      return sink.fail(StatusCode::kInvalidArgument,
-                       "program has a tensor that is too large: more than 1024 dimensions");
-    }
-    if (depth > kMaxNesting || minuses > kMaxNesting) {
-      return sink.fail(StatusCode::kInvalidArgument,
-                       internal::concatenate("program text nests deeper than ", kMaxNesting));
-    }
-  }
-  return true;
-}
-
 std::string renameMhlo(llvm::StringRef text, mlir::MLIRContext& context) {
   constexpr llvm::StringLiteral kPrefix("mhlo.");
   std::string result;

@@ -8,11 +8,6 @@
 
 namespace isthmus::importer {
 
-// MLIR's parser recurses on every bracket, and takes time that is quadratic in the length of
-// shapes: false, with the error in the sink, if brackets nest deeper than 256 or a shape is longer
-// than 1024.
-bool checkNesting(llvm::StringRef text, ErrorSink& sink);
-
 // The program with operations, types and attributes of `mhlo` named as those of `stablehlo` that
 // they are. `mhlo.copy` becomes `stablehlo.optimization_barrier`, which also is the identity.
 // Discardable attributes such as `mhlo.sharding` keep their names.

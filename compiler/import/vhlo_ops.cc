@@ -2,6 +2,7 @@
 #include "compiler/import/vhlo_ops.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/import/vhlo_op_table.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -40,6 +41,14 @@ llvm::StringMap<VhloOp> parseTable() {
     llvm::StringRef(kVhloOps[i].attributes).split(words, ' ', -1, /*KeepEmpty=*/false);
     for (llvm::StringRef word : words) op.attributes.push_back(parseAttribute(word));
     table[op.name] = std::move(op);
+  }
+  // Elementwise operations have no attributes unless the table says so.
+  for (const OpFacts& facts : allOpFacts()) {
+    if (facts.fusionClass != FusionClass::kElementwise) continue;
+    auto [entry, isNew] = table.try_emplace(std::string(facts.name) + "_v1");
+    if (!isNew) continue;
+    entry->second.name = entry->first();
+    entry->second.baseName = facts.name;
   }
   return table;
 }

@@ -6,6 +6,9 @@
 #include "compiler/import/hlo/computation_reader.h"
 #include "compiler/import/hlo/messages.h"
 #include "compiler/import/hlo/shapes.h"
+#include "compiler/import/hlo/sharding.h"
+#include "compiler/partition/gspmd_sharding.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace isthmus::importer {
 namespace {
@@ -94,6 +97,40 @@ class Aliases {
   const hlo::Shape* root_ = nullptr;
 };
 
+// Writes the shardings of parameters and of the root to the function, as JAX does.
+bool setShardings(const hlo::Computation& entry, mlir::func::FuncOp function, ErrorSink& sink) {
+  mlir::MLIRContext* context = function.getContext();
+  auto textsOf = [&](const hlo::Instruction& instruction, std::vector<std::string>& texts) {
+    llvm::SmallVector<mlir::Type> leaves;
+    return appendLeafTypes(instruction.shape, context, sink, leaves) &&
+           leafShardings(instruction.sharding, leaves.size(), texts, sink);
+  };
+  std::map<int64_t, const hlo::Instruction*> parameters;
+  std::vector<std::string> texts;
+  for (const hlo::Instruction& instruction : entry.instructions) {
+    if (instruction.opcode == "parameter") {
+      parameters[instruction.parameter_number] = &instruction;
+    }
+    if (instruction.id != entry.root_id) continue;
+    if (!textsOf(instruction, texts)) return false;
+    for (auto [i, text] : llvm::enumerate(texts)) {
+      if (text.empty() || i >= function.getNumResults()) continue;
+      function.setResultAttr(i, kGspmdSharding, mlir::StringAttr::get(context, text));
+    }
+  }
+  unsigned argument = 0;
+  for (const auto& [number, instruction] : parameters) {
+    if (!textsOf(*instruction, texts)) return false;
+    for (const std::string& text : texts) {
+      if (!text.empty()) {
+        function.setArgAttr(argument, kGspmdSharding, mlir::StringAttr::get(context, text));
+      }
+      ++argument;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 mlir::OwningOpRef<mlir::ModuleOp> readHlo(llvm::StringRef code, bool withConfig,
@@ -113,7 +150,7 @@ mlir::OwningOpRef<mlir::ModuleOp> readHlo(llvm::StringRef code, bool withConfig,
   }
   if (!reader.addFunction(*entry, "main", /*isPublic=*/true)) return {};
   auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
-  if (!Aliases(*entry, main, sink).set(program)) return {};
+  if (!Aliases(*entry, main, sink).set(program) || !setShardings(*entry, main, sink)) return {};
   return module;
 }
 

@@ -2,10 +2,27 @@
 #include "compiler/import/hlo/instruction_reader.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/import/hlo/shapes.h"
+#include "compiler/import/hlo/sharding.h"
+#include "compiler/partition/gspmd_sharding.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace isthmus::importer {
+namespace {
+
+mlir::Value shardingConstraint(mlir::OpBuilder& builder, mlir::Location location, mlir::Value value,
+                               llvm::StringRef sharding) {
+  mlir::OperationState state(location, shlo::CustomCallOp::getOperationName());
+  state.addOperands(value);
+  state.addTypes(value.getType());
+  state.addAttribute("call_target_name", builder.getStringAttr(kGspmdConstraint));
+  state.addAttribute(kGspmdSharding, builder.getStringAttr(sharding));
+  return builder.create(state)->getResult(0);
+}
+
+}  // namespace
 
 bool InstructionReader::unsupported(const std::string& what) {
   return parent_.sink_.fail(StatusCode::kUnimplemented,
@@ -67,18 +84,6 @@ bool InstructionReader::emit(llvm::StringRef name, mlir::ValueRange operands,
 }
 
 bool InstructionReader::read(llvm::SmallVectorImpl<mlir::Value>& results) {
-  // Shardings of HLO are not read; a program that needs them must not run as if it had none.
-  constexpr int32_t kReplicated = 0, kMaximal = 1, kTuple = 2, kUnknown = 5;
-  auto isHarmless = [](int32_t type) {
-    return type == kReplicated || type == kMaximal || type == kUnknown;
-  };
-  const hlo::Sharding& sharding = hlo_.sharding;
-  bool isUnsharded = isHarmless(sharding.type) || sharding.type == kTuple;
-  for (const hlo::Sharding& part : sharding.tuple_shardings) {
-    isUnsharded = isUnsharded && isHarmless(part.type);
-  }
-  if (!isUnsharded) return unsupported("shardings in hlo programs are not supported");
-
   Handler handler = handlerOf(hlo_.opcode);
   if (handler == nullptr) return unsupported("is not supported");
   if (!(this->*handler)()) return false;
@@ -87,7 +92,22 @@ bool InstructionReader::read(llvm::SmallVectorImpl<mlir::Value>& results) {
   if (mlir::ValueRange(results_).getTypes() != mlir::TypeRange(types)) {
     return fail("has a shape that differs from its value's");
   }
+  if (!constrainResults()) return false;
   results.assign(results_.begin(), results_.end());
+  return true;
+}
+
+bool InstructionReader::constrainResults() {
+  // A tuple's sharding is its elements', which have it from where they were made; a custom call
+  // reads its own.
+  if (isTuple(hlo_.shape) || hlo_.opcode == "custom-call") return true;
+  std::vector<std::string> texts;
+  if (!leafShardings(hlo_.sharding, results_.size(), texts, parent_.sink_)) return false;
+  for (auto [value, text] : llvm::zip(results_, texts)) {
+    // What asks for no more than what is there anyway is not said.
+    if (text.empty() || text == "{replicated}" || text.starts_with("{maximal")) continue;
+    value = shardingConstraint(builder_, location_, value, text);
+  }
   return true;
 }
 
@@ -143,63 +163,20 @@ InstructionReader::Handler InstructionReader::handlerOf(llvm::StringRef opcode) 
       {"collective-broadcast", &R::readCollective},
       {"custom-call", &R::readCustomCall},
   };
-  // Opcodes whose operation has the same name, but for dashes, and no attributes.
-  static constexpr llvm::StringLiteral kSimple[] = {"abs",
-                                                    "add",
-                                                    "after-all",
-                                                    "and",
-                                                    "atan2",
-                                                    "bitcast-convert",
-                                                    "cbrt",
-                                                    "ceil",
-                                                    "clamp",
-                                                    "complex",
-                                                    "convert",
-                                                    "cosine",
-                                                    "count-leading-zeros",
-                                                    "divide",
-                                                    "exponential",
-                                                    "exponential-minus-one",
-                                                    "floor",
-                                                    "imag",
-                                                    "is-finite",
-                                                    "log",
-                                                    "log-plus-one",
-                                                    "logistic",
-                                                    "maximum",
-                                                    "minimum",
-                                                    "multiply",
-                                                    "negate",
-                                                    "not",
-                                                    "opt-barrier",
-                                                    "or",
-                                                    "partition-id",
-                                                    "popcnt",
-                                                    "power",
-                                                    "real",
-                                                    "remainder",
-                                                    "replica-id",
-                                                    "reshape",
-                                                    "round-nearest-afz",
-                                                    "round-nearest-even",
-                                                    "rsqrt",
-                                                    "select",
-                                                    "shift-left",
-                                                    "shift-right-arithmetic",
-                                                    "shift-right-logical",
-                                                    "sign",
-                                                    "sine",
-                                                    "sqrt",
-                                                    "subtract",
-                                                    "tan",
-                                                    "tanh",
-                                                    "xor"};
+  // Opcodes whose operation has the same name, but for dashes, and no attributes: these, and what
+  // the op table calls elementwise.
+  static constexpr llvm::StringLiteral kSimple[] = {
+      "after-all", "bitcast-convert", "opt-barrier", "partition-id", "replica-id", "reshape"};
   // Opcodes that are operations of CHLO, likewise.
   static constexpr llvm::StringLiteral kChlo[] = {"acos",  "acosh", "asin", "asinh", "atan",
                                                   "atanh", "cosh",  "erf",  "sinh"};
   if (auto found = kHandlers.find(opcode); found != kHandlers.end()) return found->second;
   if (llvm::is_contained(kChlo, opcode)) return &R::readChlo;
-  return llvm::is_contained(kSimple, opcode) ? &R::readSimple : nullptr;
+  if (llvm::is_contained(kSimple, opcode)) return &R::readSimple;
+  std::string name = "stablehlo." + opcode.str();
+  std::replace(name.begin(), name.end(), '-', '_');
+  const OpFacts* facts = findOpFacts(name);
+  return facts && facts->fusionClass == FusionClass::kElementwise ? &R::readSimple : nullptr;
 }
 
 bool InstructionReader::readSimple() {
@@ -319,8 +296,17 @@ bool InstructionReader::readCustomCall() {
   if (!hlo_.backend_config.empty()) {
     set("backend_config", builder_.getStringAttr(hlo_.backend_config));
   }
-  if (hlo_.called_computation_ids.size() > 0) {
-    return unsupported("calls computations, which is not supported");
+  llvm::SmallVector<mlir::Attribute> callees;
+  for (int64_t id : hlo_.called_computation_ids) {
+    mlir::func::FuncOp function = parent_.functionOf(id);
+    if (!function) return false;
+    callees.push_back(mlir::FlatSymbolRefAttr::get(function.getSymNameAttr()));
+  }
+  if (!callees.empty()) set("called_computations", builder_.getArrayAttr(callees));
+  if (!isTuple(hlo_.shape)) {
+    std::string sharding;
+    if (!shardingText(hlo_.sharding, sharding, parent_.sink_)) return false;
+    if (!sharding.empty()) set(kGspmdSharding, builder_.getStringAttr(sharding));
   }
   llvm::SmallVector<mlir::Attribute> aliases;
   for (const hlo::OutputOperandAliasing& alias : hlo_.output_operand_aliasing) {

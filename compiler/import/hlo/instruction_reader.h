@@ -51,6 +51,7 @@ class InstructionReader {
   bool readPrecision();
   bool readDimensionSize();
   bool readCollective();
+  bool readTupleAllToAll(mlir::ValueRange operands);
   bool readCustomCall();
 
   bool fail(const std::string& what) { return parent_.malformed(hlo_, what); }
@@ -60,6 +61,10 @@ class InstructionReader {
   const HloValue* operand(int index);
   // All leaves of all operands from `begin` to before `end` (all of them if negative).
   bool leaves(llvm::SmallVectorImpl<mlir::Value>& result, int begin = 0, int end = -1);
+
+  bool splitStarts(llvm::SmallVectorImpl<mlir::Value>& operands, size_t first);
+  // Puts a constraint after an operation whose results have shardings.
+  bool constrainResults();
 
   // Attributes.
   void set(llvm::StringRef name, mlir::Attribute value) { attributes_.set(name, value); }
@@ -73,6 +78,7 @@ class InstructionReader {
   bool firstDimension(int64_t& dimension);
   void setPadding();  // from the window
   bool setReplicaGroups();
+  bool setIotaReplicaGroups(const hlo::IotaReplicaGroupList& list);
   void setPrecision();
 
   // Adds the operation with the given regions, its results the leaves of the instruction's shape.

@@ -22,6 +22,8 @@ llvm::SmallVector<int64_t> windowMember(const hlo::Window& window, Member member
   return result;
 }
 
+constexpr int64_t kMaxReplicaIds = 1 << 20;
+
 mlir::Attribute makeMatrix(mlir::OpBuilder& builder, llvm::ArrayRef<int64_t> values, int64_t rows,
                            int64_t columns) {
   return mlir::DenseIntElementsAttr::get(
@@ -60,16 +62,42 @@ bool InstructionReader::readShaped() {
   return emit("stablehlo." + opcode, operands);
 }
 
+// The older form has the starts in one vector, from operand `first` on.
+bool InstructionReader::splitStarts(llvm::SmallVectorImpl<mlir::Value>& operands, size_t first) {
+  if (operands.size() != first + 1) return true;
+  auto type = mlir::dyn_cast<mlir::RankedTensorType>(operands[first].getType());
+  if (!type || type.getRank() != 1 || !type.hasStaticShape()) return true;
+  auto array = mlir::dyn_cast<mlir::RankedTensorType>(operands[0].getType());
+  if (!array || array.getRank() != type.getDimSize(0)) {
+    return fail("has not one start for each dimension");
+  }
+  const mlir::Value starts = operands.pop_back_val();
+  mlir::Type one = mlir::RankedTensorType::get({1}, type.getElementType());
+  mlir::Type scalar = mlir::RankedTensorType::get({}, type.getElementType());
+  for (int64_t i = 0; i < type.getDimSize(0); ++i) {
+    mlir::OperationState slice(location_, shlo::SliceOp::getOperationName());
+    slice.addOperands(starts);
+    slice.addTypes(one);
+    slice.addAttribute("start_indices", builder_.getDenseI64ArrayAttr({i}));
+    slice.addAttribute("limit_indices", builder_.getDenseI64ArrayAttr({i + 1}));
+    slice.addAttribute("strides", builder_.getDenseI64ArrayAttr({1}));
+    operands.push_back(
+        shlo::ReshapeOp::create(builder_, location_, scalar, builder_.create(slice)->getResult(0)));
+  }
+  return true;
+}
+
 bool InstructionReader::readDynamicSlice() {
   llvm::SmallVector<mlir::Value> operands;
-  if (!leaves(operands)) return false;
+  if (!leaves(operands) || !splitStarts(operands, 1)) return false;
   setI64s("slice_sizes", hlo_.dynamic_slice_sizes);
   return emit("stablehlo.dynamic_slice", operands);
 }
 
 bool InstructionReader::readDynamicUpdateSlice() {
   llvm::SmallVector<mlir::Value> operands;
-  return leaves(operands) && emit("stablehlo.dynamic_update_slice", operands);
+  return leaves(operands) && splitStarts(operands, 2) &&
+         emit("stablehlo.dynamic_update_slice", operands);
 }
 
 bool InstructionReader::readPad() {
@@ -360,11 +388,40 @@ bool InstructionReader::readDimensionSize() {
               operands);
 }
 
+// Groups of one size, whose ids are 0, 1, 2, … of a shape, transposed.
+bool InstructionReader::setIotaReplicaGroups(const hlo::IotaReplicaGroupList& list) {
+  const llvm::SmallVector<int64_t> shape = toVector(list.iota_reshape_dims);
+  llvm::SmallVector<int64_t> order = toVector(list.iota_transpose_perm);
+  if (order.empty()) order = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (size < 1 || size > kMaxReplicaIds / count) return fail("has replica groups of a bad shape");
+    count *= size;
+  }
+  llvm::SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, shape.size())) ||
+      list.num_replica_groups < 1 || count % list.num_replica_groups != 0 ||
+      count / list.num_replica_groups != list.num_devices_per_group) {
+    return fail("has replica groups of a bad shape");
+  }
+  llvm::SmallVector<int64_t> strides(shape.size(), 1), ids(count);
+  for (int64_t d = std::ssize(shape) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
+  for (int64_t place = 0; place < count; ++place) {
+    int64_t rest = place;
+    for (int64_t d : llvm::reverse(order)) {
+      ids[place] += rest % shape[d] * strides[d];
+      rest /= shape[d];
+    }
+  }
+  set("replica_groups",
+      makeMatrix(builder_, ids, list.num_replica_groups, list.num_devices_per_group));
+  return true;
+}
+
 bool InstructionReader::setReplicaGroups() {
   const hlo::IotaReplicaGroupList& iota = hlo_.collective_device_list.iota_replica_group_list;
-  if (iota.num_replica_groups != 0) {
-    return unsupported("replica groups as transposed iotas are not supported");
-  }
+  if (iota.num_replica_groups != 0) return setIotaReplicaGroups(iota);
   const auto& groups = hlo_.collective_device_list.replica_groups.empty()
                            ? hlo_.replica_groups
                            : hlo_.collective_device_list.replica_groups;
@@ -373,13 +430,66 @@ bool InstructionReader::setReplicaGroups() {
     columns = std::max(columns, group.replica_ids.size());
   }
   // Shorter groups are filled up with -1. None at all is one group of everybody.
-  constexpr size_t kMaxIds = 1 << 20;
-  if (columns * groups.size() > kMaxIds) return fail("has too many replica groups");
+  if (static_cast<int64_t>(columns * groups.size()) > kMaxReplicaIds) {
+    return fail("has too many replica groups");
+  }
   llvm::SmallVector<int64_t> ids(columns * groups.size(), -1);
   for (size_t row = 0; row < groups.size(); ++row) {
     llvm::copy(groups[row].replica_ids, ids.begin() + row * columns);
   }
   set("replica_groups", makeMatrix(builder_, ids, groups.size(), columns));
+  return true;
+}
+
+// Operand i goes to device i of the group, result i comes from it. StableHLO has one array with a
+// dimension for them.
+bool InstructionReader::readTupleAllToAll(mlir::ValueRange operands) {
+  auto groups = mlir::cast<mlir::DenseIntElementsAttr>(attributes_.get("replica_groups"));
+  const auto count = static_cast<int64_t>(operands.size());
+  auto type = operands.empty() ? mlir::RankedTensorType()
+                               : mlir::dyn_cast<mlir::RankedTensorType>(operands[0].getType());
+  auto isOfType = [&](mlir::Value operand) { return operand.getType() == type; };
+  if (!type || !llvm::all_of(operands, isOfType)) return fail("has operands of different types");
+  if (groups.getNumElements() == 0) {
+    // One group of everybody, who are as many as there are operands.
+    set("replica_groups",
+        makeMatrix(builder_, llvm::to_vector(llvm::seq<int64_t>(0, count)), 1, count));
+  } else if (groups.getType().getDimSize(1) != count) {
+    return fail("has not one operand for each device of a group");
+  }
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), 1);
+  llvm::SmallVector<mlir::Value> rows;
+  for (mlir::Value operand : operands) {
+    rows.push_back(shlo::ReshapeOp::create(builder_, location_, type.clone(shape), operand));
+  }
+  shape[0] = count;
+  mlir::OperationState joined(location_, shlo::ConcatenateOp::getOperationName());
+  joined.addOperands(rows);
+  joined.addTypes(type.clone(shape));
+  joined.addAttribute("dimension", builder_.getI64IntegerAttr(0));
+  mlir::OperationState exchange(location_, "stablehlo.all_to_all");
+  exchange.addOperands(builder_.create(joined)->getResults());
+  exchange.addTypes(type.clone(shape));
+  attributes_.set("split_dimension", builder_.getI64IntegerAttr(0));
+  attributes_.set("concat_dimension", builder_.getI64IntegerAttr(0));
+  attributes_.set("split_count", builder_.getI64IntegerAttr(count));
+  exchange.attributes = attributes_;
+  const mlir::Value exchanged = builder_.create(exchange)->getResult(0);
+  llvm::SmallVector<int64_t> starts(shape.size(), 0), limits(shape), strides(shape.size(), 1);
+  shape[0] = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    starts[0] = i;
+    limits[0] = i + 1;
+    mlir::OperationState slice(location_, shlo::SliceOp::getOperationName());
+    slice.addOperands(exchanged);
+    slice.addTypes(type.clone(shape));
+    slice.addAttribute("start_indices", builder_.getDenseI64ArrayAttr(starts));
+    slice.addAttribute("limit_indices", builder_.getDenseI64ArrayAttr(limits));
+    slice.addAttribute("strides", builder_.getDenseI64ArrayAttr(strides));
+    results_.push_back(
+        shlo::ReshapeOp::create(builder_, location_, type, builder_.create(slice)->getResult(0)));
+  }
   return true;
 }
 
@@ -405,7 +515,7 @@ bool InstructionReader::readCollective() {
   if (opcode == "collective-broadcast") return emit("stablehlo.collective_broadcast", operands);
   if (opcode == "all-to-all") {
     int64_t dimension;
-    if (hlo_.dimensions.empty()) return unsupported("the form with tuples is not supported");
+    if (hlo_.dimensions.empty()) return readTupleAllToAll(operands);
     if (!firstDimension(dimension) || operands.size() != 1) return fail("has several operands");
     auto groups = mlir::cast<mlir::DenseIntElementsAttr>(attributes_.get("replica_groups"));
     const int64_t groupSize = groups.getType().getDimSize(1);

@@ -189,7 +189,11 @@ bool read(WireReader in, FrontendAttributes::Entry& to) {
 bool read(WireReader in, FrontendAttributes& to) { return readFields(in, field<1>(to.map)); }
 
 bool read(WireReader in, Sharding& to) {
-  return readFields(in, field<1>(to.type), field<5>(to.tuple_shardings));
+  to.type = 0;  // the default, which is not written
+  return readFields(in, field<1>(to.type), field<3>(to.tile_assignment_dimensions),
+                    field<4>(to.tile_assignment_devices), field<5>(to.tuple_shardings),
+                    field<6>(to.replicate_on_last_tile_dim), field<8>(to.last_tile_dims),
+                    field<9>(to.iota_reshape_dims), field<10>(to.iota_transpose_perm));
 }
 
 bool read(WireReader in, ReplicaGroup& to) { return readFields(in, field<1>(to.replica_ids)); }
@@ -216,8 +220,10 @@ bool read(WireReader in, OutputOperandAliasing& to) {
                     field<3>(to.operand_shape_index));
 }
 
+constexpr int64_t kLocalId = 0xffff'ffff;
+
 bool read(WireReader in, Instruction& to) {
-  return readFields(
+  const bool ok = readFields(
       in, field<1>(to.name), field<2>(to.opcode), field<3>(to.shape), field<7>(to.metadata),
       field<8>(to.literal), field<9>(to.parameter_number), field<13>(to.tuple_index),
       field<14>(to.dimensions), field<15>(to.window), field<16>(to.convolution_dimension_numbers),
@@ -238,11 +244,16 @@ bool read(WireReader in, Instruction& to) {
       field<71>(to.use_global_device_ids), field<72>(to.comparison_type),
       field<74>(to.output_operand_aliasing), field<77>(to.custom_call_api_version), field<81>(to.k),
       field<85>(to.largest), field<87>(to.collective_device_list));
+  to.id &= kLocalId;
+  for (int64_t& id : to.operand_ids) id &= kLocalId;
+  return ok;
 }
 
 bool read(WireReader in, Computation& to) {
-  return readFields(in, field<1>(to.name), field<2>(to.instructions), field<4>(to.program_shape),
-                    field<5>(to.id), field<6>(to.root_id));
+  const bool ok = readFields(in, field<1>(to.name), field<2>(to.instructions),
+                             field<4>(to.program_shape), field<5>(to.id), field<6>(to.root_id));
+  to.root_id &= kLocalId;
+  return ok;
 }
 
 bool read(WireReader in, InputOutputAlias::Entry& to) {

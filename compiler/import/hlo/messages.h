@@ -156,9 +156,16 @@ struct FrontendAttributes {
   std::vector<Entry> map;
 };
 
+// OpSharding.
 struct Sharding {
-  int32_t type = 0;
+  int32_t type = -1;  // not there
+  std::vector<int64_t> tile_assignment_dimensions;
+  std::vector<int64_t> tile_assignment_devices;
   std::vector<Sharding> tuple_shardings;
+  bool replicate_on_last_tile_dim = false;
+  std::vector<int32_t> last_tile_dims;
+  std::vector<int64_t> iota_reshape_dims;
+  std::vector<int32_t> iota_transpose_perm;
 };
 
 struct ReplicaGroup {
@@ -194,6 +201,9 @@ struct OutputOperandAliasing {
   std::vector<int64_t> operand_shape_index;
 };
 
+// Ids are unique in their computation. Newer versions of XLA write the computation's id into the
+// upper half of them, of instructions, roots and operands, though not of all operands: only the
+// lower half is kept.
 struct Instruction {
   std::string name;
   std::string opcode;

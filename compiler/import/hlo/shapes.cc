@@ -218,17 +218,23 @@ bool appendLeafTypes(const hlo::Shape& shape, mlir::MLIRContext* context, ErrorS
         StatusCode::kUnimplemented,
         internal::concatenate("hlo program has a shape of element type ", shape.element_type));
   }
-  for (bool isDynamic : shape.is_dynamic_dimension) {
-    if (isDynamic) {
-      return sink.fail(StatusCode::kUnimplemented, "hlo program has a dynamic shape");
-    }
-  }
   const llvm::ArrayRef<int64_t> dimensions(shape.dimensions.data(), shape.dimensions.size());
   const bool isStatic = llvm::all_of(dimensions, [](int64_t dim) { return dim >= 0; });
   if (!isStatic || !isReasonableShape(dimensions)) {
     return sink.fail(StatusCode::kInvalidArgument, "hlo program has a shape that is too large");
   }
-  types.push_back(mlir::RankedTensorType::get(dimensions, element));
+  // The dimensions of a dynamic shape are bounds.
+  llvm::SmallVector<int64_t> sizes(dimensions),
+      bounds(dimensions.size(), mlir::ShapedType::kDynamic);
+  bool isDynamic = false;
+  for (size_t d = 0; d < std::min(sizes.size(), shape.is_dynamic_dimension.size()); ++d) {
+    if (shape.is_dynamic_dimension[d] == 0) continue;
+    std::swap(sizes[d], bounds[d]);
+    isDynamic = true;
+  }
+  mlir::Attribute encoding;
+  if (isDynamic) encoding = shlo::TypeExtensionsAttr::get(context, bounds);
+  types.push_back(mlir::RankedTensorType::get(sizes, element, encoding));
   return true;
 }
 
