@@ -156,7 +156,7 @@ llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const Element
   return b.CreateAShr(b.CreateShl(value, 8 - kind.bits), 8 - kind.bits);
 }
 
-llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                          const ElementKind& kind) {
   if (!kind.small) return value;
   MathContext math{b, target};
@@ -175,7 +175,7 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm:
   return roundToFormat(x, formatOf(kind)).v;
 }
 
-llvm::Value* floatToBits(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+llvm::Value* floatToBits(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                          const ElementKind& kind) {
   MathContext math{b, target};
   V x(&math, value);
@@ -191,7 +191,7 @@ llvm::Value* floatToBits(llvm::IRBuilder<>& b, const KernelTarget& target, llvm:
   return b.CreateTrunc(code.v, like(value, b.getInt8Ty()));
 }
 
-llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* bits,
+llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* bits,
                          const ElementKind& kind) {
   MathContext math{b, target};
   llvm::Type* f32 = like(bits, b.getFloatTy());
@@ -204,9 +204,8 @@ llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const KernelTarget& target, llvm:
   return unpackFormat(V(&math, b.CreateZExt(bits, i32)), formatOf(kind)).v;
 }
 
-static llvm::Value* convertPart(llvm::IRBuilder<>& b, const KernelTarget& target,
-                                llvm::Value* value, const ElementKind& from,
-                                const ElementKind& to) {
+static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
+                                const ElementKind& from, const ElementKind& to) {
   llvm::Type* wanted = like(value, to.computeType(b.getContext()));
   bool fromFloat = from.isFloat() || from.isComplex();
   bool toFloat = to.isFloat() || to.isComplex();
@@ -253,7 +252,7 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const KernelTarget& target
   return b.CreateIntrinsic(id, {wanted, value->getType()}, {value});
 }
 
-Val convertValue(llvm::IRBuilder<>& b, const KernelTarget& target, Val operand,
+Val convertValue(llvm::IRBuilder<>& b, const TargetModel& target, Val operand,
                  const ElementKind& from, const ElementKind& to) {
   Val result = operand;
   result.im = nullptr;

@@ -5,68 +5,14 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/vector_math.h"
 #include "compiler/dialect/dialect.h"
-#include "llvm/ADT/StringMap.h"
+#include "compiler/dialect/op_facts.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::codegen {
 
-ElementwiseOp elementwiseOp(llvm::StringRef name) {
-  static const auto* table = new llvm::StringMap<ElementwiseOp>{
-      {"stablehlo.abs", ElementwiseOp::kAbs},
-      {"stablehlo.add", ElementwiseOp::kAdd},
-      {"stablehlo.and", ElementwiseOp::kAnd},
-      {"stablehlo.atan2", ElementwiseOp::kAtan2},
-      {"stablehlo.cbrt", ElementwiseOp::kCbrt},
-      {"stablehlo.ceil", ElementwiseOp::kCeil},
-      {"stablehlo.clamp", ElementwiseOp::kClamp},
-      {"stablehlo.compare", ElementwiseOp::kCompare},
-      {"stablehlo.complex", ElementwiseOp::kComplex},
-      {"stablehlo.convert", ElementwiseOp::kConvert},
-      {"stablehlo.cosine", ElementwiseOp::kCosine},
-      {"stablehlo.count_leading_zeros", ElementwiseOp::kCountLeadingZeros},
-      {"stablehlo.divide", ElementwiseOp::kDivide},
-      {"stablehlo.exponential", ElementwiseOp::kExponential},
-      {"stablehlo.exponential_minus_one", ElementwiseOp::kExponentialMinusOne},
-      {"stablehlo.floor", ElementwiseOp::kFloor},
-      {"stablehlo.imag", ElementwiseOp::kImag},
-      {"stablehlo.is_finite", ElementwiseOp::kIsFinite},
-      {"stablehlo.log", ElementwiseOp::kLog},
-      {"stablehlo.log_plus_one", ElementwiseOp::kLogPlusOne},
-      {"stablehlo.logistic", ElementwiseOp::kLogistic},
-      {"stablehlo.map", ElementwiseOp::kMap},
-      {"stablehlo.maximum", ElementwiseOp::kMaximum},
-      {"stablehlo.minimum", ElementwiseOp::kMinimum},
-      {"stablehlo.multiply", ElementwiseOp::kMultiply},
-      {"stablehlo.negate", ElementwiseOp::kNegate},
-      {"stablehlo.not", ElementwiseOp::kNot},
-      {"stablehlo.or", ElementwiseOp::kOr},
-      {"stablehlo.popcnt", ElementwiseOp::kPopcnt},
-      {"stablehlo.power", ElementwiseOp::kPower},
-      {"stablehlo.real", ElementwiseOp::kReal},
-      {"stablehlo.reduce_precision", ElementwiseOp::kReducePrecision},
-      {"stablehlo.remainder", ElementwiseOp::kRemainder},
-      {"stablehlo.round_nearest_afz", ElementwiseOp::kRoundNearestAfz},
-      {"stablehlo.round_nearest_even", ElementwiseOp::kRoundNearestEven},
-      {"stablehlo.rsqrt", ElementwiseOp::kRsqrt},
-      {"stablehlo.select", ElementwiseOp::kSelect},
-      {"stablehlo.shift_left", ElementwiseOp::kShiftLeft},
-      {"stablehlo.shift_right_arithmetic", ElementwiseOp::kShiftRightArithmetic},
-      {"stablehlo.shift_right_logical", ElementwiseOp::kShiftRightLogical},
-      {"stablehlo.sign", ElementwiseOp::kSign},
-      {"stablehlo.sine", ElementwiseOp::kSine},
-      {"stablehlo.sqrt", ElementwiseOp::kSqrt},
-      {"stablehlo.subtract", ElementwiseOp::kSubtract},
-      {"stablehlo.tan", ElementwiseOp::kTan},
-      {"stablehlo.tanh", ElementwiseOp::kTanh},
-      {"stablehlo.xor", ElementwiseOp::kXor},
-      {"chlo.erf", ElementwiseOp::kErf},
-  };
-  auto it = table->find(name);
-  return it == table->end() ? ElementwiseOp::kNone : it->second;
-}
-
 bool Evaluator::isElementwise(mlir::Operation* op) {
-  return elementwiseOp(op->getName().getStringRef()) != ElementwiseOp::kNone;
+  const OpFacts* facts = findOpFacts(op);
+  return facts && facts->fusionClass == FusionClass::kElementwise;
 }
 
 namespace {
@@ -209,15 +155,15 @@ V integerDivide(V a, V b, const ElementKind& kind, bool wantRemainder) {
   return kind.isSigned ? selectV(overflow, a, result) : result;
 }
 
-V shift(ElementwiseOp op, V a, V amount, const ElementKind& kind) {
+V shift(OpCode op, V a, V amount, const ElementKind& kind) {
   llvm::IRBuilder<>& b = a.c->b;
   unsigned width = kind.bits;
   V inRange = {a.c, b.CreateICmpULT(amount.v, amount.ki(width).v)};
   V safe = selectV(inRange, amount, amount.ki(width - 1));
   switch (op) {
-    case ElementwiseOp::kShiftLeft:
+    case OpCode::Shlo_ShiftLeftOp:
       return selectV(inRange, {a.c, b.CreateShl(a.v, safe.v)}, a.ki(0));
-    case ElementwiseOp::kShiftRightLogical: {
+    case OpCode::Shlo_ShiftRightLogicalOp: {
       V bits = a;
       if (kind.isSubByte()) bits = a & a.ki((1 << width) - 1);
       return selectV(inRange, {a.c, b.CreateLShr(bits.v, safe.v)}, a.ki(0));
@@ -233,7 +179,7 @@ V shift(ElementwiseOp op, V a, V amount, const ElementKind& kind) {
   }
 }
 
-V integerOp(mlir::Operation* op, ElementwiseOp which, llvm::ArrayRef<V> x, const ElementKind& kind,
+V integerOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, const ElementKind& kind,
             bool* known) {
   V a = x[0];
   V b = x.size() > 1 ? x[1] : V();
@@ -243,60 +189,60 @@ V integerOp(mlir::Operation* op, ElementwiseOp which, llvm::ArrayRef<V> x, const
   };
   bool isSigned = kind.isSigned && !kind.isBool();
   switch (which) {
-    case ElementwiseOp::kAdd:
+    case OpCode::Shlo_AddOp:
       return kind.isBool() ? a | b : a + b;
-    case ElementwiseOp::kSubtract:
+    case OpCode::Shlo_SubtractOp:
       return kind.isBool() ? a ^ b : a - b;
-    case ElementwiseOp::kMultiply:
+    case OpCode::Shlo_MulOp:
       return kind.isBool() ? a & b : a * b;
-    case ElementwiseOp::kDivide:
+    case OpCode::Shlo_DivOp:
       if (kind.isBool()) return a | ~b;
       return integerDivide(a, b, kind, false);
-    case ElementwiseOp::kRemainder:
+    case OpCode::Shlo_RemOp:
       if (kind.isBool()) return a & ~b;
       return integerDivide(a, b, kind, true);
-    case ElementwiseOp::kMaximum:
+    case OpCode::Shlo_MaxOp:
       return kind.isBool() ? a | b
                            : binary(isSigned ? llvm::Intrinsic::smax : llvm::Intrinsic::umax);
-    case ElementwiseOp::kMinimum:
+    case OpCode::Shlo_MinOp:
       return kind.isBool() ? a & b
                            : binary(isSigned ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
-    case ElementwiseOp::kAnd:
+    case OpCode::Shlo_AndOp:
       return a & b;
-    case ElementwiseOp::kOr:
+    case OpCode::Shlo_OrOp:
       return a | b;
-    case ElementwiseOp::kXor:
+    case OpCode::Shlo_XorOp:
       return a ^ b;
-    case ElementwiseOp::kNot:
+    case OpCode::Shlo_NotOp:
       return ~a;
-    case ElementwiseOp::kNegate:
+    case OpCode::Shlo_NegOp:
       return kind.isBool() ? a : a.ki(0) - a;
-    case ElementwiseOp::kAbs:
+    case OpCode::Shlo_AbsOp:
       return isSigned ? selectV(a < a.ki(0), a.ki(0) - a, a) : a;
-    case ElementwiseOp::kSign:
+    case OpCode::Shlo_SignOp:
       if (!isSigned) return selectV(a == a.ki(0), a, a.ki(1));
       return shiftRightSigned(a, a.bits() - 1) | selectV(a > a.ki(0), a.ki(1), a.ki(0));
-    case ElementwiseOp::kPopcnt: {
+    case OpCode::Shlo_PopulationCountOp: {
       V bits = kind.isSubByte() ? a & a.ki((1 << kind.bits) - 1) : a;
       return {a.c, builder.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits.v)};
     }
-    case ElementwiseOp::kCountLeadingZeros: {
+    case OpCode::Shlo_ClzOp: {
       V bits = kind.isSubByte() ? a & a.ki((1 << kind.bits) - 1) : a;
       V zeros = {a.c, builder.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits.v,
                                                     builder.getInt1(false))};
       return kind.isSubByte() ? zeros - zeros.ki(8 - kind.bits) : zeros;
     }
-    case ElementwiseOp::kPower:
+    case OpCode::Shlo_PowOp:
       if (kind.isBool()) return a | ~b;
       return integerPower(a, b, kind);
-    case ElementwiseOp::kShiftLeft:
-    case ElementwiseOp::kShiftRightArithmetic:
-    case ElementwiseOp::kShiftRightLogical:
+    case OpCode::Shlo_ShiftLeftOp:
+    case OpCode::Shlo_ShiftRightArithmeticOp:
+    case OpCode::Shlo_ShiftRightLogicalOp:
       if (kind.isBool()) {
-        return which == ElementwiseOp::kShiftRightArithmetic ? a : a & ~b;
+        return which == OpCode::Shlo_ShiftRightArithmeticOp ? a : a & ~b;
       }
       return shift(which, a, b, kind);
-    case ElementwiseOp::kIsFinite:
+    case OpCode::Shlo_IsFiniteOp:
     default:
       *known = false;
       return a;
@@ -304,74 +250,76 @@ V integerOp(mlir::Operation* op, ElementwiseOp which, llvm::ArrayRef<V> x, const
 }
 
 // `exact`: the result needs no rounding to a narrower type.
-V floatOp(mlir::Operation* op, ElementwiseOp which, llvm::ArrayRef<V> x, bool* known, bool* exact) {
+V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, bool* exact) {
   V a = x[0];
   V b = x.size() > 1 ? x[1] : V();
   switch (which) {
-    case ElementwiseOp::kAdd:
+    case OpCode::Shlo_AddOp:
       return a + b;
-    case ElementwiseOp::kSubtract:
+    case OpCode::Shlo_SubtractOp:
       return a - b;
-    case ElementwiseOp::kMultiply:
+    case OpCode::Shlo_MulOp:
       return a * b;
-    case ElementwiseOp::kDivide:
+    case OpCode::Shlo_DivOp:
       return a / b;
-    case ElementwiseOp::kRemainder:
+    case OpCode::Shlo_RemOp:
       return remainder(a, b);
-    case ElementwiseOp::kMaximum:
+    case OpCode::Shlo_MaxOp:
       *exact = true;
       return maximum(a, b);
-    case ElementwiseOp::kMinimum:
+    case OpCode::Shlo_MinOp:
       *exact = true;
       return minimum(a, b);
-    case ElementwiseOp::kNegate:
+    case OpCode::Shlo_NegOp:
       *exact = true;
       return -a;
-    case ElementwiseOp::kAbs:
+    case OpCode::Shlo_AbsOp:
       *exact = true;
       return abs(a);
-    case ElementwiseOp::kSign:
+    case OpCode::Shlo_SignOp:
       *exact = true;
       return sign(a);
-    case ElementwiseOp::kFloor:
+    case OpCode::Shlo_FloorOp:
       return floor(a);
-    case ElementwiseOp::kCeil:
+    case OpCode::Shlo_CeilOp:
       return ceil(a);
-    case ElementwiseOp::kRoundNearestEven:
+    case OpCode::Shlo_RoundNearestEvenOp:
       return roundEven(a);
-    case ElementwiseOp::kRoundNearestAfz:
+    case OpCode::Shlo_RoundOp:
       return roundAway(a);
-    case ElementwiseOp::kSqrt:
+    case OpCode::Shlo_SqrtOp:
       return sqrt(a);
-    case ElementwiseOp::kRsqrt:
+    case OpCode::Shlo_RsqrtOp:
       return rsqrt(a);
-    case ElementwiseOp::kCbrt:
+    case OpCode::Shlo_CbrtOp:
       return cbrt(a);
-    case ElementwiseOp::kExponential:
+    case OpCode::Shlo_ExpOp:
       return exp(a);
-    case ElementwiseOp::kExponentialMinusOne:
+    case OpCode::Shlo_Expm1Op:
       return expm1(a);
-    case ElementwiseOp::kLog:
+    case OpCode::Shlo_LogOp:
       return log(a);
-    case ElementwiseOp::kLogPlusOne:
+    case OpCode::Shlo_Log1pOp:
       return log1p(a);
-    case ElementwiseOp::kLogistic:
+    case OpCode::Shlo_LogisticOp:
       return logistic(a);
-    case ElementwiseOp::kTanh:
+    case OpCode::Shlo_TanhOp:
       return tanh(a);
-    case ElementwiseOp::kSine:
+    case OpCode::Shlo_SineOp:
       return sin(a);
-    case ElementwiseOp::kCosine:
+    case OpCode::Shlo_CosineOp:
       return cos(a);
-    case ElementwiseOp::kTan:
+    case OpCode::Shlo_TanOp:
       return tan(a);
-    case ElementwiseOp::kAtan2:
+    case OpCode::Shlo_Atan2Op:
       return atan2(a, b);
-    case ElementwiseOp::kPower:
+    case OpCode::Shlo_PowOp:
       return pow(a, b);
-    case ElementwiseOp::kErf:
+    case OpCode::Chlo_ErfOp:
       return erf(a);
-    case ElementwiseOp::kReducePrecision: {
+    case OpCode::Chlo_ErfcOp:
+      return erfc(a);
+    case OpCode::Shlo_ReducePrecisionOp: {
       auto reduce = mlir::cast<shlo::ReducePrecisionOp>(op);
       auto element = mlir::cast<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getResult(0)));
       const llvm::fltSemantics& own = element.getFloatSemantics();
@@ -388,10 +336,10 @@ V floatOp(mlir::Operation* op, ElementwiseOp which, llvm::ArrayRef<V> x, bool* k
 }  // namespace
 
 Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
-  ElementwiseOp which = elementwiseOp(op->getName().getStringRef());
+  const OpCode which = findOpFacts(op)->code;
   ElementKind kind = kindOf(op->getResult(0));
   ElementKind from =
-      kindOf(op->getOperand(op->getNumOperands() > 1 && which == ElementwiseOp::kSelect ? 1 : 0));
+      kindOf(op->getOperand(op->getNumOperands() > 1 && which == OpCode::Shlo_SelectOp ? 1 : 0));
   if (!status_.ok()) return fail(op, "an earlier error");
   unsigned lanes = 1;
   Level* level = loops_.entry();
@@ -401,11 +349,6 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
   }
   llvm::SmallVector<Val, 3> operands;
   for (const Val& value : given) operands.push_back(splat(value, lanes));
-  if (which == ElementwiseOp::kMap) {
-    auto map = mlir::cast<shlo::MapOp>(op);
-    llvm::SmallVector<Val, 2> results = evaluateRegion(map.getComputation(), operands);
-    return results.empty() ? fail(op, "empty computation") : results[0];
-  }
   llvm::IRBuilder<>& b = loops_.at(level);
   MathContext math{b, loops_.target()};
   auto re = [&](size_t i) { return V(&math, operands[i].re); };
@@ -413,36 +356,36 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
 
   // Ops whose operands and result are of different kinds.
   switch (which) {
-    case ElementwiseOp::kSelect: {
+    case OpCode::Shlo_SelectOp: {
       Val result{b.CreateSelect(operands[0].re, operands[1].re, operands[2].re), nullptr, level};
       if (kind.isComplex()) {
         result.im = b.CreateSelect(operands[0].re, operands[1].im, operands[2].im);
       }
       return result;
     }
-    case ElementwiseOp::kCompare: {
+    case OpCode::Shlo_CompareOp: {
       if (!from.isComplex()) return {compare(op, re(0), re(1), from).v, nullptr, level};
       bool equal =
           mlir::cast<shlo::CompareOp>(op).getComparisonDirection() == shlo::ComparisonDirection::EQ;
       V same = (re(0) == re(1)) & (im(0) == im(1));
       return {(equal ? same : ~same).v, nullptr, level};
     }
-    case ElementwiseOp::kConvert: {
+    case OpCode::Shlo_ConvertOp: {
       Val result = operands[0];
       result.level = level;
       return convertValue(b, loops_.target(), result, from, kind);
     }
-    case ElementwiseOp::kReal:
+    case OpCode::Shlo_RealOp:
       return {operands[0].re, nullptr, level};
-    case ElementwiseOp::kImag:
+    case OpCode::Shlo_ImagOp:
       return {from.isComplex() ? operands[0].im
                                : llvm::Constant::getNullValue(operands[0].re->getType()),
               nullptr, level};
-    case ElementwiseOp::kComplex:
+    case OpCode::Shlo_ComplexOp:
       return {operands[0].re, operands[1].re, level};
-    case ElementwiseOp::kIsFinite:
+    case OpCode::Shlo_IsFiniteOp:
       return {(abs(re(0)) < re(0).k(std::numeric_limits<double>::infinity())).v, nullptr, level};
-    case ElementwiseOp::kClamp: {
+    case OpCode::Shlo_ClampOp: {
       // min(max(x, lo), hi)
       if (kind.isFloat()) {
         return {minimum(maximum(re(1), re(0)), re(2)).v, nullptr, level};
@@ -478,7 +421,7 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     if (!known) return fail(op, "not defined for floating-point numbers");
     level->block = b.GetInsertBlock();
     // The sign alone makes NaN of a zero in formats without a negative one.
-    if (which == ElementwiseOp::kNegate && kind.small && !kind.format->hasNegativeZero) {
+    if (which == OpCode::Shlo_NegOp && kind.small && !kind.format->hasNegativeZero) {
       exact = false;
     }
     if (!exact) result.v = roundToKind(b, loops_.target(), result.v, kind);

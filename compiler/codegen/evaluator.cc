@@ -4,6 +4,7 @@
 #include "compiler/codegen/vector_math.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
+#include "compiler/schedule/reduction_axes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,8 +39,30 @@ std::string memoKey(mlir::Value value, const Place& place, unsigned lanes) {
 
 }  // namespace
 
-Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, llvm::ArrayRef<llvm::Value*> operands)
-    : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {}
+Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedule& stage,
+                     llvm::ArrayRef<llvm::Value*> operands)
+    : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {
+  unsigned number = 0;
+  for (mlir::Operation& op : fusion.getBody().front()) {
+    if (const ReductionSchedule* reduction = stage.reductionOf(number++)) {
+      reductions_[&op] = *reduction;
+    }
+  }
+}
+
+ReductionSchedule Evaluator::scheduleOf(mlir::Operation* op) const {
+  if (auto it = reductions_.find(op); it != reductions_.end()) return it->second;
+  // In stages that are no loops over results, which leave it to the reduction itself.
+  return chooseRowReduction(mlir::cast<shlo::ReduceOp>(op), 0, loops_.target());
+}
+
+Level* Evaluator::levelOf(const Place& place) const {
+  Level* level = loops_.entry();
+  for (const IndexExpr& dim : place.dims) {
+    level = LoopBuilder::deeper(level, LoopBuilder::levelOf(dim, loops_.entry()));
+  }
+  return level;
+}
 
 ElementKind Evaluator::kindOf(mlir::Type type) {
   mlir::Type element = type;
@@ -86,10 +109,7 @@ Val Evaluator::get(mlir::Value value, const Place& place) {
     return {undefined, kind.isComplex() ? undefined : nullptr, loops_.entry()};
   }
   // Nothing about the value depends on loops further in than its index does.
-  Level* level = loops_.entry();
-  for (const IndexExpr& dim : place.dims) {
-    level = LoopBuilder::deeper(level, LoopBuilder::levelOf(dim, loops_.entry()));
-  }
+  Level* level = levelOf(place);
   ++depth_;
   ++emitted_;
   auto row = rowBuffers.find(value);

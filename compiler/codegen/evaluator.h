@@ -4,10 +4,12 @@
 #include <string>
 
 #include "compiler/codegen/level.h"
-#include "compiler/codegen/types.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/element_kind.h"
 #include "isthmus/status.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -43,8 +45,10 @@ struct Condition {
 // from there on, so a caller checks once at the end.
 class Evaluator {
  public:
-  // `operands` are the addresses of the fusion's operands, defined in the entry block.
-  Evaluator(LoopBuilder& loops, ir::FusionOp fusion, llvm::ArrayRef<llvm::Value*> operands);
+  // `operands` are the addresses of the fusion's operands, defined in the entry block; `stage` says
+  // how its reductions are computed.
+  Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedule& stage,
+            llvm::ArrayRef<llvm::Value*> operands);
 
   const Status& status() const { return status_; }
   LoopBuilder& loops() { return loops_; }
@@ -114,6 +118,21 @@ class Evaluator {
 
   // The results of a `stablehlo.reduce` at a place of its result.
   llvm::SmallVector<Val, 2> reduceAt(mlir::Operation* op, const Place& place);
+  // How it is computed.
+  ReductionSchedule scheduleOf(mlir::Operation* reduce) const;
+
+  // The innermost level that a symbol of `place` is defined at.
+  Level* levelOf(const Place& place) const;
+  // Whether code at `level` runs for some threads of a group only, or not equally often for all.
+  bool isThreadsOwn(const Level* level) const {
+    return threadsOwn_ && level->depth >= threadsOwn_->depth;
+  }
+  // Says so of the loop `level`, until the result is destroyed.
+  [[nodiscard]] auto enterThreadsOwn(const Level* level) {
+    const Level* saved = threadsOwn_;
+    threadsOwn_ = level;
+    return llvm::scope_exit([this, saved] { threadsOwn_ = saved; });
+  }
 
   // What one op computes from the values of its operands at the same index.
   Val elementwise(mlir::Operation* op, llvm::ArrayRef<Val> operands);
@@ -126,6 +145,9 @@ class Evaluator {
     IndexExpr origin;
   };
   llvm::DenseMap<mlir::Operation*, ColumnBuffers> columnBuffers;
+  // The values that are there so far, and where in the buffers they are.
+  llvm::SmallVector<Val, 2> accumulatedAt(mlir::Operation* op, const Place& place);
+  IndexExpr accumulatorAt(mlir::Operation* op, const Place& place);
   // Fills columnBuffers[op], row by row. `forColumns` runs its argument for each vector (or, with
   // one lane, element) of the columns at hand; `placeAt` is the place in the result for it.
   void accumulateColumns(
@@ -144,15 +166,6 @@ class Evaluator {
   llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
 
  private:
-  // The place in a reduction's operand for one in its result; the reduced dimensions are 0.
-  Place reducedPlace(mlir::Operation* op, const Place& given);
-  struct ReducedAxis {
-    int64_t dim;  // where the loop variable goes
-    int64_t size;
-  };
-  // The reduced dimensions as loops, outermost first; merged ones are noted in `base`.
-  llvm::SmallVector<ReducedAxis, 4> reducedAxes(mlir::Operation* op, Place* base);
-
   Val compute(mlir::Value value, const Place& place);
   Val computeOp(mlir::OpResult value, const Place& place);
   Val elementwiseAt(mlir::Operation* op, const Place& place);
@@ -187,7 +200,9 @@ class Evaluator {
   ir::FusionOp fusion_;
   llvm::SmallVector<llvm::Value*, 8> operands_;
   llvm::DenseMap<mlir::Operation*, llvm::GlobalVariable*> tables_;
+  llvm::DenseMap<mlir::Operation*, ReductionSchedule> reductions_;
   mlir::Operation* activeReduce_ = nullptr;
+  const Level* threadsOwn_ = nullptr;
   unsigned lanes_ = 1;
   struct {
     const Symbol* symbol = nullptr;
@@ -199,18 +214,14 @@ class Evaluator {
   Status status_;
 };
 
-// The largest distance of lanes, in elements, at which vectors are read or written whole and taken
-// apart or woven in registers: also how many elements of short rows are computed one by one.
-int64_t maxInterleaving(const KernelTarget& target);
-
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
-llvm::Value* roundToKind(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                          const ElementKind& kind);
 // Integers narrower than a byte are kept sign- or zero-extended.
 llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind);
-llvm::Value* floatToBits(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* value,
+llvm::Value* floatToBits(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                          const ElementKind& kind);
-llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const KernelTarget& target, llvm::Value* bits,
+llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* bits,
                          const ElementKind& kind);
 
 }  // namespace isthmus::codegen

@@ -100,6 +100,22 @@ def log_erfc(x):
     return (1 - erf_value(x)).ln()
 
 
+ERFCX_SCALE = D('0.4')
+
+
+def erfcx(x):         # exp(x^2) erfc(x)
+    if x < 2:
+        return (x * x).exp() * (1 - erf_value(x))
+    tail = x
+    for k in range(1500, 0, -1):
+        tail = x + D(k) / 2 / tail
+    return ONE / (PI.sqrt() * tail)
+
+
+def erfcx_ratio(t):   # erfcx(x) / t with t = 1 / (1 + x ERFCX_SCALE)
+    return erfcx((ONE / t - 1) / ERFCX_SCALE) / t
+
+
 def solve(matrix, right):
     n = len(right)
     for i in range(n):
@@ -208,6 +224,8 @@ def main():
         emit(f'kTanh{suffix}', tanh_tail, lambda z: z or tiny, D(0), D('0.391'), n['tanh'], narrow)
     emit('kErfF32', erf_ratio, lambda z: ONE, D(0), D('0.8464'), 6, True)
     emit('kLogErfcF32', log_erfc, lambda x: 1 - erf_value(x), D('0.92'), D('4.0'), 8, True)
+    emit('kErfcxF32', erfcx_ratio, lambda t: ONE / erfcx_ratio(t),
+         ONE / (1 + ERFCX_SCALE * 11), ONE / (1 + ERFCX_SCALE / 2), 8, True)
     print()
     print('}  // namespace isthmus::codegen')
 

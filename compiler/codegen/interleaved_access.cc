@@ -68,11 +68,6 @@ void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> r
 
 }  // namespace
 
-int64_t maxInterleaving(const KernelTarget& target) {
-  // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
-  return target.avx512 ? 16 : 4;
-}
-
 llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                        Level* level) {
   if (!transposition_.symbol || linear.lanes || lanes_ != transposition_.size) return nullptr;
@@ -110,7 +105,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
                                         const IndexExpr& linear, Level* level, int64_t count) {
   int64_t stride = std::abs(linear.laneStride);
   int64_t lanes = lanes_;
-  if (linear.lanes || lanes < 4 || stride < 2 || stride > maxInterleaving(loops_.target())) {
+  if (linear.lanes || lanes < 4 || stride < 2 || stride > loops_.target().maxInterleave) {
     return nullptr;
   }
   // Columns next to each other read the same block if it begins at a multiple of the stride.

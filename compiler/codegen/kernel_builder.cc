@@ -5,16 +5,21 @@
 
 namespace isthmus::codegen {
 
-KernelBuilder::KernelBuilder(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
+KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedule& stage,
                              const std::string& symbol) {
-  llvm::LLVMContext& context = module.getContext();
+  const TargetModel& target = stageContext.target;
+  ir::FusionOp fusion = stageContext.fusion;
+  llvm::LLVMContext& context = stageContext.module.getContext();
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
                                        {llvm::PointerType::getUnqual(context), i64, i64}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &module);
-  function_->addFnAttr("target-cpu", target.cpu);
-  function_->addFnAttr("target-features", target.features);
-  function_->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+  function_ =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &stageContext.module);
+  if (target.device == DeviceKind::kCpu) {
+    function_->addFnAttr("target-cpu", target.cpu);
+    function_->addFnAttr("target-features", target.features);
+    function_->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+  }
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
   buffers_ = function_->getArg(0);
@@ -34,13 +39,21 @@ KernelBuilder::KernelBuilder(ir::FusionOp fusion, const KernelTarget& target, ll
   if (wide) loops_->useWideLanes();
   llvm::SmallVector<llvm::Value*, 8> operands;
   for (unsigned i = 0; i < fusion.getOperands().size(); ++i) operands.push_back(buffer(i));
-  evaluator_.emplace(*loops_, fusion, operands);
+  evaluator_.emplace(*loops_, fusion, stage, operands);
 }
 
 llvm::Value* KernelBuilder::buffer(unsigned index) {
   llvm::IRBuilder<>& b = loops_->at(loops_->entry());
   llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), buffers_, index);
   return b.CreateLoad(b.getPtrTy(), slot, "buffer");
+}
+
+llvm::Value* KernelBuilder::allocate(const ElementKind& kind, int64_t count) {
+  auto* array = llvm::ArrayType::get(kind.storageType(loops_->context()),
+                                     static_cast<uint64_t>(count) * kind.parts());
+  llvm::AllocaInst* memory = loops_->at(loops_->entry()).CreateAlloca(array);
+  memory->setAlignment(llvm::Align(64));
+  return memory;
 }
 
 Status KernelBuilder::finish() {

@@ -6,14 +6,14 @@
 
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/level.h"
+#include "compiler/codegen/stages.h"
 
 namespace isthmus::codegen {
 
 class KernelBuilder {
  public:
   // Adds an empty function of the kernels' signature to `module`.
-  KernelBuilder(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
-                const std::string& symbol);
+  KernelBuilder(const StageContext& context, const StageSchedule& stage, const std::string& symbol);
 
   LoopBuilder& loops() { return *loops_; }
   Evaluator& evaluator() { return *evaluator_; }
@@ -21,6 +21,9 @@ class KernelBuilder {
   llvm::Value* end() const { return end_; }
   // The address of an operand, of a result (they follow the operands), or of the scratch memory.
   llvm::Value* buffer(unsigned index);
+
+  // Memory of the calling thread for `count` elements, aligned to 64 bytes.
+  llvm::Value* allocate(const ElementKind& kind, int64_t count);
 
   // Returns from the function, or removes it if emission failed.
   Status finish();

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/codegen/kernel_target.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 
 namespace llvm {
@@ -23,24 +23,24 @@ struct KernelStage {
   std::string symbol;
   int64_t tiles = 1;
   double nsPerTile = 0;  // estimate, on one thread
+  // So many threads of a device compute a tile together; they are in one group. On CPUs 1.
+  unsigned groupThreads = 1;
   // If not -1: the stage copies one buffer to another, and need not run where they are the same.
   int copiesFrom = -1;
   int copiesTo = -1;
 };
 
 // The stages of a fusion run one after the other; each may be split among threads. Nearly all
-// fusions have one. `buffers` holds the operands, then the results, then, if scratchBytes > 0, the
-// address of that much scratch memory (aligned to 64), the same for all stages.
+// fusions have one. `buffers` holds the operands, then the results.
 struct Kernel {
   std::vector<KernelStage> stages;
-  int64_t scratchBytes = 0;
 };
 
 // Adds the functions of `fusion` to `module`, with external linkage and names that begin with
 // `symbol`. Buffers are dense and row-major, each aligned at least to its element size. Different
 // buffers must not overlap, except as canShareBuffer allows. Not thread-safe for one module;
 // kUnimplemented names the op, its types and its location.
-StatusOr<Kernel> emitKernel(ir::FusionOp fusion, const KernelTarget& target, llvm::Module& module,
+StatusOr<Kernel> emitKernel(ir::FusionOp fusion, const TargetModel& target, llvm::Module& module,
                             std::string_view symbol);
 
 // True if `result` may be written to the very memory of `operand`, which then dies.

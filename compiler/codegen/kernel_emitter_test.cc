@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/codegen/kernel_harness.h"
+#include "backends/cpu/testing/kernel_harness.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -21,8 +21,8 @@ std::vector<float> randomFloats(size_t count) {
 }
 
 // `body` computes %out from the arguments.
-std::string fusionText(const std::string& kind, const std::vector<std::string>& inputs,
-                       const std::string& output, const std::string& body) {
+std::string fusionText(const std::vector<std::string>& inputs, const std::string& output,
+                       const std::string& body) {
   std::string arguments, names, types, blockArguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::string comma = i ? ", " : "";
@@ -32,9 +32,8 @@ std::string fusionText(const std::string& kind, const std::vector<std::string>& 
     blockArguments += comma + "%" + std::to_string(i) + ": " + inputs[i];
   }
   return "func.func @f(" + arguments + ") -> " + output + " {\n  %r = \"isthmus.fusion\"(" + names +
-         ") <{kind = #isthmus.fusion_kind<" + kind + ">}> ({\n  ^bb0(" + blockArguments + "):\n" +
-         body + "\n    isthmus.yield %out : " + output + "\n  }) : (" + types + ") -> " + output +
-         "\n  return %r : " + output + "\n}\n";
+         ") ({\n  ^bb0(" + blockArguments + "):\n" + body + "\n    isthmus.yield %out : " + output +
+         "\n  }) : (" + types + ") -> " + output + "\n  return %r : " + output + "\n}\n";
 }
 
 std::unique_ptr<TestKernel> compile(const std::string& text) {
@@ -51,7 +50,7 @@ TEST(KernelEmitter, adds_with_a_row_vector_at_odd_sizes) {
     std::string big = "tensor<5x" + std::to_string(columns) + "xf32>";
     std::string small = "tensor<" + std::to_string(columns) + "xf32>";
     auto kernel =
-        compile(fusionText("loop", {big, small}, big,
+        compile(fusionText({big, small}, big,
                            "    %b = stablehlo.broadcast_in_dim %1, dims = [1] : (" + small +
                                ") -> " + big + "\n    %out = stablehlo.add %0, %b : " + big));
     ASSERT_TRUE(kernel);
@@ -68,8 +67,7 @@ TEST(KernelEmitter, adds_with_a_row_vector_at_odd_sizes) {
 
 TEST(KernelEmitter, tiles_may_run_in_any_order) {
   std::string type = "tensor<300007xf32>";
-  auto kernel =
-      compile(fusionText("loop", {type}, type, "    %out = stablehlo.negate %0 : " + type));
+  auto kernel = compile(fusionText({type}, type, "    %out = stablehlo.negate %0 : " + type));
   ASSERT_TRUE(kernel);
   ASSERT_GT(kernel->kernel().stages[0].tiles, 1);
   auto x = randomFloats(300007);
@@ -82,9 +80,8 @@ TEST(KernelEmitter, transposes_blocks_and_their_edges) {
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{64, 64}, {19, 35}, {8, 9}, {100, 8}}) {
     std::string from = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
     std::string to = "tensor<" + std::to_string(columns) + "x" + std::to_string(rows) + "xf32>";
-    auto kernel = compile(
-        fusionText("transpose", {from}, to,
-                   "    %out = stablehlo.transpose %0, dims = [1, 0] : (" + from + ") -> " + to));
+    auto kernel = compile(fusionText(
+        {from}, to, "    %out = stablehlo.transpose %0, dims = [1, 0] : (" + from + ") -> " + to));
     ASSERT_TRUE(kernel);
     auto x = randomFloats(rows * columns);
     std::vector<float> y(x.size());
@@ -107,7 +104,7 @@ const char* kSoftmax = R"(
     %out = stablehlo.divide %e, %sb : tensor<9x61xf32>)";
 
 TEST(KernelEmitter, softmax_in_one_kernel_computes_each_exponential_once) {
-  auto kernel = compile(fusionText("row", {"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax));
+  auto kernel = compile(fusionText({"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax));
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->kernel().stages.size(), 1u);
   auto x = randomFloats(9 * 61);
@@ -124,7 +121,7 @@ TEST(KernelEmitter, softmax_in_one_kernel_computes_each_exponential_once) {
 
 TEST(KernelEmitter, column_sums_start_from_the_initial_value_once) {
   auto kernel = compile(fusionText(
-      "reduce", {"tensor<37x45xf32>"}, "tensor<45xf32>",
+      {"tensor<37x45xf32>"}, "tensor<45xf32>",
       "    %c = stablehlo.constant dense<5.0> : tensor<f32>\n"
       "    %out = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : "
       "(tensor<37x45xf32>, tensor<f32>) -> tensor<45xf32>"));
@@ -141,7 +138,7 @@ TEST(KernelEmitter, column_sums_start_from_the_initial_value_once) {
 
 TEST(KernelEmitter, a_slice_is_updated_in_place) {
   auto kernel = compile(fusionText(
-      "update_slice", {"tensor<10xf32>", "tensor<3xf32>", "tensor<i32>"}, "tensor<10xf32>",
+      {"tensor<10xf32>", "tensor<3xf32>", "tensor<i32>"}, "tensor<10xf32>",
       "    %u = stablehlo.negate %1 : tensor<3xf32>\n"
       "    %out = stablehlo.dynamic_update_slice %0, %u, %2 : (tensor<10xf32>, tensor<3xf32>, "
       "tensor<i32>) -> tensor<10xf32>"));
@@ -158,7 +155,7 @@ TEST(KernelEmitter, a_slice_is_updated_in_place) {
 TEST(KernelEmitter, only_reads_at_the_same_index_allow_sharing) {
   std::string type = "tensor<8x8xf32>";
   auto kernel =
-      compile(fusionText("loop", {type, type, type}, type,
+      compile(fusionText({type, type, type}, type,
                          "    %t = stablehlo.transpose %1, dims = [1, 0] : (" + type + ") -> " +
                              type + "\n    %a = stablehlo.add %0, %t : " + type +
                              "\n    %r = stablehlo.reverse %2, dims = [0] : " + type +
@@ -171,7 +168,7 @@ TEST(KernelEmitter, only_reads_at_the_same_index_allow_sharing) {
 
 TEST(KernelEmitter, an_op_without_a_kernel_is_named_and_leaves_nothing_behind) {
   auto kernel = TestKernel::compile(
-      fusionText("loop", {"tensor<4x4xf32>"}, "tensor<4x4xf32>",
+      fusionText({"tensor<4x4xf32>"}, "tensor<4x4xf32>",
                  "    %out = stablehlo.cholesky %0, lower = true : tensor<4x4xf32>"));
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.status().code(), StatusCode::kUnimplemented);
@@ -180,15 +177,15 @@ TEST(KernelEmitter, an_op_without_a_kernel_is_named_and_leaves_nothing_behind) {
 }
 
 TEST(KernelEmitter, code_for_avx512_is_generated) {
-  KernelTarget target = cpu::hostTarget();
+  TargetModel target = cpu::hostTarget();
   target.cpu = "skylake-avx512";
   target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c";
   target.vectorBits = 512;
   target.avx512 = target.avx2 = target.fma = target.f16c = true;
   cpu::CodegenOptions options;
   options.verify = true;
-  auto kernel = TestKernel::compile(
-      fusionText("row", {"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax), options, target);
+  auto kernel = TestKernel::compile(fusionText({"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax),
+                                    options, target);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_NE((*kernel)->assembly().find("zmm"), std::string::npos);
 }

@@ -7,7 +7,7 @@
 
 namespace isthmus::codegen {
 
-LoopBuilder::LoopBuilder(llvm::Function* function, const KernelTarget& target)
+LoopBuilder::LoopBuilder(llvm::Function* function, const TargetModel& target)
     : function_(function),
       target_(target),
       builder_(function->getContext()),

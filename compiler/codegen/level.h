@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/codegen/index.h"
-#include "compiler/codegen/kernel_target.h"
+#include "compiler/target/target_model.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace isthmus::codegen {
@@ -42,9 +42,9 @@ struct Level {
 
 class LoopBuilder {
  public:
-  LoopBuilder(llvm::Function* function, const KernelTarget& target);
+  LoopBuilder(llvm::Function* function, const TargetModel& target);
 
-  const KernelTarget& target() const { return target_; }
+  const TargetModel& target() const { return target_; }
   llvm::LLVMContext& context() const { return function_->getContext(); }
   llvm::Function* function() const { return function_; }
 
@@ -124,7 +124,7 @@ class LoopBuilder {
   llvm::Value* sumOfTerms(llvm::ArrayRef<IndexExpr::Term> terms);
 
   llvm::Function* function_;
-  const KernelTarget& target_;
+  const TargetModel& target_;
   llvm::IRBuilder<> builder_;
   llvm::Type* laneType_;
   std::vector<std::unique_ptr<Level>> levels_;

@@ -81,5 +81,11 @@ inline constexpr double kLogErfcF32[] = {
     -0x1.ba99020000000p-4, 0x1.9875720000000p-6,   -0x1.0acb520000000p-8,
     0x1.a58c4c0000000p-12, -0x1.fe7d560000000p-17, -0x1.ea09400000000p-22,
 };
+// error 4.1e-09
+inline constexpr double kErfcxF32[] = {
+    0x1.ce312e0000000p-3, 0x1.cdf1120000000p-3,  0x1.ac4b0e0000000p-3,
+    0x1.4989800000000p-3, 0x1.56ce140000000p-3,  -0x1.d9a7540000000p-5,
+    0x1.d7de900000000p-3, -0x1.c606200000000p-3, 0x1.ef4b9a0000000p-5,
+};
 
 }  // namespace isthmus::codegen

@@ -162,71 +162,71 @@ ComplexV greater(ComplexV a, ComplexV b) {
 
 }  // namespace
 
-bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
+bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
   const ComplexV& a = x[0];
   switch (op) {
-    case ElementwiseOp::kAdd:
+    case OpCode::Shlo_AddOp:
       *result = {a.re + x[1].re, a.im + x[1].im};
       return true;
-    case ElementwiseOp::kSubtract:
+    case OpCode::Shlo_SubtractOp:
       *result = {a.re - x[1].re, a.im - x[1].im};
       return true;
-    case ElementwiseOp::kMultiply:
+    case OpCode::Shlo_MulOp:
       *result = multiply(a, x[1]);
       return true;
-    case ElementwiseOp::kDivide:
+    case OpCode::Shlo_DivOp:
       *result = divide(a, x[1]);
       return true;
-    case ElementwiseOp::kNegate:
+    case OpCode::Shlo_NegOp:
       *result = {-a.re, -a.im};
       return true;
-    case ElementwiseOp::kAbs:
+    case OpCode::Shlo_AbsOp:
       *result = {hypotenuse(a.re, a.im), {}};
       return true;
-    case ElementwiseOp::kSign: {
+    case OpCode::Shlo_SignOp: {
       V magnitude = hypotenuse(a.re, a.im);
       V zero = magnitude == 0.0;
       *result = {select(zero, 0.0, a.re / magnitude), select(zero, 0.0, a.im / magnitude)};
       return true;
     }
-    case ElementwiseOp::kExponential:
+    case OpCode::Shlo_ExpOp:
       *result = exponential(a);
       return true;
-    case ElementwiseOp::kExponentialMinusOne:
+    case OpCode::Shlo_Expm1Op:
       *result = exponentialMinusOne(a);
       return true;
-    case ElementwiseOp::kLog:
+    case OpCode::Shlo_LogOp:
       *result = logarithm(a);
       return true;
-    case ElementwiseOp::kLogPlusOne:
+    case OpCode::Shlo_Log1pOp:
       *result = logPlusOne(a);
       return true;
-    case ElementwiseOp::kSqrt:
+    case OpCode::Shlo_SqrtOp:
       *result = squareRoot(a);
       return true;
-    case ElementwiseOp::kRsqrt:
+    case OpCode::Shlo_RsqrtOp:
       *result = divide({a.re.k(1.0), a.re.k(0.0)}, squareRoot(a));
       return true;
-    case ElementwiseOp::kCbrt: {
+    case OpCode::Shlo_CbrtOp: {
       ComplexV l = logarithm(a);
       *result = exponential({l.re * (1.0 / 3), l.im * (1.0 / 3)});
       V zero = (a.re == 0.0) & (a.im == 0.0);
       *result = {select(zero, 0.0, result->re), select(zero, 0.0, result->im)};
       return true;
     }
-    case ElementwiseOp::kLogistic: {
+    case OpCode::Shlo_LogisticOp: {
       // 1 / (1 + e^-z)
       ComplexV e = exponential({-a.re, -a.im});
       *result = divide({a.re.k(1.0), a.re.k(0.0)}, {e.re + 1.0, e.im});
       return true;
     }
-    case ElementwiseOp::kTanh:
+    case OpCode::Shlo_TanhOp:
       *result = hyperbolicTangent(a);
       return true;
-    case ElementwiseOp::kTan:
+    case OpCode::Shlo_TanOp:
       *result = tangent(a);
       return true;
-    case ElementwiseOp::kSine: {
+    case OpCode::Shlo_SineOp: {
       // sin x cosh y + i cos x sinh y
       V e = expm1(abs(a.im));
       V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
@@ -237,7 +237,7 @@ bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
       *result = {sin(a.re) * cosh, cos(a.re) * sinh};
       return true;
     }
-    case ElementwiseOp::kCosine: {
+    case OpCode::Shlo_CosineOp: {
       // cos x cosh y - i sin x sinh y
       V e = expm1(abs(a.im));
       V sinh = copySign((e + e / (e + 1.0)) * 0.5, a.im);
@@ -248,16 +248,16 @@ bool complexOp(ElementwiseOp op, llvm::ArrayRef<ComplexV> x, ComplexV* result) {
       *result = {cos(a.re) * cosh, -(sin(a.re) * sinh)};
       return true;
     }
-    case ElementwiseOp::kPower:
+    case OpCode::Shlo_PowOp:
       *result = power(a, x[1]);
       return true;
-    case ElementwiseOp::kAtan2:
+    case OpCode::Shlo_Atan2Op:
       *result = arcTangent2(a, x[1]);
       return true;
-    case ElementwiseOp::kMaximum:
+    case OpCode::Shlo_MaxOp:
       *result = greater(a, x[1]);
       return true;
-    case ElementwiseOp::kMinimum: {
+    case OpCode::Shlo_MinOp: {
       ComplexV opposite = greater({-a.re, -a.im}, {-x[1].re, -x[1].im});
       *result = {-opposite.re, -opposite.im};
       return true;

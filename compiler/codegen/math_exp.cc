@@ -1,6 +1,7 @@
 // exp, log and what is made of them.
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "compiler/codegen/math_coefficients.h"
 #include "compiler/codegen/math_internal.h"
@@ -170,14 +171,42 @@ V tanh(V x) {
   return copySign(select(abs(x) < 0.625, small, large), x);
 }
 
+// Where |x| < 0.92: x + x (P(x²) - 1), whose last addition rounds and little else.
+static V erfNearZero(V x) {
+  V square = x * x;
+  V tail = polynomial(square, llvm::ArrayRef(kErfF32).drop_front());
+  return fma(x, fma(tail, square, x.k(kErfF32[0] - 1)), x);
+}
+
 V erf(V x) {
   if (x.isF64()) return callPerLane("erf", {x});
-  V square = x * x;
-  V small = x * polynomial(square, kErfF32);
   V a = abs(x);
   a = select(a > 4.0, 4.0, a);
   V large = 1.0 - exp(polynomialEstrin(a, kLogErfcF32));
-  return select(abs(x) < 0.92, small, copySign(large, x));
+  return select(abs(x) < 0.92, erfNearZero(x), copySign(large, x));
+}
+
+V erfc(V x) {
+  if (x.isF64()) return callPerLane("erfc", {x});
+  V small = 1.0 - erfNearZero(x);
+  // erfc a = exp(-a²) erfcx a, and erfcx a = t P(t) with t = 1 / (1 + 0.4 a). From 11 on it is
+  // zero.
+  V a = abs(x);
+  a = select(a > 11.0, 11.0, a);
+  constexpr double kScale = 0.4f;
+  V d = fma(a, kScale, a.k(1.0));
+  V t = 1.0 / d;
+  V erfcx = t * polynomialEstrin(t, kErfcxF32);
+  // What rounding took from t, as a step along erfcx, and what it took from a².
+  V dTail = fma(a, kScale, 1.0 - d);
+  V tError = fma(-t, dTail, fma(-t, d, 1.0)) * d;
+  V slope = fma(a * (2.0 / kScale), erfcx, -2.0 / kScale * std::numbers::inv_sqrtpi);
+  V square = a * a;
+  V squareTail = fma(a, a, -square);
+  erfcx = erfcx - fma(tError, slope, squareTail * erfcx);
+  V large = exp(-square) * erfcx;
+  large = select(x < 0.0, 2.0 - large, large);
+  return select(abs(x) < 0.5, small, large);
 }
 
 V cbrt(V x) {

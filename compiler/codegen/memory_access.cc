@@ -319,10 +319,6 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
       indices = b.CreateAdd(indices, loops_.laneRamp(lanes, linear.laneStride));
     }
     llvm::Value* from = offset(linear.constant);
-    if (loops_.target().fastGather && type->getScalarSizeInBits() >= 32) {
-      llvm::Value* pointers = b.CreateGEP(type, from, indices);
-      return b.CreateMaskedGather(vector, pointers, align);
-    }
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       llvm::Value* index = b.CreateSExt(b.CreateExtractElement(indices, lane), b.getInt64Ty());

@@ -2,6 +2,7 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/indexing.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace isthmus {
@@ -17,16 +18,11 @@ bool readsInPlace(mlir::Value value, mlir::Value argument,
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return true;  // another argument
   bool result = true;
-  bool passesIndex = codegen::Evaluator::isElementwise(op) ||
-                     op->getName().getStringRef() == "stablehlo.optimization_barrier";
-  auto shape = mlir::cast<mlir::ShapedType>(value.getType()).getShape();
-  for (mlir::Value operand : op->getOperands()) {
-    auto type = mlir::dyn_cast<mlir::ShapedType>(operand.getType());
-    if (!type) continue;
-    bool here = passesIndex && type.getShape() == shape;
+  unsigned number = mlir::cast<mlir::OpResult>(value).getResultNumber();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!mlir::isa<mlir::ShapedType>(operand.getType())) continue;
     // A reshape between equal linear indices is in place too, being no access at all.
-    if (op->getName().getStringRef() == "stablehlo.reshape") here = true;
-    if (here) {
+    if (mlir::isa<shlo::ReshapeOp>(op) || readsSameIndex(op, i, number)) {
       result = result && readsInPlace(operand, argument, known);
     } else {
       // Any use further up is at another index.
@@ -72,8 +68,7 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result) {
     if (auto scatter = mlir::dyn_cast<shlo::ScatterOp>(op)) {
       return isUpdated(scatter.getInputs()[number]);
     }
-    if (auto update = mlir::dyn_cast<shlo::DynamicUpdateSliceOp>(op);
-        update && fusion.getKind() == ir::FusionKind::kUpdateSlice) {
+    if (auto update = mlir::dyn_cast<shlo::DynamicUpdateSliceOp>(op)) {
       return isUpdated(update.getOperand());
     }
     if (mlir::isa<shlo::SelectAndScatterOp, shlo::ReduceWindowOp>(op)) return false;

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "compiler/codegen/kernel_target.h"
+#include "compiler/target/target_model.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -16,7 +16,7 @@ namespace isthmus::codegen {
 
 struct MathContext {
   llvm::IRBuilder<>& b;
-  const KernelTarget& target;
+  const TargetModel& target;
 };
 
 class V {
@@ -108,6 +108,7 @@ V rsqrt(V x);
 V cbrt(V x);
 V pow(V x, V y);
 V erf(V x);
+V erfc(V x);  // f32: within 5 ulp
 V sign(V x);
 V remainder(V x, V y);  // C's fmod
 V maximum(V x, V y);    // NaN if either is; +0 above -0

@@ -1,9 +1,9 @@
 // reduce_window: at one index, and as a running reduction over a whole dimension.
-#include "compiler/codegen/cost.h"
-#include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/kernel_builder.h"
+#include "compiler/codegen/reduction.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/scan.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -14,56 +14,11 @@ mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-// The attributes with their defaults filled in.
-struct Window {
-  llvm::SmallVector<int64_t> size, stride, baseDilation, dilation, low, high;
-
-  explicit Window(shlo::ReduceWindowOp op) {
-    auto given = op.getWindowDimensions();
-    size.assign(given.begin(), given.end());
-    auto fill = [&](std::optional<llvm::ArrayRef<int64_t>> values) {
-      return values ? llvm::SmallVector<int64_t>(*values)
-                    : llvm::SmallVector<int64_t>(size.size(), 1);
-    };
-    stride = fill(op.getWindowStrides());
-    baseDilation = fill(op.getBaseDilations());
-    dilation = fill(op.getWindowDilations());
-    low.assign(size.size(), 0);
-    high.assign(size.size(), 0);
-    if (auto padding = op.getPadding()) {
-      for (uint64_t d = 0; d < size.size(); ++d) {
-        low[d] = padding->getValues<int64_t>()[{d, 0}];
-        high[d] = padding->getValues<int64_t>()[{d, 1}];
-      }
-    }
-  }
-};
-
-// The dimension that `op` runs along, and whether from the end; -1 if it is no scan.
-int64_t scanDim(mlir::Operation* op, bool* fromEnd) {
-  auto reduce = mlir::dyn_cast_or_null<shlo::ReduceWindowOp>(op);
-  if (!reduce) return -1;
-  Window window(reduce);
-  auto type = typeOf(reduce.getInputs()[0]);
-  int64_t dim = -1;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (window.stride[d] != 1 || window.baseDilation[d] != 1 || window.dilation[d] != 1) return -1;
-    int64_t size = type.getDimSize(d);
-    if (window.size[d] == 1 && window.low[d] == 0 && window.high[d] == 0) continue;
-    bool forward = window.low[d] == size - 1 && window.high[d] == 0;
-    bool backward = window.low[d] == 0 && window.high[d] == size - 1;
-    if (dim >= 0 || window.size[d] != size || !(forward || backward)) return -1;
-    dim = d;
-    *fromEnd = !forward;
-  }
-  return dim;
-}
-
 }  // namespace
 
 Val Evaluator::reduceWindowAt(mlir::OpResult result, const Place& given) {
   auto reduce = mlir::cast<shlo::ReduceWindowOp>(result.getOwner());
-  Window window(reduce);
+  WindowShape window(reduce);
   auto type = typeOf(reduce.getInputs()[0]);
   int64_t rank = type.getRank();
   Place place = normalize(given, typeOf(result).getShape());
@@ -72,24 +27,6 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const Place& given) {
   for (mlir::Value value : reduce.getInitValues()) {
     initial.push_back(splat(get(value, Place()), width));
   }
-  auto flatten = [](llvm::ArrayRef<Val> values) {
-    Values flat;
-    for (const Val& value : values) {
-      flat.push_back(value.re);
-      if (value.im) flat.push_back(value.im);
-    }
-    return flat;
-  };
-  auto unflatten = [&](const Values& flat) {
-    llvm::SmallVector<Val, 2> values;
-    size_t next = 0;
-    for (const Val& value : initial) {
-      Val one{flat[next++], nullptr, loops_.current()};
-      if (value.im) one.im = flat[next++];
-      values.push_back(one);
-    }
-    return values;
-  };
   int64_t elements = 1;
   for (int64_t extent : window.size) elements *= extent;
   bool unroll = elements <= 12;
@@ -116,13 +53,14 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const Place& given) {
       if (inside.known && !inside.value) return carried;
       from.dims.push_back(expr);
     }
-    llvm::SmallVector<Val, 4> arguments = unflatten(carried);
+    llvm::SmallVector<Val, 4> arguments;
+    llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
     for (mlir::Value input : reduce.getInputs()) {
       arguments.push_back(splat(get(input, from), width));
     }
     llvm::SmallVector<Val, 2> next = evaluateRegion(reduce.getBody(), arguments);
     if (next.size() != initial.size()) return carried;
-    llvm::SmallVector<Val, 2> before = unflatten(carried);
+    llvm::SmallVector<Val, 2> before = unflatten(carried, initial, loops_.current());
     for (size_t i = 0; i < next.size(); ++i) {
       next[i] = splat(selectValue(inside, next[i], before[i]), width);
     }
@@ -148,129 +86,111 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const Place& given) {
                          return nest(next, values);
                        });
   };
-  llvm::SmallVector<Val, 2> results = unflatten(nest({}, flatten(initial)));
+  llvm::SmallVector<Val, 2> results =
+      unflatten(nest({}, flatten(initial)), initial, loops_.current());
   return results[result.getResultNumber()];
 }
 
-bool isScan(mlir::Operation* op) {
-  bool fromEnd = false;
-  return scanDim(op, &fromEnd) >= 0;
-}
+namespace {
 
-StatusOr<KernelStage> emitScanStage(const StageContext& context, const std::string& symbol,
-                                    mlir::Operation* op, llvm::ArrayRef<unsigned> buffers) {
-  auto reduce = mlir::cast<shlo::ReduceWindowOp>(op);
-  bool fromEnd = false;
-  int64_t dim = scanDim(op, &fromEnd);
-  auto type = typeOf(op->getResult(0));
-  int64_t rank = type.getRank();
-  KernelBuilder kernel(context.fusion, context.target, context.module, symbol);
-  LoopBuilder& loops = kernel.loops();
-  Evaluator& evaluator = kernel.evaluator();
-  llvm::SmallVector<llvm::Value*, 2> bases;
-  llvm::SmallVector<ElementKind, 2> kinds;
-  unsigned widest = 8;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    bases.push_back(kernel.buffer(buffers[i]));
-    kinds.push_back(evaluator.kindOf(op->getResult(i)));
-    widest = std::max(widest, kinds.back().computeBits());
+// Runs along one dimension for each index of the others, carrying the reduction so far.
+class ScanEmitter {
+ public:
+  ScanEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+      : kernel_(kernel),
+        loops_(kernel.loops()),
+        evaluator_(kernel.evaluator()),
+        stage_(stage),
+        reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
+        scan_(*scanOf(reduce_)),
+        type_(typeOf(reduce_->getResult(0))) {
+    for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
+      bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
+      kinds_.push_back(evaluator_.kindOf(result));
+    }
   }
-  unsigned lanes = dim == rank - 1 ? 1 : context.target.vectorBits / widest;
-  while (lanes > 1 && lanes > type.getDimSize(rank - 1)) lanes /= 2;
-  KernelStage stage;
-  stage.symbol = symbol;
-  stage.nsPerTile = static_cast<double>(type.getNumElements()) * (lanes > 1 ? 0.5 : 1.5) + 10;
 
-  auto runAlong = [&](llvm::SmallVector<IndexExpr, 6> at) {
-    unsigned width = evaluator.lanes();
-    llvm::SmallVector<Val, 2> initial;
-    for (mlir::Value value : reduce.getInitValues()) {
-      initial.push_back(evaluator.splat(evaluator.get(value, Place()), width));
+  void emit() {
+    if (type_.getNumElements() > 0) overOthers({});
+  }
+
+ private:
+  using Position = llvm::SmallVector<IndexExpr, 6>;
+
+  void overOthers(const Position& at) {
+    auto d = static_cast<int64_t>(at.size());
+    if (d == type_.getRank()) return runAlong(at);
+    auto inside = [&](const IndexExpr& i) {
+      Position inner = at;
+      inner.push_back(i);
+      overOthers(inner);
+      return Values();
+    };
+    int64_t size = type_.getDimSize(d);
+    if (d == scan_.dim) {
+      inside(IndexExpr(0));
+    } else if (stage_.tileSpace != TileSpace::kNone && d == stage_.tileDim) {
+      LoopBuilder::Bounds bounds;
+      bounds.lo = kernel_.begin();
+      bounds.hi = kernel_.end();
+      bounds.range = {0, size - 1};
+      loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) { return inside(i); });
+    } else {
+      int64_t step = d + 1 == type_.getRank() ? stage_.lanes : 1;
+      int64_t vectorEnd = size / step * step;
+      loops_.loop(0, vectorEnd, step, {}, [&](const IndexExpr& i, const Values&) {
+        IndexExpr expr = i;
+        if (step > 1) expr.laneStride = 1;
+        evaluator_.setLanes(static_cast<unsigned>(step));
+        return inside(expr);
+      });
+      evaluator_.setLanes(1);
+      loops_.loop(vectorEnd, size, 1, {},
+                  [&](const IndexExpr& i, const Values&) { return inside(i); });
     }
-    Values start;
-    for (const Val& value : initial) {
-      start.push_back(value.re);
-      if (value.im) start.push_back(value.im);
+  }
+
+  void runAlong(const Position& at) {
+    unsigned width = evaluator_.lanes();
+    Group initial;
+    for (mlir::Value value : reduce_.getInitValues()) {
+      initial.push_back(evaluator_.splat(evaluator_.get(value, Place()), width));
     }
-    int64_t size = type.getDimSize(dim);
-    loops.loop(0, size, 1, start, [&](const IndexExpr& i, const Values& carried) {
+    int64_t size = type_.getDimSize(scan_.dim);
+    loops_.loop(0, size, 1, flatten(initial), [&](const IndexExpr& i, const Values& carried) {
       Place place;
       place.dims.assign(at.begin(), at.end());
-      place.dims[dim] = fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
+      place.dims[scan_.dim] = scan_.fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
       llvm::SmallVector<Val, 4> arguments;
-      size_t next = 0;
-      for (const Val& value : initial) {
-        Val one{carried[next++], nullptr, loops.current()};
-        if (value.im) one.im = carried[next++];
-        arguments.push_back(one);
+      llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
+      for (mlir::Value input : reduce_.getInputs()) {
+        arguments.push_back(evaluator_.splat(evaluator_.get(input, place), width));
       }
-      for (mlir::Value input : reduce.getInputs()) {
-        arguments.push_back(evaluator.splat(evaluator.get(input, place), width));
-      }
-      llvm::SmallVector<Val, 2> results = evaluator.evaluateRegion(reduce.getBody(), arguments);
-      Values flat;
+      Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
       if (results.size() != initial.size()) return carried;
       for (size_t r = 0; r < results.size(); ++r) {
-        Val value = evaluator.splat(results[r], width);
-        evaluator.store(bases[r], kinds[r], evaluator.linearize(place, type), value);
-        flat.push_back(value.re);
-        if (value.im) flat.push_back(value.im);
+        results[r] = evaluator_.splat(results[r], width);
+        evaluator_.store(bases_[r], kinds_[r], evaluator_.linearize(place, type_), results[r]);
       }
-      return flat;
+      return flatten(results);
     });
-  };
-  std::function<void(llvm::SmallVector<IndexExpr, 6>)> nest =
-      [&](llvm::SmallVector<IndexExpr, 6> at) {
-        int64_t d = at.size();
-        if (d == rank) {
-          runAlong(at);
-          return;
-        }
-        auto with = [&](const IndexExpr& i) {
-          llvm::SmallVector<IndexExpr, 6> inner = at;
-          inner.push_back(i);
-          return inner;
-        };
-        if (d == dim) {
-          nest(with(IndexExpr(0)));
-          return;
-        }
-        int64_t size = type.getDimSize(d);
-        if (d == 0 && dim != 0 && size > 1) {
-          // Tiles: the rows do not depend on each other.
-          LoopBuilder::Bounds bounds;
-          bounds.lo = kernel.begin();
-          bounds.hi = kernel.end();
-          bounds.range = {0, size - 1};
-          stage.tiles = size;
-          unsigned saved = lanes;
-          if (d == rank - 1) lanes = 1;
-          loops.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
-            nest(with(i));
-            return Values();
-          });
-          lanes = saved;
-          return;
-        }
-        int64_t step = d == rank - 1 ? lanes : 1;
-        int64_t vectorEnd = size / step * step;
-        loops.loop(0, vectorEnd, step, {}, [&](const IndexExpr& i, const Values&) {
-          IndexExpr expr = i;
-          if (step > 1) expr.laneStride = 1;
-          evaluator.setLanes(step);
-          nest(with(expr));
-          return Values();
-        });
-        evaluator.setLanes(1);
-        loops.loop(vectorEnd, size, 1, {}, [&](const IndexExpr& i, const Values&) {
-          nest(with(i));
-          return Values();
-        });
-      };
-  if (type.getNumElements() > 0) nest({});
-  stage.nsPerTile /= static_cast<double>(stage.tiles);
-  ISTHMUS_RETURN_IF_ERROR(kernel.finish());
-  return stage;
+  }
+
+  KernelBuilder& kernel_;
+  LoopBuilder& loops_;
+  Evaluator& evaluator_;
+  const StageSchedule& stage_;
+  shlo::ReduceWindowOp reduce_;
+  Scan scan_;
+  mlir::RankedTensorType type_;
+  llvm::SmallVector<llvm::Value*, 2> bases_;
+  llvm::SmallVector<ElementKind, 2> kinds_;
+};
+
+}  // namespace
+
+void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+  ScanEmitter(kernel, fusion, stage).emit();
 }
 
 }  // namespace isthmus::codegen

@@ -3,23 +3,26 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
 
 bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
-  if (llvm::isa<shlo::DynamicUpdateSliceOp>(user)) return operand == 0;
-  return llvm::isa<shlo::ScatterOp, shlo::SelectAndScatterOp>(user);
+  return isthmus::needsMemory(user, operand);
 }
+
+bool BlockGraph::isOrdered(mlir::Operation* op) { return !mlir::isMemoryEffectFree(op); }
 
 BlockGraph::BlockGraph(mlir::Block& block) {
   for (mlir::Operation& op : block) {
     index_[&op] = size();
     Node node;
     node.op = &op;
-    node.free = isFree(&op);
+    node.free = isRematerializable(&op);
     nodes_.push_back(std::move(node));
   }
   // Users come after producers, so a reverse walk sees each user finished.
+  int nextOrdered = -1;
   for (int i = size() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     for (mlir::OpOperand& use : node.op->getUses()) {
@@ -44,6 +47,10 @@ BlockGraph::BlockGraph(mlir::Block& block) {
     };
     unique(node.directUsers);
     unique(node.users);
+    node.successors = node.directUsers;
+    if (!isOrdered(node.op)) continue;
+    if (nextOrdered >= 0) node.successors.push_back(nextOrdered);
+    nextOrdered = i;
   }
 }
 

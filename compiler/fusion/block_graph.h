@@ -19,6 +19,8 @@ class BlockGraph {
     bool escapes = false;
     // Operations of the block that use a result, in regions below them too.
     llvm::SmallVector<int, 4> directUsers;
+    // What must come after: direct users, and the next operation whose effects keep it in order.
+    llvm::SmallVector<int, 4> successors;
     // Kernels that use a result directly or through free operations copied into them.
     llvm::SmallVector<int, 4> users;
   };
@@ -29,6 +31,10 @@ class BlockGraph {
   const Node& node(int index) const { return nodes_[index]; }
   // -1 for operations of other blocks and for null.
   int indexOf(mlir::Operation* op) const;
+
+  // Whether `op` keeps its place among all others that do, though no value says so: what
+  // communicates or calls back. Devices must meet in the order in which they set out.
+  static bool isOrdered(mlir::Operation* op);
 
   // Whether a use of `value` as operand `operand` of `user` needs the value in memory even if
   // `user` becomes a kernel (it is updated in place).

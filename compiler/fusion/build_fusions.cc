@@ -1,9 +1,8 @@
 #include "compiler/fusion/build_fusions.h"
 
-#include <queue>
-
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
+#include "compiler/fusion/sort_block.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
@@ -79,7 +78,7 @@ void buildFusion(mlir::Block& block, const BlockGraph& graph, const FusionGroup&
   builder.setInsertionPointAfter(graph.node(group.members.back()).op);
   mlir::Location location = fusedLocation(builder.getContext(), graph, group);
   auto fusion = ir::FusionOp::create(builder, location, mlir::ValueRange(outputs).getTypes(),
-                                     inputs.getArrayRef(), group.shape.kind);
+                                     inputs.getArrayRef());
   mlir::Block* body = builder.createBlock(&fusion.getBody());
   mlir::IRMapping mapping;
   for (mlir::Value input : inputs) {
@@ -111,63 +110,15 @@ void eraseDead(mlir::Block& block) {
   }
 }
 
-// Kahn's algorithm with the original order as priority: stays close to how the program was
-// written, which is close to what keeps few values alive.
-void sortBlock(mlir::Block& block) {
-  llvm::SmallVector<mlir::Operation*> ops;
-  llvm::DenseMap<mlir::Operation*, int> position;
-  for (mlir::Operation& op : block.without_terminator()) {
-    position[&op] = static_cast<int>(ops.size());
-    ops.push_back(&op);
-  }
-  std::vector<llvm::SmallVector<int, 4>> successors(ops.size());
-  std::vector<int> pending(ops.size(), 0);
-  auto addEdge = [&](mlir::Operation* from, int to) {
-    auto found = position.find(from);
-    if (found == position.end() || found->second == to) return;
-    successors[found->second].push_back(to);
-    ++pending[to];
-  };
-  mlir::Operation* lastEffect = nullptr;
-  for (mlir::Operation* op : ops) {
-    int index = position[op];
-    op->walk([&](mlir::Operation* nested) {
-      for (mlir::Value operand : nested->getOperands()) {
-        mlir::Operation* producer = operand.getDefiningOp();
-        if (producer && producer->getBlock() == &block) addEdge(producer, index);
-      }
-    });
-    if (!mlir::isMemoryEffectFree(op)) {
-      if (lastEffect) addEdge(lastEffect, index);
-      lastEffect = op;
-    }
-  }
-  std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (pending[i] == 0) ready.push(static_cast<int>(i));
-  }
-  while (!ready.empty()) {
-    int index = ready.top();
-    ready.pop();
-    if (block.mightHaveTerminator()) {
-      ops[index]->moveBefore(block.getTerminator());
-    } else {
-      ops[index]->moveBefore(&block, block.end());
-    }
-    for (int successor : successors[index]) {
-      if (--pending[successor] == 0) ready.push(successor);
-    }
-  }
-}
-
 }  // namespace
 
-void buildFusions(mlir::Block& block, const BlockGraph& graph,
-                  const std::vector<FusionGroup>& groups) {
+Status buildFusions(mlir::Block& block, const BlockGraph& graph,
+                    const std::vector<FusionGroup>& groups) {
   for (const FusionGroup& group : groups) buildFusion(block, graph, group);
   // A block may be out of order here; erasing from the back once could miss what dies in turn.
-  sortBlock(block);
+  ISTHMUS_RETURN_IF_ERROR(sortBlock(block));
   eraseDead(block);
+  return {};
 }
 
 }  // namespace isthmus

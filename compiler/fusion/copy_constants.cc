@@ -10,7 +10,7 @@ namespace isthmus {
 namespace {
 
 bool isOfConstants(mlir::Operation* op) {
-  return op && isFree(op) && llvm::all_of(op->getOperands(), [](mlir::Value operand) {
+  return op && isRematerializable(op) && llvm::all_of(op->getOperands(), [](mlir::Value operand) {
            return isOfConstants(operand.getDefiningOp());
          });
 }

@@ -1,7 +1,7 @@
 // What the fusion pass may build; a backend that lacks a kernel kind switches it off.
 #pragma once
 
-#include <cstdint>
+#include "compiler/target/target_model.h"
 
 namespace isthmus {
 
@@ -14,13 +14,8 @@ struct FusionOptions {
   bool transposes = true;
   // Several results of one iteration space in one kernel.
   bool multipleOutputs = true;
-  // Elementwise work around dot_general and convolution.
-  bool contractions = true;
-  // A row's intermediate values stay in cache: the most bytes that one value's row may take.
-  int64_t maxRowBytes = 256 << 10;
-  // Groups stop growing here: code size and register pressure grow faster than what they save.
-  int maxOps = 300;
-  int maxBuffers = 48;
+  // Speeds and limits of the device.
+  TargetModel target;
 };
 
 }  // namespace isthmus

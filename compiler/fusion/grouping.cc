@@ -10,12 +10,6 @@
 namespace isthmus {
 namespace {
 
-// What writing a value and reading it back costs per byte, in units of elementCost: a core moves
-// some 10 GB/s to memory, more while values fit in its cache.
-constexpr double kCostPerByte = 0.5;
-// What one more kernel costs by itself.
-constexpr double kKernelCost = 300;
-
 class Grouping {
  public:
   Grouping(const BlockGraph& graph, const FusionOptions& options)
@@ -53,7 +47,6 @@ class Grouping {
     if (shape) {
       group.shape = std::move(*shape);
     } else {
-      group.shape.kind = ir::FusionKind::kLoop;
       group.shape.outputs.push_back(index);
     }
     groupOf_[index] = static_cast<int>(groups_.size());
@@ -86,13 +79,14 @@ class Grouping {
     llvm::SmallVector<int> members;
     std::merge(first.members.begin(), first.members.end(), second.members.begin(),
                second.members.end(), std::back_inserter(members));
-    if (static_cast<int>(members.size()) > options_.maxOps) return;
+    if (static_cast<int>(members.size()) > options_.target.maxKernelOps) return;
     std::optional<KernelShape> shape = shapeKernel(graph_, members, options_);
     if (!shape) return;
-    double saved = kKernelCost;
+    double saved = options_.target.costPerKernel;
     for (const FusionGroup* group : {&first, &second}) {
       for (int output : group->shape.outputs) {
-        if (!llvm::is_contained(shape->outputs, output)) saved += kCostPerByte * valueBytes(output);
+        if (!llvm::is_contained(shape->outputs, output))
+          saved += options_.target.costPerByte * valueBytes(output);
       }
     }
     double extraWork = shape->work - first.shape.work - second.shape.work;
@@ -126,8 +120,8 @@ class Grouping {
     return index;
   }
 
-  // Whether some value of `from` reaches `to` on a way that leaves both: one kernel for the two
-  // would have to run before and after what lies between.
+  // Whether a way leads from `from` to `to` that leaves both, along values and along the order of
+  // what communicates: one kernel for the two would have to run before and after what lies between.
   bool dependsThroughOthers(const FusionGroup& from, const FusionGroup& to) const {
     llvm::BitVector seen(graph_.size());
     llvm::SmallVector<int> work;
@@ -164,9 +158,9 @@ class Grouping {
     while (!work.empty()) {
       int index = work.pop_back_val();
       if (inTo(index)) return true;
-      for (int user : graph_.node(index).directUsers) {
-        if (inTo(user)) return true;
-        if (!inFrom(user)) enter(user);
+      for (int successor : graph_.node(index).successors) {
+        if (inTo(successor)) return true;
+        if (!inFrom(successor)) enter(successor);
       }
     }
     return false;

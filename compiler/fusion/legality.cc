@@ -18,10 +18,6 @@ constexpr Context kOuter = 2;
 constexpr Context kScalar = 3;
 
 constexpr unsigned kMaxContexts = 8;
-// Below this a strided read costs less than a kernel of its own.
-constexpr int64_t kSmallTransposeElements = 4096;
-// A row kernel without outer dimensions runs on one thread.
-constexpr int64_t kMaxSingleRowElements = 1 << 16;
 
 using Shape = llvm::SmallVector<int64_t>;
 
@@ -62,7 +58,7 @@ class KernelShaper {
     }
   }
 
-  // Finds the iteration space and the kind of kernel.
+  // Finds the iteration space.
   bool findSpace() {
     int updates = 0, scatters = 0, windows = 0, transposes = 0;
     for (int member : members_) {
@@ -82,14 +78,14 @@ class KernelShaper {
         default:
           if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op(member));
               transpose && movesInnermost(transpose) &&
-              elementCount(transpose.getType()) >= kSmallTransposeElements) {
+              elementCount(transpose.getType()) >= options_.target.minTransposeElements) {
             if (!permutation_.empty() && permutation_ != transpose.getPermutation()) return false;
             permutation_ = transpose.getPermutation();
             ++transposes;
           }
       }
     }
-    if (scatters + windows > 0) return members_.size() == 1 && singleton(scatters);
+    if (scatters + windows > 0) return members_.size() == 1 && singleton();
     if (updates > 0) return reduces_.empty() && transposes == 0 && updateSlice();
     if (!reduces_.empty()) return transposes == 0 && reduction();
     full_ = squeezedShape(op(shape_.outputs.front())->getResult(0).getType());
@@ -100,13 +96,12 @@ class KernelShaper {
     if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
     if (transposes > 0) {
       if (!options_.transposes) return members_.size() == 1;
-      shape_.kind = ir::FusionKind::kTranspose;
+      transposes_ = true;
     }
     return true;
   }
 
-  bool singleton(int scatters) {
-    shape_.kind = scatters ? ir::FusionKind::kScatter : ir::FusionKind::kLoop;
+  bool singleton() {
     shape_.work = elementCost(op(members_.front())) *
                   elementCount(op(members_.front())->getResult(0).getType());
     return true;
@@ -119,7 +114,6 @@ class KernelShaper {
     if (!update || members_.contains(graph_.indexOf(update.getOperand().getDefiningOp()))) {
       return false;
     }
-    shape_.kind = ir::FusionKind::kUpdateSlice;
     full_ = squeezedShape(update.getUpdate().getType());
     seed(shape_.outputs.front(), kFull);
     return true;
@@ -155,14 +149,11 @@ class KernelShaper {
       seed(output, shape == full_ ? kFull : kOuter);
     }
     if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
-    shape_.kind = ir::FusionKind::kReduce;
     rowAllowed_ = options_.rows && suffix &&
-                  rowElements * elementBytes(type) <= options_.maxRowBytes &&
-                  (!outer_.empty() || rowElements <= kMaxSingleRowElements);
-    if (fullOutputs) {
-      if (!rowAllowed_) return false;
-      shape_.kind = ir::FusionKind::kRow;
-    }
+                  rowElements * elementBytes(type) <= options_.target.maxRowBytes &&
+                  (!outer_.empty() || rowElements <= options_.target.maxSingleRowElements);
+    if (fullOutputs && !rowAllowed_) return false;
+    rereadsRow_ = fullOutputs;
     keptDimensions_.clear();
     for (int64_t d = 0; d < type.getRank(); ++d) {
       if (type.getDimSize(d) != 1 && !llvm::is_contained(dimensions, d))
@@ -173,7 +164,6 @@ class KernelShaper {
   }
 
   bool seedReduce() {
-    shape_.kind = ir::FusionKind::kReduce;
     for (int output : shape_.outputs) seed(output, kOuter);
     return true;
   }
@@ -286,17 +276,16 @@ class KernelShaper {
       if (shape == result) return context;
       if (!reduces_.empty() && shape == outer_ && (context == kFull || context == kOuter) &&
           mapsKeptDimensions(broadcast)) {
-        if (shape_.kind != ir::FusionKind::kRow && producesReduction(user->getOperand(operand))) {
+        if (!rereadsRow_ && producesReduction(user->getOperand(operand))) {
           // Reading a reduction back over the full space takes a second pass over the row.
           if (!rowAllowed_) return std::nullopt;
-          shape_.kind = ir::FusionKind::kRow;
+          rereadsRow_ = true;
         }
         return kOuter;
       }
       if (shape.empty()) return kScalar;
     }
-    if (llvm::isa<shlo::TransposeOp>(user) && shape_.kind == ir::FusionKind::kTranspose &&
-        context != kFull) {
+    if (llvm::isa<shlo::TransposeOp>(user) && transposes_ && context != kFull) {
       return std::nullopt;
     }
     return llvm::hash_combine(user, operand, context) | 16;
@@ -353,8 +342,9 @@ class KernelShaper {
         if (producer < 0 || !inKernel(producer)) buffers.insert(operand.getAsOpaquePointer());
       }
     }
-    return operations <= options_.maxOps &&
-           static_cast<int>(buffers.size() + shape_.outputs.size()) <= options_.maxBuffers;
+    return operations <= options_.target.maxKernelOps &&
+           static_cast<int>(buffers.size() + shape_.outputs.size()) <=
+               options_.target.maxKernelBuffers;
   }
 
   const BlockGraph& graph_;
@@ -365,6 +355,8 @@ class KernelShaper {
   llvm::ArrayRef<int64_t> permutation_;
   Shape full_, outer_, fullShape_, keptDimensions_;
   bool rowAllowed_ = false;
+  bool rereadsRow_ = false;
+  bool transposes_ = false;
   llvm::DenseMap<int, llvm::SmallDenseSet<Context, 4>> contexts_;
   llvm::DenseMap<std::pair<int, Context>, double> counts_;
 };

@@ -1,4 +1,4 @@
-// Which sets of operations can be one kernel, of which kind, and what computing them costs.
+// Which sets of operations can be one kernel, and what computing them costs.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,6 @@
 namespace isthmus {
 
 struct KernelShape {
-  ir::FusionKind kind = ir::FusionKind::kLoop;
   // Operation costs times evaluations, in units of elementCost.
   double work = 0;
   // Values that the kernel writes, as operations of the graph (each has one result or all of a

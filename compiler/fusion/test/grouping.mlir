@@ -3,7 +3,7 @@
 
 // Softmax is one kernel: the row is read again while it is in cache.
 // CHECK-LABEL: @softmax
-// CHECK-COUNT-1: kind = #isthmus.fusion_kind<row>
+// CHECK-COUNT-1: "isthmus.fusion"(
 // CHECK-NOT: isthmus.fusion
 // CHECK: return
 func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
@@ -21,9 +21,11 @@ func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // A row of 4 MB does not stay in cache: reductions are kernels of their own.
 // CHECK-LABEL: @long_rows
-// CHECK-NOT: fusion_kind<row>
-// CHECK: kind = #isthmus.fusion_kind<reduce>
-// CHECK: kind = #isthmus.fusion_kind<loop>
+// CHECK: "isthmus.fusion"(
+// CHECK: stablehlo.reduce
+// CHECK: "isthmus.fusion"(
+// CHECK-NOT: stablehlo.reduce
+// CHECK: return
 func.func @long_rows(%x: tensor<64x1048576xf32>) -> tensor<64x1048576xf32> {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x1048576xf32>, tensor<f32>) -> tensor<64xf32>
@@ -75,7 +77,7 @@ func.func @around_a_product(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // The update is computed where it lands.
 // CHECK-LABEL: @update
-// CHECK: kind = #isthmus.fusion_kind<update_slice>
+// CHECK: "isthmus.fusion"(
 // CHECK: stablehlo.negate
 // CHECK: stablehlo.dynamic_update_slice
 // CHECK-NOT: isthmus.fusion"
@@ -89,7 +91,7 @@ func.func @update(%x: tensor<64x128xf32>, %u: tensor<1x128xf32>, %i: tensor<i32>
 
 // A large transpose with what reads it, in a kernel that goes by blocks.
 // CHECK-LABEL: @transposed
-// CHECK-COUNT-1: kind = #isthmus.fusion_kind<transpose>
+// CHECK-COUNT-1: "isthmus.fusion"(
 // CHECK-NOT: isthmus.fusion"
 // CHECK: return
 func.func @transposed(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {

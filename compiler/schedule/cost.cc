@@ -1,31 +1,19 @@
 // How long a kernel will take, roughly.
-#include "compiler/codegen/cost.h"
+#include "compiler/schedule/cost.h"
 
-#include "compiler/codegen/types.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
+#include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace isthmus::codegen {
+namespace isthmus {
 namespace {
 
-// Vector instructions per element of a 4-byte type, about.
-double weightOf(llvm::StringRef name) {
-  return llvm::StringSwitch<double>(name)
-      .Cases({"stablehlo.exponential", "stablehlo.exponential_minus_one", "stablehlo.log",
-              "stablehlo.log_plus_one", "stablehlo.logistic"},
-             20)
-      .Cases({"stablehlo.tanh", "stablehlo.sine", "stablehlo.cosine", "chlo.erf"}, 35)
-      .Cases({"stablehlo.tan", "stablehlo.atan2", "stablehlo.cbrt"}, 50)
-      .Cases({"stablehlo.power", "stablehlo.remainder"}, 90)
-      .Cases({"stablehlo.divide", "stablehlo.sqrt", "stablehlo.rsqrt"}, 5)
-      .Cases({"stablehlo.constant", "stablehlo.reshape", "stablehlo.broadcast_in_dim",
-              "stablehlo.return", "isthmus.yield"},
-             0)
-      .Cases({"stablehlo.gather", "stablehlo.scatter"}, 10)
-      .Case("stablehlo.transpose", 4)
-      .Default(1);
+// Vector instructions for each element of 4 bytes.
+double weightOf(mlir::Operation& op) {
+  const OpFacts* facts = findOpFacts(&op);
+  return facts ? facts->cost : 0;
 }
 
 double bytesOf(mlir::Type type) {
@@ -37,9 +25,8 @@ double bytesOf(mlir::Type type) {
 
 // Whether `op` writes a part of an array that is copied, if at all, by a stage of its own.
 bool updatesInPlace(mlir::Operation* op) {
-  auto fusion = mlir::dyn_cast<ir::FusionOp>(op->getParentOp());
-  return fusion && fusion.getKind() == ir::FusionKind::kUpdateSlice &&
-         mlir::isa<shlo::DynamicUpdateSliceOp>(op);
+  auto isYielded = [](mlir::Operation* user) { return mlir::isa<ir::YieldOp>(user); };
+  return mlir::isa<shlo::DynamicUpdateSliceOp>(op) && llvm::any_of(op->getUsers(), isYielded);
 }
 
 // Of an operand, what a kernel reads: all of it, or what slices of it have.
@@ -60,9 +47,9 @@ double bytesRead(mlir::Value argument) {
 
 }  // namespace
 
-double arithmeticWeight(mlir::Operation* op) { return weightOf(op->getName().getStringRef()); }
+double arithmeticWeight(mlir::Operation* op) { return weightOf(*op); }
 
-double costNs(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
+double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
   double bytes = 0;
   for (mlir::Value argument : fusion.getBody().getArguments()) bytes += bytesRead(argument);
   for (mlir::Value root : roots) bytes += bytesOf(root.getType());
@@ -77,11 +64,11 @@ double costNs(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
         elements = std::max(elements, bytesOf(operand.getType()) / 4);
       }
     }
-    work += weightOf(op.getName().getStringRef()) * elements;
+    work += weightOf(op) * elements;
   }
-  // A nanosecond: 16 weighted elements; 10 bytes from memory, 40 from the core's own cache.
-  constexpr double kNearBytes = 1 << 20;
-  return std::max(bytes / (bytes <= kNearBytes ? 40 : 10), work / 16);
+  bool isNear = bytes <= static_cast<double>(target.cacheResidentBytes);
+  return std::max(bytes / (isNear ? target.cacheBytesPerNs : target.memoryBytesPerNs),
+                  work / target.elementOpsPerNs);
 }
 
-}  // namespace isthmus::codegen
+}  // namespace isthmus

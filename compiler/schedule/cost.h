@@ -2,15 +2,16 @@
 #pragma once
 
 #include "compiler/dialect/isthmus.h"
+#include "compiler/target/target_model.h"
 #include "llvm/ADT/ArrayRef.h"
 
-namespace isthmus::codegen {
+namespace isthmus {
 
 // Nanoseconds on one thread for computing `roots` of `fusion`: the larger of memory traffic and
 // arithmetic.
-double costNs(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots);
+double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots);
 
 // Vector instructions per element that `op` takes, about.
 double arithmeticWeight(mlir::Operation* op);
 
-}  // namespace isthmus::codegen
+}  // namespace isthmus

@@ -1,5 +1,5 @@
 // How element types are kept in memory and in registers.
-#include "compiler/codegen/types.h"
+#include "compiler/target/element_kind.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

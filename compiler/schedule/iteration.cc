@@ -1,14 +1,14 @@
 // The shape of a kernel's loops: which dimensions join, where lanes run, where loops are cut.
-#include "compiler/codegen/iteration.h"
+#include "compiler/schedule/iteration.h"
 
 #include <algorithm>
 
-#include "compiler/codegen/evaluator.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace isthmus::codegen {
+namespace isthmus {
 namespace {
 
 mlir::RankedTensorType typeOf(mlir::Value value) {
@@ -57,7 +57,7 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
   if (!seen.insert(value, d)) return true;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return true;
-  if (Evaluator::isElementwise(op)) {
+  if (isElementwise(op)) {
     return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
       return typeOf(operand).getRank() == 0 || mergeable(operand, d, seen);
     });
@@ -134,32 +134,29 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
       .Default([](mlir::Operation*) { return false; });
 }
 
-bool meetsRowReduction(mlir::Value value, int64_t d, int64_t shortRow, Seen& seen) {
+// Calls `visit` for each reduction whose result differs along dimension `d` of `value`, until one
+// says that it is found. Where it says no, what the reduction reads is looked at too.
+using Visit = llvm::function_ref<bool(shlo::ReduceOp)>;
+bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
   if (d < 0 || !seen.insert(value, d)) return false;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return false;
   auto anyOperand = [&](int64_t dim) {
     return llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
-      return typeOf(operand).getRank() > dim && meetsRowReduction(operand, dim, shortRow, seen);
+      return typeOf(operand).getRank() > dim && findReduction(operand, dim, visit, seen);
     });
   };
-  if (Evaluator::isElementwise(op)) return anyOperand(d);
+  if (isElementwise(op)) return anyOperand(d);
   return llvm::TypeSwitch<mlir::Operation*, bool>(op)
       .Case([&](shlo::ReduceOp reduce) {
         auto type = typeOf(reduce.getInputs()[0]);
-        int64_t kept = -1, next = 0, innermost = -1;
+        if (visit(reduce)) return true;
+        int64_t kept = -1, next = 0;
         for (int64_t k = 0; k < type.getRank(); ++k) {
-          bool isReduced = llvm::is_contained(reduce.getDimensions(), k);
-          if (type.getDimSize(k) > 1) innermost = k;
-          if (!isReduced && next++ == d) kept = k;
-        }
-        // Rows of a few elements are better left to one lane each.
-        if (innermost >= 0 && llvm::is_contained(reduce.getDimensions(), innermost) &&
-            type.getDimSize(innermost) > shortRow) {
-          return true;
+          if (!llvm::is_contained(reduce.getDimensions(), k) && next++ == d) kept = k;
         }
         return llvm::any_of(reduce.getInputs(), [&](mlir::Value input) {
-          return meetsRowReduction(input, kept, shortRow, seen);
+          return findReduction(input, kept, visit, seen);
         });
       })
       .Case([&](shlo::BroadcastInDimOp broadcast) {
@@ -168,10 +165,10 @@ bool meetsRowReduction(mlir::Value value, int64_t d, int64_t shortRow, Seen& see
         if (it == dims.end()) return false;
         int64_t k = it - dims.begin();
         if (typeOf(op->getOperand(0)).getDimSize(k) == 1) return false;
-        return meetsRowReduction(op->getOperand(0), k, shortRow, seen);
+        return findReduction(op->getOperand(0), k, visit, seen);
       })
       .Case([&](shlo::TransposeOp transpose) {
-        return meetsRowReduction(op->getOperand(0), transpose.getPermutation()[d], shortRow, seen);
+        return findReduction(op->getOperand(0), transpose.getPermutation()[d], visit, seen);
       })
       .Case([&](shlo::ReshapeOp) {
         auto from = typeOf(op->getOperand(0));
@@ -179,13 +176,13 @@ bool meetsRowReduction(mlir::Value value, int64_t d, int64_t shortRow, Seen& see
         if (groups.to.empty()) return false;
         int64_t k = groups.from[groups.toGroup[d]].second - 1;
         while (k > 0 && from.getDimSize(k) == 1) --k;
-        return meetsRowReduction(op->getOperand(0), k, shortRow, seen);
+        return findReduction(op->getOperand(0), k, visit, seen);
       })
       .Default([&](mlir::Operation*) {
         for (mlir::Value operand : op->getOperands()) {
           auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
           if (type && type.getRank() == typeOf(value).getRank() &&
-              meetsRowReduction(operand, d, shortRow, seen)) {
+              findReduction(operand, d, visit, seen)) {
             return true;
           }
         }
@@ -200,7 +197,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return;
   auto cut = [&](int64_t at) { cuts.push_back(at - offset); };
-  if (Evaluator::isElementwise(op)) {
+  if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
       if (typeOf(operand).getRank() > d) collectCuts(operand, d, offset, seen, cuts);
     }
@@ -307,7 +304,7 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
   auto walk = [&](mlir::Value operand, llvm::SmallVector<int64_t, 6> dims) {
     findTransposed(operand, std::move(dims), lanesDim, seen, found);
   };
-  if (Evaluator::isElementwise(op)) {
+  if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
       if (typeOf(operand).getRank() == type.getRank()) walk(operand, origin);
     }
@@ -372,7 +369,27 @@ bool canMerge(mlir::Value value, unsigned d) {
 
 bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
   Seen seen;
-  return meetsRowReduction(value, dim, shortRow, seen);
+  auto isRow = [&](shlo::ReduceOp reduce) {
+    auto type = typeOf(reduce.getInputs()[0]);
+    int64_t innermost = type.getRank() - 1;
+    while (innermost >= 0 && type.getDimSize(innermost) == 1) --innermost;
+    return innermost >= 0 && llvm::is_contained(reduce.getDimensions(), innermost) &&
+           type.getDimSize(innermost) > shortRow;
+  };
+  return findReduction(value, dim, isRow, seen);
+}
+
+void reductionsAlong(mlir::Value value, int64_t dim, llvm::DenseSet<mlir::Operation*>& reductions) {
+  Seen seen;
+  auto note = [&](shlo::ReduceOp reduce) {
+    reductions.insert(reduce);
+    return false;
+  };
+  findReduction(value, dim, note, seen);
+}
+
+bool isElementwise(mlir::Operation* op) {
+  return fusionClass(op) == FusionClass::kElementwise && !mlir::isa<shlo::BitcastConvertOp>(op);
 }
 
 llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {
@@ -388,4 +405,4 @@ llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {
   return cuts;
 }
 
-}  // namespace isthmus::codegen
+}  // namespace isthmus

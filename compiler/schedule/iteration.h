@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
 
-namespace isthmus::codegen {
+namespace isthmus {
 
 // True if dimensions `d` and `d + 1` of `value` may be run over by one loop without any op that
 // `value` is computed from having to take them apart.
@@ -18,6 +20,13 @@ bool canMerge(mlir::Value value, unsigned d);
 // lanes for itself.
 bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow);
 
+// Adds the reductions from which `value` is computed and whose results differ along its dimension
+// `dim`.
+void reductionsAlong(mlir::Value value, int64_t dim, llvm::DenseSet<mlir::Operation*>& reductions);
+
+// Whether an element of the result is computed from the operands' elements at the same index.
+bool isElementwise(mlir::Operation* op);
+
 // Where the loop over dimension `dim` of `value` (of `size`) should be cut so that pads and
 // concatenations along it are decided outside of the vector loop. Without 0 and the size, sorted.
 llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim);
@@ -27,4 +36,4 @@ llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim);
 // access. -1 if there is none.
 int64_t transposedDim(mlir::Value value, int64_t lanesDim);
 
-}  // namespace isthmus::codegen
+}  // namespace isthmus

@@ -1,0 +1,46 @@
+// What a kernel whose tiles are shared by a group of threads asks of its device.
+//
+// The kernel calls functions that the module only declares; the backend that makes device code of
+// the module gives them their meaning:
+//
+//   i64  isthmus_thread_in_group()   the number of the calling thread in its group, from 0
+//   void isthmus_group_barrier()     waits for the group's threads, and makes their stores to the
+//                                    group's memory seen by all of them
+//
+// Memory of the group is global variables in the address space kGroupMemorySpace.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/codegen/level.h"
+
+namespace isthmus::codegen {
+
+inline constexpr char kThreadInGroupSymbol[] = "isthmus_thread_in_group";
+inline constexpr char kGroupBarrierSymbol[] = "isthmus_group_barrier";
+inline constexpr unsigned kGroupMemorySpace = 3;
+
+// An i64, computed once at the kernel's entry.
+llvm::Value* threadInGroup(LoopBuilder& loops);
+
+// At the current level. All threads of the group must come here.
+void groupBarrier(LoopBuilder& loops);
+
+// An array that the group's threads share.
+class GroupMemory {
+ public:
+  GroupMemory(LoopBuilder& loops, llvm::Type* element, uint64_t count);
+
+  llvm::Value* load(llvm::Value* index) const;
+  void store(llvm::Value* index, llvm::Value* value) const;
+
+ private:
+  llvm::Value* address(llvm::Value* index) const;
+
+  LoopBuilder& loops_;
+  llvm::Type* value_;    // in a register
+  llvm::Type* element_;  // in memory
+  llvm::GlobalVariable* memory_;
+};
+
+}  // namespace isthmus::codegen

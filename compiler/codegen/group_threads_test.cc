@@ -1,0 +1,180 @@
+// Kernels for a GPU, run on the CPU: threads of this process are the threads of a group.
+#include "compiler/codegen/group_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <barrier>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "backends/cpu/emit/jit.h"
+#include "backends/cpu/load/object_loader.h"
+#include "compiler/codegen/kernel_emitter.h"
+#include "compiler/dialect/dialect.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+namespace isthmus::codegen {
+namespace {
+
+constexpr unsigned kThreads = 8;
+
+thread_local int64_t currentThread = 0;
+int64_t threadOfGroup() { return currentThread; }
+
+std::barrier<>& groupBarrierOfTest() {
+  static std::barrier<>& barrier = *new std::barrier<>(kThreads);
+  return barrier;
+}
+void waitForGroup() { groupBarrierOfTest().arrive_and_wait(); }
+
+void* resolve(const std::string& name) {
+  if (name == kThreadInGroupSymbol) return reinterpret_cast<void*>(&threadOfGroup);
+  if (name == kGroupBarrierSymbol) return reinterpret_cast<void*>(&waitForGroup);
+  return cpu::resolveRuntimeSymbol(name);
+}
+
+// A kernel of one stage, compiled for groups of kThreads threads.
+class GroupKernel {
+ public:
+  explicit GroupKernel(const std::string& text) : context_(mlir::MLIRContext::Threading::DISABLED) {
+    loadAllDialects(context_);
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    ir::FusionOp fusion;
+    module_->walk([&](ir::FusionOp op) { fusion = op; });
+    TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+    gpu.subgroupSize = gpu.groupSize = kThreads;
+    cpu::JitModule module = std::move(*cpu::makeModule("test", cpu::hostTarget()));
+    StatusOr<Kernel> kernel = emitKernel(fusion, gpu, *module.module, "kernel");
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+    stage_ = kernel->stages[0];
+    // The memory of the one group that runs at a time.
+    llvm::SmallVector<llvm::GlobalVariable*> arrays;
+    for (llvm::GlobalVariable& variable : module.module->globals()) {
+      if (variable.getAddressSpace() == kGroupMemorySpace) arrays.push_back(&variable);
+    }
+    for (llvm::GlobalVariable* array : arrays) {
+      memory_.push_back(std::make_unique<std::array<double, 256>>());
+      auto* address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.module->getContext()),
+                                             reinterpret_cast<uint64_t>(memory_.back()->data()));
+      array->replaceAllUsesWith(llvm::ConstantExpr::getIntToPtr(address, array->getType()));
+      array->eraseFromParent();
+    }
+    cpu::CodegenOptions options;
+    options.verify = true;
+    StatusOr<std::string> object = cpu::compileToObject(*module.module, cpu::hostTarget(), options);
+    EXPECT_TRUE(object.ok()) << object.status().message();
+    code_ = std::move(*cpu::LoadedCode::load({&*object, 1}, resolve));
+  }
+
+  const KernelStage& stage() const { return stage_; }
+  size_t groupArrays() const { return memory_.size(); }
+
+  // One group after the other, as many threads each as the stage says.
+  void run(std::vector<void*> buffers) const {
+    auto* function =
+        reinterpret_cast<void (*)(void* const*, int64_t, int64_t)>(code_->lookup(stage_.symbol));
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < stage_.groupThreads; ++t) {
+      threads.emplace_back([&, t] {
+        currentThread = t;
+        for (int64_t tile = 0; tile < stage_.tiles; ++tile) {
+          function(buffers.data(), tile, tile + 1);
+          if (stage_.groupThreads > 1) waitForGroup();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  KernelStage stage_;
+  std::vector<std::unique_ptr<std::array<double, 256>>> memory_;
+  std::unique_ptr<cpu::LoadedCode> code_;
+};
+
+std::vector<float> randomFloats(size_t count) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(-2, 2);
+  std::vector<float> values(count);
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+std::string fusion(const std::string& input, const std::string& output, const std::string& body) {
+  return "func.func @main(%in: " + input + ") -> " + output +
+         " {\n%r = \"isthmus.fusion\"(%in) ({\n^bb0(%x: " + input + "):\n" + body +
+         "\nisthmus.yield %y : " + output + "\n}) : (" + input + ") -> " + output +
+         "\nreturn %r : " + output + "\n}\n";
+}
+
+TEST(GroupThreads, a_thread_computes_an_element) {
+  GroupKernel kernel(fusion("tensor<5x7xf32>", "tensor<7x5xf32>",
+                            "%e = stablehlo.exponential %x : tensor<5x7xf32>\n"
+                            "%y = stablehlo.transpose %e, dims = [1, 0] : (tensor<5x7xf32>) -> "
+                            "tensor<7x5xf32>"));
+  EXPECT_EQ(kernel.stage().tiles, 35);
+  EXPECT_EQ(kernel.stage().groupThreads, 1u);
+  std::vector<float> x = randomFloats(35), y(35);
+  kernel.run({x.data(), y.data()});
+  for (int i = 0; i < 7; ++i) {
+    for (int j = 0; j < 5; ++j) EXPECT_NEAR(y[i * 5 + j], std::exp(double(x[j * 7 + i])), 1e-5);
+  }
+}
+
+TEST(GroupThreads, a_group_reduces_a_row) {
+  GroupKernel kernel(fusion("tensor<9x61xf32>", "tensor<9xf32>",
+                            "%z = stablehlo.constant dense<5.0> : tensor<f32>\n"
+                            "%y = stablehlo.reduce(%x init: %z) applies stablehlo.add across "
+                            "dimensions = [1] : (tensor<9x61xf32>, tensor<f32>) -> tensor<9xf32>"));
+  EXPECT_EQ(kernel.stage().tiles, 9);
+  EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+  EXPECT_EQ(kernel.groupArrays(), 1u);
+  std::vector<float> x = randomFloats(9 * 61), y(9);
+  kernel.run({x.data(), y.data()});
+  for (int i = 0; i < 9; ++i) {
+    double sum = 5;
+    for (int j = 0; j < 61; ++j) sum += x[i * 61 + j];
+    EXPECT_NEAR(y[i], sum, 1e-4);
+  }
+}
+
+TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {
+  std::string type = "tensor<6x45xf32>";
+  GroupKernel kernel(fusion(
+      type, type,
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%l = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1] : (" +
+          type +
+          ", tensor<f32>) -> tensor<6xf32>\n%mb = stablehlo.broadcast_in_dim %m, dims = [0] "
+          ": (tensor<6xf32>) -> " +
+          type + "\n%d = stablehlo.subtract %x, %mb : " + type +
+          "\n%e = stablehlo.exponential %d : " + type +
+          "\n%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (" +
+          type +
+          ", tensor<f32>) -> tensor<6xf32>\n%sb = stablehlo.broadcast_in_dim %s, dims = [0] "
+          ": (tensor<6xf32>) -> " +
+          type + "\n%y = stablehlo.divide %e, %sb : " + type));
+  EXPECT_EQ(kernel.stage().tiles, 6);
+  EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+  EXPECT_EQ(kernel.groupArrays(), 2u);
+  std::vector<float> x = randomFloats(6 * 45), y(6 * 45);
+  kernel.run({x.data(), y.data()});
+  for (int i = 0; i < 6; ++i) {
+    double sum = 0;
+    for (int j = 0; j < 45; ++j) sum += std::exp(double(x[i * 45 + j]));
+    for (int j = 0; j < 45; ++j) {
+      EXPECT_NEAR(y[i * 45 + j], std::exp(double(x[i * 45 + j])) / sum, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isthmus::codegen

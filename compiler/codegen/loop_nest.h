@@ -1,0 +1,28 @@
+// Loops over all of an index space, or the tiles of one of its dimensions.
+#pragma once
+
+#include <functional>
+
+#include "compiler/codegen/kernel_builder.h"
+
+namespace isthmus::codegen {
+
+// The part of one dimension that the kernel's tiles cover.
+struct TiledDim {
+  int64_t dim = -1;  // of the loop nest; -1: none
+  llvm::Value* lo = nullptr;
+  llvm::Value* hi = nullptr;
+};
+
+// The part of a dimension of `size` elements that the tiles at hand have, if `stage` cuts `space`
+// into tiles.
+TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace space,
+                    int64_t size);
+
+// Loops over all of `sizes`, or the tiles of one of them, the last in steps of `lanes` with a
+// scalar rest.
+void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
+              const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
+              const TiledDim& tiled = {});
+
+}  // namespace isthmus::codegen

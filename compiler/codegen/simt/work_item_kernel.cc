@@ -1,0 +1,104 @@
+#include "compiler/codegen/simt/work_item_kernel.h"
+
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/InferAddressSpaces.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+namespace isthmus::codegen {
+namespace {
+
+// The kernel's parameters as an array of pointers, which the inlined body reads and SROA dissolves.
+llvm::Value* makeTable(llvm::IRBuilder<>& b, llvm::Function* kernel) {
+  auto* type = llvm::ArrayType::get(b.getPtrTy(), std::max<size_t>(kernel->arg_size(), 1));
+  llvm::Value* table = b.CreateAlloca(type, nullptr, "buffers");
+  for (llvm::Argument& argument : kernel->args()) {
+    llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, argument.getArgNo());
+    b.CreateStore(b.CreateAddrSpaceCast(&argument, b.getPtrTy()), slot);
+  }
+  return table;
+}
+
+// Makes all addresses what they are: global, or private. The loop over one tile goes.
+void simplify(llvm::Function& kernel) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::InferAddressSpacesPass(/*AddressSpace=*/0));
+  passes.addPass(llvm::InstSimplifyPass());
+  llvm::LoopPassManager loopPasses;
+  loopPasses.addPass(llvm::IndVarSimplifyPass());
+  loopPasses.addPass(llvm::LoopDeletionPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.run(kernel, functions);
+}
+
+}  // namespace
+
+Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
+                          int64_t tiles, const WorkItemForm& form) {
+  llvm::Function* body = module.getFunction(tileKernel);
+  if (!body) return internalError("kernel ", tileKernel, " was not generated");
+  llvm::LLVMContext& context = module.getContext();
+  body->setName(tileKernel + ".tiles");
+  std::vector<llvm::Type*> types(buffers, llvm::PointerType::get(context, form.globalSpace));
+  llvm::Function* kernel =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                             llvm::Function::ExternalLinkage, tileKernel, &module);
+  kernel->setCallingConv(form.convention);
+  kernel->addFnAttr(llvm::Attribute::NoUnwind);
+
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(context, "entry", kernel);
+  llvm::BasicBlock* work = llvm::BasicBlock::Create(context, "work", kernel);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, "exit", kernel);
+  llvm::IRBuilder<> b(entry);
+  llvm::Value* table = makeTable(b, kernel);
+  llvm::Value* index = form.globalIndex(b);
+  b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(tiles)), work, exit);
+  b.SetInsertPoint(work);
+  llvm::Value* next = b.CreateAdd(index, b.getInt64(1), "", true, true);
+  llvm::CallInst* call = b.CreateCall(body, {table, index, next});
+  b.CreateBr(exit);
+  b.SetInsertPoint(exit);
+  b.CreateRetVoid();
+
+  // What was said to the compiler of another machine.
+  body->setAttributes(llvm::AttributeList());
+  llvm::InlineFunctionInfo info;
+  if (!llvm::InlineFunction(*call, info).isSuccess()) {
+    return internalError("kernel ", tileKernel, " cannot be made one of work-items");
+  }
+  body->eraseFromParent();
+  simplify(*kernel);
+  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) {
+      return internalError("kernel ", tileKernel, " has an address of more than one memory");
+    }
+  }
+  return {};
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,189 @@
+// Which stages a kernel has, and the text that a fusion carries.
+#include "compiler/schedule/choose_schedule.h"
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/loop_scheduler.h"
+#include "compiler/schedule/scan.h"
+#include "compiler/schedule/update_scheduler.h"
+#include "mlir/IR/Builders.h"
+
+namespace isthmus {
+namespace {
+
+mlir::Operation* yieldOf(ir::FusionOp fusion) { return fusion.getBody().front().getTerminator(); }
+
+llvm::SmallVector<int64_t, 4> squeezed(mlir::Value value) {
+  llvm::SmallVector<int64_t, 4> shape;
+  for (int64_t extent : mlir::cast<mlir::RankedTensorType>(value.getType()).getShape()) {
+    if (extent != 1) shape.push_back(extent);
+  }
+  return shape;
+}
+
+// The kind of stage that computes all results of `op` at once, if it is not an element at a time.
+std::optional<StageKind> wholeKind(mlir::Operation* op) {
+  if (!op) return std::nullopt;
+  if (mlir::isa<shlo::ScatterOp>(op)) return StageKind::kScatter;
+  if (mlir::isa<shlo::SelectAndScatterOp>(op)) return StageKind::kSelectAndScatter;
+  if (scanOf(op)) return StageKind::kScan;
+  if (mlir::isa<shlo::DynamicUpdateSliceOp>(op)) return StageKind::kUpdateSlice;
+  return std::nullopt;
+}
+
+class KernelScheduler {
+ public:
+  KernelScheduler(ir::FusionOp fusion, const TargetModel& target)
+      : fusion_(fusion), target_(target), done_(yieldOf(fusion)->getNumOperands(), false) {}
+
+  StatusOr<KernelSchedule> run() {
+    mlir::Operation* yield = yieldOf(fusion_);
+    for (mlir::Value operand : yield->getOperands()) {
+      auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
+      if (!type || !type.hasStaticShape()) {
+        return unimplemented("a kernel's result must be an array of static shape");
+      }
+    }
+    for (unsigned i = 0; i < done_.size(); ++i) {
+      if (done_[i]) continue;
+      mlir::Operation* op = yield->getOperand(i).getDefiningOp();
+      if (auto kind = wholeKind(op)) {
+        ISTHMUS_RETURN_IF_ERROR(addWhole(*kind, op, i));
+      } else {
+        addLoop(i);
+      }
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  // Results of one shape, but for dimensions of size 1, share their loops; each shape is a stage.
+  void addLoop(unsigned first) {
+    mlir::Operation* yield = yieldOf(fusion_);
+    StageSchedule stage;
+    for (unsigned j = first; j < done_.size(); ++j) {
+      if (done_[j] || squeezed(yield->getOperand(j)) != squeezed(yield->getOperand(first))) {
+        continue;
+      }
+      done_[j] = true;
+      stage.results.push_back(j);
+    }
+    scheduleLoop(fusion_, target_, &stage);
+    schedule_.stages.push_back(std::move(stage));
+  }
+
+  Status addWhole(StageKind kind, mlir::Operation* op, unsigned first) {
+    mlir::Operation* yield = yieldOf(fusion_);
+    StageSchedule stage;
+    stage.kind = kind;
+    for (mlir::Value result : op->getResults()) {
+      bool found = false;
+      for (unsigned j = first; j < done_.size() && !found; ++j) {
+        if (yield->getOperand(j) != result || done_[j]) continue;
+        done_[j] = found = true;
+        stage.results.push_back(j);
+      }
+      if (!found) {
+        return unimplemented("a fusion must yield all results of ",
+                             op->getName().getStringRef().str());
+      }
+    }
+    if (kind == StageKind::kScatter || kind == StageKind::kUpdateSlice) {
+      for (unsigned result : stage.results) addBefore(StageKind::kCopy, result);
+    }
+    if (kind == StageKind::kSelectAndScatter) addBefore(StageKind::kFill, stage.results[0]);
+    switch (kind) {
+      case StageKind::kScatter:
+        scheduleScatter(fusion_, target_, &stage);
+        break;
+      case StageKind::kUpdateSlice:
+        scheduleUpdateSlice(fusion_, target_, &stage);
+        break;
+      case StageKind::kSelectAndScatter:
+        scheduleSelectAndScatter(fusion_, target_, &stage);
+        break;
+      default:
+        scheduleScan(fusion_, target_, &stage);
+    }
+    schedule_.stages.push_back(std::move(stage));
+    return {};
+  }
+
+  void addBefore(StageKind kind, unsigned result) {
+    StageSchedule stage;
+    stage.kind = kind;
+    stage.results = {result};
+    scheduleLoop(fusion_, target_, &stage);
+    schedule_.stages.push_back(std::move(stage));
+  }
+
+  ir::FusionOp fusion_;
+  const TargetModel& target_;
+  std::vector<bool> done_;
+  KernelSchedule schedule_;
+};
+
+}  // namespace
+
+mlir::RankedTensorType Root::type() const {
+  return mlir::cast<mlir::RankedTensorType>((shapedLike ? shapedLike : value).getType());
+}
+
+mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageSchedule& stage) {
+  return yieldOf(fusion)->getOperand(stage.results[0]).getDefiningOp();
+}
+
+mlir::Operation* opNumbered(ir::FusionOp fusion, unsigned number) {
+  for (mlir::Operation& op : fusion.getBody().front()) {
+    if (number-- == 0) return &op;
+  }
+  return nullptr;
+}
+
+llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& stage) {
+  llvm::SmallVector<Root, 4> roots;
+  for (unsigned result : stage.results) {
+    mlir::Value value = yieldOf(fusion)->getOperand(result);
+    Root root{value, result};
+    if (stage.kind == StageKind::kCopy) {
+      auto number = mlir::cast<mlir::OpResult>(value).getResultNumber();
+      auto scatter = mlir::dyn_cast<shlo::ScatterOp>(value.getDefiningOp());
+      root.value = scatter ? scatter.getInputs()[number] : value.getDefiningOp()->getOperand(0);
+      if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(root.value)) {
+        root.operand = static_cast<int>(argument.getArgNumber());
+      }
+    } else if (stage.kind == StageKind::kFill) {
+      root.value = mlir::cast<shlo::SelectAndScatterOp>(value.getDefiningOp()).getInitValue();
+      root.shapedLike = value;
+    }
+    roots.push_back(root);
+  }
+  return roots;
+}
+
+StatusOr<KernelSchedule> chooseSchedule(ir::FusionOp fusion, const TargetModel& target) {
+  return KernelScheduler(fusion, target).run();
+}
+
+StatusOr<KernelSchedule> scheduleOf(ir::FusionOp fusion, const TargetModel& target) {
+  std::optional<mlir::ArrayAttr> carried = fusion.getSchedule();
+  if (!carried) return chooseSchedule(fusion, target);
+  KernelSchedule schedule;
+  for (mlir::Attribute text : *carried) {
+    ISTHMUS_ASSIGN_OR_RETURN(StageSchedule stage,
+                             parseStageSchedule(mlir::cast<mlir::StringAttr>(text).getValue()));
+    schedule.stages.push_back(std::move(stage));
+  }
+  ISTHMUS_RETURN_IF_ERROR(verifySchedule(schedule, fusion, target));
+  return schedule;
+}
+
+void attachSchedule(const KernelSchedule& schedule, ir::FusionOp fusion) {
+  mlir::Builder builder(fusion.getContext());
+  llvm::SmallVector<mlir::Attribute, 2> texts;
+  for (const StageSchedule& stage : schedule.stages) {
+    texts.push_back(builder.getStringAttr(toString(stage)));
+  }
+  fusion.setScheduleAttr(builder.getArrayAttr(texts));
+}
+
+}  // namespace isthmus

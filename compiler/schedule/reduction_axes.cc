@@ -1,0 +1,64 @@
+// The loops of a reduction.
+#include "compiler/schedule/reduction_axes.h"
+
+#include <algorithm>
+
+#include "compiler/dialect/combiner.h"
+#include "compiler/schedule/iteration.h"
+#include "compiler/target/element_kind.h"
+
+namespace isthmus {
+
+ReducedAxes reducedAxesOf(shlo::ReduceOp reduce) {
+  auto type = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  ReducedAxes result;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!llvm::is_contained(reduce.getDimensions(), d)) continue;
+    bool joins = !result.axes.empty() && result.axes.back().dim == d - 1;
+    for (mlir::Value input : reduce.getInputs()) {
+      joins = joins && canMerge(input, static_cast<unsigned>(d - 1));
+    }
+    if (joins) {
+      result.merged |= uint64_t{1} << (d - 1);
+      result.axes.back() = {d, result.axes.back().size * type.getDimSize(d)};
+    } else {
+      result.axes.push_back({d, type.getDimSize(d)});
+    }
+  }
+  return result;
+}
+
+bool hasNeutralValue(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1) return false;
+  auto type = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  auto kind = elementKind(type.getElementType());
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  if (!kind || kind->isComplex() || !op) return false;
+  if (kind->isFloat()) return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp>(op);
+  return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp,
+                   shlo::XorOp>(op);
+}
+
+ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
+                                     const TargetModel& target) {
+  // Enough to hide the latency of an addition.
+  constexpr unsigned kAccumulators = 4;
+  ReductionSchedule schedule{op, ReductionStrategy::kRow};
+  ReducedAxes reduced = reducedAxesOf(reduce);
+  if (reduced.axes.empty()) return schedule;
+  int64_t size = reduced.axes.back().size;
+  unsigned widest = 8;
+  for (mlir::Value input : reduce.getInputs()) {
+    auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(input.getType()).getElementType());
+    if (kind) widest = std::max(widest, kind->computeBits());
+  }
+  schedule.lanes = target.lanesOf(widest);
+  while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
+  schedule.interleave = hasNeutralValue(reduce) ? kAccumulators : 1;
+  while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
+    schedule.interleave /= 2;
+  }
+  return schedule;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,31 @@
+// The loops of a reduction.
+#pragma once
+
+#include <optional>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target_model.h"
+
+namespace isthmus {
+
+struct ReducedAxis {
+  int64_t dim;  // of the operand: where the loop's index goes
+  int64_t size;
+};
+
+struct ReducedAxes {
+  llvm::SmallVector<ReducedAxis, 4> axes;  // outermost first
+  // Bit d: dimension d has joined the loop of d + 1, since nothing that is read tells them apart.
+  uint64_t merged = 0;
+};
+ReducedAxes reducedAxesOf(shlo::ReduceOp reduce);
+
+// Whether the reducer is one op that some value leaves unchanged, so that accumulators can start
+// from that.
+bool hasNeutralValue(shlo::ReduceOp reduce);
+
+// How lanes would share the work of `reduce`, which has the number `op`.
+ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op, const TargetModel& target);
+
+}  // namespace isthmus

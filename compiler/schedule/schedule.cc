@@ -1,0 +1,238 @@
+// The text of schedules, and what follows from their numbers.
+#include "compiler/schedule/schedule.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace isthmus {
+namespace {
+
+template <typename E, size_t N>
+using Names = std::array<std::pair<E, llvm::StringLiteral>, N>;
+
+constexpr Names<StageKind, 7> kStageKinds = {
+    {{StageKind::kLoop, "loop"},
+     {StageKind::kCopy, "copy"},
+     {StageKind::kFill, "fill"},
+     {StageKind::kScan, "scan"},
+     {StageKind::kScatter, "scatter"},
+     {StageKind::kUpdateSlice, "update_slice"},
+     {StageKind::kSelectAndScatter, "select_and_scatter"}}};
+constexpr Names<LoopOrder, 3> kOrders = {{{LoopOrder::kRows, "rows"},
+                                          {LoopOrder::kTransposed, "transposed"},
+                                          {LoopOrder::kInterleaved, "interleaved"}}};
+constexpr Names<ReductionStrategy, 4> kStrategies = {
+    {{ReductionStrategy::kLane, "lane"},
+     {ReductionStrategy::kRow, "row"},
+     {ReductionStrategy::kAccumulate, "accumulate"},
+     {ReductionStrategy::kGroup, "group"}}};
+constexpr Names<TileSpace, 3> kTileSpaces = {
+    {{TileSpace::kNone, "none"}, {TileSpace::kIndices, "indices"}, {TileSpace::kWindow, "window"}}};
+
+template <typename E, size_t N>
+llvm::StringRef nameOf(const Names<E, N>& names, E value) {
+  for (auto [each, name] : names) {
+    if (each == value) return name;
+  }
+  return "?";
+}
+
+template <typename E, size_t N>
+bool valueOf(const Names<E, N>& names, llvm::StringRef text, E* value) {
+  for (auto [each, name] : names) {
+    if (name == text) return *value = each, true;
+  }
+  return false;
+}
+
+template <typename T>
+bool parseNumber(llvm::StringRef text, T* value) {
+  auto [end, error] = std::from_chars(text.begin(), text.end(), *value);
+  return error == std::errc() && end == text.end();
+}
+
+// Elements separated by commas, each read by `parse`.
+template <typename List, typename Parse>
+bool parseList(llvm::StringRef text, List* list, Parse parse) {
+  list->clear();
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  text.split(parts, ',');
+  for (llvm::StringRef part : parts) {
+    if (!parse(part, &list->emplace_back())) return false;
+  }
+  return true;
+}
+
+template <typename List, typename Print>
+std::string listOf(const List& list, Print print) {
+  return llvm::join(llvm::map_range(list, print), ",");
+}
+
+// "0-1:4096"; "2:128" for one dimension; ":1" for a number's loop.
+std::string textOf(const LoopDim& dim) {
+  std::string text;
+  if (dim.last >= dim.first) text += std::to_string(dim.first);
+  if (dim.last > dim.first) text += "-" + std::to_string(dim.last);
+  return text + ":" + std::to_string(dim.size);
+}
+
+bool parse(llvm::StringRef text, LoopDim* dim) {
+  auto [range, size] = text.split(':');
+  if (!parseNumber(size, &dim->size)) return false;
+  *dim = {0, -1, dim->size};
+  if (range.empty()) return true;
+  auto [first, last] = range.split('-');
+  return parseNumber(first, &dim->first) && parseNumber(last.empty() ? first : last, &dim->last) &&
+         dim->last >= dim->first;
+}
+
+// "5:row:16x4".
+std::string textOf(const ReductionSchedule& reduction) {
+  std::string text =
+      std::to_string(reduction.op) + ":" + nameOf(kStrategies, reduction.strategy).str();
+  if (reduction.lanes == 1 && reduction.interleave == 1) return text;
+  return text + ":" + std::to_string(reduction.lanes) + "x" + std::to_string(reduction.interleave);
+}
+
+bool parse(llvm::StringRef text, ReductionSchedule* reduction) {
+  llvm::SmallVector<llvm::StringRef, 3> parts;
+  text.split(parts, ':');
+  if (parts.size() < 2 || parts.size() > 3) return false;
+  if (!parseNumber(parts[0], &reduction->op)) return false;
+  if (!valueOf(kStrategies, parts[1], &reduction->strategy)) return false;
+  if (parts.size() == 2) return true;
+  auto [lanes, interleave] = parts[2].split('x');
+  return parseNumber(lanes, &reduction->lanes) && parseNumber(interleave, &reduction->interleave);
+}
+
+// "3@5": value 3, written by the reduction 5.
+bool parse(llvm::StringRef text, KeptRow* row) {
+  auto [value, writer] = text.split('@');
+  return parseNumber(value, &row->value) && parseNumber(writer, &row->writer);
+}
+
+bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage) {
+  auto number = [](llvm::StringRef part, auto* value) { return parseNumber(part, value); };
+  auto element = [](llvm::StringRef part, auto* value) { return parse(part, value); };
+  if (key == "results") return parseList(text, &stage->results, number);
+  if (key == "lanes") return parseNumber(text, &stage->lanes);
+  if (key == "ns") return parseNumber(text, &stage->ns);
+  if (key == "dims") return parseList(text, &stage->dims, element);
+  if (key == "order") {
+    auto [order, dim] = text.split('@');
+    return valueOf(kOrders, order, &stage->order) &&
+           (dim.empty() || parseNumber(dim, &stage->orderDim));
+  }
+  if (key == "cuts") return parseList(text, &stage->cuts, number);
+  if (key == "tails") return stage->narrowTails = text == "narrow", text == "narrow";
+  if (key == "tiled") return parseNumber(text, &stage->tiledDims);
+  if (key == "chunk") return parseNumber(text, &stage->chunk);
+  if (key == "grain") return parseNumber(text, &stage->grain);
+  if (key == "threads") return parseNumber(text, &stage->groupThreads);
+  if (key == "reduce") return parseList(text, &stage->reductions, element);
+  if (key == "kept") return parseList(text, &stage->kept, element);
+  if (key == "tiles") {  // "indices@0:64x8"
+    auto [space, rest] = text.split('@');
+    auto [dim, size] = rest.split(':');
+    auto [count, unit] = size.split('x');
+    return valueOf(kTileSpaces, space, &stage->tileSpace) && parseNumber(dim, &stage->tileDim) &&
+           parseNumber(count, &stage->tileCount) && parseNumber(unit, &stage->tileUnit);
+  }
+  return false;
+}
+
+// To four digits: what an estimate is worth, and the same text on every machine.
+std::string textOf(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", number);
+  return text;
+}
+
+}  // namespace
+
+int64_t StageSchedule::pieces() const {
+  if (dims.empty()) return 1;
+  int64_t count = 1;
+  if (order == LoopOrder::kRows) {
+    for (int64_t d = 0; d < tiledDims; ++d) count *= dims[d].size;
+    if (tiledDims < static_cast<int64_t>(dims.size())) {
+      count *= (dims.back().size + chunk - 1) / chunk;
+    }
+    return count;
+  }
+  // A piece covers whole rows behind orderDim, or (transposed) along the last loop.
+  size_t end = order == LoopOrder::kTransposed ? dims.size() - 1 : static_cast<size_t>(orderDim);
+  for (size_t d = 0; d < end; ++d) {
+    if (static_cast<int64_t>(d) != orderDim) count *= dims[d].size;
+  }
+  return count * ((dims[orderDim].size + chunk - 1) / chunk);
+}
+
+int64_t StageSchedule::tiles() const {
+  if (tileSpace != TileSpace::kNone) return tileCount;
+  return std::max<int64_t>(1, (pieces() + grain - 1) / grain);
+}
+
+const ReductionSchedule* StageSchedule::reductionOf(unsigned op) const {
+  for (const ReductionSchedule& reduction : reductions) {
+    if (reduction.op == op) return &reduction;
+  }
+  return nullptr;
+}
+
+std::string toString(const StageSchedule& stage) {
+  const StageSchedule none;
+  std::string text = nameOf(kStageKinds, stage.kind).str();
+  auto field = [&](const char* key, const std::string& value) {
+    text += std::string(" ") + key + "=" + value;
+  };
+  auto number = [](int64_t value) { return std::to_string(value); };
+  field("results", listOf(stage.results, number));
+  if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
+  if (stage.order != none.order) {
+    field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));
+  }
+  if (stage.lanes != none.lanes) field("lanes", number(stage.lanes));
+  if (!stage.cuts.empty()) field("cuts", listOf(stage.cuts, number));
+  if (stage.narrowTails) field("tails", "narrow");
+  if (stage.tiledDims != none.tiledDims) field("tiled", number(stage.tiledDims));
+  if (stage.chunk != none.chunk) field("chunk", number(stage.chunk));
+  if (stage.grain != none.grain) field("grain", number(stage.grain));
+  if (stage.groupThreads != none.groupThreads) field("threads", number(stage.groupThreads));
+  if (!stage.reductions.empty()) {
+    field("reduce", listOf(stage.reductions, [](auto& reduction) { return textOf(reduction); }));
+  }
+  if (!stage.kept.empty()) {
+    field("kept", listOf(stage.kept,
+                         [&](auto& row) { return number(row.value) + "@" + number(row.writer); }));
+  }
+  if (stage.tileSpace != none.tileSpace) {
+    field("tiles", nameOf(kTileSpaces, stage.tileSpace).str() + "@" + number(stage.tileDim) + ":" +
+                       number(stage.tileCount) + "x" + number(stage.tileUnit));
+  }
+  field("ns", textOf(stage.ns));
+  return text;
+}
+
+StatusOr<StageSchedule> parseStageSchedule(std::string_view given) {
+  StageSchedule stage;
+  llvm::SmallVector<llvm::StringRef, 16> words;
+  llvm::StringRef(given.data(), given.size()).split(words, ' ', -1, /*KeepEmpty=*/false);
+  if (words.empty() || !valueOf(kStageKinds, words[0], &stage.kind)) {
+    return invalidArgument("schedule '", given, "' does not begin with a kind of stage");
+  }
+  for (llvm::StringRef word : llvm::drop_begin(words)) {
+    auto [key, value] = word.split('=');
+    if (!parseField(key, value, &stage)) {
+      return invalidArgument("schedule field '", word.str(), "' is not understood");
+    }
+  }
+  return stage;
+}
+
+}  // namespace isthmus

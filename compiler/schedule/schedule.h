@@ -1,0 +1,113 @@
+// How one kernel runs over its elements, as data: chosen once, printed in dumps, obeyed by
+// emission.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "isthmus/status.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace isthmus {
+
+// One loop: neighbouring dimensions of the iteration space that one index runs over. The space is
+// the results' shape without its dimensions of size 1.
+struct LoopDim {
+  int64_t first = 0;
+  int64_t last = -1;  // less than `first` for a number, which has no dimensions
+  int64_t size = 1;
+
+  bool operator==(const LoopDim&) const = default;
+};
+
+enum class LoopOrder {
+  kRows,         // lanes run along the last loop
+  kTransposed,   // blocks of unrolled rows along `orderDim`, whose operands are read as blocks
+  kInterleaved,  // lanes run along `orderDim`; the elements of its short rows are unrolled
+};
+
+enum class ReductionStrategy {
+  kLane,        // each lane (on a GPU: each thread) reduces for itself
+  kRow,         // lanes share the work along the innermost reduced dimension
+  kAccumulate,  // row by row, into accumulators side by side in memory
+  kGroup,       // the threads of a group share the work
+};
+
+// Ops and values are meant by the op's number in the fusion's block.
+struct ReductionSchedule {
+  unsigned op = 0;
+  ReductionStrategy strategy = ReductionStrategy::kLane;
+  unsigned lanes = 1;       // (threads) along the innermost reduced dimension, if they share it
+  unsigned interleave = 1;  // independent accumulators, or rows at a time for kAccumulate
+
+  bool operator==(const ReductionSchedule&) const = default;
+};
+
+// A row of values that is computed while the reduction `writer` runs over it, and read afterwards.
+struct KeptRow {
+  unsigned value = 0;
+  unsigned writer = 0;
+
+  bool operator==(const KeptRow&) const = default;
+};
+
+enum class StageKind {
+  kLoop,
+  kCopy,  // of an operand that the next stage updates; nothing where they are the same memory
+  kFill,  // with the initial value of a select_and_scatter
+  kScan,
+  kScatter,
+  kUpdateSlice,
+  kSelectAndScatter,
+};
+
+// What the tiles of a stage that is no loop over results are parts of.
+enum class TileSpace { kNone, kIndices, kWindow };
+
+// One generated function. Its work is cut into tiles, which are independent of each other.
+struct StageSchedule {
+  StageKind kind = StageKind::kLoop;
+  llvm::SmallVector<unsigned, 2> results;  // which of the fusion's it writes
+  unsigned lanes = 1;
+  double ns = 1;  // estimate of the whole, on one thread of a CPU or a whole GPU
+
+  // Loops, copies and fills.
+  llvm::SmallVector<LoopDim, 4> dims;  // outermost first
+  LoopOrder order = LoopOrder::kRows;
+  int64_t orderDim = -1;
+  llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
+  bool narrowTails = false;            // what is left of a vector by narrower ones, not one by one
+  int64_t tiledDims = 0;               // so many outer loops are cut into tiles of one index
+  int64_t chunk = 1;  // of the next loop to be cut (transposed and interleaved: of `orderDim`)
+  int64_t grain = 1;  // so many of those pieces are one tile
+  unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
+  llvm::SmallVector<ReductionSchedule, 2> reductions;
+  llvm::SmallVector<KeptRow, 2> kept;
+
+  // Others.
+  TileSpace tileSpace = TileSpace::kNone;
+  int64_t tileDim = -1;
+  int64_t tileUnit = 1;  // elements of that dimension in a tile
+  int64_t tileCount = 1;
+
+  bool operator==(const StageSchedule&) const = default;
+
+  // Pieces before `grain` joins them.
+  int64_t pieces() const;
+  int64_t tiles() const;
+  const ReductionSchedule* reductionOf(unsigned op) const;
+};
+
+struct KernelSchedule {
+  llvm::SmallVector<StageSchedule, 1> stages;  // run one after the other
+
+  bool operator==(const KernelSchedule&) const = default;
+};
+
+// "loop results=0 dims=0-1:4096,2:128 lanes=16 …": fields at their defaults are left out. Parsing
+// is the exact inverse; kInvalidArgument names the field that it does not understand.
+std::string toString(const StageSchedule& stage);
+StatusOr<StageSchedule> parseStageSchedule(std::string_view text);
+
+}  // namespace isthmus

@@ -1,0 +1,195 @@
+#include "compiler/schedule/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+namespace isthmus {
+namespace {
+
+using ::testing::HasSubstr;
+
+TargetModel vectorCpu() {
+  TargetModel target;
+  target.vectorBits = 512;
+  target.maxInterleave = 16;
+  return target;
+}
+
+// A program of one fusion with one operand.
+class Program {
+ public:
+  Program(const std::string& input, const std::string& output, const std::string& body)
+      : context_(mlir::MLIRContext::Threading::DISABLED) {
+    loadAllDialects(context_);
+    std::string text = "func.func @main(%in: " + input + ") -> " + output +
+                       " {\n%r = \"isthmus.fusion\"(%in) ({\n^bb0(%x: " + input + "):\n" + body +
+                       "\nisthmus.yield %y : " + output + "\n}) : (" + input + ") -> " + output +
+                       "\nreturn %r : " + output + "\n}\n";
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    if (module_) module_->walk([&](ir::FusionOp op) { fusion_ = op; });
+  }
+
+  ir::FusionOp fusion() const { return fusion_; }
+  std::string schedule(const TargetModel& target) const {
+    StatusOr<KernelSchedule> schedule = chooseSchedule(fusion_, target);
+    EXPECT_TRUE(schedule.ok()) << schedule.status().message();
+    EXPECT_EQ(schedule->stages.size(), 1u);
+    return toString(schedule->stages[0]);
+  }
+  // What the verifier says of `text`.
+  std::string problemWith(const std::string& text, const TargetModel& target) const {
+    StatusOr<StageSchedule> stage = parseStageSchedule(text);
+    if (!stage.ok()) return std::string(stage.status().message());
+    KernelSchedule schedule;
+    schedule.stages.push_back(*stage);
+    Status status = verifySchedule(schedule, fusion_, target);
+    if (!status.ok()) {
+      EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    }
+    return std::string(status.message());
+  }
+
+ private:
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  ir::FusionOp fusion_;
+};
+
+Program exponential() {
+  return Program("tensor<64x1001xf32>", "tensor<64x1001xf32>",
+                 "%y = stablehlo.exponential %x : tensor<64x1001xf32>");
+}
+
+Program sum(const std::string& input, const std::string& output, int dimension) {
+  return Program(input, output,
+                 "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                 "%y = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [" +
+                     std::to_string(dimension) + "] : (" + input + ", tensor<f32>) -> " + output);
+}
+
+Program softmax() {
+  return Program(
+      "tensor<64x1000xf32>", "tensor<64x1000xf32>",
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%e = stablehlo.exponential %x : tensor<64x1000xf32>\n"
+      "%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>\n"
+      "%b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x1000xf32>\n"
+      "%y = stablehlo.divide %e, %b : tensor<64x1000xf32>");
+}
+
+TEST(ScheduleText, is_read_as_it_was_written) {
+  const char* text =
+      "loop results=0,2 dims=0-1:4096,2:128 order=transposed@0 lanes=16 cuts=0,100,128 "
+      "tails=narrow "
+      "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane kept=3@5 ns=1200";
+  StatusOr<StageSchedule> stage = parseStageSchedule(text);
+  ASSERT_TRUE(stage.ok()) << stage.status().message();
+  EXPECT_EQ(toString(*stage), text);
+  EXPECT_EQ(stage->dims[0], (LoopDim{0, 1, 4096}));
+  EXPECT_EQ(stage->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4}));
+  EXPECT_EQ(stage->kept[0], (KeptRow{3, 5}));
+  const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
+  EXPECT_EQ(toString(*parseStageSchedule(scatter)), scatter);
+}
+
+TEST(ScheduleText, names_the_field_that_it_does_not_understand) {
+  for (const char* text : {"", "spiral results=0", "loop lanes=", "loop lanes=many",
+                           "loop colour=1", "loop dims=0-1", "loop dims=3-1:4", "loop reduce=5",
+                           "loop kept=3", "loop tiles=indices@0:4", "loop tails=wide"}) {
+    StatusOr<StageSchedule> stage = parseStageSchedule(text);
+    ASSERT_FALSE(stage.ok()) << text;
+    EXPECT_EQ(stage.status().code(), StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ChooseSchedule, joins_dimensions_and_leaves_no_thread_idle) {
+  // 64064 elements in one loop, 16 to a vector.
+  std::string text = exponential().schedule(vectorCpu());
+  EXPECT_THAT(text, HasSubstr("dims=0-1:64064 lanes=16"));
+  EXPECT_THAT(text, HasSubstr("cuts=0,64064"));
+}
+
+TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
+  EXPECT_THAT(sum("tensor<64x1000xf32>", "tensor<64xf32>", 1).schedule(vectorCpu()),
+              HasSubstr("reduce=1:row:16x4"));
+  std::string columns = sum("tensor<1000x640xf32>", "tensor<640xf32>", 0).schedule(vectorCpu());
+  EXPECT_THAT(columns, HasSubstr("dims=0:640 lanes=16"));
+  EXPECT_THAT(columns, HasSubstr("reduce=1:accumulate:1x4"));
+}
+
+TEST(ChooseSchedule, keeps_a_row_of_what_is_expensive) {
+  EXPECT_THAT(softmax().schedule(vectorCpu()), HasSubstr("reduce=2:row:16x4 kept=1@2"));
+  // Nothing is kept where it would not stay in cache.
+  TargetModel small = vectorCpu();
+  small.maxRowBytes = 4000;
+  EXPECT_THAT(softmax().schedule(small), ::testing::Not(HasSubstr("kept")));
+}
+
+TEST(ChooseSchedule, gives_threads_of_a_gpu_an_element_each_or_a_row_together) {
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  StatusOr<KernelSchedule> elements = chooseSchedule(exponential().fusion(), gpu);
+  ASSERT_TRUE(elements.ok());
+  EXPECT_EQ(elements->stages[0].tiles(), 64 * 1001);
+  EXPECT_EQ(elements->stages[0].lanes, 1u);
+  EXPECT_EQ(elements->stages[0].groupThreads, 1u);
+  StatusOr<KernelSchedule> rows = chooseSchedule(softmax().fusion(), gpu);
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(rows->stages[0].tiles(), 64);
+  EXPECT_EQ(rows->stages[0].groupThreads, 256u);
+  EXPECT_EQ(rows->stages[0].reductions[0].strategy, ReductionStrategy::kGroup);
+  // Threads side by side read columns side by side.
+  StatusOr<KernelSchedule> columns =
+      chooseSchedule(sum("tensor<100x8192xf32>", "tensor<8192xf32>", 0).fusion(), gpu);
+  ASSERT_TRUE(columns.ok());
+  EXPECT_EQ(columns->stages[0].tiles(), 8192);
+  EXPECT_EQ(columns->stages[0].groupThreads, 1u);
+}
+
+TEST(VerifySchedule, takes_what_was_chosen_and_other_numbers) {
+  TargetModel target = vectorCpu();
+  EXPECT_EQ(softmax().problemWith(softmax().schedule(target), target), "");
+  EXPECT_EQ(exponential().problemWith("loop results=0 dims=0:64,1:1001 lanes=4 cuts=0,1001 tiled=1 "
+                                      "chunk=100 grain=2 ns=1",
+                                      target),
+            "");
+}
+
+TEST(VerifySchedule, refuses_what_would_compute_something_else) {
+  TargetModel target = vectorCpu();
+  Program program = exponential();
+  struct {
+    const char* text;
+    const char* problem;
+  } cases[] = {
+      {"loop results=0 dims=0-1:64064 lanes=3 cuts=0,64064 chunk=64064", "power of two"},
+      {"loop results=0 dims=0:64 lanes=4 cuts=0,64 chunk=64", "do not cover"},
+      {"loop results=0 dims=1:1001,0:64 lanes=4 cuts=0,64 chunk=64", "do not cover"},
+      {"loop results=0 dims=0-1:100 lanes=4 cuts=0,100 chunk=100", "expected 64064"},
+      {"loop results=1 dims=0-1:64064 cuts=0,64064", "other results"},
+      {"scan results=0", "other results"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 chunk=0", "chunk must be"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 grain=0", "grain from 1"},
+      {"loop results=0 dims=0-1:64064 cuts=0,100 chunk=100", "cuts must rise"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 tiled=2", "loops"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 order=transposed@7 lanes=8",
+       "other than the last"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 reduce=0:row", "is no reduction"},
+      {"loop results=0 dims=0-1:64064 cuts=0,64064 kept=0@0", "cannot be kept"},
+  };
+  for (auto [text, problem] : cases) {
+    EXPECT_THAT(program.problemWith(text, target), HasSubstr(problem)) << text;
+  }
+  EXPECT_THAT(softmax().problemWith("loop results=0 dims=0:64,1:1000 lanes=16 cuts=0,1000 tiled=1 "
+                                    "chunk=1000 reduce=2:accumulate:1x4",
+                                    target),
+              HasSubstr("read while they grow"));
+}
+
+}  // namespace
+}  // namespace isthmus

@@ -1,0 +1,26 @@
+// What the schedule pass writes into fusions, for the default target (vectors of 128 bits).
+// RUN: isthmus-opt %s -fuse -schedule | FileCheck %s
+
+// CHECK-LABEL: @elementwise
+// CHECK: schedule = ["loop results=0 dims=0-1:512 lanes=4 cuts=0,512 chunk=512 ns={{[^"]*}}"]
+func.func @elementwise(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %0 = stablehlo.negate %x : tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+
+// Blocks of rows, read as they lie and transposed in registers.
+// CHECK-LABEL: @transposed
+// CHECK: schedule = ["loop results=0 dims=0:128,1:128 order=transposed@0 lanes=4
+func.func @transposed(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %0 : tensor<128x128xf32>
+}
+
+// The operand is copied, unless it is the same memory; then its window is overwritten.
+// CHECK-LABEL: @update
+// CHECK: schedule = ["copy results=0 dims=0-1:8192 lanes=4{{[^"]*}}", "update_slice results=0 lanes=4 ns={{[^"]*}}"]
+func.func @update(%x: tensor<64x128xf32>, %u: tensor<1x128xf32>, %i: tensor<i32>) -> tensor<64x128xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.dynamic_update_slice %x, %u, %i, %zero : (tensor<64x128xf32>, tensor<1x128xf32>, tensor<i32>, tensor<i32>) -> tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}

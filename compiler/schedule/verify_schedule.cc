@@ -1,0 +1,223 @@
+// What an edited schedule may say.
+#include <algorithm>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/loop_scheduler.h"
+#include "compiler/schedule/reduction_axes.h"
+#include "compiler/target/element_kind.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus {
+namespace {
+
+// Bounds on code size and on the stack.
+constexpr unsigned kMaxLanes = 128;
+constexpr unsigned kMaxInterleave = 64;
+constexpr int64_t kMaxBlockRows = 16;
+constexpr int64_t kMaxStackBytes = 1 << 20;
+
+// Checks one stage against what was chosen for it: the structure must be the same, numbers may
+// differ within limits.
+class StageVerifier {
+ public:
+  StageVerifier(const StageSchedule& stage, const StageSchedule& chosen, ir::FusionOp fusion,
+                const TargetModel& target)
+      : stage_(stage), chosen_(chosen), fusion_(fusion), target_(target) {}
+
+  Status run() const {
+    if (stage_.kind != chosen_.kind || stage_.results != chosen_.results) {
+      return wrong("the stage computes other results than the fusion has");
+    }
+    if (!llvm::isPowerOf2_32(stage_.lanes) || stage_.lanes > kMaxLanes) {
+      return wrong("lanes must be a power of two up to ", kMaxLanes);
+    }
+    if (target_.device == DeviceKind::kGpu && stage_.lanes != 1) {
+      return wrong("lanes must be 1, since threads are the lanes");
+    }
+    if (stage_.groupThreads != 1 &&
+        (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {
+      return wrong("threads must be a power of two up to ", target_.groupSize);
+    }
+    bool isLoop = stage_.kind == StageKind::kLoop || stage_.kind == StageKind::kCopy ||
+                  stage_.kind == StageKind::kFill;
+    if (!isLoop) return checkWhole();
+    ISTHMUS_RETURN_IF_ERROR(checkDims());
+    ISTHMUS_RETURN_IF_ERROR(checkOrder());
+    ISTHMUS_RETURN_IF_ERROR(checkTiles());
+    return checkReductions();
+  }
+
+ private:
+  template <typename... Parts>
+  Status wrong(Parts&&... parts) const {
+    return invalidArgument("schedule '", toString(stage_), "': ", std::forward<Parts>(parts)...);
+  }
+
+  Status checkWhole() const {
+    if (stage_.lanes > chosen_.lanes)
+      return wrong("at most ", chosen_.lanes, " lanes lie together");
+    bool isUncut = stage_.tileSpace == TileSpace::kNone;
+    bool isSame = stage_.tileSpace == chosen_.tileSpace && stage_.tileDim == chosen_.tileDim &&
+                  stage_.tileUnit == chosen_.tileUnit && stage_.tileCount == chosen_.tileCount;
+    if (!isUncut && !isSame) return wrong("tiles would meet in the result");
+    return {};
+  }
+
+  // The loops must cover the space, each dimension once and in order.
+  Status checkDims() const {
+    auto type = rootsOf(fusion_, stage_)[0].type();
+    llvm::SmallVector<int64_t, 6> space = spaceOf(type);
+    int64_t next = 0;
+    for (const LoopDim& dim : stage_.dims) {
+      if (space.empty() && stage_.dims.size() == 1 && dim == LoopDim()) return {};
+      if (dim.first != next || dim.last < dim.first ||
+          dim.last >= static_cast<int64_t>(space.size())) {
+        return wrong("the loops do not cover the dimensions in order");
+      }
+      int64_t size = 1;
+      for (int64_t d = dim.first; d <= dim.last; ++d) size *= type.getDimSize(space[d]);
+      if (size != dim.size) return wrong("a loop has the size ", dim.size, ", expected ", size);
+      next = dim.last + 1;
+    }
+    if (stage_.dims.empty() || next != static_cast<int64_t>(space.size())) {
+      return wrong("the loops do not cover all dimensions");
+    }
+    return {};
+  }
+
+  Status checkOrder() const {
+    auto count = static_cast<int64_t>(stage_.dims.size());
+    auto lanes = static_cast<int64_t>(stage_.lanes);
+    if (stage_.order == LoopOrder::kRows) return {};
+    if (stage_.orderDim < 0 || stage_.orderDim + 1 >= count || lanes < 2 ||
+        stage_.dims[stage_.orderDim].size < lanes) {
+      return wrong("the order needs vectors along a loop other than the last");
+    }
+    // What cuts loops and sums row by row knows rows only.
+    if (!stage_.kept.empty() || accumulates(stage_) || stage_.cuts.size() != 2) {
+      return wrong("the order allows no cuts, kept rows or accumulation");
+    }
+    if (stage_.order == LoopOrder::kTransposed) {
+      return lanes <= kMaxBlockRows ? Status()
+                                    : wrong("blocks have up to ", kMaxBlockRows, " rows");
+    }
+    if (chosen_.order != LoopOrder::kInterleaved || stage_.orderDim != chosen_.orderDim) {
+      return wrong("the rows are too long to be interleaved");
+    }
+    return {};
+  }
+
+  Status checkTiles() const {
+    bool isRows = stage_.order == LoopOrder::kRows;
+    auto count = static_cast<int64_t>(stage_.dims.size());
+    int64_t size = stage_.dims.back().size;
+    // What tiles are parts of; and what vectors run along, which cuts divide.
+    int64_t tiled = isRows ? size : stage_.dims[stage_.orderDim].size;
+    int64_t cut = stage_.order == LoopOrder::kInterleaved ? tiled : size;
+    if (stage_.tiledDims < 0 || stage_.tiledDims > count)
+      return wrong("there are ", count, " loops");
+    if (stage_.tiledDims == count && stage_.lanes != 1) {
+      return wrong("tiles of single elements have no lanes");
+    }
+    if (stage_.chunk < 1 || stage_.chunk > std::max<int64_t>(1, tiled) || stage_.grain < 1) {
+      return wrong("chunk must be from 1 to ", tiled, ", grain from 1");
+    }
+    // Blocks begin where whole vectors do.
+    if (!isRows && stage_.chunk != tiled && stage_.chunk % stage_.lanes != 0) {
+      return wrong("chunk must be a multiple of lanes");
+    }
+    if (cut == 0) return {};
+    llvm::ArrayRef<int64_t> cuts = stage_.cuts;
+    if (cuts.size() < 2 || cuts.front() != 0 || cuts.back() != cut || !llvm::is_sorted(cuts)) {
+      return wrong("cuts must rise from 0 to ", cut);
+    }
+    return {};
+  }
+
+  static bool accumulates(const StageSchedule& stage) {
+    return llvm::any_of(stage.reductions, [](const ReductionSchedule& reduction) {
+      return reduction.strategy == ReductionStrategy::kAccumulate;
+    });
+  }
+
+  Status checkReductions() const {
+    int64_t stackBytes = 0;
+    for (const ReductionSchedule& reduction : stage_.reductions) {
+      auto reduce = mlir::dyn_cast_or_null<shlo::ReduceOp>(opNumbered(fusion_, reduction.op));
+      if (!reduce) return wrong("op ", reduction.op, " is no reduction");
+      const ReductionSchedule* chosen = chosen_.reductionOf(reduction.op);
+      ISTHMUS_RETURN_IF_ERROR(checkReduction(reduction, reduce, *chosen));
+      if (reduction.strategy != ReductionStrategy::kAccumulate) continue;
+      for (mlir::Value result : reduce->getResults()) stackBytes += stage_.chunk * bytesOf(result);
+    }
+    for (const KeptRow& row : stage_.kept) {
+      if (!llvm::is_contained(chosen_.kept, row)) return wrong("a row cannot be kept");
+      stackBytes += stage_.dims.back().size * bytesOf(opNumbered(fusion_, row.value)->getResult(0));
+    }
+    if (stackBytes > kMaxStackBytes) return wrong("it takes ", stackBytes, " bytes of stack");
+    bool isMixed = accumulates(stage_) &&
+                   llvm::any_of(stage_.reductions, [](const ReductionSchedule& reduction) {
+                     return reduction.strategy != ReductionStrategy::kAccumulate;
+                   });
+    return isMixed ? wrong("either all reductions accumulate or none") : Status();
+  }
+
+  Status checkReduction(const ReductionSchedule& reduction, shlo::ReduceOp reduce,
+                        const ReductionSchedule& chosen) const {
+    unsigned mostLanes =
+        reduction.strategy == ReductionStrategy::kGroup ? target_.groupSize : kMaxLanes;
+    if (!llvm::isPowerOf2_32(reduction.lanes) || reduction.lanes > mostLanes ||
+        reduction.interleave < 1 || reduction.interleave > kMaxInterleave) {
+      return wrong("a reduction's lanes and interleave are out of range");
+    }
+    ReducedAxes reduced = reducedAxesOf(reduce);
+    int64_t last = reduced.axes.empty() ? 1 : reduced.axes.back().size;
+    bool needsNeutral = reduction.strategy == ReductionStrategy::kRow && reduction.interleave > 1;
+    if (needsNeutral && !hasNeutralValue(reduce)) {
+      return wrong("a reducer without a neutral value has one accumulator");
+    }
+    if (reduction.strategy == ReductionStrategy::kRow &&
+        static_cast<int64_t>(reduction.lanes) > std::max<int64_t>(1, last)) {
+      return wrong("there are ", last, " elements to reduce");
+    }
+    if (reduction.strategy == ReductionStrategy::kAccumulate &&
+        (chosen.strategy != reduction.strategy || reduction.interleave > last)) {
+      return wrong("the sums are read while they grow");
+    }
+    if (reduction.strategy == ReductionStrategy::kGroup &&
+        (stage_.groupThreads == 1 || reduction.lanes != stage_.groupThreads)) {
+      return wrong("there is no group of so many threads");
+    }
+    return {};
+  }
+
+  static int64_t bytesOf(mlir::Value value) {
+    auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType());
+    return kind ? kind->storageBytes : 8;
+  }
+
+  const StageSchedule& stage_;
+  const StageSchedule& chosen_;
+  ir::FusionOp fusion_;
+  const TargetModel& target_;
+};
+
+}  // namespace
+
+Status verifySchedule(const KernelSchedule& schedule, ir::FusionOp fusion,
+                      const TargetModel& target) {
+  ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule chosen, chooseSchedule(fusion, target));
+  if (schedule == chosen) return {};
+  if (schedule.stages.size() != chosen.stages.size()) {
+    return invalidArgument("the schedule has ", schedule.stages.size(), " stages, expected ",
+                           chosen.stages.size());
+  }
+  for (size_t i = 0; i < chosen.stages.size(); ++i) {
+    Status status = StageVerifier(schedule.stages[i], chosen.stages[i], fusion, target).run();
+    ISTHMUS_RETURN_IF_ERROR(status);
+  }
+  return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,46 @@
+// The models of devices that are described rather than recognised.
+#include "compiler/target/target_model.h"
+
+#include <utility>
+
+namespace isthmus {
+
+TargetModel gpuTarget(std::string triple, std::string cpu) {
+  TargetModel target;
+  target.device = DeviceKind::kGpu;
+  target.triple = std::move(triple);
+  target.cpu = std::move(cpu);
+  target.vectorBits = 0;
+  target.fma = true;
+  target.maxInterleave = 1;
+  target.subgroupSize = 32;
+  target.groupSize = 256;
+  target.localBytes = 32 << 10;
+  target.l1Bytes = 64 << 10;
+  target.l2Bytes = 4 << 20;
+  target.memoryBytesPerNs = 400;
+  target.cacheBytesPerNs = 1600;
+  target.cacheResidentBytes = target.l2Bytes;
+  target.elementOpsPerNs = 8000;
+  target.scalarOpsPerNs = 100;
+  // A launch takes some microseconds, in which thousands of additions could be done.
+  target.costPerByte = 1;
+  target.costPerKernel = 50'000;
+  // A row that is read several times must be shared by a group.
+  target.maxRowBytes = target.localBytes;
+  target.maxSingleRowElements = 1 << 13;
+  // A tile is what one thread does: one element.
+  target.parallelNs = 0;
+  target.grainNs = 0;
+  target.tileNs = 0;
+  target.maxTiles = int64_t{1} << 40;
+  target.maxScatterTiles = int64_t{1} << 40;
+  target.minTileBytes = 1;
+  target.minScatterUpdates = 1;
+  target.enoughRows = 4096;
+  target.enoughColumns = 1 << 16;
+  target.maxParts = 1024;
+  return target;
+}
+
+}  // namespace isthmus
