@@ -6,17 +6,18 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/gspmd_sharding.h"
+#include "compiler/partition/indexed_blocks.h"
 #include "compiler/partition/inspect_sharding.h"
+#include "compiler/partition/local_values.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/propagation.h"
 #include "compiler/partition/replica_groups.h"
+#include "compiler/partition/shifts.h"
 #include "compiler/partition/split_rules.h"
 #include "compiler/partition/spmd_builder.h"
-#include "isthmus/log.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -26,13 +27,6 @@ using mlir::Value;
 
 // The target of JAX's callbacks that each device shall run with its own blocks.
 constexpr llvm::StringLiteral kPartitionedCallback = "xla_ffi_partitioned_python_cpu_callback";
-
-// What a device has of one value of the original program.
-struct Held {
-  Value full;                            // the whole array, once somebody asked for it
-  Value local;                           // this device's block
-  std::optional<MeshSharding> sharding;  // of `local`
-};
 
 int64_t largestChannel(mlir::ModuleOp module) {
   int64_t largest = 0;
@@ -50,7 +44,8 @@ class Partitioner {
         numPartitions_(numPartitions),
         wishes_(std::move(wishes)),
         builder_(module.getContext()),
-        spmd_(builder_, largestChannel(module) + 1) {}
+        spmd_(builder_, largestChannel(module) + 1),
+        values_(builder_, spmd_, numPartitions) {}
 
   Status run(mlir::func::FuncOp main) {
     mlir::Block& block = main.getBody().front();
@@ -80,10 +75,10 @@ class Partitioner {
           std::optional<MeshSharding> asked,
           interfaceSharding(main.getArgAttrDict(i), argument, numPartitions_, module_));
       MeshSharding sharding = asked ? *asked : replicatedSharding(rankOf(argument), numPartitions_);
-      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, localType(argument.getType(), sharding));
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(argument.getType(), sharding));
       body.getArgument(i).setType(type);
       function.setArgAttrs(i, interfaceAttributes(main.getArgAttrDict(i), sharding));
-      hold(argument, body.getArgument(i), sharding);
+      values_.hold(argument, body.getArgument(i), sharding);
     }
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();
@@ -94,8 +89,9 @@ class Partitioner {
           std::optional<MeshSharding> asked,
           interfaceSharding(main.getResultAttrDict(i), operand, numPartitions_, module_));
       // Where nothing is asked for, what is split stays so.
-      MeshSharding sharding = asked ? *asked : heldSharding(operand);
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, terminator->getLoc()));
+      MeshSharding sharding = asked ? *asked : values_.shardingOf(operand);
+      ISTHMUS_ASSIGN_OR_RETURN(Value local,
+                               values_.localOf(operand, sharding, terminator->getLoc()));
       function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
       results.push_back(local);
       types.push_back(local.getType());
@@ -117,109 +113,6 @@ class Partitioner {
     return list.getDictionary(module_.getContext());
   }
 
-  StatusOr<mlir::Type> localType(mlir::Type type, const MeshSharding& sharding) {
-    if (sharding.isReplicated()) return type;
-    auto ranked = llvm::cast<RankedTensorType>(type);
-    ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(ranked.getShape()));
-    return mlir::Type(RankedTensorType::get(shape, ranked.getElementType()));
-  }
-
-  void hold(Value original, Value local, const MeshSharding& sharding) {
-    Held& held = held_[original];
-    held.local = local;
-    held.sharding = sharding;
-    if (sharding.isReplicated()) held.full = local;
-  }
-
-  void holdFull(Value original, Value full) { held_[original].full = full; }
-
-  // How a value is split on the devices, once it is summed; not at all if every device has it
-  // whole.
-  MeshSharding heldSharding(Value original) {
-    const Held& held = held_[original];
-    return held.local && held.sharding ? held.sharding->settled()
-                                       : replicatedSharding(rankOf(original), numPartitions_);
-  }
-
-  Value fullOf(Value original, mlir::Location location) {
-    settle(original, location);
-    Held& held = held_[original];
-    if (!held.full) {
-      if (logs(LogLevel::kInfo)) {
-        std::string type;
-        llvm::raw_string_ostream(type) << original.getType();
-        log(LogLevel::kInfo, "partition: gathers ", type, " for ", sourceLocation(location),
-            ", where no rule keeps it split");
-      }
-      held.full = spmd_.gather(held.local, *held.sharding, location);
-    }
-    return held.full;
-  }
-
-  // Sums what the devices have, if they have only summands.
-  void settle(Value original, mlir::Location location) {
-    Held& held = held_[original];
-    if (!held.local || held.sharding->unreduced.empty()) return;
-    Value sum = spmd_.sum(held.local, held.sharding->groups(held.sharding->unreduced), location);
-    hold(original, sum, held.sharding->settled());
-  }
-
-  StatusOr<Value> localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
-    auto isHeld = [&] {
-      const Held& held = held_[original];
-      return held.local && held.sharding->hasSameBlocks(sharding);
-    };
-    if (isHeld()) return held_[original].local;
-    settle(original, location);
-    if (std::optional<int64_t> d = placeable(held_[original], sharding)) {
-      return spmd_.place(held_[original].local, *d, *held_[original].sharding, location);
-    }
-    Held& held = held_[original];
-    if (isHeld()) return held.local;
-    if (!sharding.unreduced.empty()) {
-      ISTHMUS_ASSIGN_OR_RETURN(Value sum, localOf(original, sharding.settled(), location));
-      return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
-    }
-    if (sharding.isReplicated()) return fullOf(original, location);
-    if (std::optional<MeshSharding> excess = excessOver(held, sharding)) {
-      return spmd_.gather(held.local, *excess, location);
-    }
-    auto type = llvm::cast<RankedTensorType>(original.getType());
-    ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(type.getShape()));
-    if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
-      auto block = RankedTensorType::get(shape, type.getElementType());
-      return Value(shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block)));
-    }
-    return spmd_.slice(fullOf(original, location), sharding, shape, location);
-  }
-
-  // The dimension whose blocks are summands of what `wanted` sums, if all else is split alike.
-  std::optional<int64_t> placeable(const Held& held, const MeshSharding& wanted) {
-    if (wanted.unreduced.empty() || !held.local || held.sharding->positionOf != wanted.positionOf) {
-      return std::nullopt;
-    }
-    auto d = llvm::find(held.sharding->dims, wanted.unreduced);
-    if (d == held.sharding->dims.end()) return std::nullopt;
-    MeshSharding rest = *held.sharding;
-    int64_t found = d - held.sharding->dims.begin();
-    rest.dims[found].clear();
-    return rest == wanted.settled() ? std::optional(found) : std::nullopt;
-  }
-
-  // The splits of dimensions that `wanted` has whole, if all other dimensions are split alike.
-  std::optional<MeshSharding> excessOver(const Held& held, const MeshSharding& wanted) {
-    if (!held.local || held.sharding->positionOf != wanted.positionOf) return std::nullopt;
-    MeshSharding excess = *held.sharding;
-    for (size_t d = 0; d < wanted.dims.size(); ++d) {
-      if (excess.dims[d] == wanted.dims[d]) {
-        excess.dims[d].clear();
-      } else if (!wanted.dims[d].empty()) {
-        return std::nullopt;
-      }
-    }
-    return excess;
-  }
-
   Status buildBlock(mlir::Block& block) {
     for (mlir::Operation& op : block.without_terminator()) {
       if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
@@ -229,7 +122,7 @@ class Partitioner {
       } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
         ISTHMUS_RETURN_IF_ERROR(buildConstraint(op, reshard.getSharding()));
       } else if (llvm::isa<sdy::PropagationBarrierOp>(op)) {
-        held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
+        values_.holdLike(op.getResult(0), op.getOperand(0));
       } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
         continue;
       } else if (llvm::isa<sdy::SdyDialect>(op.getDialect())) {
@@ -264,13 +157,11 @@ class Partitioner {
     if (numPartitions_ == 1 || (isOpen && sharding.isReplicated()) || !type ||
         !sharding.localShape(type.getShape()).ok()) {
       // A constraint may ask for blocks of unequal sizes; the array is right without it.
-      held_[op.getResult(0)] = Held(held_[operand]);
+      values_.holdLike(op.getResult(0), operand);
       return {};
     }
-    ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, op.getLoc()));
-    Value full = held_[operand].full;
-    hold(op.getResult(0), local, sharding);
-    if (full) holdFull(op.getResult(0), full);
+    ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, op.getLoc()));
+    values_.hold(op.getResult(0), local, sharding);
     return {};
   }
 
@@ -280,10 +171,10 @@ class Partitioner {
     if (!call) return false;
     if (call.getCallTargetName() == kInspectSharding && op.getNumOperands() == 1 &&
         op.getNumResults() == 1) {
-      ISTHMUS_RETURN_IF_ERROR(
-          reportSharding(call, manualDepth_ > 0 ? manualOpSharding()
-                                                : heldSharding(op.getOperand(0)).toOpSharding()));
-      held_[op.getResult(0)] = Held(held_[op.getOperand(0)]);
+      ISTHMUS_RETURN_IF_ERROR(reportSharding(
+          call, manualDepth_ > 0 ? manualOpSharding()
+                                 : values_.shardingOf(op.getOperand(0)).toOpSharding()));
+      values_.holdLike(op.getResult(0), op.getOperand(0));
       return true;
     }
     if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToBlocks) ||
@@ -297,14 +188,15 @@ class Partitioner {
       // Each device calls its function with what it has.
       llvm::SmallVector<Value> operands;
       for (Value operand : op.getOperands()) {
-        ISTHMUS_ASSIGN_OR_RETURN(Value block, localOf(operand, heldSharding(operand), op.getLoc()));
+        ISTHMUS_ASSIGN_OR_RETURN(
+            Value block, values_.localOf(operand, values_.shardingOf(operand), op.getLoc()));
         operands.push_back(block);
       }
       mlir::Operation* copy = builder_.clone(op);
       copy->setOperands(operands);
       copy->removeAttr(sdy::kSharding);
       for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
-        holdFull(original, result);
+        values_.holdFull(original, result);
       }
       return true;
     }
@@ -312,10 +204,11 @@ class Partitioner {
                              onlyPartitionOf(call, numPartitions_));
     if (!partition) return false;
     llvm::SmallVector<Value> operands;
-    for (Value operand : op.getOperands()) operands.push_back(fullOf(operand, op.getLoc()));
+    for (Value operand : op.getOperands()) operands.push_back(values_.fullOf(operand, op.getLoc()));
     llvm::SmallVector<Value> results =
         callOnOnePartition(call, operands, *partition, numPartitions_, builder_, spmd_);
-    for (auto [original, result] : llvm::zip(op.getResults(), results)) holdFull(original, result);
+    for (auto [original, result] : llvm::zip(op.getResults(), results))
+      values_.holdFull(original, result);
     return true;
   }
 
@@ -331,26 +224,26 @@ class Partitioner {
         ISTHMUS_ASSIGN_OR_RETURN(
             asked, gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(before), numPartitions_));
       }
-      MeshSharding sharding = asked ? *asked : heldSharding(operand);
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, call.getLoc()));
+      MeshSharding sharding = asked ? *asked : values_.shardingOf(operand);
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, call.getLoc()));
       if (local.getType() != result.getType()) {
         return invalidArgument("partition: @", kGspmdToBlocks.str(),
                                " does not give the type of its operand's block");
       }
-      holdFull(result, local);
+      values_.holdFull(result, local);
       return {};
     }
     ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> asked,
                              gspmdShardingOf(call, numPartitions_));
     if (call.getCallTargetName() == kGspmdToWhole) {
       MeshSharding sharding = asked ? *asked : replicatedSharding(rankOf(result), numPartitions_);
-      Value local = fullOf(operand, call.getLoc());
-      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, localType(result.getType(), sharding));
+      Value local = values_.fullOf(operand, call.getLoc());
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(result.getType(), sharding));
       if (local.getType() != type) {
         return invalidArgument("partition: @", kGspmdToWhole.str(),
                                " does not give the array that its operand is a block of");
       }
-      hold(result, local, sharding);
+      values_.hold(result, local, sharding);
       return {};
     }
     // Dimensions that are left to the compiler are named in the backend_config.
@@ -368,12 +261,12 @@ class Partitioner {
       ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
                                resolveSharding(op.getInShardings().getShardings()[i],
                                                rankOf(operand), numPartitions_, module_, &axes));
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, localOf(operand, sharding, op.getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, op.getLoc()));
       if (local.getType() != body.getArgument(i).getType()) {
         return invalidArgument("partition: manual_computation argument ", i,
                                " does not have the type of its operand's block");
       }
-      holdFull(body.getArgument(i), local);
+      values_.holdFull(body.getArgument(i), local);
     }
     ++manualDepth_;
     ISTHMUS_RETURN_IF_ERROR(buildBlock(body));
@@ -383,7 +276,7 @@ class Partitioner {
       ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
                                resolveSharding(op.getOutShardings().getShardings()[i],
                                                rankOf(result), numPartitions_, module_, &axes));
-      hold(result, fullOf(returned, op.getLoc()), sharding);
+      values_.hold(result, values_.fullOf(returned, op.getLoc()), sharding);
     }
     return {};
   }
@@ -404,26 +297,39 @@ class Partitioner {
   // Computes blocks where a rule says how, else the whole on every device.
   Status buildOperation(mlir::Operation& op) {
     std::vector<MeshSharding> held;
-    for (Value operand : op.getOperands()) held.push_back(heldSharding(operand));
+    for (Value operand : op.getOperands()) held.push_back(values_.shardingOf(operand));
     std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held));
     if (auto iota = llvm::dyn_cast<shlo::IotaOp>(op); iota && rule) {
       ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type,
-                               localType(op.getResultTypes()[0], rule->results[0]));
-      hold(op.getResult(0),
-           spmd_.iota(llvm::cast<RankedTensorType>(type),
-                      static_cast<int64_t>(iota.getIotaDimension()), rule->results[0], op.getLoc()),
-           rule->results[0]);
+                               values_.localType(op.getResultTypes()[0], rule->results[0]));
+      values_.hold(
+          op.getResult(0),
+          spmd_.iota(llvm::cast<RankedTensorType>(type),
+                     static_cast<int64_t>(iota.getIotaDimension()), rule->results[0], op.getLoc()),
+          rule->results[0]);
       return {};
     }
     llvm::SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
       Value block;
       if (rule) {
-        ISTHMUS_ASSIGN_OR_RETURN(block, localOf(operand, rule->operands[i], op.getLoc()));
+        ISTHMUS_ASSIGN_OR_RETURN(block, values_.localOf(operand, rule->operands[i], op.getLoc()));
       } else {
-        block = fullOf(operand, op.getLoc());
+        block = values_.fullOf(operand, op.getLoc());
       }
       operands.push_back(block);
+    }
+    if (std::optional<Shift> shift = shiftOf(&op)) {
+      MeshSharding sharding =
+          rule ? rule->results[0] : replicatedSharding(rankOf(op.getResult(0)), numPartitions_);
+      Value moved = shiftBlocks(*shift, operands, sharding, builder_, spmd_, op.getLoc());
+      values_.hold(op.getResult(0), moved, sharding);
+      return {};
+    }
+    std::optional<IndexedBlocks> indexed;
+    if (rule && rule->indexedDim) {
+      indexed.emplace(&op, *rule->indexedDim, rule->operands[0], builder_, spmd_);
+      indexed->localize(operands);
     }
     mlir::IRMapping mapping;
     for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
@@ -436,31 +342,51 @@ class Partitioner {
       for (int64_t d : reverse.getDimensions()) {
         blocks = spmd_.mirror(blocks, d, rule->results[0], op.getLoc());
       }
-      hold(op.getResult(0), blocks, rule->results[0]);
+      values_.hold(op.getResult(0), blocks, rule->results[0]);
       return {};
     }
     if (rule && !rule->combined.empty()) {
-      Value all = spmd_.combine(copy->getResult(0), rule->results[0].groups(rule->combined),
-                                op.getRegion(0), op.getLoc());
-      hold(op.getResult(0), all, rule->results[0]);
+      combineParts(op, llvm::cast<shlo::ReduceOp>(copy), *rule);
+      return {};
+    }
+    if (indexed) {
+      for (auto [i, original] : llvm::enumerate(op.getResults())) {
+        values_.hold(original, indexed->masked(copy->getResult(i)), rule->results[i]);
+      }
       return {};
     }
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       if (rule) {
-        hold(original, copy->getResult(i), rule->results[i]);
+        values_.hold(original, copy->getResult(i), rule->results[i]);
       } else {
-        holdFull(original, copy->getResult(i));
+        values_.holdFull(original, copy->getResult(i));
       }
     }
     return {};
+  }
+
+  // `copy` reduced what this device has.
+  void combineParts(mlir::Operation& op, shlo::ReduceOp copy, const SplitRule& rule) {
+    const MeshSharding& mesh = rule.results[0];
+    if (op.getNumResults() == 1) {
+      Value all = spmd_.combine(copy->getResult(0), mesh.groups(rule.combined), copy->getRegion(0),
+                                op.getLoc());
+      values_.hold(op.getResult(0), all, mesh);
+      return;
+    }
+    llvm::SmallVector<Value> wholes = spmd_.reduceParts(copy, mesh, rule.combined);
+    for (auto [i, whole] : llvm::enumerate(wholes)) {
+      values_.hold(op.getResult(i), whole, rule.results[i]);
+    }
   }
 
   Status buildBarrier(mlir::Operation& op) {
     std::vector<MeshSharding> shardings;
     llvm::SmallVector<Value> operands;
     for (Value operand : op.getOperands()) {
-      shardings.push_back(heldSharding(operand));
-      ISTHMUS_ASSIGN_OR_RETURN(Value block, localOf(operand, shardings.back(), op.getLoc()));
+      shardings.push_back(values_.shardingOf(operand));
+      ISTHMUS_ASSIGN_OR_RETURN(Value block,
+                               values_.localOf(operand, shardings.back(), op.getLoc()));
       operands.push_back(block);
     }
     mlir::Operation* copy = builder_.clone(op);
@@ -475,8 +401,9 @@ class Partitioner {
                    llvm::ArrayRef<MeshSharding> shardings) {
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       mlir::OpResult result = copy->getResult(i);
-      if (auto type = localType(original.getType(), shardings[i]); type.ok()) result.setType(*type);
-      hold(original, result, shardings[i]);
+      if (auto type = values_.localType(original.getType(), shardings[i]); type.ok())
+        result.setType(*type);
+      values_.hold(original, result, shardings[i]);
     }
   }
 
@@ -488,7 +415,7 @@ class Partitioner {
     llvm::SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
       Value argument = body.getArgument(i);
-      MeshSharding sharding = heldSharding(operand);
+      MeshSharding sharding = values_.shardingOf(operand);
       if (body.getTerminator()->getOperand(i) == argument) {
         bool isKept = wishes_.usersKeep(argument, sharding) &&
                       wishes_.usersKeep(op.getCond().front().getArgument(i), sharding);
@@ -496,7 +423,7 @@ class Partitioner {
       } else if (sharding.isReplicated()) {
         sharding = wishes_.of(argument);
       }
-      ISTHMUS_ASSIGN_OR_RETURN(Value value, localOf(operand, sharding, op.getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(Value value, values_.localOf(operand, sharding, op.getLoc()));
       operands.push_back(value);
       shardings.push_back(std::move(sharding));
     }
@@ -514,7 +441,7 @@ class Partitioner {
 
   // Results are split as their users like them, else as the first branch has them.
   Status buildBranches(mlir::Operation& op) {
-    Value choice = fullOf(op.getOperand(0), op.getLoc());
+    Value choice = values_.fullOf(op.getOperand(0), op.getLoc());
     mlir::Operation* copy = builder_.cloneWithoutRegions(op);
     copy->setOperand(0, choice);
     copy->removeAttr(sdy::kSharding);
@@ -536,25 +463,27 @@ class Partitioner {
     mlir::Block& block = region.front();
     mlir::Block* copy = builder_.createBlock(&target);
     // What the region gathers exists only inside it.
-    llvm::DenseMap<Value, Held> outside = held_;
+    LocalValues::Snapshot outside = values_.takeSnapshot();
     for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
-      hold(argument, copy->addArgument(values[i].getType(), argument.getLoc()), arguments[i]);
+      values_.hold(argument, copy->addArgument(values[i].getType(), argument.getLoc()),
+                   arguments[i]);
     }
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();
     if (returned.empty()) {
       for (auto [operand, result] : llvm::zip(terminator->getOperands(), results)) {
         MeshSharding wanted = wishes_.of(result);
-        returned.push_back(wanted.isReplicated() ? heldSharding(operand) : wanted);
+        returned.push_back(wanted.isReplicated() ? values_.shardingOf(operand) : wanted);
       }
     }
     llvm::SmallVector<Value> blocks;
     for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
-      ISTHMUS_ASSIGN_OR_RETURN(Value value, localOf(operand, returned[i], terminator->getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(Value value,
+                               values_.localOf(operand, returned[i], terminator->getLoc()));
       blocks.push_back(value);
     }
     builder_.clone(*terminator)->setOperands(blocks);
-    held_ = std::move(outside);
+    values_.restore(std::move(outside));
     return {};
   }
 
@@ -562,7 +491,7 @@ class Partitioner {
     region.walk([&](mlir::Operation* nested) {
       for (Value operand : nested->getOperands()) {
         if (region.isAncestor(operand.getParentRegion()) || mapping.contains(operand)) continue;
-        mapping.map(operand, fullOf(operand, nested->getLoc()));
+        mapping.map(operand, values_.fullOf(operand, nested->getLoc()));
       }
     });
   }
@@ -572,7 +501,7 @@ class Partitioner {
   Propagation wishes_;
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
-  llvm::DenseMap<Value, Held> held_;
+  LocalValues values_;
   int manualDepth_ = 0;  // how many manual computations the current operation is in
 };
 
@@ -609,6 +538,7 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
     module.walk([](mlir::Operation* op) { op->removeAttr(sdy::kSharding); });
     return {};
   }
+  if (numPartitions > 1) recognizeShifts(module);
   ISTHMUS_ASSIGN_OR_RETURN(Propagation wishes, Propagation::run(main, module, numPartitions));
   ISTHMUS_RETURN_IF_ERROR(Partitioner(module, numPartitions, std::move(wishes)).run(main));
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();

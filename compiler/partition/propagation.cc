@@ -52,6 +52,10 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     for (Value operand : user->getOperands()) held.push_back(of(operand));
     held[use.getOperandNumber()] = sharding;
     std::optional<SplitRule> rule = splitRule(user, held, {});
+    // What is picked from blocks by index is summed each time.
+    if (rule && rule->indexedDim && llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
+      return false;
+    }
     return rule && rule->operands[use.getOperandNumber()] == sharding;
   });
 }

@@ -16,6 +16,9 @@ struct SplitRule {
   // Along these axes the devices' results are still to be combined, by the reducer of the
   // operation.
   std::vector<AxisPart> combined;
+  // A split dimension of operand 0 that indices address: they are to be made local
+  // (indexed_blocks.h).
+  std::optional<int64_t> indexedDim;
 };
 
 // How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is

@@ -10,23 +10,86 @@ namespace isthmus {
 using mlir::RankedTensorType;
 using Dims = llvm::SmallVector<int64_t>;
 
-mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding,
-                                mlir::Location location) {
-  mlir::Value value = local;
-  for (int64_t d = 0; d < static_cast<int64_t>(sharding.dims.size()); ++d) {
-    int64_t shards = sharding.shards(d);
-    if (shards == 1) continue;
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    Dims shape(type.getShape());
-    shape[d] *= shards;
-    auto gathered = shlo::AllGatherOp::create(
-        builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
-        mlir::ValueRange{value}, static_cast<uint64_t>(d),
-        replicaGroupTable(builder_.getContext(), sharding.groups(sharding.dims[d])), nextChannel(),
-        /*use_global_device_ids=*/true);
-    value = gathered->getResult(0);
+mlir::Value SpmdBuilder::reshard(mlir::Value local, const ReshardStep& step,
+                                 mlir::Location location) {
+  switch (step.kind) {
+    case ReshardStep::Kind::kSlice:
+      return keepPart(local, step, location);
+    case ReshardStep::Kind::kGather:
+      return gather(local, step.before, step.from, step.axes, location);
+    case ReshardStep::Kind::kAllToAll:
+      return exchange(local, step, location);
+    case ReshardStep::Kind::kPermute:
+      return permute(local, step.pairs, location);
+    case ReshardStep::Kind::kReduceScatter:
+      return reduceScatter(local, step, location);
+    case ReshardStep::Kind::kAllReduce:
+      return sum(local, step.before.groups(step.axes), location);
   }
-  return value;
+  return local;
+}
+
+mlir::Value SpmdBuilder::gather(mlir::Value local, const MeshSharding& sharding, int64_t d,
+                                const std::vector<AxisPart>& axes, mlir::Location location) {
+  auto groups = sharding.groups(axes);
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  Dims shape(type.getShape());
+  shape[d] *= static_cast<int64_t>(groups.front().size());
+  auto gathered = shlo::AllGatherOp::create(
+      builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
+      mlir::ValueRange{local}, static_cast<uint64_t>(d),
+      replicaGroupTable(builder_.getContext(), groups), nextChannel(),
+      /*use_global_device_ids=*/true);
+  return gathered->getResult(0);
+}
+
+mlir::Value SpmdBuilder::exchange(mlir::Value local, const ReshardStep& step,
+                                  mlir::Location location) {
+  auto groups = step.before.groups(step.axes);
+  auto members = static_cast<int64_t>(groups.front().size());
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  Dims shape(type.getShape());
+  shape[step.from] *= members;
+  shape[step.to] /= members;
+  auto exchanged = shlo::AllToAllOp::create(
+      builder_, location, mlir::TypeRange{RankedTensorType::get(shape, type.getElementType())},
+      mlir::ValueRange{local}, static_cast<uint64_t>(step.to), static_cast<uint64_t>(step.from),
+      static_cast<uint64_t>(members), replicaGroupTable(builder_.getContext(), groups),
+      nextChannel());
+  return exchanged->getResult(0);
+}
+
+// The devices of a group have the same block, and each keeps the part that its place in it says.
+mlir::Value SpmdBuilder::keepPart(mlir::Value local, const ReshardStep& step,
+                                  mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  Dims shape(type.getShape()), partStarts(step.before.numPartitions);
+  auto groups = step.before.groups(step.axes);
+  shape[step.to] /= static_cast<int64_t>(groups.front().size());
+  for (const std::vector<int64_t>& group : groups) {
+    for (auto [i, p] : llvm::enumerate(group)) {
+      partStarts[p] = static_cast<int64_t>(i) * shape[step.to];
+    }
+  }
+  llvm::SmallVector<mlir::Value> starts(shape.size(), number(0, location));
+  starts[step.to] = perPartition(partStarts, location);
+  return shlo::DynamicSliceOp::create(builder_, location,
+                                      RankedTensorType::get(shape, type.getElementType()), local,
+                                      starts, shape);
+}
+
+mlir::Value SpmdBuilder::reduceScatter(mlir::Value local, const ReshardStep& step,
+                                       mlir::Location location) {
+  auto groups = step.before.groups(step.axes);
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  Dims shape(type.getShape());
+  shape[step.to] /= static_cast<int64_t>(groups.front().size());
+  auto op = shlo::ReduceScatterOp::create(
+      builder_, location, RankedTensorType::get(shape, type.getElementType()), local,
+      builder_.getI64IntegerAttr(step.to), replicaGroupTable(builder_.getContext(), groups),
+      nextChannel(), builder_.getUnitAttr());
+  fillWith<shlo::AddOp>(builder_, op->getRegion(0), type.getElementType(), location);
+  return op->getResult(0);
 }
 
 mlir::Value SpmdBuilder::sum(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
@@ -56,6 +119,25 @@ mlir::Value SpmdBuilder::combine(mlir::Value local, const std::vector<std::vecto
   mlir::IRMapping mapping;
   reducer.cloneInto(&reduce->getRegion(0), mapping);
   return reduce->getResult(0);
+}
+
+llvm::SmallVector<mlir::Value> SpmdBuilder::reduceParts(shlo::ReduceOp reduce,
+                                                        const MeshSharding& mesh,
+                                                        const std::vector<AxisPart>& axes) {
+  llvm::SmallVector<mlir::Value> operands;
+  for (mlir::Value part : reduce->getResults()) {
+    auto type = llvm::cast<RankedTensorType>(part.getType());
+    Dims shape(type.getShape());
+    shape.insert(shape.begin(), 1);
+    mlir::Value row = shlo::ReshapeOp::create(
+        builder_, part.getLoc(), RankedTensorType::get(shape, type.getElementType()), part);
+    operands.push_back(gather(row, mesh, 0, axes, part.getLoc()));
+  }
+  llvm::append_range(operands, reduce.getInitValues());
+  auto whole = llvm::cast<shlo::ReduceOp>(builder_.clone(*reduce));
+  whole->setOperands(operands);
+  whole.setDimensions({0});
+  return llvm::SmallVector<mlir::Value>(whole->getResults());
 }
 
 mlir::Value SpmdBuilder::place(mlir::Value local, int64_t d, const MeshSharding& sharding,
@@ -149,9 +231,19 @@ mlir::Value SpmdBuilder::mirror(mlir::Value local, int64_t d, const MeshSharding
       pairs.push_back({group[i], group[group.size() - 1 - i]});
     }
   }
+  return permute(local, pairs, location);
+}
+
+mlir::Value SpmdBuilder::permute(mlir::Value local, llvm::ArrayRef<std::vector<int64_t>> pairs,
+                                 mlir::Location location) {
   return shlo::CollectivePermuteOp::create(builder_, location, local.getType(), local,
                                            replicaGroupTable(builder_.getContext(), pairs),
                                            nextChannel());
+}
+
+mlir::Value SpmdBuilder::isOne(llvm::ArrayRef<int64_t> flags, mlir::Location location) {
+  return shlo::CompareOp::create(builder_, location, perPartition(flags, location),
+                                 number(1, location), shlo::ComparisonDirection::EQ);
 }
 
 shlo::ChannelHandleAttr SpmdBuilder::nextChannel() {

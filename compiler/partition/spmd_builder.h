@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/reshard.h"
 #include "mlir/IR/Builders.h"
 
 namespace isthmus {
@@ -23,6 +24,10 @@ class SpmdBuilder {
   mlir::Value combine(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                       mlir::Region& reducer, mlir::Location location);
 
+  // The results of `reduce` on the devices of each group, reduced by it once more.
+  llvm::SmallVector<mlir::Value> reduceParts(shlo::ReduceOp reduce, const MeshSharding& mesh,
+                                             const std::vector<AxisPart>& axes);
+
   // The summand of an array of blocks of dimension `d`: this device's block at its place, and
   // zeros.
   mlir::Value place(mlir::Value local, int64_t d, const MeshSharding& sharding,
@@ -32,8 +37,19 @@ class SpmdBuilder {
   mlir::Value summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
                       mlir::Location location);
 
-  // The whole array, of which each device holds the settled block `local`.
-  mlir::Value gather(mlir::Value local, const MeshSharding& sharding, mlir::Location location);
+  // What `step` makes of `local`, this device's block before it.
+  mlir::Value reshard(mlir::Value local, const ReshardStep& step, mlir::Location location);
+
+  // The blocks of dimension `d` of the devices that differ along `axes` alone, one after the other.
+  mlir::Value gather(mlir::Value local, const MeshSharding& sharding, int64_t d,
+                     const std::vector<AxisPart>& axes, mlir::Location location);
+
+  // On the target of each pair what the source has; zeros where there is none.
+  mlir::Value permute(mlir::Value local, llvm::ArrayRef<std::vector<int64_t>> pairs,
+                      mlir::Location location);
+
+  // A truth value: whether `flags` has a one for this partition.
+  mlir::Value isOne(llvm::ArrayRef<int64_t> flags, mlir::Location location);
 
   // What `partition` has, on all of the program's partitions.
   mlir::Value broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
@@ -63,6 +79,9 @@ class SpmdBuilder {
   // On partition p, the scalar `values[p]`.
   mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
 
+  mlir::Value exchange(mlir::Value local, const ReshardStep& step, mlir::Location location);
+  mlir::Value keepPart(mlir::Value local, const ReshardStep& step, mlir::Location location);
+  mlir::Value reduceScatter(mlir::Value local, const ReshardStep& step, mlir::Location location);
   mlir::Value zeros(mlir::RankedTensorType type, mlir::Location location);
   shlo::AllReduceOp allReduce(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                               mlir::Location location);

@@ -1,4 +1,5 @@
 // The fuse pass: fusion of each block that holds top-level operations.
+#include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/fusion/build_fusions.h"
@@ -20,23 +21,28 @@ struct FusePass : impl::FusePassBase<FusePass> {
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
-      for (mlir::Block& block : function.getBody()) fuseBlock(block);
+      for (mlir::Block& block : function.getBody()) {
+        Status status = fuseBlock(block);
+        if (status.ok()) continue;
+        emitStatus(function, status);
+        return signalPassFailure();
+      }
     }
   }
 
-  void fuseBlock(mlir::Block& block) {
+  Status fuseBlock(mlir::Block& block) {
     // Inner blocks first: their uses of outer values are then the uses of their kernels.
     for (mlir::Operation& op : block) {
       if (!llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) continue;
       for (mlir::Region& region : op.getRegions()) {
         for (mlir::Block& inner : region) {
           copyConstantsInto(inner);
-          fuseBlock(inner);
+          ISTHMUS_RETURN_IF_ERROR(fuseBlock(inner));
         }
       }
     }
     BlockGraph graph(block);
-    buildFusions(block, graph, groupOperations(graph, fusion_));
+    return buildFusions(block, graph, groupOperations(graph, fusion_));
   }
 
   FusionOptions fusion_;

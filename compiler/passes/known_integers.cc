@@ -2,8 +2,8 @@
 #include "compiler/passes/known_integers.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/dialect/types.h"
-#include "compiler/fusion/op_traits.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/scalar.h"
 

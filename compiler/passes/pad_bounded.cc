@@ -4,8 +4,8 @@
 // What lies beyond a size is unspecified between operations; those that would see it (reductions,
 // contractions, padding, the program's results) put in its place what changes nothing.
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/dialect/rules.h"
-#include "compiler/fusion/op_traits.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -91,9 +91,9 @@ class Padder {
     return b.splat(static_cast<double>(value), scalarType());
   }
 
-  // `array` with `fill`, a scalar, beyond its size in these dimensions.
-  Value fillBeyond(ArrayBuilder& b, Value array, const Sizes& sizes, llvm::ArrayRef<int64_t> dims,
-                   Value fill) {
+  // `array` with `fill`, a scalar, in its padding: beyond its size in these dimensions.
+  Value maskPadding(ArrayBuilder& b, Value array, const Sizes& sizes, llvm::ArrayRef<int64_t> dims,
+                    Value fill) {
     RankedTensorType type = ArrayBuilder::typeOf(array);
     Value inside;
     for (int64_t d : dims) {
@@ -124,7 +124,7 @@ class Padder {
       for (mlir::OpOperand& use : op->getOpOperands()) {
         Value value = use.get();
         if (!sizes_.contains(value)) continue;
-        use.set(fillBeyond(b, value, sizesOf(value), allDims(value), zeroLike(b, value)));
+        use.set(maskPadding(b, value, sizesOf(value), allDims(value), zeroLike(b, value)));
       }
       return mlir::success();
     }
@@ -286,7 +286,7 @@ class Padder {
   LogicalResult rewritePad(shlo::PadOp op, ArrayBuilder& b) {
     Sizes sizes = sizesOf(op.getOperand());
     op.getOperandMutable().assign(
-        fillBeyond(b, op.getOperand(), sizes, allDims(op.getOperand()), op.getPaddingValue()));
+        maskPadding(b, op.getOperand(), sizes, allDims(op.getOperand()), op.getPaddingValue()));
     for (auto [d, size] : llvm::enumerate(sizes)) {
       if (!size) continue;
       if (op.getInteriorPadding()[d] != 0) {
@@ -340,7 +340,7 @@ class Padder {
     for (size_t i = 0; i < inputs; ++i) {
       Value input = op->getOperand(i);
       Sizes own = sizesOf(input);
-      op->setOperand(i, fillBeyond(b, input, own, reduced, op->getOperand(inputs + i)));
+      op->setOperand(i, maskPadding(b, input, own, reduced, op->getOperand(inputs + i)));
       if (sizes.empty()) sizes.resize(own.size());
       for (auto [size, given] : llvm::zip(sizes, own)) {
         if (!size) size = given;
@@ -366,9 +366,9 @@ class Padder {
       if (!rightAll[r]) rightAll[r] = left[l];
     }
     op.getLhsMutable().assign(
-        fillBeyond(b, op.getLhs(), leftAll, leftSum, zeroLike(b, op.getLhs())));
+        maskPadding(b, op.getLhs(), leftAll, leftSum, zeroLike(b, op.getLhs())));
     op.getRhsMutable().assign(
-        fillBeyond(b, op.getRhs(), rightAll, rightSum, zeroLike(b, op.getRhs())));
+        maskPadding(b, op.getRhs(), rightAll, rightSum, zeroLike(b, op.getRhs())));
     for (auto [l, r] :
          llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
       sizes.push_back(left[l] ? left[l] : right[r]);
@@ -413,7 +413,7 @@ class Padder {
       Value input = op->getOperand(i);
       Sizes own = sizesOf(input);
       // Windows reach over the end, where the padding is, too.
-      op->setOperand(i, fillBeyond(b, input, own, allDims(input), op->getOperand(inputs + i)));
+      op->setOperand(i, maskPadding(b, input, own, allDims(input), op->getOperand(inputs + i)));
       for (auto [size, given] : llvm::zip(sizes, own)) {
         if (!size) size = given;
       }
@@ -462,9 +462,9 @@ class Padder {
     Value& features = left[numbers.getInputFeatureDimension()];
     if (!features) features = right[kernelFeature];
     if (!right[kernelFeature]) right[kernelFeature] = features;
-    op.getLhsMutable().assign(fillBeyond(b, op.getLhs(), left, summed, zeroLike(b, op.getLhs())));
+    op.getLhsMutable().assign(maskPadding(b, op.getLhs(), left, summed, zeroLike(b, op.getLhs())));
     op.getRhsMutable().assign(
-        fillBeyond(b, op.getRhs(), right, kernelFeature, zeroLike(b, op.getRhs())));
+        maskPadding(b, op.getRhs(), right, kernelFeature, zeroLike(b, op.getRhs())));
     setSizes(op.getResult(), std::move(sizes));
     return mlir::success();
   }
@@ -664,7 +664,7 @@ class Padder {
       auto scalar = RankedTensorType::get({}, element);
       Value fill = shlo::ConstantOp::create(builder_, b.location(),
                                             mlir::DenseElementsAttr::get(scalar, outside));
-      indices = fillBeyond(b, indices, places, allDims(indices), fill);
+      indices = maskPadding(b, indices, places, allDims(indices), fill);
       op.getScatterIndicesMutable().assign(indices);
     }
     for (auto [input, result] : llvm::zip(op.getInputs(), op.getResults())) {

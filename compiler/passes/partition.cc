@@ -1,6 +1,7 @@
 // The partition pass: see compiler/partition/partition.h.
 #include "compiler/partition/partition.h"
 
+#include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/passes/passes.h"
@@ -18,7 +19,7 @@ struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
     Status status = partitionProgram(getOperation(), numPartitions);
     if (status.ok()) return;
-    getOperation().emitError(status.message());
+    emitStatus(getOperation(), status);
     signalPassFailure();
   }
 };

@@ -17,7 +17,10 @@ namespace isthmus {
 // then the row-major one of that memory.
 inline constexpr char kLayoutAttribute[] = "isthmus.layout";
 
+// As the passes of these names, for a device other than the default one.
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
+std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target);
+std::unique_ptr<mlir::Pass> createSplitScattersPass(const TargetModel& target);
 
 // Makes the passes known to command lines and to mlir::parsePassPipeline.
 #define GEN_PASS_REGISTRATION

@@ -214,7 +214,7 @@ def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    %0 = "isthmus.fusion"(%x, %y, %z) <{kind = #isthmus.fusion_kind<loop>}> ({
+    %0 = "isthmus.fusion"(%x, %y, %z) ({
     ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>):
       %1 = stablehlo.multiply %a, %b : tensor<8xf32>
       %2 = stablehlo.add %1, %c : tensor<8xf32>

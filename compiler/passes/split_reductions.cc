@@ -2,9 +2,10 @@
 // results enough for all threads.
 #include <optional>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/op_traits.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/split_type.h"
@@ -20,18 +21,6 @@ namespace isthmus {
 
 namespace {
 
-// Below this, one thread is done before another has begun.
-constexpr int64_t kMinBytes = 1 << 20;
-// Results that keep threads busy by themselves: rows each, columns side by side.
-constexpr int64_t kEnoughRows = 64;
-constexpr int64_t kEnoughColumns = 1024;
-// A row up to this size may be part of a kernel that reads it several times (FusionOptions).
-constexpr int64_t kMaxRowBytes = 256 << 10;
-// Parts of the first step.
-constexpr int64_t kMinParts = 8;
-constexpr int64_t kMaxParts = 64;
-// What each part must have left to reduce for vectors to pay.
-constexpr int64_t kMinPartElements = 512;
 // Of elementwise operations that lead to a reduction and follow the change of its shape.
 constexpr int kMaxChain = 32;
 
@@ -57,8 +46,8 @@ bool canReduceTwice(shlo::ReduceOp reduce) {
 }
 
 // The largest number of parts of equal size that a dimension has; 0 if there is no good one.
-int64_t partsOf(int64_t size) {
-  for (int64_t parts = kMaxParts; parts >= kMinParts; --parts) {
+int64_t partsOf(int64_t size, const TargetModel& target) {
+  for (int64_t parts = target.maxParts; parts >= target.minParts; --parts) {
     if (size % parts == 0) return parts;
   }
   return 0;
@@ -66,6 +55,7 @@ int64_t partsOf(int64_t size) {
 
 class Splitter {
  public:
+  explicit Splitter(const TargetModel& target) : target_(target) {}
   void split(shlo::ReduceOp reduce);
 
  private:
@@ -74,6 +64,7 @@ class Splitter {
   mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
                          llvm::ArrayRef<int64_t> dimensions);
 
+  const TargetModel& target_;
   int64_t dim_ = 0;
   int64_t parts_ = 0;
   // So that reductions of one array stay reductions of one array, which share a kernel.
@@ -146,28 +137,31 @@ void Splitter::split(shlo::ReduceOp reduce) {
   if (reduce.getInputs().size() != 1 || !canReduceTwice(reduce)) return;
   mlir::Value input = reduce.getInputs()[0];
   mlir::RankedTensorType type = typeOf(input);
-  if (!type.hasStaticShape() || type.getNumElements() * elementBytes(type) < kMinBytes) return;
+  if (!type.hasStaticShape() ||
+      type.getNumElements() * elementBytes(type) < target_.minParallelBytes)
+    return;
   Dims dims(reduce.getDimensions());
   llvm::sort(dims);
   if (dims.empty()) return;
   const int64_t results = typeOf(reduce.getResult(0)).getNumElements();
   const int64_t reduced = type.getNumElements() / results;
   const bool isRows = dims.front() == type.getRank() - static_cast<int64_t>(dims.size());
-  if (results > (isRows ? kEnoughRows : kEnoughColumns)) return;
-  if (isRows && reduced * elementBytes(type) <= kMaxRowBytes) return;
+  if (results > (isRows ? target_.enoughRows : target_.enoughColumns)) return;
+  if (isRows && reduced * elementBytes(type) <= target_.maxRowBytes) return;
 
   mlir::OpBuilder builder(reduce);
   const int64_t outermost = type.getDimSize(dims.front());
   mlir::Value partial;
-  if (dims.size() > 1 && outermost >= kMinParts && reduced / outermost >= kMinPartElements) {
+  if (dims.size() > 1 && outermost >= target_.minParts &&
+      reduced / outermost >= target_.minPartElements) {
     partial = reduceOver(builder, reduce, input, llvm::ArrayRef(dims).drop_front());
     dim_ = dims.front();
   } else {
     dim_ = *llvm::max_element(
         dims, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
-    parts_ = partsOf(type.getDimSize(dim_));
+    parts_ = partsOf(type.getDimSize(dim_), target_);
     const int64_t perPart = isRows ? reduced : type.getNumElements();
-    if (parts_ == 0 || perPart / parts_ < kMinPartElements) return;
+    if (parts_ == 0 || perPart / parts_ < target_.minPartElements) return;
     int chain = 0;
     mlir::Value whole = splitValue(builder, input, chain);
     for (int64_t& dim : dims) dim += dim >= dim_;
@@ -190,13 +184,23 @@ void Splitter::split(shlo::ReduceOp reduce) {
 }
 
 struct SplitReductionsPass : impl::SplitReductionsPassBase<SplitReductionsPass> {
+  SplitReductionsPass() = default;
+  explicit SplitReductionsPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
     llvm::SmallVector<shlo::ReduceOp> reductions;
     getOperation().walk([&](shlo::ReduceOp reduce) { reductions.push_back(reduce); });
-    Splitter splitter;
+    Splitter splitter(target_);
     for (shlo::ReduceOp reduce : reductions) splitter.split(reduce);
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target) {
+  return std::make_unique<SplitReductionsPass>(target);
+}
+
 }  // namespace isthmus

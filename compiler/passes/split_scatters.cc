@@ -1,9 +1,9 @@
 // The split-scatters pass: many updates of few elements go to several copies of them, which threads
 // fill side by side and a reduction joins. How many does not depend on the number of threads, so
 // that results do not either.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/op_traits.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/split_type.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,14 +15,6 @@ namespace isthmus {
 #include "compiler/passes/passes.h.inc"
 
 namespace {
-
-// Below this many updated elements, one thread is done before another has begun.
-constexpr int64_t kMinUpdates = 1 << 16;
-// Wider windows are split along themselves, by the kernel.
-constexpr int64_t kMaxWindowBytes = 256;
-constexpr int64_t kMaxCopies = 16;
-// Updates to each element of all copies: filling and joining those must not be felt.
-constexpr int64_t kMinUpdatesPerElement = 16;
 
 using Dims = llvm::SmallVector<int64_t>;
 
@@ -63,7 +55,7 @@ Dims shifted(llvm::ArrayRef<int64_t> dims, int64_t at) {
   return result;
 }
 
-void split(shlo::ScatterOp scatter) {
+void split(shlo::ScatterOp scatter, const TargetModel& target) {
   auto numbers = scatter.getScatterDimensionNumbers();
   // Updates to different places, and those of batches, are split by the kernel.
   if (scatter.getInputs().size() != 1 || scatter.getUniqueIndices() ||
@@ -79,7 +71,7 @@ void split(shlo::ScatterOp scatter) {
   mlir::Attribute neutral = neutralElement(combiner, type.getElementType());
   if (!neutral) return;
   const int64_t count = typeOf(updates).getNumElements();
-  if (count < kMinUpdates || type.getNumElements() == 0) return;
+  if (count < target.minParallelUpdates || type.getNumElements() == 0) return;
 
   llvm::ArrayRef<int64_t> windowDims = numbers.getUpdateWindowDims();
   int64_t windowElements = 1;
@@ -91,8 +83,11 @@ void split(shlo::ScatterOp scatter) {
       updatesDim = d;
     }
   }
-  if (updatesDim < 0 || windowElements * elementBytes(type) > kMaxWindowBytes) return;
-  const int64_t most = std::min(kMaxCopies, count / kMinUpdatesPerElement / type.getNumElements());
+  // Wider windows are split along themselves, by the kernel.
+  if (updatesDim < 0 || windowElements * elementBytes(type) > target.maxScatterWindowBytes) return;
+  // Filling and joining the copies must not be felt beside the updates.
+  const int64_t most = std::min(target.maxScatterCopies,
+                                count / target.minUpdatesPerElement / type.getNumElements());
   int64_t copies = 0;
   for (int64_t parts = 2; parts <= most; ++parts) {
     if (typeOf(updates).getDimSize(updatesDim) % parts == 0) copies = parts;
@@ -143,12 +138,22 @@ void split(shlo::ScatterOp scatter) {
 }
 
 struct SplitScattersPass : impl::SplitScattersPassBase<SplitScattersPass> {
+  SplitScattersPass() = default;
+  explicit SplitScattersPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
     llvm::SmallVector<shlo::ScatterOp> scatters;
     getOperation().walk([&](shlo::ScatterOp scatter) { scatters.push_back(scatter); });
-    for (shlo::ScatterOp scatter : scatters) split(scatter);
+    for (shlo::ScatterOp scatter : scatters) split(scatter, target_);
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createSplitScattersPass(const TargetModel& target) {
+  return std::make_unique<SplitScattersPass>(target);
+}
+
 }  // namespace isthmus

@@ -13,7 +13,7 @@
 namespace isthmus {
 
 // The dump of one compilation: a folder `<root>/<sequence>-<program>` with one file per stage, for
-// example `03-simplify.mlir`, `06-codegen.ll`, `plan.txt`. All methods may be called from any
+// example `03-simplify.mlir`, `05-schedule.mlir`, `plan.txt`. All methods may be called from any
 // thread. Problems with the file system are reported once on stderr and never fail a compilation.
 class Dump {
  public:

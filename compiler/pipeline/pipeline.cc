@@ -1,11 +1,16 @@
 #include "compiler/pipeline/pipeline.h"
 
+#include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
+#include "compiler/schedule/schedule_pass.h"
 #include "isthmus/trace.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
@@ -44,9 +49,14 @@ constexpr Stage kStages[] = {
     {"fuse", "Groups operations into regions that become one kernel each.", "core stablehlo",
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
-       passes.addPass(createSplitReductionsPass());
-       passes.addPass(createSplitScattersPass());
+       passes.addPass(createSplitReductionsPass(options.fusion.target));
+       passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));
+     }},
+    {"schedule", "Decides how each kernel runs over its elements.", "isthmus.fusion",
+     "isthmus.fusion with schedules",
+     [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createSchedulePass(options.fusion.target));
      }},
 };
 
@@ -64,11 +74,24 @@ std::string dumpName(size_t index, std::string_view stage) {
          std::string(stage) + ".mlir";
 }
 
+// LLVM's answer to want of memory, and to what it cannot go on from, is to end the process. Its
+// frames have unwinding tables, though no clean-up: what they held is lost, the process is not.
+// Whoever calls the compiler catches (runtime/compile.h).
+void installErrorHandlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+    llvm::install_fatal_error_handler(
+        [](void*, const char* reason, bool) { throw std::runtime_error(reason); });
+  });
+}
+
 }  // namespace
 
 std::span<const Stage> pipelineStages() { return kStages; }
 
 std::unique_ptr<mlir::MLIRContext> makeContext() {
+  installErrorHandlers();
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   loadAllDialects(*context);
   return context;

@@ -1,7 +1,7 @@
 #include "compiler/passes/legalize/array_builder.h"
 
 #include "compiler/dialect/combiner.h"
-#include "compiler/fusion/op_traits.h"
+#include "compiler/dialect/op_facts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

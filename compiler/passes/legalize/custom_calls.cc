@@ -3,6 +3,7 @@
 #include "compiler/passes/legalize/patterns.h"
 #include "compiler/passes/permutation.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Verifier.h"
 
 namespace isthmus {
 namespace {
@@ -77,11 +78,46 @@ LogicalResult applyLayouts(shlo::CustomCallOp op, PatternRewriter& rewriter) {
   return mlir::success();
 }
 
+// Converters that must leave chlo, or mhlo's own operations, write them as calls of their names:
+// @mhlo.erf for chlo.erf.
+LogicalResult restoreOperation(shlo::CustomCallOp op, PatternRewriter& rewriter) {
+  llvm::StringRef name = op.getCallTargetName();
+  const bool isOurs = name.consume_front("chlo.") || name.consume_front("mhlo.");
+  if (!isOurs || !op.getCalledComputations().empty()) return mlir::failure();
+  if (name == "topk") name = "top_k";
+  auto registered =
+      mlir::RegisteredOperationName::lookup(("chlo." + name).str(), rewriter.getContext());
+  if (!registered) return mlir::failure();
+  mlir::OperationState state(op.getLoc(), *registered);
+  state.addOperands(op->getOperands());
+  state.addTypes(op->getResultTypes());
+  if (auto attributes = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.attributes")) {
+    for (mlir::NamedAttribute attribute : attributes) {
+      // The smallest elements are asked for by mhlo alone.
+      if (attribute.getName() == "largest") {
+        auto largest = llvm::dyn_cast<mlir::BoolAttr>(attribute.getValue());
+        if (!largest || !largest.getValue()) return mlir::failure();
+        continue;
+      }
+      state.addAttribute(attribute.getName(), attribute.getValue());
+    }
+  }
+  // A call of a wrong form is left for the error that says where it is.
+  mlir::Operation* restored = rewriter.create(state);
+  if (mlir::failed(mlir::verify(restored))) {
+    rewriter.eraseOp(restored);
+    return mlir::failure();
+  }
+  rewriter.replaceOp(op, restored->getResults());
+  return mlir::success();
+}
+
 }  // namespace
 
 void addCustomCallPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(applyLayouts);
   patterns.add(dropControlDependency);
+  patterns.add(restoreOperation);
 }
 
 }  // namespace isthmus

@@ -1,6 +1,6 @@
 // while, case and if: what never changes, what nobody reads, what is decided already.
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/op_traits.h"
+#include "compiler/dialect/rematerialization.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/BitVector.h"
@@ -196,7 +196,7 @@ struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
       });
       if (!outside) continue;
       invariant.insert(&nested);
-      if (!isFree(&nested)) moves.push_back(&nested);
+      if (!isRematerializable(&nested)) moves.push_back(&nested);
     }
     if (moves.empty()) return mlir::failure();
     mlir::IRMapping mapping;

@@ -1,4 +1,4 @@
-// Two arrays woven into one along the innermost dimension, which programs write as the sum of two
+// Two arrays interleaved along the innermost dimension, which programs write as the sum of two
 // arrays with zeros between their elements (jax.lax.associative_scan does).
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
@@ -52,7 +52,7 @@ Value part(ArrayBuilder& b, Value array, int64_t from, int64_t to) {
 }
 
 template <typename Op>
-LogicalResult weave(Op op, PatternRewriter& rewriter) {
+LogicalResult interleave(Op op, PatternRewriter& rewriter) {
   std::optional<Spread> even = matchSpread(op.getLhs()), odd = matchSpread(op.getRhs());
   if (!even || !odd) return mlir::failure();
   if (even->low == 1) std::swap(even, odd);
@@ -85,8 +85,8 @@ LogicalResult weave(Op op, PatternRewriter& rewriter) {
 }  // namespace
 
 void addInterleavingPatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add(weave<shlo::AddOp>);
-  patterns.add(weave<shlo::OrOp>);
+  patterns.add(interleave<shlo::AddOp>);
+  patterns.add(interleave<shlo::OrOp>);
 }
 
 }  // namespace isthmus

@@ -2,8 +2,8 @@
 //
 // Canonical forms that later stages rely on: a broadcast_in_dim's operand has no dimension of
 // size 1, and one that only adds such dimensions is a reshape.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/op_traits.h"
 #include "compiler/passes/permutation.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -1,7 +1,7 @@
 // RUN: isthmus-opt %s -fuse | FileCheck %s
 
 // CHECK-LABEL: @chain
-// CHECK-NEXT: %[[F:.*]] = "isthmus.fusion"(%arg0, %arg1) <{kind = #isthmus.fusion_kind<loop>}> ({
+// CHECK-NEXT: %[[F:.*]] = "isthmus.fusion"(%arg0, %arg1) ({
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>):
 // CHECK-NEXT: %[[M:.*]] = stablehlo.multiply %[[A]], %[[B]]
 // CHECK-NEXT: %[[S:.*]] = stablehlo.add %[[M]], %[[B]]
@@ -42,7 +42,7 @@ func.func @in_a_loop(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
 // CHECK-LABEL: @numbers_in_a_loop
 // CHECK: stablehlo.while
 // CHECK: do {
-// CHECK-NEXT: "isthmus.fusion"(%{{[^,]*}}) <
+// CHECK-NEXT: "isthmus.fusion"(%{{[^,]*}}) ({
 // CHECK: stablehlo.constant dense<2>
 // CHECK: stablehlo.broadcast_in_dim
 // CHECK: stablehlo.divide
@@ -68,4 +68,35 @@ func.func @numbers_in_a_loop(%x: tensor<8xi32>, %p: tensor<i1>) -> (tensor<8xi32
 func.func @library(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
+}
+
+// Two sums over one array would be one kernel, but the second waits for a collective that comes
+// after the first one's: the order of collectives is a dependence too.
+// CHECK-LABEL: @order_of_collectives
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.reduce
+// CHECK: "stablehlo.all_reduce"
+// CHECK: "stablehlo.all_reduce"
+// CHECK: isthmus.fusion
+// CHECK: stablehlo.reduce
+// CHECK: return
+func.func @order_of_collectives(%x: tensor<64x64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %first = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %a = "stablehlo.all_reduce"(%first) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %s = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64xf32>) -> tensor<64xf32>
+  %b = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %s = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64xf32>) -> tensor<64xf32>
+  %wide = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %scaled = stablehlo.multiply %x, %wide : tensor<64x64xf32>
+  %second = stablehlo.reduce(%scaled init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %a, %second : tensor<64xf32>, tensor<64xf32>
 }

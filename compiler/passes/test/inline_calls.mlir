@@ -56,3 +56,24 @@ func.func private @back(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = func.call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Kernels compute this function better than its decomposition does, in f32; of f64 they call the C
+// library.
+// CHECK-LABEL: func.func @functions
+// CHECK-NEXT: chlo.erfc %arg0 : tensor<4xf32>
+// CHECK-NEXT: stablehlo.negate %arg1 : tensor<4xf64>
+func.func @functions(%x: tensor<4xf32>, %y: tensor<4xf64>) -> (tensor<4xf32>, tensor<4xf64>) {
+  %0 = stablehlo.composite "chlo.erfc" %x {decomposition = @erf} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.composite "chlo.erfc" %y {decomposition = @erf64} : (tensor<4xf64>) -> tensor<4xf64>
+  return %0, %1 : tensor<4xf32>, tensor<4xf64>
+}
+func.func private @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @erf64(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = stablehlo.negate %x : tensor<4xf64>
+  return %0 : tensor<4xf64>
+}

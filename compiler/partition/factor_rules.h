@@ -1,0 +1,65 @@
+// Which dimensions of an operation's operands and results go together, for each kind of operation.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/partition/mesh_sharding.h"
+#include "llvm/ADT/DenseSet.h"
+#include "mlir/IR/Operation.h"
+
+namespace isthmus {
+
+// Each dimension of operands and results belongs to a factor of the iteration space, or is whole:
+// every device needs all of it. Dimensions of one factor are cut alike, and a block of the results
+// depends on the same block of the operands alone.
+inline constexpr int kWhole = -1;
+using Factors = std::vector<int>;
+
+struct FactorRule {
+  std::vector<Factors> operands;
+  std::vector<Factors> results;
+  // Factors of operands alone: what blocks give is a part of the results, to be summed, or
+  // else to be combined by the operation's reducer.
+  llvm::SmallDenseSet<int> summed;
+  bool isSum = true;
+  // Operands that go into the sum as they are: each device needs a summand.
+  std::vector<unsigned> summands;
+  // The factor of a dimension of operand 0 that the operation addresses by its indices: they are to
+  // count from where a block begins, and what lies elsewhere is left out.
+  std::optional<int> indexed;
+  // Factors that fall into so many units, which stay together.
+  std::map<int, int64_t> units;
+};
+
+// Nothing if no rule is known.
+std::optional<FactorRule> factorRule(mlir::Operation* op);
+
+// ---- For the files that define rules. -----------------------------------------------------------
+
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+
+// Whether summands of a value may be made on their own: those of a truth value are none.
+bool isSummable(mlir::Value value);
+
+// Every operand and result whole; rules fill in what can be split.
+FactorRule wholeRule(mlir::Operation* op);
+
+// Dimension d of all operands from `first` to `last` and of all results is a factor, if `keeps(d)`.
+FactorRule alignedRule(mlir::Operation* op, size_t first, size_t last,
+                       llvm::function_ref<bool(int)> keeps);
+
+FactorRule convolutionRule(shlo::ConvolutionOp op);
+FactorRule fftRule(shlo::FftOp op);
+FactorRule padRule(shlo::PadOp op);
+FactorRule reduceWindowRule(shlo::ReduceWindowOp op);
+FactorRule selectAndScatterRule(shlo::SelectAndScatterOp op);
+
+FactorRule dynamicSliceRule(shlo::DynamicSliceOp op);
+FactorRule dynamicUpdateSliceRule(shlo::DynamicUpdateSliceOp op);
+FactorRule gatherRule(shlo::GatherOp op);
+FactorRule scatterRule(shlo::ScatterOp op);
+
+}  // namespace isthmus

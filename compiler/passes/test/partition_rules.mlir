@@ -1,0 +1,117 @@
+// Operations that stay split by their batches, groups, windows, and by dimensions that they address.
+// RUN: isthmus-opt %s -partition=num-partitions=2 -split-input-file | FileCheck %s
+
+// A batch of rows of which each takes its own elements.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.gather"{{.*}}slice_sizes = array<i64: 1, 1>{{.*}} : (tensor<4x8xf32>, tensor<4x3x1xi32>) -> tensor<4x3xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %i: tensor<8x3x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>}) -> tensor<8x3xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x8xf32>, tensor<8x3x1xi32>) -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// -----
+
+// Rows of a table whose rows are split: each device gives those that it has.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.compare EQ
+// CHECK: %[[ROWS:.*]] = "stablehlo.gather"{{.*}} : (tensor<4x6xf32>, tensor<3x1xi64>) -> tensor<3x6xf32>
+// CHECK: %[[MINE:.*]] = stablehlo.select {{.*}}, %[[ROWS]],
+// CHECK: "stablehlo.all_reduce"(%[[MINE]])
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %i: tensor<3x1xi32>) -> (tensor<3x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<8x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+
+// -----
+
+// An element written to a split dimension: the device that has the place writes it.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.dynamic_slice
+// CHECK: stablehlo.select
+// CHECK: stablehlo.dynamic_update_slice {{.*}} : (tensor<4x6xf32>, tensor<1x6xf32>, tensor<i64>, tensor<i64>) -> tensor<4x6xf32>
+// CHECK-NOT: all_gather
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<1x6xf32>, %i: tensor<i32>) -> tensor<8x6xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i, %z : (tensor<8x6xf32>, tensor<1x6xf32>, tensor<i32>, tensor<i32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}
+
+// -----
+
+// The gradient of a convolution's weights sums over images.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: %[[PART:.*]] = stablehlo.convolution
+// CHECK-SAME: (tensor<2x6x6x4xf32>, tensor<2x4x4x8xf32>) -> tensor<3x3x4x8xf32>
+// CHECK: "stablehlo.all_reduce"(%[[PART]])
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6x6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>},
+                %b: tensor<4x4x4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>})
+    -> (tensor<3x3x4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {}, {}]>}) {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6x6x4xf32>, tensor<4x4x4x8xf32>) -> tensor<3x3x4x8xf32>
+  return %0 : tensor<3x3x4x8xf32>
+}
+
+// -----
+
+// Groups of features are split with their kernels.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.convolution
+// CHECK-SAME: feature_group_count = 2 : i64
+// CHECK-SAME: (tensor<2x6x6x4xf32>, tensor<3x3x2x8xf32>) -> tensor<2x4x4x8xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<2x6x6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {}, {"x"}]>},
+                %b: tensor<3x3x2x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {}, {"x"}]>}) -> tensor<2x4x4x16xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x6x6x8xf32>, tensor<3x3x2x16xf32>) -> tensor<2x4x4x16xf32>
+  return %0 : tensor<2x4x4x16xf32>
+}
+
+// -----
+
+// An index of the largest along a split dimension: of each device's, the largest again.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[PART:.*]]:2 = stablehlo.reduce({{.*}} : (tensor<4x4xf32>, tensor<4x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+// CHECK: "stablehlo.all_gather"({{.*}}) {{.*}} : (tensor<1x4xf32>) -> tensor<2x4xf32>
+// CHECK: "stablehlo.all_gather"({{.*}}) {{.*}} : (tensor<1x4xi32>) -> tensor<2x4xi32>
+// CHECK: stablehlo.reduce({{.*}} across dimensions = [0]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4xi32> {
+  %i = stablehlo.iota dim = 1 : tensor<4x8xi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%a init: %low), (%i init: %zero) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    reducer(%l: tensor<f32>, %r: tensor<f32>) (%li: tensor<i32>, %ri: tensor<i32>) {
+      %c = stablehlo.compare GE, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %v = stablehlo.select %c, %l, %r : tensor<i1>, tensor<f32>
+      %j = stablehlo.select %c, %li, %ri : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %j : tensor<f32>, tensor<i32>
+    }
+  return %0#1 : tensor<4xi32>
+}
+
+// -----
+
+// Windows that follow each other stay within a block of whole ones.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.reduce_window"
+// CHECK: (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %low) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %m = stablehlo.maximum %l, %r : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
