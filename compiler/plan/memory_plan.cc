@@ -3,6 +3,7 @@
 
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
+#include "compiler/plan/byte_size.h"
 #include "compiler/plan/coalesce.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 // Processes in turn.
 #include "compiler/reference/process_grid.h"
 
-#include <thread>
+#include "isthmus/thread.h"
 
 namespace isthmus::reference {
 
@@ -39,9 +39,9 @@ StatusOr<std::vector<std::vector<Value>>> ProcessGrid::run(mlir::ModuleOp module
   std::vector<std::vector<Value>> results(programs.size());
   Status first;
   running_ = programs.size();
-  std::vector<std::thread> threads;
+  ThreadGroup threads;
   for (size_t i = 0; i < programs.size(); ++i) {
-    threads.emplace_back([&, i] {
+    bool isStarted = threads.start({.name = "isthmus-process"}, [&, i] {
       baton_.lock();
       InterpreterOptions own = options;
       own.process = {static_cast<uint32_t>(i) / numPartitions_,
@@ -59,8 +59,16 @@ StatusOr<std::vector<std::vector<Value>>> ProcessGrid::run(mlir::ModuleOp module
       advance();
       baton_.unlock();
     });
+    if (isStarted) continue;
+    std::lock_guard lock(baton_);
+    first =
+        resourceExhausted("no thread can be started for each of ", programs.size(), " processes");
+    // Those that run wait for the others in vain.
+    isStuck_ = true;
+    advance();
+    break;
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   if (!first.ok()) return first;
   return results;
 }

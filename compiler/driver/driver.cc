@@ -1,0 +1,145 @@
+// The sequence of a compilation.
+#include "compiler/driver/driver.h"
+
+#include "base/digest.h"
+#include "compiler/dialect/op_facts.h"
+#include "compiler/driver/reference_comparison.h"
+#include "compiler/import/import.h"
+#include "compiler/plan/op_error.h"
+#include "compiler/program/program_info.h"
+#include "isthmus/flags.h"
+#include "isthmus/trace.h"
+
+namespace isthmus {
+namespace {
+
+// Equal for equal programs, options and targets.
+std::string fingerprintOf(const CompileRequest& request, const CodeGenerator& generator) {
+  Digest digest;
+  digest.add(generator.identity());
+  digest.add(request.format).add(request.code).add(request.options.serialized);
+  digest.add(flagInt("ISTHMUS_OPTIMIZATION")).add(flagInt("ISTHMUS_FOLD_BYTES"));
+  digest.add(request.options.numReplicas).add(request.options.numPartitions);
+  return digest.hex();
+}
+
+// How far to optimise: 0 to 2, from the program's own options or the environment.
+StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
+  constexpr const char* kName = "isthmus_optimization";
+  int64_t level = flagInt("ISTHMUS_OPTIMIZATION");
+  if (auto it = options.overrides.find(kName); it != options.overrides.end()) {
+    const int64_t* number = std::get_if<int64_t>(&it->second);
+    if (!number) return invalidArgument("compiler option ", kName, " is no integer");
+    level = *number;
+  }
+  if (level < 0 || level > 2) {
+    return invalidArgument("compiler option ", kName, " is ", level, ", expected 0, 1 or 2");
+  }
+  return level;
+}
+
+StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importTraced(const CompileRequest& request,
+                                                         mlir::MLIRContext& context) {
+  trace::Scope scope("import");
+  return importProgram(request.code, request.format, context);
+}
+
+StatusOr<mlir::func::FuncOp> findMain(mlir::ModuleOp module) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main || main.isExternal()) return invalidArgument("the program has no function main");
+  return main;
+}
+
+void collect(mlir::Block& block, bool isInLoop, std::vector<Computation>& out) {
+  for (mlir::Operation& op : block) {
+    OpRole role = roleOf(&op);
+    if (role == OpRole::kCompute) out.push_back({&op, isInLoop});
+    if (role != OpRole::kWhile && role != OpRole::kBranch) continue;
+    for (mlir::Region& region : op.getRegions()) {
+      if (region.hasOneBlock()) collect(region.front(), isInLoop || role == OpRole::kWhile, out);
+    }
+  }
+}
+
+PlanOptions planOptions(const ProgramInfo& info, const ProgramCodegen& codegen) {
+  PlanOptions options;
+  options.parameters = parameterUses(info);
+  options.canShare = [&codegen](mlir::Operation* op, unsigned operand, unsigned result) {
+    return codegen.canShare(op, operand, result);
+  };
+  options.wantsShare = [&codegen](mlir::Operation* op, unsigned operand, unsigned result) {
+    return codegen.wantsShare(op, operand, result);
+  };
+  options.scratchBytes = [&codegen](mlir::Operation* op) { return codegen.scratchBytes(op); };
+  return options;
+}
+
+StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,
+                                                        const CompileRequest& request) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                           importTraced(request, *context));
+  std::string name = module->getName().value_or("main").str();
+  trace::Scope scope("compile", name);
+  Dump dump(flagString("ISTHMUS_DUMP"), flagString("ISTHMUS_OVERRIDE"), name);
+  PipelineOptions pipeline;
+  pipeline.compile = request.options;
+  ISTHMUS_ASSIGN_OR_RETURN(int64_t optimization, optimizationOf(request.options));
+  pipeline.simplify = optimization > 0;
+  pipeline.fusion.merge = optimization > 1;
+  pipeline.dump = &dump;
+  generator.configure(pipeline);
+  ISTHMUS_RETURN_IF_ERROR(runPipeline(module, pipeline));
+
+  ProgramInfo info;
+  info.name = name;
+  info.code = request.code;
+  info.format = request.format;
+  info.options = request.options;
+  info.fingerprint = fingerprintOf(request, generator);
+  CodegenSettings settings;
+#ifndef NDEBUG
+  settings.verify = true;
+#endif
+  if (dump.enabled()) {
+    settings.verify = true;
+    settings.dump = [&dump](std::string_view fileName, std::string_view text) {
+      dump.write(fileName, text);
+    };
+  }
+  return generateProgram(generator, *module, std::move(info), std::move(settings));
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator& generator,
+                                                            mlir::ModuleOp module, ProgramInfo info,
+                                                            CodegenSettings settings) {
+  ISTHMUS_ASSIGN_OR_RETURN(mlir::func::FuncOp main, findMain(module));
+  ISTHMUS_RETURN_IF_ERROR(describeProgram(main, info));
+  if (info.options.deviceAssignment) info.deviceAssignment = *info.options.deviceAssignment;
+  countCosts(main, info.costs);
+
+  std::vector<Computation> computations;
+  if (!main.getBody().hasOneBlock()) return unsupportedOp(main, "the program must have one block");
+  collect(main.getBody().front(), false, computations);
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ProgramCodegen> codegen, generator.begin(settings));
+  ISTHMUS_RETURN_IF_ERROR(codegen->select(computations));
+
+  PlanOptions options = planOptions(info, *codegen);
+  ISTHMUS_ASSIGN_OR_RETURN(MemoryPlan plan, planMemory(main, options));
+  if (settings.dump) settings.dump("plan.txt", plan.toString());
+  ISTHMUS_RETURN_IF_ERROR(verifyPlan(plan, options));
+  info.memory.tempBytes = plan.arenaBytes();
+  return codegen->finish(main, plan, std::move(info));
+}
+
+StatusOr<std::shared_ptr<const Executable>> compileProgram(const CodeGenerator& generator,
+                                                           const CompileRequest& request) {
+  auto compile = [&generator](const CompileRequest& part) { return compileOnce(generator, part); };
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, compile(request));
+  if (!flagBool("ISTHMUS_COMPARE")) return compiled;
+  return compareWithReference(std::move(compiled), request, compile);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,30 @@
+// From program bytes to an executable, for every backend: import, the compiler's stages, the memory
+// plan, and the backend's code.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/driver/code_generator.h"
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace isthmus {
+
+// Backend::compile. Reads ISTHMUS_DUMP, ISTHMUS_OVERRIDE, ISTHMUS_OPTIMIZATION (or the program's
+// own option isthmus_optimization), and compares with the reference evaluator if ISTHMUS_COMPARE
+// says so.
+StatusOr<std::shared_ptr<const Executable>> compileProgram(const CodeGenerator& generator,
+                                                           const CompileRequest& request);
+
+// What comes after the stages: describes, selects, plans, generates. `module` holds `@main`, fused.
+// `info` has what its function does not say (name, code, options, fingerprint).
+StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator& generator,
+                                                            mlir::ModuleOp module, ProgramInfo info,
+                                                            CodegenSettings settings);
+
+// Backend::optimizedProgram: as text that other readers of StableHLO take.
+StatusOr<std::string> optimizedProgramText(const ProgramInfo& info);
+
+}  // namespace isthmus

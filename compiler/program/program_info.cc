@@ -1,0 +1,129 @@
+// Reads parameters, outputs and donation from the attributes of a program's main function.
+#include "compiler/program/program_info.h"
+
+#include "compiler/passes/passes.h"
+#include "compiler/plan/array_type.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace isthmus {
+namespace {
+
+Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& spec) {
+  ISTHMUS_ASSIGN_OR_RETURN(spec.type, arrayTypeOf(type));
+  if (!attributes) return {};
+  if (auto layout = attributes.getAs<mlir::DenseI64ArrayAttr>(kLayoutAttribute)) {
+    // The program has the array as it lies in memory.
+    llvm::ArrayRef<int64_t> order = layout.asArrayRef();
+    std::vector<int64_t> memory = spec.type.dims;
+    if (!spec.type.setMinorToMajor(order.vec())) {
+      return invalidArgument(kLayoutAttribute, " is not a permutation of the dimensions of ",
+                             spec.type.toString());
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      spec.type.dims[order[i]] = memory[order.size() - 1 - i];
+    }
+  }
+  if (auto kind = attributes.getAs<mlir::StringAttr>("mhlo.memory_kind")) {
+    spec.memoryKind = kind.str();
+  }
+  if (auto sharding = attributes.getAs<mlir::StringAttr>("isthmus.sharding")) {
+    spec.sharding = sharding.str();
+  }
+  return {};
+}
+
+// Donors without an output of their own take the first free one of their type, else of their size;
+// those that find none are not donated.
+void matchDonors(ProgramInfo& info) {
+  std::vector<bool> taken(info.outputs.size());
+  for (const ParameterSpec& parameter : info.parameters) {
+    if (parameter.aliasedOutput >= 0) taken[parameter.aliasedOutput] = true;
+  }
+  for (bool isOfOneType : {true, false}) {
+    for (ParameterSpec& parameter : info.parameters) {
+      if (parameter.donation != DonationKind::kMayDonate) continue;
+      for (size_t r = 0; r < info.outputs.size(); ++r) {
+        const BufferSpec& output = info.outputs[r];
+        if (taken[r] || output.type.sizeBytes() != parameter.type.sizeBytes() ||
+            output.memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0 ||
+            (isOfOneType && output.type != parameter.type)) {
+          continue;
+        }
+        parameter.donation = DonationKind::kMustAlias;
+        parameter.aliasedOutput = static_cast<int>(r);
+        taken[r] = true;
+        break;
+      }
+    }
+  }
+  for (ParameterSpec& parameter : info.parameters) {
+    if (parameter.aliasedOutput < 0) parameter.donation = DonationKind::kNone;
+  }
+}
+
+}  // namespace
+
+Status describeProgram(mlir::func::FuncOp main, ProgramInfo& info) {
+  std::vector<bool> aliased(main.getNumResults());
+  for (unsigned p = 0; p < main.getNumArguments(); ++p) {
+    ParameterSpec parameter;
+    mlir::DictionaryAttr attributes = main.getArgAttrDict(p);
+    Status filled = fillSpec(main.getArgumentTypes()[p], attributes, parameter);
+    if (!filled.ok()) return filled.withContext("parameter " + std::to_string(p));
+    if (attributes) {
+      auto alias = attributes.getAs<mlir::IntegerAttr>("tf.aliasing_output");
+      auto donor = attributes.getAs<mlir::BoolAttr>("jax.buffer_donor");
+      if (alias) {
+        int64_t result = alias.getInt();
+        if (result < 0 || result >= main.getNumResults() || aliased[result]) {
+          return invalidArgument("parameter ", p, ": tf.aliasing_output = ", result,
+                                 " names no output that is free, of ", main.getNumResults());
+        }
+        aliased[result] = true;
+        parameter.donation = DonationKind::kMustAlias;
+        parameter.aliasedOutput = static_cast<int>(result);
+      } else if (donor && donor.getValue()) {
+        parameter.donation = DonationKind::kMayDonate;
+      }
+    }
+    info.parameters.push_back(std::move(parameter));
+  }
+  for (unsigned r = 0; r < main.getNumResults(); ++r) {
+    BufferSpec output;
+    Status filled = fillSpec(main.getResultTypes()[r], main.getResultAttrDict(r), output);
+    if (!filled.ok()) return filled.withContext("output " + std::to_string(r));
+    info.outputs.push_back(std::move(output));
+  }
+  matchDonors(info);
+  for (ParameterSpec& parameter : info.parameters) {
+    // Memory of another size or kind cannot be the output's; the caller still gives it up.
+    if (parameter.aliasedOutput < 0) continue;
+    const BufferSpec& output = info.outputs[parameter.aliasedOutput];
+    if (output.type.sizeBytes() != parameter.type.sizeBytes() ||
+        output.memoryKind != parameter.memoryKind || parameter.type.sizeBytes() == 0) {
+      parameter.donation = DonationKind::kMayDonate;
+      parameter.aliasedOutput = -1;
+    }
+  }
+
+  MemoryAnalysis& memory = info.memory;
+  for (const ParameterSpec& parameter : info.parameters) {
+    int64_t bytes = static_cast<int64_t>(parameter.type.sizeBytes());
+    memory.argumentBytes += bytes;
+    if (parameter.aliasedOutput >= 0) memory.aliasBytes += bytes;
+  }
+  for (const BufferSpec& output : info.outputs) {
+    memory.outputBytes += static_cast<int64_t>(output.type.sizeBytes());
+  }
+  return {};
+}
+
+std::vector<ParameterUse> parameterUses(const ProgramInfo& info) {
+  std::vector<ParameterUse> uses;
+  for (const ParameterSpec& parameter : info.parameters) {
+    uses.push_back({parameter.aliasedOutput, parameter.donation != DonationKind::kNone});
+  }
+  return uses;
+}
+
+}  // namespace isthmus
