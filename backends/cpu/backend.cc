@@ -1,8 +1,11 @@
 // Devices, memory and the way from program bytes to an executable.
 #include "backends/cpu/backend.h"
 
-#include "backends/cpu/executable.h"
-#include "backends/cpu/serialization.h"
+#include "backends/cpu/code_generator.h"
+#include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/executable.h"
+#include "backends/cpu/load/serialization.h"
+#include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "runtime/host_allocator.h"
 
@@ -35,15 +38,9 @@ std::string CpuBackend::platformVersion() const { return buildId(); }
 
 StatusOr<std::vector<DeviceDescription>> CpuBackend::describeDevices(const AttributeMap& options) {
   int64_t numDevices = std::max<int64_t>(1, flagInt("ISTHMUS_NUM_DEVICES"));
-  int64_t node = 0;
-  int64_t numNodes = 1;
   for (const auto& [name, value] : options) {
     if (name == "num_devices") {
       ISTHMUS_ASSIGN_OR_RETURN(numDevices, integerOption(name, value));
-    } else if (name == "node_id") {
-      ISTHMUS_ASSIGN_OR_RETURN(node, integerOption(name, value));
-    } else if (name == "num_nodes") {
-      ISTHMUS_ASSIGN_OR_RETURN(numNodes, integerOption(name, value));
     } else if (name == "platform_name") {
       const std::string* text = std::get_if<std::string>(&value);
       if (!text || text->empty()) {
@@ -53,16 +50,12 @@ StatusOr<std::vector<DeviceDescription>> CpuBackend::describeDevices(const Attri
       platformName_ = *text;
     } else {
       return invalidArgument("unknown client option ", name,
-                             ", expected num_devices, platform_name, node_id or num_nodes");
+                             ", expected num_devices or platform_name");
     }
   }
   if (numDevices < 1 || numDevices > kMaxDevices) {
     return invalidArgument("client option num_devices is ", numDevices, ", expected 1 to ",
                            kMaxDevices);
-  }
-  if (numNodes != 1 || node != 0) {
-    return unimplemented("client option num_nodes is ", numNodes,
-                         ": programs over several processes are not supported yet");
   }
   std::vector<DeviceDescription> devices;
   for (int id = 0; id < numDevices; ++id) {
@@ -104,9 +97,27 @@ AttributeMap CpuBackend::memoryStats(int deviceId) const {
           {"bytes_limit", hostMemoryLimit()}};
 }
 
+StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileRequest& request) {
+  return compileProgram(hostCodeGenerator(), request);
+}
+
+StatusOr<std::string> CpuBackend::optimizedProgram(const ProgramInfo& info) {
+  return optimizedProgramText(info);
+}
+
 StatusOr<std::shared_ptr<const Executable>> CpuBackend::deserialize(std::string_view bytes) {
-  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, key));
   return CpuExecutable::load(std::move(image));
 }
 
 }  // namespace isthmus::cpu
+
+namespace isthmus {
+
+Backend& linkedBackend() {
+  static cpu::CpuBackend& backend = *new cpu::CpuBackend;
+  return backend;
+}
+
+}  // namespace isthmus

@@ -2,7 +2,7 @@
 #pragma once
 
 #ifndef ISTHMUS_ISA
-#error "for files that are compiled with ISTHMUS_ISA set to v2, v3 or v4"
+#error "for files that are compiled with ISTHMUS_ISA set to the name of an instruction set"
 #endif
 
 namespace isthmus::cpu::ISTHMUS_ISA {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/conv_problem.h"
+#include "backends/cpu/kernels/gemm_domains.h"
 #include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
@@ -141,7 +142,8 @@ class ConvJob : public GemmJob {
                        kc,
                        lanes > 1 && p_.conv.kernelOutputStride == 1,
                        t_.kernelRun,
-                       k0 % t_.kernelRun};
+                       k0 % t_.kernelRun,
+                       !positionsAreA_};
     kernels_.pack(panel, width, source);
   }
 
@@ -194,7 +196,8 @@ class ConvJob : public GemmJob {
                        kc,
                        contiguous,
                        t_.inputRun,
-                       k0 % t_.inputRun};
+                       k0 % t_.inputRun,
+                       positionsAreA_};
     bool inside = true;
     for (int d = 0; d < rank; ++d) {
       const int64_t reach = (p_.axes[d].taps - 1) * p_.axes[d].tapStep;
@@ -209,11 +212,12 @@ class ConvJob : public GemmJob {
       }
     }
     // Taps that all lanes have are packed together, as are those that none has.
-    const int64_t stepBytes = width * kernels_.elementBytes;
+    const int64_t stepBytes = width * kernels_.elementBytes / kernels_.stepsPerElement;
     auto packRun = [&](int64_t begin, int64_t end, bool present) {
       if (begin == end) return;
       char* out = static_cast<char*>(panel) + (begin - k0) * stepBytes;
-      if (!present) {
+      // Zeros are bytes of zero in panels of every domain but this one.
+      if (!present && domain != GemmDomain::kBytes) {
         std::memset(out, 0, static_cast<size_t>((end - begin) * stepBytes));
         return;
       }
@@ -221,6 +225,7 @@ class ConvJob : public GemmJob {
       part.kOffsets = t_.input + begin;
       part.kc = end - begin;
       part.kPhase = begin % t_.inputRun;
+      if (!present) part.lanes = 0;
       packKeepingNext(out, width, part);
     };
     int64_t runBegin = k0;
@@ -340,6 +345,9 @@ void fillTables(const ConvProblem& p, Tables& t) {
 
 bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domain,
                    bool nativeResult) {
+  // Patches are packed tap by tap: each must fill whole blocks of a panel.
+  const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType);
+  if (p.inputFeatures % gemmKernels(narrow).stepsPerBlock() == 0) domain = narrow;
   Tables tables{};
   tables.taps = p.taps();
   tables.features = p.inputFeatures;

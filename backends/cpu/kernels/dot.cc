@@ -57,12 +57,12 @@ class DotJob : public GemmJob {
 
   void packA(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
              int64_t kc) const override {
-    pack(p_.lhs, p_.dot.lhsType, groupOffset(p_.batch, batch).lhs, rowOffsets_ + lane,
+    pack(true, p_.lhs, p_.dot.lhsType, groupOffset(p_.batch, batch).lhs, rowOffsets_ + lane,
          contiguous(rowRun_, lane, lanes), kLhs_ + k0, kLhsRun_, k0, panel, width, lanes, kc);
   }
   void packB(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
              int64_t kc) const override {
-    pack(p_.rhs, p_.dot.rhsType, groupOffset(p_.batch, batch).rhs, colOffsets_ + lane,
+    pack(false, p_.rhs, p_.dot.rhsType, groupOffset(p_.batch, batch).rhs, colOffsets_ + lane,
          contiguous(colRun_, lane, lanes), kRhs_ + k0, kRhsRun_, k0, panel, width, lanes, kc);
   }
   void* directResult(int64_t batch, int64_t* ld) const override {
@@ -91,9 +91,9 @@ class DotJob : public GemmJob {
   static bool contiguous(int64_t run, int64_t lane, int lanes) {
     return lane / run == (lane + lanes - 1) / run;
   }
-  void pack(const void* data, ElementType type, int64_t base, const int64_t* laneOffsets,
-            bool lanesContiguous, const int64_t* kOffsets, int64_t kRun, int64_t k0, void* panel,
-            int width, int lanes, int64_t kc) const {
+  void pack(bool isLeft, const void* data, ElementType type, int64_t base,
+            const int64_t* laneOffsets, bool lanesContiguous, const int64_t* kOffsets, int64_t kRun,
+            int64_t k0, void* panel, int width, int lanes, int64_t kc) const {
     PanelSource source{
         static_cast<const char*>(data) + base * static_cast<int64_t>(storageBytes(type)),
         type,
@@ -103,7 +103,8 @@ class DotJob : public GemmJob {
         kc,
         lanesContiguous && lanes > 1,
         kRun,
-        k0 % kRun};
+        k0 % kRun,
+        isLeft};
     kernels_.pack(panel, width, source);
   }
 
@@ -131,10 +132,8 @@ extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void*
   DotProblem p = decode(dot, buffers);
   if (p.batches == 0 || p.rows == 0 || p.cols == 0) return 0;
   GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
-  if (domain == GemmDomain::kU32 && fitsPairs(dot.lhsType) && fitsPairs(dot.rhsType)) {
-    domain = GemmDomain::kPairs;
-  }
   if (runSkinnyDot(*run->services, p, domain)) return 0;
+  domain = narrowDomain(domain, dot.lhsType, dot.rhsType);
   if (runBlocked(*run->services, p, domain)) return 0;
   return fail(run, resourceExhausted("dot_general: no scratch memory for packing operands"));
 }

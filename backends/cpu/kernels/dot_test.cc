@@ -344,6 +344,49 @@ TEST_P(DotTest, MixedElementTypes) {
   }
 }
 
+// Several steps are packed and multiplied at once: every layout, odd depths, edges of blocks.
+TEST_P(DotTest, NarrowElements) {
+  std::mt19937 rng(9);
+  using E = ElementType;
+  for (auto [l, r, t] : std::vector<std::array<E, 3>>{{E::kBF16, E::kBF16, E::kF32},
+                                                      {E::kBF16, E::kBF16, E::kBF16},
+                                                      {E::kS8, E::kS8, E::kS32},
+                                                      {E::kS4, E::kS8, E::kS32},
+                                                      {E::kU8, E::kS8, E::kS32},
+                                                      {E::kS16, E::kS8, E::kS32}}) {
+    for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{14, 32, 64},
+                                                              {15, 33, 67},
+                                                              {29, 65, 133},
+                                                              {1, 40, 257},
+                                                              {40, 1, 257},
+                                                              {17, 19, 2051}}) {
+      for (int layout = 0; layout < 4; ++layout) {
+        Case c = matmul(m, n, k);
+        c.lhsType = l, c.rhsType = r, c.resultType = t;
+        if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
+        if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
+        checkCase(c, rng, 1 + layout % 2);
+      }
+    }
+  }
+}
+
+// The largest magnitudes of bytes, whose sums no 16 bits hold.
+TEST_P(DotTest, LargestBytes) {
+  Case c = matmul(20, 40, 300, ElementType::kS8);
+  c.resultType = ElementType::kS32;
+  std::vector<int8_t> lhs(20 * 300, -128), rhs(300 * 40, -128);
+  for (size_t i = 0; i < rhs.size(); i += 40) rhs[i] = 127;
+  std::vector<int32_t> result(20 * 40);
+  TestRun run(1);
+  auto descriptor = describe(c);
+  void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+  for (int64_t i = 0; i < 20 * 40; ++i) {
+    ASSERT_EQ(result[i], i % 40 == 0 ? -128 * 127 * 300 : 128 * 128 * 300) << i;
+  }
+}
+
 TEST_P(DotTest, RandomDimensionNumbers) {
   std::mt19937 rng(5);
   using E = ElementType;

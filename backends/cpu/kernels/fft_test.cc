@@ -137,7 +137,7 @@ TEST(FftTest, EveryShortLengthAndSomeLonger) {
       }
     }
   }
-  capIsa(Isa::kV4);
+  capIsa(kBestIsa);
 }
 
 TEST(FftTest, SeveralDimensions) {

@@ -1,8 +1,8 @@
 // Cache blocking and the division of work between threads for matrix multiplication.
 //
 // Tiles of the result are computed from packed panels. The contracted dimension is cut into blocks
-// of kMaxBlockSteps or less, so that a panel of b stays in the first-level cache while it meets all
-// panels of a block of a, which stays in the second-level cache.
+// of kMaxBlockElements or less, so that a panel of b stays in the first-level cache while it meets
+// all panels of a block of a, which stays in the second-level cache.
 #include "backends/cpu/kernels/gemm.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 // Long blocks save passes over the result, which measure dearer than a panel of b that spills a
 // little out of the first-level cache.
-constexpr int64_t kMaxBlockSteps = 512;
+constexpr int64_t kMaxBlockElements = 512;  // of a lane
 constexpr int64_t kMaxPanelBytes = 48 << 10;
 constexpr int64_t kBlockRows = 120;
 // Columns that are finished together, so that an epilogue finds them in cache.
@@ -49,16 +49,20 @@ struct Plan {
   Plan(RunServices& services, const GemmJob& job)
       : job(job), kernels(gemmKernels(job.domain)), services(services) {
     const int64_t steps =
-        std::min(kMaxBlockSteps, kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
+        kernels.stepsPerElement *
+        std::min(kMaxBlockElements, kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
     // Up to half as long again is better than a short block.
     kBlocks = std::max<int64_t>(1, (job.k + steps / 2) / steps);
-    kStep = kBlocks == 1 ? job.k : roundUp(ceilDiv(job.k, kBlocks), 16);
+    kStep = kBlocks == 1 ? job.k
+                         : roundUp(ceilDiv(job.k, kBlocks), std::max(16, kernels.stepsPerBlock()));
     kBlocks = std::max<int64_t>(1, job.k == 0 ? 1 : ceilDiv(job.k, kStep));
   }
 
   int64_t panelBytes(int64_t width) const {
     const int64_t elements = ceilDiv(std::max<int64_t>(kStep, 1), kernels.stepsPerElement);
-    return roundUp(elements * width * kernels.elementBytes + kPanelSlackBytes, kAlignment);
+    return roundUp(roundUp(elements, kernels.elementsPerBlock) * width * kernels.elementBytes +
+                       kPanelSlackBytes,
+                   kAlignment);
   }
   Range kRange(int64_t block) const {
     return {block * kStep, std::min(job.k, (block + 1) * kStep)};
@@ -129,6 +133,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   int64_t ldDirect = 0;
   char* direct = static_cast<char*>(job.directResult(batch, &ldDirect));
   const int64_t chunkColumns = direct ? columns.end - columns.begin : kScratchColumns / nr * nr;
+  if (kernels.begin) kernels.begin();
 
   for (int64_t chunk = columns.begin; chunk < columns.end; chunk += chunkColumns) {
     const int64_t chunkEnd = std::min(columns.end, chunk + chunkColumns);
@@ -170,6 +175,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
       }
     }
   }
+  if (kernels.end) kernels.end();
 }
 
 // How much of b is packed at a time.
@@ -309,9 +315,21 @@ void runByRows(Plan& plan, int threads) {
 }  // namespace
 
 const GemmKernels& gemmKernels(GemmDomain domain) {
+  const Isa isa = hostIsa();
+  if (isa >= Isa::kAmx) {
+    if (const GemmKernels* kernels = v4_amx::gemmKernelsFor(domain)) return *kernels;
+  }
+  if (isa >= Isa::kBf16) {
+    if (const GemmKernels* kernels = v4_bf16::gemmKernelsFor(domain)) return *kernels;
+  }
+  if (isa >= Isa::kVnni) {
+    if (const GemmKernels* kernels = v4_vnni::gemmKernelsFor(domain)) return *kernels;
+  }
   const auto table = forHost(v2::gemmKernelTable, v3::gemmKernelTable, v4::gemmKernelTable);
   return table()[static_cast<int>(domain)];
 }
+
+bool isAvailable(GemmDomain domain) { return gemmKernels(domain).tile != nullptr; }
 
 namespace {
 

@@ -36,15 +36,31 @@ inline bool fitsPairs(ElementType type) {
   }
 }
 
+// The domain whose kernels take the operands as they are, several steps at a time, where there are
+// such for `domain`; else `domain`. For operands that are packed by whole elements of panels.
+inline GemmDomain narrowDomain(GemmDomain domain, ElementType lhs, ElementType rhs) {
+  auto isByte = [](ElementType type) {
+    return elementClass(type) == ElementClass::kSigned && storageBytes(type) == 1;
+  };
+  if (domain == GemmDomain::kF32 && lhs == ElementType::kBF16 && rhs == ElementType::kBF16) {
+    return isAvailable(GemmDomain::kBf16) ? GemmDomain::kBf16 : domain;
+  }
+  if (domain != GemmDomain::kU32 || !fitsPairs(lhs) || !fitsPairs(rhs)) return domain;
+  if (isByte(lhs) && isByte(rhs) && isAvailable(GemmDomain::kBytes)) return GemmDomain::kBytes;
+  return GemmDomain::kPairs;
+}
+
 // Whether sums of the domain are stored as this type bit for bit.
 inline bool isDomainType(GemmDomain domain, ElementType type) {
   switch (domain) {
     case GemmDomain::kF32:
+    case GemmDomain::kBf16:
       return type == ElementType::kF32;
     case GemmDomain::kF64:
       return type == ElementType::kF64;
     case GemmDomain::kU32:
     case GemmDomain::kPairs:
+    case GemmDomain::kBytes:
       return type == ElementType::kS32 || type == ElementType::kU32;
     case GemmDomain::kU64:
       return type == ElementType::kS64 || type == ElementType::kU64;

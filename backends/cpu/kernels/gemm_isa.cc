@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/block_transpose.h"
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/gemm_kernels.h"
+#include "backends/cpu/kernels/gemm_tile.h"
 
 #ifndef ISTHMUS_ISA
 #error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
@@ -9,46 +10,6 @@
 
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kRows = 14;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kRows = 6;
-#endif
-
-template <typename T, int bytes>
-struct VectorOf {
-  typedef T Type __attribute__((vector_size(bytes)));
-  typedef T Loose __attribute__((vector_size(bytes), aligned(1), may_alias));
-};
-template <typename T>
-using Vec = typename VectorOf<T, kVectorBytes>::Type;
-template <typename T>
-inline constexpr int kLanes = kVectorBytes / sizeof(T);
-
-template <typename T>
-inline __attribute__((always_inline)) Vec<T> load(const T* p) {
-  return *reinterpret_cast<const typename VectorOf<T, kVectorBytes>::Loose*>(p);
-}
-template <typename T>
-inline __attribute__((always_inline)) void store(T* p, Vec<T> v) {
-  *reinterpret_cast<typename VectorOf<T, kVectorBytes>::Loose*>(p) = v;
-}
-
-// ---- Multiplying
-// ---------------------------------------------------------------------------------
-
-struct MultiplyAdd {
-  template <typename T>
-  static inline __attribute__((always_inline)) Vec<T> apply(Vec<T> sum, T a, Vec<T> b) {
-    return sum + a * b;
-  }
-};
 
 // Each 32-bit element is a pair of 16-bit integers: adds both products.
 struct PairMultiplyAdd {
@@ -88,91 +49,6 @@ struct PairMultiplyAdd {
 #endif
   }
 };
-
-// Copies `count` < 2 * `piece` elements in pieces of powers of two.
-template <int piece, typename T>
-inline __attribute__((always_inline)) void copyPieces(T* to, const T* from, int count) {
-  if (count & piece) {
-    __builtin_memcpy(to, from, piece * sizeof(T));
-    to += piece, from += piece;
-  }
-  if constexpr (piece > 1) copyPieces<piece / 2>(to, from, count);
-}
-
-// The sums of a tile go to memory; `cols` may be less than the vectors hold.
-template <typename T, int rows, int vectors>
-inline __attribute__((always_inline)) void storeTile(const Vec<T> (&sum)[rows][vectors], T* c,
-                                                     int64_t ldc, int cols, bool accumulate) {
-  constexpr int lanes = kLanes<T>;
-  if (cols == vectors * lanes) {
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; ++r) {
-#pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) {
-        T* p = c + r * ldc + v * lanes;
-        store(p, accumulate ? load(p) + sum[r][v] : sum[r][v]);
-      }
-    }
-    return;
-  }
-  alignas(64) T edge[vectors * lanes] = {};
-#pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r) {
-    T* p = c + r * ldc;
-    if (accumulate) copyPieces<vectors * lanes / 2>(edge, p, cols);
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) {
-      T* at = edge + v * lanes;
-      store(at, accumulate ? load(at) + sum[r][v] : sum[r][v]);
-    }
-    copyPieces<vectors * lanes / 2>(p, edge, cols);
-  }
-}
-
-// Sums that go on from what is in memory; lanes from `cols` on are 0.
-template <typename T, int rows, int vectors>
-inline __attribute__((always_inline)) void loadTile(Vec<T> (&sum)[rows][vectors], const T* c,
-                                                    int64_t ldc, int cols) {
-  constexpr int lanes = kLanes<T>;
-  alignas(64) T edge[vectors * lanes] = {};
-#pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r) {
-    const T* p = c + r * ldc;
-    if (cols < vectors * lanes) {
-      copyPieces<vectors * lanes / 2>(edge, p, cols);
-      p = edge;
-    }
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) sum[r][v] = load(p + v * lanes);
-  }
-}
-
-// One tile of `rows` x (vectors * lanes) in registers, from packed panels. Their strides are
-// constants, so that their addresses cost nothing.
-template <typename T, typename Op, int rows, int vectors>
-void packedTileOf(int64_t kc, const T* a, const T* b, T* c, int64_t ldc, int cols,
-                  bool accumulate) {
-  constexpr int lanes = kLanes<T>;
-  constexpr int ldb = 2 * lanes;
-  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
-  Vec<T> sum[rows][vectors] = {};
-#pragma clang loop unroll_count(4)
-  for (int64_t k = 0; k < kc; ++k) {
-    Vec<T> bv[vectors];
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) bv[v] = load(b + v * lanes);
-    __builtin_prefetch(b + ldb * 8);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; ++r) {
-      T av = a[r];
-#pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sum[r][v] = Op::apply(sum[r][v], av, bv[v]);
-    }
-    a += kRows;
-    b += ldb;
-  }
-  storeTile<T, rows, vectors>(sum, c, ldc, cols, accumulate);
-}
 
 // The same from operands in place, for several runs of steps. A stride of 0 here is not a constant.
 template <typename T, int rows, int vectors, int stepStrideIf>
@@ -215,32 +91,6 @@ void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride
   storeTile<T, rows, vectors>(sum, c, ldc, cols, false);
 }
 
-template <int... values>
-struct Sequence {};
-template <int n, int... values>
-struct MakeSequence : MakeSequence<n - 1, n, values...> {};
-template <int... values>
-struct MakeSequence<0, values...> {
-  using Type = Sequence<values...>;
-};
-
-template <typename T, typename Op, int... rows>
-void packedTileDispatch(Sequence<rows...>, int64_t kc, const T* a, const T* b, T* c, int64_t ldc,
-                        int count, int cols, bool accumulate) {
-  using Function = void (*)(int64_t, const T*, const T*, T*, int64_t, int, bool);
-  static constexpr Function table[][2] = {
-      {packedTileOf<T, Op, rows, 1>, packedTileOf<T, Op, rows, 2>}...};
-  table[count - 1][cols > kLanes<T>](kc, a, b, c, ldc, cols, accumulate);
-}
-
-template <typename T, typename Op>
-void packedTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
-                bool accumulate) {
-  packedTileDispatch<T, Op>(typename MakeSequence<kRows>::Type(), kc, static_cast<const T*>(a),
-                            static_cast<const T*>(b), static_cast<T*>(c), ldc, rows, cols,
-                            accumulate);
-}
-
 template <typename T, int stepStride, int... rows>
 void runTileDispatch(Sequence<rows...>, const GemmRun* runs, int64_t runCount, const T* a,
                      int64_t rowStride, int64_t step, const T* b, int64_t ldb, T* c, int64_t ldc,
@@ -271,7 +121,8 @@ void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStrid
 
 void pairTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
               bool accumulate) {
-  packedTile<uint32_t, PairMultiplyAdd>((kc + 1) / 2, a, b, c, ldc, rows, cols, accumulate);
+  packedTile<uint32_t, uint32_t, PairMultiplyAdd>((kc + 1) / 2, a, b, c, ldc, rows, cols,
+                                                  accumulate);
 }
 
 // Complex: one vector of real and one of imaginary parts per row.
@@ -711,7 +562,7 @@ constexpr GemmKernels realKernels() {
   kernels.vectorLanes = kLanes<T>;
   kernels.elementBytes = sizeof(T);
   kernels.pack = packReal<T>;
-  kernels.tile = packedTile<T, MultiplyAdd>;
+  kernels.tile = packedTile<T, T, MultiplyAdd>;
 #if defined(__F16C__)
   if constexpr (__is_same(T, float)) kernels.storeHalves = storeHalves;
 #endif

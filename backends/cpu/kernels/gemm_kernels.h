@@ -12,11 +12,14 @@
 
 namespace isthmus::cpu {
 
-// The types in which products are summed. kPairs sums in 32 bits as kU32 does, from panels of
-// 16-bit integers, two steps to an element: for operands of up to 16 bits (not u16), packed whole
-// blocks at a time.
-enum class GemmDomain { kF32, kF64, kU32, kU64, kC64, kC128, kPairs };
-inline constexpr int kNumGemmDomains = 7;
+// The types in which products are summed. The last three have panels whose 32-bit elements hold
+// several steps of a lane, and are packed in pieces of whole elements: kPairs sums in 32 bits as
+// kU32 does, two steps of 16-bit integers to an element, for operands of up to 16 bits (not u16);
+// kBytes does, four steps to an element, for signed operands of up to 8 bits; kBf16 sums in f32 as
+// kF32 does, two steps to an element, for operands of bf16. The last two exist only where the
+// machine has instructions for them.
+enum class GemmDomain { kF32, kF64, kU32, kU64, kC64, kC128, kPairs, kBytes, kBf16 };
+inline constexpr int kNumGemmDomains = 9;
 
 // The type of operands and results that are floats as the sums are; kInvalid for other domains.
 constexpr ElementType floatTypeOf(GemmDomain domain) {
@@ -44,6 +47,7 @@ struct PanelSource {
   // kOffsets grows by 1 inside runs of kRun steps; the first run is kPhase steps shorter.
   int64_t kRun;
   int64_t kPhase;
+  bool isLeft = false;  // for a panel of the left operand
 };
 inline constexpr int64_t kZeroLane = INT64_MIN;
 
@@ -59,7 +63,14 @@ struct GemmKernels {
   int nr;  // columns
   int vectorLanes;
   int elementBytes;         // of sums and of panels
-  int stepsPerElement = 1;  // of panels
+  int stepsPerElement = 1;  // of panels; a last group of fewer steps is filled with zeros
+  // Of a lane, that are packed together; what is missing of the last ones is filled with zeros.
+  int elementsPerBlock = 1;
+  int stepsPerBlock() const { return stepsPerElement * elementsPerBlock; }
+
+  // Null, or called on a thread before it calls `tile` and when it has done so.
+  void (*begin)();
+  void (*end)();
 
   void (*pack)(void* panel, int width, const PanelSource& source);
 
@@ -88,8 +99,10 @@ struct GemmKernels {
                       int64_t cols, void* c, int64_t cRow, int64_t cCol);
 };
 
-// For the instruction set of this machine.
+// For the instruction set of this machine; the domain must be available.
 const GemmKernels& gemmKernels(GemmDomain domain);
+// Whether this machine has kernels for the domain.
+bool isAvailable(GemmDomain domain);
 
 // Writes `count` sums of the domain as elements of `type`, from result[index] on.
 void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,
@@ -103,6 +116,16 @@ const GemmKernels* gemmKernelTable();
 }
 namespace v4 {
 const GemmKernels* gemmKernelTable();
+}
+// Null for domains that the instructions are not for.
+namespace v4_vnni {
+const GemmKernels* gemmKernelsFor(GemmDomain domain);
+}
+namespace v4_bf16 {
+const GemmKernels* gemmKernelsFor(GemmDomain domain);
+}
+namespace v4_amx {
+const GemmKernels* gemmKernelsFor(GemmDomain domain);
 }
 
 }  // namespace isthmus::cpu

@@ -30,12 +30,13 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
                int64_t index) {
   switch (domain) {
     case GemmDomain::kF32:
+    case GemmDomain::kBf16:
       if (type == ElementType::kBF16) {
         return storeBfloat16(static_cast<const float*>(sums), count,
                              static_cast<uint16_t*>(result) + index);
       }
       if (type == ElementType::kF16) {
-        if (auto store = gemmKernels(domain).storeHalves) {
+        if (auto store = gemmKernels(GemmDomain::kF32).storeHalves) {
           return store(static_cast<const float*>(sums), count,
                        static_cast<uint16_t*>(result) + index);
         }
@@ -45,6 +46,7 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
       return storeEach<double>(sums, count, type, result, index);
     case GemmDomain::kU32:
     case GemmDomain::kPairs:
+    case GemmDomain::kBytes:
       return storeEach<uint32_t>(sums, count, type, result, index);
     case GemmDomain::kU64:
       return storeEach<uint64_t>(sums, count, type, result, index);

@@ -4,13 +4,41 @@
 #include <algorithm>
 #include <atomic>
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace isthmus::cpu {
 namespace {
+
+#if defined(__x86_64__)
+// Tile registers are large: Linux lets a process use them when it asks, once for all its threads.
+// It refuses where a thread's alternate signal stack is too small for them.
+bool mayUseTiles() {
+#if defined(__linux__)
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+// Of a machine with level v4.
+Isa detectAboveV4() {
+  if (!__builtin_cpu_supports("avx512vnni")) return Isa::kV4;
+  if (!__builtin_cpu_supports("avx512bf16")) return Isa::kVnni;
+  const bool hasTiles = __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+                        __builtin_cpu_supports("amx-bf16");
+  return hasTiles && mayUseTiles() ? Isa::kAmx : Isa::kBf16;
+}
+#endif
 
 Isa detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v4")) return Isa::kV4;
+  if (__builtin_cpu_supports("x86-64-v4")) return detectAboveV4();
 #if defined(ISTHMUS_EMULATE_V4)
   if (__builtin_cpu_supports("x86-64-v3")) return Isa::kV4;
 #endif
@@ -19,7 +47,7 @@ Isa detect() {
   return Isa::kV2;
 }
 
-std::atomic<Isa> isaCap{Isa::kV4};
+std::atomic<Isa> isaCap{kBestIsa};
 
 }  // namespace
 

@@ -8,8 +8,11 @@
 
 namespace isthmus::cpu {
 
-// The x86-64 micro-architecture levels: SSE4.2; AVX2 and FMA; AVX-512 F, BW, CD, DQ, VL.
-enum class Isa { kV2 = 0, kV3 = 1, kV4 = 2 };
+// The x86-64 micro-architecture levels: SSE4.2; AVX2 and FMA; AVX-512 F, BW, CD, DQ, VL. Above them
+// what is for products of narrow elements: AVX-512 VNNI; AVX-512 BF16 too; AMX for both types,
+// which the system lets this process use.
+enum class Isa { kV2 = 0, kV3 = 1, kV4 = 2, kVnni = 3, kBf16 = 4, kAmx = 5 };
+inline constexpr Isa kBestIsa = Isa::kAmx;
 
 // The best level of this machine, not above the cap. Thread-safe.
 Isa hostIsa();
@@ -17,14 +20,8 @@ Isa hostIsa();
 // Of the three versions of a function, that for hostIsa().
 template <typename Function>
 Function* forHost(Function* v2, Function* v3, Function* v4) {
-  switch (hostIsa()) {
-    case Isa::kV4:
-      return v4;
-    case Isa::kV3:
-      return v3;
-    default:
-      return v2;
-  }
+  const Isa isa = hostIsa();
+  return isa >= Isa::kV4 ? v4 : isa == Isa::kV3 ? v3 : v2;
 }
 
 // Lowers the level that hostIsa reports, for tests and for comparing. Not to be called while

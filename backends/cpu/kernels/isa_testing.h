@@ -13,17 +13,20 @@ namespace isthmus::cpu::testing {
 class IsaTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    capIsa(Isa::kV4);
+    capIsa(kBestIsa);
     if (hostIsa() < GetParam()) GTEST_SKIP() << "this machine lacks the instruction set";
     capIsa(GetParam());
   }
-  void TearDown() override { capIsa(Isa::kV4); }
+  void TearDown() override { capIsa(kBestIsa); }
 };
 
-inline auto everyIsa() { return ::testing::Values(Isa::kV2, Isa::kV3, Isa::kV4); }
+inline auto everyIsa() {
+  return ::testing::Values(Isa::kV2, Isa::kV3, Isa::kV4, Isa::kVnni, Isa::kBf16, Isa::kAmx);
+}
 
 inline std::string nameOfIsa(const ::testing::TestParamInfo<Isa>& info) {
-  return "v" + std::to_string(2 + static_cast<int>(info.param));
+  static constexpr const char* kNames[] = {"v2", "v3", "v4", "vnni", "bf16", "amx"};
+  return kNames[static_cast<int>(info.param)];
 }
 
 }  // namespace isthmus::cpu::testing

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/conv.h"
+#include "backends/cpu/kernels/decompositions.h"
 #include "backends/cpu/kernels/dot.h"
 #include "backends/cpu/kernels/fft.h"
 #include "backends/cpu/kernels/linalg.h"
@@ -18,6 +19,7 @@ namespace {
 constinit LibraryFunction* head = nullptr;
 
 const LibraryFunction kConv("isthmus_rt_conv", isthmus_rt_conv);
+const LibraryFunction kDecompose("isthmus_rt_decompose", isthmus_rt_decompose);
 const LibraryFunction kDot("isthmus_rt_dot", isthmus_rt_dot);
 const LibraryFunction kFft("isthmus_rt_fft", isthmus_rt_fft);
 const LibraryFunction kCholesky("isthmus_rt_cholesky", isthmus_rt_cholesky);

@@ -126,7 +126,7 @@ TEST(RngTest, BitsAreThoseOfXla) {
       EXPECT_EQ(newState[1], g.newState[1]);
     }
   }
-  capIsa(Isa::kV4);
+  capIsa(kBestIsa);
 }
 
 // Known answers of Random123 for counter zero and key zero.

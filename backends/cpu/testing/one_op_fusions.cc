@@ -3,7 +3,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/plan/op_role.h"
+#include "compiler/dialect/op_facts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -11,26 +11,14 @@ namespace isthmus::cpu::testing {
 namespace {
 
 bool staysApart(mlir::Operation* op) {
-  return llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp, shlo::AllReduceOp, shlo::AllGatherOp,
-                   shlo::AllToAllOp, shlo::CollectivePermuteOp, shlo::CollectiveBroadcastOp,
-                   shlo::ReduceScatterOp, shlo::PartitionIdOp, shlo::ReplicaIdOp, shlo::SortOp,
-                   shlo::RngBitGeneratorOp, shlo::FftOp, shlo::CholeskyOp, shlo::TriangularSolveOp,
-                   shlo::CustomCallOp, shlo::CompositeOp, ir::FusionOp>(op);
-}
-
-ir::FusionKind kindOf(mlir::Operation* op) {
-  if (llvm::isa<shlo::ReduceOp>(op)) return ir::FusionKind::kReduce;
-  if (llvm::isa<shlo::DynamicUpdateSliceOp>(op)) return ir::FusionKind::kUpdateSlice;
-  if (llvm::isa<shlo::ScatterOp>(op)) return ir::FusionKind::kScatter;
-  if (llvm::isa<shlo::TransposeOp>(op)) return ir::FusionKind::kTranspose;
-  return ir::FusionKind::kLoop;
+  const OpFacts* facts = findOpFacts(op);
+  return !facts || facts->isLibrary;
 }
 
 void wrap(mlir::Operation* op) {
   mlir::OpBuilder builder(op);
   llvm::SmallVector<mlir::Value> operands(op->getOperands());
-  auto fusion =
-      ir::FusionOp::create(builder, op->getLoc(), op->getResultTypes(), operands, kindOf(op));
+  auto fusion = ir::FusionOp::create(builder, op->getLoc(), op->getResultTypes(), operands);
   mlir::Block& block = fusion.getBody().emplaceBlock();
   mlir::IRMapping mapping;
   for (unsigned i = 0; i < operands.size(); ++i) {

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/cpu/jit.h"
-#include "backends/cpu/serialization.h"
+#include "backends/cpu/code_generator.h"
+#include "backends/cpu/emit/jit.h"
+#include "backends/cpu/load/serialization.h"
 #include "backends/cpu/testing/one_op_fusions.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/driver/driver.h"
 #include "mlir/Parser/Parser.h"
 
 namespace isthmus::cpu::testing {
@@ -51,10 +53,13 @@ StatusOr<ProgramImage> compileText(const std::string& text) {
       mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
   if (!module) return invalidArgument("the program does not parse: ", errors);
   fuseOneByOne(*module);
-  CompileSettings settings{hostTarget()};
-  settings.verify = true;
-  settings.fingerprint = "test";
-  return compileProgram(*module, settings);
+  ProgramInfo info;
+  info.name = "main";
+  info.fingerprint = "test";
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                           generateProgram(CpuCodeGenerator(hostTarget(), 1), *module,
+                                           std::move(info), {.verify = true}));
+  return static_cast<const CpuExecutable&>(*executable).image();
 }
 
 StatusOr<std::vector<Bytes>> runExecutable(const Executable& executable,

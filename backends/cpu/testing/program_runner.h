@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/compile_program.h"
+#include "backends/cpu/load/executable.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 

@@ -1,0 +1,126 @@
+// Generates the kernels, emits the program function, compiles and loads it.
+#include "backends/cpu/code_generator.h"
+
+#include "backends/cpu/emit/jit.h"
+#include "backends/cpu/emit/kernel_modules.h"
+#include "backends/cpu/emit/program_emitter.h"
+#include "backends/cpu/load/executable.h"
+#include "backends/cpu/load/serialization.h"
+#include "backends/cpu/lower/library_ops.h"
+#include "base/digest.h"
+#include "compiler/dialect/dialect.h"
+#include "llvm/IR/Module.h"
+#include "runtime/thread_pool.h"
+
+namespace isthmus::cpu {
+namespace {
+
+class CpuCodegen final : public ProgramCodegen {
+ public:
+  CpuCodegen(const TargetModel& target, int threads, CodegenSettings settings,
+             KernelModules modules)
+      : target_(target),
+        threads_(threads),
+        settings_(std::move(settings)),
+        modules_(std::move(modules)),
+        library_{.target = target_, .module = modules_.programModule()} {}
+
+  Status select(std::span<const Computation> computations) override {
+    // The program function is in module 0, with the kernels that may become part of it.
+    for (const Computation& computation : computations) {
+      if (auto fusion = llvm::dyn_cast<ir::FusionOp>(computation.op)) {
+        modules_.count(fusion, computation.isInLoop);
+        continue;
+      }
+      ISTHMUS_ASSIGN_OR_RETURN(code_[computation.op], makeLibraryCode(computation.op, library_));
+    }
+    modules_.divide(threads_);
+    for (const Computation& computation : computations) {
+      auto fusion = llvm::dyn_cast<ir::FusionOp>(computation.op);
+      if (!fusion) continue;
+      ISTHMUS_ASSIGN_OR_RETURN(code_[computation.op], modules_.emit(fusion, computation.isInLoop));
+    }
+    return {};
+  }
+
+  bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const override {
+    if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
+      return canShareBuffer(fusion, operand, result);
+    }
+    return libraryCanShare(op, operand, result);
+  }
+
+  bool wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const override {
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    if (!fusion) return libraryCanShare(op, operand, result);
+    return fusion.updatesInPlace() && canShareBuffer(fusion, operand, result);
+  }
+
+  int64_t scratchBytes(mlir::Operation* op) const override {
+    auto it = code_.find(op);
+    return it == code_.end() ? 0 : it->second.scratchBytes;
+  }
+
+  StatusOr<std::shared_ptr<const Executable>> finish(mlir::func::FuncOp main,
+                                                     const MemoryPlan& plan,
+                                                     ProgramInfo info) override {
+    ProgramImage image;
+    image.info = std::move(info);
+    image.features = target_.features;
+    image.arenaBytes = plan.arenaBytes();
+    ConstantPool constants;
+    StepTable steps;
+    ISTHMUS_ASSIGN_OR_RETURN(
+        ProgramEstimate estimate,
+        emitProgram(main, plan, code_, target_, modules_.programModule(), constants, steps));
+    image.steps = steps.take();
+    image.estimatedNs = estimate.ns;
+    image.mayBlock = library_.mayBlock;
+    if (!library_.exchanges.empty()) {
+      image.info.exchanges = Digest().add(image.info.name).add(library_.exchanges).hex();
+    }
+    image.callsUserCode = library_.callsUserCode;
+    image.calls = std::move(library_.calls);
+    image.constants = constants.bytes();
+    {
+      trace::Scope scope("machine code");
+      bool needsOptimizer = estimate.hasLoops || library_.needsOptimizer;
+      ISTHMUS_ASSIGN_OR_RETURN(image.objects,
+                               modules_.compile(settings_, threads_, needsOptimizer));
+    }
+    trace::Scope scope("load");
+    return CpuExecutable::load(std::move(image));
+  }
+
+ private:
+  const TargetModel& target_;
+  int threads_;
+  CodegenSettings settings_;
+  KernelModules modules_;
+  LibraryContext library_;
+  ProgramCode code_;
+};
+
+}  // namespace
+
+std::string CpuCodeGenerator::identity() const {
+  return buildId() + "\n" + target_.cpu + "\n" + target_.features;
+}
+
+void CpuCodeGenerator::configure(PipelineOptions& options) const {
+  options.fusion.target = target_;
+}
+
+StatusOr<std::unique_ptr<ProgramCodegen>> CpuCodeGenerator::begin(CodegenSettings settings) const {
+  ISTHMUS_ASSIGN_OR_RETURN(KernelModules modules, KernelModules::make(target_));
+  return std::unique_ptr<ProgramCodegen>(new CpuCodegen(target_,
+                                                        threads_ > 0 ? threads_ : computeThreads(),
+                                                        std::move(settings), std::move(modules)));
+}
+
+const CpuCodeGenerator& hostCodeGenerator() {
+  static const CpuCodeGenerator generator(hostTarget(), 0);
+  return generator;
+}
+
+}  // namespace isthmus::cpu

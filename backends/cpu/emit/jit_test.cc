@@ -1,0 +1,147 @@
+// Modules become objects, and objects become functions that run.
+#include "backends/cpu/emit/jit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "backends/cpu/load/object_loader.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// double name(double x) { return callee(x) * factor; } with the factor in a constant global.
+void addScaledCall(llvm::Module& module, const char* name, const char* callee, double factor) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* f64 = llvm::Type::getDoubleTy(context);
+  auto* type = llvm::FunctionType::get(f64, {f64}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, &module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+  llvm::FunctionCallee target = module.getOrInsertFunction(callee, type);
+  llvm::Value* inner = builder.CreateCall(target, {function->getArg(0)});
+  builder.CreateRet(builder.CreateFMul(inner, llvm::ConstantFP::get(f64, factor)));
+}
+
+TEST(Jit, objects_call_each_other_and_the_c_library) {
+  std::vector<JitModule> modules;
+  for (const char* name : {"first", "second"}) {
+    auto module = makeModule(name, hostTarget());
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    modules.push_back(std::move(*module));
+  }
+  addScaledCall(*modules[0].module, "outer", "inner", 3.0);
+  addScaledCall(*modules[1].module, "inner", "sin", 0.5);
+  std::string assembly;
+  CodegenOptions options;
+  options.verify = true;
+  auto objects = compileModules(modules, hostTarget(), options, 2);
+  ASSERT_TRUE(objects.ok()) << objects.status().message();
+  auto code = LoadedCode::load(*objects);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  auto* outer = reinterpret_cast<double (*)(double)>((*code)->lookup("outer"));
+  ASSERT_NE(outer, nullptr);
+  EXPECT_EQ(outer(1.25), std::sin(1.25) * 0.5 * 3.0);
+  EXPECT_EQ((*code)->lookup("absent"), nullptr);
+}
+
+TEST(Jit, an_unknown_symbol_is_named) {
+  auto module = makeModule("m", hostTarget());
+  ASSERT_TRUE(module.ok());
+  addScaledCall(*module->module, "f", "no_such_function", 1.0);
+  auto object = compileToObject(*module->module, hostTarget());
+  ASSERT_TRUE(object.ok());
+  auto code = LoadedCode::load({&*object, 1});
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(code.status().message().find("no_such_function"), std::string_view::npos);
+}
+
+TEST(Jit, truncated_objects_are_refused) {
+  auto module = makeModule("m", hostTarget());
+  ASSERT_TRUE(module.ok());
+  addScaledCall(*module->module, "f", "sin", 1.0);
+  auto object = compileToObject(*module->module, hostTarget());
+  ASSERT_TRUE(object.ok());
+  for (size_t length = 0; length < object->size(); length += 7) {
+    std::string part = object->substr(0, length);
+    EXPECT_FALSE(LoadedCode::load({&part, 1}).ok()) << length;
+  }
+}
+
+// What a stranger writes: every field of headers, symbols and relocations takes values at which
+// arithmetic breaks. Nothing is run; whatever is loaded lies in its own pages.
+TEST(Jit, hostile_objects_are_refused_or_loaded) {
+  auto module = makeModule("m", hostTarget());
+  ASSERT_TRUE(module.ok());
+  addScaledCall(*module->module, "f", "sin", 3.0);
+  addScaledCall(*module->module, "g", "f", 5.0);
+  auto object = compileToObject(*module->module, hostTarget());
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  std::mt19937_64 random(1);
+  const uint64_t values[] = {0,      1,          3,          0x7f,       0xff,       0xfff1,
+                             0xffff, 0x7fffffff, 0xffffffff, 1ull << 32, 1ull << 63, ~0ull};
+  auto resolver = [](const std::string&) { return reinterpret_cast<void*>(&std::memcpy); };
+  int refused = 0;
+  for (int run = 0; run < 20'000; ++run) {
+    std::string hostile = *object;
+    for (int changes = 1 + static_cast<int>(random() % 3); changes-- > 0;) {
+      const size_t width = size_t{1} << random() % 4;
+      const size_t at = random() % (hostile.size() / width) * width;
+      const uint64_t value = random() % 4 == 0 ? random() : values[random() % std::size(values)];
+      std::memcpy(hostile.data() + at, &value, std::min(width, hostile.size() - at));
+    }
+    refused += !LoadedCode::load({&hostile, 1}, resolver).ok();
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+// The kernel lets a process have 65,530 mappings.
+TEST(Jit, many_loaded_objects_are_few_mappings) {
+  auto module = makeModule("m", hostTarget());
+  ASSERT_TRUE(module.ok());
+  addScaledCall(*module->module, "f", "sin", 3.0);
+  auto object = compileToObject(*module->module, hostTarget());
+  ASSERT_TRUE(object.ok());
+  auto countMappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+  };
+  std::vector<std::unique_ptr<LoadedCode>> loaded;
+  auto load = [&] {
+    auto code = LoadedCode::load({&*object, 1});
+    ASSERT_TRUE(code.ok()) << code.status().message();
+    loaded.push_back(std::move(*code));
+  };
+  load();
+  const auto before = countMappings();
+  for (int i = 0; i < 2000; ++i) load();
+  // Freed in no order, and their pages used again.
+  for (size_t i = 1; i < loaded.size(); i += 2) loaded[i].reset();
+  for (int i = 0; i < 1000; ++i) load();
+  EXPECT_LT(countMappings(), before + 20);
+  auto* f = reinterpret_cast<double (*)(double)>(loaded.back()->lookup("f"));
+  EXPECT_EQ(f(0.5), std::sin(0.5) * 3.0);
+}
+
+TEST(Jit, assembly_and_ir_can_be_had) {
+  auto module = makeModule("m", hostTarget());
+  ASSERT_TRUE(module.ok());
+  addScaledCall(*module->module, "f", "sin", 1.0);
+  std::string assembly, ir;
+  CodegenOptions options;
+  options.assembly = &assembly;
+  options.llvmIr = &ir;
+  ASSERT_TRUE(compileToObject(*module->module, hostTarget(), options).ok());
+  EXPECT_NE(ir.find("define double @f"), std::string::npos);
+  EXPECT_NE(assembly.find("f:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace isthmus::cpu

@@ -1,0 +1,152 @@
+// Where kernels go, which are equal, and which are inlined.
+#include "backends/cpu/emit/kernel_modules.h"
+
+#include "backends/cpu/emit/optimize_program.h"
+#include "backends/cpu/load/program_symbols.h"
+#include "compiler/plan/byte_size.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// A module is worth a thread of its own from about this many operations on.
+constexpr int64_t kOperationsPerModule = 40;
+// Kernels in loops over arrays up to this size go where they can be inlined.
+constexpr int64_t kMaxInlineBytes = 2048;
+// Kernels with more instructions are called.
+constexpr unsigned kMaxInlineInstructions = 400;
+
+bool isSmall(ir::FusionOp fusion) {
+  auto fits = [](mlir::Value value) {
+    StatusOr<int64_t> bytes = byteSize(value.getType());
+    return bytes.ok() && *bytes <= kMaxInlineBytes;
+  };
+  return llvm::all_of(fusion->getResults(), fits);
+}
+
+// Of what the kernel depends on: kind, types and region, but not of operands and locations.
+size_t hashOf(ir::FusionOp fusion) {
+  auto ignore = [](mlir::Value) { return llvm::hash_code(0); };
+  llvm::hash_code hash = mlir::OperationEquivalence::computeHash(
+      fusion, ignore, ignore, mlir::OperationEquivalence::IgnoreLocations);
+  fusion.walk([&](mlir::Operation* op) {
+    hash = llvm::hash_combine(
+        hash, mlir::OperationEquivalence::computeHash(op, ignore, ignore,
+                                                      mlir::OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+// The fusions' own operands may differ; inside, each operand must be the counterpart of the
+// other's.
+bool isEqual(ir::FusionOp a, ir::FusionOp b) {
+  if (a->getOperandTypes() != b->getOperandTypes()) return false;
+  llvm::DenseMap<mlir::Value, mlir::Value> counterparts;
+  auto check = [&](mlir::Value x, mlir::Value y) {
+    if (!a->isAncestor(x.getParentBlock()->getParentOp())) {
+      return mlir::success(x.getType() == y.getType());
+    }
+    return mlir::success(counterparts.lookup(x) == y);
+  };
+  auto mark = [&](mlir::Value x, mlir::Value y) { counterparts[x] = y; };
+  return mlir::OperationEquivalence::isEquivalentTo(a, b, check, mark,
+                                                    mlir::OperationEquivalence::IgnoreLocations);
+}
+
+int64_t operationsIn(ir::FusionOp fusion) {
+  int64_t count = 0;
+  fusion.walk([&](mlir::Operation*) { ++count; });
+  return count;
+}
+
+}  // namespace
+
+StatusOr<KernelModules> KernelModules::make(const TargetModel& target) {
+  KernelModules result(target);
+  ISTHMUS_ASSIGN_OR_RETURN(JitModule program, makeModule("program", target));
+  result.modules_.push_back(std::move(program));
+  return result;
+}
+
+void KernelModules::count(ir::FusionOp fusion, bool isInLoop) {
+  if (!(isInLoop && isSmall(fusion))) farOperations_ += operationsIn(fusion);
+}
+
+void KernelModules::divide(int threads) {
+  int64_t wanted = std::min<int64_t>(threads, 1 + farOperations_ / kOperationsPerModule);
+  for (int64_t i = 1; i < wanted; ++i) {
+    // Without it the kernels go to fewer modules, which is only slower.
+    StatusOr<JitModule> module = makeModule("kernels" + std::to_string(i), target_);
+    if (module.ok()) modules_.push_back(std::move(*module));
+  }
+}
+
+StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) {
+  bool isInProgram = isInLoop && isSmall(fusion);
+  size_t hash = hashOf(fusion);
+  auto [begin, end] = emitted_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second.isInProgram == isInProgram && isEqual(it->second.fusion, fusion)) {
+      return it->second.code;
+    }
+  }
+  size_t index = 0;
+  if (!isInProgram) {
+    int64_t share = farOperations_ / static_cast<int64_t>(modules_.size()) + 1;
+    index = std::min<size_t>(operationsDone_ / share, modules_.size() - 1);
+    operationsDone_ += operationsIn(fusion);
+  }
+  llvm::Module& module = *modules_[index].module;
+  std::string symbol = "kernel" + std::to_string(number_++);
+  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel, emitKernel(fusion, target_, module, symbol));
+  OperationCode code;
+  code.stages = std::move(kernel.stages);
+  code.isInlined = isInProgram;
+  for (const KernelStage& stage : code.stages) {
+    llvm::Function* function = module.getFunction(stage.symbol);
+    if (!function) return internalError("kernel ", stage.symbol, " was not generated");
+    if (isInProgram && function->getInstructionCount() <= kMaxInlineInstructions) {
+      function->setLinkage(llvm::GlobalValue::InternalLinkage);
+      function->addFnAttr(llvm::Attribute::AlwaysInline);
+    } else {
+      code.isInlined = false;
+    }
+  }
+  emitted_.emplace(hash, Emitted{fusion, isInProgram, code});
+  return code;
+}
+
+StatusOr<std::vector<std::string>> KernelModules::compile(const CodegenSettings& settings,
+                                                          int threads, bool needsOptimizer) {
+  if (needsOptimizer) {
+    optimizeProgram(programModule());
+  } else if (llvm::Function* main = programModule().getFunction(kMainSymbol)) {
+    // Calls one after the other: quick instruction selection writes them as well as the slow one,
+    // and spares passes that take more than linear time in one long function.
+    main->addFnAttr(llvm::Attribute::OptimizeNone);
+    main->addFnAttr(llvm::Attribute::NoInline);
+  }
+  CodegenOptions options;
+  options.verify = settings.verify;
+  if (!settings.dump) {
+    return compileModules(modules_, target_, options, threads);
+  }
+  std::vector<std::string> objects;
+  for (JitModule& module : modules_) {
+    std::string text;
+    std::string assembly;
+    options.llvmIr = &text;
+    options.assembly = &assembly;
+    ISTHMUS_ASSIGN_OR_RETURN(std::string object, compileToObject(*module.module, target_, options));
+    objects.push_back(std::move(object));
+    std::string name = module.module->getName().str();
+    settings.dump(name + ".ll", text);
+    settings.dump(name + ".s", assembly);
+  }
+  return objects;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,38 @@
+// Decompositions of dense matrices that XLA's client library asks for by custom calls: Qr,
+// ProductOfElementaryHouseholderReflectors, LuDecomposition, Eigh.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/abi.h"
+#include "isthmus/types.h"
+
+namespace isthmus::cpu {
+
+enum class Decomposition : int32_t { kQr, kHouseholderProduct, kLu, kEigh };
+
+// All matrices are row-major, in batches, of f32, f64, c64 or c128; they are computed in f64 or
+// c128. The buffers, operands first:
+// - kQr: a [m, n]; r with the reflectors' vectors below its diagonal [m, n], tau [min(m, n)], as
+//   LAPACK's geqrf has them: the product of I - tau v v^H is Q.
+// - kHouseholderProduct: such vectors [m, n] and tau [k], k <= n <= m; the first n columns of their
+//   product [m, n].
+// - kLu: a [m, n]; l below u [m, n], pivots [min(m, n)] and the permutation of rows [m], both s32
+//   from 0.
+// - kEigh: a [n, n], of which one triangle is read; eigenvectors in columns [n, n], eigenvalues in
+//   the real type [n], ascending. All are NaN if they are not found.
+struct DecompositionDescriptor {
+  Decomposition kind;
+  ElementType type;
+  int32_t lower;  // kEigh: which triangle is read
+  int32_t reserved;
+  int64_t batch;
+  int64_t m;
+  int64_t n;
+  int64_t k;  // the number of tau
+};
+
+extern "C" int32_t isthmus_rt_decompose(IsthmusRun* run, const void* descriptor,
+                                        void* const* buffers);
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,49 @@
+// Composites that have a library function of their own.
+#include <cmath>
+
+#include "backends/cpu/kernels/sort.h"
+#include "backends/cpu/lower/library_ops.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/plan/array_type.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// (operand) -> (values, indices): the k largest of the last dimension.
+StatusOr<OperationCode> makeTopKCode(shlo::CompositeOp op) {
+  if (op->getNumOperands() != 1 || op->getNumResults() != 2) {
+    return invalidArgument("chlo.top_k has one operand and two results");
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, arrayTypeOf(op->getOperand(0).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType values, arrayTypeOf(op->getResult(0).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType indices, arrayTypeOf(op->getResult(1).getType()));
+  if (operand.dims.empty() || indices.elementType != ElementType::kS32 ||
+      indices.dims != values.dims || values.elementType != operand.elementType ||
+      values.dims.size() != operand.dims.size()) {
+    return unimplemented("chlo.top_k of these types");
+  }
+  TopKDescriptor descriptor{};
+  descriptor.rows = 1;
+  for (size_t d = 0; d + 1 < operand.dims.size(); ++d) descriptor.rows *= operand.dims[d];
+  descriptor.length = operand.dims.back();
+  descriptor.k = values.dims.back();
+  descriptor.type = operand.elementType;
+  if (descriptor.k > descriptor.length) {
+    return invalidArgument("chlo.top_k: k is ", descriptor.k, ", more than ", descriptor.length);
+  }
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_top_k";
+  code.descriptor = descriptorBytes(descriptor);
+  code.estimatedNs = 50 + 3 * static_cast<double>(operand.numElements());
+  return code;
+}
+
+}  // namespace
+
+StatusOr<OperationCode> makeCompositeCode(mlir::Operation* op, LibraryContext&) {
+  auto composite = llvm::cast<shlo::CompositeOp>(op);
+  if (composite.getName() == "chlo.top_k") return makeTopKCode(composite);
+  return unimplemented("no library function for composite " + composite.getName().str());
+}
+
+}  // namespace isthmus::cpu

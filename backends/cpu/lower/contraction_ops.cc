@@ -1,0 +1,84 @@
+// dot_general and convolution as calls of isthmus_rt_dot and isthmus_rt_conv.
+#include "backends/cpu/kernels/conv.h"
+#include "backends/cpu/kernels/dot.h"
+#include "backends/cpu/lower/library_ops.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/plan/array_type.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// What a core does per nanosecond in well-tuned kernels, for the estimates.
+constexpr double kFlopsPerNs = 50;
+
+std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) { return {list.data(), list.size()}; }
+
+}  // namespace
+
+StatusOr<OperationCode> makeDotCode(mlir::Operation* op, LibraryContext&) {
+  auto dot = llvm::cast<shlo::DotGeneralOp>(op);
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, arrayTypeOf(dot.getLhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, arrayTypeOf(dot.getRhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(dot.getResult().getType()));
+  shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  ISTHMUS_ASSIGN_OR_RETURN(
+      DotDescriptor descriptor,
+      makeDotDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
+                        result.elementType, toSpan(numbers.getLhsBatchingDimensions()),
+                        toSpan(numbers.getRhsBatchingDimensions()),
+                        toSpan(numbers.getLhsContractingDimensions()),
+                        toSpan(numbers.getRhsContractingDimensions())));
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_dot";
+  code.descriptor = descriptorBytes(descriptor);
+  double products = static_cast<double>(result.numElements());
+  for (int64_t dim : numbers.getLhsContractingDimensions()) products *= lhs.dims[dim];
+  code.estimatedNs = 30 + 2 * products / kFlopsPerNs;
+  return code;
+}
+
+StatusOr<OperationCode> makeConvolutionCode(mlir::Operation* op, LibraryContext&) {
+  auto conv = llvm::cast<shlo::ConvolutionOp>(op);
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, arrayTypeOf(conv.getLhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, arrayTypeOf(conv.getRhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(conv.getResult().getType()));
+  shlo::ConvDimensionNumbersAttr dims = conv.getDimensionNumbers();
+  std::vector<int64_t> padding;
+  if (auto given = conv.getPadding()) {
+    for (int64_t pad : given->getValues<int64_t>()) padding.push_back(pad);
+  }
+  std::vector<char> reversal;
+  if (auto given = conv.getWindowReversal()) reversal.assign(given->begin(), given->end());
+  static_assert(sizeof(bool) == sizeof(char));
+  ConvNumbers numbers;
+  numbers.inputBatch = dims.getInputBatchDimension();
+  numbers.inputFeature = dims.getInputFeatureDimension();
+  numbers.inputSpatial = toSpan(dims.getInputSpatialDimensions());
+  numbers.kernelInputFeature = dims.getKernelInputFeatureDimension();
+  numbers.kernelOutputFeature = dims.getKernelOutputFeatureDimension();
+  numbers.kernelSpatial = toSpan(dims.getKernelSpatialDimensions());
+  numbers.outputBatch = dims.getOutputBatchDimension();
+  numbers.outputFeature = dims.getOutputFeatureDimension();
+  numbers.outputSpatial = toSpan(dims.getOutputSpatialDimensions());
+  if (auto given = conv.getWindowStrides()) numbers.windowStrides = toSpan(*given);
+  numbers.padding = padding;
+  if (auto given = conv.getLhsDilation()) numbers.lhsDilation = toSpan(*given);
+  if (auto given = conv.getRhsDilation()) numbers.rhsDilation = toSpan(*given);
+  numbers.windowReversal = {reinterpret_cast<const bool*>(reversal.data()), reversal.size()};
+  numbers.featureGroupCount = conv.getFeatureGroupCount();
+  numbers.batchGroupCount = conv.getBatchGroupCount();
+  ISTHMUS_ASSIGN_OR_RETURN(
+      ConvDescriptor descriptor,
+      makeConvDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
+                         result.elementType, result.dims, numbers));
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_conv";
+  code.descriptor = descriptorBytes(descriptor);
+  int64_t outputFeatures = std::max<int64_t>(1, rhs.dims[numbers.kernelOutputFeature]);
+  double products = static_cast<double>(result.numElements()) *
+                    static_cast<double>(rhs.numElements() / outputFeatures);
+  code.estimatedNs = 50 + 2 * products / kFlopsPerNs;
+  return code;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,71 @@
+// The table of operations with library functions.
+#include "backends/cpu/lower/library_ops.h"
+
+#include "backends/cpu/kernels/special_functions.h"
+#include "compiler/dialect/op_facts.h"
+#include "compiler/plan/op_error.h"
+#include "compiler/program/custom_calls.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using Builder = StatusOr<OperationCode> (*)(mlir::Operation*, LibraryContext&);
+
+// Transfers while a program runs. They come out as errors that say why.
+StatusOr<OperationCode> refuseTransfer(mlir::Operation* op, LibraryContext&) {
+  llvm::StringRef name = op->getName().stripDialect();
+  if (name == "infeed" || name == "outfeed") {
+    return unimplemented(
+        "the PJRT C API has no call that feeds a running program; pass arrays as arguments and "
+        "results, or use a host callback");
+  }
+  return unimplemented(
+      "send and recv need transfer callbacks of the caller, which are not served; use a host "
+      "callback, or a collective operation between devices");
+}
+
+Builder builderOf(llvm::StringRef name) {
+  if (name.starts_with("chlo.") && specialFunctionOf(name.drop_front(5))) {
+    return makeSpecialFunctionCode;
+  }
+  return llvm::StringSwitch<Builder>(name)
+      .Case("stablehlo.dot_general", makeDotCode)
+      .Case("stablehlo.convolution", makeConvolutionCode)
+      .Cases({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all",
+              "stablehlo.collective_broadcast", "stablehlo.collective_permute",
+              "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id"},
+             makeCollectiveCode)
+      .Case("stablehlo.composite", makeCompositeCode)
+      .Case("stablehlo.custom_call", makeCustomCallCode)
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.send"},
+             refuseTransfer)
+      .Case("stablehlo.sort", makeSortCode)
+      .Case("stablehlo.rng_bit_generator", makeRngCode)
+      .Case("stablehlo.fft", makeFftCode)
+      .Case("stablehlo.cholesky", makeCholeskyCode)
+      .Case("stablehlo.triangular_solve", makeTriangularSolveCode)
+      .Default(nullptr);
+}
+
+}  // namespace
+
+StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& context) {
+  Builder builder = builderOf(op->getName().getStringRef());
+  if (!builder) return unsupportedOp(op, "the CPU backend has no code for this operation yet");
+  StatusOr<OperationCode> code = builder(op, context);
+  if (!code.ok() && code.status().code() != StatusCode::kUnimplemented) return code;
+  // Builders say what is missing; the operation and its position are added here.
+  if (!code.ok() && code.status().message().find(" -> ") == std::string_view::npos) {
+    return unsupportedOp(op, code.status().message());
+  }
+  return code;
+}
+
+bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result) {
+  if (op->getName().getStringRef() == "stablehlo.custom_call")
+    return customCallCanShare(op, operand, result);
+  return mayUpdateInPlace(op, operand, result);
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,52 @@
+// sort as a call of isthmus_rt_sort, by keys where the comparator allows.
+#include <cmath>
+
+#include "backends/cpu/kernels/sort.h"
+#include "backends/cpu/lower/comparator.h"
+#include "backends/cpu/lower/library_ops.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/plan/array_type.h"
+#include "compiler/program/comparator.h"
+
+namespace isthmus::cpu {
+
+StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& context) {
+  auto sort = llvm::cast<shlo::SortOp>(op);
+  if (op->getNumOperands() > kMaxSortOperands) {
+    return unimplemented("more than ", kMaxSortOperands, " operands");
+  }
+  SortDescriptor descriptor{};
+  descriptor.numOperands = static_cast<int32_t>(op->getNumOperands());
+  ArrayType type;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    ISTHMUS_ASSIGN_OR_RETURN(type, arrayTypeOf(op->getOperand(i).getType()));
+    descriptor.elementBytes[i] = static_cast<int32_t>(elementSizeBytes(type.elementType));
+  }
+  int64_t rank = static_cast<int64_t>(type.dims.size());
+  int64_t dimension = sort.getDimension() < 0 ? sort.getDimension() + rank : sort.getDimension();
+  descriptor.outer = descriptor.length = descriptor.inner = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t& part = d < dimension    ? descriptor.outer
+                    : d == dimension ? descriptor.length
+                                     : descriptor.inner;
+    part *= type.dims[d];
+  }
+
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_sort";
+  double steps = static_cast<double>(type.numElements()) *
+                 std::log2(static_cast<double>(std::max<int64_t>(2, descriptor.length)));
+  if (std::optional<std::vector<SortKey>> keys = recognizeKeys(sort.getComparator())) {
+    descriptor.numKeys = static_cast<int32_t>(keys->size());
+    std::copy(keys->begin(), keys->end(), descriptor.keys);
+    code.estimatedNs = 50 + 2 * steps;
+  } else {
+    ISTHMUS_ASSIGN_OR_RETURN(std::string comparator, emitComparator(sort.getComparator(), context));
+    code.callbacks.push_back(std::move(comparator));
+    code.estimatedNs = 50 + 6 * steps;
+  }
+  code.descriptor = descriptorBytes(descriptor);
+  return code;
+}
+
+}  // namespace isthmus::cpu
