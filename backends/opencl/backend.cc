@@ -1,0 +1,169 @@
+// Devices and memory of the OpenCL backend.
+#include "backends/opencl/backend.h"
+
+#include "backends/cpu/load/serialization.h"
+#include "backends/opencl/code_generator.h"
+#include "compiler/driver/driver.h"
+#include "isthmus/flags.h"
+
+namespace isthmus::opencl {
+namespace {
+
+constexpr int64_t kMaxDevices = 1024;
+constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
+
+StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+  return invalidArgument("client option ", name, " must be an integer");
+}
+
+StatusOr<std::string> textOption(const std::string& name, const AttributeValue& value) {
+  const std::string* text = std::get_if<std::string>(&value);
+  if (text && !text->empty()) return *text;
+  return invalidArgument("client option ", name, " must be a string");
+}
+
+bool isMemoryKind(std::string_view kind) {
+  for (const char* known : kMemoryKinds) {
+    if (kind == known) return true;
+  }
+  return false;
+}
+
+DeviceDescription describe(int id, const DeviceFacts& facts) {
+  DeviceDescription device;
+  device.id = id;
+  device.localHardwareId = id;
+  device.kind = facts.name;
+  device.debugString = "IsthmusXpuDevice(id=" + std::to_string(id) + ", " + facts.name + ")";
+  device.attributes = {{"opencl_platform", facts.platform},
+                       {"opencl_version", facts.version},
+                       {"driver_version", facts.driverVersion},
+                       {"compute_units", static_cast<int64_t>(facts.computeUnits)},
+                       {"kernel_language", std::string(facts.takesSpirv ? "SPIR-V" : "OpenCL C")}};
+  for (const char* kind : kMemoryKinds) device.memories.push_back({kind, kind == kMemoryKinds[0]});
+  return device;
+}
+
+}  // namespace
+
+std::string OpenclBackend::platformName() const {
+  std::lock_guard lock(mutex_);
+  return platformName_;
+}
+
+std::string OpenclBackend::platformVersion() const {
+  std::string version = cpu::buildId();
+  if (const Driver* driver = this->driver()) {
+    const DeviceFacts& facts = driver->facts(0);
+    version += "; " + facts.platform + ", " + facts.version + ", driver " + facts.driverVersion;
+  }
+  return version;
+}
+
+Driver* OpenclBackend::driver() const {
+  std::lock_guard lock(mutex_);
+  return driver_.get();
+}
+
+StatusOr<Driver*> OpenclBackend::openDriver(const Choice& choice) {
+  std::lock_guard lock(mutex_);
+  if (!driver_) {
+    ISTHMUS_ASSIGN_OR_RETURN(
+        driver_, Driver::create(choice.library, choice.device, static_cast<int>(choice.count)));
+    choice_ = choice;
+  }
+  if (choice != choice_) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "this process has a client of other OpenCL devices: " +
+                      std::to_string(driver_->numDevices()) + " by " + choice_.library);
+  }
+  return driver_.get();
+}
+
+StatusOr<std::vector<DeviceDescription>> OpenclBackend::describeDevices(
+    const AttributeMap& options) {
+  Choice choice{flagString("ISTHMUS_OPENCL_LIBRARY"), flagString("ISTHMUS_OPENCL_DEVICE"),
+                flagInt("ISTHMUS_NUM_DEVICES")};
+  bool hasCount = choice.count != 0;
+  int64_t node = 0;
+  int64_t numNodes = 1;
+  for (const auto& [name, value] : options) {
+    if (name == "num_devices") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.count, integerOption(name, value));
+      hasCount = true;
+    } else if (name == "node_id") {
+      ISTHMUS_ASSIGN_OR_RETURN(node, integerOption(name, value));
+    } else if (name == "num_nodes") {
+      ISTHMUS_ASSIGN_OR_RETURN(numNodes, integerOption(name, value));
+    } else if (name == "opencl_library") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
+    } else if (name == "opencl_device") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.device, textOption(name, value));
+    } else if (name == "platform_name") {
+      ISTHMUS_ASSIGN_OR_RETURN(std::string text, textOption(name, value));
+      std::lock_guard lock(mutex_);
+      platformName_ = text;
+    } else {
+      return invalidArgument("unknown client option ", name,
+                             ", expected num_devices, opencl_library, opencl_device, ",
+                             "platform_name, node_id or num_nodes");
+    }
+  }
+  if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {
+    return invalidArgument("client option num_devices is ", choice.count, ", expected 1 to ",
+                           kMaxDevices);
+  }
+  if (numNodes != 1 || node != 0) {
+    return unimplemented("client option num_nodes is ", numNodes,
+                         ": xpu programs over several processes are not supported yet");
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice));
+  std::vector<DeviceDescription> devices;
+  for (int id = 0; id < driver->numDevices(); ++id) {
+    devices.push_back(describe(id, driver->facts(id)));
+  }
+  return devices;
+}
+
+StatusOr<void*> OpenclBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
+  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
+  return driver()->allocate(deviceId, bytes);
+}
+
+void OpenclBackend::deallocate(int, std::string_view, void* data, size_t) { driver()->free(data); }
+
+AttributeMap OpenclBackend::memoryStats(int deviceId) const {
+  return {{"bytes_limit", static_cast<int64_t>(driver()->facts(deviceId).memoryBytes)}};
+}
+
+Status OpenclBackend::copyFromHost(int deviceId, void* device, size_t offset, const void* host,
+                                   size_t bytes) {
+  return driver()->copyFromHost(deviceId, static_cast<char*>(device) + offset, host, bytes);
+}
+
+Status OpenclBackend::copyToHost(int deviceId, const void* device, size_t offset, void* host,
+                                 size_t bytes) {
+  return driver()->copyToHost(deviceId, static_cast<const char*>(device) + offset, host, bytes);
+}
+
+Status OpenclBackend::copyBetween(int toDeviceId, void* to, int, const void* from, size_t bytes) {
+  return driver()->copyBetween(toDeviceId, to, from, bytes);
+}
+
+StatusOr<std::shared_ptr<const Executable>> OpenclBackend::compile(const CompileRequest& request) {
+  Driver* driver = this->driver();
+  if (!driver) return failedPrecondition("programs are compiled for a client's devices");
+  return compileProgram(OpenclCodeGenerator(*driver), request);
+}
+
+}  // namespace isthmus::opencl
+
+namespace isthmus {
+
+Backend& linkedBackend() {
+  static opencl::OpenclBackend& backend = *new opencl::OpenclBackend;
+  return backend;
+}
+
+}  // namespace isthmus

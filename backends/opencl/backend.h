@@ -1,0 +1,50 @@
+// The OpenCL backend, platform `xpu`: devices and their memory by an OpenCL driver.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/opencl/driver/driver.h"
+#include "isthmus/backend.h"
+
+namespace isthmus::opencl {
+
+class OpenclBackend final : public Backend {
+ public:
+  std::string platformName() const override;
+  std::string platformVersion() const override;
+  // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
+  // the driver has; more than that share them), opencl_library and opencl_device (strings; else
+  // ISTHMUS_OPENCL_LIBRARY and ISTHMUS_OPENCL_DEVICE), platform_name, node_id, num_nodes.
+  // kNotFound without a driver; kFailedPrecondition if an earlier client chose other devices.
+  StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
+  StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) override;
+  void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
+  AttributeMap memoryStats(int deviceId) const override;
+  bool isHostAddressable() const override { return false; }
+  Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
+                      size_t bytes) override;
+  Status copyToHost(int deviceId, const void* device, size_t offset, void* host,
+                    size_t bytes) override;
+  Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
+                     size_t bytes) override;
+  StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+
+ private:
+  struct Choice {
+    std::string library;
+    std::string device;
+    int64_t count = 0;
+    bool operator==(const Choice&) const = default;
+  };
+  // The driver of the first client; null before.
+  Driver* driver() const;
+  StatusOr<Driver*> openDriver(const Choice& choice);
+
+  mutable std::mutex mutex_;
+  std::string platformName_ = "xpu";
+  Choice choice_;
+  std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace isthmus::opencl

@@ -1,0 +1,23 @@
+// Code for OpenCL devices: kernels, and the steps that launch them.
+#pragma once
+
+#include "backends/opencl/driver/driver.h"
+#include "compiler/driver/code_generator.h"
+
+namespace isthmus::opencl {
+
+class OpenclCodeGenerator final : public CodeGenerator {
+ public:
+  // For the devices of `driver`, which outlives the executables.
+  explicit OpenclCodeGenerator(Driver& driver) : driver_(driver) {}
+
+  std::string identity() const override;
+  void configure(PipelineOptions& options) const override;
+  // The executables that it makes are OpenclExecutables.
+  StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;
+
+ private:
+  Driver& driver_;
+};
+
+}  // namespace isthmus::opencl

@@ -1,0 +1,58 @@
+// OpenCL's functions, found in a library that is loaded when the first client is made.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+
+#include <string>
+
+#include "isthmus/status.h"
+
+namespace isthmus::opencl {
+
+// The functions that every OpenCL 2.1 library has, by their names without `cl`.
+#define ISTHMUS_OPENCL_FUNCTIONS(X)         \
+  X(BuildProgram)                           \
+  X(CreateCommandQueueWithProperties)       \
+  X(CreateContext)                          \
+  X(CreateKernel)                           \
+  X(CreateProgramWithIL)                    \
+  X(CreateProgramWithSource)                \
+  X(EnqueueNDRangeKernel)                   \
+  X(EnqueueSVMMemcpy)                       \
+  X(Finish)                                 \
+  X(Flush)                                  \
+  X(GetDeviceIDs)                           \
+  X(GetDeviceInfo)                          \
+  X(GetExtensionFunctionAddressForPlatform) \
+  X(GetPlatformIDs)                         \
+  X(GetPlatformInfo)                        \
+  X(GetProgramBuildInfo)                    \
+  X(ReleaseKernel)                          \
+  X(ReleaseProgram)                         \
+  X(SetKernelArg)                           \
+  X(SetKernelArgSVMPointer)                 \
+  X(SVMAlloc)                               \
+  X(SVMFree)
+
+// A table of them, so that nothing links OpenCL. Never unloaded.
+struct Library {
+#define ISTHMUS_OPENCL_MEMBER(name) decltype(&::cl##name) name = nullptr;
+  ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_OPENCL_MEMBER)
+#undef ISTHMUS_OPENCL_MEMBER
+  std::string path;
+};
+
+// Loads `path`: the loader of installable drivers (libOpenCL.so.1), or a driver that has the
+// functions itself. kNotFound, naming the path and what the linker said, if that fails.
+StatusOr<Library> loadLibrary(const std::string& path);
+
+// OK for CL_SUCCESS; else kResourceExhausted where memory ran out and kInternal otherwise, with
+// `call` ("clFinish") and OpenCL's name of the code.
+Status check(cl_int code, const char* call);
+
+// "CL_OUT_OF_RESOURCES"; "OpenCL error -9999" for codes that no table has.
+std::string errorName(cl_int code);
+
+}  // namespace isthmus::opencl

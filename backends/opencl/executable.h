@@ -1,0 +1,51 @@
+// A compiled program on the devices of one driver.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/opencl/driver/driver.h"
+#include "backends/opencl/host_functions.h"
+#include "backends/opencl/program.h"
+#include "isthmus/backend.h"
+
+namespace isthmus::opencl {
+
+class OpenclExecutable final : public Executable {
+ public:
+  // Builds the kernels for the devices of `driver`, which outlives all executables, and uploads the
+  // constants.
+  static StatusOr<std::shared_ptr<const Executable>> load(Driver& driver, ProgramImage image);
+  ~OpenclExecutable() override;
+
+  const ProgramInfo& info() const override { return image_.info; }
+  // Enqueues all steps on the device's queue, reads predicates where control flow needs them, and
+  // returns when the device is done.
+  Status run(const RunRequest& request) const override;
+  bool callsUserCode() const override { return image_.callsUserCode; }
+
+ private:
+  class Run;
+
+  // Kernel objects hold arguments, so each device has its own, and one thread at a time sets
+  // arguments and launches.
+  struct DeviceKernels {
+    std::mutex mutex;
+    std::vector<cl_kernel> kernels;
+  };
+
+  OpenclExecutable(Driver& driver, ProgramImage image)
+      : driver_(driver), image_(std::move(image)) {}
+  Status build();
+  Status launch(int device, int kernel, const std::vector<void*>& buffers) const;
+
+  Driver& driver_;
+  ProgramImage image_;
+  std::unique_ptr<Program> program_;
+  std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
+  std::unique_ptr<HostFunctions> hostFunctions_;
+  void* constants_ = nullptr;  // in the memory of the first device, read by all
+};
+
+}  // namespace isthmus::opencl

@@ -1,0 +1,127 @@
+#include "backends/opencl/host_functions.h"
+
+#include "backends/cpu/kernels/scratch.h"
+#include "backends/cpu/load/program_symbols.h"
+#include "compiler/dialect/source_location.h"
+#include "compiler/plan/op_error.h"
+#include "isthmus/log.h"
+#include "llvm/IR/Module.h"
+
+namespace isthmus::opencl {
+namespace {
+
+std::string describe(mlir::Operation* op) {
+  std::string text = op->getName().getStringRef().str();
+  if (auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name")) {
+    text += " @" + target.str();
+  }
+  std::string position = sourcePosition(op->getLoc());
+  return position.empty() ? text : text + " at " + position;
+}
+
+struct TileCall {
+  cpu::IsthmusKernel kernel;
+  void* const* buffers;
+};
+
+void runTiles(void* context, int64_t begin, int64_t end) {
+  const TileCall& call = *static_cast<const TileCall*>(context);
+  call.kernel(call.buffers, begin, end);
+}
+
+void splitTiles(cpu::IsthmusRun* run, cpu::IsthmusKernel kernel, void* const* buffers,
+                int64_t tiles, int64_t grain) {
+  TileCall call{kernel, buffers};
+  run->services->parallelFor(tiles, grain, runTiles, &call);
+}
+
+}  // namespace
+
+HostFunctionTable::HostFunctionTable(cpu::JitModule module)
+    : module_(std::move(module)),
+      context_{.target = cpu::hostTarget(), .module = *module_.module} {}
+
+StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create() {
+  ISTHMUS_ASSIGN_OR_RETURN(cpu::JitModule module, cpu::makeModule("host", cpu::hostTarget()));
+  return std::unique_ptr<HostFunctionTable>(new HostFunctionTable(std::move(module)));
+}
+
+StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
+  ISTHMUS_ASSIGN_OR_RETURN(cpu::OperationCode code, cpu::makeLibraryCode(op, context_));
+  if (code.libraryFunction.empty()) {
+    return unsupportedOp(op, "the OpenCL backend has no code for this operation yet");
+  }
+  HostFunction function;
+  function.function = code.libraryFunction;
+  function.descriptor = std::move(code.descriptor);
+  function.callbacks = std::move(code.callbacks);
+  function.scratchBytes = code.scratchBytes;
+  function.description = describe(op);
+  log(LogLevel::kInfo, "xpu: ", function.description, " runs on the host");
+  functions_.push_back(std::move(function));
+  return static_cast<int>(functions_.size()) - 1;
+}
+
+Status HostFunctionTable::finish(ProgramImage& image) {
+  bool hasCallbacks = llvm::any_of(
+      functions_, [](const HostFunction& function) { return !function.callbacks.empty(); });
+  if (hasCallbacks) {
+    cpu::CodegenOptions options;
+    options.effort = cpu::CodegenEffort::kFull;
+    ISTHMUS_ASSIGN_OR_RETURN(std::string object,
+                             cpu::compileToObject(*module_.module, cpu::hostTarget(), options));
+    image.hostObjects.push_back(std::move(object));
+  }
+  image.hostFunctions = std::move(functions_);
+  image.calls = std::move(context_.calls);
+  image.callsUserCode = context_.callsUserCode;
+  return {};
+}
+
+StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const ProgramImage& image) {
+  auto result = std::make_unique<HostFunctions>();
+  if (!image.hostObjects.empty()) {
+    ISTHMUS_ASSIGN_OR_RETURN(result->code_,
+                             cpu::LoadedCode::load(image.hostObjects, cpu::resolveProgramSymbol));
+  }
+  for (const HostFunction& info : image.hostFunctions) {
+    // Also finds the functions for collectives and custom calls.
+    void* address = cpu::resolveProgramSymbol(info.function);
+    if (!address) return internalError("the host has no function ", info.function);
+    Loaded loaded{reinterpret_cast<cpu::IsthmusLibraryFunction>(address), &info, {}};
+    for (const std::string& name : info.callbacks) {
+      void* callback = result->code_ ? result->code_->lookup(name) : nullptr;
+      if (!callback) return internalError("generated function ", name, " is missing");
+      loaded.callbacks.push_back(callback);
+    }
+    result->functions_.push_back(std::move(loaded));
+  }
+  for (const ffi::CallSpec& call : image.calls) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ffi::CallSite> site, ffi::CallSite::create(call));
+    result->callSites_.push_back(std::move(site));
+  }
+  return result;
+}
+
+Status HostFunctions::call(int function, const RunRequest& request,
+                           std::vector<void*> buffers) const {
+  const Loaded& loaded = functions_[function];
+  cpu::Scratch<char> scratch(*request.services, loaded.info->scratchBytes);
+  if (!scratch) {
+    return resourceExhausted(loaded.info->description, ": no host memory for ",
+                             loaded.info->scratchBytes, " bytes");
+  }
+  if (loaded.info->scratchBytes > 0) buffers.push_back(scratch.data());
+  buffers.insert(buffers.end(), loaded.callbacks.begin(), loaded.callbacks.end());
+  Status status;
+  cpu::IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_};
+  const char* descriptor =
+      loaded.info->descriptor.empty() ? nullptr : loaded.info->descriptor.data();
+  int32_t failed = loaded.function(&run, descriptor, buffers.data());
+  if (failed != 0 && status.ok()) {
+    return internalError(loaded.info->description, " failed without a reason");
+  }
+  return status;
+}
+
+}  // namespace isthmus::opencl

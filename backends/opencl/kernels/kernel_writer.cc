@@ -1,0 +1,191 @@
+#include "backends/opencl/kernels/kernel_writer.h"
+
+#include "backends/opencl/codegen/spirv.h"
+#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/evaluator.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace isthmus::opencl {
+
+using codegen::Val;
+
+KernelWriter::KernelWriter(llvm::Module& module, const std::string& name, unsigned buffers,
+                           const Items& items)
+    : target_(kernelTarget()), builder_(module.getContext()) {
+  llvm::LLVMContext& context = module.getContext();
+  codegen::WorkItemForm form = kernelForm();
+  std::vector<llvm::Type*> types(buffers, llvm::PointerType::get(context, form.globalSpace));
+  function_ =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                             llvm::Function::ExternalLinkage, name, &module);
+  function_->setCallingConv(form.convention);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::BasicBlock* entry = newBlock("entry");
+  llvm::BasicBlock* work = newBlock("work");
+  exit_ = newBlock("exit");
+  builder_.SetInsertPoint(entry);
+  llvm::Value* isInside = builder_.getTrue();
+  for (unsigned d = 0; d < items.size(); ++d) {
+    items_[d] = i64(0);
+    if (items[d] == 1) continue;
+    items_[d] = globalIndex(builder_, d);
+    isInside = builder_.CreateAnd(isInside, builder_.CreateICmpULT(items_[d], i64(items[d])));
+  }
+  builder_.CreateCondBr(isInside, work, exit_);
+  builder_.SetInsertPoint(work);
+}
+
+llvm::BasicBlock* KernelWriter::newBlock(const char* name) {
+  return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
+}
+
+KernelWriter::Values KernelWriter::loop(
+    int64_t count, const Values& initial,
+    const std::function<Values(llvm::Value*, const Values&)>& body) {
+  if (count <= 0) return initial;
+  if (count == 1) return body(i64(0), initial);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* header = newBlock("loop");
+  llvm::BasicBlock* done = newBlock("done");
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(header);
+  llvm::PHINode* index = builder_.CreatePHI(builder_.getInt64Ty(), 2, "i");
+  index->addIncoming(i64(0), before);
+  Values carried;
+  for (llvm::Value* value : initial) {
+    llvm::PHINode* phi = builder_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    carried.push_back(phi);
+  }
+  Values next = body(index, carried);
+  llvm::Value* following = builder_.CreateAdd(index, i64(1), "", true, true);
+  llvm::BasicBlock* latch = builder_.GetInsertBlock();
+  builder_.CreateCondBr(builder_.CreateICmpULT(following, i64(count)), header, done);
+  index->addIncoming(following, latch);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    llvm::cast<llvm::PHINode>(carried[i])->addIncoming(next[i], latch);
+  }
+  builder_.SetInsertPoint(done);
+  return next;
+}
+
+void KernelWriter::branch(llvm::Value* condition, const std::function<void()>& then) {
+  llvm::BasicBlock* taken = newBlock("then");
+  llvm::BasicBlock* after = newBlock("after");
+  builder_.CreateCondBr(condition, taken, after);
+  builder_.SetInsertPoint(taken);
+  then();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+std::pair<llvm::Value*, llvm::Value*> KernelWriter::divide(llvm::Value* index, int64_t size) {
+  if (size == 1) return {index, i64(0)};
+  return {builder_.CreateUDiv(index, i64(size)), builder_.CreateURem(index, i64(size))};
+}
+
+llvm::Value* KernelWriter::times(llvm::Value* index, int64_t factor) {
+  return factor == 1 ? index : builder_.CreateMul(index, i64(factor), "", true, true);
+}
+
+llvm::Value* KernelWriter::plus(llvm::Value* a, llvm::Value* b) {
+  return builder_.CreateAdd(a, b, "", true, true);
+}
+
+llvm::Value* KernelWriter::address(llvm::Value* base, llvm::Value* index, llvm::Type* type,
+                                   unsigned parts) {
+  return builder_.CreateGEP(type, base, times(index, parts));
+}
+
+Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind& kind) {
+  llvm::Type* type = kind.storageType(builder_.getContext());
+  llvm::Value* place = address(base, index, type, kind.parts());
+  auto part = [&](llvm::Value* at) -> llvm::Value* {
+    llvm::Value* stored =
+        builder_.CreateAlignedLoad(type, at, llvm::Align(kind.storageBytes / kind.parts()));
+    if (kind.isBool()) return builder_.CreateICmpNE(stored, builder_.getInt8(0));
+    if (kind.isF16 || kind.isBf16 || kind.format) {
+      return codegen::bitsToFloat(builder_, target_, stored, kind);
+    }
+    return codegen::wrapInteger(builder_, stored, kind);
+  };
+  Val value;
+  value.re = part(place);
+  if (kind.isComplex()) value.im = part(builder_.CreateConstGEP1_64(type, place, 1));
+  return value;
+}
+
+void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
+                         const Val& value) {
+  llvm::Type* type = kind.storageType(builder_.getContext());
+  llvm::Value* place = address(base, index, type, kind.parts());
+  auto part = [&](llvm::Value* at, llvm::Value* register_) {
+    llvm::Value* stored = register_;
+    if (kind.isBool()) {
+      stored = builder_.CreateZExt(register_, builder_.getInt8Ty());
+    } else if (kind.isF16 || kind.isBf16 || kind.format) {
+      stored = codegen::floatToBits(builder_, target_, register_, kind);
+    }
+    builder_.CreateAlignedStore(stored, at, llvm::Align(kind.storageBytes / kind.parts()));
+  };
+  part(place, value.re);
+  if (kind.isComplex()) part(builder_.CreateConstGEP1_64(type, place, 1), value.im);
+}
+
+Val KernelWriter::convert(const Val& value, const ElementKind& from, const ElementKind& to) {
+  return codegen::convertValue(builder_, target_, value, from, to);
+}
+
+Val KernelWriter::zero(const ElementKind& kind) {
+  Val value;
+  value.re = llvm::Constant::getNullValue(kind.computeType(builder_.getContext()));
+  if (kind.isComplex()) value.im = value.re;
+  return value;
+}
+
+Val KernelWriter::multiplyAdd(const Val& x, const Val& y, const Val& sum, const ElementKind& kind) {
+  auto fma = [&](llvm::Value* a, llvm::Value* c, llvm::Value* d) {
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {d->getType()}, {a, c, d});
+  };
+  Val next;
+  if (kind.isComplex()) {
+    next.re = fma(x.re, y.re, fma(builder_.CreateFNeg(x.im), y.im, sum.re));
+    next.im = fma(x.re, y.im, fma(x.im, y.re, sum.im));
+  } else if (kind.isFloat()) {
+    next.re = fma(x.re, y.re, sum.re);
+  } else if (kind.isBool()) {
+    next.re = builder_.CreateOr(sum.re, builder_.CreateAnd(x.re, y.re));
+  } else {
+    next.re = codegen::wrapInteger(
+        builder_, builder_.CreateAdd(sum.re, builder_.CreateMul(x.re, y.re)), kind);
+  }
+  return next;
+}
+
+Val KernelWriter::select(llvm::Value* condition, const Val& a, const Val& b) {
+  Val value;
+  value.re = builder_.CreateSelect(condition, a.re, b.re);
+  if (a.im) value.im = builder_.CreateSelect(condition, a.im, b.im);
+  return value;
+}
+
+void KernelWriter::finish() {
+  builder_.CreateBr(exit_);
+  builder_.SetInsertPoint(exit_);
+  builder_.CreateRetVoid();
+}
+
+ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
+                             const ElementKind& result, mlir::MLIRContext* context) {
+  if (!result.isFloat() && !result.isComplex()) return result;
+  bool isWide = false;
+  for (const ElementKind* kind : {&lhs, &rhs, &result}) {
+    isWide |= (kind->isFloat() || kind->isComplex()) && kind->bits == 64;
+  }
+  mlir::Type part = isWide ? mlir::Type(mlir::Float64Type::get(context))
+                           : mlir::Type(mlir::Float32Type::get(context));
+  return *elementKind(result.isComplex() ? mlir::ComplexType::get(part) : part);
+}
+
+}  // namespace isthmus::opencl

@@ -1,0 +1,71 @@
+// A kernel of a device under construction: parameters, work-item numbers, loops and elements.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "compiler/codegen/level.h"
+#include "compiler/target/element_kind.h"
+#include "compiler/target/target_model.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace isthmus::opencl {
+
+// Work-items along each dimension of a launch; neighbours along the first share vectors.
+using Items = std::array<int64_t, 3>;
+
+class KernelWriter {
+ public:
+  // Adds a kernel with `buffers` parameters in global memory to `module`. Work-items beyond `items`
+  // do nothing.
+  KernelWriter(llvm::Module& module, const std::string& name, unsigned buffers, const Items& items);
+
+  llvm::IRBuilder<>& b() { return builder_; }
+  llvm::Value* i64(int64_t value) { return builder_.getInt64(static_cast<uint64_t>(value)); }
+  llvm::Value* buffer(unsigned index) { return function_->getArg(index); }
+  // The number of the work-item along a dimension, an i64.
+  llvm::Value* item(unsigned dimension) { return items_[dimension]; }
+
+  using Values = llvm::SmallVector<llvm::Value*, 16>;
+  // for (i = 0; i < count; ++i): `body` gets i and the carried values, and returns their next ones.
+  Values loop(int64_t count, const Values& initial,
+              const std::function<Values(llvm::Value*, const Values&)>& body);
+  void branch(llvm::Value* condition, const std::function<void()>& then);
+
+  // i / size and i % size; none of it where that is known.
+  std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* index, int64_t size);
+  llvm::Value* times(llvm::Value* index, int64_t factor);
+  llvm::Value* plus(llvm::Value* a, llvm::Value* b);
+
+  // Element number `index` of an array of `kind`.
+  codegen::Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind);
+  void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
+             const codegen::Val& value);
+  codegen::Val convert(const codegen::Val& value, const ElementKind& from, const ElementKind& to);
+  codegen::Val zero(const ElementKind& kind);
+  // sum + x * y in the arithmetic of `kind`; of bools, sum or (x and y).
+  codegen::Val multiplyAdd(const codegen::Val& x, const codegen::Val& y, const codegen::Val& sum,
+                           const ElementKind& kind);
+  codegen::Val select(llvm::Value* condition, const codegen::Val& a, const codegen::Val& b);
+
+  void finish();
+
+ private:
+  llvm::BasicBlock* newBlock(const char* name);
+  llvm::Value* address(llvm::Value* base, llvm::Value* index, llvm::Type* type, unsigned parts);
+
+  TargetModel target_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_;
+  llvm::BasicBlock* exit_;
+  std::array<llvm::Value*, 3> items_{};
+};
+
+// What sums of products of `lhs` and `rhs` with results of `result` are computed in: f64 where any
+// is, f32 for other reals, else the result's own type.
+ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
+                             const ElementKind& result, mlir::MLIRContext* context);
+
+}  // namespace isthmus::opencl
