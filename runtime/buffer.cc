@@ -42,15 +42,22 @@ bool Buffer::donate() {
   return (holds_.fetch_or(kDeleted, std::memory_order_acq_rel) & kDeleted) == 0;
 }
 
-void Buffer::undoDonate() { holds_.fetch_and(~kDeleted, std::memory_order_acq_rel); }
+void Buffer::undoDonate() {
+  uint32_t holds = holds_.load(std::memory_order_relaxed);
+  while ((holds & kReleased) == 0) {
+    if (holds_.compare_exchange_weak(holds, holds & ~kDeleted, std::memory_order_acq_rel)) return;
+  }
+  dropHold();
+}
 
 void Buffer::release() {
-  if (donate()) dropHold();
+  uint32_t before = holds_.fetch_or(kDeleted | kReleased, std::memory_order_acq_rel);
+  if ((before & kDeleted) == 0) dropHold();
 }
 
 void Buffer::dropHold() {
   uint32_t before = holds_.fetch_sub(1, std::memory_order_acq_rel);
-  if ((before & ~kDeleted) == 1) freeStorage();
+  if ((before & (kCount | kWriting)) == 1) freeStorage();
 }
 
 void Buffer::endWriting() {
@@ -98,7 +105,7 @@ Ref<Storage> Buffer::storageToTakeOver() {
   // deleted buffer, no other can come.
   uint32_t holds = holds_.load(std::memory_order_relaxed);
   do {
-    if ((holds & ~kWriting) != (kDeleted | 1)) return nullptr;
+    if ((holds & (kDeleted | kCount)) != (kDeleted | 1)) return nullptr;
   } while (!holds_.compare_exchange_weak(holds, holds + 1, std::memory_order_acquire,
                                          std::memory_order_relaxed));
   Ref<Storage> taken;
@@ -136,8 +143,11 @@ Status Buffer::addExternalReference() {
   if (!hold()) {
     return invalidArgument("an external reference to a buffer that has been deleted or donated");
   }
-  externalReferences_.fetch_add(1, std::memory_order_release);
-  return {};
+  if (externalReferences_.fetch_add(1, std::memory_order_release) < kMaxExternalReferences) {
+    return {};
+  }
+  (void)dropExternalReference();
+  return resourceExhausted("a buffer has ", kMaxExternalReferences, " external references already");
 }
 
 Status Buffer::dropExternalReference() {

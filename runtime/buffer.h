@@ -117,7 +117,10 @@ class Buffer final : public RefCounted<Buffer> {
 
   static constexpr uint32_t kDeleted = 1u << 31;
   static constexpr uint32_t kWriting = 1u << 30;
-  static constexpr uint32_t kCount = kWriting - 1;
+  // The owner deleted the buffer while it was donated: it stays deleted if the donation is undone.
+  static constexpr uint32_t kReleased = 1u << 29;
+  static constexpr uint32_t kCount = kReleased - 1;
+  static constexpr int32_t kMaxExternalReferences = 1 << 24;
 
   const Ref<Client> client_;
   Memory& memory_;

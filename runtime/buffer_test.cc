@@ -286,5 +286,31 @@ TEST(Buffers, KeepTheClientAlive) {
   EXPECT_EQ(x->memory().kind(), "device");
 }
 
+TEST(Donation, UndoneAfterADeleteLeavesTheBufferDeleted) {
+  Fixture fixture;
+  BufferRef x = fixture.buffer({1, 2, 3});
+  ASSERT_TRUE(x->donate());
+  x->release();  // by the owner, while a launch tries its arguments
+  x->undoDonate();
+  EXPECT_TRUE(x->isDeleted());
+  EXPECT_FALSE(x->hold());
+  EXPECT_EQ(fixture.memory().stats().bytesInUse, 0);
+
+  BufferRef y = fixture.buffer({1, 2, 3});
+  ASSERT_TRUE(y->donate());
+  y->undoDonate();
+  EXPECT_FALSE(y->isDeleted());
+  EXPECT_THAT(read(*y).value(), ElementsAre(1, 2, 3));
+}
+
+TEST(ExternalReferences, AreBounded) {
+  Fixture fixture;
+  BufferRef x = fixture.buffer({1});
+  constexpr int kMany = 1 << 24;
+  for (int i = 0; i < kMany; ++i) ASSERT_TRUE(x->addExternalReference().ok());
+  EXPECT_EQ(x->addExternalReference().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(read(*x).value(), ElementsAre(1));
+}
+
 }  // namespace
 }  // namespace isthmus

@@ -5,6 +5,7 @@
 
 #include "isthmus/flags.h"
 #include "runtime/collectives/in_process.h"
+#include "runtime/compile.h"
 #include "runtime/host_layout.h"
 #include "runtime/loaded_executable.h"
 
@@ -39,10 +40,11 @@ std::shared_ptr<const ArrayType> share(ArrayType type) {
 
 }  // namespace
 
-Client::Client(Backend& backend, Topology topology)
+Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job)
     : backend_(backend),
       topology_(std::move(topology)),
-      collectives_(std::make_unique<InProcessCollectives>()),
+      job_(std::move(job)),
+      collectives_(std::make_unique<InProcessCollectives>(job_.get())),
       transferQueue_("isthmus-copy") {
   std::vector<std::string> kinds;
   for (const DeviceDescription& description : topology_.devices) {
@@ -68,9 +70,14 @@ Client::Client(Backend& backend, Topology topology)
 
 Client::~Client() = default;
 
-StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options) {
+StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options,
+                                     const JobOptions& jobOptions) {
   if (flagIsSet("ISTHMUS_NUM_DEVICES")) options["num_devices"] = flagInt("ISTHMUS_NUM_DEVICES");
   ISTHMUS_ASSIGN_OR_RETURN(Topology topology, Topology::create(backend, std::move(options)));
+  std::unique_ptr<Job> job;
+  if (jobOptions.numProcesses > 1) {
+    ISTHMUS_ASSIGN_OR_RETURN(job, Job::join(jobOptions, topology));
+  }
   std::sort(topology.devices.begin(), topology.devices.end(),
             [](const DeviceDescription& a, const DeviceDescription& b) { return a.id < b.id; });
   bool hasAddressable = false;
@@ -80,16 +87,16 @@ StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options) {
       return internalError("backend describes two devices with id ", device.id);
     }
     if (device.memories.empty()) device.memories.push_back({"device", true});
-    hasAddressable |= device.processIndex == 0;
+    hasAddressable |= device.processIndex == jobOptions.processIndex;
   }
   if (!hasAddressable) return internalError("backend describes no device of this process");
-  return Ref<Client>::adopt(new Client(backend, std::move(topology)));
+  return Ref<Client>::adopt(new Client(backend, std::move(topology), std::move(job)));
 }
 
 StatusOr<Device*> Client::lookupDevice(int id) const {
-  for (Device* device : devices_) {
-    if (device->id() == id) return device;
-  }
+  auto found = std::lower_bound(devices_.begin(), devices_.end(), id,
+                                [](const Device* device, int id) { return device->id() < id; });
+  if (found != devices_.end() && (*found)->id() == id) return *found;
   return invalidArgument("No matching device found for device_id ", id);
 }
 
@@ -103,8 +110,10 @@ StatusOr<Device*> Client::lookupAddressableDevice(int localHardwareId) const {
 DeviceAssignment Client::defaultDeviceAssignment(int numReplicas, int numPartitions) const {
   DeviceAssignment assignment{numReplicas, numPartitions, {}};
   int64_t count = int64_t{numReplicas} * numPartitions;
+  bool isLocal = count <= static_cast<int64_t>(addressableDevices_.size());
+  const std::vector<Device*>& devices = isLocal ? addressableDevices_ : devices_;
   for (int64_t i = 0; i < count; ++i) {
-    assignment.deviceIds.push_back(devices_[static_cast<size_t>(i) % devices_.size()]->id());
+    assignment.deviceIds.push_back(devices[static_cast<size_t>(i) % devices.size()]->id());
   }
   return assignment;
 }
@@ -180,13 +189,13 @@ StatusOr<BufferRef> Client::errorBuffer(Memory& memory, ArrayType type, Status e
 // -------------------------------------------------------------------------------------
 
 StatusOr<Ref<LoadedExecutable>> Client::compile(const CompileRequest& request) {
-  ISTHMUS_ASSIGN_OR_RETURN(auto executable, backend_.compile(request));
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, compileProgram(backend_, request));
   return load(std::move(executable));
 }
 
 StatusOr<Ref<LoadedExecutable>> Client::deserialize(std::string_view bytes,
                                                     const CompileOptions* options) {
-  ISTHMUS_ASSIGN_OR_RETURN(auto executable, backend_.deserialize(bytes));
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, deserializeProgram(backend_, bytes));
   return load(std::move(executable), options);
 }
 

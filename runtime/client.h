@@ -4,6 +4,7 @@
 // destroyed in any order.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,15 +14,18 @@
 
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
+#include "runtime/bootstrap/job.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/event.h"
+#include "runtime/launch_ids.h"
 #include "runtime/memory.h"
 #include "runtime/ref.h"
 #include "runtime/topology.h"
 
 namespace isthmus {
 
+class Gang;
 class InProcessCollectives;
 class LoadedExecutable;
 
@@ -44,23 +48,27 @@ struct HostArray {
 class Client final : public RefCounted<Client> {
  public:
   // Options "platform_name" and "num_devices" are read here (ISTHMUS_NUM_DEVICES overrides the
-  // latter); all but the first are passed on to the backend, which must outlive the client.
-  static StatusOr<Ref<Client>> create(Backend& backend, AttributeMap options = {});
+  // latter); all but the first are passed on to the backend, which must outlive the client. One of
+  // several processes blocks until the others have come too.
+  static StatusOr<Ref<Client>> create(Backend& backend, AttributeMap options = {},
+                                      const JobOptions& job = {});
   ~Client();
 
   Backend& backend() const { return backend_; }
   const std::string& platformName() const { return topology_.platformName; }
   const std::string& platformVersion() const { return topology_.platformVersion; }
-  int processIndex() const { return 0; }
+  int processIndex() const { return job_ == nullptr ? 0 : job_->processIndex(); }
   const Topology& topology() const { return topology_; }
 
+  // Of all processes, by id.
   std::span<Device* const> devices() const { return devices_; }
   std::span<Device* const> addressableDevices() const { return addressableDevices_; }
   std::span<Memory* const> memories() const { return memories_; }
   // kInvalidArgument "No matching device found for device_id N".
   StatusOr<Device*> lookupDevice(int id) const;
   StatusOr<Device*> lookupAddressableDevice(int localHardwareId) const;
-  // Devices 0, 1, … in order; where there are too few, it wraps around.
+  // The first devices of this process if they are enough, else the first of all; where there are
+  // too few, it wraps around.
   DeviceAssignment defaultDeviceAssignment(int numReplicas, int numPartitions) const;
 
   // ---- Buffers ----
@@ -103,13 +111,20 @@ class Client final : public RefCounted<Client> {
   TaskQueue& transferQueue() { return transferQueue_; }
   // Held while a launch is put on several queues, so that all see launches in one order.
   std::mutex& gangMutex() { return gangMutex_; }
+  // Launches over several processes that are not on their queues yet, as they were issued. Guarded
+  // by gangMutex.
+  std::deque<Gang*>& gangsInOrder() { return gangsInOrder_; }
   int64_t nextLaunchId() { return nextLaunchId_.fetch_add(1, std::memory_order_relaxed); }
+  LaunchIds& launchIds() { return launchIds_; }
+  // Null in a job of one process.
+  Job* job() { return job_.get(); }
 
  private:
-  Client(Backend& backend, Topology topology);
+  Client(Backend& backend, Topology topology, std::unique_ptr<Job> job);
 
   Backend& backend_;
   Topology topology_;
+  std::unique_ptr<Job> job_;
   std::vector<std::unique_ptr<Device>> ownedDevices_;
   std::vector<std::unique_ptr<Memory>> ownedMemories_;
   std::vector<Device*> devices_;
@@ -118,6 +133,8 @@ class Client final : public RefCounted<Client> {
   std::unique_ptr<InProcessCollectives> collectives_;
   TaskQueue transferQueue_;
   std::mutex gangMutex_;
+  std::deque<Gang*> gangsInOrder_;
+  LaunchIds launchIds_;
   std::atomic<int64_t> nextLaunchId_{int64_t{1} << 62};
   std::shared_ptr<void> attachment_;
 };

@@ -51,11 +51,15 @@ void Device::throttle(Event done) {
     if (inFlight_.empty()) return;
     std::swap(done, inFlight_[oldest_]);
     oldest_ = (oldest_ + 1) % inFlight_.size();
+    if (done.isReady()) isStuck_ = false;
+    if (done.isReady() || isStuck_) return;
   }
-  if (done.isReady() || TaskQueue::isQueueThread()) return;
+  if (TaskQueue::isQueueThread()) return;
   if (!done.awaitUntil(std::chrono::steady_clock::now() + kPatience)) {
     log(LogLevel::kInfo, "device ", id(), " has more than ", inFlight_.size(),
         " launches in flight and has finished none for a while");
+    std::lock_guard lock(inFlightMutex_);
+    isStuck_ = true;
   }
 }
 

@@ -45,8 +45,9 @@ class Device {
 
   // Called with the end of each queued launch: blocks the caller while more than
   // ISTHMUS_MAX_IN_FLIGHT of them are not done, so that a program that never waits does not fill
-  // the memory with arguments. Gives up after some seconds without progress, and does not block a
-  // program's own thread.
+  // the memory with arguments. Gives up after some seconds without progress, and then does not
+  // block until there is some: the launches may wait for what the caller has yet to do. Does not
+  // block a program's own thread.
   void throttle(Event done);
 
   // ---- For the runtime: the launches that wait in the queue or for their arguments ----
@@ -73,6 +74,7 @@ class Device {
   std::mutex inFlightMutex_;
   std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;
+  bool isStuck_ = false;  // the last wait ended without progress, and none has been seen since
   std::mutex pendingMutex_;
   PendingLaunch* firstPending_ = nullptr;
 };

@@ -34,6 +34,8 @@ EventState::~EventState() {
 
 bool EventState::set(Status status) {
   if (claimed_.exchange(1, std::memory_order_relaxed) != 0) return false;
+  // A callback, or whoever waits, may drop the last handle of the event before this returns.
+  Ref<EventState> keep(this);
   status_ = std::move(status);
   ready_.store(1, std::memory_order_release);
   ready_.notify_all();

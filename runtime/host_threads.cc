@@ -1,13 +1,12 @@
 // Idle threads wait for a while for the next task, then end.
 #include "runtime/host_threads.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
+#include "isthmus/log.h"
+#include "isthmus/thread.h"
 #include "runtime/fork.h"
 
 namespace isthmus {
@@ -15,26 +14,39 @@ namespace {
 
 constexpr auto kIdleTime = std::chrono::seconds(10);
 
+// Tasks report errors to whom they concern; one that throws must not end the thread.
+void runTask(std::unique_ptr<Task> task) {
+  try {
+    task->run();
+    task.reset();
+  } catch (...) {
+    log(LogLevel::kError, "a task of a host thread ended by an exception");
+  }
+}
+
 // Threads are detached: the pool belongs to the process.
-class HostThreads {
+class ThreadsOnDemand {
  public:
-  void push(std::unique_ptr<Task> task) {
+  explicit ThreadsOnDemand(const ThreadOptions& options) : options_(options) {}
+
+  // Leaves the task with the caller and returns false if there is no thread for it.
+  bool push(std::unique_ptr<Task>& task) {
     std::lock_guard lock(mutex_);
+    const bool isAwaited = idle_ > waiting_;
+    if (!isAwaited && !startDetachedThread(options_, [this] { work(); })) {
+      return false;
+    }
     Task* added = task.release();
     added->next = nullptr;
     (last_ != nullptr ? last_->next : first_) = added;
     last_ = added;
     ++waiting_;
-    if (idle_ >= waiting_) {
-      wakeUp_.notify_one();
-    } else {
-      std::thread([this] { work(); }).detach();
-    }
+    if (isAwaited) wakeUp_.notify_one();
+    return true;
   }
 
  private:
   void work() {
-    pthread_setname_np(pthread_self(), "isthmus-host");
     TaskQueue::markQueueThread();
     std::unique_lock lock(mutex_);
     while (true) {
@@ -47,12 +59,12 @@ class HostThreads {
       if (first_ == nullptr) last_ = nullptr;
       --waiting_;
       lock.unlock();
-      task->run();
-      task.reset();
+      runTask(std::move(task));
       lock.lock();
     }
   }
 
+  const ThreadOptions options_;
   std::mutex mutex_;
   std::condition_variable wakeUp_;
   Task* first_ = nullptr;
@@ -61,10 +73,21 @@ class HostThreads {
   int idle_ = 0;
 };
 
+struct HostThreads : ThreadsOnDemand {
+  HostThreads() : ThreadsOnDemand({.name = "isthmus-host"}) {}
+};
+
+struct CompileThreads : ThreadsOnDemand {
+  CompileThreads()
+      : ThreadsOnDemand({.name = "isthmus-compile", .stackBytes = kCompileStackBytes}) {}
+};
+
 }  // namespace
 
-void runOnHostThread(std::unique_ptr<Task> task) {
-  perProcess<HostThreads>().push(std::move(task));
+bool runOnHostThread(std::unique_ptr<Task>& task) { return perProcess<HostThreads>().push(task); }
+
+bool runOnCompileThread(std::unique_ptr<Task>& task) {
+  return perProcess<CompileThreads>().push(task);
 }
 
 }  // namespace isthmus

@@ -1,6 +1,9 @@
 // Waiting for arguments, running on the device's thread, and defining the results.
 #include "runtime/launch.h"
 
+#include <algorithm>
+
+#include "isthmus/float_mode.h"
 #include "runtime/collectives/in_process.h"
 #include "runtime/host_allocator.h"
 #include "runtime/host_layout.h"
@@ -23,23 +26,24 @@ void LaunchServices::freeScratch(void* data, size_t bytes) { hostDeallocate(data
 Collectives& LaunchServices::collectives() { return client_.collectives(); }
 
 Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
-               const ExecuteOptions& options, int64_t runId, int participants)
-    : executable_(std::move(executable)),
-      place_(place),
-      runId_(runId),
-      participants_(participants),
-      userData_(options.userData) {
+               const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info)
+    : executable_(std::move(executable)), place_(place), info_(info), userData_(options.userData) {
   pending_.launchId = options.launchId;
 }
 
 void Launch::run() {
   Status status = device().removePending(pending_);
   if (status.ok()) status = argumentError_;
-  if (status.ok()) status = runProgram();
-  if (participants_ > 1) {
+  if (status.ok()) status = runGuarded();
+  if (info_.participants > 1 || executable_->isOverProcesses()) {
     InProcessCollectives& collectives = executable_->client().collectives();
-    if (!status.ok()) collectives.abortLaunch(runId_, status);
-    collectives.leaveLaunch(runId_, participants_);
+    if (!status.ok()) collectives.abortLaunch(info_.id, status);
+    collectives.leaveLaunch(info_.id, info_.participants);
+  }
+  if (executable_->isOverProcesses() && !status.ok()) {
+    // The other processes would wait for this one.
+    (void)executable_->client().job()->fail(
+        status.withContext("program " + executable_->info().name));
   }
   // Before the results happen, so that memory is free when somebody sees that they have.
   for (BufferRef& argument : arguments_) argument->dropHold();
@@ -47,6 +51,18 @@ void Launch::run() {
   arguments_.clear();
   results_.clear();
   done_.set(std::move(status));
+}
+
+// Nobody above catches what a backend throws: it is an error of this launch, whose results must
+// happen in any case.
+Status Launch::runGuarded() {
+  try {
+    return runProgram();
+  } catch (const std::bad_alloc&) {
+    return resourceExhausted("execute ", executable_->info().name, ": out of memory");
+  } catch (const std::exception& error) {
+    return internalError("execute ", executable_->info().name, ": ", error.what());
+  }
 }
 
 Status Launch::runProgram() {
@@ -67,23 +83,31 @@ Status Launch::runProgram() {
       parameters[aliased] = results[i];
     }
   }
-  LaunchServices services(executable_->client(), std::max(1, computeThreads() / participants_));
+  if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
+  LaunchServices services(executable_->client(),
+                          std::max(1, computeThreads() / info_.participants));
   RunRequest request;
   request.replica = place_.logicalId.replica;
   request.partition = place_.logicalId.partition;
   request.deviceId = device().id();
-  request.launchId = runId_;
+  request.launchId = info_.id;
   request.parameters = parameters;
   request.results = results;
   request.assignment = place_.assignment;
   request.services = &services;
   request.userData = userData_.get();
+  ScopedFloatMode mode(FloatMode::kProgram);
   return executable_->executable_->run(request);
 }
 
 void Gang::start(std::vector<std::unique_ptr<Launch>> launches) {
   auto* gang = new Gang;
   gang->launches_ = std::move(launches);
+  LoadedExecutable& executable = *gang->launches_[0]->executable_;
+  if (executable.isOverProcesses() && !executable.callsUserCode_) {
+    std::lock_guard lock(executable.client().gangMutex());
+    executable.client().gangsInOrder().push_back(gang);
+  }
   for (auto& launch : gang->launches_) {
     launch->device().addPending(launch->pending_);
     for (BufferRef& argument : launch->arguments_) {
@@ -97,7 +121,6 @@ void Gang::start(std::vector<std::unique_ptr<Launch>> launches) {
 
 void Gang::arrive() {
   if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  std::unique_ptr<Gang> self(this);
   // An error of one part's argument is one of all: the others would wait for that part in vain.
   Status error;
   for (auto& launch : launches_) {
@@ -111,18 +134,66 @@ void Gang::arrive() {
   // A launch that runs and finishes at once must not take the client with it.
   Ref<LoadedExecutable> keep = launches_[0]->executable_;
   if (keep->callsUserCode_) {
-    for (auto& launch : launches_) runOnHostThread(std::move(launch));
+    startOnHostThreads();
+    delete this;
     return;
   }
-  if (launches_.size() == 1) {
-    Device& device = launches_[0]->device();
-    device.queue().push(std::move(launches_[0]));
+  if (launches_.size() == 1 && !keep->isOverProcesses()) {
+    enqueue();
+    delete this;
     return;
   }
-  std::lock_guard lock(keep->client().gangMutex());
+  // Parts that run here, one after the other, would wait for each other for ever.
+  auto hasThread = [](const auto& launch) { return launch->device().queue().startThread(); };
+  if (!std::all_of(launches_.begin(), launches_.end(), hasThread)) {
+    failFrom(0);
+    if (!keep->isOverProcesses()) {
+      delete this;
+      return;
+    }
+    launches_.clear();  // its turn comes all the same
+  }
+  Client& client = keep->client();
+  std::lock_guard lock(client.gangMutex());
+  if (!keep->isOverProcesses()) {
+    enqueue();
+    delete this;
+    return;
+  }
+  isReady_ = true;
+  std::deque<Gang*>& gangs = client.gangsInOrder();
+  while (!gangs.empty() && gangs.front()->isReady_) {
+    std::unique_ptr<Gang> gang(gangs.front());
+    gangs.pop_front();
+    gang->enqueue();
+  }
+}
+
+void Gang::enqueue() {
   for (auto& launch : launches_) {
     Device& device = launch->device();
     device.queue().push(std::move(launch));
+  }
+}
+
+void Gang::startOnHostThreads() {
+  for (size_t i = 0; i < launches_.size(); ++i) {
+    std::unique_ptr<Task> task = std::move(launches_[i]);
+    if (runOnHostThread(task)) continue;
+    if (launches_.size() == 1) {
+      task->run();
+      return;
+    }
+    launches_[i].reset(static_cast<Launch*>(task.release()));
+    return failFrom(i);
+  }
+}
+
+void Gang::failFrom(size_t index) {
+  for (; index < launches_.size(); ++index) {
+    launches_[index]->argumentError_ =
+        resourceExhausted("no thread can be started for the devices of a launch");
+    launches_[index]->run();
   }
 }
 

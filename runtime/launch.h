@@ -32,7 +32,7 @@ class LaunchServices final : public RunServices {
 class Launch final : public Task {
  public:
   Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
-         const ExecuteOptions& options, int64_t runId, int participants);
+         const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info);
 
   Device& device() const { return *place_.device; }
   // Drops the holds and makes the results happen; on the device's thread.
@@ -42,12 +42,12 @@ class Launch final : public Task {
   friend class LoadedExecutable;
   friend class Gang;
 
+  Status runGuarded();
   Status runProgram();
 
   Ref<LoadedExecutable> executable_;
   LoadedExecutable::Place place_;
-  int64_t runId_;
-  int participants_;
+  LoadedExecutable::LaunchInfo info_;
   Ref<ffi::UserData> userData_;
   Device::PendingLaunch pending_;
   std::vector<BufferRef> arguments_;
@@ -60,6 +60,8 @@ class Launch final : public Task {
 // The parts of one launch, which go to their queues together once all arguments of all parts are
 // there. Two launches thus come in the same order on all devices that they share, and a device
 // never waits for an argument while it has other work: collectives cannot lock each other up.
+// Launches over several processes go to the queues in the order in which they were issued, since
+// processes know nothing else of each other's order.
 class Gang {
  public:
   // Deletes itself when it has started.
@@ -67,7 +69,14 @@ class Gang {
 
  private:
   void arrive();
+  // Puts the parts on the queues of their devices.
+  void enqueue();
+  // User code gets threads of its own.
+  void startOnHostThreads();
+  // Ends the parts from `index` on without running their program, for want of threads.
+  void failFrom(size_t index);
 
+  bool isReady_ = false;  // guarded by the client's gangMutex
   std::vector<std::unique_ptr<Launch>> launches_;
   std::atomic<int64_t> missing_{1};
 };

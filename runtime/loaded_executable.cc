@@ -2,42 +2,26 @@
 #include "runtime/loaded_executable.h"
 
 #include <algorithm>
-#include <array>
 
+#include "isthmus/float_mode.h"
 #include "runtime/host_layout.h"
 #include "runtime/launch.h"
+#include "runtime/small_array.h"
+#include "runtime/stable_hash.h"
 #include "runtime/thread_pool.h"
 
 namespace isthmus {
 namespace {
 
-// An array on the stack, or on the heap if it is long.
-template <typename T, size_t kInline>
-class ScratchArray {
- public:
-  explicit ScratchArray(size_t size) : size_(size) {
-    if (size > kInline) heap_ = std::make_unique<T[]>(size);
-  }
-  T& operator[](size_t i) { return data()[i]; }
-  std::span<T> span() { return {data(), size_}; }
-
- private:
-  T* data() { return size_ > kInline ? heap_.get() : inline_.data(); }
-  size_t size_;
-  std::array<T, kInline> inline_{};
-  std::unique_ptr<T[]> heap_;
-};
-
-uint64_t nextSerial() {
-  static std::atomic<uint64_t> serial{0};
-  return serial.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-// The finalizer of splitmix64: spreads what tells launches apart over all bits.
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
+// What tells programs apart, in all processes that run it if there are several. The machines of a
+// job may differ, and with them the code, so there it is what the program exchanges that counts.
+uint64_t identify(const ProgramInfo& info, const DeviceAssignment& assignment, bool isOverProcesses,
+                  const void* executable) {
+  uint64_t id = stableHash(isOverProcesses ? info.exchanges : info.fingerprint);
+  if (!isOverProcesses && info.fingerprint.empty()) id = reinterpret_cast<uintptr_t>(executable);
+  id = combineHashes(id, static_cast<uint64_t>(assignment.numReplicas));
+  for (int device : assignment.deviceIds) id = combineHashes(id, static_cast<uint64_t>(device));
+  return id;
 }
 
 }  // namespace
@@ -50,9 +34,7 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Exe
       assignment_(std::move(assignment)),
       isPortable_(isPortable),
       isCheap_(executable_->isCheap()),
-      callsUserCode_(executable_->callsUserCode()),
-      serial_(nextSerial()),
-      launchCounts_(client_->addressableDevices().size()) {}
+      callsUserCode_(executable_->callsUserCode()) {}
 
 StatusOr<Ref<LoadedExecutable>> LoadedExecutable::create(
     Ref<Client> client, std::shared_ptr<const Executable> executable, DeviceAssignment assignment,
@@ -101,6 +83,7 @@ Status LoadedExecutable::initialize() {
   }
   for (int64_t i = 0; i < count; ++i) {
     ISTHMUS_ASSIGN_OR_RETURN(Device * device, client_->lookupDevice(assignment_.deviceIds[i]));
+    processes_.push_back(device->description().processIndex);
     if (!device->isAddressable()) continue;
     if (std::find(devices_.begin(), devices_.end(), device) != devices_.end()) {
       return invalidArgument("device assignment has device ", device->id(), " twice");
@@ -111,6 +94,11 @@ Status LoadedExecutable::initialize() {
     places_.push_back({device, logicalIds_.back(), &assignment_});
   }
   if (devices_.empty()) return invalidArgument("device assignment has no device of this process");
+  std::sort(processes_.begin(), processes_.end());
+  processes_.erase(std::unique(processes_.begin(), processes_.end()), processes_.end());
+  isOverProcesses_ = processes_.size() > 1 && !info_.exchanges.empty();
+  uint64_t program = identify(info_, assignment_, isOverProcesses_, executable_.get());
+  launchCounts_ = client_->launchIds().of(program, devices_.size());
   return {};
 }
 
@@ -223,12 +211,12 @@ bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& laun
 Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& launch,
                                       const ExecuteOptions& options) const {
   size_t numParameters = parameters_.size();
-  ScratchArray<bool, 32> isDonated(numParameters);
+  SmallArray<bool, 32> isDonated(numParameters);
   ISTHMUS_RETURN_IF_ERROR(acquire(launch.arguments, options, isDonated.span()));
 
-  ScratchArray<const void*, 32> parameters(numParameters);
-  ScratchArray<void*, 16> results(outputs_.size());
-  ScratchArray<Ref<Storage>, 16> storages(outputs_.size());
+  SmallArray<const void*, 32> parameters(numParameters);
+  SmallArray<void*, 16> results(outputs_.size());
+  SmallArray<Ref<Storage>, 16> storages(outputs_.size());
   bool isPoisoned = false;
   auto run = [&]() -> Status {
     for (size_t i = 0; i < numParameters; ++i) {
@@ -267,6 +255,7 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
     request.assignment = place.assignment;
     request.services = &services;
     request.userData = options.userData;
+    ScopedFloatMode mode(FloatMode::kProgram);
     return executable_->run(request);
   };
   Status status = run();
@@ -285,12 +274,10 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
 
 Status LoadedExecutable::launchQueued(std::span<const Place> places,
                                       std::span<const DeviceLaunch> launches,
-                                      const ExecuteOptions& options, int64_t runId,
-                                      int participants) {
+                                      const ExecuteOptions& options, const LaunchInfo& info) {
   std::vector<std::unique_ptr<Launch>> queued;
   for (size_t i = 0; i < places.size(); ++i) {
-    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, runId,
-                                           participants);
+    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, info);
     launch->isDonated_ = std::make_unique<bool[]>(parameters_.size());
     Status status =
         acquire(launches[i].arguments, options, {launch->isDonated_.get(), parameters_.size()});
@@ -343,15 +330,24 @@ Status LoadedExecutable::execute(std::span<const DeviceLaunch> launches,
   if (assignment_.deviceIds.size() == 1 && canRunInline(places_[0], launches[0])) {
     return launchInline(places_[0], launches[0], options);
   }
-  return launchQueued(places_, launches, options, client_->nextLaunchId(),
-                      static_cast<int>(launches.size()));
+  // Within one process the number need not be found by others.
+  int64_t id = isOverProcesses_ ? launchCounts_->nextOnAll() : client_->nextLaunchId();
+  return launchQueued(places_, launches, options,
+                      {id, static_cast<int>(launches.size()), introduce()});
+}
+
+std::shared_ptr<Introduction> LoadedExecutable::introduce() {
+  if (!isOverProcesses_ || !launchCounts_->isFirst()) return nullptr;
+  Job& job = *client_->job();
+  return std::make_shared<Introduction>(
+      job, Job::Introduction{processes_, job.nextOrder(processes_), info_.name, info_.exchanges});
 }
 
 Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
                                    const ExecuteOptions& options) {
   if (isDeleted()) return invalidArgument("execute ", info_.name, ": the executable was deleted");
   Place place{&device, {}, nullptr};
-  int64_t runId = 0;
+  size_t index = 0;
   if (isPortable_) {
     std::span<Device* const> devices = client_->addressableDevices();
     auto found = std::find(devices.begin(), devices.end(), &device);
@@ -360,27 +356,25 @@ Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
                              " is not an addressable device of this client");
     }
     place.assignment = &portableAssignments_[static_cast<size_t>(found - devices.begin())];
-    runId = client_->nextLaunchId();
   } else {
     auto found = std::find(devices_.begin(), devices_.end(), &device);
     if (found == devices_.end()) {
       return invalidArgument("execute ", info_.name, ": device ", device.id(),
                              " is not in the program's device assignment");
     }
-    auto index = static_cast<size_t>(found - devices_.begin());
+    index = static_cast<size_t>(found - devices_.begin());
     place = places_[index];
-    // The n-th call for one device meets the n-th calls for the others.
-    int64_t count = launchCounts_[index].fetch_add(1, std::memory_order_relaxed);
-    runId = static_cast<int64_t>(mix(mix(serial_) + mix(static_cast<uint64_t>(options.launchId)) +
-                                     static_cast<uint64_t>(count)) >>
-                                 2);
   }
   ISTHMUS_RETURN_IF_ERROR(checkArguments(place, launch));
   auto participants = isPortable_ ? 1 : static_cast<int>(places_.size());
-  if (participants == 1 && canRunInline(place, launch)) {
+  if (participants == 1 && !isOverProcesses_ && canRunInline(place, launch)) {
     return launchInline(place, launch, options);
   }
-  return launchQueued({&place, 1}, {&launch, 1}, options, runId, participants);
+  // The n-th call for one device meets the n-th calls for the others. Processes need not do their
+  // launches by the same entry, so the caller's number counts in one process only.
+  int64_t id = isPortable_ ? client_->nextLaunchId()
+                           : launchCounts_->next(index, isOverProcesses_ ? 0 : options.launchId);
+  return launchQueued({&place, 1}, {&launch, 1}, options, {id, participants, introduce()});
 }
 
 }  // namespace isthmus

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,26 @@ struct DeviceLaunch {
   std::span<Buffer* const> arguments;
   std::span<BufferRef> results;  // numOutputs() of them, filled on success only
   Event* complete = nullptr;     // if not null: happens when the device has done everything
+};
+
+// A program's first launch over several processes, which compare what they are about to run.
+class Introduction {
+ public:
+  Introduction(Job& job, Job::Introduction program) : job_(job), program_(std::move(program)) {}
+  // Called by each part of the launch; blocks until the comparison is done.
+  Status wait() {
+    std::lock_guard lock(mutex_);
+    if (!isDone_) status_ = job_.introduce(program_);
+    isDone_ = true;
+    return status_;
+  }
+
+ private:
+  Job& job_;
+  const Job::Introduction program_;
+  std::mutex mutex_;
+  bool isDone_ = false;
+  Status status_;
 };
 
 struct LogicalId {
@@ -90,6 +111,12 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
     LogicalId logicalId;
     const DeviceAssignment* assignment;
   };
+  // One launch: what is equal for all of its parts in this process.
+  struct LaunchInfo {
+    int64_t id;
+    int participants;
+    std::shared_ptr<Introduction> introduction;  // of the first over several processes
+  };
 
   LoadedExecutable(Ref<Client> client, std::shared_ptr<const Executable> executable,
                    DeviceAssignment assignment, bool isPortable);
@@ -105,7 +132,10 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   Status launchInline(const Place& place, const DeviceLaunch& launch,
                       const ExecuteOptions& options) const;
   Status launchQueued(std::span<const Place> places, std::span<const DeviceLaunch> launches,
-                      const ExecuteOptions& options, int64_t runId, int participants);
+                      const ExecuteOptions& options, const LaunchInfo& info);
+  // Whether it communicates with devices of other processes.
+  bool isOverProcesses() const { return isOverProcesses_; }
+  std::shared_ptr<Introduction> introduce();
   bool canRunInline(const Place& place, const DeviceLaunch& launch) const;
 
   Ref<Client> client_;
@@ -122,8 +152,9 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   std::vector<LogicalId> logicalIds_;
   std::vector<Place> places_;                          // one per addressable device
   std::vector<DeviceAssignment> portableAssignments_;  // one per device of the client
-  const uint64_t serial_;                              // tells executables apart
-  std::vector<std::atomic<int64_t>> launchCounts_;     // per addressable device, for `executeOn`
+  bool isOverProcesses_ = false;
+  std::vector<int> processes_;                  // of the assignment, ascending
+  std::shared_ptr<LaunchCounts> launchCounts_;  // of the program; null if portable
   std::atomic<bool> deleted_{false};
 };
 

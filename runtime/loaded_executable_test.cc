@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 #include "runtime/collectives/in_process.h"
@@ -451,6 +452,7 @@ TEST(Launch, PortableExecutableRunsAnywhere) {
 Ref<LoadedExecutable> sumOverDevices(Fixture& fixture, int devices, int failingDevice = -1) {
   isthmus::ProgramInfo info;
   info.name = "sum";
+  info.fingerprint = "sum over " + std::to_string(devices);
   info.parameters = {parameter(f32({1}))};
   info.outputs = {output(f32({1}))};
   info.options.numPartitions = devices;
@@ -581,6 +583,24 @@ TEST(MultiDevice, SeparateCallsOfOneLaunchMeet) {
   }
 }
 
+TEST(MultiDevice, ThreadsThatEachCompileAProgramMeet) {
+  Fixture fixture(2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&fixture, i] {
+      for (int round = 0; round < 10; ++round) {
+        Ref<LoadedExecutable> sum = sumOverDevices(fixture, 2);
+        BufferRef x = fixture.buffer({static_cast<float>(1 + i)}, i), y;
+        Buffer* arguments[] = {x.get()};
+        DeviceLaunch launch{arguments, {&y, 1}, nullptr};
+        ASSERT_TRUE(sum->executeOn(fixture.device(i), launch, {}).ok());
+        EXPECT_THAT(read(*y).value(), ElementsAre(3));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Load, BadAssignmentsAreRefused) {
   Fixture fixture(2);
   auto tryLoad = [&](DeviceAssignment assignment) {
@@ -594,6 +614,20 @@ TEST(Load, BadAssignmentsAreRefused) {
   EXPECT_THAT(tryLoad({1, 1, {5}}), HasSubstr("No matching device found for device_id 5"));
   EXPECT_THAT(tryLoad({1, 2, {0, 0}}), HasSubstr("device 0 twice"));
   EXPECT_EQ(tryLoad({1, 2, {1, 0}}), "");
+}
+
+TEST(Throttle, WaitsOnceForWhatTheCallerHasYetToDo) {
+  Fixture fixture;
+  auto addOne = fixture.addOne(1, /*isCheap=*/false);
+  auto [x, promise] =
+      AliasPromise::make(fixture.memory(), std::make_shared<const ArrayType>(f32({1})));
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<BufferRef> results;
+  for (int i = 0; i < 40; ++i) results.push_back(run(*addOne, {x.get()}).value());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(9));
+  BufferRef value = fixture.buffer({41});
+  ASSERT_TRUE(promise->fulfill(*value).ok());
+  EXPECT_THAT(read(*results.back()).value(), ElementsAre(42));
 }
 
 }  // namespace

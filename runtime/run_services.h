@@ -24,9 +24,10 @@ struct CollectiveCall {
   const char* description = "";
 };
 
-// In-process collectives. Each call blocks until all of the group have arrived and the results are
-// written; input and output may be the same memory. A peer that fails or never comes turns into an
-// error on all others. Called from the threads that run programs, never from pool threads.
+// Collectives among devices, of one process or several. Each call blocks until all of the group
+// have arrived and the results are written; input and output may be the same memory. A peer that
+// fails or never comes turns into an error on all others. All of a group get the same bits. Called
+// from the threads that run programs, never from pool threads.
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -41,9 +42,8 @@ class Collectives {
   // Block r of everybody's input, each `bytes` long, lands at rank r in the order of the senders.
   virtual Status allToAll(const CollectiveCall& call, size_t bytes, const void* input,
                           void* output) = 0;
-  // Also a broadcast: `source` may be the same for several participants.
-  // `source` is the device whose input becomes this one's output, or -1: the output becomes zero.
-  virtual Status permute(const CollectiveCall& call, int64_t source, size_t bytes,
+  // Also a broadcast: rank r's output becomes the input of rank sources[r], or zero if that is -1.
+  virtual Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
                          const void* input, void* output) = 0;
 };
 

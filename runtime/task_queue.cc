@@ -1,12 +1,11 @@
 // The queue's list and its thread.
 #include "runtime/task_queue.h"
 
-#include <pthread.h>
-
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
+#include "isthmus/log.h"
+#include "isthmus/thread.h"
 #include "runtime/fork.h"
 #include "runtime/ref.h"
 #include "runtime/spin.h"
@@ -29,9 +28,16 @@ struct TaskQueue::State : RefCounted<State> {
   bool isStopping = false;
   std::atomic<int64_t> unfinished{0};
   std::atomic<int64_t> waiting{0};
-  std::thread thread;
+  // The tasks are run by the thread or, where none can be started, by whoever pushes the first.
+  bool hasThread = false;
+  bool isDraining = false;
+  ThreadGroup thread;
 
+  bool startThread();
   void work();
+  void drain(std::unique_lock<std::mutex>& lock);
+  void finish(std::unique_ptr<Task> task);
+  std::unique_ptr<Task> take();
   std::unique_ptr<Task> pop();
 };
 
@@ -52,6 +58,11 @@ std::unique_ptr<Task> TaskQueue::State::pop() {
     wakeUp.wait(lock);
     isSleeping = false;
   }
+  return take();
+}
+
+// With the mutex held, and something in the list.
+std::unique_ptr<Task> TaskQueue::State::take() {
   std::unique_ptr<Task> task(first);
   first = task->next;
   if (first == nullptr) last = nullptr;
@@ -59,14 +70,45 @@ std::unique_ptr<Task> TaskQueue::State::pop() {
   return task;
 }
 
-void TaskQueue::State::work() {
-  stateOfThisThread = this;
-  pthread_setname_np(pthread_self(), threadName.substr(0, 15).c_str());
-  while (std::unique_ptr<Task> task = pop()) {
+void TaskQueue::State::finish(std::unique_ptr<Task> task) {
+  try {
     task->run();
     task.reset();
-    unfinished.fetch_sub(1, std::memory_order_release);
+  } catch (...) {
+    // Tasks report errors to whom they concern; one that throws must not end the thread.
+    log(LogLevel::kError, threadName, ": a task ended by an exception");
   }
+  unfinished.fetch_sub(1, std::memory_order_release);
+}
+
+void TaskQueue::State::work() {
+  stateOfThisThread = this;
+  while (std::unique_ptr<Task> task = pop()) finish(std::move(task));
+}
+
+// With the mutex held.
+bool TaskQueue::State::startThread() {
+  // A thread beside one that drains would run two tasks at once.
+  if (hasThread || isDraining) return hasThread;
+  hasThread =
+      thread.start({.name = threadName.c_str()}, [shared = Ref<State>(this)] { shared->work(); });
+  return hasThread;
+}
+
+// Runs what is in the list, and what comes meanwhile, on the calling thread.
+void TaskQueue::State::drain(std::unique_lock<std::mutex>& lock) {
+  if (isDraining) return;  // whoever does comes to it
+  isDraining = true;
+  const State* outer = std::exchange(stateOfThisThread, this);
+  while (first != nullptr) {
+    std::unique_ptr<Task> task = take();
+    lock.unlock();
+    finish(std::move(task));
+    lock.lock();
+  }
+  stateOfThisThread = outer;
+  isDraining = false;
+  wakeUp.notify_all();
 }
 
 TaskQueue::TaskQueue(std::string name) : name_(std::move(name)), state_(new State(name_)) {}
@@ -75,16 +117,15 @@ TaskQueue::~TaskQueue() {
   State* state = state_.load(std::memory_order_acquire);
   if (state->generation != forkGeneration()) return;  // the thread stayed in the parent process
   {
-    std::lock_guard lock(state->mutex);
+    std::unique_lock lock(state->mutex);
     state->isStopping = true;
     state->wakeUp.notify_all();
+    if (!isOwnThread()) state->wakeUp.wait(lock, [&] { return !state->isDraining; });
   }
-  if (state->thread.joinable()) {
-    if (isOwnThread()) {
-      state->thread.detach();
-    } else {
-      state->thread.join();
-    }
+  if (isOwnThread()) {
+    state->thread.detach();
+  } else {
+    state->thread.join();
   }
   state->dropReference();
 }
@@ -104,17 +145,25 @@ TaskQueue::State& TaskQueue::state() const {
 void TaskQueue::push(std::unique_ptr<Task> task) {
   State& state = this->state();
   state.unfinished.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(state.mutex);
+  // Tasks that run here may destroy the queue.
+  Ref<State> keep(&state);
+  std::unique_lock lock(state.mutex);
   Task* added = task.release();
   added->next = nullptr;
   (state.last != nullptr ? state.last->next : state.first) = added;
   state.last = added;
   state.waiting.fetch_add(1, std::memory_order_relaxed);
-  if (!state.thread.joinable()) {
-    state.thread = std::thread([shared = Ref<State>(&state)] { shared->work(); });
+  if (!state.startThread()) {
+    state.drain(lock);
   } else if (state.isSleeping) {
     state.wakeUp.notify_one();
   }
+}
+
+bool TaskQueue::startThread() {
+  State& state = this->state();
+  std::lock_guard lock(state.mutex);
+  return state.startThread();
 }
 
 bool TaskQueue::isIdle() const { return state().unfinished.load(std::memory_order_acquire) == 0; }

@@ -28,6 +28,7 @@ class TaskQueue {
   TaskQueue(const TaskQueue&) = delete;
   TaskQueue& operator=(const TaskQueue&) = delete;
 
+  // Runs the task on the calling thread, after those that wait, if no thread can be started.
   void push(std::unique_ptr<Task> task);
   template <typename F>
     requires(std::is_invocable_v<F&>)
@@ -39,6 +40,9 @@ class TaskQueue {
     };
     push(std::unique_ptr<Task>(std::make_unique<FunctionTask>(std::move(function))));
   }
+
+  // Starts the queue's thread unless it runs. False if it cannot be started now.
+  bool startThread();
 
   // True if nothing is waiting or running; a snapshot.
   bool isIdle() const;

@@ -1,18 +1,18 @@
 // Eigen's work-stealing pool, and loops whose tiles the caller and pool threads take in turn.
 #include "runtime/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <thread>
 #include <vector>
 
 #include "isthmus/flags.h"
+#include "isthmus/float_mode.h"
+#include "isthmus/thread.h"
 #include "runtime/cgroup.h"
 #include "runtime/fork.h"
 #include "runtime/ref.h"
@@ -25,19 +25,29 @@ namespace {
 // True on a thread that is running tiles of a loop.
 thread_local bool isInsideLoop = false;
 
-// How Eigen's pool makes threads: named, and never receiving the host program's signals.
-struct ThreadEnvironment : Eigen::StlThreadEnvironment {
+// How Eigen's pool makes threads. It asks for each only once; one that cannot be started is not
+// missed, since the others and the callers of loops take all the work.
+struct ThreadEnvironment {
+  using Task = Eigen::StlThreadEnvironment::Task;
+  class EnvThread {
+   public:
+    explicit EnvThread(std::function<void()> function) {
+      group_.start({.name = "isthmus-pool"}, [function = std::move(function)] {
+        setFloatMode(FloatMode::kProgram);
+        function();
+      });
+    }
+    void OnCancel() {}
+
+   private:
+    ThreadGroup group_;
+  };
+
   EnvThread* CreateThread(std::function<void()> function) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    auto* thread = new EnvThread([function = std::move(function)] {
-      pthread_setname_np(pthread_self(), "isthmus-pool");
-      function();
-    });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
+    return new EnvThread(std::move(function));
   }
+  Task CreateTask(std::function<void()> function) { return Task{std::move(function)}; }
+  void ExecuteTask(const Task& task) { task.f(); }
 };
 
 struct Pool {
@@ -66,6 +76,7 @@ struct Loop : RefCounted<Loop> {
   int64_t chunks;
   std::vector<Share> shares;
   std::atomic<int64_t> done{0};
+  std::atomic<bool> hasFailed{false};  // a tile ended by an exception, which is want of memory
   std::atomic<uint32_t> isFinished{0};
 
   Loop(TileFunction function, void* context, int64_t tiles, int64_t chunk, int64_t chunks,
@@ -103,7 +114,11 @@ struct Loop : RefCounted<Loop> {
         int64_t taken = from.next.fetch_add(1, std::memory_order_relaxed);
         if (taken >= from.end) break;
         int64_t end = std::min((taken + 1) * chunk, tiles);
-        function(context, taken * chunk, end);
+        try {
+          function(context, taken * chunk, end);
+        } catch (...) {
+          hasFailed.store(true, std::memory_order_relaxed);
+        }
         ++mine;
       }
     }
@@ -119,18 +134,32 @@ struct Loop : RefCounted<Loop> {
   void recruit(Pool& pool, int helpers) {
     while (helpers > 0) {
       int recruitsOfHelper = (helpers - 1) / 2;
-      addReference();
-      pool.threads.Schedule([this, &pool, recruitsOfHelper] {
-        if (isFinished.load(std::memory_order_relaxed) == 0) {
-          recruit(pool, recruitsOfHelper);
-          work(takeShare(static_cast<size_t>(pool.threads.CurrentThreadId() + 1)));
-        }
-        dropReference();
-      });
+      try {
+        pool.threads.Schedule([loop = Ref<Loop>(this), &pool, recruitsOfHelper] {
+          if (loop->isFinished.load(std::memory_order_relaxed) != 0) return;
+          loop->recruit(pool, recruitsOfHelper);
+          loop->work(loop->takeShare(static_cast<size_t>(pool.threads.CurrentThreadId() + 1)));
+        });
+      } catch (const std::bad_alloc&) {
+        return;  // those who work already do it all
+      }
       helpers -= 1 + recruitsOfHelper;
     }
   }
 };
+
+// Null if there is no memory for it: then nothing has begun.
+Ref<Loop> startLoop(TileFunction function, void* context, int64_t tiles, int64_t chunk,
+                    int64_t chunks, int helpers) {
+  try {
+    Pool& threads = pool();
+    auto loop = makeRef<Loop>(function, context, tiles, chunk, chunks, helpers + 1);
+    loop->recruit(threads, helpers);
+    return loop;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
 
 int64_t firstNumber(const std::string& text) {
   int64_t number = 0;
@@ -169,26 +198,29 @@ void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* cont
     function(context, 0, tiles);
     return;
   }
-  int active = activeLoops.fetch_add(1, std::memory_order_relaxed) + 1;
-  threads = std::max(threads / active, 1);
+  struct Active {
+    const int number = activeLoops.fetch_add(1, std::memory_order_relaxed) + 1;
+    ~Active() { activeLoops.fetch_sub(1, std::memory_order_relaxed); }
+  } active;
+  threads = std::max(threads / active.number, 1);
   // A few chunks for each thread even out threads that are slow or late. Rather one too many than
   // one too large, when tiles are few.
   constexpr int64_t kChunksPerThread = 4;
   int64_t chunk = std::max(grain, tiles / (threads * kChunksPerThread));
   int64_t chunks = (tiles - 1) / chunk + 1;
   int helpers = static_cast<int>(std::min<int64_t>(threads, chunks)) - 1;
-  if (helpers <= 0) {
+  Ref<Loop> loop =
+      helpers > 0 ? startLoop(function, context, tiles, chunk, chunks, helpers) : Ref<Loop>();
+  if (!loop) {
     function(context, 0, tiles);
-  } else {
-    auto loop = makeRef<Loop>(function, context, tiles, chunk, chunks, helpers + 1);
-    loop->recruit(pool(), helpers);
-    loop->work(loop->takeShare(0));
-    auto isFinished = [&] { return loop->isFinished.load(std::memory_order_acquire) != 0; };
-    if (!spinUntil(isFinished, 2000)) {
-      while (!isFinished()) loop->isFinished.wait(0, std::memory_order_acquire);
-    }
+    return;
   }
-  activeLoops.fetch_sub(1, std::memory_order_relaxed);
+  loop->work(loop->takeShare(0));
+  auto isFinished = [&] { return loop->isFinished.load(std::memory_order_acquire) != 0; };
+  if (!spinUntil(isFinished, 2000)) {
+    while (!isFinished()) loop->isFinished.wait(0, std::memory_order_acquire);
+  }
+  if (loop->hasFailed.load(std::memory_order_relaxed)) throw std::bad_alloc();
 }
 
 }  // namespace isthmus

@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 
+#include "runtime/stable_hash.h"
+
 namespace isthmus {
 namespace {
 
@@ -174,14 +176,6 @@ StatusOr<Topology> Topology::deserialize(std::string_view text) {
   return topology;
 }
 
-// FNV-1a over the serialized text.
-uint64_t Topology::fingerprint() const {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : serialize()) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3u;
-  }
-  return hash;
-}
+uint64_t Topology::fingerprint() const { return stableHash(serialize()); }
 
 }  // namespace isthmus

@@ -5,24 +5,20 @@
 #include <chrono>
 #include <compare>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
+#include "runtime/bootstrap/topology_exchange.h"
 #include "runtime/collectives/reduce.h"
 #include "runtime/host_layout.h"
 #include "runtime/spin.h"
+#include "runtime/stable_hash.h"
+#include "runtime/thread_pool.h"
 
 namespace isthmus {
-
-// What a participant brings.
-struct InProcessCollectives::Part {
-  const char* operation;
-  size_t bytes;  // of one block, equal for all
-  const void* input;
-  void* output;
-};
 
 struct InProcessCollectives::Key {
   int64_t channel;
@@ -30,18 +26,25 @@ struct InProcessCollectives::Key {
   auto operator<=>(const Key&) const = default;
 };
 
-// One meeting of a group. It is complete when all have arrived, and may fail only before that.
+// One meeting of a group. It is complete when all of this process have arrived, and may fail only
+// before that.
 class InProcessCollectives::Rendezvous {
  public:
-  explicit Rendezvous(size_t size) : parts(size), isPresent_(size) {}
+  Rendezvous(size_t size, size_t numLocal, int process)
+      : parts(size), numLocal_(numLocal), process_(process) {}
 
-  std::vector<Part> parts;
+  std::vector<Part> parts;          // by rank; those of other processes stay empty
+  std::unique_ptr<char[]> partial;  // if one was asked for
+  Status wireStatus;                // of what was done between two calls of `sync`
 
-  // True if this was the last to arrive.
-  StatusOr<bool> arrive(size_t rank, const Part& part) {
+  size_t numLocal() const { return numLocal_; }
+
+  // True if this was the last to arrive. If it does the work of all, it calls `complete` after
+  // that.
+  StatusOr<bool> arrive(size_t rank, const Part& part, size_t partialBytes, bool isByLast) {
     std::lock_guard lock(mutex_);
     if (phase_ == kFailed) return error_;
-    if (isPresent_[rank]) {
+    if (parts[rank].operation != nullptr) {
       return internalError(part.operation, ": a device arrived twice at the same collective");
     }
     if (arrived_ > 0 &&
@@ -54,11 +57,25 @@ class InProcessCollectives::Rendezvous {
     }
     if (arrived_ == 0) first_ = part;
     parts[rank] = part;
-    isPresent_[rank] = true;
-    if (++arrived_ < parts.size()) return false;
+    if (++arrived_ < numLocal_) return false;
+    if (partialBytes > 0) {
+      partial.reset(new (std::nothrow) char[partialBytes]);
+      if (partial == nullptr) {
+        Status error =
+            resourceExhausted(part.operation, ": no memory for ", partialBytes, " bytes");
+        failLocked(error);
+        return error;
+      }
+    }
+    phase_.store(isByLast ? kWorking : kComplete, std::memory_order_release);
+    if (!isByLast) changed_.notify_all();
+    return true;
+  }
+
+  void complete() {
+    std::lock_guard lock(mutex_);
     phase_.store(kComplete, std::memory_order_release);
     changed_.notify_all();
-    return true;
   }
 
   void fail(const Status& error) {
@@ -67,8 +84,8 @@ class InProcessCollectives::Rendezvous {
   }
 
   Status waitForAll(const CollectiveCall& call) {
-    auto isDecided = [&] { return phase_.load(std::memory_order_acquire) != kWaiting; };
-    if (!spinUntil(isDecided, 2000)) {
+    auto isDecided = [&] { return phase_.load(std::memory_order_acquire) >= kComplete; };
+    if (!spinUntil(isDecided, spinRounds())) {
       std::unique_lock lock(mutex_);
       waitLocked(lock, call);
     }
@@ -77,21 +94,27 @@ class InProcessCollectives::Rendezvous {
     return error_;
   }
 
-  // Called once by each when its work is done; returns when everybody's is.
-  void finish() {
-    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts.size()) {
+  // Called by each when it has done something, as often by all; returns when everybody has.
+  void sync() {
+    size_t arrival = synced_.fetch_add(1, std::memory_order_acq_rel);
+    size_t target = (arrival / numLocal_ + 1) * numLocal_;
+    if (arrival + 1 == target) {
       std::lock_guard lock(mutex_);
       changed_.notify_all();
       return;
     }
-    auto isDone = [&] { return finished_.load(std::memory_order_acquire) == parts.size(); };
-    if (spinUntil(isDone, 2000)) return;
+    auto isDone = [&] { return synced_.load(std::memory_order_acquire) >= target; };
+    if (spinUntil(isDone, spinRounds())) return;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, isDone);
   }
 
  private:
-  enum Phase : uint32_t { kWaiting, kComplete, kFailed };
+  // While the last to arrive works for all, nobody gives up.
+  enum Phase : uint32_t { kWaiting, kWorking, kComplete, kFailed };
+
+  // Who waits for others that have no CPU keeps them from getting one.
+  int spinRounds() const { return numLocal_ <= static_cast<size_t>(computeThreads()) ? 2000 : 0; }
 
   void failLocked(const Status& error) {
     if (phase_ != kWaiting) return;
@@ -103,7 +126,7 @@ class InProcessCollectives::Rendezvous {
   // Waits with a watchdog: says what is missing after a while, and gives up after a longer one.
   void waitLocked(std::unique_lock<std::mutex>& lock, const CollectiveCall& call) {
     using Clock = std::chrono::steady_clock;
-    auto isDecided = [&] { return phase_.load(std::memory_order_relaxed) != kWaiting; };
+    auto isDecided = [&] { return phase_.load(std::memory_order_relaxed) >= kComplete; };
     auto start = Clock::now();
     int64_t warnSeconds = flagInt("ISTHMUS_COLLECTIVE_WARN_SECONDS");
     int64_t failSeconds = flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS");
@@ -116,6 +139,7 @@ class InProcessCollectives::Rendezvous {
       changed_.wait(lock, isDecided);
     } else if (!changed_.wait_until(lock, start + std::chrono::seconds(failSeconds), isDecided)) {
       failLocked(Status(StatusCode::kDeadlineExceeded, describeWait(call, failSeconds)));
+      changed_.wait(lock, isDecided);
     }
   }
 
@@ -124,7 +148,9 @@ class InProcessCollectives::Rendezvous {
     for (size_t rank = 0; rank < parts.size(); ++rank) {
       std::string device = std::to_string(call.group[rank]);
       group += (group.empty() ? "" : ", ") + device;
-      if (!isPresent_[rank]) missing += (missing.empty() ? "" : ", ") + device;
+      bool isElsewhere = numLocal_ < parts.size() && processOfDevice(call.group[rank]) != process_;
+      if (parts[rank].operation == nullptr && !isElsewhere)
+        missing += (missing.empty() ? "" : ", ") + device;
     }
     return internal::concatenate(first_.operation, " (", call.description, ") has waited ", seconds,
                                  " s for device ", missing, " of group [", group, "], launch ",
@@ -134,8 +160,9 @@ class InProcessCollectives::Rendezvous {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<uint32_t> phase_{kWaiting};
-  std::atomic<size_t> finished_{0};
-  std::vector<bool> isPresent_;
+  std::atomic<size_t> synced_{0};
+  const size_t numLocal_;
+  const int process_;
   size_t arrived_ = 0;
   Part first_{};
   Status error_;
@@ -143,48 +170,141 @@ class InProcessCollectives::Rendezvous {
 
 struct InProcessCollectives::Launch {
   std::map<Key, std::shared_ptr<Rendezvous>> open;
+  std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
   Status error;
   int left = 0;  // participants that are done with the launch
 };
 
-InProcessCollectives::InProcessCollectives() = default;
+// A participant's view of a rendezvous that is complete.
+struct InProcessCollectives::Meeting {
+  std::shared_ptr<Rendezvous> rendezvous;
+  std::span<const Part> parts;
+  size_t numRanks = 0;
+  size_t rank = 0;
+  size_t numLocal = 0;
+  size_t localIndex = 0;  // among those of this process
+  size_t first = 0;       // the rank of the first of these
+  bool isLast = false;    // to arrive
+  uint64_t tag = 0;       // equal in all processes
+
+  bool spansProcesses() const { return numLocal < numRanks; }
+  void* output() const { return parts[rank].output; }
+};
+
+InProcessCollectives::InProcessCollectives(Job* job) : job_(job) {}
 InProcessCollectives::~InProcessCollectives() = default;
 
-template <typename Work>
-Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work) {
-  auto found = std::find(call.group.begin(), call.group.end(), call.deviceId);
-  if (found == call.group.end()) {
+StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const CollectiveCall& call,
+                                                                     const Part& mine,
+                                                                     size_t partialBytes,
+                                                                     bool isByLast) {
+  Meeting meeting;
+  meeting.rank = meeting.numRanks = call.group.size();
+  for (size_t rank = call.group.size(); rank-- > 0;) {
+    if (job_ != nullptr && processOfDevice(call.group[rank]) != job_->processIndex()) continue;
+    if (call.group[rank] == call.deviceId) {
+      meeting.rank = rank;
+      meeting.localIndex = 0;
+    } else {
+      ++meeting.localIndex;
+    }
+    ++meeting.numLocal;
+    meeting.first = rank;
+  }
+  if (meeting.rank == call.group.size()) {
     return internalError(mine.operation, " (", call.description, "): device ", call.deviceId,
                          " is not in its group");
   }
-  auto rank = static_cast<size_t>(found - call.group.begin());
   if (call.group.size() == 1) {
-    work(std::span<const Part>(&mine, 1), rank);
+    meeting.parts = {&mine, 1};
+    return meeting;
+  }
+  std::lock_guard lock(mutex_);
+  Key key{call.channel, {call.group.begin(), call.group.end()}};
+  Launch& launch = launches_[call.launchId];
+  if (!launch.error.ok()) return launch.error;
+  auto [slot, isNew] = launch.open.try_emplace(std::move(key));
+  if (isNew) {
+    slot->second = std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
+                                                job_ == nullptr ? 0 : job_->processIndex());
+  }
+  meeting.rendezvous = slot->second;
+  if (meeting.spansProcesses()) {
+    uint64_t tag = combineHashes(static_cast<uint64_t>(call.launchId), call.channel);
+    for (int64_t device : call.group) tag = combineHashes(tag, static_cast<uint64_t>(device));
+    tag = combineHashes(stableHash(mine.operation, tag), mine.bytes);
+    meeting.tag = combineHashes(tag, launch.wireMeetings[slot->first]);
+  }
+  StatusOr<bool> isLast = meeting.rendezvous->arrive(meeting.rank, mine, partialBytes,
+                                                     isByLast && !meeting.spansProcesses());
+  // The next collective of this channel and group is another meeting.
+  if (isLast.ok() && *isLast && meeting.spansProcesses()) ++launch.wireMeetings[slot->first];
+  if (!isLast.ok() || *isLast) launch.open.erase(slot);
+  if (!isLast.ok()) return isLast.status();
+  meeting.isLast = *isLast;
+  return meeting;
+}
+
+// How many blocks each participant writes.
+size_t InProcessCollectives::blocksPerRank(const Part& part, size_t ranks) {
+  bool isAboutOne = std::strcmp(part.operation, "all-reduce") == 0 ||
+                    std::strcmp(part.operation, "collective-permute") == 0;
+  return isAboutOne ? 1 : ranks;
+}
+
+template <typename Work, typename Speak, typename Prepare>
+Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work,
+                                  Speak&& speak, size_t partialBytes, Prepare&& prepare) {
+  // The work of all together. Where it takes less than waking somebody to do a share of it, it is
+  // done by the last to arrive.
+  constexpr size_t kSmallWorkBytes = 512 << 10;
+  size_t numBlocks = call.group.size() * blocksPerRank(mine, call.group.size());
+  bool isByLast = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
+  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, isByLast));
+  if (meeting.rendezvous == nullptr) {
+    work(meeting);
     return {};
   }
-  std::shared_ptr<Rendezvous> rendezvous;
-  {
-    Key key{call.channel, {call.group.begin(), call.group.end()}};
-    std::lock_guard lock(mutex_);
-    Launch& launch = launches_[call.launchId];
-    if (!launch.error.ok()) return launch.error;
-    auto [slot, isNew] = launch.open.try_emplace(std::move(key));
-    if (isNew) slot->second = std::make_shared<Rendezvous>(call.group.size());
-    rendezvous = slot->second;
-    StatusOr<bool> isLast = rendezvous->arrive(rank, mine);
-    // The next collective of this channel and group is another meeting.
-    if (!isLast.ok() || *isLast) launch.open.erase(slot);
-    if (!isLast.ok()) return isLast.status();
+  Rendezvous& rendezvous = *meeting.rendezvous;
+  isByLast = isByLast && !meeting.spansProcesses();
+  if (isByLast && meeting.isLast) {
+    meeting.parts = rendezvous.parts;
+    for (size_t rank = 0; rank < meeting.parts.size(); ++rank) {
+      meeting.rank = meeting.localIndex = rank;
+      work(meeting);
+    }
+    rendezvous.complete();
+    return {};
   }
-  Status status = rendezvous->waitForAll(call);
+  Status status = rendezvous.waitForAll(call);
   if (!status.ok()) {
     // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
     abortLaunch(call.launchId, status);
     return status;
   }
-  work(std::span<const Part>(rendezvous->parts), rank);
-  rendezvous->finish();
+  if (isByLast) return {};
+  meeting.parts = rendezvous.parts;
+  if (meeting.spansProcesses()) {
+    if (partialBytes > 0) {
+      prepare(meeting);
+      rendezvous.sync();
+    }
+    if (meeting.rank == meeting.first) {
+      WireCollective wire(*job_, call, meeting.parts, meeting.tag);
+      rendezvous.wireStatus = speak(wire, meeting);
+    }
+    rendezvous.sync();
+    if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
+  }
+  work(meeting);
+  rendezvous.sync();
   return {};
+}
+
+template <typename Work, typename Speak>
+Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work,
+                                  Speak&& speak) {
+  return meet(call, mine, work, speak, 0, [](const Meeting&) {});
 }
 
 namespace {
@@ -229,35 +349,69 @@ T* advance(T* pointer, size_t bytes) {
 
 }  // namespace
 
+// Whether the devices of this process reduce their inputs before one of them speaks with the
+// others.
+bool InProcessCollectives::needsPartial(const CollectiveCall& call, size_t bytes) const {
+  if (job_ == nullptr || WireCollective::isSmallReduction(bytes, call.group.size())) return false;
+  auto isLocal = [&](int64_t device) { return processOfDevice(device) == job_->processIndex(); };
+  auto numLocal = std::count_if(call.group.begin(), call.group.end(), isLocal);
+  return numLocal > 1 && numLocal < static_cast<int64_t>(call.group.size());
+}
+
+// Reduces this participant's share of the elements of all that are here. Nobody else reads that
+// share of any input, so outputs may be inputs.
+template <typename Outputs>
+void InProcessCollectives::reduceShare(const Meeting& meeting, ReductionKind kind, ElementType type,
+                                       int64_t elements, Outputs&& outputs) {
+  size_t elementBytes = elementSizeBytes(type);
+  auto size = static_cast<int64_t>(meeting.numLocal);
+  auto index = static_cast<int64_t>(meeting.localIndex);
+  int64_t share = elements / size, extra = elements % size;
+  int64_t begin = share * index + std::min(index, extra);
+  int64_t end = begin + share + (index < extra ? 1 : 0);
+  constexpr int64_t kBlockBytes = 16 << 10;
+  alignas(64) char block[kBlockBytes];
+  auto blockElements = static_cast<int64_t>(kBlockBytes / elementBytes);
+  std::vector<const void*> inputs;
+  for (; begin < end; begin += blockElements) {
+    int64_t count = std::min(blockElements, end - begin);
+    size_t offset = static_cast<size_t>(begin) * elementBytes;
+    inputs.clear();
+    for (const Part& part : meeting.parts) {
+      if (part.operation != nullptr) inputs.push_back(advance(part.input, offset));
+    }
+    reduceElements(kind, type, inputs, block, count);
+    outputs(block, offset, static_cast<size_t>(count) * elementBytes);
+  }
+}
+
 Status InProcessCollectives::allReduce(const CollectiveCall& call, ReductionKind kind,
                                        ElementType type, int64_t elements, const void* input,
                                        void* output) {
   ISTHMUS_RETURN_IF_ERROR(checkReduction(kind, type).withContext(call.description));
   ISTHMUS_RETURN_IF_ERROR(checkElements(call, type, elements));
-  size_t elementBytes = elementSizeBytes(type);
-  Part mine{"all-reduce", static_cast<size_t>(elements) * elementBytes, input, output};
-  return meet(call, mine, [&](std::span<const Part> parts, size_t rank) {
-    // Each participant reduces its share of the elements and writes it to all outputs. Nobody else
-    // reads that share of any input, so outputs may be inputs.
-    auto size = static_cast<int64_t>(parts.size());
-    auto index = static_cast<int64_t>(rank);
-    int64_t share = elements / size, extra = elements % size;
-    int64_t begin = share * index + std::min(index, extra);
-    int64_t end = begin + share + (index < extra ? 1 : 0);
-    constexpr int64_t kBlockBytes = 16 << 10;
-    alignas(64) char block[kBlockBytes];
-    auto blockElements = static_cast<int64_t>(kBlockBytes / elementBytes);
-    std::vector<const void*> inputs(parts.size());
-    for (; begin < end; begin += blockElements) {
-      int64_t count = std::min(blockElements, end - begin);
-      size_t offset = static_cast<size_t>(begin) * elementBytes;
-      for (size_t i = 0; i < parts.size(); ++i) inputs[i] = advance(parts[i].input, offset);
-      reduceElements(kind, type, inputs, block, count);
-      for (const Part& part : parts) {
-        std::memcpy(advance(part.output, offset), block, static_cast<size_t>(count) * elementBytes);
-      }
+  size_t bytes = static_cast<size_t>(elements) * elementSizeBytes(type);
+  Part mine{"all-reduce", bytes, input, output};
+  auto work = [&](const Meeting& meeting) {
+    if (!meeting.spansProcesses()) {
+      reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
+        for (const Part& part : meeting.parts) std::memcpy(advance(part.output, at), block, size);
+      });
+    } else if (meeting.rank != meeting.first) {
+      copyBytes(meeting.output(), meeting.parts[meeting.first].output, bytes);
     }
-  });
+  };
+  bool isPrepared = needsPartial(call, bytes);
+  auto prepare = [&](const Meeting& meeting) {
+    reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
+      std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
+    });
+  };
+  auto speak = [&](WireCollective& wire, const Meeting& meeting) {
+    return wire.allReduce(kind, type, elements,
+                          isPrepared ? meeting.rendezvous->partial.get() : input);
+  };
+  return meet(call, mine, work, speak, isPrepared ? bytes : 0, prepare);
 }
 
 Status InProcessCollectives::reduceScatter(const CollectiveCall& call, ReductionKind kind,
@@ -266,24 +420,46 @@ Status InProcessCollectives::reduceScatter(const CollectiveCall& call, Reduction
   ISTHMUS_RETURN_IF_ERROR(checkReduction(kind, type).withContext(call.description));
   ISTHMUS_RETURN_IF_ERROR(checkElements(call, type, elements));
   size_t bytes = static_cast<size_t>(elements) * elementSizeBytes(type);
-  StableInput stable(input, bytes * call.group.size(), output, bytes);
+  size_t all = bytes * call.group.size();
+  StableInput stable(input, all, output, bytes);
   Part mine{"reduce-scatter", bytes, stable.data(), output};
-  return meet(call, mine, [&](std::span<const Part> parts, size_t rank) {
+  auto work = [&](const Meeting& meeting) {
+    if (meeting.spansProcesses()) return;
     std::vector<const void*> inputs;
-    for (const Part& part : parts) inputs.push_back(advance(part.input, rank * bytes));
-    reduceElements(kind, type, inputs, output, elements);
-  });
+    for (const Part& part : meeting.parts)
+      inputs.push_back(advance(part.input, meeting.rank * bytes));
+    reduceElements(kind, type, inputs, meeting.output(), elements);
+  };
+  bool isPrepared = needsPartial(call, all);
+  auto prepare = [&](const Meeting& meeting) {
+    auto total = elements * static_cast<int64_t>(call.group.size());
+    reduceShare(meeting, kind, type, total, [&](const char* block, size_t at, size_t size) {
+      std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
+    });
+  };
+  auto speak = [&](WireCollective& wire, const Meeting& meeting) {
+    return wire.reduceScatter(kind, type, elements,
+                              isPrepared ? meeting.rendezvous->partial.get() : stable.data());
+  };
+  return meet(call, mine, work, speak, isPrepared ? all : 0, prepare);
 }
 
 Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes, const void* input,
                                        void* output) {
   StableInput stable(input, bytes, output, bytes * call.group.size());
   Part mine{"all-gather", bytes, stable.data(), output};
-  return meet(call, mine, [&](std::span<const Part> parts, size_t) {
-    for (size_t i = 0; i < parts.size(); ++i) {
-      copyBytes(advance(output, i * bytes), parts[i].input, bytes);
+  auto work = [&](const Meeting& meeting) {
+    const void* received = meeting.parts[meeting.first].output;
+    for (size_t i = 0; i < meeting.parts.size(); ++i) {
+      if (meeting.parts[i].operation != nullptr) {
+        copyBytes(advance(meeting.output(), i * bytes), meeting.parts[i].input, bytes);
+      } else if (meeting.rank != meeting.first) {
+        copyBytes(advance(meeting.output(), i * bytes), advance(received, i * bytes), bytes);
+      }
     }
-  });
+  };
+  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.allGather(bytes); };
+  return meet(call, mine, work, speak);
 }
 
 Status InProcessCollectives::allToAll(const CollectiveCall& call, size_t bytes, const void* input,
@@ -291,30 +467,37 @@ Status InProcessCollectives::allToAll(const CollectiveCall& call, size_t bytes, 
   size_t all = bytes * call.group.size();
   StableInput stable(input, all, output, all);
   Part mine{"all-to-all", bytes, stable.data(), output};
-  return meet(call, mine, [&](std::span<const Part> parts, size_t rank) {
-    for (size_t i = 0; i < parts.size(); ++i) {
-      copyBytes(advance(output, i * bytes), advance(parts[i].input, rank * bytes), bytes);
+  auto work = [&](const Meeting& meeting) {
+    for (size_t i = 0; i < meeting.parts.size(); ++i) {
+      if (meeting.parts[i].operation == nullptr) continue;
+      copyBytes(advance(meeting.output(), i * bytes),
+                advance(meeting.parts[i].input, meeting.rank * bytes), bytes);
     }
-  });
+  };
+  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.allToAll(bytes); };
+  return meet(call, mine, work, speak);
 }
 
-Status InProcessCollectives::permute(const CollectiveCall& call, int64_t source, size_t bytes,
-                                     const void* input, void* output) {
-  auto found = std::find(call.group.begin(), call.group.end(), source);
-  if (source != -1 && found == call.group.end()) {
-    return internalError("collective permute (", call.description, "): source ", source,
-                         " is not in the group");
+Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const int64_t> sources,
+                                     size_t bytes, const void* input, void* output) {
+  auto size = static_cast<int64_t>(call.group.size());
+  auto isWrong = [&](int64_t source) { return source < -1 || source >= size; };
+  if (sources.size() != call.group.size() || std::any_of(sources.begin(), sources.end(), isWrong)) {
+    return internalError("collective permute (", call.description,
+                         "): its sources are not ranks of the group");
   }
-  auto sourceRank = static_cast<size_t>(found - call.group.begin());
   StableInput stable(input, bytes, output, bytes);
   Part mine{"collective-permute", bytes, stable.data(), output};
-  return meet(call, mine, [&](std::span<const Part> parts, size_t) {
+  auto work = [&](const Meeting& meeting) {
+    int64_t source = sources[meeting.rank];
     if (source == -1) {
-      std::memset(output, 0, bytes);
-    } else {
-      copyBytes(output, parts[sourceRank].input, bytes);
+      std::memset(meeting.output(), 0, bytes);
+    } else if (meeting.parts[source].operation != nullptr) {
+      copyBytes(meeting.output(), meeting.parts[source].input, bytes);
     }
-  });
+  };
+  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.permute(sources, bytes); };
+  return meet(call, mine, work, speak);
 }
 
 void InProcessCollectives::abortLaunch(int64_t launchId, const Status& error) {

@@ -1,8 +1,9 @@
-// Collectives among the devices of one process, by shared memory.
+// Collectives among devices: by shared memory in one process, and over the wire between several.
 //
 // Participants of a collective meet in a rendezvous found by launch, channel and group. Each brings
-// the addresses of its input and output; when all are there, each does its share of the copying or
-// reducing straight from the others' inputs, and none leaves before all are done.
+// the addresses of its input and output; when all of this process are there, each does its share of
+// the copying or reducing straight from the others' inputs, and none leaves before all are done. Of
+// a group that spans processes, the first rank of each speaks with the other processes in between.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "isthmus/status.h"
+#include "runtime/collectives/wire.h"
 #include "runtime/run_services.h"
 
 namespace isthmus {
@@ -21,7 +23,8 @@ namespace isthmus {
 // its participants have left.
 class InProcessCollectives final : public Collectives {
  public:
-  InProcessCollectives();
+  // `job` is null where there is one process, and outlives this.
+  explicit InProcessCollectives(Job* job = nullptr);
   ~InProcessCollectives() override;
 
   Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
@@ -32,8 +35,8 @@ class InProcessCollectives final : public Collectives {
                    void* output) override;
   Status allToAll(const CollectiveCall& call, size_t bytes, const void* input,
                   void* output) override;
-  Status permute(const CollectiveCall& call, int64_t source, size_t bytes, const void* input,
-                 void* output) override;
+  Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
+                 const void* input, void* output) override;
 
   // Makes every collective of the launch, waiting or to come, fail with `error`.
   void abortLaunch(int64_t launchId, const Status& error);
@@ -42,15 +45,32 @@ class InProcessCollectives final : public Collectives {
 
  private:
   class Rendezvous;
-  struct Part;
+  using Part = CollectivePart;
   struct Key;
   struct Launch;
+  struct Meeting;
 
-  // Meets the others, calls `work(parts, rank)` when all are there, and waits until all have done
-  // theirs.
-  template <typename Work>
-  Status meet(const CollectiveCall& call, const Part& mine, Work&& work);
+  // Meets the others of this process.
+  StatusOr<Meeting> arrive(const CollectiveCall& call, const Part& mine, size_t partialBytes,
+                           bool isByLast);
+  static size_t blocksPerRank(const Part& part, size_t ranks);
+  // Meets the others, calls `work(meeting)` when all are there, and waits until all have done
+  // theirs. In a group that spans processes, before that, one participant calls `speak(wire,
+  // meeting)`; with `partialBytes`, all call `prepare(meeting)` before, which may fill that much
+  // memory.
+  template <typename Work, typename Speak, typename Prepare>
+  Status meet(const CollectiveCall& call, const Part& mine, Work&& work, Speak&& speak,
+              size_t partialBytes, Prepare&& prepare);
+  template <typename Work, typename Speak>
+  Status meet(const CollectiveCall& call, const Part& mine, Work&& work, Speak&& speak);
 
+  bool needsPartial(const CollectiveCall& call, size_t bytes) const;
+  // Calls `outputs(block, offset, bytes)` with each piece of this participant's share.
+  template <typename Outputs>
+  static void reduceShare(const Meeting& meeting, ReductionKind kind, ElementType type,
+                          int64_t elements, Outputs&& outputs);
+
+  Job* job_;
   std::mutex mutex_;
   std::map<int64_t, Launch> launches_;
 };

@@ -101,10 +101,12 @@ TEST_F(CollectivesTest, AllToAllTransposes) {
 TEST_F(CollectivesTest, PermuteAndBroadcast) {
   expectAllOk(onAll({0, 1, 2, 3}, [&](int device) -> Status {
     int32_t in = device + 100, out = -1;
-    int64_t source = device == 0 ? -1 : device - 1;
-    ISTHMUS_RETURN_IF_ERROR(collectives.permute(callOf(device), source, 4, &in, &out));
+    // By rank: each device gets its data from the one with the next lower number.
+    const int64_t sources[] = {2, -1, 3, 1};
+    ISTHMUS_RETURN_IF_ERROR(collectives.permute(callOf(device), sources, 4, &in, &out));
     if (out != (device == 0 ? 0 : device + 99)) return internalError("got ", out);
-    ISTHMUS_RETURN_IF_ERROR(collectives.permute(callOf(device), 2, 4, &in, &in));
+    const int64_t toAll[] = {2, 2, 2, 2};
+    ISTHMUS_RETURN_IF_ERROR(collectives.permute(callOf(device), toAll, 4, &in, &in));
     if (in != 102) return internalError("broadcast gave ", in);
     return {};
   }));

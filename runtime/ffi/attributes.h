@@ -1,4 +1,4 @@
-// The attributes of a call: as plain data that a program keeps, and as handlers see them.
+// The attributes of a call as handlers see them.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "isthmus/types.h"
+#include "base/program/custom_call.h"
 #include "isthmus/xla_ffi_c_api.h"
 
 namespace isthmus::ffi {
-
-struct Attribute {
-  enum class Kind : int8_t { kScalar, kArray, kString, kDictionary };
-
-  std::string name;
-  Kind kind = Kind::kScalar;
-  ElementType type = ElementType::kInvalid;  // of a scalar, or an array's elements
-  std::string bytes;                         // of a scalar, an array or a string
-  std::vector<Attribute> entries;            // of a dictionary
-};
-
-// The number that the interface gives to the type; XLA_FFI_DataType_INVALID if it has none.
-XLA_FFI_DataType toDataType(ElementType type);
 
 // Attributes in the interface's form. Immutable once made; `attrs()` lives as long as it.
 class AttributeFrame {

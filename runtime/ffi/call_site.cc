@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "isthmus/float_mode.h"
 #include "runtime/ffi/api.h"
 #include "runtime/ffi/error.h"
 #include "runtime/ffi/future.h"
@@ -92,6 +93,8 @@ Status CallSite::call(const Launch& launch, void* const* buffers) {
     std::memcpy(results[result], operands[operand], spec_.results[result].sizeBytes());
     operands[operand] = results[result];
   }
+  // User code expects the mode that all code outside of programs runs in.
+  ScopedFloatMode mode(FloatMode::kIeee);
   Status status = spec_.version == CallVersion::kTyped
                       ? callTyped(launch, operands.data(), results.data())
                       : callUntyped(operands.data(), results.data());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/program/custom_call.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 #include "isthmus/xla_ffi_c_api.h"
@@ -15,27 +16,6 @@
 #include "runtime/ffi/registry.h"
 
 namespace isthmus::ffi {
-
-// The signatures of custom calls; the values are those of StableHLO's CustomCallApiVersion.
-enum class CallVersion : int32_t {
-  kOriginal = 1,         // void (void* out, const void** in)
-  kStatusReturning = 2,  // void (void* out, const void** in, status)
-  kUnified = 3,          // void (void* out, const void** in, const char*, size_t, status)
-  kTyped = 4,            // an XLA_FFI_Handler
-};
-
-// Plain data: what an executable keeps of a call, and serializes.
-struct CallSpec {
-  std::string target;
-  CallVersion version = CallVersion::kTyped;
-  std::vector<ArrayType> operands;  // as the handler sees them; tokens are kToken, of rank 0
-  std::vector<ArrayType> results;
-  std::vector<Attribute> attributes;  // of a typed call
-  std::string opaque;                 // the configuration of others
-  // (operand, result) pairs that are one buffer for the handler.
-  std::vector<std::pair<int32_t, int32_t>> aliases;
-  std::string description;  // for messages: the target and its source position
-};
 
 // Immutable after it was made, but for what the handler's own state does; called from many threads.
 class CallSite {

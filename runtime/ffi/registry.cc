@@ -33,7 +33,7 @@ std::string canonicalPlatform(std::string_view platform) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name == "host") return "cpu";
-  if (name == "isthmus") return "";
+  if (name == "isthmus" || name == "xpu") return "";
   return name;
 }
 

@@ -1,7 +1,5 @@
 #include "runtime/ffi/task_pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -9,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "isthmus/thread.h"
 #include "runtime/fork.h"
 #include "runtime/thread_pool.h"
 
@@ -27,26 +26,29 @@ struct Task {
 class Pool {
  public:
   void push(Task task) {
-    std::lock_guard lock(mutex_);
-    tasks_.push_back(task);
-    if (idle_ > 0) {
-      wakeUp_.notify_one();
-    } else if (threads_ < computeThreads()) {
-      start();
-    } else if (!isWatched_) {
-      isWatched_ = true;
-      std::thread([this] { watch(); }).detach();
+    {
+      std::lock_guard lock(mutex_);
+      if (idle_ == 0 && threads_ < computeThreads()) start();
+      if (threads_ > 0) {
+        tasks_.push_back(task);
+        if (idle_ > 0) {
+          wakeUp_.notify_one();
+        } else if (threads_ >= computeThreads() && !isWatched_) {
+          // Without a watch the task waits until a thread is free.
+          isWatched_ = startDetachedThread({.name = "isthmus-ffi"}, [this] { watch(); });
+        }
+        return;
+      }
     }
+    task.function(task.data);  // there can be no thread
   }
 
  private:
   void start() {
-    ++threads_;
-    std::thread([this] { work(); }).detach();
+    if (startDetachedThread({.name = "isthmus-ffi"}, [this] { work(); })) ++threads_;
   }
 
   void work() {
-    pthread_setname_np(pthread_self(), "isthmus-ffi");
     std::unique_lock lock(mutex_);
     while (true) {
       while (tasks_.empty()) {

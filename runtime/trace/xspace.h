@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "runtime/trace/recorder.h"
+#include "base/trace/recorder.h"
 
 namespace isthmus::trace {
 
