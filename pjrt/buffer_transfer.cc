@@ -16,7 +16,7 @@ Status bufferToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
   ISTHMUS_REQUIRE(args, src);
   Buffer& buffer = fromHandle(args.src);
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> strides,
-                           toByteStrides(args.host_layout, buffer.type()));
+                           toHostStrides(args.host_layout, buffer.type()));
   ISTHMUS_ASSIGN_OR_RETURN(size_t needed, spanBytes(buffer.type(), strides));
   if (args.dst == nullptr) {
     args.dst_size = needed;

@@ -1,41 +1,61 @@
 // The entries of PJRT_Client: creation, devices, memories, compilation.
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "pjrt/bindings.h"
 #include "pjrt/compile_request.h"
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
+#include "pjrt/key_value_store.h"
 #include "pjrt/loaded_executable.h"
 #include "runtime/loaded_executable.h"
 
 namespace isthmus::pjrt {
 namespace {
 
+StatusOr<int> takeInteger(AttributeMap& options, const char* name, int otherwise) {
+  auto option = options.find(name);
+  if (option == options.end()) return otherwise;
+  const auto* number = std::get_if<int64_t>(&option->second);
+  if (number == nullptr || *number < 0 || *number > std::numeric_limits<int>::max()) {
+    return invalidArgument("client option ", name, " is not an integer from 0 on");
+  }
+  auto value = static_cast<int>(*number);
+  options.erase(option);
+  return value;
+}
+
 // One of several processes has options that say so; only then do the key-value callbacks hold
 // anything but garbage.
-Status takeProcessOptions(AttributeMap& options) {
-  auto nodes = options.find("num_nodes");
-  if (nodes != options.end()) {
-    const auto* count = std::get_if<int64_t>(&nodes->second);
-    if (count == nullptr || *count < 1) {
-      return invalidArgument("option 'num_nodes' is not a positive integer");
-    }
-    if (*count > 1) {
-      return unimplemented("a client over ", *count,
-                           " processes (option 'num_nodes'): this version runs in one process");
-    }
+StatusOr<JobOptions> takeJobOptions(const PJRT_Client_Create_Args& args, AttributeMap& options) {
+  JobOptions job;
+  ISTHMUS_ASSIGN_OR_RETURN(job.numProcesses, takeInteger(options, "num_nodes", 1));
+  ISTHMUS_ASSIGN_OR_RETURN(job.processIndex, takeInteger(options, "node_id", 0));
+  options.erase("partition_index");
+  if (auto address = options.find("coordinator_address"); address != options.end()) {
+    const auto* text = std::get_if<std::string>(&address->second);
+    if (text == nullptr) return invalidArgument("client option coordinator_address is no string");
+    job.coordinatorAddress = *text;
+    options.erase(address);
   }
-  for (const char* name : {"num_nodes", "node_id", "partition_index"}) options.erase(name);
-  return {};
+  if (job.numProcesses < 1 || job.processIndex >= job.numProcesses) {
+    return invalidArgument("client option node_id is ", job.processIndex, " and num_nodes ",
+                           job.numProcesses, ", expected the former to be less");
+  }
+  if (job.numProcesses > 1) {
+    ISTHMUS_ASSIGN_OR_RETURN(job.store, makeKeyValueStore(args));
+  }
+  return job;
 }
 
 Status clientCreate(PJRT_Client_Create_Args& args) {
   args.client = nullptr;
   ISTHMUS_ASSIGN_OR_RETURN(AttributeMap options,
                            parseNamedValues(args.create_options, args.num_options));
-  ISTHMUS_RETURN_IF_ERROR(takeProcessOptions(options));
-  ISTHMUS_ASSIGN_OR_RETURN(Ref<Client> client, Client::create(linkedBackend(), std::move(options)));
+  ISTHMUS_ASSIGN_OR_RETURN(JobOptions job, takeJobOptions(args, options));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Client> client,
+                           Client::create(linkedBackend(), std::move(options), job));
   client->setAttachment(std::make_shared<PJRT_Client>(*client));
   args.client = &PJRT_Client::of(*client);
   client.detach();
@@ -115,9 +135,19 @@ Status clientAddressableMemories(PJRT_Client_AddressableMemories_Args& args) {
   return {};
 }
 
-// Without a coordinator among our processes there is nothing to tell them.
 Status clientUpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args& args) {
   ISTHMUS_REQUIRE(args, client);
+  if (args.num_process_infos != 0) ISTHMUS_REQUIRE(args, process_infos);
+  Job* job = args.client->client.job();
+  const char* next = reinterpret_cast<const char*>(args.process_infos);
+  for (size_t i = 0; i < args.num_process_infos; ++i) {
+    const auto& info = *reinterpret_cast<const PJRT_ProcessInfo*>(next);
+    ISTHMUS_RETURN_IF_ERROR(checkSize(&info));
+    next += info.struct_size;
+    if (job == nullptr || info.state != PJRT_ProcessState_kError) continue;
+    job->processIsGone(info.task_id, statusFromParts(static_cast<PJRT_Error_Code>(info.error_code),
+                                                     info.error_message, info.error_message_size));
+  }
   return {};
 }
 

@@ -43,6 +43,31 @@ TEST_F(ClientTest, DevicesHaveIdsFromZero) {
   }
 }
 
+TEST_F(ClientTest, JobsNeedCallbacksAndAPlaceInThem) {
+  struct {
+    int64_t process, processes;
+    const char* expected;
+  } cases[] = {{2, 2, "node_id is 2 and num_nodes 2"}, {0, 2, "needs `kv_get_callback`"}};
+  for (const auto& [process, processes, expected] : cases) {
+    PJRT_NamedValue options[2];
+    const char* names[] = {"node_id", "num_nodes"};
+    for (int i = 0; i < 2; ++i) {
+      options[i] = make<PJRT_NamedValue>();
+      options[i].name = names[i];
+      options[i].name_size = std::strlen(names[i]);
+      options[i].type = PJRT_NamedValue_kInt64;
+      options[i].int64_value = i == 0 ? process : processes;
+      options[i].value_size = 1;
+    }
+    auto args = make<PJRT_Client_Create_Args>();
+    args.create_options = options;
+    args.num_options = 2;
+    Outcome outcome = call(api_.PJRT_Client_Create, args);
+    EXPECT_EQ(outcome.code, PJRT_Error_Code_INVALID_ARGUMENT);
+    EXPECT_NE(outcome.message.find(expected), std::string::npos) << outcome.message;
+  }
+}
+
 TEST_F(ClientTest, DeviceAttributesAreListed) {
   auto args = make<PJRT_Device_GetAttributes_Args>();
   args.device = device(2);

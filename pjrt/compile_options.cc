@@ -16,7 +16,7 @@ using wire::Reader;
 using wire::WireType;
 
 // More devices than this are a corrupt message, not a machine.
-constexpr int64_t kMaxDevices = int64_t{1} << 24;
+constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 Status malformed(std::string_view message) { return invalidArgument("malformed ", message); }
 
@@ -219,6 +219,10 @@ StatusOr<CompileOptions> parseCompileOptions(std::string_view serialized) {
   }
   if (!reader.ok()) return malformed(kName);
   ISTHMUS_RETURN_IF_ERROR(checkOverrides(options.overrides));
+  if (int64_t{options.numReplicas} * options.numPartitions > kMaxDevices) {
+    return invalidArgument("the compile options are for ", options.numReplicas, " replicas by ",
+                           options.numPartitions, " partitions, more devices than ", kMaxDevices);
+  }
   if (const auto& assignment = options.deviceAssignment;
       assignment && (assignment->numReplicas != options.numReplicas ||
                      assignment->numPartitions != options.numPartitions)) {

@@ -124,6 +124,18 @@ TEST(CompileOptions, RefusesAbsurdCounts) {
   }
 }
 
+TEST(CompileOptions, RefusesMoreDevicesThanThereAreMachines) {
+  proto::CompileOptionsProto message;
+  auto& options = *message.mutable_executable_build_options();
+  options.set_num_replicas(1 << 12);
+  options.set_num_partitions(1 << 8);
+  EXPECT_TRUE(parseCompileOptions(message.SerializeAsString()).ok());
+  // Each count is fine, their product is not.
+  options.set_num_partitions(1 << 12);
+  EXPECT_EQ(parseCompileOptions(message.SerializeAsString()).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
 TEST(CompileOptions, RefusesAnAssignmentOfAnotherSize) {
   proto::CompileOptionsProto message;
   message.mutable_executable_build_options()->set_num_replicas(2);

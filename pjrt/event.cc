@@ -48,7 +48,9 @@ Status eventError(PJRT_Event_Error_Args& args) {
 
 Status eventAwait(PJRT_Event_Await_Args& args) {
   ISTHMUS_REQUIRE(args, event);
-  return args.event->event.await();
+  // Callbacks that run before this thread wakes up may destroy the handle.
+  Event event = args.event->event;
+  return event.await();
 }
 
 Status eventOnReady(PJRT_Event_OnReady_Args& args) {

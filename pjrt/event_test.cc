@@ -134,6 +134,24 @@ TEST(Event, SetCarriesAnError) {
   destroy(event);
 }
 
+// The framework's event loop drops an event as soon as it hears of it, whoever else listens.
+TEST(Event, ACallbackMayDestroyItBeforeOthersHear) {
+  PJRT_Event* event = create();
+  auto destroyIt = make<PJRT_Event_OnReady_Args>();
+  destroyIt.event = event;
+  destroyIt.callback = [](PJRT_Error* error, void* argument) {
+    consume(error);
+    destroy(static_cast<PJRT_Event*>(argument));
+  };
+  destroyIt.user_arg = event;
+  EXPECT_PJRT_OK(call(pjrtApi()->PJRT_Event_OnReady, destroyIt));
+  Seen seen;
+  EXPECT_PJRT_OK(onReady(event, seen));
+  EXPECT_PJRT_OK(set(event, PJRT_Error_Code_DATA_LOSS, "a message that is not stored inline"));
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(seen.outcome.message, "a message that is not stored inline");
+}
+
 TEST(Event, OnlyCreatedOnesCanBeSet) {
   PJRT_Event* event = toHandle(Event());
   EXPECT_EQ(set(event, PJRT_Error_Code_OK, "").code, PJRT_Error_Code_FAILED_PRECONDITION);

@@ -7,6 +7,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/extensions/layouts/layouts.h"
 #include "pjrt/loaded_executable.h"
+#include "runtime/compile.h"
 
 struct PJRT_SerializedExecutable {
   std::string bytes;
@@ -175,7 +176,7 @@ Status executableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args& args) {
   std::lock_guard lock(args.executable->optimizedProgramMutex);
   std::string& code = args.executable->optimizedProgram;
   if (code.empty()) {
-    StatusOr<std::string> made = linkedBackend().optimizedProgram(args.executable->info);
+    StatusOr<std::string> made = isthmus::optimizedProgram(linkedBackend(), args.executable->info);
     if (!made.ok()) {
       return made.status().withContext("PJRT_Executable_OptimizedProgram of '" +
                                        args.executable->info.name + "'");

@@ -1,6 +1,4 @@
 // PJRT_LoadedExecutable_Execute and PJRT_ExecuteContext: the dispatch path.
-#include <array>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,24 +8,10 @@
 #include "pjrt/execute_context.h"
 #include "pjrt/handles.h"
 #include "pjrt/loaded_executable.h"
+#include "runtime/small_array.h"
 
 namespace isthmus::pjrt {
 namespace {
-
-// An array on the stack for the usual sizes, else on the heap.
-template <typename T, size_t N>
-class SmallArray {
- public:
-  explicit SmallArray(size_t size) : size_(size) {
-    if (size > N) heap_.resize(size);
-  }
-  std::span<T> span() { return {heap_.empty() ? stack_.data() : heap_.data(), size_}; }
-
- private:
-  size_t size_;
-  std::array<T, N> stack_;
-  std::vector<T> heap_;
-};
 
 Status readOptions(const PJRT_ExecuteOptions* options, ExecuteOptions& out) {
   using Options = PJRT_ExecuteOptions;

@@ -25,6 +25,36 @@ Status setOrder(ArrayType& type, std::vector<int64_t> minorToMajor) {
                          " dimensions of ", type.toString());
 }
 
+// Whether an array of another rank, and of as many elements, lies as `type` does: one element after
+// the other. Its dimensions are not said; byte strides must be possible for some.
+bool isRowMajorOfOtherRank(const PJRT_Buffer_MemoryLayout& layout, const ArrayType& type) {
+  if (layout.type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    const auto& tiled = layout.tiled;
+    const size_t rank = tiled.minor_to_major_size;
+    if (rank == type.dims.size() || tiled.num_tiles != 0) return false;
+    if (rank != 0 && tiled.minor_to_major == nullptr) return false;
+    for (size_t i = 0; i < rank; ++i) {
+      if (tiled.minor_to_major[i] != static_cast<int64_t>(rank - 1 - i)) return false;
+    }
+    return rank != 0 || type.numElements() == 1;
+  }
+  if (layout.type != PJRT_Buffer_MemoryLayout_Type_Strides) return false;
+  const auto& strides = layout.strides;
+  const size_t rank = strides.num_byte_strides;
+  if (rank == type.dims.size()) return false;
+  if (rank == 0) return type.numElements() == 1;
+  if (strides.byte_strides == nullptr) return false;
+  // Each stride is a multiple of the next, the last one is an element, and they end with the array.
+  auto inner = static_cast<int64_t>(elementSizeBytes(type.elementType));
+  if (strides.byte_strides[rank - 1] != inner) return false;
+  for (size_t i = rank; i-- > 0;) {
+    const int64_t stride = strides.byte_strides[i];
+    if (stride < inner || stride % inner != 0) return false;
+    inner = stride;
+  }
+  return static_cast<int64_t>(type.sizeBytes()) % inner == 0;
+}
+
 }  // namespace
 
 StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* layout,
@@ -46,6 +76,13 @@ StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* lay
   ISTHMUS_RETURN_IF_ERROR(
       setOrder(laidOut, {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size}));
   return denseStrides(laidOut);
+}
+
+StatusOr<std::vector<int64_t>> toHostStrides(const PJRT_Buffer_MemoryLayout* layout,
+                                             const ArrayType& type) {
+  const ArrayType rowMajor{type.elementType, type.dims};
+  if (layout != nullptr && isRowMajorOfOtherRank(*layout, rowMajor)) return denseStrides(rowMajor);
+  return toByteStrides(layout, type);
 }
 
 Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type) {

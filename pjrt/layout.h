@@ -16,6 +16,11 @@ namespace isthmus::pjrt {
 StatusOr<std::vector<int64_t>> toByteStrides(const PJRT_Buffer_MemoryLayout* layout,
                                              const ArrayType& type);
 
+// Likewise for a copy to the host, where a dense row-major layout may be of any rank: TensorFlow
+// reshapes arrays without a word to the buffer.
+StatusOr<std::vector<int64_t>> toHostStrides(const PJRT_Buffer_MemoryLayout* layout,
+                                             const ArrayType& type);
+
 // Gives `type` the layout that a caller wants in device memory; null leaves it row-major. Device
 // memory is always dense: kUnimplemented for a layout that is not a permutation of the dimensions.
 Status setDeviceLayout(const PJRT_Buffer_MemoryLayout* layout, ArrayType& type);

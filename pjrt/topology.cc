@@ -10,6 +10,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/loaded_executable.h"
+#include "runtime/compile.h"
 
 struct PJRT_SerializedTopology {
   std::string bytes;
@@ -148,7 +149,7 @@ Status compile(PJRT_Compile_Args& args) {
                            parseCompileRequest("PJRT_Compile", args.program, args.compile_options,
                                                args.compile_options_size));
   ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                           linkedBackend().compile(request));
+                           compileProgram(linkedBackend(), request));
   args.executable = newExecutableHandle(std::move(executable));
   return {};
 }

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/trace/recorder.h"
 #include "isthmus/status.h"
 #include "isthmus/wire_format.h"
 #include "pjrt/extensions/extensions.h"
-#include "runtime/trace/recorder.h"
 #include "runtime/trace/xspace.h"
 
 struct PLUGIN_Profiler_Error {
