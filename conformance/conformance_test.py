@@ -1,0 +1,78 @@
+"""The kit: finds no fault with Isthmus, and every seeded one with the defective plugin."""
+
+import ctypes
+import os
+import pathlib
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("ISTHMUS_BUILD", ROOT / "build" / "release"))
+CONFORM = BUILD / "conformance" / "isthmus-conform"
+PLUGIN = BUILD / "pjrt" / "libisthmus.so"
+DEFECTIVE = BUILD / "conformance" / "libisthmus_defective_plugin.so"
+
+pytestmark = pytest.mark.skipif(
+    not CONFORM.exists() and not os.environ.get("ISTHMUS_REQUIRE_PLUGIN"), reason="not built")
+
+
+def conform(plugin, *options, **environment):
+    return subprocess.run([CONFORM, plugin, *options], capture_output=True, text=True, timeout=600,
+                          env=os.environ | {"ISTHMUS_NUM_DEVICES": "2"} | environment)
+
+
+def defects():
+    if not DEFECTIVE.exists():
+        return []
+    library = ctypes.CDLL(str(DEFECTIVE))
+    library.isthmus_defect_name.restype = library.isthmus_defect_check.restype = ctypes.c_char_p
+    return [(i, library.isthmus_defect_name(i).decode(), library.isthmus_defect_check(i).decode())
+            for i in range(library.isthmus_num_defects())]
+
+
+def test_isthmus_is_complete(tmp_path):
+    junit, html = tmp_path / "report.xml", tmp_path / "report.html"
+    done = conform(PLUGIN, "--quiet", "--junit", junit, "--html", html)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "grade: 4" in done.stdout
+    suite = xml.etree.ElementTree.parse(junit).getroot()[0]
+    assert int(suite.get("tests")) > 800
+    assert int(suite.get("failures")) + int(suite.get("errors")) == 0
+    # A check that is skipped holds nothing: on this platform none may be.
+    assert int(suite.get("skipped")) == 0, done.stdout
+    assert "<h2>Operations and types</h2>" in html.read_text()
+
+
+def test_there_are_enough_defects():
+    assert len(defects()) >= 30
+
+
+@pytest.mark.parametrize("index, name, check", defects(), ids=[d[1] for d in defects()])
+def test_finds(index, name, check, tmp_path):
+    done = conform(DEFECTIVE, "--only", check, "--timeout", "10", "--repro", tmp_path,
+                   ISTHMUS_DEFECTIVE_BASE=str(PLUGIN), ISTHMUS_DEFECT=str(index))
+    assert done.returncode == 1, f"{name}: not found\n{done.stdout}"
+    assert check in done.stdout
+    # Each failure comes with something to try it again with.
+    assert list(tmp_path.glob("*.c"))
+
+
+@pytest.mark.parametrize("check", sorted({d[2] for d in defects()}))
+def test_finds_nothing_without_a_defect(check):
+    done = conform(DEFECTIVE, "--only", check, ISTHMUS_DEFECTIVE_BASE=str(PLUGIN))
+    assert done.returncode == 0, done.stdout
+
+
+def test_refuses_what_is_no_plugin(tmp_path):
+    library = tmp_path / "empty.so"
+    subprocess.run(["cc", "-shared", "-o", library, "-x", "c", "/dev/null"], check=True)
+    done = conform(library, "--only", "table.version")
+    assert done.returncode == 1 and "GetPjrtApi" in done.stdout
+    assert "grade: none" in done.stdout
+
+
+def test_checks_the_platform():
+    assert conform(PLUGIN, "--only", "client.platform", "--platform", "cpu").returncode == 0
+    assert conform(PLUGIN, "--only", "client.platform", "--platform", "abacus").returncode == 1

@@ -1,0 +1,122 @@
+// isthmus-conform: judges a PJRT plugin by the C API alone.
+//
+//   isthmus-conform PLUGIN.so [--only PATTERN] [--platform NAME] [--grade N] [--timeout SECONDS]
+//                   [--junit FILE] [--html FILE] [--repro DIR] [--list] [--quiet]
+//
+// Runs the checks up to grade N (all of them by default) whose names contain PATTERN; with
+// --platform, the client must report that name. Exit status: 0 if the plugin has the grade, 1 if it
+// has not, 2 if the command line is wrong.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "conformance/report.h"
+#include "conformance/runner.h"
+
+namespace isthmus::conformance {
+namespace {
+
+struct Options {
+  RunSettings run;
+  std::string only, junit, html, repro, platform;
+  int grade = kNumGrades - 1;
+  bool list = false;
+  bool quiet = false;
+};
+
+bool parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    auto value = [&](const char* name, std::string& into) {
+      if (argument != name || i + 1 >= argc) return false;
+      into = argv[++i];
+      return true;
+    };
+    std::string number;
+    if (value("--only", options.only) || value("--junit", options.junit) ||
+        value("--html", options.html) || value("--repro", options.repro) ||
+        value("--platform", options.platform)) {
+      continue;
+    }
+    if (value("--grade", number)) {
+      options.grade = std::atoi(number.c_str());
+    } else if (value("--timeout", number)) {
+      options.run.timeoutSeconds = std::atof(number.c_str());
+    } else if (argument == "--list") {
+      options.list = true;
+    } else if (argument == "--quiet") {
+      options.quiet = true;
+    } else if (argument[0] != '-' && options.run.plugin.empty()) {
+      options.run.plugin = argument;
+    } else {
+      std::cerr << "isthmus-conform: what is " << argument << "?\n";
+      return false;
+    }
+  }
+  const bool complete = options.list || !options.run.plugin.empty();
+  const bool valid =
+      options.grade >= 0 && options.grade < kNumGrades && options.run.timeoutSeconds > 0;
+  if (!complete || !valid) {
+    std::cerr
+        << "usage: isthmus-conform PLUGIN.so [--only PATTERN] [--platform NAME] [--grade 0..4]"
+           " [--timeout SECONDS] [--junit FILE] [--html FILE] [--repro DIR] [--list]"
+           " [--quiet]\n";
+  }
+  return complete && valid;
+}
+
+std::vector<Check> selectChecks(const Options& options) {
+  std::vector<Check> selected;
+  for (Check& check : allChecks()) {
+    if (static_cast<int>(check.grade) > options.grade) continue;
+    if (check.name.find(options.only) != std::string::npos) selected.push_back(std::move(check));
+  }
+  return selected;
+}
+
+bool writeFile(const std::string& path, const std::string& text) {
+  if (path.empty()) return true;
+  std::ofstream file(path);
+  file << text;
+  if (file.flush()) return true;
+  std::cerr << "isthmus-conform: cannot write " << path << "\n";
+  return false;
+}
+
+int run(const Options& options) {
+  const std::vector<Check> checks = selectChecks(options);
+  if (options.list) {
+    for (const Check& check : checks) {
+      std::cout << static_cast<int>(check.grade) << "  " << check.name << ": " << check.rule
+                << "\n";
+    }
+    return 0;
+  }
+  if (checks.empty()) {
+    std::cerr << "isthmus-conform: no check has '" << options.only << "' in its name\n";
+    return 2;
+  }
+  if (!options.platform.empty()) setenv("ISTHMUS_CONFORM_PLATFORM", options.platform.c_str(), 1);
+  const std::vector<Result> results = runChecks(checks, options.run, [&](const Result& result) {
+    if (!options.quiet || result.isFailure()) std::cout << toText(result) << std::flush;
+  });
+  std::cout << summary(results);
+  bool written = writeFile(options.junit, toJunit(results, options.run.plugin)) &&
+                 writeFile(options.html, toHtml(results, options.run.plugin));
+  if (!options.repro.empty() && !writeRepros(results, options.repro)) {
+    std::cerr << "isthmus-conform: cannot write to " << options.repro << "\n";
+    written = false;
+  }
+  return gradeOf(results) >= options.grade && written ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace isthmus::conformance
+
+int main(int argc, char** argv) {
+  isthmus::conformance::Options options;
+  if (!isthmus::conformance::parse(argc, argv, options)) return 2;
+  return isthmus::conformance::run(options);
+}
