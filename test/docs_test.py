@@ -7,14 +7,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def test_readme_lists_the_environment_variables():
-    table = set(re.findall(r'^    \{"(ISTHMUS_\w+)"', (ROOT / "runtime/flags.cc").read_text(), re.M))
+    table = set(re.findall(r'^    \{"(ISTHMUS_\w+)"', (ROOT / "base/flags.cc").read_text(), re.M))
     documented = set(re.findall(r"^\| `(ISTHMUS_\w+)`", (ROOT / "README.md").read_text(), re.M))
     # Read by the Python half, not by the library.
     assert documented == table | {"ISTHMUS_LIBRARY_PATH"}
 
 
 def test_getenv_is_in_one_place():
-    allowed = {"runtime/flags.cc"}
+    allowed = {"base/flags.cc"}
     folders = ["include", "ops", "compiler", "runtime", "backends", "pjrt"]
     found = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.cc")
              if re.search(r"\bgetenv\b", path.read_text()) and not path.name.endswith("_test.cc")}

@@ -1,7 +1,8 @@
 """Isthmus: a PJRT plugin, compiler and runtime.
 
-JAX finds the plugin by itself once the wheel is installed. Other programs that speak the PJRT C API
-load `library_path()`.
+JAX finds the plugin by itself once the wheel is installed, PyTorch/XLA by PJRT_DEVICE=ISTHMUS. Other
+programs that speak the PJRT C API load `library_path()`. Without any framework, `compile` runs
+StableHLO on NumPy arrays (`isthmus.client`).
 """
 
 import importlib.metadata
@@ -26,3 +27,16 @@ def version() -> str:
         return importlib.metadata.version("isthmus")
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
+
+
+_CLIENT_NAMES = (
+    "Array", "Client", "Error", "Executable", "compile", "default_client", "deserialize", "put")
+
+
+def __getattr__(name: str):
+    # JAX and torch_xla import this package when they start: the client, and NumPy, only when asked.
+    if name not in _CLIENT_NAMES:
+        raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module("isthmus.client"), name)

@@ -5,6 +5,7 @@ none, for one of jaxlib's own and reads its insides. So it gets one.
 """
 
 import ctypes
+import functools
 
 from isthmus import ffi
 
@@ -14,16 +15,22 @@ _UNIMPLEMENTED = 12
 _EXECUTE = "execute"
 
 
-def register(plugin, targets) -> None:
-    """Registers the handler, if jaxlib's targets have it."""
+@functools.cache
+def _their_api():
+    """The table of jaxlib's own handlers; asked for once, since JAX takes a name only once."""
     import jax
     from jaxlib import _jax
 
+    return ffi.find_api(lambda probe: _jax.register_custom_call_target(
+        "isthmus_probe", jax.ffi.pycapsule(probe), "Host", 1, 0))
+
+
+def register(plugin, targets) -> None:
+    """Registers the handler, if jaxlib's targets have it."""
     functions = targets.get(TARGET)
     if not isinstance(functions, dict):
         return
-    theirs = ffi.find_api(lambda probe: _jax.register_custom_call_target(
-        "isthmus_probe", jax.ffi.pycapsule(probe), "Host", 1, 0))
+    theirs = _their_api()
     handler = ffi.HANDLER(ffi.capsule_pointer(functions[_EXECUTE]))
     text = b"XLA FFI GPU context is not available"
 

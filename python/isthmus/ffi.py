@@ -294,8 +294,11 @@ def _initialize_lapack(frame):
     return None
 
 
-def install(library) -> None:
-    """Makes registrations with JAX, past and future, reach the plugin at this path. Called once."""
+def install(library, platform_name="isthmus") -> None:
+    """Makes registrations with JAX, past and future, reach the plugin at this path.
+
+    Called once for each plugin; `platform_name` is that of its platform.
+    """
     from jaxlib import _jax
     from jax._src.lib import xla_client
 
@@ -319,7 +322,7 @@ def install(library) -> None:
         try:
             plugin.register(name, function, platform, api_version, int(traits))
         except Exception:  # JAX's own client has it: only this platform goes without
-            _logger.warning("platform isthmus cannot use FFI handler %s", text, exc_info=True)
+            _logger.warning("platform %s cannot use FFI handler %s", platform_name, text, exc_info=True)
 
     handlers = xla_client._custom_callback_handler
     theirs = handlers.get("Host", _jax.register_custom_call_target)
@@ -337,7 +340,7 @@ def install(library) -> None:
         try:
             plugin.register_type(name, registration)
         except Exception:
-            _logger.warning("platform isthmus cannot use FFI type %s", name, exc_info=True)
+            _logger.warning("platform %s cannot use FFI type %s", platform_name, name, exc_info=True)
 
     # What jaxlib brings, and what was registered with JAX's own client before.
     host_callbacks.register(plugin)
@@ -350,6 +353,6 @@ def install(library) -> None:
     for table, handler in ((type_handlers, register_type_both), (handlers, register_both)):
         table.pop("Host", None)
     xla_client.register_custom_type_handler("cpu", register_type_both)
-    xla_client.register_custom_type_handler("isthmus", register_type_ours)
+    xla_client.register_custom_type_handler(platform_name, register_type_ours)
     xla_client.register_custom_call_handler("cpu", register_both)
-    xla_client.register_custom_call_handler("isthmus", register_ours)
+    xla_client.register_custom_call_handler(platform_name, register_ours)

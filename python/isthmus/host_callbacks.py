@@ -76,7 +76,9 @@ def _function(frame):
     error = ffi.call(frame.api.contents.context_get, get)
     if error:
         ffi.destroy_error(frame.api.contents, error)
-        raise RuntimeError("the launch came without its Python functions")
+        # Platforms of names that JAX does not know get no functions: they number their own.
+        from isthmus import xpu_backend
+        return xpu_backend.find_callback(index)
     loaded = _LoadedCallbacks.from_address(get.data)
     if index >= loaded.size:
         raise IndexError(f"callback {index} of {loaded.size}")

@@ -6,6 +6,7 @@ here and in the modules beside it. Everything private that is touched is listed 
 python/tests/registration_test.py says which of them a new version of JAX has moved.
 """
 
+import ctypes
 import logging
 import os
 
@@ -19,6 +20,7 @@ PRIORITY = 400
 # module, name, and what stops working without it.
 PRIVATE_NAMES = [
     ("jax._src.xla_bridge", "register_plugin", "registration"),
+    ("jax._src.xla_bridge", "_backend_factories", "NumPy views that outlive their client"),
     ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
     ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=isthmus"),
     ("jax._src.xla_bridge", "num_cpu_devices", "jax_num_cpu_devices"),
@@ -34,6 +36,8 @@ PRIVATE_NAMES = [
     ("jaxlib._jax", "dlpack_managed_tensor_to_buffer", "DLPack with a copy"),
     ("jax._src.dlpack", "from_dlpack", "DLPack that leaves arrays on the client they are on"),
     ("jax._src.config", "default_device", "DLPack without a copy"),
+    ("jax._src.config", "jax_platforms", "staying out of jobs of several processes"),
+    ("jax._src.distributed", "global_state", "staying out of jobs of several processes"),
 ]
 
 _logger = logging.getLogger(__name__)
@@ -63,7 +67,52 @@ def num_devices() -> int:
 
 def client_options() -> dict:
     """The options of a client; JAX calls this when it makes one."""
-    return {"num_devices": num_devices()}
+    from jax._src import distributed
+
+    options = {"num_devices": num_devices()}
+    # Which of the machine's networks the other processes are in.
+    if distributed.global_state.coordinator_address:
+        options["coordinator_address"] = distributed.global_state.coordinator_address
+    return options
+
+
+def is_wanted(platform: str = PLATFORM) -> bool:
+    """Whether to offer a platform to this process.
+
+    Always, but in a job of several processes only if JAX_PLATFORMS names it. JAX makes a client of
+    every registered platform, and one over several processes waits for all of them: a job that never
+    asked would depend on the wheel being installed on each of its machines.
+    """
+    from jax._src import config, distributed
+
+    if distributed.global_state.client is None or distributed.global_state.num_processes < 2:
+        return True
+    return platform in (config.jax_platforms.value or "").split(",")
+
+
+def keep_clients() -> None:
+    """Keeps the clients that JAX makes until the process ends.
+
+    A NumPy view of an array's memory holds jaxlib's C++ reference to the buffer, which calls the client
+    by a plain pointer when it goes. The array that the view holds does not always hold the client (one
+    shard of a replicated array does not), so that a view that lives longer than JAX's backends, at
+    module scope for example, would call a client that is freed. JAX's own CPU client has no such
+    reference.
+    """
+    from jax._src import xla_bridge
+
+    registration = getattr(xla_bridge, "_backend_factories", {}).get(PLATFORM)
+    if registration is None:
+        return
+    make = registration.factory
+
+    def make_and_keep():
+        client = make()
+        # Never released: not even by the interpreter's end, when views may be the last to go.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+        return client
+
+    registration.factory = make_and_keep
 
 
 def _named_in_environment():
@@ -88,6 +137,10 @@ def register() -> None:
     # JAX warns that platforms other than those in this set are experimental, and looks at registration.
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
     library = _named_in_environment()
+    if library is None and not is_wanted():
+        _logger.info("platform isthmus stays out of a job of several processes that does not name it "
+                     "in JAX_PLATFORMS")
+        return
     if library is None:
         library = isthmus.library_path()
         if not library.is_file():
@@ -95,6 +148,7 @@ def register() -> None:
             return
         xla_bridge.register_plugin(
             PLATFORM, priority=PRIORITY, library_path=str(library), options=client_options)
+    keep_clients()
 
     # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=isthmus would leave out. An alias
     # in that list stands for several platforms, and the first of them stays the default.

@@ -22,3 +22,18 @@ def test_dump_has_every_stage(python, tmp_path):
 def test_no_dump_without_asking(python, tmp_path):
     python("import jax; print(jax.numpy.arange(3))", JAX_PLATFORMS="isthmus")
     assert not [path for path in tmp_path.rglob("*.mlir")]
+
+
+def test_log_has_a_line_for_each_kernel(python):
+    done = python("""
+        import jax, jax.numpy as jnp
+        @jax.jit
+        def two(x):
+            s = jnp.sum(x, axis=0)  # columns and rows need a kernel each
+            return s, jnp.sum(x, axis=1)
+        print(two(jnp.ones((64, 64)))[0][0])
+    """, JAX_PLATFORMS="isthmus", ISTHMUS_LOG="compile")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("isthmus compile: kernel")]
+    sums = [line for line in lines if "tensor<64x64xf32>" in line and "reduce" in line]
+    assert len(sums) == 2, done.stderr
+    assert all("loop results=0 dims=" in line for line in sums), sums

@@ -83,3 +83,12 @@ def test_ends_of_rows(ours, shape, dtype):
     for donate in (False, True):
         for got, want in zip(run(x, donate), wanted):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(64, 128), (8, 32), (100, 37), (4096, 128), (128, 4096), (1000, 1001)])
+def test_transposes_of_every_shape(both, shape):
+    """Tall ones were once refused: their schedule was taken for one along the other dimension."""
+    x = np.random.default_rng(0).random(shape, np.float32)
+    ours, theirs = both(lambda x: (x.T * 2, jnp.cos(x.T)), x)
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-6)

@@ -1,5 +1,7 @@
 """Several devices in one process: pmap, shard_map and sharded arrays, against NumPy."""
 
+import pytest
+
 HEAD = """
     import functools
     import jax, jax.numpy as jnp, numpy as np
@@ -534,3 +536,29 @@ def test_scatters_of_split_updates(python):
     np.maximum.at(want, at[at < 5], values[at < 5])
     np.testing.assert_array_equal(last, want)
     """)
+
+
+@pytest.mark.parametrize("clear", [False, True], ids=["at_exit", "cleared"])
+def test_numpy_view_outlives_its_client(python, clear):
+    """A view of a replicated array, kept at module scope, once crashed when the client was gone."""
+    python(f"""
+        import gc
+        import jax, numpy as np
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+        def main():
+            mesh = Mesh(np.array(jax.devices()), "x")
+            x = jax.device_put(np.arange(1 << 16, dtype=np.float32), NamedSharding(mesh, P("x")))
+            double = jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, P()))
+            return np.asarray(double(x))
+
+        kept = main()
+        if {clear}:
+            jax.clear_caches()
+            import jax.extend.backend
+            jax.extend.backend.clear_backends()
+            gc.collect()
+            assert kept[3] == 6
+            del kept
+            gc.collect()
+    """, JAX_PLATFORMS="isthmus,cpu", ISTHMUS_NUM_DEVICES=8, MALLOC_PERTURB_=165)

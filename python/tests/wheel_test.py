@@ -12,6 +12,9 @@ MAX_MEGABYTES = 60
 # Libraries that every manylinux system has.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libz.so.1",
           "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+# What Gloo needs, for jobs of several processes.
+CARRIED = {"libgloo.so.0", "libhiredis.so.0.14", "libibverbs.so.1", "libnl-3.so.200",
+           "libnl-route-3.so.200"}
 
 
 def tool(*command):
@@ -47,6 +50,16 @@ def test_needs_system_libraries_only(library):
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
 
 
+def test_transport_finds_what_it_carries(wheel_files, library):
+    """All that the transport needs is found in the wheel, not on the machine."""
+    found = tool("ldd", str(library.parent / "libisthmus_gloo.so"))
+    for name in CARRIED:
+        (path,) = re.findall(rf"^\s*{re.escape(name)} => (\S+)", found, re.MULTILINE)
+        assert pathlib.Path(path).parent == library.parent, found
+    lines = tool("nm", "--dynamic", "--defined-only", str(library.parent / "libisthmus_gloo.so"))
+    assert "isthmus_open_gloo" in lines
+
+
 def test_glibc_is_that_of_the_tag(library):
     (tag,) = re.findall(r"Tag: (.*)", (importlib.metadata.distribution("isthmus").read_text("WHEEL")))
     assert re.fullmatch(r"py3-none-manylinux_\d+_\d+_\w+", tag)
@@ -58,15 +71,23 @@ def test_glibc_is_that_of_the_tag(library):
 
 def test_holds_what_it_should(wheel_files):
     names = {str(file) for file in wheel_files if ".dist-info" not in str(file)}
-    names = {name for name in names if "__pycache__" not in name}
+    names = {name for name in names if "__pycache__" not in name and not name.endswith("bin/isthmus-run")}
     modules = {f"isthmus/{file.name}" for file in (PYTHON / "isthmus").glob("*.py")}
-    assert names == modules | {"isthmus/libisthmus.so", "jax_plugins/isthmus/__init__.py"}
+    include = PYTHON.parent / "include/isthmus"
+    headers = {f"isthmus/include/isthmus/{name}" for name in ("client.hpp", "pjrt_c.h", "pjrt_c_api.h")}
+    headers |= {f"isthmus/include/isthmus/pjrt_c_api/{file.name}"
+                for file in (include / "pjrt_c_api").glob("*.h")}
+    libraries = {f"isthmus/{name}" for name in {"libisthmus.so", "libisthmus_gloo.so"} | CARRIED}
+    assert names == modules | headers | libraries | {"isthmus/cmake/isthmusConfig.cmake",
+                                                     "jax_plugins/isthmus/__init__.py"}
     assert any(file.name == "LICENSE" for file in wheel_files)
 
 
 def test_entry_point():
     points = importlib.metadata.entry_points(group="jax_plugins", name="isthmus")
     assert {point.value for point in points} == {"jax_plugins.isthmus"}
+    points = importlib.metadata.entry_points(group="torch_xla.plugins", name="isthmus")
+    assert {point.value for point in points} == {"isthmus.torch_xla_plugin:IsthmusPlugin"}
 
 
 @pytest.mark.parametrize("other", ["torch", "tensorflow", "numpy", "scipy.linalg"])

@@ -2,6 +2,7 @@
 
 
 def initialize() -> None:
-    from isthmus import jax_backend
+    from isthmus import jax_backend, xpu_backend
 
     jax_backend.register()
+    xpu_backend.register()

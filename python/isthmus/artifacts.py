@@ -1,0 +1,264 @@
+"""Programs as frameworks save them: StableHLO, jax.export, torch.export by torch_xla, SavedModel.
+
+No framework is needed to read them.
+"""
+
+import json
+import pathlib
+import struct
+
+import numpy as np
+
+BYTECODE = b"ML\xefR"
+
+
+class Program:
+    """StableHLO (bytecode or text) and what its parameters are made of.
+
+    `parameters` has an entry for each parameter of the program: the number of the caller's argument
+    that it is, or an array that is always the same. None: they are the caller's arguments.
+    """
+
+    def __init__(self, code: bytes, parameters=None, name: str = "program"):
+        self.code, self.parameters, self.name = code, parameters, name
+
+    def arguments(self, given):
+        """The arrays of all parameters, of the caller's arguments."""
+        if self.parameters is None:
+            return list(given)
+        wanted = {p for p in self.parameters if isinstance(p, int)}
+        if wanted and len(given) <= max(wanted):
+            raise TypeError(f"{self.name}: got {len(given)} arguments, expected "
+                            f"{max(wanted) + 1} or more")
+        return [given[p] if isinstance(p, int) else p for p in self.parameters]
+
+
+def read(source) -> Program:
+    """A program from what a user has in hand: bytes, text, a path, or an exported object."""
+    if isinstance(source, Program):
+        return source
+    if hasattr(source, "mlir_module_serialized"):  # jax.export.Exported
+        return _exported(source.mlir_module_serialized, source.module_kept_var_idx,
+                         source.platforms, source.fun_name)
+    if hasattr(source, "get_stablehlo_bytecode"):  # torch_xla's StableHLOGraphModule
+        return _torch_graph(source)
+    if hasattr(source, "as_text") and hasattr(source, "compiler_ir"):  # jax.stages.Lowered
+        return Program(source.as_text().encode())
+    if isinstance(source, pathlib.Path) or (
+            isinstance(source, str) and "\n" not in source and "(" not in source):
+        return _file(pathlib.Path(source))
+    if isinstance(source, str):
+        return Program(source.encode())
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _bytes(bytes(source), "program")
+    raise TypeError(f"expected StableHLO, a path or an exported program, got {type(source)!r}")
+
+
+def _file(path: pathlib.Path) -> Program:
+    if path.is_dir():
+        if (path / "saved_model.pb").is_file():
+            return _saved_model(path)
+        if (path / "functions").is_dir():
+            return _torch_folder(path)
+        raise ValueError(f"{path}: neither a SavedModel nor what torch_xla saves")
+    return _bytes(path.read_bytes(), path.stem)
+
+
+def _bytes(data: bytes, name: str) -> Program:
+    if data.startswith(BYTECODE):
+        return Program(data, name=name)
+    exported = _flatbuffer_exported(data)
+    if exported is not None:
+        return exported
+    return Program(data, name=name)  # text; the compiler says what is wrong with it
+
+
+# ---- jax.export
+
+def _exported(code, kept, platforms, name) -> Program:
+    """What JAX leaves out of a program, and adds to it, when it exports."""
+    parameters = [int(i) for i in kept]
+    if len(platforms) > 1:
+        # Programs for several platforms take the number of theirs first.
+        if "cpu" not in platforms:
+            raise ValueError(f"{name} was exported for {list(platforms)}, not for cpu")
+        parameters.insert(0, np.int32(list(platforms).index("cpu")))
+    elif "cpu" not in platforms and "isthmus" not in platforms:
+        raise ValueError(f"{name} was exported for {list(platforms)}, not for cpu")
+    return Program(bytes(code), parameters, name)
+
+
+class _Table:
+    """A table of a FlatBuffer, whose fields are found by number."""
+
+    def __init__(self, data: bytes, position: int):
+        self.data, self.position = data, position
+        self.vtable = position - self._read("<i", position)
+
+    def _read(self, form: str, position: int):
+        if position < 0:
+            raise struct.error("before the buffer")
+        return struct.unpack_from(form, self.data, position)[0]
+
+    def _vector(self, field: int):
+        """The position of a vector's first element, and their number."""
+        entry = 4 + 2 * field
+        offset = 0
+        if entry < self._read("<H", self.vtable):
+            offset = self._read("<H", self.vtable + entry)
+        if offset == 0:
+            return 0, 0
+        at = self.position + offset
+        at += self._read("<I", at)
+        return at + 4, self._read("<I", at)
+
+    def bytes(self, field: int) -> bytes:
+        start, count = self._vector(field)
+        return self.data[start:start + count]
+
+    def numbers(self, field: int, form: str):
+        start, count = self._vector(field)
+        return struct.unpack_from(f"<{count}{form}", self.data, start)
+
+    def strings(self, field: int):
+        start, count = self._vector(field)
+        result = []
+        for i in range(count):
+            at = start + 4 * i
+            at += self._read("<I", at)
+            size = self._read("<I", at)
+            result.append(self.data[at + 4:at + 4 + size].decode())
+        return result
+
+
+def _flatbuffer_exported(data: bytes):
+    """What jax.export's serialize() wrote; None if it is something else."""
+    name, platforms, module, kept = 1, 9, 13, 15
+    try:
+        table = _Table(data, struct.unpack_from("<I", data)[0])
+        code = table.bytes(module)
+        if not code.startswith(BYTECODE):
+            return None
+        return _exported(code, table.numbers(kept, "H"), table.strings(platforms),
+                         table.bytes(name).decode())
+    except (struct.error, UnicodeDecodeError):
+        return None
+
+
+# ---- torch.export, by torch_xla.stablehlo
+
+def _torch_graph(graph) -> Program:
+    """A StableHLOGraphModule: weights and constants come with it."""
+    bundle = graph._bundle
+    function = bundle.stablehlo_funcs[0]
+    return Program(function.bytecode, [
+        _torch_parameter(location.type_.value, location.position,
+                         lambda location=location: _host(bundle.state_dict[location.name]),
+                         lambda location=location:
+                             _host(bundle.additional_constants[location.position]))
+        for location in function.meta.input_locations], function.meta.name)
+
+
+def _torch_folder(path: pathlib.Path) -> Program:
+    """The folder that StableHLOGraphModule.save() writes."""
+    metas = sorted((path / "functions").glob("*.meta"))
+    if len(metas) != 1:
+        raise ValueError(f"{path}: expected one function, got {len(metas)}")
+    meta = json.loads(metas[0].read_text())
+    code = metas[0].with_suffix(".bytecode").read_bytes()
+    return Program(code, [
+        _torch_parameter(location["type_"], location["position"],
+                         lambda location=location: _saved_array(
+                             path / "data" / location["name"]),
+                         lambda location=location: _saved_array(
+                             path / "constants" / str(location["position"])))
+        for location in meta["input_locations"]], meta["name"])
+
+
+def _torch_parameter(kind: str, position: int, weight, constant):
+    if kind == "input_arg":
+        return position
+    if kind == "parameter":
+        return weight()
+    if kind == "constant":
+        return constant()
+    raise ValueError(f"a parameter of unknown kind {kind!r}")
+
+
+def _saved_array(path: pathlib.Path):
+    return np.load(path if path.exists() else path.with_suffix(".npy"), allow_pickle=False)
+
+
+def _host(tensor):
+    return np.asarray(tensor.detach().cpu()) if hasattr(tensor, "detach") else np.asarray(tensor)
+
+
+# ---- TensorFlow's SavedModel with a program of jax2tf or of another framework in it
+
+def _fields(data: bytes):
+    """The fields of a protobuf message: number, and bytes or an integer."""
+    at, end = 0, len(data)
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < end:
+        key = varint()
+        kind = key & 7
+        if kind == 0:
+            yield key >> 3, varint()
+        elif kind == 2:
+            size = varint()
+            yield key >> 3, data[at:at + size]
+            at += size
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        else:
+            raise ValueError("not a protobuf message")
+
+
+def _inside(data: bytes, *path: int):
+    """The messages at a path of field numbers."""
+    if not path:
+        yield data
+        return
+    for number, value in _fields(data):
+        if number == path[0] and isinstance(value, bytes):
+            yield from _inside(value, *path[1:])
+
+
+def _saved_model(path: pathlib.Path) -> Program:
+    """The program of the one XlaCallModule operation in a SavedModel."""
+    data = (path / "saved_model.pb").read_bytes()
+    modules = []
+    try:
+        # meta_graphs.graph_def.library.function.node_def
+        for node in _inside(data, 2, 2, 2, 1, 3):
+            operation = b"".join(_inside(node, 2))
+            if operation != b"XlaCallModule":
+                continue
+            for attribute in _inside(node, 5):
+                if b"".join(_inside(attribute, 1)) == b"module":
+                    modules += _inside(attribute, 2, 2)
+    except IndexError as error:
+        raise ValueError(f"{path}: saved_model.pb is cut off") from error
+    modules = list(dict.fromkeys(modules))
+    if len(modules) != 1:
+        raise ValueError(
+            f"{path}: has {len(modules)} programs of StableHLO, expected one. A model of TensorFlow's "
+            "own operations is run by TensorFlow with isthmus-tensorflow; jax2tf.convert and "
+            "stablehlo-to-saved-model write such programs")
+    if any(True for _ in (path / "variables").glob("*.index")) and (
+            (path / "variables" / "variables.index").stat().st_size > 200):
+        # Which variable is which parameter, only the graph around the program says.
+        raise ValueError(f"{path}: has variables beside its program; export it with its weights as "
+                         "constants")
+    return _bytes(modules[0], path.name)

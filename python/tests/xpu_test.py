@@ -1,0 +1,196 @@
+"""Platform xpu by each OpenCL driver that is installed, each program in a process of its own."""
+
+import ctypes
+import importlib
+import os
+import pathlib
+import sys
+
+import pytest
+
+xpu_backend = pytest.importorskip("isthmus.xpu_backend")
+
+_BUILT = pathlib.Path(__file__).resolve().parents[2] / "build/release/pjrt/libisthmus_xpu.so"
+LIBRARY = _BUILT if _BUILT.is_file() else xpu_backend.library_path()
+
+
+def _loads(path):
+    try:
+        return ctypes.CDLL(path) is not None
+    except OSError:
+        return False
+
+
+# By name: the variables that choose the driver, and whether it is there.
+_INTEL = os.environ.get("ISTHMUS_TEST_INTEL_OPENCL", str(pathlib.Path(sys.prefix) / "lib/libintelocl.so"))
+DRIVERS = {
+    "pocl": ({"ISTHMUS_OPENCL_LIBRARY": "libOpenCL.so.1", "ISTHMUS_OPENCL_DEVICE": "portable"},
+             _loads("libOpenCL.so.1")),
+    "intel": ({"ISTHMUS_OPENCL_LIBRARY": _INTEL}, pathlib.Path(_INTEL).is_file()),
+}
+
+
+@pytest.fixture(params=DRIVERS)
+def xpu(request, python):
+    """A function that runs a program on platform xpu by one driver."""
+    if not LIBRARY.is_file():
+        pytest.skip("libisthmus_xpu.so is not built: ./dev build isthmus_xpu_plugin")
+    variables, is_installed = DRIVERS[request.param]
+    if not is_installed:
+        pytest.skip(f"NO OPENCL DRIVER of {request.param}: apt-get install pocl-opencl-icd, "
+                    "or pip install -r dev.d/requirements/xpu.txt")
+
+    def run(program, **more):
+        settings = {"JAX_PLATFORMS": "xpu", "ISTHMUS_XPU_LIBRARY_PATH": LIBRARY} | variables | more
+        return python(program, **settings)
+
+    return run
+
+
+@pytest.mark.parametrize("module, name, purpose", xpu_backend.PRIVATE_NAMES)
+def test_tripwire(module, name, purpose):
+    import jax
+    assert hasattr(importlib.import_module(module), name), (
+        f"JAX {jax.__version__} has no {module}.{name} any more: {purpose} is lost on xpu")
+
+
+def test_prints_arange(xpu):
+    assert xpu("import jax; print(jax.numpy.arange(10))").stdout == "[0 1 2 3 4 5 6 7 8 9]\n"
+
+
+def test_adds(xpu):
+    assert xpu("import jax.numpy as jnp; print(jnp.add(1, 1))").stdout == "2\n"
+
+
+def test_jits(xpu):
+    assert xpu("import jax; print(jax.jit(lambda x: x * 2)(1.))").stdout == "2.0\n"
+
+
+PMAP = """
+    import jax
+    n = jax.device_count()
+    print(jax.pmap(lambda x: x + jax.lax.psum(x, 'i'), axis_name='i')(jax.numpy.arange(n)))
+"""
+
+
+@pytest.mark.parametrize("devices, printed", [(1, "[0]"), (4, "[6 7 8 9]")])
+def test_pmaps(xpu, devices, printed):
+    assert xpu(PMAP, ISTHMUS_NUM_DEVICES=devices).stdout == printed + "\n"
+
+
+def test_has_its_own_name(xpu):
+    result = xpu("""
+        import jax
+        device = jax.devices()[0]
+        print(device.platform, jax.numpy.ones(3).devices() == {device}, len(jax.devices("cpu")))
+    """)
+    assert result.stdout == "xpu True 1\n"
+
+
+def test_missing_library_names_it(xpu):
+    result = xpu("""
+        import jax
+        try:
+            jax.devices()
+        except RuntimeError as error:
+            print("absent.so" in str(error), "xpu" in str(error))
+    """, ISTHMUS_OPENCL_LIBRARY="/absent.so")
+    assert result.stdout == "True True\n"
+
+
+# Each prints nothing if xpu and JAX's own CPU client agree.
+COMPARE = """
+    import warnings; warnings.simplefilter("ignore")
+    import jax, jax.numpy as jnp, numpy as np
+    from jax import lax
+    random = np.random.default_rng(7)
+    def array(*shape):
+        return random.standard_normal(shape).astype(np.float32)
+    def compare(function, *arguments, tolerance=2e-5):
+        results = []
+        for platform in ("xpu", "cpu"):
+            device = jax.devices(platform)[0]
+            with jax.default_device(device):
+                results.append(jax.device_get(
+                    jax.jit(function)(*jax.device_put(arguments, device))))
+        leaves = [jax.tree.leaves(result) for result in results]
+        assert len(leaves[0]) == len(leaves[1]) > 0
+        for ours, theirs in zip(*leaves):
+            ours, theirs = np.asarray(ours), np.asarray(theirs)
+            assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+            if ours.dtype.kind == "V" or ours.dtype.itemsize < 4:
+                ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+"""
+PROGRAMS = {
+    "elementwise": "compare(lambda x: jnp.tanh(x) * jnp.exp(-x) + jnp.sin(x * 1e4) + x ** 2.5, array(99, 7))",
+    "integers": "compare(lambda x: (x // 7, x % 5, x << 2, x >> 1, lax.clz(x), x.astype(jnp.int8), "
+                "jnp.float32(x), lax.population_count(x)), random.integers(-999, 999, 50).astype(np.int32))",
+    "narrow floats": "compare(lambda x: (x.astype(jnp.bfloat16) * 3, x.astype(jnp.float16) * 3, "
+                     "x.astype(jnp.float8_e4m3fn)), array(50), tolerance=1e-2)",
+    "reductions": "compare(lambda x: (x.sum(), x.sum(0), x.max(1), x.argmin(0), jax.nn.softmax(x)), array(30, 41))",
+    "products": "a, b = array(33, 47), array(47, 29); compare(lambda a, b: (a @ b, a @ b[:, 0], a.T @ a, "
+                "jnp.einsum('ij,jk->ki', a, b), (a * 1j) @ b, (a.astype(jnp.bfloat16) @ b.astype(jnp.bfloat16)"
+                ").astype(jnp.float32)), a, b, tolerance=3e-2)",
+    "convolutions": "compare(lambda x, w: jax.vjp(lambda x, w: lax.conv_general_dilated(x, w, (2, 1), 'SAME', "
+                    "rhs_dilation=(1, 2), dimension_numbers=('NHWC', 'HWIO', 'NHWC')), x, w)[1]"
+                    "(jnp.ones((2, 5, 9, 16))), array(2, 10, 9, 3), array(3, 3, 3, 16), tolerance=1e-4)",
+    "grouped convolution": "compare(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), 'SAME', "
+                           "feature_group_count=4), array(2, 8, 7, 6), array(16, 2, 3, 3))",
+    "control flow": "compare(lambda x: (lax.while_loop(lambda c: c[0] < 7, lambda c: (c[0] + 1, c[1] * 1.5 + c[0]), "
+                    "(0, x)), lax.cond(x[0] > 9, jnp.sin, jnp.cos, x), lax.scan(lambda c, y: (y, c + y), x[0], x)), array(5))",
+    "indexing": "compare(lambda x, i: (x[i], x.at[i].add(1.), x.at[i, 0].max(2.), jnp.cumsum(x, 0), jnp.roll(x, 2), "
+                "lax.dynamic_update_slice(x, x[:2, :2], (i[0], i[1]))), array(20, 10), random.integers(0, 10, 20))",
+    "sorts": "compare(lambda x: (jnp.sort(x), jnp.argsort(x, axis=0), lax.top_k(x, 3)), array(9, 40))",
+    "random bits": "compare(lambda x: (jax.random.normal(jax.random.key(0), (50,)), jax.random.bits("
+                   "jax.random.key(1, impl='rbg'), (9,))), array(1))",
+    "transforms": "compare(lambda x: (jnp.fft.fft(x), jnp.fft.irfft2(jnp.fft.rfft2(x))), array(8, 24), tolerance=1e-4)",
+    "linear algebra": "compare(lambda x: (jnp.linalg.cholesky(x @ x.T + 9 * jnp.eye(9)), jnp.linalg.svd(x)[1], "
+                      "jnp.linalg.eigvalsh(x @ x.T), jnp.linalg.inv(x[:, :9] + 9 * jnp.eye(9))), array(9, 12), tolerance=1e-4)",
+    "empty arrays": "compare(lambda x: (x[:0], x[:0].sum(), x[:, :0] @ x[:0]), array(3, 3))",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_agrees_with_cpu(xpu, name):
+    xpu(COMPARE + "    " + PROGRAMS[name])
+
+
+def test_callbacks(xpu):
+    result = xpu("""
+        import jax, numpy as np
+        f = jax.jit(lambda x: jax.pure_callback(
+            lambda y: np.asarray(y) * 2, jax.ShapeDtypeStruct((), np.float32), x) + 1)
+        print(f(3.0), f(4.0))
+        jax.jit(lambda x: jax.debug.print("x is {}", x))(5.0)
+        jax.effects_barrier()
+    """)
+    assert result.stdout == "7.0 9.0\nx is 5.0\n"
+
+
+def test_donated_arrays_are_gone(xpu):
+    result = xpu("""
+        import jax
+        x = jax.numpy.ones((4, 4))
+        y = jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+        print(x.is_deleted(), y.sum())
+    """)
+    assert result.stdout == "True 32.0\n"
+
+
+def test_host_operations_are_logged(xpu):
+    result = xpu("import jax; print(jax.numpy.linalg.cholesky(jax.numpy.eye(2)).sum())",
+                 ISTHMUS_LOG="info")
+    assert result.stdout == "2.0\n"
+    assert "runs on the host" in result.stderr
+
+
+def test_fault_in_a_program_is_an_error(xpu):
+    result = xpu("""
+        import jax
+        try:
+            jax.jit(lambda x: jax.ffi.ffi_call("absent", jax.ShapeDtypeStruct((), "float32"))(x))(1.)
+        except Exception as error:
+            print("absent" in str(error))
+    """)
+    assert result.stdout == "True\n"
