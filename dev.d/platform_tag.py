@@ -1,6 +1,6 @@
-"""Prints the platform tag of a wheel that holds the library given: the oldest glibc it runs on.
+"""Prints the platform tag of a wheel that holds the libraries given: the oldest glibc they run on.
 
-Fails if the library needs another that the manylinux policy does not promise.
+Fails if one needs another that is neither among them nor promised by the manylinux policy.
 """
 
 import re
@@ -17,18 +17,21 @@ def readelf(*arguments):
         ["readelf", "--wide", *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def platform_tag(library):
-    needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", readelf("--dynamic", library)))
-    if needed - PROMISED:
-        raise SystemExit(f"{library} needs {', '.join(sorted(needed - PROMISED))}, which manylinux "
-                         "does not promise: link it statically")
-    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", readelf("--version-info", library))
-    major, minor = max((int(a), int(b)) for a, b in versions) if versions else (2, 17)
-    # Without a version in use the oldest policy would be right, but pip knows none below 2.17.
-    major, minor = max((major, minor), (2, 17))
-    machine = "aarch64" if "AArch64" in readelf("--file-header", library) else "x86_64"
-    return f"manylinux_{major}_{minor}_{machine}"
+def platform_tag(libraries):
+    names = {re.findall(r"\(SONAME\).*\[(.+)\]", readelf("--dynamic", library))[0]
+             for library in libraries}
+    newest = (2, 17)  # an older policy would do, but pip knows none
+    for library in libraries:
+        needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", readelf("--dynamic", library)))
+        missing = needed - PROMISED - names
+        if missing:
+            raise SystemExit(f"{library} needs {', '.join(sorted(missing))}, which manylinux does "
+                             "not promise: link it statically, or carry it along")
+        versions = re.findall(r"GLIBC_(\d+)\.(\d+)", readelf("--version-info", library))
+        newest = max([newest, *((int(a), int(b)) for a, b in versions)])
+    machine = "aarch64" if "AArch64" in readelf("--file-header", libraries[0]) else "x86_64"
+    return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
 
 
 if __name__ == "__main__":
-    print(platform_tag(sys.argv[1]))
+    print(platform_tag(sys.argv[1:]))

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Tests of a framework in a virtual environment of its own: ./dev test --set torch|tensorflow.
+source "$(dirname "$0")/lib.sh"
+
+framework="$1"
+shift
+case "$framework" in
+  torch) tests=test/pytorch ;;
+  tensorflow) tests=test/keras ;;
+  *) die "no set of tests for $framework; there are torch and tensorflow" ;;
+esac
+venv="$ROOT/.venv-$framework"
+# The wheels of torch_xla and TensorFlow end with Python 3.13; 3.11 is what the numbers are made with.
+python="$(ISTHMUS_PYTHON="$(command -v python3.11 || true)" find_python 3.11)" || die "there is no Python 3.11"
+make_venv "$venv" "dev.d/requirements/$framework.txt" "$python"
+"$ROOT/dev.d/wheel" --install "$venv"
+if [[ "$framework" == tensorflow ]]; then
+  "$ROOT/dev.d/wheel" --tensorflow "$venv"
+fi
+mkdir -p "$OUT/results"
+unset PYTHONPATH ISTHMUS_LIBRARY_PATH
+mapfile -t files < <(git ls-files --cached --others --exclude-standard "$tests/*_test.py")
+failed=0
+"$venv/bin/python" -m pytest -q --junitxml "$OUT/results/$framework.xml" "${files[@]}" "$@" || failed=1
+if [[ "$framework" == torch && $# -eq 0 ]]; then
+  for device in ISTHMUS CPU; do
+    say "PyTorch's database of operations on $device"
+    PJRT_DEVICE="$device" "$venv/bin/python" test/pytorch/op_database.py \
+      --output "$OUT/results/op-database-$device.json"
+  done
+  "$venv/bin/python" test/pytorch/op_database.py --compare \
+    "$OUT/results/op-database-ISTHMUS.json" "$OUT/results/op-database-CPU.json"
+fi
+"$venv/bin/python" "$tests/measure.py" --output "$OUT/results/$framework-speed.json" || failed=1
+exit "$failed"
