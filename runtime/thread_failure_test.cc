@@ -17,8 +17,8 @@ namespace {
 std::atomic<int> threadsLeft{0};
 }
 
-// What a sanitizer put into this executable in the place of pthread_create; it must see every thread
-// whose join it sees.
+// What a sanitizer put into this executable in the place of pthread_create; it must see every
+// thread whose join it sees.
 extern "C" __attribute__((weak)) int __interceptor_pthread_create(pthread_t* thread,
                                                                   const pthread_attr_t* attributes,
                                                                   void* (*function)(void*),
@@ -27,10 +27,9 @@ extern "C" __attribute__((weak)) int __interceptor_pthread_create(pthread_t* thr
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*function)(void*), void* argument) {
   using Create = decltype(&pthread_create);
-  static const auto create =
-      __interceptor_pthread_create != nullptr
-          ? &__interceptor_pthread_create
-          : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  static const auto create = __interceptor_pthread_create != nullptr
+                                 ? &__interceptor_pthread_create
+                                 : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   if (threadsLeft.fetch_sub(1) <= 0) return EAGAIN;
   return create(thread, attributes, function, argument);
 }

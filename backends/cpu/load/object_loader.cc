@@ -47,6 +47,7 @@ class ElfView {
         (bytes.size() - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum) {
       return malformed("section table past the end");
     }
+    if (header.e_shnum == 0) return malformed("no sections");
     view.sections_.resize(header.e_shnum);
     std::memcpy(view.sections_.data(), bytes.data() + header.e_shoff,
                 header.e_shnum * sizeof(Elf64_Shdr));
