@@ -1,7 +1,9 @@
 // The pooled allocator of host memory: what CPU buffers, arenas and scratch memory come from.
 //
 // A fresh large block costs a page fault per page, many times what computing into it costs. Blocks
-// that are given back thus stay mapped, up to a bound. Small blocks come from per-thread lists.
+// that are given back thus stay mapped, up to a bound and for some seconds (host_blocks.h). Small
+// blocks come from per-thread lists, and their memory serves any size once it is free
+// (host_spans.h). Why it is our own: docs/adr/0016-own-host-allocator.md.
 // Built with AddressSanitizer, every block comes from the system instead, so errors stay visible.
 #pragma once
 
@@ -11,7 +13,7 @@
 namespace isthmus {
 
 struct HostAllocatorStats {
-  int64_t bytesInUse = 0;   // large blocks and whole spans of small ones, handed out
+  int64_t bytesInUse = 0;   // large blocks handed out, and chunks of small ones
   int64_t bytesCached = 0;  // mapped, waiting for the next caller
   int64_t bytesLimit = 0;   // physical memory, or the control group's limit
 };

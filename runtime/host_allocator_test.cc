@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
@@ -79,6 +80,60 @@ TEST(HostAllocator, CacheIsBounded) {
   EXPECT_GE(stats.bytesCached, kBound / 2);
   hostAllocatorTrim();
   EXPECT_EQ(hostAllocatorStats().bytesCached, 0);
+}
+
+int64_t residentBytes() {
+  std::ifstream status("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  status >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// Blocks of one size once served only that size, for ever.
+TEST(HostAllocator, FreedSmallBlocksServeOtherSizesAndReturn) {
+  if (!kPooled) GTEST_SKIP() << "AddressSanitizer bypasses the pool";
+  constexpr size_t kTotal = 100 << 20;
+  hostAllocatorTrim();
+  const int64_t before = residentBytes(), usedBefore = hostAllocatorStats().bytesInUse;
+  int64_t most = 0;
+  for (size_t bytes = 3000; bytes <= 12000; bytes += 1500) {
+    std::vector<void*> blocks;
+    for (size_t total = 0; total < kTotal; total += bytes) {
+      blocks.push_back(hostAllocate(bytes));
+      std::memset(blocks.back(), 1, bytes);
+    }
+    most = std::max(most, residentBytes() - before);
+    for (void* block : blocks) hostDeallocate(block, bytes);
+  }
+  EXPECT_LT(most, int64_t{2} * kTotal);
+  // What stays cached is bounded and counted, and goes at a word. This thread keeps some blocks of
+  // each size, which keep the chunk that each is in.
+  HostAllocatorStats stats = hostAllocatorStats();
+  EXPECT_LE(stats.bytesInUse - usedBefore, int64_t{32} << 20);
+  EXPECT_LE(stats.bytesCached, kBound);
+  hostAllocatorTrim();
+  EXPECT_LT(residentBytes() - before, int64_t{16} << 20);
+}
+
+TEST(HostAllocator, WhatIsCachedCountsTowardsTheLimit) {
+  if (!kPooled) GTEST_SKIP() << "AddressSanitizer bypasses the pool";
+  for (int i = 0; i < 4; ++i) {
+    std::vector<void*> blocks;
+    for (int j = 0; j < 4; ++j) blocks.push_back(hostAllocate((size_t{10} + i) << 20));
+    for (void* block : blocks) hostDeallocate(block, (size_t{10} + i) << 20);
+    HostAllocatorStats stats = hostAllocatorStats();
+    EXPECT_LE(stats.bytesInUse + stats.bytesCached, stats.bytesLimit);
+  }
+  // So large that what is cached has to go. Nothing touches it.
+  HostAllocatorStats stats = hostAllocatorStats();
+  EXPECT_GT(stats.bytesCached, 0);
+  const auto most = static_cast<size_t>(stats.bytesLimit - stats.bytesInUse) * 8 / 10;
+  if (void* data = hostAllocate(most)) {
+    stats = hostAllocatorStats();
+    EXPECT_LE(stats.bytesInUse + stats.bytesCached, stats.bytesLimit);
+    hostDeallocate(data, most);
+    hostAllocatorTrim();
+  }
 }
 
 TEST(HostAllocator, TooMuchIsNull) {
