@@ -65,6 +65,7 @@ class OpenclExecutable::Run {
   Status runSteps(const std::vector<Step>& steps);
   Status runStep(const KernelLaunch& launch);
   Status runStep(const HostCall& call);
+  Status runStep(const LibraryCall&) { return internalError("OpenCL has no library to call"); }
   Status runStep(const Move& move);
   Status runStep(const Loop& loop);
   Status runStep(const Branch& branch);
@@ -85,23 +86,8 @@ class OpenclExecutable::Run {
 };
 
 void* OpenclExecutable::Run::addressOf(const Location& location) const {
-  auto at = [](void* base, int64_t offset) { return static_cast<char*>(base) + offset; };
-  switch (location.space) {
-    case Location::Space::kNone:
-      return nullptr;
-    case Location::Space::kParameter:
-      // Programs write to parameters only where donation lets them.
-      return const_cast<void*>(request_.parameters[location.index]);
-    case Location::Space::kResult:
-      return request_.results[location.index];
-    case Location::Space::kConstant:
-      return at(executable_.constants_, image_.constantOffsets[location.index]);
-    case Location::Space::kStack:
-      return at(arena_, image_.slotOffsets[location.index]);
-    case Location::Space::kArena:
-      return at(arena_, location.offset);
-  }
-  return nullptr;
+  return isthmus::addressOf(
+      location, image_, {request_.parameters, request_.results, executable_.constants_, arena_});
 }
 
 Status OpenclExecutable::Run::runSteps(const std::vector<Step>& steps) {
@@ -176,18 +162,15 @@ Status OpenclExecutable::Run::runStep(const Loop& loop) {
 }
 
 Status OpenclExecutable::Run::runStep(const Branch& branch) {
-  size_t last = branch.branches.size() - 1;
-  size_t chosen = last;
+  int32_t index = 0;
   if (branch.isIf) {
     uint8_t predicate = 0;
     ISTHMUS_RETURN_IF_ERROR(read(branch.index, &predicate));
-    chosen = predicate ? 0 : last;
+    index = predicate;
   } else {
-    int32_t index = 0;
     ISTHMUS_RETURN_IF_ERROR(read(branch.index, &index));
-    if (index >= 0 && static_cast<size_t>(index) < last) chosen = static_cast<size_t>(index);
   }
-  return runSteps(branch.branches[chosen]);
+  return runSteps(branch.branches[chosenBranch(branch, index)]);
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclExecutable::load(Driver& driver,
@@ -198,7 +181,7 @@ StatusOr<std::shared_ptr<const Executable>> OpenclExecutable::load(Driver& drive
 }
 
 Status OpenclExecutable::build() {
-  ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, HostFunctions::load(image_));
+  ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, cpu::HostFunctions::load(image_.host));
   if (!image_.kernels.empty()) {
     bool takesSpirv = driver_.facts(0).takesSpirv;
     StatusOr<std::unique_ptr<Program>> program =
@@ -228,7 +211,7 @@ OpenclExecutable::~OpenclExecutable() {
 }
 
 Status OpenclExecutable::launch(int device, int kernel, const std::vector<void*>& buffers) const {
-  const KernelInfo& info = image_.kernels[kernel];
+  const codegen::KernelInfo& info = image_.kernels[kernel];
   DeviceKernels& own = *kernels_[device];
   std::lock_guard lock(own.mutex);
   cl_kernel& object = own.kernels[kernel];

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backends/opencl/driver/driver.h"
-#include "backends/opencl/host_functions.h"
 #include "backends/opencl/program.h"
 #include "isthmus/backend.h"
 
@@ -23,7 +22,7 @@ class OpenclExecutable final : public Executable {
   // Enqueues all steps on the device's queue, reads predicates where control flow needs them, and
   // returns when the device is done.
   Status run(const RunRequest& request) const override;
-  bool callsUserCode() const override { return image_.callsUserCode; }
+  bool callsUserCode() const override { return image_.host.callsUserCode; }
 
  private:
   class Run;
@@ -44,7 +43,7 @@ class OpenclExecutable final : public Executable {
   ProgramImage image_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
-  std::unique_ptr<HostFunctions> hostFunctions_;
+  std::unique_ptr<cpu::HostFunctions> hostFunctions_;
   void* constants_ = nullptr;  // in the memory of the first device, read by all
 };
 

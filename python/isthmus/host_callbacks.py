@@ -77,8 +77,8 @@ def _function(frame):
     if error:
         ffi.destroy_error(frame.api.contents, error)
         # Platforms of names that JAX does not know get no functions: they number their own.
-        from isthmus import xpu_backend
-        return xpu_backend.find_callback(index)
+        from isthmus import host_lowerings
+        return host_lowerings.find_callback(index)
     loaded = _LoadedCallbacks.from_address(get.data)
     if index >= loaded.size:
         raise IndexError(f"callback {index} of {loaded.size}")

@@ -1,9 +1,8 @@
 """Registers platform `xpu` (the OpenCL backend) with JAX, and gives it what JAX keeps for names it knows.
 
-Its client reports a name of its own, so JAX finds no lowerings that are for `cpu` only (LAPACK,
-Python callbacks), does not donate, and counts the name as unknown. Here `cpu`'s lowerings become
-`xpu`'s: what they call runs on the host, over copies. Private names are listed in PRIVATE_NAMES, and
-python/tests/xpu_test.py says which of them a new version of JAX has moved.
+Its client reports a name of its own, so JAX finds no lowerings that are for `cpu` only, does not donate, and
+counts the name as unknown: host_lowerings.py wins back what that loses. Private names are listed in
+PRIVATE_NAMES, and python/tests/xpu_test.py says which of them a new version of JAX has moved.
 """
 
 import ctypes
@@ -13,6 +12,7 @@ import pathlib
 import sys
 
 import isthmus
+from isthmus import host_lowerings
 
 PLATFORM = "xpu"
 # Below platform isthmus: an OpenCL driver for CPUs, which most machines could have, is slower.
@@ -23,16 +23,7 @@ PRIVATE_NAMES = [
     ("jax._src.xla_bridge", "register_plugin", "registration"),
     ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
     ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=xpu"),
-    ("jax._src.interpreters.mlir", "_platform_specific_lowerings", "linear algebra"),
-    ("jax._src.interpreters.mlir", "_lowerings", "callbacks"),
-    ("jax._src.interpreters.mlir", "_platforms_with_donation", "donation"),
-    ("jax._src.interpreters.mlir", "LoweringRuleEntry", "callbacks"),
-    ("jax._src.callback", "pure_callback_p", "callbacks"),
-    ("jax._src.callback", "io_callback_p", "callbacks"),
-    ("jax._src.debugging", "debug_callback_p", "debug callbacks"),
-    ("jax._src.debugging", "debug_print_p", "debug prints"),
-    ("jax._src.checkify", "check_p", "checks"),
-]
+] + host_lowerings.PRIVATE_NAMES
 
 _logger = logging.getLogger(__name__)
 
@@ -89,73 +80,6 @@ def _is_wanted() -> bool:
         return False
 
 
-# The functions of callbacks by number. They stay: a launch may outlive the Python side of its program.
-_callbacks = {}
-
-
-class _Callbacks(list):
-    """Stands for a program's list of callbacks: gives each a number of this process.
-
-    JAX sends a program's list with its launches only to clients of names that it knows.
-    """
-
-    def append(self, function):
-        self._last = len(_callbacks)
-        _callbacks[self._last] = function
-
-    def __len__(self):
-        return self._last + 1  # JAX writes the length less one into the program
-
-
-def find_callback(number):
-    """The function of a callback by its number in the program."""
-    if number not in _callbacks:
-        raise RuntimeError("the Python function of a callback is of another process")
-    return _callbacks[number]
-
-
-def _as_on_cpu(rule):
-    """A lowering rule of callbacks that believes to lower for cpu, and numbers them our way."""
-    from jax._src import xla_bridge
-
-    def lower(ctx, *arguments, **parameters):
-        module = ctx.module_context
-        on_cpu = module.replace(platforms=("cpu",), backend=xla_bridge.get_backend("cpu"),
-                                host_callbacks=_Callbacks())
-        return rule(ctx.replace(module_context=on_cpu), *arguments, **parameters)
-    return lower
-
-
-class _Lowerings(dict):
-    """Lowering rules by primitive: own ones, else those of cpu, also such as come later."""
-
-    def __init__(self, own, cpu):
-        super().__init__(own)
-        self._cpu = cpu
-
-    def __contains__(self, primitive):
-        return super().__contains__(primitive) or primitive in self._cpu
-
-    def __missing__(self, primitive):
-        return self._cpu[primitive]
-
-
-def _install_lowerings() -> None:
-    from jax._src import callback, checkify, debugging
-    from jax._src.interpreters import mlir
-
-    tables = mlir._platform_specific_lowerings
-    ours = tables[PLATFORM] = _Lowerings(tables[PLATFORM], tables["cpu"])
-    for primitive in (callback.pure_callback_p, callback.io_callback_p,
-                      debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p):
-        entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
-        if entry is not None:
-            rule = _as_on_cpu(entry.rule)
-            ours[primitive] = mlir.LoweringRuleEntry(rule, entry.inline)
-    if PLATFORM not in mlir._platforms_with_donation:
-        mlir._platforms_with_donation.append(PLATFORM)
-
-
 def register() -> None:
     """Registers the platform, if its library and a driver are there. Called by JAX once."""
     library = library_path()
@@ -175,6 +99,6 @@ def register() -> None:
     try:
         from isthmus import ffi
         ffi.install(library, PLATFORM)
-        _install_lowerings()
+        host_lowerings.install(PLATFORM)
     except Exception:  # the rest of the platform works without
         _logger.warning("platform xpu has no custom calls and callbacks", exc_info=True)

@@ -1,5 +1,6 @@
 #include "backends/opencl/codegen/spirv.h"
 
+#include <array>
 #include <limits>
 #include <mutex>
 
@@ -41,6 +42,8 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
 
 }  // namespace
 
+namespace {
+
 TargetModel kernelTarget() {
   TargetModel target = gpuTarget(kTriple);
   // Rows are not shared by the work-items of a group yet: each element is computed by itself.
@@ -62,9 +65,18 @@ llvm::Value* globalIndex(llvm::IRBuilder<>& b, unsigned dimension) {
   return call;
 }
 
+}  // namespace
+
 codegen::WorkItemForm kernelForm() {
   codegen::WorkItemForm form;
-  form.globalIndex = [](llvm::IRBuilder<>& b) { return globalIndex(b, 0); };
+  form.target = kernelTarget();
+  form.indices = [](llvm::IRBuilder<>& b, const codegen::Items& items) {
+    std::array<llvm::Value*, 3> indices{};
+    for (unsigned d = 0; d < items.size(); ++d) {
+      indices[d] = items[d] == 1 ? b.getInt64(0) : globalIndex(b, d);
+    }
+    return indices;
+  };
   return form;
 }
 

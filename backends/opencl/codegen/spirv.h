@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "compiler/codegen/simt/work_item_kernel.h"
-#include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 
 namespace llvm {
@@ -15,12 +14,6 @@ class Module;
 }  // namespace llvm
 
 namespace isthmus::opencl {
-
-// What kernels are emitted for: one element at a time, without instructions of any machine.
-TargetModel kernelTarget();
-
-// Appends a call of get_global_id, an i64.
-llvm::Value* globalIndex(llvm::IRBuilder<>& builder, unsigned dimension);
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.
 codegen::WorkItemForm kernelForm();

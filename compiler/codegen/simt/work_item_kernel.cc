@@ -1,5 +1,6 @@
 #include "compiler/codegen/simt/work_item_kernel.h"
 
+#include "compiler/codegen/group_threads.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/InstIterator.h"
@@ -56,10 +57,32 @@ void simplify(llvm::Function& kernel) {
   passes.run(kernel, functions);
 }
 
+// Calls of what a kernel of a group asks of its device become what the device has for it.
+void answerGroupCalls(llvm::Function& kernel, const WorkItemForm& form) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (!callee) continue;
+    llvm::IRBuilder<> b(call);
+    if (callee->getName() == kThreadInGroupSymbol) {
+      call->replaceAllUsesWith(form.threadInGroup(b));
+    } else if (callee->getName() == kGroupBarrierSymbol) {
+      form.barrier(b);
+    } else {
+      continue;
+    }
+    call->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
-                          int64_t tiles, const WorkItemForm& form) {
+                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads) {
+  bool isForGroup = groupThreads > 1;
+  if (isForGroup && !form.groupIndex) {
+    return unimplemented("kernels whose tiles are shared by a group of work-items");
+  }
   llvm::Function* body = module.getFunction(tileKernel);
   if (!body) return internalError("kernel ", tileKernel, " was not generated");
   llvm::LLVMContext& context = module.getContext();
@@ -76,7 +99,7 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, "exit", kernel);
   llvm::IRBuilder<> b(entry);
   llvm::Value* table = makeTable(b, kernel);
-  llvm::Value* index = form.globalIndex(b);
+  llvm::Value* index = isForGroup ? form.groupIndex(b) : form.indices(b, {tiles, 1, 1})[0];
   b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(tiles)), work, exit);
   b.SetInsertPoint(work);
   llvm::Value* next = b.CreateAdd(index, b.getInt64(1), "", true, true);
@@ -92,6 +115,7 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
     return internalError("kernel ", tileKernel, " cannot be made one of work-items");
   }
   body->eraseFromParent();
+  if (isForGroup) answerGroupCalls(*kernel, form);
   simplify(*kernel);
   for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
     if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) {

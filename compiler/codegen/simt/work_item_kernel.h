@@ -1,28 +1,44 @@
 // From a kernel over tiles to a kernel whose work-items compute one tile each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
 
+#include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace isthmus::codegen {
 
+// Work-items along each dimension of a launch; neighbours along the first share vectors.
+using Items = std::array<int64_t, 3>;
+
 // What a device's kernels look like in LLVM IR.
 struct WorkItemForm {
+  TargetModel target;        // what kernels are emitted for: one element at a time
   unsigned globalSpace = 1;  // address space of buffers; 0 is private memory
   llvm::CallingConv::ID convention = llvm::CallingConv::SPIR_KERNEL;
-  // The number of the work-item in the launch, an i64.
-  std::function<llvm::Value*(llvm::IRBuilder<>&)> globalIndex;
+  // The number of the work-item along each dimension of a launch of `items`, each an i64; where
+  // there is one item, it need not be computed. Those of the work-items beyond may be anything that
+  // is not inside.
+  std::function<std::array<llvm::Value*, 3>(llvm::IRBuilder<>&, const Items& items)> indices;
+
+  // For kernels whose tiles are shared by a group of threads; empty where a device has none.
+  // The number of the group in the launch and of the thread in its group, each an i64.
+  std::function<llvm::Value*(llvm::IRBuilder<>&)> groupIndex;
+  std::function<llvm::Value*(llvm::IRBuilder<>&)> threadInGroup;
+  // Waits for the group's threads, and makes their stores to its memory seen by all of them.
+  std::function<void(llvm::IRBuilder<>&)> barrier;
 };
 
 // Replaces the function `tileKernel` of `module` by a kernel of the same name, with `buffers`
-// pointers into global memory. Launches have at least `tiles` work-items; those beyond do nothing.
-// No address space but the global and the private one is left. kInternal, naming the kernel, if an
-// address can be of either.
+// pointers into global memory. Launches have at least `tiles` work-items, or that many groups of
+// `groupThreads` threads if that is not 1; those beyond do nothing. No address space but the
+// global, the private and the group's one is left. kInternal, naming the kernel, if an address can
+// be of more than one; kUnimplemented for a group's kernel where the form has no groups.
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
-                          int64_t tiles, const WorkItemForm& form);
+                          int64_t tiles, const WorkItemForm& form, unsigned groupThreads = 1);
 
 }  // namespace isthmus::codegen

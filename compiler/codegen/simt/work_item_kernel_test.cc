@@ -38,9 +38,10 @@ constexpr const char* kNegate = R"(
 
 WorkItemForm testForm() {
   WorkItemForm form;
-  form.globalIndex = [](llvm::IRBuilder<>& b) -> llvm::Value* {
+  form.indices = [](llvm::IRBuilder<>& b, const Items&) -> std::array<llvm::Value*, 3> {
     llvm::Module& module = *b.GetInsertBlock()->getModule();
-    return b.CreateCall(module.getOrInsertFunction("index", b.getInt64Ty()), {});
+    return {b.CreateCall(module.getOrInsertFunction("index", b.getInt64Ty()), {}), b.getInt64(0),
+            b.getInt64(0)};
   };
   return form;
 }
@@ -84,6 +85,43 @@ TEST(WorkItemKernel, work_items_beyond_the_tiles_do_nothing) {
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   EXPECT_NE(text.find("icmp ult i64 %2, 100"), std::string::npos) << text;
+}
+
+// Each thread of a group waits for the others once.
+constexpr const char* kMeet = R"(
+  declare i64 @isthmus_thread_in_group()
+  declare void @isthmus_group_barrier()
+  define void @meet(ptr noalias %buffers, i64 %begin, i64 %end) {
+    %thread = call i64 @isthmus_thread_in_group()
+    call void @isthmus_group_barrier()
+    %result = load ptr, ptr %buffers
+    %to = getelementptr i64, ptr %result, i64 %begin
+    store i64 %thread, ptr %to
+    ret void
+  }
+)";
+
+TEST(WorkItemKernel, a_group_asks_its_device) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = parse(kMeet, context);
+  WorkItemForm form = testForm();
+  EXPECT_EQ(makeWorkItemKernel(*module, "meet", 1, 9, form, 64).code(), StatusCode::kUnimplemented);
+  auto calls = [](const char* name) {
+    return [name](llvm::IRBuilder<>& b) -> llvm::Value* {
+      llvm::Module& module = *b.GetInsertBlock()->getModule();
+      return b.CreateCall(module.getOrInsertFunction(name, b.getInt64Ty()), {});
+    };
+  };
+  form.groupIndex = calls("group");
+  form.threadInGroup = calls("thread");
+  form.barrier = calls("wait");
+  ASSERT_TRUE(makeWorkItemKernel(*module, "meet", 1, 9, form, 64).ok());
+  EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+  for (const char* name : {"group", "thread", "wait"}) {
+    ASSERT_TRUE(module->getFunction(name)) << name;
+    EXPECT_EQ(module->getFunction(name)->getNumUses(), 1u) << name;
+  }
+  EXPECT_EQ(module->getFunction("isthmus_thread_in_group")->getNumUses(), 0u);
 }
 
 TEST(WorkItemKernel, missing_function_is_an_error) {

@@ -1,20 +1,15 @@
-#include "backends/opencl/kernels/kernel_writer.h"
+#include "compiler/codegen/simt/kernel_writer.h"
 
-#include "backends/opencl/codegen/spirv.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
-#include "mlir/IR/BuiltinTypes.h"
 
-namespace isthmus::opencl {
+namespace isthmus::codegen {
 
-using codegen::Val;
-
-KernelWriter::KernelWriter(llvm::Module& module, const std::string& name, unsigned buffers,
-                           const Items& items)
-    : target_(kernelTarget()), builder_(module.getContext()) {
+KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const std::string& name,
+                           unsigned buffers, const Items& items)
+    : target_(form.target), builder_(module.getContext()) {
   llvm::LLVMContext& context = module.getContext();
-  codegen::WorkItemForm form = kernelForm();
   std::vector<llvm::Type*> types(buffers, llvm::PointerType::get(context, form.globalSpace));
   function_ =
       llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
@@ -26,10 +21,11 @@ KernelWriter::KernelWriter(llvm::Module& module, const std::string& name, unsign
   exit_ = newBlock("exit");
   builder_.SetInsertPoint(entry);
   llvm::Value* isInside = builder_.getTrue();
+  std::array<llvm::Value*, 3> indices = form.indices(builder_, items);
   for (unsigned d = 0; d < items.size(); ++d) {
     items_[d] = i64(0);
     if (items[d] == 1) continue;
-    items_[d] = globalIndex(builder_, d);
+    items_[d] = indices[d];
     isInside = builder_.CreateAnd(isInside, builder_.CreateICmpULT(items_[d], i64(items[d])));
   }
   builder_.CreateCondBr(isInside, work, exit_);
@@ -106,9 +102,9 @@ Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind&
         builder_.CreateAlignedLoad(type, at, llvm::Align(kind.storageBytes / kind.parts()));
     if (kind.isBool()) return builder_.CreateICmpNE(stored, builder_.getInt8(0));
     if (kind.isF16 || kind.isBf16 || kind.format) {
-      return codegen::bitsToFloat(builder_, target_, stored, kind);
+      return bitsToFloat(builder_, target_, stored, kind);
     }
-    return codegen::wrapInteger(builder_, stored, kind);
+    return wrapInteger(builder_, stored, kind);
   };
   Val value;
   value.re = part(place);
@@ -125,7 +121,7 @@ void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKin
     if (kind.isBool()) {
       stored = builder_.CreateZExt(register_, builder_.getInt8Ty());
     } else if (kind.isF16 || kind.isBf16 || kind.format) {
-      stored = codegen::floatToBits(builder_, target_, register_, kind);
+      stored = floatToBits(builder_, target_, register_, kind);
     }
     builder_.CreateAlignedStore(stored, at, llvm::Align(kind.storageBytes / kind.parts()));
   };
@@ -134,7 +130,7 @@ void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKin
 }
 
 Val KernelWriter::convert(const Val& value, const ElementKind& from, const ElementKind& to) {
-  return codegen::convertValue(builder_, target_, value, from, to);
+  return convertValue(builder_, target_, value, from, to);
 }
 
 Val KernelWriter::zero(const ElementKind& kind) {
@@ -157,8 +153,8 @@ Val KernelWriter::multiplyAdd(const Val& x, const Val& y, const Val& sum, const 
   } else if (kind.isBool()) {
     next.re = builder_.CreateOr(sum.re, builder_.CreateAnd(x.re, y.re));
   } else {
-    next.re = codegen::wrapInteger(
-        builder_, builder_.CreateAdd(sum.re, builder_.CreateMul(x.re, y.re)), kind);
+    next.re =
+        wrapInteger(builder_, builder_.CreateAdd(sum.re, builder_.CreateMul(x.re, y.re)), kind);
   }
   return next;
 }
@@ -176,16 +172,4 @@ void KernelWriter::finish() {
   builder_.CreateRetVoid();
 }
 
-ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
-                             const ElementKind& result, mlir::MLIRContext* context) {
-  if (!result.isFloat() && !result.isComplex()) return result;
-  bool isWide = false;
-  for (const ElementKind* kind : {&lhs, &rhs, &result}) {
-    isWide |= (kind->isFloat() || kind->isComplex()) && kind->bits == 64;
-  }
-  mlir::Type part = isWide ? mlir::Type(mlir::Float64Type::get(context))
-                           : mlir::Type(mlir::Float32Type::get(context));
-  return *elementKind(result.isComplex() ? mlir::ComplexType::get(part) : part);
-}
-
-}  // namespace isthmus::opencl
+}  // namespace isthmus::codegen

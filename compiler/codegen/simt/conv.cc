@@ -1,18 +1,12 @@
 // convolution: each work-item computes one feature of some neighbouring positions of the result.
-#include <cstring>
-
-#include "backends/cpu/emit/jit.h"
-#include "backends/cpu/kernels/conv.h"
-#include "backends/cpu/lower/library_ops.h"
-#include "backends/opencl/kernels/dot.h"
+#include "compiler/codegen/simt/contraction.h"
+#include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/op_kernels.h"
 #include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinTypes.h"
 
-namespace isthmus::opencl {
+namespace isthmus::codegen {
 namespace {
-
-using codegen::Val;
-using cpu::ConvDescriptor;
-using cpu::ConvSpatialDimension;
 
 // Positions of the result that a work-item keeps in registers.
 constexpr int64_t kPositionsPerItem = 8;
@@ -21,9 +15,9 @@ constexpr int64_t kMinFeatures = 8;
 
 class ConvKernel {
  public:
-  ConvKernel(const ConvDescriptor& descriptor, const ElementKind& lhs, const ElementKind& rhs,
+  ConvKernel(const ConvRoles& roles, const ElementKind& lhs, const ElementKind& rhs,
              const ElementKind& result, const ElementKind& sum, KernelWriter& writer)
-      : d_(descriptor), lhs_(lhs), rhs_(rhs), result_(result), sum_(sum), w_(writer) {}
+      : d_(roles), lhs_(lhs), rhs_(rhs), result_(result), sum_(sum), w_(writer) {}
 
   // `positions` of the result from number `first` on, out of `numPositions`, at `feature`.
   void emit(llvm::Value* feature, llvm::Value* first, int64_t positions, int64_t numPositions);
@@ -48,7 +42,7 @@ class ConvKernel {
   Sums loop(int64_t count, const Sums& sums,
             const std::function<Sums(llvm::Value*, const Sums&)>& body);
 
-  const ConvDescriptor& d_;
+  const ConvRoles& d_;
   const ElementKind &lhs_, &rhs_, &result_, &sum_;
   KernelWriter& w_;
 };
@@ -59,9 +53,9 @@ ConvKernel::Position ConvKernel::locate(llvm::Value* number, llvm::Value* featur
   position.number = number;
   llvm::Value* rest =
       w_.b().CreateBinaryIntrinsic(llvm::Intrinsic::umin, number, w_.i64(numPositions - 1));
-  position.spatial.resize(d_.spatialRank);
+  position.spatial.resize(d_.spatial.size());
   position.output = w_.times(feature, d_.outputFeatureStride);
-  for (int32_t s = d_.spatialRank; s-- > 0;) {
+  for (size_t s = d_.spatial.size(); s-- > 0;) {
     std::tie(rest, position.spatial[s]) = w_.divide(rest, d_.spatial[s].outputSize);
     position.output =
         w_.plus(position.output, w_.times(position.spatial[s], d_.spatial[s].outputStride));
@@ -84,7 +78,7 @@ ConvKernel::Position ConvKernel::locate(llvm::Value* number, llvm::Value* featur
 }
 
 void ConvKernel::moveWindow(Position& position, size_t dimension, llvm::Value* window) {
-  const ConvSpatialDimension& s = d_.spatial[dimension];
+  const ConvSpatialRole& s = d_.spatial[dimension];
   llvm::IRBuilder<>& b = w_.b();
   llvm::Value* at = b.CreateSub(w_.plus(w_.times(position.spatial[dimension], s.windowStride),
                                         w_.times(window, s.rhsDilation)),
@@ -148,14 +142,15 @@ ConvKernel::Sums ConvKernel::sumOverFeatures(llvm::ArrayRef<Position> positions,
 
 ConvKernel::Sums ConvKernel::sumOverWindow(size_t dimension, llvm::ArrayRef<Position> positions,
                                            llvm::Value* kernel, Sums sums) {
-  if (dimension == static_cast<size_t>(d_.spatialRank)) {
+  if (dimension == d_.spatial.size()) {
     return sumOverFeatures(positions, kernel, sums);
   }
-  const ConvSpatialDimension& s = d_.spatial[dimension];
+  const ConvSpatialRole& s = d_.spatial[dimension];
   return loop(s.kernelSize, sums, [&](llvm::Value* window, const Sums& carried) {
     llvm::SmallVector<Position, 8> moved(positions);
     for (Position& position : moved) moveWindow(position, dimension, window);
-    llvm::Value* element = s.reversed ? w_.b().CreateSub(w_.i64(s.kernelSize - 1), window) : window;
+    llvm::Value* element =
+        s.isReversed ? w_.b().CreateSub(w_.i64(s.kernelSize - 1), window) : window;
     llvm::Value* inner = w_.plus(kernel, w_.times(element, s.kernelStride));
     return sumOverWindow(dimension + 1, moved, inner, carried);
   });
@@ -170,7 +165,7 @@ void ConvKernel::emit(llvm::Value* feature, llvm::Value* first, int64_t position
     sums.push_back(w_.zero(sum_));
   }
   bool isEmpty = d_.inputFeatures == 0 || d_.batch == 0;
-  for (int32_t s = 0; s < d_.spatialRank; ++s) isEmpty |= d_.spatial[s].inputSize == 0;
+  for (const ConvSpatialRole& s : d_.spatial) isEmpty |= s.inputSize == 0;
   if (!isEmpty) {
     sums = sumOverWindow(0, all, w_.times(feature, d_.kernelOutputStride), sums);
   }
@@ -193,34 +188,29 @@ std::optional<ElementKind> kindOf(mlir::Value value) {
 }  // namespace
 
 StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module,
-                                    const std::string& symbol) {
-  cpu::LibraryContext library{.target = cpu::hostTarget(), .module = module};
-  ISTHMUS_ASSIGN_OR_RETURN(cpu::OperationCode described, cpu::makeConvolutionCode(op, library));
-  ConvDescriptor descriptor;
-  std::memcpy(&descriptor, described.descriptor.data(), sizeof(descriptor));
+                                    const WorkItemForm& form, const std::string& symbol) {
+  ConvRoles roles = convRolesOf(op);
   std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs()),
                              result = kindOf(op.getResult());
   if (!lhs || !rhs || !result) return unimplemented("no arithmetic of this element type");
   ElementKind sum = accumulationKind(*lhs, *rhs, *result, op.getContext());
 
-  int64_t positions = descriptor.batch / descriptor.batchGroups;
-  for (int32_t s = 0; s < descriptor.spatialRank; ++s) {
-    positions *= descriptor.spatial[s].outputSize;
-  }
+  int64_t positions = roles.batch / roles.batchGroups;
+  for (const ConvSpatialRole& s : roles.spatial) positions *= s.outputSize;
   OpKernels kernels;
-  int64_t features = descriptor.outputFeatures;
+  int64_t features = roles.outputFeatures;
   if (positions * features == 0) return kernels;
   bool lanesAreFeatures = features >= kMinFeatures;
   int64_t perItem = lanesAreFeatures ? std::min(positions, kPositionsPerItem) : 1;
   int64_t blocks = (positions + perItem - 1) / perItem;
   Items items = lanesAreFeatures ? Items{features, blocks, 1} : Items{blocks, features, 1};
-  KernelWriter writer(module, symbol, 3, items);
+  KernelWriter writer(module, form, symbol, 3, items);
   llvm::Value* feature = writer.item(lanesAreFeatures ? 0 : 1);
   llvm::Value* first = writer.times(writer.item(lanesAreFeatures ? 1 : 0), perItem);
-  ConvKernel(descriptor, *lhs, *rhs, *result, sum, writer).emit(feature, first, perItem, positions);
+  ConvKernel(roles, *lhs, *rhs, *result, sum, writer).emit(feature, first, perItem, positions);
   writer.finish();
   kernels.stages.push_back({symbol, items});
   return kernels;
 }
 
-}  // namespace isthmus::opencl
+}  // namespace isthmus::codegen

@@ -1,4 +1,4 @@
-#include "backends/opencl/host_functions.h"
+#include "backends/cpu/staging/host_functions.h"
 
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/load/program_symbols.h"
@@ -7,7 +7,7 @@
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 
-namespace isthmus::opencl {
+namespace isthmus::cpu {
 namespace {
 
 std::string describe(mlir::Operation* op) {
@@ -20,7 +20,7 @@ std::string describe(mlir::Operation* op) {
 }
 
 struct TileCall {
-  cpu::IsthmusKernel kernel;
+  IsthmusKernel kernel;
   void* const* buffers;
 };
 
@@ -29,27 +29,29 @@ void runTiles(void* context, int64_t begin, int64_t end) {
   call.kernel(call.buffers, begin, end);
 }
 
-void splitTiles(cpu::IsthmusRun* run, cpu::IsthmusKernel kernel, void* const* buffers,
-                int64_t tiles, int64_t grain) {
+void splitTiles(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
+                int64_t grain) {
   TileCall call{kernel, buffers};
   run->services->parallelFor(tiles, grain, runTiles, &call);
 }
 
 }  // namespace
 
-HostFunctionTable::HostFunctionTable(cpu::JitModule module)
-    : module_(std::move(module)),
-      context_{.target = cpu::hostTarget(), .module = *module_.module} {}
+HostFunctionTable::HostFunctionTable(std::string platform, JitModule module)
+    : platform_(std::move(platform)),
+      module_(std::move(module)),
+      context_{.target = hostTarget(), .module = *module_.module} {}
 
-StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create() {
-  ISTHMUS_ASSIGN_OR_RETURN(cpu::JitModule module, cpu::makeModule("host", cpu::hostTarget()));
-  return std::unique_ptr<HostFunctionTable>(new HostFunctionTable(std::move(module)));
+StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create(std::string platform) {
+  ISTHMUS_ASSIGN_OR_RETURN(JitModule module, makeModule("host", hostTarget()));
+  return std::unique_ptr<HostFunctionTable>(
+      new HostFunctionTable(std::move(platform), std::move(module)));
 }
 
 StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
-  ISTHMUS_ASSIGN_OR_RETURN(cpu::OperationCode code, cpu::makeLibraryCode(op, context_));
+  ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, makeLibraryCode(op, context_));
   if (code.libraryFunction.empty()) {
-    return unsupportedOp(op, "the OpenCL backend has no code for this operation yet");
+    return unsupportedOp(op, "the " + platform_ + " backend has no code for this operation yet");
   }
   HostFunction function;
   function.function = code.libraryFunction;
@@ -57,38 +59,39 @@ StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
   function.callbacks = std::move(code.callbacks);
   function.scratchBytes = code.scratchBytes;
   function.description = describe(op);
-  log(LogLevel::kInfo, "xpu: ", function.description, " runs on the host");
+  log(LogLevel::kInfo, platform_, ": ", function.description, " runs on the host");
   functions_.push_back(std::move(function));
   return static_cast<int>(functions_.size()) - 1;
 }
 
-Status HostFunctionTable::finish(ProgramImage& image) {
+StatusOr<HostProgram> HostFunctionTable::finish() {
+  HostProgram program;
   bool hasCallbacks = llvm::any_of(
       functions_, [](const HostFunction& function) { return !function.callbacks.empty(); });
   if (hasCallbacks) {
-    cpu::CodegenOptions options;
-    options.effort = cpu::CodegenEffort::kFull;
+    CodegenOptions options;
+    options.effort = CodegenEffort::kFull;
     ISTHMUS_ASSIGN_OR_RETURN(std::string object,
-                             cpu::compileToObject(*module_.module, cpu::hostTarget(), options));
-    image.hostObjects.push_back(std::move(object));
+                             compileToObject(*module_.module, hostTarget(), options));
+    program.objects.push_back(std::move(object));
   }
-  image.hostFunctions = std::move(functions_);
-  image.calls = std::move(context_.calls);
-  image.callsUserCode = context_.callsUserCode;
-  return {};
+  program.functions = std::move(functions_);
+  program.calls = std::move(context_.calls);
+  program.callsUserCode = context_.callsUserCode;
+  return program;
 }
 
-StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const ProgramImage& image) {
+StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const HostProgram& program) {
   auto result = std::make_unique<HostFunctions>();
-  if (!image.hostObjects.empty()) {
+  if (!program.objects.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(result->code_,
-                             cpu::LoadedCode::load(image.hostObjects, cpu::resolveProgramSymbol));
+                             LoadedCode::load(program.objects, resolveProgramSymbol));
   }
-  for (const HostFunction& info : image.hostFunctions) {
+  for (const HostFunction& info : program.functions) {
     // Also finds the functions for collectives and custom calls.
-    void* address = cpu::resolveProgramSymbol(info.function);
+    void* address = resolveProgramSymbol(info.function);
     if (!address) return internalError("the host has no function ", info.function);
-    Loaded loaded{reinterpret_cast<cpu::IsthmusLibraryFunction>(address), &info, {}};
+    Loaded loaded{reinterpret_cast<IsthmusLibraryFunction>(address), &info, {}};
     for (const std::string& name : info.callbacks) {
       void* callback = result->code_ ? result->code_->lookup(name) : nullptr;
       if (!callback) return internalError("generated function ", name, " is missing");
@@ -96,7 +99,7 @@ StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const ProgramImage&
     }
     result->functions_.push_back(std::move(loaded));
   }
-  for (const ffi::CallSpec& call : image.calls) {
+  for (const ffi::CallSpec& call : program.calls) {
     ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ffi::CallSite> site, ffi::CallSite::create(call));
     result->callSites_.push_back(std::move(site));
   }
@@ -106,7 +109,7 @@ StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const ProgramImage&
 Status HostFunctions::call(int function, const RunRequest& request,
                            std::vector<void*> buffers) const {
   const Loaded& loaded = functions_[function];
-  cpu::Scratch<char> scratch(*request.services, loaded.info->scratchBytes);
+  Scratch<char> scratch(*request.services, loaded.info->scratchBytes);
   if (!scratch) {
     return resourceExhausted(loaded.info->description, ": no host memory for ",
                              loaded.info->scratchBytes, " bytes");
@@ -114,7 +117,7 @@ Status HostFunctions::call(int function, const RunRequest& request,
   if (loaded.info->scratchBytes > 0) buffers.push_back(scratch.data());
   buffers.insert(buffers.end(), loaded.callbacks.begin(), loaded.callbacks.end());
   Status status;
-  cpu::IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_};
+  IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_};
   const char* descriptor =
       loaded.info->descriptor.empty() ? nullptr : loaded.info->descriptor.data();
   int32_t failed = loaded.function(&run, descriptor, buffers.data());
@@ -124,4 +127,4 @@ Status HostFunctions::call(int function, const RunRequest& request,
   return status;
 }
 
-}  // namespace isthmus::opencl
+}  // namespace isthmus::cpu

@@ -7,20 +7,18 @@
 #include <string>
 
 #include "compiler/codegen/level.h"
+#include "compiler/codegen/simt/work_item_kernel.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/target_model.h"
 #include "llvm/IR/IRBuilder.h"
 
-namespace isthmus::opencl {
-
-// Work-items along each dimension of a launch; neighbours along the first share vectors.
-using Items = std::array<int64_t, 3>;
+namespace isthmus::codegen {
 
 class KernelWriter {
  public:
   // Adds a kernel with `buffers` parameters in global memory to `module`. Work-items beyond `items`
-  // do nothing.
-  KernelWriter(llvm::Module& module, const std::string& name, unsigned buffers, const Items& items);
+  // do nothing. `form` outlives the writer.
+  KernelWriter(llvm::Module& module, const WorkItemForm& form, const std::string& name,
+               unsigned buffers, const Items& items);
 
   llvm::IRBuilder<>& b() { return builder_; }
   llvm::Value* i64(int64_t value) { return builder_.getInt64(static_cast<uint64_t>(value)); }
@@ -40,15 +38,13 @@ class KernelWriter {
   llvm::Value* plus(llvm::Value* a, llvm::Value* b);
 
   // Element number `index` of an array of `kind`.
-  codegen::Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind);
-  void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
-             const codegen::Val& value);
-  codegen::Val convert(const codegen::Val& value, const ElementKind& from, const ElementKind& to);
-  codegen::Val zero(const ElementKind& kind);
+  Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind);
+  void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind, const Val& value);
+  Val convert(const Val& value, const ElementKind& from, const ElementKind& to);
+  Val zero(const ElementKind& kind);
   // sum + x * y in the arithmetic of `kind`; of bools, sum or (x and y).
-  codegen::Val multiplyAdd(const codegen::Val& x, const codegen::Val& y, const codegen::Val& sum,
-                           const ElementKind& kind);
-  codegen::Val select(llvm::Value* condition, const codegen::Val& a, const codegen::Val& b);
+  Val multiplyAdd(const Val& x, const Val& y, const Val& sum, const ElementKind& kind);
+  Val select(llvm::Value* condition, const Val& a, const Val& b);
 
   void finish();
 
@@ -56,16 +52,11 @@ class KernelWriter {
   llvm::BasicBlock* newBlock(const char* name);
   llvm::Value* address(llvm::Value* base, llvm::Value* index, llvm::Type* type, unsigned parts);
 
-  TargetModel target_;
+  const TargetModel& target_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_;
   llvm::BasicBlock* exit_;
   std::array<llvm::Value*, 3> items_{};
 };
 
-// What sums of products of `lhs` and `rhs` with results of `result` are computed in: f64 where any
-// is, f32 for other reals, else the result's own type.
-ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
-                             const ElementKind& result, mlir::MLIRContext* context);
-
-}  // namespace isthmus::opencl
+}  // namespace isthmus::codegen

@@ -1,19 +1,15 @@
-#include "backends/opencl/kernels/dot.h"
-
-#include <cstring>
-
-#include "backends/cpu/emit/jit.h"
-#include "backends/cpu/kernels/dot.h"
-#include "backends/cpu/lower/library_ops.h"
+// dot_general: each work-item computes some rows of one column of the result.
+#include "compiler/codegen/simt/contraction.h"
+#include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/op_kernels.h"
 #include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinTypes.h"
 
-namespace isthmus::opencl {
+namespace isthmus::codegen {
 namespace {
 
-using codegen::Val;
-using cpu::DotDescriptor;
-using cpu::DotDimension;
 using Dims = llvm::ArrayRef<DotDimension>;
+using DimList = DotDimensions;
 
 // Rows and columns of the result that a work-item keeps in registers. Its columns are apart, so
 // that neighbouring work-items read neighbouring elements.
@@ -28,20 +24,12 @@ constexpr int64_t kMinRowsToPack = 4;
 // Sums that a work-item packs of its column: a line of the cache.
 constexpr int64_t kPackedSums = 16;
 
-using DimList = llvm::SmallVector<DotDimension, 4>;
-
-int64_t sizeOf(Dims dims) {
-  int64_t size = 1;
-  for (const DotDimension& dim : dims) size *= dim.size;
-  return size;
-}
-
 struct Offsets {
   llvm::Value* lhs;
   llvm::Value* rhs;
 };
 
-// The descriptor's roles with the lanes' side on the right.
+// The roles with the lanes' side on the right.
 struct Problem {
   DimList batch, rows, columns, sums;
   bool isSwapped = false;   // columns are the lhs's
@@ -187,12 +175,12 @@ void DotKernel::emit(int64_t rowsPerItem, int64_t columnsPerItem) {
 
 // Copies the columns' operand to (batch, sums, columns), and changes the problem to read that.
 OpKernel emitPacking(Problem& problem, const ElementKind& kind, llvm::Module& module,
-                     const std::string& symbol) {
+                     const WorkItemForm& form, const std::string& symbol) {
   int64_t numColumns = sizeOf(problem.columns);
   int64_t numSums = sizeOf(problem.sums);
   int64_t blocks = (numSums + kPackedSums - 1) / kPackedSums;
   Items items{numColumns, blocks, sizeOf(problem.batch)};
-  KernelWriter w(module, symbol, 4, items);
+  KernelWriter w(module, form, symbol, 4, items);
   auto side = [&](Offsets at) { return problem.isSwapped ? at.lhs : at.rhs; };
   llvm::Value* base = w.plus(side(offsetsOf(w, w.item(2), problem.batch)),
                              side(offsetsOf(w, w.item(0), problem.columns)));
@@ -238,28 +226,26 @@ StatusOr<ElementKind> kindOf(mlir::Value value) {
 
 }  // namespace
 
-StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module,
+ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
+                             const ElementKind& result, mlir::MLIRContext* context) {
+  if (!result.isFloat() && !result.isComplex()) return result;
+  bool isWide = false;
+  for (const ElementKind* kind : {&lhs, &rhs, &result}) {
+    isWide |= (kind->isFloat() || kind->isComplex()) && kind->bits == 64;
+  }
+  mlir::Type part = isWide ? mlir::Type(mlir::Float64Type::get(context))
+                           : mlir::Type(mlir::Float32Type::get(context));
+  return *elementKind(result.isComplex() ? mlir::ComplexType::get(part) : part);
+}
+
+StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const WorkItemForm& form,
                             const std::string& symbol) {
-  cpu::LibraryContext library{.target = cpu::hostTarget(), .module = module};
-  ISTHMUS_ASSIGN_OR_RETURN(cpu::OperationCode described, cpu::makeDotCode(op, library));
-  DotDescriptor descriptor;
-  std::memcpy(&descriptor, described.descriptor.data(), sizeof(descriptor));
   ISTHMUS_ASSIGN_OR_RETURN(ElementKind lhs, kindOf(op.getLhs()));
   ISTHMUS_ASSIGN_OR_RETURN(ElementKind rhs, kindOf(op.getRhs()));
   ISTHMUS_ASSIGN_OR_RETURN(ElementKind result, kindOf(op.getResult()));
   ElementKind sum = accumulationKind(lhs, rhs, result, op.getContext());
-
-  Dims all(descriptor.dims);
-  auto take = [&](int32_t count) {
-    DimList dims(all.take_front(count));
-    all = all.drop_front(count);
-    return dims;
-  };
-  Problem problem;
-  problem.batch = take(descriptor.batchRank);
-  problem.rows = take(descriptor.mRank);
-  problem.columns = take(descriptor.nRank);
-  problem.sums = take(descriptor.kRank);
+  DotRoles roles = dotRolesOf(op);
+  Problem problem{roles.batch, roles.rows, roles.columns, roles.sums};
   if (sizeOf(problem.columns) < kMinColumns && sizeOf(problem.rows) > sizeOf(problem.columns)) {
     std::swap(problem.rows, problem.columns);
     problem.isSwapped = true;
@@ -274,18 +260,18 @@ StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module,
     kernels.scratchBytes =
         columns * sizeOf(problem.sums) * sizeOf(problem.batch) * kind.storageBytes;
     if (kernels.scratchBytes > 0) {
-      kernels.stages.push_back(emitPacking(problem, kind, module, symbol + "_pack"));
+      kernels.stages.push_back(emitPacking(problem, kind, module, form, symbol + "_pack"));
     }
   }
   int64_t rowsPerItem = std::min(rows, kRowsPerItem);
   int64_t columnsPerItem = columns >= kManyColumns ? kColumnsPerItem : 1;
   Items items{(columns + columnsPerItem - 1) / columnsPerItem,
               (rows + rowsPerItem - 1) / rowsPerItem, sizeOf(problem.batch)};
-  KernelWriter writer(module, symbol, kernels.scratchBytes > 0 ? 4 : 3, items);
+  KernelWriter writer(module, form, symbol, kernels.scratchBytes > 0 ? 4 : 3, items);
   DotKernel(problem, lhs, rhs, result, sum, writer).emit(rowsPerItem, columnsPerItem);
   writer.finish();
   kernels.stages.push_back({symbol, items});
   return kernels;
 }
 
-}  // namespace isthmus::opencl
+}  // namespace isthmus::codegen

@@ -1,0 +1,203 @@
+// From a fused program to the steps of a device.
+#include "compiler/driver/device_codegen.h"
+
+#include "compiler/codegen/kernel_emitter.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
+#include "compiler/plan/op_error.h"
+#include "compiler/program/constant_bytes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus {
+namespace {
+
+void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
+  for (const Move& move : moves) {
+    if (move.to.bytes > 0) steps.push_back({move});
+  }
+}
+
+}  // namespace
+
+Status DeviceCodegen::select(std::span<const Computation> computations) {
+  for (const Computation& computation : computations) {
+    OperationCode code;
+    if (auto fusion = llvm::dyn_cast<ir::FusionOp>(computation.op)) {
+      ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
+    } else {
+      ISTHMUS_ASSIGN_OR_RETURN(static_cast<OtherCode&>(code), selectOther(computation.op));
+    }
+    code_[computation.op] = std::move(code);
+  }
+  return {};
+}
+
+bool DeviceCodegen::canShare(mlir::Operation* op, unsigned operand, unsigned result) const {
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  return fusion && canShareBuffer(fusion, operand, result);
+}
+
+bool DeviceCodegen::wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const {
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  return fusion && fusion.updatesInPlace() && canShareBuffer(fusion, operand, result);
+}
+
+int64_t DeviceCodegen::scratchBytes(mlir::Operation* op) const {
+  auto it = code_.find(op);
+  return it == code_.end() ? 0 : it->second.scratchBytes();
+}
+
+Status DeviceCodegen::placeConstants(const MemoryPlan& plan) {
+  for (mlir::Operation* op : plan.constants()) {
+    StatusOr<std::string> bytes = constantBytes(op->getAttr("value"));
+    if (!bytes.ok()) return unsupportedOp(op, bytes.status().message());
+    program_.constants.resize(llvm::alignTo(program_.constants.size(), kBufferAlignment));
+    program_.constantOffsets.push_back(static_cast<int64_t>(program_.constants.size()));
+    program_.constants += *bytes;
+  }
+  return {};
+}
+
+void DeviceCodegen::placeSlots(const MemoryPlan& plan) {
+  program_.arenaBytes = plan.arenaBytes();
+  int64_t end = program_.arenaBytes;
+  for (int64_t bytes : plan.stackSlots()) {
+    end = static_cast<int64_t>(llvm::alignTo(end, kBufferAlignment));
+    program_.slotOffsets.push_back(end);
+    end += bytes;
+  }
+  program_.scratchBytes = end;
+  program_.info.memory.tempBytes = end;
+}
+
+Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
+                                   std::vector<Step>& steps) {
+  auto it = code_.find(op);
+  if (it == code_.end()) return unsupportedOp(op, "the backend has no code for it");
+  const OperationCode& code = it->second;
+  auto placesOf = [&](mlir::ValueRange values) {
+    std::vector<Location> places;
+    for (mlir::Value value : values) {
+      if (llvm::isa<mlir::RankedTensorType>(value.getType())) places.push_back(plan.locate(value));
+    }
+    return places;
+  };
+  std::vector<Location> operands = placesOf(op->getOperands());
+  std::vector<Location> results = placesOf(op->getResults());
+  if (code.hostFunction >= 0) {
+    steps.push_back({HostCall{code.hostFunction, std::move(operands), std::move(results)}});
+    return {};
+  }
+  std::vector<Location> buffers = std::move(operands);
+  buffers.insert(buffers.end(), results.begin(), results.end());
+  if (code.scratchBytes() > 0) buffers.push_back(plan.scratchOf(op));
+  if (code.libraryCall >= 0) {
+    steps.push_back({LibraryCall{code.libraryCall, std::move(buffers)}});
+    return {};
+  }
+  for (const codegen::KernelModule::Stage& stage : code.kernels->stages) {
+    bool isInPlace =
+        stage.copiesFrom >= 0 && buffers[stage.copiesFrom].isSamePlace(buffers[stage.copiesTo]);
+    if (!isInPlace) steps.push_back({KernelLaunch{stage.kernel, buffers}});
+  }
+  return {};
+}
+
+Status DeviceCodegen::addLoop(mlir::Operation* op, const MemoryPlan& plan,
+                              std::vector<Step>& steps) {
+  addMoves(plan.movesInto(op), steps);
+  Loop loop;
+  mlir::Block& condition = op->getRegion(0).front();
+  ISTHMUS_RETURN_IF_ERROR(addSteps(condition, plan, loop.condition));
+  loop.predicate = plan.locate(condition.getTerminator()->getOperand(0));
+  if (loop.predicate.bytes != 1) {
+    return internalError("a predicate of ", loop.predicate.bytes, " bytes");
+  }
+  mlir::Block& body = op->getRegion(1).front();
+  ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, loop.body));
+  addMoves(plan.movesAt(&body.back()), loop.body);
+  steps.push_back({std::move(loop)});
+  return {};
+}
+
+Status DeviceCodegen::addBranch(mlir::Operation* op, const MemoryPlan& plan,
+                                std::vector<Step>& steps) {
+  Branch branch;
+  branch.isIf = llvm::isa<shlo::IfOp>(op);
+  branch.index = plan.locate(op->getOperand(0));
+  if (branch.index.bytes != (branch.isIf ? 1 : 4)) {
+    return internalError("an index of a branch of ", branch.index.bytes, " bytes");
+  }
+  for (mlir::Region& region : op->getRegions()) {
+    std::vector<Step>& inner = branch.branches.emplace_back();
+    ISTHMUS_RETURN_IF_ERROR(addSteps(region.front(), plan, inner));
+    addMoves(plan.movesAt(&region.front().back()), inner);
+  }
+  steps.push_back({std::move(branch)});
+  return {};
+}
+
+Status DeviceCodegen::addSteps(mlir::Block& block, const MemoryPlan& plan,
+                               std::vector<Step>& steps) {
+  for (mlir::Operation& op : block) {
+    switch (roleOf(&op)) {
+      case OpRole::kConstant:
+      case OpRole::kView:
+      case OpRole::kNothing:
+      case OpRole::kTerminator:
+        break;
+      case OpRole::kWhile:
+        ISTHMUS_RETURN_IF_ERROR(addLoop(&op, plan, steps));
+        break;
+      case OpRole::kBranch:
+        ISTHMUS_RETURN_IF_ERROR(addBranch(&op, plan, steps));
+        break;
+      case OpRole::kCompute:
+        ISTHMUS_RETURN_IF_ERROR(addOperation(&op, plan, steps));
+        break;
+    }
+  }
+  return {};
+}
+
+StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::FuncOp main,
+                                                                  const MemoryPlan& plan,
+                                                                  ProgramInfo info) {
+  program_.info = std::move(info);
+  placeSlots(plan);
+  ISTHMUS_RETURN_IF_ERROR(placeConstants(plan));
+  mlir::Block& body = main.getBody().front();
+  ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, program_.steps));
+  addMoves(plan.movesAt(body.getTerminator()), program_.steps);
+  program_.kernels = kernels().kernels();
+  return load(std::move(program_));
+}
+
+void* addressOf(const Location& place, const DeviceProgram& program,
+                const ProgramAddresses& addresses) {
+  auto at = [](void* base, int64_t offset) { return static_cast<char*>(base) + offset; };
+  switch (place.space) {
+    case Location::Space::kNone:
+      return nullptr;
+    case Location::Space::kParameter:
+      // Programs write to parameters only where donation lets them.
+      return const_cast<void*>(addresses.parameters[place.index]);
+    case Location::Space::kResult:
+      return addresses.results[place.index];
+    case Location::Space::kConstant:
+      return at(addresses.constants, program.constantOffsets[place.index]);
+    case Location::Space::kStack:
+      return at(addresses.scratch, program.slotOffsets[place.index]);
+    case Location::Space::kArena:
+      return at(addresses.scratch, place.offset);
+  }
+  return nullptr;
+}
+
+size_t chosenBranch(const Branch& branch, int32_t index) {
+  size_t last = branch.branches.size() - 1;
+  if (branch.isIf) return index ? 0 : last;
+  return index >= 0 && static_cast<size_t>(index) < last ? static_cast<size_t>(index) : last;
+}
+
+}  // namespace isthmus

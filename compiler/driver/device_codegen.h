@@ -1,0 +1,57 @@
+// Code for a device whose host enqueues steps: kernels of work-items, and what has none.
+//
+// A backend derives from this, says how an operation without a kernel is carried out, and loads the
+// finished program.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "compiler/codegen/simt/kernel_module.h"
+#include "compiler/driver/code_generator.h"
+#include "compiler/driver/device_program.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace isthmus {
+
+class DeviceCodegen : public ProgramCodegen {
+ public:
+  Status select(std::span<const Computation> computations) final;
+  bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const final;
+  bool wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const final;
+  int64_t scratchBytes(mlir::Operation* op) const final;
+  StatusOr<std::shared_ptr<const Executable>> finish(mlir::func::FuncOp main,
+                                                     const MemoryPlan& plan,
+                                                     ProgramInfo info) final;
+
+ protected:
+  // How one operation outside of fusions is carried out: exactly one of these.
+  struct OtherCode {
+    std::optional<codegen::KernelModule::Code> kernels;
+    int libraryCall = -1;  // number of a call that the backend keeps
+    int hostFunction = -1;
+    int64_t libraryScratchBytes = 0;
+  };
+  // kUnimplemented, naming the operation, if there is no way.
+  virtual StatusOr<OtherCode> selectOther(mlir::Operation* op) = 0;
+  virtual codegen::KernelModule& kernels() = 0;
+  virtual StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) = 0;
+
+ private:
+  struct OperationCode : OtherCode {
+    int64_t scratchBytes() const { return kernels ? kernels->scratchBytes : libraryScratchBytes; }
+  };
+
+  Status placeConstants(const MemoryPlan& plan);
+  void placeSlots(const MemoryPlan& plan);
+  Status addSteps(mlir::Block& block, const MemoryPlan& plan, std::vector<Step>& steps);
+  Status addOperation(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);
+  Status addLoop(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);
+  Status addBranch(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);
+
+  DeviceProgram program_;
+  llvm::DenseMap<mlir::Operation*, OperationCode> code_;
+};
+
+}  // namespace isthmus

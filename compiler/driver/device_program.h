@@ -1,0 +1,80 @@
+// A compiled program for a device whose host enqueues its steps, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/codegen/simt/kernel_module.h"
+#include "compiler/plan/location.h"
+#include "isthmus/backend.h"
+
+namespace isthmus {
+
+// Kernel number `kernel` over `buffers`, its arguments in order.
+struct KernelLaunch {
+  int kernel = 0;
+  std::vector<Location> buffers;
+};
+
+// Host function number `function` over copies of the inputs; its outputs are copied back.
+struct HostCall {
+  int function = 0;
+  std::vector<Location> inputs;
+  std::vector<Location> outputs;
+};
+
+// Call number `call` of a library of the device over `buffers`, enqueued like a kernel.
+struct LibraryCall {
+  int call = 0;
+  std::vector<Location> buffers;
+};
+
+struct Step;
+
+struct Loop {
+  std::vector<Step> condition;
+  Location predicate;  // one byte
+  std::vector<Step> body;
+};
+
+// An index outside of the branches takes the last one; of two branches of an `if`, true takes the
+// first.
+struct Branch {
+  Location index;  // one byte of an `if`, else a 32-bit integer
+  bool isIf = false;
+  std::vector<std::vector<Step>> branches;
+};
+
+struct Step {
+  std::variant<KernelLaunch, HostCall, LibraryCall, Move, Loop, Branch> what;
+};
+
+struct DeviceProgram {
+  ProgramInfo info;
+  std::vector<codegen::KernelInfo> kernels;
+  std::vector<Step> steps;
+  std::string constants;  // one after the other, at constantOffsets
+  std::vector<int64_t> constantOffsets;
+  int64_t arenaBytes = 0;
+  std::vector<int64_t> slotOffsets;  // of the plan's stack slots, behind the arena
+  int64_t scratchBytes = 0;          // of the arena and the slots together
+};
+
+// Where the places of a program are in one run.
+struct ProgramAddresses {
+  std::span<const void* const> parameters;
+  std::span<void* const> results;
+  void* constants = nullptr;
+  void* scratch = nullptr;
+};
+
+// The address of a place; null for Location::Space::kNone.
+void* addressOf(const Location& place, const DeviceProgram& program,
+                const ProgramAddresses& addresses);
+
+// The branch that an index read from the device takes.
+size_t chosenBranch(const Branch& branch, int32_t index);
+
+}  // namespace isthmus

@@ -1,0 +1,94 @@
+"""Lowerings of JAX for platforms of devices: those of cpu, whose calls run on the host, over copies.
+
+JAX has lowerings for `cpu` only (LAPACK, Python callbacks), and donates only on platforms that it knows.
+Private names are listed in PRIVATE_NAMES; the tests of the platforms say which a new version has moved.
+"""
+
+# module, name, and what stops working without it.
+PRIVATE_NAMES = [
+    ("jax._src.interpreters.mlir", "_platform_specific_lowerings", "linear algebra"),
+    ("jax._src.interpreters.mlir", "_lowerings", "callbacks"),
+    ("jax._src.interpreters.mlir", "_platforms_with_donation", "donation"),
+    ("jax._src.interpreters.mlir", "LoweringRuleEntry", "callbacks"),
+    ("jax._src.callback", "pure_callback_p", "callbacks"),
+    ("jax._src.callback", "io_callback_p", "callbacks"),
+    ("jax._src.debugging", "debug_callback_p", "debug callbacks"),
+    ("jax._src.debugging", "debug_print_p", "debug prints"),
+    ("jax._src.checkify", "check_p", "checks"),
+]
+
+# The functions of callbacks by number. They stay: a launch may outlive the Python side of its program.
+_callbacks = {}
+
+
+class _Callbacks(list):
+    """Stands for a program's list of callbacks: gives each a number of this process.
+
+    JAX sends a program's list with its launches only to clients of names that it knows.
+    """
+
+    def append(self, function):
+        self._last = len(_callbacks)
+        _callbacks[self._last] = function
+
+    def __len__(self):
+        return self._last + 1  # JAX writes the length less one into the program
+
+
+def find_callback(number):
+    """The function of a callback by its number in the program."""
+    if number not in _callbacks:
+        raise RuntimeError("the Python function of a callback is of another process")
+    return _callbacks[number]
+
+
+def _as_on_cpu(rule):
+    """A lowering rule of callbacks that believes to lower for cpu, and numbers them our way."""
+    from jax._src import xla_bridge
+
+    def lower(ctx, *arguments, **parameters):
+        module = ctx.module_context
+        on_cpu = module.replace(platforms=("cpu",), backend=xla_bridge.get_backend("cpu"),
+                                host_callbacks=_Callbacks())
+        return rule(ctx.replace(module_context=on_cpu), *arguments, **parameters)
+    return lower
+
+
+class _Lowerings(dict):
+    """Lowering rules by primitive: own ones, else those of cpu, also such as come later."""
+
+    def __init__(self, own, cpu):
+        super().__init__(own)
+        self._cpu = cpu
+
+    def __contains__(self, primitive):
+        return super().__contains__(primitive) or primitive in self._cpu
+
+    def __missing__(self, primitive):
+        return self._cpu[primitive]
+
+
+class _ReplacedLowerings(_Lowerings):
+    """The same for a name whose own rules are for another plugin: none of them counts."""
+
+    def __setitem__(self, primitive, entry):
+        pass
+
+
+def install(platform: str, replaces: bool = False) -> None:
+    """Gives `platform` the lowerings of cpu beside its own; instead of them if `replaces`."""
+    from jax._src import callback, checkify, debugging
+    from jax._src.interpreters import mlir
+
+    tables = mlir._platform_specific_lowerings
+    kind = _ReplacedLowerings if replaces else _Lowerings
+    ours = kind({} if replaces else tables[platform], tables["cpu"])
+    tables[platform] = ours
+    for primitive in (callback.pure_callback_p, callback.io_callback_p,
+                      debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p):
+        entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
+        if entry is not None:
+            rule = _as_on_cpu(entry.rule)
+            dict.__setitem__(ours, primitive, mlir.LoweringRuleEntry(rule, entry.inline))
+    if platform not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(platform)
