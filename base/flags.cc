@@ -39,6 +39,13 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_COMPARE", FlagType::kBool, "0",
      "Each run is compared with the reference evaluator's; one that differs fails and says which "
      "operation is wrong. Slow."},
+    {"ISTHMUS_CUDA_LIBRARY", FlagType::kString, "libcuda.so.1", "Driver library of platform cuda."},
+    {"ISTHMUS_CUDA_LIBDEVICE", FlagType::kString, "",
+     "File libdevice.10.bc of platform cuda; default: where CUDA is installed."},
+    {"ISTHMUS_CUDA_BLAS", FlagType::kString, "libcublasLt.so",
+     "Library of matrix products of platform cuda; empty: none, and kernels of its own."},
+    {"ISTHMUS_CUDA_GRAPHS", FlagType::kBool, "1",
+     "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
     {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",

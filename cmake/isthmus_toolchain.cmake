@@ -12,7 +12,7 @@ find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 # The MLIR targets name the shared libLLVM in their link interface. The plugin links everything
 # statically, so the static LLVM components it needs take its place.
 llvm_map_components_to_libnames(ISTHMUS_LLVM_LIBS
-  core support irreader asmparser orcjit jitlink passes native SPIRV bitwriter bitreader)
+  core support irreader asmparser orcjit jitlink passes linker native SPIRV NVPTX bitwriter bitreader)
 get_property(isthmus_mlir_libs GLOBAL PROPERTY MLIR_ALL_LIBS)
 foreach(lib ${isthmus_mlir_libs})
   if(TARGET ${lib})

@@ -53,3 +53,19 @@ make_venv() {
     --requirement "$requirements" || die "pip could not install $requirements"
   echo "$wanted" > "$stamp"
 }
+
+# Adds the packages of requirement file $2 to the virtual environment $1, once; goes on without them
+# where there are none for this machine.
+install_extra() {
+  local venv="$1" requirements="$2" stamp wanted
+  stamp="$venv/.isthmus-stamp-$(basename "$requirements" .txt)"
+  wanted="$(sha256sum < "$requirements")"
+  [[ -f "$stamp" && "$(cat "$stamp")" == "$wanted" ]] && return 0
+  say "installing $requirements into ${venv#"$ROOT"/} (once)"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --requirement "$requirements" || {
+    say "pip could not install $requirements: its tests will be skipped"
+    return 0
+  }
+  echo "$wanted" > "$stamp"
+}

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/target/nvidia.h"
+
 namespace isthmus {
 namespace {
 
@@ -22,6 +24,19 @@ TEST(TargetModelTest, AGpuComputesAnElementAThread) {
   EXPECT_EQ(target.groupSize % target.subgroupSize, 0u);
   // What a kernel keeps of a row must fit the memory of a group.
   EXPECT_LE(target.maxKeptRowBytes(), target.localBytes);
+}
+
+TEST(TargetModelTest, AnNvidiaGpuIsOfItsGeneration) {
+  TargetModel ampere = nvidiaTarget(86), hopper = nvidiaTarget(120);
+  EXPECT_EQ(ampere.cpu, "sm_80");
+  EXPECT_EQ(hopper.cpu, "sm_90");
+  EXPECT_GT(hopper.memoryBytesPerNs, ampere.memoryBytesPerNs);
+  for (const TargetModel& target : {ampere, hopper}) {
+    EXPECT_EQ(target.device, DeviceKind::kGpu);
+    EXPECT_LE(target.maxKeptRowBytes(), target.localBytes);
+    // A group whose threads use all the registers that they may fits one unit.
+    EXPECT_LE(target.groupSize * kNvidiaThreadRegisters, kNvidiaUnitRegisters);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 jax_backend = pytest.importorskip("isthmus.jax_backend")
+cuda_backend = pytest.importorskip("isthmus.cuda_backend")
 xpu_backend = pytest.importorskip("isthmus.xpu_backend")
 
 
@@ -41,7 +42,7 @@ def touched_private_names():
 
 def test_every_private_name_has_a_tripwire():
     # Named by the last part of the module: `jax._src.lib.xla_client` is jaxlib's.
-    names = jax_backend.PRIVATE_NAMES + xpu_backend.PRIVATE_NAMES
+    names = jax_backend.PRIVATE_NAMES + xpu_backend.PRIVATE_NAMES + cuda_backend.PRIVATE_NAMES
     listed = {(module.split(".")[-1], name) for module, name, _ in names}
     public = {("xla_bridge", "backends"), ("xla_bridge", "get_backend")}  # also jax.extend.backend's
     touched = list(touched_private_names())

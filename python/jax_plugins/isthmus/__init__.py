@@ -2,7 +2,8 @@
 
 
 def initialize() -> None:
-    from isthmus import jax_backend, xpu_backend
+    from isthmus import cuda_backend, jax_backend, xpu_backend
 
     jax_backend.register()
     xpu_backend.register()
+    cuda_backend.register()

@@ -1,0 +1,203 @@
+// Devices and memory of the CUDA backend.
+#include "backends/cuda/backend.h"
+
+#include <algorithm>
+
+#include "backends/cpu/load/serialization.h"
+#include "backends/cuda/code_generator.h"
+#include "backends/cuda/executable.h"
+#include "compiler/driver/driver.h"
+#include "isthmus/flags.h"
+
+namespace isthmus::cuda {
+namespace {
+
+constexpr int64_t kMaxDevices = 1024;
+constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
+
+StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+  return invalidArgument("client option ", name, " must be an integer");
+}
+
+StatusOr<std::string> textOption(const std::string& name, const AttributeValue& value) {
+  const std::string* text = std::get_if<std::string>(&value);
+  if (text && !text->empty()) return *text;
+  return invalidArgument("client option ", name, " must be a string");
+}
+
+bool isMemoryKind(std::string_view kind) {
+  for (const char* known : kMemoryKinds) {
+    if (kind == known) return true;
+  }
+  return false;
+}
+
+DeviceDescription describe(int id, const DeviceFacts& facts) {
+  DeviceDescription device;
+  device.id = id;
+  device.localHardwareId = id;
+  device.kind = facts.name;
+  device.debugString = "CudaDevice(id=" + std::to_string(id) + ")";
+  device.attributes = {{"compute_capability", std::to_string(facts.capability / 10) + "." +
+                                                  std::to_string(facts.capability % 10)},
+                       {"core_count", static_cast<int64_t>(facts.units)},
+                       {"device_vendor", std::string("NVIDIA")}};
+  for (const char* kind : kMemoryKinds) device.memories.push_back({kind, kind == kMemoryKinds[0]});
+  return device;
+}
+
+}  // namespace
+
+std::string CudaBackend::platformName() const {
+  std::lock_guard lock(mutex_);
+  return platformName_;
+}
+
+std::string CudaBackend::platformVersion() const {
+  std::string version = cpu::buildId();
+  if (const Driver* driver = this->driver()) {
+    version += "; cuda " + std::to_string(driver->version() / 1000) + "." +
+               std::to_string(driver->version() % 1000 / 10) + ", " + driver->facts(0).name;
+  }
+  return version;
+}
+
+Driver* CudaBackend::driver() const {
+  std::lock_guard lock(mutex_);
+  return driver_.get();
+}
+
+StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
+  std::lock_guard lock(mutex_);
+  if (!driver_) {
+    ISTHMUS_ASSIGN_OR_RETURN(driver_,
+                             Driver::create(choice.library, static_cast<int>(choice.count)));
+    choice_ = choice;
+  }
+  if (choice != choice_) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "this process has a client of other CUDA devices: " +
+                      std::to_string(driver_->numDevices()) + " by " + choice_.library);
+  }
+  return driver_.get();
+}
+
+StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
+  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"), flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                flagInt("ISTHMUS_NUM_DEVICES")};
+  bool hasCount = choice.count != 0;
+  int64_t node = 0;
+  int64_t numNodes = 1;
+  for (const auto& [name, value] : options) {
+    if (name == "num_devices") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.count, integerOption(name, value));
+      hasCount = true;
+    } else if (name == "node_id") {
+      ISTHMUS_ASSIGN_OR_RETURN(node, integerOption(name, value));
+    } else if (name == "num_nodes") {
+      ISTHMUS_ASSIGN_OR_RETURN(numNodes, integerOption(name, value));
+    } else if (name == "cuda_library") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
+    } else if (name == "libdevice") {
+      ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
+    } else if (name == "platform_name") {
+      ISTHMUS_ASSIGN_OR_RETURN(std::string text, textOption(name, value));
+      std::lock_guard lock(mutex_);
+      platformName_ = text;
+    } else {
+      return invalidArgument("unknown client option ", name,
+                             ", expected num_devices, cuda_library, libdevice, ",
+                             "platform_name, node_id or num_nodes");
+    }
+  }
+  if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {
+    return invalidArgument("client option num_devices is ", choice.count, ", expected 1 to ",
+                           kMaxDevices);
+  }
+  if (numNodes != 1 || node != 0) {
+    return unimplemented("client option num_nodes is ", numNodes,
+                         ": cuda programs over several processes are not supported yet");
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice));
+  std::vector<DeviceDescription> devices;
+  for (int id = 0; id < driver->numDevices(); ++id) {
+    devices.push_back(describe(id, driver->facts(id)));
+  }
+  return devices;
+}
+
+StatusOr<void*> CudaBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
+  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
+  Driver& driver = *this->driver();
+  if (memoryKind != kMemoryKinds[0]) return driver.allocateHost(bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(void* data, driver.allocate(deviceId, Queue::kTransfer, bytes));
+  // Whoever uses it does so on any stream.
+  Status status = driver.synchronize(deviceId, Queue::kTransfer);
+  if (!status.ok()) return status;
+  return data;
+}
+
+void CudaBackend::deallocate(int deviceId, std::string_view memoryKind, void* data, size_t) {
+  if (memoryKind != kMemoryKinds[0]) return driver()->freeHost(data);
+  driver()->free(deviceId, Queue::kTransfer, data);
+}
+
+AttributeMap CudaBackend::memoryStats(int deviceId) const {
+  MemoryUse use = driver()->memoryUse(deviceId);
+  return {{"bytes_in_use", static_cast<int64_t>(use.usedBytes)},
+          {"peak_bytes_in_use", static_cast<int64_t>(use.peakBytes)},
+          {"bytes_reserved", static_cast<int64_t>(use.reservedBytes)},
+          {"bytes_limit", static_cast<int64_t>(driver()->facts(deviceId).memoryBytes)}};
+}
+
+Status CudaBackend::copy(int deviceId, void* to, const void* from, size_t bytes) {
+  ISTHMUS_RETURN_IF_ERROR(driver()->copy(deviceId, Queue::kTransfer, to, from, bytes));
+  return driver()->synchronize(deviceId, Queue::kTransfer);
+}
+
+Status CudaBackend::copyFromHost(int deviceId, void* device, size_t offset, const void* host,
+                                 size_t bytes) {
+  return copy(deviceId, static_cast<char*>(device) + offset, host, bytes);
+}
+
+Status CudaBackend::copyToHost(int deviceId, const void* device, size_t offset, void* host,
+                               size_t bytes) {
+  return copy(deviceId, host, static_cast<const char*>(device) + offset, bytes);
+}
+
+Status CudaBackend::copyBetween(int toDeviceId, void* to, int, const void* from, size_t bytes) {
+  return copy(toDeviceId, to, from, bytes);
+}
+
+StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRequest& request) {
+  Driver* driver = this->driver();
+  if (!driver) return failedPrecondition("programs are compiled for a client's devices");
+  CompileTarget target;
+  // All devices of a machine run what its oldest does.
+  int oldest = driver->facts(0).capability;
+  for (int i = 1; i < driver->numDevices(); ++i) {
+    oldest = std::min(oldest, driver->facts(i).capability);
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(target.capability, ptxCapability(oldest));
+  target.device = driver->facts(0).name + ", CUDA " + std::to_string(driver->version());
+  {
+    std::lock_guard lock(mutex_);
+    target.libdevice = choice_.libdevice;
+  }
+  CudaCodeGenerator generator(target, [driver](ProgramImage image) {
+    return CudaExecutable::load(*driver, std::move(image));
+  });
+  return compileProgram(generator, request);
+}
+
+}  // namespace isthmus::cuda
+
+namespace isthmus {
+
+Backend& linkedBackend() {
+  static cuda::CudaBackend& backend = *new cuda::CudaBackend;
+  return backend;
+}
+
+}  // namespace isthmus

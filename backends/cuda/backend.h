@@ -1,0 +1,52 @@
+// The CUDA backend, platform `cuda`: devices and their memory by NVIDIA's driver.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/cuda/driver/driver.h"
+#include "isthmus/backend.h"
+
+namespace isthmus::cuda {
+
+class CudaBackend final : public Backend {
+ public:
+  std::string platformName() const override;
+  std::string platformVersion() const override;
+  // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
+  // the driver has; more than that share them), cuda_library and libdevice (strings; else
+  // ISTHMUS_CUDA_LIBRARY and ISTHMUS_CUDA_LIBDEVICE), platform_name, node_id, num_nodes. kNotFound
+  // without a driver or device; kFailedPrecondition for devices older than compute capability 8.0,
+  // and if an earlier client chose other devices.
+  StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
+  StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) override;
+  void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
+  AttributeMap memoryStats(int deviceId) const override;
+  bool isHostAddressable() const override { return false; }
+  Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
+                      size_t bytes) override;
+  Status copyToHost(int deviceId, const void* device, size_t offset, void* host,
+                    size_t bytes) override;
+  Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
+                     size_t bytes) override;
+  StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+
+ private:
+  struct Choice {
+    std::string library;
+    std::string libdevice;
+    int64_t count = 0;
+    bool operator==(const Choice&) const = default;
+  };
+  // The driver of the first client; null before.
+  Driver* driver() const;
+  StatusOr<Driver*> openDriver(const Choice& choice);
+  Status copy(int deviceId, void* to, const void* from, size_t bytes);
+
+  mutable std::mutex mutex_;
+  std::string platformName_ = "cuda";
+  Choice choice_;
+  std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace isthmus::cuda

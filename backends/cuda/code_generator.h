@@ -1,0 +1,36 @@
+// Code for NVIDIA GPUs: what the compile driver asks of a backend.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "backends/cuda/program.h"
+#include "compiler/driver/code_generator.h"
+
+namespace isthmus::cuda {
+
+// What code is made for; no device need be there.
+struct CompileTarget {
+  int capability = 80;    // as ptxCapability has it
+  std::string device;     // "NVIDIA H200, driver 570.86": part of fingerprints
+  std::string libdevice;  // as compileToPtx takes it
+};
+
+class CudaCodeGenerator final : public CodeGenerator {
+ public:
+  using Loader = std::function<StatusOr<std::shared_ptr<const Executable>>(ProgramImage image)>;
+
+  // `loader` makes an executable of a finished program.
+  CudaCodeGenerator(CompileTarget target, Loader loader)
+      : target_(std::move(target)), loader_(std::move(loader)) {}
+
+  std::string identity() const override;
+  void configure(PipelineOptions& options) const override;
+  StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;
+
+ private:
+  CompileTarget target_;
+  Loader loader_;
+};
+
+}  // namespace isthmus::cuda

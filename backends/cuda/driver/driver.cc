@@ -1,0 +1,269 @@
+#include "backends/cuda/driver/driver.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace isthmus::cuda {
+namespace {
+
+constexpr int kOldestCapability = 80;
+constexpr size_t kLogBytes = 16 << 10;
+
+CUdeviceptr addressOf(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }
+
+}  // namespace
+
+DeviceEvent& DeviceEvent::operator=(DeviceEvent&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(device_, other.device_);
+  std::swap(event_, other.event_);
+  return *this;
+}
+
+DeviceEvent::~DeviceEvent() {
+  if (event_ && driver_->enter(device_).ok()) driver_->library_.EventDestroy(event_);
+}
+
+DeviceModule::~DeviceModule() {
+  if (driver_.enter(device_).ok()) driver_.library_.ModuleUnload(module_);
+}
+
+DeviceGraph::~DeviceGraph() {
+  if (driver_.enter(device_).ok()) driver_.library_.GraphExecDestroy(graph_);
+}
+
+StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library, int count) {
+  std::unique_ptr<Driver> driver(new Driver);
+  ISTHMUS_ASSIGN_OR_RETURN(driver->library_, loadLibrary(library));
+  ISTHMUS_RETURN_IF_ERROR(
+      driver->check(driver->library_.DriverGetVersion(&driver->version_), "cuDriverGetVersion"));
+  int physical = 0;
+  ISTHMUS_RETURN_IF_ERROR(
+      driver->check(driver->library_.DeviceGetCount(&physical), "cuDeviceGetCount"));
+  if (physical < 1) return notFound("the NVIDIA driver at ", library, " has no device");
+  int wanted = count == 0 ? physical : count;
+  for (int i = 0; i < wanted; ++i) {
+    ISTHMUS_RETURN_IF_ERROR(driver->openDevice(i % physical));
+  }
+  return driver;
+}
+
+Status Driver::openDevice(int ordinal) {
+  auto device = std::make_unique<Device>();
+  ISTHMUS_RETURN_IF_ERROR(check(library_.DeviceGet(&device->ordinal, ordinal), "cuDeviceGet"));
+  char name[256] = "";
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.DeviceGetName(name, sizeof(name) - 1, device->ordinal), "cuDeviceGetName"));
+  device->facts.name = name;
+  auto attribute = [&](CUdeviceAttribute which, int& value) {
+    return check(library_.DeviceGetAttribute(&value, which, device->ordinal),
+                 "cuDeviceGetAttribute");
+  };
+  int major = 0, minor = 0, hasPools = 0;
+  ISTHMUS_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major));
+  ISTHMUS_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor));
+  ISTHMUS_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->facts.units));
+  ISTHMUS_RETURN_IF_ERROR(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, hasPools));
+  device->facts.capability = 10 * major + minor;
+  if (device->facts.capability < kOldestCapability) {
+    return failedPrecondition("device ", ordinal, ", ", name, ", has compute capability ", major,
+                              ".", minor, ", expected 8.0 or newer");
+  }
+  if (!hasPools) {
+    return failedPrecondition("device ", ordinal, ", ", name,
+                              ", has no stream-ordered allocation (memory pools)");
+  }
+  size_t bytes = 0;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.DeviceTotalMem(&bytes, device->ordinal), "cuDeviceTotalMem"));
+  device->facts.memoryBytes = bytes;
+  ISTHMUS_RETURN_IF_ERROR(check(library_.DevicePrimaryCtxRetain(&device->context, device->ordinal),
+                                "cuDevicePrimaryCtxRetain"));
+  ISTHMUS_RETURN_IF_ERROR(check(library_.CtxSetCurrent(device->context), "cuCtxSetCurrent"));
+  ISTHMUS_RETURN_IF_ERROR(check(library_.DeviceGetDefaultMemPool(&device->pool, device->ordinal),
+                                "cuDeviceGetDefaultMemPool"));
+  // What was freed stays with the process: to ask for it again takes long.
+  uint64_t threshold = std::numeric_limits<uint64_t>::max();
+  ISTHMUS_RETURN_IF_ERROR(check(
+      library_.MemPoolSetAttribute(device->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold),
+      "cuMemPoolSetAttribute"));
+  for (CUstream& stream : device->streams) {
+    ISTHMUS_RETURN_IF_ERROR(
+        check(library_.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
+  }
+  devices_.push_back(std::move(device));
+  return {};
+}
+
+Status Driver::enter(int device) const {
+  const Device& one = *devices_[device];
+  {
+    std::lock_guard lock(one.mutex);
+    if (!one.lost.ok()) return one.lost;
+  }
+  return check(library_.CtxSetCurrent(one.context), "cuCtxSetCurrent");
+}
+
+void Driver::setLost(int device, const Status& status) {
+  Device& one = *devices_[device];
+  std::lock_guard lock(one.mutex);
+  if (!one.lost.ok()) return;
+  one.lost =
+      status.withContext("device " + std::to_string(device) + " was lost by an earlier error");
+}
+
+StatusOr<CUstream> Driver::stream(int device, Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return streamOf(device, queue);
+}
+
+StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUdeviceptr address = 0;
+  CUresult code =
+      library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+    // Frees that are still under way may make room.
+    ISTHMUS_RETURN_IF_ERROR(synchronize(device, Queue::kCompute));
+    ISTHMUS_RETURN_IF_ERROR(synchronize(device, Queue::kTransfer));
+    code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
+  }
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+    MemoryUse use = memoryUse(device);
+    return resourceExhausted("device ", device, " (", facts(device).name, ") has no memory for ",
+                             bytes, " bytes: ", use.usedBytes, " of ", facts(device).memoryBytes,
+                             " are in use by this process");
+  }
+  ISTHMUS_RETURN_IF_ERROR(check(code, "cuMemAllocAsync"));
+  return reinterpret_cast<void*>(address);
+}
+
+void Driver::free(int device, Queue queue, void* data) {
+  if (data && enter(device).ok()) {
+    library_.MemFreeAsync(addressOf(data), streamOf(device, queue));
+  }
+}
+
+StatusOr<void*> Driver::allocateHost(size_t bytes) {
+  ISTHMUS_RETURN_IF_ERROR(enter(0));
+  void* data = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
+            "cuMemHostAlloc"));
+  return data;
+}
+
+void Driver::freeHost(void* data) {
+  if (data && enter(0).ok()) library_.MemFreeHost(data);
+}
+
+MemoryUse Driver::memoryUse(int device) const {
+  MemoryUse use;
+  if (!enter(device).ok()) return use;
+  CUmemoryPool pool = devices_[device]->pool;
+  library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &use.usedBytes);
+  library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &use.peakBytes);
+  library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &use.reservedBytes);
+  return use;
+}
+
+Status Driver::copy(int device, Queue queue, void* to, const void* from, size_t bytes) {
+  if (bytes == 0 || to == from) return {};
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.MemcpyAsync(addressOf(to), addressOf(from), bytes, streamOf(device, queue)),
+               "cuMemcpyAsync");
+}
+
+Status Driver::synchronize(int device, Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.StreamSynchronize(streamOf(device, queue)), "cuStreamSynchronize");
+}
+
+StatusOr<DeviceEvent> Driver::record(int device, Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUevent event = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+  DeviceEvent owned(this, device, event);
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EventRecord(event, streamOf(device, queue)), "cuEventRecord"));
+  return owned;
+}
+
+Status Driver::wait(int device, Queue queue, const DeviceEvent& event) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.StreamWaitEvent(streamOf(device, queue), event.handle(), 0),
+               "cuStreamWaitEvent");
+}
+
+StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUresult code = library_.EventQuery(event.handle());
+  if (code == CUDA_ERROR_NOT_READY) return false;
+  ISTHMUS_RETURN_IF_ERROR(check(code, "cuEventQuery"));
+  return true;
+}
+
+StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std::string& ptx) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  std::string said(kLogBytes, '\0');
+  CUjitOption options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {said.data(), reinterpret_cast<void*>(kLogBytes)};
+  CUmodule module = nullptr;
+  CUresult code = library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values);
+  Status status = check(code, "cuModuleLoadDataEx");
+  if (status.ok()) return std::make_unique<DeviceModule>(*this, device, module);
+  said.resize(said.find('\0') == std::string::npos ? said.size() : said.find('\0'));
+  return Status(status.code(),
+                std::string(status.message()) + (said.empty() ? "" : "; the driver says: " + said));
+}
+
+StatusOr<CUfunction> Driver::findKernel(const DeviceModule& module, int device,
+                                        const std::string& name) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUfunction function = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.ModuleGetFunction(&function, module.handle(), name.c_str()),
+            "cuModuleGetFunction")
+          .withContext(name));
+  return function;
+}
+
+Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks, unsigned threads,
+                      std::span<void* const> arguments) {
+  if (blocks == 0) return {};
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  // CUDA takes the address of each argument.
+  std::vector<void*> places;
+  for (void* const& argument : arguments) places.push_back(const_cast<void**>(&argument));
+  return check(library_.LaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
+                                     streamOf(device, queue), places.data(), nullptr),
+               "cuLaunchKernel");
+}
+
+Status Driver::beginCapture(int device, Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(
+      library_.StreamBeginCapture(streamOf(device, queue), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      "cuStreamBeginCapture");
+}
+
+StatusOr<std::unique_ptr<DeviceGraph>> Driver::endCapture(int device, Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUgraph graph = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.StreamEndCapture(streamOf(device, queue), &graph), "cuStreamEndCapture"));
+  CUgraphExec executable = nullptr;
+  CUresult code = library_.GraphInstantiate(&executable, graph, 0);
+  library_.GraphDestroy(graph);
+  ISTHMUS_RETURN_IF_ERROR(check(code, "cuGraphInstantiateWithFlags"));
+  return std::make_unique<DeviceGraph>(*this, device, executable);
+}
+
+Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.GraphLaunch(graph.handle(), streamOf(device, queue)), "cuGraphLaunch");
+}
+
+}  // namespace isthmus::cuda

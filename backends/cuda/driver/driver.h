@@ -1,0 +1,167 @@
+// The GPUs of one driver: contexts, streams, events, memory, modules and graphs, with errors as
+// Status. Nothing above this folder calls CUDA.
+//
+// Each device has a stream for programs (`compute`) and one for copies (`transfer`); what is
+// enqueued on one is in order. All methods may be called from any thread. A fault of a kernel
+// breaks its device for good: every later call on it fails with what was said of the fault first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/library.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cuda {
+
+// What a device says of itself.
+struct DeviceFacts {
+  std::string name;
+  int capability = 0;  // times ten
+  int units = 0;       // streaming multiprocessors
+  uint64_t memoryBytes = 0;
+};
+
+struct MemoryUse {
+  uint64_t usedBytes = 0, peakBytes = 0, reservedBytes = 0;
+};
+
+class Driver;
+
+// A point in a stream; moves, and goes with its owner.
+class DeviceEvent {
+ public:
+  DeviceEvent() = default;
+  DeviceEvent(Driver* driver, int device, CUevent event)
+      : driver_(driver), device_(device), event_(event) {}
+  DeviceEvent(DeviceEvent&& other) noexcept { *this = std::move(other); }
+  DeviceEvent& operator=(DeviceEvent&& other) noexcept;
+  ~DeviceEvent();
+  CUevent handle() const { return event_; }
+  explicit operator bool() const { return event_ != nullptr; }
+
+ private:
+  Driver* driver_ = nullptr;
+  int device_ = 0;
+  CUevent event_ = nullptr;
+};
+
+// Kernels in one device's memory.
+class DeviceModule {
+ public:
+  DeviceModule(Driver& driver, int device, CUmodule module)
+      : driver_(driver), device_(device), module_(module) {}
+  ~DeviceModule();
+  DeviceModule(const DeviceModule&) = delete;
+  DeviceModule& operator=(const DeviceModule&) = delete;
+  CUmodule handle() const { return module_; }
+
+ private:
+  Driver& driver_;
+  int device_;
+  CUmodule module_;
+};
+
+// Recorded launches and copies.
+class DeviceGraph {
+ public:
+  DeviceGraph(Driver& driver, int device, CUgraphExec graph)
+      : driver_(driver), device_(device), graph_(graph) {}
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+  CUgraphExec handle() const { return graph_; }
+
+ private:
+  Driver& driver_;
+  int device_;
+  CUgraphExec graph_;
+};
+
+enum class Queue { kCompute, kTransfer };
+
+class Driver {
+ public:
+  // Loads `library` and opens `count` of its devices, or all if that is 0; `count` may exceed them
+  // in tests, when devices are given out several times. kNotFound without driver or device;
+  // kFailedPrecondition for a device older than compute capability 8.0.
+  static StatusOr<std::unique_ptr<Driver>> create(const std::string& library, int count);
+  ~Driver() = default;  // contexts live as long as the process
+
+  int numDevices() const { return static_cast<int>(devices_.size()); }
+  const DeviceFacts& facts(int device) const { return devices_[device]->facts; }
+  int version() const { return version_; }  // 12040 for CUDA 12.4
+  const Library& library() const { return library_; }
+
+  // Memory in the order of a stream: it is there for what is enqueued on `queue` afterwards, and
+  // gone after what was enqueued before. kResourceExhausted when there is none. Zero bytes give an
+  // address too.
+  StatusOr<void*> allocate(int device, Queue queue, size_t bytes);
+  void free(int device, Queue queue, void* data);
+  // Page-locked memory of the host, which all devices see.
+  StatusOr<void*> allocateHost(size_t bytes);
+  void freeHost(void* data);
+  MemoryUse memoryUse(int device) const;
+
+  // From and to any memory of host or devices. Memory of the host must stay until the copy is done.
+  Status copy(int device, Queue queue, void* to, const void* from, size_t bytes);
+  // Blocks until all that was enqueued is done.
+  Status synchronize(int device, Queue queue);
+  StatusOr<DeviceEvent> record(int device, Queue queue);
+  // What is enqueued on `queue` afterwards waits for `event`, of any device.
+  Status wait(int device, Queue queue, const DeviceEvent& event);
+  StatusOr<bool> isDone(int device, const DeviceEvent& event);
+
+  // What the driver's compiler said is part of the error.
+  StatusOr<std::unique_ptr<DeviceModule>> loadModule(int device, const std::string& ptx);
+  StatusOr<CUfunction> findKernel(const DeviceModule& module, int device, const std::string& name);
+  // `arguments` are addresses, which are copied.
+  Status launch(int device, Queue queue, CUfunction kernel, int64_t blocks, unsigned threads,
+                std::span<void* const> arguments);
+
+  // What the calling thread enqueues on `queue` between these is recorded instead of done; one
+  // thread at a time for one queue. endCapture after an error in between gives the capture up.
+  Status beginCapture(int device, Queue queue);
+  StatusOr<std::unique_ptr<DeviceGraph>> endCapture(int device, Queue queue);
+  Status launchGraph(int device, Queue queue, const DeviceGraph& graph);
+
+  // Of one device, for libraries that enqueue by themselves; makes its context current.
+  StatusOr<CUstream> stream(int device, Queue queue);
+  // Marks the device as broken by what `status` says, unless it is by something else already.
+  void setLost(int device, const Status& status);
+
+ private:
+  friend class DeviceEvent;
+  friend class DeviceModule;
+  friend class DeviceGraph;
+
+  struct Device {
+    CUdevice ordinal = 0;
+    CUcontext context = nullptr;
+    CUmemoryPool pool = nullptr;
+    CUstream streams[2] = {nullptr, nullptr};
+    DeviceFacts facts;
+    mutable std::mutex mutex;
+    Status lost;
+  };
+
+  Driver() = default;
+  Status openDevice(int ordinal);
+  // Makes the device's context current; what broke the device, if anything did.
+  Status enter(int device) const;
+  Status check(CUresult code, const char* call) const { return library_.check(code, call); }
+  CUstream streamOf(int device, Queue queue) const {
+    return devices_[device]->streams[static_cast<int>(queue)];
+  }
+
+  Library library_;
+  int version_ = 0;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,253 @@
+#include "backends/cuda/executable.h"
+
+#include <algorithm>
+
+#include "backends/cpu/kernels/scratch.h"
+#include "isthmus/flags.h"
+#include "isthmus/trace.h"
+
+namespace isthmus::cuda {
+namespace {
+
+// Kernels that an error after a fault names one by one.
+constexpr size_t kNamedKernels = 8;
+
+bool canBeRecorded(const std::vector<Step>& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const Step& step) {
+    if (const Move* move = std::get_if<Move>(&step.what)) return !move->isSwap;
+    return std::holds_alternative<KernelLaunch>(step.what) ||
+           std::holds_alternative<LibraryCall>(step.what);
+  });
+}
+
+}  // namespace
+
+// One run of the program: where everything is, and the steps in order.
+class CudaExecutable::Run {
+ public:
+  Run(const CudaExecutable& executable, const RunRequest& request)
+      : executable_(executable),
+        image_(executable.image_),
+        driver_(executable.driver_),
+        device_(request.deviceId),
+        request_(request) {}
+  ~Run() { driver_.free(device_, Queue::kCompute, scratch_); }
+
+  Status run() {
+    if (image_.scratchBytes > 0) {
+      StatusOr<void*> scratch =
+          driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(image_.scratchBytes));
+      if (!scratch.ok()) return scratch.status().withContext("arena");
+      scratch_ = *scratch;
+    }
+    Status status = enqueue();
+    // Even after an error: what was enqueued uses the buffers.
+    Status finished = driver_.synchronize(device_, Queue::kCompute);
+    if (!finished.ok()) finished = executable_.explainFault(device_, finished);
+    return status.ok() ? finished : status;
+  }
+
+ private:
+  const OnDevice& own() const { return executable_.devices_[device_]; }
+  Status enqueue();
+  void* addressOf(const Location& place) const {
+    return isthmus::addressOf(place, image_,
+                              {request_.parameters, request_.results, own().constants, scratch_});
+  }
+  Status runSteps(const std::vector<Step>& steps);
+  Status runStep(const KernelLaunch& launch);
+  Status runStep(const HostCall& call);
+  Status runStep(const LibraryCall& call);
+  Status runStep(const Move& move);
+  Status runStep(const Loop& loop);
+  Status runStep(const Branch& branch);
+  // Waits for what was enqueued before.
+  Status read(const Location& from, void* to) {
+    ISTHMUS_RETURN_IF_ERROR(copy(to, addressOf(from), from.bytes));
+    Status status = driver_.synchronize(device_, Queue::kCompute);
+    return status.ok() ? status : executable_.explainFault(device_, status);
+  }
+  Status copy(void* to, const void* from, int64_t bytes) {
+    return driver_.copy(device_, Queue::kCompute, to, from, static_cast<size_t>(bytes));
+  }
+
+  const CudaExecutable& executable_;
+  const ProgramImage& image_;
+  Driver& driver_;
+  int device_;
+  const RunRequest& request_;
+  void* scratch_ = nullptr;
+};
+
+Status CudaExecutable::Run::enqueue() {
+  if (!executable_.isStraight_ || !own().graphs) return runSteps(image_.steps);
+  GraphCache::Addresses addresses(request_.parameters.begin(), request_.parameters.end());
+  addresses.insert(addresses.end(), request_.results.begin(), request_.results.end());
+  addresses.push_back(scratch_);
+  return own().graphs->run(addresses, [this] { return runSteps(image_.steps); });
+}
+
+Status CudaExecutable::Run::runSteps(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    ISTHMUS_RETURN_IF_ERROR(
+        std::visit([this](const auto& what) { return runStep(what); }, step.what));
+  }
+  return {};
+}
+
+Status CudaExecutable::Run::runStep(const KernelLaunch& launch) {
+  std::vector<void*> buffers;
+  for (const Location& place : launch.buffers) buffers.push_back(addressOf(place));
+  const LaunchShape& shape = image_.shapes[launch.kernel];
+  return driver_
+      .launch(device_, Queue::kCompute, own().kernels[launch.kernel], shape.blocks, shape.threads,
+              buffers)
+      .withContext(image_.kernels[launch.kernel].description);
+}
+
+Status CudaExecutable::Run::runStep(const HostCall& call) {
+  auto padded = [](int64_t bytes) {
+    constexpr auto kAlignment = static_cast<int64_t>(kBufferAlignment);
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  int64_t total = 0;
+  for (const auto* places : {&call.inputs, &call.outputs}) {
+    for (const Location& place : *places) total += padded(place.bytes);
+  }
+  cpu::Scratch<char> staging(*request_.services, std::max<int64_t>(total, 1));
+  if (!staging) return resourceExhausted("no host memory to stage ", total, " bytes");
+  std::vector<void*> buffers;
+  char* next = staging.data();
+  for (const auto* places : {&call.inputs, &call.outputs}) {
+    for (const Location& place : *places) {
+      buffers.push_back(next);
+      next += padded(place.bytes);
+    }
+  }
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(copy(buffers[i], addressOf(call.inputs[i]), call.inputs[i].bytes));
+  }
+  auto finish = [&] {
+    Status status = driver_.synchronize(device_, Queue::kCompute);
+    return status.ok() ? status : executable_.explainFault(device_, status);
+  };
+  ISTHMUS_RETURN_IF_ERROR(finish());
+  ISTHMUS_RETURN_IF_ERROR(executable_.hostFunctions_->call(call.function, request_, buffers));
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(
+        copy(addressOf(call.outputs[i]), buffers[call.inputs.size() + i], call.outputs[i].bytes));
+  }
+  // The staging memory goes.
+  return finish();
+}
+
+Status CudaExecutable::Run::runStep(const LibraryCall&) {
+  return internalError("program ", image_.info.name, " calls a library that is not loaded");
+}
+
+Status CudaExecutable::Run::runStep(const Move& move) {
+  void* to = addressOf(move.to);
+  void* from = addressOf(move.from);
+  if (!move.isSwap) return copy(to, from, move.to.bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(
+      void* kept, driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(move.to.bytes)));
+  Status status = copy(kept, to, move.to.bytes);
+  if (status.ok()) status = copy(to, from, move.to.bytes);
+  if (status.ok()) status = copy(from, kept, move.to.bytes);
+  driver_.free(device_, Queue::kCompute, kept);
+  return status;
+}
+
+Status CudaExecutable::Run::runStep(const Loop& loop) {
+  while (true) {
+    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.condition));
+    uint8_t predicate = 0;
+    ISTHMUS_RETURN_IF_ERROR(read(loop.predicate, &predicate));
+    if (!predicate) return {};
+    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.body));
+  }
+}
+
+Status CudaExecutable::Run::runStep(const Branch& branch) {
+  int32_t index = 0;
+  if (branch.isIf) {
+    uint8_t predicate = 0;
+    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &predicate));
+    index = predicate;
+  } else {
+    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &index));
+  }
+  return runSteps(branch.branches[chosenBranch(branch, index)]);
+}
+
+StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver,
+                                                                 ProgramImage image) {
+  std::shared_ptr<CudaExecutable> executable(new CudaExecutable(driver, std::move(image)));
+  ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
+                           cpu::HostFunctions::load(executable->image_.host));
+  executable->isStraight_ =
+      flagBool("ISTHMUS_CUDA_GRAPHS") && canBeRecorded(executable->image_.steps);
+  executable->devices_.resize(driver.numDevices());
+  for (int device = 0; device < driver.numDevices(); ++device) {
+    StatusOr<OnDevice> loaded = executable->loadOn(device);
+    if (!loaded.ok()) {
+      return loaded.status().withContext("program " + executable->image_.info.name);
+    }
+    executable->devices_[device] = std::move(*loaded);
+  }
+  return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
+  OnDevice own;
+  own.graphs = std::make_unique<GraphCache>(driver_, device);
+  if (!image_.ptx.empty()) {
+    ISTHMUS_ASSIGN_OR_RETURN(own.module, driver_.loadModule(device, image_.ptx));
+    for (const codegen::KernelInfo& kernel : image_.kernels) {
+      ISTHMUS_ASSIGN_OR_RETURN(CUfunction function,
+                               driver_.findKernel(*own.module, device, kernel.name));
+      own.kernels.push_back(function);
+    }
+  }
+  if (!image_.constants.empty()) {
+    ISTHMUS_ASSIGN_OR_RETURN(own.constants,
+                             driver_.allocate(device, Queue::kTransfer, image_.constants.size()));
+    ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kTransfer, own.constants,
+                                         image_.constants.data(), image_.constants.size()));
+    ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kTransfer));
+  }
+  return own;
+}
+
+CudaExecutable::~CudaExecutable() {
+  for (size_t device = 0; device < devices_.size(); ++device) {
+    driver_.free(static_cast<int>(device), Queue::kTransfer, devices_[device].constants);
+  }
+}
+
+Status CudaExecutable::explainFault(int device, const Status& status) const {
+  std::string kernels;
+  for (size_t i = 0; i < std::min(image_.kernels.size(), kNamedKernels); ++i) {
+    kernels +=
+        (i ? ", " : "") + image_.kernels[i].name + " (" + image_.kernels[i].description + ")";
+  }
+  if (image_.kernels.size() > kNamedKernels) {
+    kernels += " and " + std::to_string(image_.kernels.size() - kNamedKernels) + " more";
+  }
+  Status explained(status.code(), std::string(status.message()) + "; its kernels: " + kernels);
+  driver_.setLost(device, explained.withContext("program " + image_.info.name));
+  return explained;
+}
+
+Status CudaExecutable::run(const RunRequest& request) const {
+  if (request.parameters.size() != image_.info.parameters.size() ||
+      request.results.size() != image_.info.outputs.size()) {
+    return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
+                         " parameters and ", request.results.size(), " results, expected ",
+                         image_.info.parameters.size(), " and ", image_.info.outputs.size());
+  }
+  trace::Scope scope("run", image_.info.name);
+  return Run(*this, request).run().withContext("program " + image_.info.name);
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,462 @@
+// Tiles of both operands go to the group's memory by asynchronous copies, three of each in turn, so
+// that two are on their way while one is multiplied. In memory each line of a tile is a row of
+// 16-byte chunks, whose order is changed from row to row (a "swizzle"): the eight rows that a
+// matrix load reads at the same place are then in different banks.
+#include "backends/cuda/kernels/tensor_dot.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/evaluator.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace isthmus::cuda {
+namespace {
+
+using codegen::DotDimensions;
+using Value = llvm::Value*;
+using Four = std::array<Value, 4>;
+
+constexpr int64_t kChunkBytes = 16;
+constexpr unsigned kStages = 3;
+constexpr unsigned kWarpThreads = 32;
+constexpr unsigned kGroupMemorySpace = 3;
+// Bytes along the sums of a tile: 32 elements of 16 bits, 64 of 8.
+constexpr int64_t kTileSumBytes = 64;
+// Tiles of neighbouring rows that are computed at about the same time read the same columns.
+constexpr int64_t kRowTilesTogether = 8;
+// Below, a kernel of one thread per few elements is not slower.
+constexpr int64_t kMinRows = 16, kMinColumns = 16, kMinSums = 16;
+
+// Of one group: lines of both operands, and how warps share them.
+struct Tile {
+  int64_t rows, columns;
+  unsigned warpRows, warpColumns;
+  unsigned threads() const { return warpRows * warpColumns * kWarpThreads; }
+};
+constexpr Tile kLargeTile{128, 128, 2, 4};
+constexpr Tile kSmallTile{64, 64, 2, 2};
+
+int64_t bytesOf(TensorType type) { return type == TensorType::kS8 ? 1 : 2; }
+
+int64_t tilesOf(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+
+class TensorDotKernel {
+ public:
+  TensorDotKernel(const TensorDot& dot, const Tile& tile, llvm::Module& module,
+                  const codegen::WorkItemForm& form, const TensorOps& ops,
+                  const std::string& symbol);
+  void emit();
+  codegen::OpKernel kernel() const {
+    return {
+        function_->getName().str(),
+        {tilesOf(dot_.columns, tile_.columns) * tilesOf(dot_.rows, tile_.rows) * dot_.batch, 1, 1},
+        tile_.threads()};
+  }
+
+ private:
+  // A tile of an operand in the group's memory: `lines` of it (rows or columns of the result) by
+  // kTileSumBytes along the sums, or the other way round.
+  struct Shared {
+    const TensorDot::Operand* operand;
+    int64_t lines;       // of the tile
+    int64_t allLines;    // of the operand
+    int64_t rowBytes;    // of a row in memory
+    int64_t memoryRows;  // of a tile
+    llvm::GlobalVariable* memory;
+    Value base = nullptr;  // in global memory: of the batch and of the tile's first line
+    Value firstLine = nullptr;
+  };
+
+  Value i32(int64_t value) { return b_.getInt32(static_cast<uint32_t>(value)); }
+  Value i64(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }
+  Value wide(Value value) { return b_.CreateZExt(value, b_.getInt64Ty()); }
+  Value add(Value x, Value y) { return b_.CreateAdd(x, y); }
+  Value times(Value x, int64_t factor) {
+    return b_.CreateMul(x, llvm::ConstantInt::get(x->getType(), static_cast<uint64_t>(factor)));
+  }
+  Value part(Value x, int64_t size) { return b_.CreateURem(x, i32(size)); }
+  Value whole(Value x, int64_t size) { return b_.CreateUDiv(x, i32(size)); }
+
+  Shared share(const TensorDot::Operand& operand, int64_t lines, int64_t allLines,
+               const char* name);
+  void locateTile();
+  // Where chunk `chunk` of memory row `row` is, in bytes from the tile's beginning.
+  Value chunkOffset(const Shared& shared, Value row, Value chunk);
+  // Begins to copy the tile at the sums from `firstSum` (an i64) on.
+  void copyTile(const Shared& shared, Value stage, Value firstSum);
+  Four loadLhs(Value stage, unsigned block, unsigned step);
+  Four loadRhs(Value stage, unsigned pair, unsigned step);
+  Value addressIn(const Shared& shared, Value stage, Value row, Value chunk);
+  void multiplyTile(Value stage, llvm::MutableArrayRef<Four> sums);
+  void storeSums(llvm::ArrayRef<Four> sums);
+  void storePair(Value row, Value column, Value first, Value second);
+  Value toResult(Value sum);
+
+  const TensorDot& dot_;
+  Tile tile_;
+  const codegen::WorkItemForm& form_;
+  const TensorOps& ops_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_;
+  int64_t elementBytes_;
+  int64_t tileSums_;   // elements
+  unsigned blocks_;    // of 16 rows, of a warp
+  unsigned columns8_;  // blocks of 8 columns, of a warp
+  Shared lhs_, rhs_;
+  Value thread_ = nullptr, lane_ = nullptr, warpRow_ = nullptr, warpColumn_ = nullptr;
+  Value batch_ = nullptr, rowTile_ = nullptr, columnTile_ = nullptr;
+};
+
+TensorDotKernel::TensorDotKernel(const TensorDot& dot, const Tile& tile, llvm::Module& module,
+                                 const codegen::WorkItemForm& form, const TensorOps& ops,
+                                 const std::string& symbol)
+    : dot_(dot),
+      tile_(tile),
+      form_(form),
+      ops_(ops),
+      b_(module.getContext()),
+      elementBytes_(bytesOf(dot.type)),
+      tileSums_(kTileSumBytes / elementBytes_),
+      blocks_(static_cast<unsigned>(tile.rows / tile.warpRows / 16)),
+      columns8_(static_cast<unsigned>(tile.columns / tile.warpColumns / 8)) {
+  llvm::LLVMContext& context = module.getContext();
+  std::vector<llvm::Type*> types(3, llvm::PointerType::get(context, form.globalSpace));
+  function_ =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
+                             llvm::Function::ExternalLinkage, symbol, &module);
+  function_->setCallingConv(form.convention);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
+  lhs_ = share(dot.lhs, tile.rows, dot.rows, "lhs");
+  rhs_ = share(dot.rhs, tile.columns, dot.columns, "rhs");
+}
+
+TensorDotKernel::Shared TensorDotKernel::share(const TensorDot::Operand& operand, int64_t lines,
+                                               int64_t allLines, const char* name) {
+  Shared shared{&operand, lines, allLines, 0, 0, nullptr};
+  shared.rowBytes = operand.alongSums ? kTileSumBytes : lines * elementBytes_;
+  shared.memoryRows = operand.alongSums ? lines : tileSums_;
+  auto* type = llvm::ArrayType::get(
+      b_.getInt8Ty(), static_cast<uint64_t>(kStages * shared.rowBytes * shared.memoryRows));
+  shared.memory = new llvm::GlobalVariable(
+      *function_->getParent(), type, false, llvm::GlobalValue::InternalLinkage,
+      llvm::UndefValue::get(type), function_->getName() + "_" + name, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
+  shared.memory->setAlignment(llvm::Align(128));
+  return shared;
+}
+
+void TensorDotKernel::locateTile() {
+  int64_t rowTiles = tilesOf(dot_.rows, tile_.rows);
+  int64_t columnTiles = tilesOf(dot_.columns, tile_.columns);
+  Value group = ops_.groupIndex(b_);
+  batch_ = whole(group, rowTiles * columnTiles);
+  Value rest = part(group, rowTiles * columnTiles);
+  // Bands of a few rows of tiles, column by column; the last band may have fewer.
+  Value band = whole(rest, kRowTilesTogether * columnTiles);
+  Value inBand = part(rest, kRowTilesTogether * columnTiles);
+  Value firstRow = times(band, kRowTilesTogether);
+  Value height = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i32(kRowTilesTogether),
+                                          b_.CreateSub(i32(rowTiles), firstRow));
+  rowTile_ = add(firstRow, b_.CreateURem(inBand, height));
+  columnTile_ = b_.CreateUDiv(inBand, height);
+  for (Shared* shared : {&lhs_, &rhs_}) {
+    bool isLhs = shared == &lhs_;
+    const TensorDot::Operand& operand = *shared->operand;
+    shared->firstLine = wide(times(isLhs ? rowTile_ : columnTile_, shared->lines));
+    shared->base = times(wide(batch_), operand.batchStride);
+  }
+}
+
+Value TensorDotKernel::chunkOffset(const Shared& shared, Value row, Value chunk) {
+  bool isShort = shared.rowBytes / kChunkBytes < 8;
+  Value turn =
+      isShort ? b_.CreateAnd(b_.CreateLShr(row, i32(1)), i32(3)) : b_.CreateAnd(row, i32(7));
+  return add(times(row, shared.rowBytes), times(b_.CreateXor(chunk, turn), kChunkBytes));
+}
+
+Value TensorDotKernel::addressIn(const Shared& shared, Value stage, Value row, Value chunk) {
+  Value offset =
+      add(times(stage, shared.rowBytes * shared.memoryRows), chunkOffset(shared, row, chunk));
+  return b_.CreateGEP(b_.getInt8Ty(), shared.memory, offset);
+}
+
+void TensorDotKernel::copyTile(const Shared& shared, Value stage, Value firstSum) {
+  const TensorDot::Operand& operand = *shared.operand;
+  int64_t chunksPerRow = shared.rowBytes / kChunkBytes;
+  int64_t chunks = shared.memoryRows * chunksPerRow;
+  int64_t perChunk = kChunkBytes / elementBytes_;
+  for (int64_t first = 0; first < chunks; first += tile_.threads()) {
+    Value index = add(thread_, i32(first));
+    Value row = whole(index, chunksPerRow), chunk = part(index, chunksPerRow);
+    Value along = wide(times(chunk, perChunk));
+    Value line = add(shared.firstLine, operand.alongSums ? wide(row) : along);
+    Value sum = add(firstSum, operand.alongSums ? along : wide(row));
+    Value isInside = b_.CreateAnd(b_.CreateICmpULT(line, i64(shared.allLines)),
+                                  b_.CreateICmpULT(sum, i64(dot_.sums)));
+    Value place = operand.alongSums ? add(times(line, operand.stride), sum)
+                                    : add(times(sum, operand.stride), line);
+    // Outside nothing is read, from an address that is there.
+    place = b_.CreateSelect(isInside, add(shared.base, place), i64(0));
+    Value source = function_->getArg(&shared == &lhs_ ? 0 : 1);
+    Value from = b_.CreateGEP(b_.getInt8Ty(), source, times(place, elementBytes_));
+    ops_.copyAsync(b_, addressIn(shared, stage, row, chunk), from,
+                   b_.CreateSelect(isInside, i32(kChunkBytes), i32(0)));
+  }
+}
+
+// Rows 16 * block … of the warp, a step of 32 bytes along the sums.
+Four TensorDotKernel::loadLhs(Value stage, unsigned block, unsigned step) {
+  Value first = add(times(warpRow_, static_cast<int64_t>(blocks_) * 16), i32(block * 16));
+  Value matrix = b_.CreateLShr(lane_, i32(3)), row = b_.CreateAnd(lane_, i32(7));
+  // Matrices: both halves of the rows at the first sums, then at the others.
+  Value lowHalf = b_.CreateAnd(matrix, i32(1)), later = b_.CreateLShr(matrix, i32(1));
+  if (lhs_.operand->alongSums) {
+    Value line = add(first, add(times(lowHalf, 8), row));
+    return ops_.loadMatrices(b_, addressIn(lhs_, stage, line, add(i32(step * 2), later)), false);
+  }
+  Value sum = add(i32(step * 16), add(times(later, 8), row));
+  Value chunk = add(b_.CreateLShr(first, i32(3)), lowHalf);
+  return ops_.loadMatrices(b_, addressIn(lhs_, stage, sum, chunk), true);
+}
+
+// Two blocks of 8 columns: the first has registers 0 and 1, the second 2 and 3.
+Four TensorDotKernel::loadRhs(Value stage, unsigned pair, unsigned step) {
+  Value first = add(times(warpColumn_, static_cast<int64_t>(columns8_) * 8), i32(pair * 16));
+  Value matrix = b_.CreateLShr(lane_, i32(3)), row = b_.CreateAnd(lane_, i32(7));
+  Value later = b_.CreateAnd(matrix, i32(1)), second = b_.CreateLShr(matrix, i32(1));
+  if (rhs_.operand->alongSums) {
+    Value line = add(first, add(times(second, 8), row));
+    return ops_.loadMatrices(b_, addressIn(rhs_, stage, line, add(i32(step * 2), later)), false);
+  }
+  Value sum = add(i32(step * 16), add(times(later, 8), row));
+  Value chunk = add(b_.CreateLShr(first, i32(3)), second);
+  return ops_.loadMatrices(b_, addressIn(rhs_, stage, sum, chunk), true);
+}
+
+void TensorDotKernel::multiplyTile(Value stage, llvm::MutableArrayRef<Four> sums) {
+  constexpr unsigned kSteps = kTileSumBytes / 32;
+  for (unsigned step = 0; step < kSteps; ++step) {
+    llvm::SmallVector<Four, 4> rows;
+    for (unsigned block = 0; block < blocks_; ++block) rows.push_back(loadLhs(stage, block, step));
+    for (unsigned pair = 0; pair < columns8_ / 2; ++pair) {
+      Four columns = loadRhs(stage, pair, step);
+      for (unsigned block = 0; block < blocks_; ++block) {
+        for (unsigned half = 0; half < 2; ++half) {
+          Four& sum = sums[block * columns8_ + pair * 2 + half];
+          sum = ops_.multiply(b_, dot_.type, rows[block],
+                              {columns[half * 2], columns[half * 2 + 1]}, sum);
+        }
+      }
+    }
+  }
+}
+
+Value TensorDotKernel::toResult(Value sum) {
+  const ElementKind& kind = dot_.result;
+  if (!kind.isFloat() || !kind.small) return sum;
+  Value rounded = codegen::roundToKind(b_, form_.target, sum, kind);
+  return codegen::floatToBits(b_, form_.target, rounded, kind);
+}
+
+void TensorDotKernel::storePair(Value row, Value column, Value first, Value second) {
+  int64_t bytes = dot_.result.storageBytes;
+  Value matrix = times(wide(batch_), dot_.rows * dot_.columns);
+  Value place = add(matrix, add(times(wide(row), dot_.columns), wide(column)));
+  Value to = b_.CreateGEP(b_.getInt8Ty(), function_->getArg(2), times(place, bytes));
+  Value x = toResult(first), y = toResult(second);
+  auto whenInside = [&](Value at, const std::function<void()>& store) {
+    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "stored", function_);
+    Value isInside = b_.CreateAnd(b_.CreateICmpULT(row, i32(dot_.rows)),
+                                  b_.CreateICmpULT(at, i32(dot_.columns)));
+    b_.CreateCondBr(isInside, inside, after);
+    b_.SetInsertPoint(inside);
+    store();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  };
+  if (dot_.columns % 2 == 0) {
+    Value both = llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), 2));
+    both = b_.CreateInsertElement(both, x, uint64_t{0});
+    both = b_.CreateInsertElement(both, y, uint64_t{1});
+    whenInside(column, [&] {
+      b_.CreateAlignedStore(both, to, llvm::Align(static_cast<uint64_t>(2 * bytes)));
+    });
+    return;
+  }
+  llvm::Align alignment(static_cast<uint64_t>(bytes));
+  whenInside(column, [&] { b_.CreateAlignedStore(x, to, alignment); });
+  whenInside(add(column, i32(1)), [&] {
+    b_.CreateAlignedStore(y, b_.CreateConstGEP1_64(b_.getInt8Ty(), to, bytes), alignment);
+  });
+}
+
+void TensorDotKernel::storeSums(llvm::ArrayRef<Four> sums) {
+  Value laneRow = b_.CreateLShr(lane_, i32(2));
+  Value laneColumn = times(b_.CreateAnd(lane_, i32(3)), 2);
+  Value firstRow = add(times(rowTile_, tile_.rows),
+                       add(times(warpRow_, static_cast<int64_t>(blocks_) * 16), laneRow));
+  Value firstColumn = add(times(columnTile_, tile_.columns),
+                          add(times(warpColumn_, static_cast<int64_t>(columns8_) * 8), laneColumn));
+  for (unsigned block = 0; block < blocks_; ++block) {
+    for (unsigned column = 0; column < columns8_; ++column) {
+      const Four& sum = sums[block * columns8_ + column];
+      Value row = add(firstRow, i32(block * 16));
+      Value at = add(firstColumn, i32(column * 8));
+      storePair(row, at, sum[0], sum[1]);
+      storePair(add(row, i32(8)), at, sum[2], sum[3]);
+    }
+  }
+}
+
+void TensorDotKernel::emit() {
+  thread_ = ops_.threadInGroup(b_);
+  lane_ = part(thread_, kWarpThreads);
+  Value warp = whole(thread_, kWarpThreads);
+  warpRow_ = whole(warp, tile_.warpColumns);
+  warpColumn_ = part(warp, tile_.warpColumns);
+  locateTile();
+  auto copyBoth = [&](Value stage, Value firstSum) {
+    copyTile(lhs_, stage, firstSum);
+    copyTile(rhs_, stage, firstSum);
+  };
+  int64_t tiles = tilesOf(dot_.sums, tileSums_);
+  for (unsigned stage = 0; stage + 1 < kStages; ++stage) {
+    if (static_cast<int64_t>(stage) < tiles) copyBoth(i32(stage), i64(stage * tileSums_));
+    ops_.endBatch(b_);
+  }
+
+  bool isInteger = dot_.type == TensorType::kS8;
+  llvm::Type* sumType = isInteger ? b_.getInt32Ty() : b_.getFloatTy();
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(b_.getContext(), "tiles", function_);
+  auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", function_);
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  auto phi = [&](llvm::Type* type, Value initial) {
+    llvm::PHINode* node = b_.CreatePHI(type, 2);
+    node->addIncoming(initial, before);
+    return node;
+  };
+  llvm::PHINode* number = phi(b_.getInt64Ty(), i64(0));
+  llvm::PHINode* stage = phi(b_.getInt32Ty(), i32(0));
+  llvm::PHINode* nextStage = phi(b_.getInt32Ty(), i32(kStages - 1));
+  llvm::SmallVector<Four, 16> carried(size_t{blocks_} * columns8_);
+  for (Four& sum : carried) {
+    for (Value& value : sum) value = phi(sumType, llvm::Constant::getNullValue(sumType));
+  }
+  llvm::SmallVector<Four, 16> sums = carried;
+  ops_.waitForBatches(b_, kStages - 2);
+  // All threads have their part of this tile, and none multiplies the one before any more.
+  ops_.barrier(b_);
+  // Beyond the last tile this copies zeros to where nothing is read.
+  copyBoth(nextStage, times(add(number, i64(kStages - 1)), tileSums_));
+  ops_.endBatch(b_);
+  multiplyTile(stage, sums);
+  Value following = add(number, i64(1));
+  auto turned = [&](Value value) {
+    Value next = add(value, i32(1));
+    return b_.CreateSelect(b_.CreateICmpEQ(next, i32(kStages)), i32(0), next);
+  };
+  Value stageAfter = turned(stage), nextStageAfter = turned(nextStage);
+  llvm::BasicBlock* latch = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateICmpULT(following, i64(tiles)), loop, done);
+  number->addIncoming(following, latch);
+  stage->addIncoming(stageAfter, latch);
+  nextStage->addIncoming(nextStageAfter, latch);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (size_t j = 0; j < 4; ++j) {
+      llvm::cast<llvm::PHINode>(carried[i][j])->addIncoming(sums[i][j], latch);
+    }
+  }
+  b_.SetInsertPoint(done);
+  ops_.waitForBatches(b_, 0);
+  storeSums(sums);
+  b_.CreateRetVoid();
+}
+
+std::optional<ElementKind> kindOf(mlir::Value value) {
+  return elementKind(llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType());
+}
+
+std::optional<TensorType> tensorTypeOf(const ElementKind& lhs, const ElementKind& rhs,
+                                       const ElementKind& result) {
+  auto isSigned = [](const ElementKind& kind, unsigned bits) {
+    return kind.isInteger() && kind.isSigned && kind.bits == bits;
+  };
+  if (isSigned(lhs, 8) && isSigned(rhs, 8) && isSigned(result, 32)) return TensorType::kS8;
+  // Products of these are exact in f32.
+  bool hasFloatResult =
+      result.isFloat() && (result.isF16 || result.isBf16 || result.bits == 32) && !result.format;
+  if (!hasFloatResult) return std::nullopt;
+  if (lhs.isBf16 && rhs.isBf16) return TensorType::kBf16;
+  if (lhs.isF16 && rhs.isF16) return TensorType::kF16;
+  return std::nullopt;
+}
+
+// The one dimension of a role; of none, one of size 1.
+std::optional<codegen::DotDimension> only(const DotDimensions& dims) {
+  if (dims.empty()) return codegen::DotDimension{1, 0, 0};
+  return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
+}
+
+// Whether an operand can be read in vectors, and how.
+std::optional<TensorDot::Operand> operandOf(int64_t lines, int64_t lineStride, int64_t sums,
+                                            int64_t sumStride, int64_t batchStride,
+                                            TensorType type) {
+  int64_t vector = kChunkBytes / bytesOf(type);
+  TensorDot::Operand operand{sumStride == 1, sumStride == 1 ? lineStride : sumStride, batchStride};
+  bool isAligned = operand.stride % vector == 0 && batchStride % vector == 0;
+  if (operand.alongSums && sums % vector == 0 && isAligned) return operand;
+  // Transposed loads are of 16-bit elements.
+  bool isAlongLines = lineStride == 1 && lines % vector == 0 && isAligned;
+  if (!operand.alongSums && isAlongLines && type != TensorType::kS8) return operand;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TensorDot> tensorDotOf(shlo::DotGeneralOp op) {
+  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
+  std::optional<ElementKind> result = kindOf(op.getResult());
+  if (!lhs || !rhs || !result) return std::nullopt;
+  std::optional<TensorType> type = tensorTypeOf(*lhs, *rhs, *result);
+  codegen::DotRoles roles = codegen::dotRolesOf(op);
+  auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
+       sums = only(roles.sums);
+  if (!type || !batch || !rows || !columns || !sums) return std::nullopt;
+  constexpr int64_t kMaxSize = int64_t{1} << 30;
+  if (rows->size < kMinRows || columns->size < kMinColumns || sums->size < kMinSums ||
+      rows->size > kMaxSize || columns->size > kMaxSize || batch->size > kMaxSize ||
+      batch->size == 0) {
+    return std::nullopt;
+  }
+  int64_t groups =
+      tilesOf(rows->size, kSmallTile.rows) * tilesOf(columns->size, kSmallTile.columns);
+  if (groups > kMaxSize / batch->size) return std::nullopt;
+  auto left =
+      operandOf(rows->size, rows->lhsStride, sums->size, sums->lhsStride, batch->lhsStride, *type);
+  auto right = operandOf(columns->size, columns->rhsStride, sums->size, sums->rhsStride,
+                         batch->rhsStride, *type);
+  if (!left || !right) return std::nullopt;
+  return TensorDot{*type,         *result,    batch->size, rows->size,
+                   columns->size, sums->size, *left,       *right};
+}
+
+codegen::OpKernels emitTensorDot(const TensorDot& dot, llvm::Module& module,
+                                 const codegen::WorkItemForm& form, const TensorOps& ops,
+                                 int64_t units, const std::string& symbol) {
+  // Large tiles read each operand less often, if there are enough of them to go round.
+  int64_t large = tilesOf(dot.rows, kLargeTile.rows) * tilesOf(dot.columns, kLargeTile.columns);
+  const Tile& tile = large * dot.batch >= units ? kLargeTile : kSmallTile;
+  TensorDotKernel writer(dot, tile, module, form, ops, symbol);
+  writer.emit();
+  codegen::OpKernels kernels;
+  kernels.stages.push_back(writer.kernel());
+  return kernels;
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,20 @@
+// A compiled program as plain data: PTX, and the steps that the host enqueues.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cpu/staging/host_functions.h"
+#include "backends/cuda/codegen/ptx.h"
+#include "compiler/driver/device_program.h"
+
+namespace isthmus::cuda {
+
+struct ProgramImage : DeviceProgram {
+  int capability = 0;               // that the PTX is written for
+  std::string ptx;                  // of all kernels; empty if there are none
+  std::vector<LaunchShape> shapes;  // by kernel
+  cpu::HostProgram host;
+};
+
+}  // namespace isthmus::cuda

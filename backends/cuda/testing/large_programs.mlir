@@ -1,0 +1,87 @@
+// Programs whose sizes matter: what takes groups of threads, tiles, tensor cores. assemble.py compiles each.
+
+// case dot_general bf16 tensor_cores
+func.func @main(%a: tensor<512x256xbf16>, %b: tensor<256x384xbf16>) -> tensor<512x384xbf16> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x256xbf16>, tensor<256x384xbf16>) -> tensor<512x384xbf16>
+  return %r : tensor<512x384xbf16>
+}
+
+// case dot_general bf16 tensor_cores_large_tiles
+func.func @main(%a: tensor<2048x1024xbf16>, %b: tensor<1024x2048xbf16>) -> tensor<2048x2048xf32> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2048x1024xbf16>, tensor<1024x2048xbf16>) -> tensor<2048x2048xf32>
+  return %r : tensor<2048x2048xf32>
+}
+
+// case dot_general f16 tensor_cores_of_transposed
+func.func @main(%a: tensor<4x64x128xf16>, %b: tensor<4x64x136xf16>) -> tensor<4x128x136xf16> {
+  %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x64x128xf16>, tensor<4x64x136xf16>) -> tensor<4x128x136xf16>
+  return %r : tensor<4x128x136xf16>
+}
+
+// case dot_general i8 tensor_cores
+func.func @main(%a: tensor<256x512xi8>, %b: tensor<256x512xi8>) -> tensor<256x256xi32> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<256x512xi8>, tensor<256x512xi8>) -> tensor<256x256xi32>
+  return %r : tensor<256x256xi32>
+}
+
+// case dot_general f32 matrices
+func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %r : tensor<512x512xf32>
+}
+
+// case dot_general c64 matrices
+func.func @main(%a: tensor<64x64xcomplex<f32>>, %b: tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xcomplex<f32>>, tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>
+  return %r : tensor<64x64xcomplex<f32>>
+}
+
+// case convolution bf16 images
+func.func @main(%a: tensor<8x56x56x64xbf16>, %b: tensor<3x3x64x64xbf16>) -> tensor<8x56x56x64xbf16> {
+  %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x64xbf16>, tensor<3x3x64x64xbf16>) -> tensor<8x56x56x64xbf16>
+  return %r : tensor<8x56x56x64xbf16>
+}
+
+// case reduce f32 rows_by_groups
+func.func @main(%a: tensor<128x4096xf32>) -> tensor<128xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<128x4096xf32>, tensor<f32>) -> tensor<128xf32>
+  return %r : tensor<128xf32>
+}
+
+// case reduce f32 columns
+func.func @main(%a: tensor<4096x4096xf32>) -> tensor<4096xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// case reduce f32 softmax
+func.func @main(%x: tensor<256x1000xf32>) -> tensor<256x1000xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %l = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1] : (tensor<256x1000xf32>, tensor<f32>) -> tensor<256xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<256xf32>) -> tensor<256x1000xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<256x1000xf32>
+  %e = stablehlo.exponential %d : tensor<256x1000xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (tensor<256x1000xf32>, tensor<f32>) -> tensor<256xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<256xf32>) -> tensor<256x1000xf32>
+  %y = stablehlo.divide %e, %sb : tensor<256x1000xf32>
+  return %y : tensor<256x1000xf32>
+}
+
+// case transpose f16 matrix
+func.func @main(%a: tensor<2048x1024xf16>) -> tensor<1024x2048xf16> {
+  %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<2048x1024xf16>) -> tensor<1024x2048xf16>
+  return %r : tensor<1024x2048xf16>
+}
+
+// case scatter f32 rows
+func.func @main(%x: tensor<1000x64xf32>, %i: tensor<512x1xi32>, %u: tensor<512x64xf32>) -> tensor<1000x64xf32> {
+  %r = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<1000x64xf32>, tensor<512x1xi32>, tensor<512x64xf32>) -> tensor<1000x64xf32>
+  return %r : tensor<1000x64xf32>
+}

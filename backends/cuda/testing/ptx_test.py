@@ -1,0 +1,67 @@
+"""A good sample of all operations is compiled to PTX and assembled, for each generation of GPUs."""
+
+import importlib.util
+import os
+import pathlib
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("assemble", pathlib.Path(__file__).with_name("assemble.py"))
+assemble = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(assemble)
+
+# What may run on the host, over copies. Everything else has kernels.
+ON_HOST = {
+    "all_gather", "all_reduce", "all_to_all", "cholesky", "collective_broadcast", "collective_permute",
+    "custom_call", "fft", "partition_id", "reduce_scatter", "replica_id", "rng_bit_generator", "sort",
+    "triangular_solve",
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    if not (assemble.BUILD / "tools/isthmus-ptx").is_file():
+        pytest.skip("isthmus-ptx is not built: ./dev build isthmus-ptx")
+    if assemble.ptxas_path() is None:
+        if os.environ.get("ISTHMUS_REQUIRE_PLUGIN"):
+            pytest.fail("no ptxas: pip install -r dev.d/requirements/cuda.txt")
+        pytest.skip("NO PTXAS: pip install -r dev.d/requirements/cuda.txt")
+    return assemble.run(tmp_path_factory.mktemp("ptx"), 150)
+
+
+def test_every_program_assembles(programs):
+    assert len(programs) > 250
+    failed = [f"{one.op} {one.type} {one.name}, sm_{one.capability}: {one.error}" for one in programs if one.error]
+    assert not failed, "\n".join(failed)
+
+
+def test_what_has_a_kernel_has_one_on_the_device(programs):
+    functions = {(one.op, function.split(" at ")[0].removeprefix("stablehlo."))
+                 for one in programs for function in one.on_host}
+    unexpected = {(op, function) for op, function in functions
+                  if function not in ON_HOST and not function.startswith(("chlo.", "custom_call @"))}
+    assert not unexpected
+    # Most of what is compiled is on the device.
+    assert sum(one.kernels > 0 for one in programs) > 0.85 * len(programs)
+
+
+def test_products_of_narrow_types_are_on_tensor_cores(programs):
+    for one in programs:
+        if one.name.startswith("tensor_cores"):
+            text = one.file.read_text()
+            assert "mma.sync.aligned.m16n8k" in text and "cp.async.cg.shared.global" in text
+            assert "ldmatrix.sync.aligned" in text
+            # Static shared memory of a kernel.
+            assert 0 < one.shared <= 48 << 10
+
+
+def test_rows_are_reduced_by_groups(programs):
+    rows = [one for one in programs if one.name in ("rows_by_groups", "softmax")]
+    assert len(rows) == 4
+    assert all(one.shared > 0 for one in rows)
+
+
+def test_registers_hardly_spill(programs):
+    spilling = [f"{one.op} {one.type} {one.name}, sm_{one.capability}: {one.spills}"
+                for one in programs if one.spills > 64]
+    assert not spilling

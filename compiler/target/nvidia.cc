@@ -1,0 +1,34 @@
+// NVIDIA's data centre GPUs. From the whitepapers "NVIDIA A100 Tensor Core GPU Architecture" (2020)
+// and "NVIDIA H100 Tensor Core GPU Architecture" (2022), SXM modules, and from the CUDA C++
+// Programming Guide's table of technical specifications per compute capability. None was measured.
+#include "compiler/target/nvidia.h"
+
+namespace isthmus {
+
+int64_t nvidiaUnits(int capability) { return capability >= 90 ? 132 : 108; }
+
+TargetModel nvidiaTarget(int capability) {
+  bool isHopper = capability >= 90;
+  TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
+  target.f16c = true;
+  target.subgroupSize = 32;
+  target.groupSize = 256;
+  // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
+  target.localBytes = 48 << 10;
+  target.l1Bytes = (isHopper ? 256 : 192) << 10;
+  target.l2Bytes = int64_t{isHopper ? 50 : 40} << 20;
+  target.memoryBytesPerNs = isHopper ? 3350 : 1555;
+  // A100: 5120 bytes per clock of 1.41 GHz. H100's is not published; the same per clock of 1.83
+  // GHz.
+  target.cacheBytesPerNs = isHopper ? 9400 : 7200;
+  target.cacheResidentBytes = target.l2Bytes;
+  // Units times f32 operations per clock (128; 64) times GHz.
+  target.elementOpsPerNs =
+      static_cast<double>(nvidiaUnits(capability)) * (isHopper ? 128 * 1.83 : 64 * 1.41);
+  // Atomic additions to places of no order: one per clock and slice of the second-level cache.
+  target.scalarOpsPerNs = isHopper ? 170 : 110;
+  target.maxRowBytes = target.localBytes;
+  return target;
+}
+
+}  // namespace isthmus

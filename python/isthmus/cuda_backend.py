@@ -1,0 +1,123 @@
+"""Registers platform `cuda` (PTX by LLVM, over NVIDIA's driver) with JAX.
+
+Never run on a GPU yet. JAX's own CUDA plugins have the same name, and JAX has lowerings for it that call
+their libraries: where one of them is installed this platform stays away, and where it does not, host_lowerings.py
+puts those of cpu in their place.
+"""
+
+import ctypes
+import importlib.util
+import logging
+import os
+import pathlib
+import shutil
+import sys
+
+import isthmus
+from isthmus import host_lowerings
+
+PLATFORM = "cuda"
+# Of JAX's own plugin.
+PRIORITY = 500
+
+# module, name, and what stops working without it.
+PRIVATE_NAMES = [
+    ("jax._src.xla_bridge", "register_plugin", "registration"),
+    ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
+    ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=cuda"),
+] + host_lowerings.PRIVATE_NAMES
+
+_logger = logging.getLogger(__name__)
+
+
+def library_path() -> pathlib.Path:
+    """The plugin of this platform; ISTHMUS_CUDA_PLUGIN_PATH names another one."""
+    override = os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH")
+    if override:
+        return pathlib.Path(override)
+    return isthmus.library_path().with_name("libisthmus_cuda.so")
+
+
+def toolkit_folders():
+    """Where CUDA's compiler may be: PyPI's nvidia-cuda-nvcc packages, then an installation of CUDA."""
+    for folder in sys.path:
+        yield pathlib.Path(folder) / "nvidia" / "cuda_nvcc"
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(variable):
+            yield pathlib.Path(os.environ[variable])
+    nvcc = shutil.which("nvcc") or shutil.which("ptxas")
+    if nvcc:
+        yield pathlib.Path(nvcc).resolve().parent.parent
+    yield pathlib.Path("/usr/local/cuda")
+
+
+def toolkit_file(name: str):
+    """The first file of this name in a folder of CUDA ("nvvm/libdevice/libdevice.10.bc"), or None."""
+    return next((folder / name for folder in toolkit_folders() if (folder / name).is_file()), None)
+
+
+def driver_library() -> str:
+    """NVIDIA's driver, or what the environment names instead."""
+    return os.environ.get("ISTHMUS_CUDA_LIBRARY") or "libcuda.so.1"
+
+
+def client_options() -> dict:
+    """The options of a client; JAX calls this when it makes one."""
+    options = {"cuda_library": driver_library()}
+    libdevice = toolkit_file("nvvm/libdevice/libdevice.10.bc")
+    if libdevice and not os.environ.get("ISTHMUS_CUDA_LIBDEVICE"):
+        options["libdevice"] = str(libdevice)
+    own = os.environ.get("ISTHMUS_NUM_DEVICES")
+    if own:
+        if not own.isdecimal() or int(own) < 1:
+            raise ValueError(f"ISTHMUS_NUM_DEVICES: expected a positive integer, got {own!r}")
+        options["num_devices"] = int(own)
+    return options
+
+
+def _has_jax_plugin() -> bool:
+    """Whether a CUDA plugin of JAX's own is installed."""
+    return any(importlib.util.find_spec(name) is not None
+               for name in ("jax_cuda12_plugin", "jax_cuda13_plugin"))
+
+
+def why_not():
+    """The reason for which the platform is not registered, or None.
+
+    A plugin whose client cannot be made takes JAX down with it, so it is asked for by name.
+    """
+    import jax
+
+    if not library_path().is_file():
+        return f"there is no {library_path()}"
+    if PLATFORM not in (jax.config.jax_platforms or "").split(","):
+        return "JAX_PLATFORMS does not name it"
+    if _has_jax_plugin() and not os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH"):
+        return "JAX's own CUDA plugin is installed, and ISTHMUS_CUDA_PLUGIN_PATH does not name ours"
+    try:
+        ctypes.CDLL(driver_library())
+    except OSError as error:
+        return f"there is no NVIDIA driver: {error}"
+    return None
+
+
+def register() -> None:
+    """Registers the platform, if the user asks for it and a driver is there. Called by JAX once."""
+    reason = why_not()
+    if reason:
+        _logger.info("platform cuda of Isthmus is not available: %s", reason)
+        return
+    from jax._src import xla_bridge
+
+    getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
+    xla_bridge.register_plugin(
+        PLATFORM, priority=PRIORITY, library_path=str(library_path()), options=client_options)
+    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=cuda would leave out.
+    getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
+
+    try:
+        from isthmus import ffi
+        ffi.install(library_path(), PLATFORM)
+        host_lowerings.install(PLATFORM, replaces=True)
+    except Exception:  # the rest of the platform works without
+        _logger.warning("platform cuda has no custom calls and callbacks", exc_info=True)
