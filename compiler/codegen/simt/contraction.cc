@@ -1,6 +1,6 @@
 #include "compiler/codegen/simt/contraction.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -66,8 +66,9 @@ DotRoles dotRolesOf(shlo::DotGeneralOp op) {
   // Their order is free: the lhs in memory order makes long runs.
   llvm::SmallVector<size_t, 4> order(lhsSums.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  llvm::stable_sort(
-      order, [&](size_t a, size_t b) { return lhsStrides[lhsSums[a]] > lhsStrides[lhsSums[b]]; });
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::pair(-lhsStrides[lhsSums[a]], a) < std::pair(-lhsStrides[lhsSums[b]], b);
+  });
   for (size_t i : order) {
     append(roles.sums, {lhs[lhsSums[i]], lhsStrides[lhsSums[i]], rhsStrides[rhsSums[i]]});
   }

@@ -1,0 +1,193 @@
+// The driver layer over the fake driver: order, memory, errors.
+#include "backends/cuda/driver/driver.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/graph_cache.h"
+
+namespace isthmus::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kPtx =
+    ".version 7.0\n.visible .entry add(\n.param .u64 a,\n.param .u64 b\n)\n{ ret; }\n";
+
+template <typename Function>
+Function* fakeFunction(const char* name) {
+  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
+  EXPECT_TRUE(handle) << dlerror();
+  return reinterpret_cast<Function*>(dlsym(handle, name));
+}
+
+std::string log() { return fakeFunction<decltype(fake_cuda_log)>("fake_cuda_log")(); }
+
+std::unique_ptr<Driver> makeDriver(int devices = 1, uint64_t memory = 1 << 20) {
+  fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(devices, 90, memory);
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create(ISTHMUS_FAKE_CUDA, 0);
+  EXPECT_TRUE(driver.ok()) << driver.status().message();
+  return std::move(*driver);
+}
+
+// b += a, one float per thread.
+void addKernel(void* const* arguments, unsigned blocks, unsigned threads) {
+  for (unsigned i = 0; i < blocks * threads; ++i) {
+    static_cast<float*>(arguments[1])[i] += static_cast<float*>(arguments[0])[i];
+  }
+}
+
+TEST(CudaDriver, a_missing_driver_is_said_in_a_sentence) {
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libnowhere.so.1", 0);
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(std::string(driver.status().message()),
+              HasSubstr("no NVIDIA driver: libnowhere.so.1 cannot be loaded"));
+}
+
+TEST(CudaDriver, another_library_lacks_functions) {
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libdl.so.2", 0);
+  ASSERT_FALSE(driver.ok());
+  EXPECT_THAT(std::string(driver.status().message()), HasSubstr("has no cuInit"));
+}
+
+TEST(CudaDriver, no_device_and_old_devices_are_refused) {
+  auto reset = fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset");
+  reset(0, 90, 1);
+  EXPECT_THAT(std::string(Driver::create(ISTHMUS_FAKE_CUDA, 0).status().message()),
+              HasSubstr("finds no device"));
+  reset(1, 75, 1);
+  Status old = Driver::create(ISTHMUS_FAKE_CUDA, 0).status();
+  EXPECT_EQ(old.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(old.message()), HasSubstr("compute capability 7.5, expected 8.0"));
+}
+
+TEST(CudaDriver, copies_happen_when_somebody_waits) {
+  auto driver = makeDriver();
+  void* data = *driver->allocate(0, Queue::kTransfer, 4);
+  int sent = 7, received = 0;
+  ASSERT_TRUE(driver->copy(0, Queue::kTransfer, data, &sent, 4).ok());
+  StatusOr<DeviceEvent> written = driver->record(0, Queue::kTransfer);
+  ASSERT_TRUE(written.ok());
+  EXPECT_FALSE(*driver->isDone(0, *written));
+  // The other stream waits for the copy by the event alone.
+  ASSERT_TRUE(driver->wait(0, Queue::kCompute, *written).ok());
+  ASSERT_TRUE(driver->copy(0, Queue::kCompute, &received, data, 4).ok());
+  EXPECT_EQ(received, 0);
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(received, 7);
+  EXPECT_TRUE(*driver->isDone(0, *written));
+  driver->free(0, Queue::kTransfer, data);
+}
+
+TEST(CudaDriver, memory_runs_out_with_numbers_and_comes_back) {
+  auto driver = makeDriver(1, 1000);
+  void* data = *driver->allocate(0, Queue::kCompute, 800);
+  StatusOr<void*> more = driver->allocate(0, Queue::kCompute, 300);
+  EXPECT_EQ(more.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(more.status().message()), HasSubstr("800 of 1000 are in use"));
+  driver->free(0, Queue::kCompute, data);
+  // The free is still on its way; the next allocation waits for it.
+  StatusOr<void*> again = driver->allocate(0, Queue::kCompute, 300);
+  EXPECT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(driver->memoryUse(0).usedBytes, 300u);
+  EXPECT_EQ(driver->memoryUse(0).peakBytes, 800u);
+  driver->free(0, Queue::kCompute, *again);
+}
+
+TEST(CudaDriver, what_the_drivers_compiler_said_is_in_the_error) {
+  auto driver = makeDriver();
+  StatusOr<std::unique_ptr<DeviceModule>> module = driver->loadModule(0, "nonsense");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(std::string(module.status().message()), HasSubstr("CUDA_ERROR_INVALID_PTX"));
+  EXPECT_THAT(std::string(module.status().message()),
+              HasSubstr("the driver says: ptxas fatal: Missing .version directive"));
+}
+
+struct Launched {
+  std::unique_ptr<DeviceModule> module;
+  CUfunction kernel;
+  float* a;
+  float* b;
+};
+
+Launched prepare(Driver& driver) {
+  Launched l;
+  fakeFunction<decltype(fake_cuda_kernel)>("fake_cuda_kernel")("add", addKernel);
+  l.module = std::move(*driver.loadModule(0, kPtx));
+  l.kernel = *driver.findKernel(*l.module, 0, "add");
+  l.a = static_cast<float*>(*driver.allocate(0, Queue::kCompute, 32));
+  l.b = static_cast<float*>(*driver.allocate(0, Queue::kCompute, 32));
+  for (int i = 0; i < 8; ++i) {
+    l.a[i] = 1;
+    l.b[i] = static_cast<float>(i);
+  }
+  return l;
+}
+
+TEST(CudaDriver, kernels_run_over_their_arguments) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  EXPECT_FALSE(driver->findKernel(*l.module, 0, "subtract").ok());
+  void* arguments[] = {l.a, l.b};
+  ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
+  EXPECT_EQ(l.b[7], 7);
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(l.b[7], 8);
+  EXPECT_THAT(log(), HasSubstr("launch add 2x4 on stream 0"));
+  // Nothing to do is no launch.
+  EXPECT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 0, 4, arguments).ok());
+}
+
+TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
+  auto driver = makeDriver(2);
+  Launched l = prepare(*driver);
+  fakeFunction<decltype(fake_cuda_fault)>("fake_cuda_fault")("add");
+  void* arguments[] = {l.a, l.b};
+  ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
+  Status status = driver->synchronize(0, Queue::kCompute);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  driver->setLost(0, status.withContext("program f"));
+  Status later = driver->copy(0, Queue::kTransfer, l.a, l.b, 4);
+  EXPECT_THAT(std::string(later.message()),
+              HasSubstr("device 0 was lost by an earlier error: program f: cuStreamSynchronize"));
+  driver->setLost(0, internalError("something else"));
+  EXPECT_EQ(driver->copy(0, Queue::kTransfer, l.a, l.b, 4).message(), later.message());
+}
+
+TEST(GraphCache, programs_are_recorded_when_addresses_come_back) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  GraphCache cache(*driver, 0);
+  void* arguments[] = {l.a, l.b};
+  int enqueued = 0;
+  auto enqueue = [&] {
+    ++enqueued;
+    return driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments);
+  };
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(cache.run({l.a, l.b}, enqueue).ok());
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(l.b[0], 5);
+  EXPECT_EQ(enqueued, 2);  // once as it is, once recorded
+  EXPECT_EQ(cache.replays(), 4);
+  ASSERT_TRUE(cache.run({l.b, l.a}, enqueue).ok());
+  EXPECT_EQ(enqueued, 3);
+  EXPECT_EQ(cache.replays(), 4);
+}
+
+TEST(GraphCache, an_error_while_recording_leaves_the_stream_usable) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  GraphCache cache(*driver, 0);
+  auto fails = [] { return internalError("no"); };
+  EXPECT_FALSE(cache.run({l.a}, fails).ok());
+  EXPECT_FALSE(cache.run({l.a}, fails).ok());
+  EXPECT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+}
+
+}  // namespace
+}  // namespace isthmus::cuda

@@ -1,0 +1,498 @@
+#include "backends/cuda/driver/fake/fake_cuda.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/api.h"
+
+namespace isthmus::cuda {
+namespace {
+
+struct Event {
+  uint64_t recorded = 0, done = 0;  // how often
+};
+
+struct Work {
+  std::function<CUresult()> run;
+  // Waits until `event` was done so often.
+  Event* event = nullptr;
+  uint64_t times = 0;
+};
+
+struct Stream {
+  int number = 0, device = 0;
+  std::deque<Work> queue;
+  bool isCapturing = false;
+  std::vector<Work> captured;
+};
+
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct Function {
+  std::string name;
+  int parameters = 0;
+};
+
+struct Module {
+  std::string ptx;
+  std::map<std::string, std::unique_ptr<Function>> functions;
+};
+
+struct Allocation {
+  size_t bytes = 0;
+  int device = -1;  // -1: the host's
+};
+
+// All state; one mutex for all, since speed is not asked for.
+struct Fake {
+  std::recursive_mutex mutex;
+  bool isSetUp = false;
+  int devices = 1, capability = 80;
+  uint64_t memoryBytes = 0;
+  std::vector<uint64_t> used, peak;
+  std::map<uintptr_t, Allocation> allocations;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::map<std::string, FakeKernel> kernels;
+  std::set<std::string> faulty;
+  CUresult broken = CUDA_SUCCESS;
+  std::string log, logCopy;
+};
+
+Fake& fake() {
+  static Fake& state = *new Fake;
+  return state;
+}
+
+thread_local int currentDevice = -1;
+
+void record(const std::string& line) { fake().log += line + "\n"; }
+
+Stream* streamOf(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
+
+// The allocation of a device or of the host's locked memory that `address` is in, or null.
+const Allocation* find(CUdeviceptr address) {
+  auto it = fake().allocations.upper_bound(address);
+  if (it == fake().allocations.begin()) return nullptr;
+  --it;
+  return address < it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+// Whether all of it is in one allocation, or in none: plain memory of the host.
+bool isWhole(CUdeviceptr address, size_t bytes) {
+  const Allocation* first = find(address);
+  return bytes == 0 || first == find(address + bytes - 1);
+}
+
+CUresult enqueue(Stream* stream, Work work) {
+  if (fake().broken != CUDA_SUCCESS) return fake().broken;
+  if (stream->isCapturing) {
+    stream->captured.push_back(std::move(work));
+  } else {
+    stream->queue.push_back(std::move(work));
+  }
+  return CUDA_SUCCESS;
+}
+
+// Does the work of `stream`, and of others that it waits for.
+CUresult drain(Stream* stream);
+
+CUresult runFirst(Stream* stream) {
+  Work work = std::move(stream->queue.front());
+  stream->queue.pop_front();
+  if (work.event && work.event->done < work.times) {
+    for (auto& other : fake().streams) {
+      if (other.get() == stream) continue;
+      if (CUresult code = drain(other.get())) return code;
+      if (work.event->done >= work.times) break;
+    }
+    if (work.event->done < work.times) return CUDA_ERROR_UNKNOWN;  // it waits for ever
+  }
+  return work.run ? work.run() : CUDA_SUCCESS;
+}
+
+CUresult drain(Stream* stream) {
+  while (!stream->queue.empty() && fake().broken == CUDA_SUCCESS) {
+    if (CUresult code = runFirst(stream)) fake().broken = code;
+  }
+  return fake().broken;
+}
+
+struct ErrorName {
+  CUresult code;
+  const char *name, *sentence;
+};
+constexpr ErrorName kErrors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500,
+                   kCaptureUnsupported = 900;
+
+}  // namespace
+}  // namespace isthmus::cuda
+
+using namespace isthmus::cuda;
+
+// Locks, and refuses calls without a context or after a fault.
+#define FAKE_ENTER                               \
+  std::lock_guard fakeLock(fake().mutex);        \
+  if (currentDevice < 0) return kInvalidContext; \
+  if (fake().broken != CUDA_SUCCESS) return fake().broken;
+
+extern "C" {
+
+void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes) {
+  Fake& f = fake();
+  std::lock_guard lock(f.mutex);
+  for (auto& [address, allocation] : f.allocations) std::free(reinterpret_cast<void*>(address));
+  f.allocations.clear();
+  f.streams.clear();
+  f.kernels.clear();
+  f.faulty.clear();
+  f.broken = CUDA_SUCCESS;
+  f.log.clear();
+  f.isSetUp = true;
+  f.devices = devices;
+  f.capability = capability;
+  f.memoryBytes = memoryBytes;
+  f.used.assign(static_cast<size_t>(devices), 0);
+  f.peak.assign(static_cast<size_t>(devices), 0);
+}
+
+const char* fake_cuda_log() {
+  std::lock_guard lock(fake().mutex);
+  fake().logCopy = fake().log;
+  return fake().logCopy.c_str();
+}
+
+void fake_cuda_kernel(const char* name, FakeKernel kernel) {
+  std::lock_guard lock(fake().mutex);
+  fake().kernels[name] = kernel;
+}
+
+void fake_cuda_fault(const char* name) {
+  std::lock_guard lock(fake().mutex);
+  fake().faulty.insert(name);
+}
+
+int fake_cuda_allocations() {
+  std::lock_guard lock(fake().mutex);
+  return static_cast<int>(fake().allocations.size());
+}
+
+CUresult cuInit(unsigned) {
+  if (!fake().isSetUp) fake_cuda_reset(1, 90, uint64_t{1} << 30);
+  return fake().devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = 12040;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult code, const char** name) {
+  for (const ErrorName& error : kErrors) {
+    if (error.code == code) *name = error.name;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult code, const char** sentence) {
+  for (const ErrorName& error : kErrors) {
+    if (error.code == code) *sentence = error.sentence;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  *count = fake().devices;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal < fake().devices ? CUDA_SUCCESS : kInvalidValue;
+}
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, "Fake GPU", static_cast<size_t>(size));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdeviceAttribute attribute, CUdevice) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = fake().capability / 10;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = fake().capability % 10;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 4;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+      *value = 1;
+      return CUDA_SUCCESS;
+    default:
+      return kInvalidValue;
+  }
+}
+CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
+  *bytes = fake().memoryBytes;
+  return CUDA_SUCCESS;
+}
+// Contexts and pools are device numbers, plus one so that none is null.
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  *context = reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device) + 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  *pool = reinterpret_cast<CUmemoryPool>(static_cast<uintptr_t>(device) + 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  currentDevice = static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  FAKE_ENTER
+  auto owned = std::make_unique<Stream>();
+  owned->number = static_cast<int>(fake().streams.size());
+  owned->device = currentDevice;
+  *stream = reinterpret_cast<CUstream>(owned.get());
+  fake().streams.push_back(std::move(owned));
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  FAKE_ENTER
+  if (streamOf(stream)->isCapturing) return kCaptureUnsupported;
+  return drain(streamOf(stream));
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  FAKE_ENTER
+  auto* which = reinterpret_cast<Event*>(event);
+  return enqueue(streamOf(stream), {nullptr, which, which->recorded});
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
+  FAKE_ENTER
+  Stream* one = streamOf(stream);
+  if (one->isCapturing) return kCaptureUnsupported;
+  one->isCapturing = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  FAKE_ENTER
+  Stream* one = streamOf(stream);
+  if (!one->isCapturing) return kCaptureUnsupported;
+  one->isCapturing = false;
+  *graph = reinterpret_cast<CUgraph>(new Graph{std::move(one->captured)});
+  one->captured.clear();
+  record("capture of stream " + std::to_string(one->number));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  FAKE_ENTER
+  *event = reinterpret_cast<CUevent>(new Event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  std::lock_guard lock(fake().mutex);
+  // What waits for it was told its number already; work on streams refers to it.
+  for (auto& stream : fake().streams) drain(stream.get());
+  delete reinterpret_cast<Event*>(event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  FAKE_ENTER
+  auto* one = reinterpret_cast<Event*>(event);
+  uint64_t number = ++one->recorded;
+  return enqueue(streamOf(stream), {[one, number] {
+                   one->done = number;
+                   return CUDA_SUCCESS;
+                 }});
+}
+CUresult cuEventQuery(CUevent event) {
+  FAKE_ENTER
+  auto* one = reinterpret_cast<Event*>(event);
+  return one->done >= one->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  FAKE_ENTER
+  auto* one = reinterpret_cast<Event*>(event);
+  for (auto& stream : fake().streams) {
+    if (one->done >= one->recorded) break;
+    if (CUresult code = drain(stream.get())) return code;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  FAKE_ENTER
+  Fake& f = fake();
+  Stream* one = streamOf(stream);
+  if (bytes == 0) return kInvalidValue;
+  if (one->isCapturing) return kCaptureUnsupported;
+  uint64_t& used = f.used[static_cast<size_t>(one->device)];
+  if (bytes > f.memoryBytes - used) return CUDA_ERROR_OUT_OF_MEMORY;
+  used += bytes;
+  f.peak[static_cast<size_t>(one->device)] =
+      std::max(f.peak[static_cast<size_t>(one->device)], used);
+  void* data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *address = reinterpret_cast<CUdeviceptr>(data);
+  f.allocations[*address] = {bytes, one->device};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  FAKE_ENTER
+  if (!fake().allocations.contains(address)) return kInvalidValue;
+  if (streamOf(stream)->isCapturing) return kCaptureUnsupported;
+  return enqueue(streamOf(stream), {[address] {
+                   auto it = fake().allocations.find(address);
+                   if (it == fake().allocations.end()) return kInvalidValue;
+                   fake().used[static_cast<size_t>(it->second.device)] -= it->second.bytes;
+                   std::free(reinterpret_cast<void*>(address));
+                   fake().allocations.erase(it);
+                   return CUDA_SUCCESS;
+                 }});
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPoolAttribute, void*) { return CUDA_SUCCESS; }
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPoolAttribute attribute, void* value) {
+  FAKE_ENTER
+  size_t device = reinterpret_cast<uintptr_t>(pool) - 1;
+  uint64_t number =
+      attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH ? fake().peak[device] : fake().used[device];
+  std::memcpy(value, &number, sizeof(number));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  FAKE_ENTER
+  *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  fake().allocations[reinterpret_cast<uintptr_t>(*data)] = {bytes, -1};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* data) {
+  FAKE_ENTER
+  if (fake().allocations.erase(reinterpret_cast<uintptr_t>(data)) == 0) return kInvalidValue;
+  std::free(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  FAKE_ENTER
+  Stream* one = streamOf(stream);
+  record("copy " + std::to_string(bytes) + " on stream " + std::to_string(one->number));
+  return enqueue(one, {[=] {
+                   if (!isWhole(to, bytes) || !isWhole(from, bytes)) {
+                     return CUDA_ERROR_ILLEGAL_ADDRESS;
+                   }
+                   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                bytes);
+                   return CUDA_SUCCESS;
+                 }});
+}
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjitOption* options, void** values) {
+  FAKE_ENTER
+  auto owned = std::make_unique<Module>();
+  owned->ptx = static_cast<const char*>(image);
+  if (owned->ptx.find(".version") == std::string::npos) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
+        std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: Missing .version directive");
+      }
+    }
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  record("module of " + std::to_string(currentDevice));
+  *module = reinterpret_cast<CUmodule>(owned.release());
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  std::lock_guard lock(fake().mutex);
+  delete reinterpret_cast<Module*>(module);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  FAKE_ENTER
+  auto* one = reinterpret_cast<Module*>(module);
+  size_t begin = one->ptx.find(".entry " + std::string(name) + "(");
+  if (begin == std::string::npos) return kNotFound;
+  auto& slot = one->functions[name];
+  if (!slot) slot = std::make_unique<Function>(Function{name});
+  slot->parameters = 0;
+  size_t end = one->ptx.find("\n)", begin);
+  for (size_t at = begin; (at = one->ptx.find(".param", at)) < end; ++at) ++slot->parameters;
+  *function = reinterpret_cast<CUfunction>(slot.get());
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx,
+                        unsigned ty, unsigned tz, unsigned shared, CUstream stream,
+                        void** parameters, void** extra) {
+  FAKE_ENTER
+  if (x == 0 || y != 1 || z != 1 || tx == 0 || tx > 1024 || ty != 1 || tz != 1 || shared != 0 ||
+      extra != nullptr) {
+    return kInvalidValue;
+  }
+  Stream* one = streamOf(stream);
+  std::string name = reinterpret_cast<Function*>(function)->name;
+  record("launch " + name + " " + std::to_string(x) + "x" + std::to_string(tx) + " on stream " +
+         std::to_string(one->number));
+  auto it = fake().kernels.find(name);
+  FakeKernel kernel = it == fake().kernels.end() ? nullptr : it->second;
+  bool isFaulty = fake().faulty.contains(name);
+  // All parameters are addresses of memory of this device, or of nothing.
+  std::vector<void*> arguments;
+  for (int i = 0; i < reinterpret_cast<Function*>(function)->parameters; ++i) {
+    void* argument = nullptr;
+    std::memcpy(&argument, parameters[i], sizeof(argument));
+    const Allocation* memory = find(reinterpret_cast<CUdeviceptr>(argument));
+    if (argument && (!memory || (memory->device >= 0 && memory->device != one->device))) {
+      return kInvalidValue;
+    }
+    arguments.push_back(argument);
+  }
+  return enqueue(one, {[=] {
+                   if (isFaulty) return CUDA_ERROR_ILLEGAL_ADDRESS;
+                   for (void* argument : arguments) {
+                     bool isGone = argument && !find(reinterpret_cast<CUdeviceptr>(argument));
+                     if (isGone) return CUDA_ERROR_ILLEGAL_ADDRESS;
+                   }
+                   if (kernel) kernel(arguments.data(), x, tx);
+                   return CUDA_SUCCESS;
+                 }});
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  FAKE_ENTER
+  *executable = reinterpret_cast<CUgraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  FAKE_ENTER
+  Stream* one = streamOf(stream);
+  record("graph on stream " + std::to_string(one->number));
+  for (const Work& work : reinterpret_cast<Graph*>(executable)->work) {
+    if (CUresult code = enqueue(one, work)) return code;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete reinterpret_cast<Graph*>(executable);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<Graph*>(graph);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
