@@ -80,7 +80,8 @@ Status CudaCodegen::writeKernels(ProgramImage& image) {
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram program) {
-  ProgramImage image{std::move(program)};
+  ProgramImage image;
+  static_cast<DeviceProgram&>(image) = std::move(program);
   image.capability = target_.capability;
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   {

@@ -72,7 +72,8 @@ Status OpenclCodegen::writeKernels(ProgramImage& image) {
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram program) {
-  ProgramImage image{std::move(program)};
+  ProgramImage image;
+  static_cast<DeviceProgram&>(image) = std::move(program);
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   ISTHMUS_RETURN_IF_ERROR(writeKernels(image));
   image.info.memory.generatedCodeBytes =
