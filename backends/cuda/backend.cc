@@ -71,8 +71,8 @@ Driver* CudaBackend::driver() const {
 StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
   std::lock_guard lock(mutex_);
   if (!driver_) {
-    ISTHMUS_ASSIGN_OR_RETURN(driver_,
-                             Driver::create(choice.library, static_cast<int>(choice.count)));
+    ISTHMUS_ASSIGN_OR_RETURN(
+        driver_, Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
     choice_ = choice;
   }
   if (choice != choice_) {
@@ -84,8 +84,10 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
 }
 
 StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
-  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"), flagString("ISTHMUS_CUDA_LIBDEVICE"),
-                flagInt("ISTHMUS_NUM_DEVICES")};
+  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
+                flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                flagInt("ISTHMUS_NUM_DEVICES"),
+                {}};
   bool hasCount = choice.count != 0;
   int64_t node = 0;
   int64_t numNodes = 1;
@@ -101,14 +103,22 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
     } else if (name == "libdevice") {
       ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
+    } else if (name == "visible_devices") {
+      const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
+      if (!numbers) return invalidArgument("client option ", name, " must be a list of integers");
+      choice.visible = *numbers;
+    } else if (name == "enable_mock_nccl") {
+      // JAX sends it to whoever is called cuda.
+      const bool* isMocked = std::get_if<bool>(&value);
+      if (!isMocked || *isMocked) return unimplemented("client option ", name, ", but for false");
     } else if (name == "platform_name") {
       ISTHMUS_ASSIGN_OR_RETURN(std::string text, textOption(name, value));
       std::lock_guard lock(mutex_);
       platformName_ = text;
     } else {
-      return invalidArgument("unknown client option ", name,
-                             ", expected num_devices, cuda_library, libdevice, ",
-                             "platform_name, node_id or num_nodes");
+      return invalidArgument(
+          "unknown client option ", name, ", expected num_devices, visible_devices, ",
+          "cuda_library, libdevice, platform_name, node_id, ", "num_nodes or enable_mock_nccl");
     }
   }
   if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {

@@ -14,8 +14,9 @@ class CudaBackend final : public Backend {
   std::string platformName() const override;
   std::string platformVersion() const override;
   // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
-  // the driver has; more than that share them), cuda_library and libdevice (strings; else
-  // ISTHMUS_CUDA_LIBRARY and ISTHMUS_CUDA_LIBDEVICE), platform_name, node_id, num_nodes. kNotFound
+  // the driver has; more than that share them), visible_devices (integers: their numbers, in this
+  // order), cuda_library and libdevice (strings; else ISTHMUS_CUDA_LIBRARY and
+  // ISTHMUS_CUDA_LIBDEVICE), platform_name, node_id, num_nodes, enable_mock_nccl (false). kNotFound
   // without a driver or device; kFailedPrecondition for devices older than compute capability 8.0,
   // and if an earlier client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
@@ -36,6 +37,7 @@ class CudaBackend final : public Backend {
     std::string library;
     std::string libdevice;
     int64_t count = 0;
+    std::vector<int64_t> visible;  // device numbers; none: all
     bool operator==(const Choice&) const = default;
   };
   // The driver of the first client; null before.

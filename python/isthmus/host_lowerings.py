@@ -42,14 +42,14 @@ def find_callback(number):
     return _callbacks[number]
 
 
-def _as_on_cpu(rule):
-    """A lowering rule of callbacks that believes to lower for cpu, and numbers them our way."""
+def _as_on_cpu(rule, numbers_own):
+    """A lowering rule of callbacks that believes to lower for cpu, and numbers them our way if asked to."""
     from jax._src import xla_bridge
 
     def lower(ctx, *arguments, **parameters):
         module = ctx.module_context
         on_cpu = module.replace(platforms=("cpu",), backend=xla_bridge.get_backend("cpu"),
-                                host_callbacks=_Callbacks())
+                                host_callbacks=_Callbacks() if numbers_own else module.host_callbacks)
         return rule(ctx.replace(module_context=on_cpu), *arguments, **parameters)
     return lower
 
@@ -76,7 +76,10 @@ class _ReplacedLowerings(_Lowerings):
 
 
 def install(platform: str, replaces: bool = False) -> None:
-    """Gives `platform` the lowerings of cpu beside its own; instead of them if `replaces`."""
+    """Gives `platform` the lowerings of cpu beside its own; instead of them if `replaces`.
+
+    A name with lowerings of its own is one that JAX knows, and sends callbacks to.
+    """
     from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
 
@@ -88,7 +91,7 @@ def install(platform: str, replaces: bool = False) -> None:
                       debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p):
         entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
         if entry is not None:
-            rule = _as_on_cpu(entry.rule)
+            rule = _as_on_cpu(entry.rule, numbers_own=not replaces)
             dict.__setitem__(ours, primitive, mlir.LoweringRuleEntry(rule, entry.inline))
     if platform not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(platform)

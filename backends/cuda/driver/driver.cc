@@ -33,7 +33,8 @@ DeviceGraph::~DeviceGraph() {
   if (driver_.enter(device_).ok()) driver_.library_.GraphExecDestroy(graph_);
 }
 
-StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library, int count) {
+StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
+                                                 std::vector<int64_t> wanted, int count) {
   std::unique_ptr<Driver> driver(new Driver);
   ISTHMUS_ASSIGN_OR_RETURN(driver->library_, loadLibrary(library));
   ISTHMUS_RETURN_IF_ERROR(
@@ -42,9 +43,16 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library, int
   ISTHMUS_RETURN_IF_ERROR(
       driver->check(driver->library_.DeviceGetCount(&physical), "cuDeviceGetCount"));
   if (physical < 1) return notFound("the NVIDIA driver at ", library, " has no device");
-  int wanted = count == 0 ? physical : count;
-  for (int i = 0; i < wanted; ++i) {
-    ISTHMUS_RETURN_IF_ERROR(driver->openDevice(i % physical));
+  if (wanted.empty()) {
+    for (int i = 0; i < physical; ++i) wanted.push_back(i);
+  }
+  size_t number = count == 0 ? wanted.size() : static_cast<size_t>(count);
+  for (size_t i = 0; i < number; ++i) {
+    int64_t ordinal = wanted[i % wanted.size()];
+    if (ordinal < 0 || ordinal >= physical) {
+      return notFound("there is no CUDA device ", ordinal, ", but ", physical, " of them");
+    }
+    ISTHMUS_RETURN_IF_ERROR(driver->openDevice(static_cast<int>(ordinal)));
   }
   return driver;
 }

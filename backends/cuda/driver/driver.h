@@ -87,10 +87,11 @@ enum class Queue { kCompute, kTransfer };
 
 class Driver {
  public:
-  // Loads `library` and opens `count` of its devices, or all if that is 0; `count` may exceed them
-  // in tests, when devices are given out several times. kNotFound without driver or device;
-  // kFailedPrecondition for a device older than compute capability 8.0.
-  static StatusOr<std::unique_ptr<Driver>> create(const std::string& library, int count);
+  // Loads `library` and opens the devices of the numbers `wanted`, or all if there are none; or
+  // `count` of these if that is not 0, the same ones several times if there are fewer. kNotFound
+  // without driver or device; kFailedPrecondition for a device older than compute capability 8.0.
+  static StatusOr<std::unique_ptr<Driver>> create(const std::string& library,
+                                                  std::vector<int64_t> wanted, int count);
   ~Driver() = default;  // contexts live as long as the process
 
   int numDevices() const { return static_cast<int>(devices_.size()); }

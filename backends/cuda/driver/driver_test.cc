@@ -29,7 +29,7 @@ std::string log() { return fakeFunction<decltype(fake_cuda_log)>("fake_cuda_log"
 
 std::unique_ptr<Driver> makeDriver(int devices = 1, uint64_t memory = 1 << 20) {
   fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(devices, 90, memory);
-  StatusOr<std::unique_ptr<Driver>> driver = Driver::create(ISTHMUS_FAKE_CUDA, 0);
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create(ISTHMUS_FAKE_CUDA, {}, 0);
   EXPECT_TRUE(driver.ok()) << driver.status().message();
   return std::move(*driver);
 }
@@ -42,7 +42,7 @@ void addKernel(void* const* arguments, unsigned blocks, unsigned threads) {
 }
 
 TEST(CudaDriver, a_missing_driver_is_said_in_a_sentence) {
-  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libnowhere.so.1", 0);
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libnowhere.so.1", {}, 0);
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(std::string(driver.status().message()),
@@ -50,7 +50,7 @@ TEST(CudaDriver, a_missing_driver_is_said_in_a_sentence) {
 }
 
 TEST(CudaDriver, another_library_lacks_functions) {
-  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libdl.so.2", 0);
+  StatusOr<std::unique_ptr<Driver>> driver = Driver::create("libdl.so.2", {}, 0);
   ASSERT_FALSE(driver.ok());
   EXPECT_THAT(std::string(driver.status().message()), HasSubstr("has no cuInit"));
 }
@@ -58,12 +58,20 @@ TEST(CudaDriver, another_library_lacks_functions) {
 TEST(CudaDriver, no_device_and_old_devices_are_refused) {
   auto reset = fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset");
   reset(0, 90, 1);
-  EXPECT_THAT(std::string(Driver::create(ISTHMUS_FAKE_CUDA, 0).status().message()),
+  EXPECT_THAT(std::string(Driver::create(ISTHMUS_FAKE_CUDA, {}, 0).status().message()),
               HasSubstr("finds no device"));
   reset(1, 75, 1);
-  Status old = Driver::create(ISTHMUS_FAKE_CUDA, 0).status();
+  Status old = Driver::create(ISTHMUS_FAKE_CUDA, {}, 0).status();
   EXPECT_EQ(old.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(old.message()), HasSubstr("compute capability 7.5, expected 8.0"));
+}
+
+TEST(CudaDriver, devices_are_chosen_by_number_and_given_out_again) {
+  fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(3, 90, 1);
+  EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {}, 0))->numDevices(), 3);
+  EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {2, 0}, 0))->numDevices(), 2);
+  EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {2}, 4))->numDevices(), 4);
+  EXPECT_EQ(Driver::create(ISTHMUS_FAKE_CUDA, {3}, 0).status().code(), StatusCode::kNotFound);
 }
 
 TEST(CudaDriver, copies_happen_when_somebody_waits) {

@@ -1,0 +1,203 @@
+// Client, compiler and executables of platform cuda over the fake driver.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/fake/fake_cuda.h"
+#include "isthmus/backend.h"
+#include "isthmus/flags.h"
+#include "runtime/client.h"
+#include "runtime/device.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus {
+namespace {
+
+using Floats = std::vector<float>;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <typename Function>
+Function* fakeFunction(const char* name) {
+  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
+  EXPECT_TRUE(handle) << dlerror();
+  return reinterpret_cast<Function*>(dlsym(handle, name));
+}
+#define FAKE(name) fakeFunction<decltype(name)>(#name)
+
+StatusOr<Ref<Client>> makeClient(const std::string& library) {
+  return Client::create(linkedBackend(), {{"cuda_library", library}});
+}
+
+// One for all tests: the backend has one driver in a process.
+Client& client() {
+  static Ref<Client>& one = *new Ref<Client>(std::move(*makeClient(ISTHMUS_FAKE_CUDA)));
+  return *one;
+}
+
+StatusOr<Ref<LoadedExecutable>> compile(const std::string& text) {
+  CompileRequest request;
+  request.code = text;
+  request.format = "mlir";
+  return client().compile(request);
+}
+
+// The program's one result.
+StatusOr<Floats> run(LoadedExecutable& executable, const std::vector<Floats>& arguments) {
+  Device& device = *client().addressableDevices().front();
+  std::vector<BufferRef> buffers;
+  std::vector<Buffer*> pointers;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    HostArray array{arguments[i].data(), executable.info().parameters[i].type};
+    ISTHMUS_ASSIGN_OR_RETURN(Client::FromHost made,
+                             client().bufferFromHost(*device.defaultMemory(), array));
+    buffers.push_back(std::move(made.buffer));
+    pointers.push_back(&*buffers.back());
+  }
+  std::vector<BufferRef> results(executable.numOutputs());
+  Event complete;
+  DeviceLaunch launch{pointers, results, &complete};
+  ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
+  ISTHMUS_RETURN_IF_ERROR(complete.await());
+  Floats values(executable.info().outputs[0].type.numElements());
+  ISTHMUS_ASSIGN_OR_RETURN(Event copied, results[0]->copyToHost(values.data(), values.size() * 4));
+  ISTHMUS_RETURN_IF_ERROR(copied.await());
+  return values;
+}
+
+constexpr const char* kAdd = R"(
+  func.func @main(%a: tensor<1000xf32>, %b: tensor<1000xf32>) -> tensor<1000xf32> {
+    %r = stablehlo.add %a, %b : tensor<1000xf32> loc("model.py":7:3)
+    return %r : tensor<1000xf32>
+  })";
+
+void addKernel(void* const* arguments, unsigned blocks, unsigned threads) {
+  EXPECT_GE(blocks * threads, 1000u);
+  auto* a = static_cast<const float*>(arguments[0]);
+  auto* b = static_cast<const float*>(arguments[1]);
+  for (int i = 0; i < 1000; ++i) static_cast<float*>(arguments[2])[i] = a[i] + b[i];
+}
+
+class CudaRuntime : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    FAKE(fake_cuda_reset)(1, 90, uint64_t{1} << 26);
+    setFlagForTest("ISTHMUS_FOLD_BYTES", "0");
+  }
+};
+
+TEST_F(CudaRuntime, devices_say_what_they_are) {
+  Device& device = *client().addressableDevices().front();
+  EXPECT_EQ(client().platformName(), "cuda");
+  EXPECT_THAT(client().backend().platformVersion(), HasSubstr("cuda 12.4, Fake GPU"));
+  EXPECT_EQ(device.description().kind, "Fake GPU");
+}
+
+TEST_F(CudaRuntime, kernels_run_over_arguments_and_results) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  FAKE(fake_cuda_kernel)("kernel0", addKernel);
+  for (int i = 0; i < 4; ++i) {
+    StatusOr<Floats> result = run(**executable, {Floats(1000, 2), Floats(1000, 3.5)});
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_THAT(*result, testing::Each(5.5f));
+  }
+  EXPECT_THAT(FAKE(fake_cuda_log)(), HasSubstr("launch kernel0 4x256 on stream"));
+}
+
+TEST_F(CudaRuntime, memory_goes_with_buffers_and_programs) {
+  int before = FAKE(fake_cuda_allocations)();
+  {
+    StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    FAKE(fake_cuda_kernel)("kernel0", addKernel);
+    ASSERT_TRUE(run(**executable, {Floats(1000), Floats(1000)}).ok());
+  }
+  // What was freed on a stream goes when somebody waits for it: another allocation does.
+  ASSERT_TRUE(run(**compile(kAdd), {Floats(1000), Floats(1000)}).ok());
+  EXPECT_LE(FAKE(fake_cuda_allocations)(), before + 3);
+}
+
+void isBelowThree(void* const* arguments, unsigned, unsigned) {
+  *static_cast<uint8_t*>(arguments[1]) = *static_cast<const float*>(arguments[0]) < 3;
+}
+void plusOne(void* const* arguments, unsigned, unsigned) {
+  *static_cast<float*>(arguments[1]) = *static_cast<const float*>(arguments[0]) + 1;
+}
+
+TEST_F(CudaRuntime, loops_read_their_predicate) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%i: tensor<f32>) -> tensor<f32> {
+      %r = stablehlo.while(%x = %i) : tensor<f32>
+      cond {
+        %three = stablehlo.constant dense<3.0> : tensor<f32>
+        %c = stablehlo.compare LT, %x, %three, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1.0> : tensor<f32>
+        %n = stablehlo.add %x, %one : tensor<f32>
+        stablehlo.return %n : tensor<f32>
+      }
+      return %r : tensor<f32>
+    })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  FAKE(fake_cuda_kernel)("kernel0", isBelowThree);
+  FAKE(fake_cuda_kernel)("kernel1", plusOne);
+  StatusOr<Floats> result = run(**executable, {{0.5f}});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, ElementsAre(3.5f));
+}
+
+TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %r = "stablehlo.triangular_solve"(%a, %a) {left_side = true, lower = true,
+        unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}
+        : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+      return %r : tensor<2x2xf32>
+    })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  StatusOr<Floats> result = run(**executable, {{4, 0, 3, 5}});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, ElementsAre(1, 0, 0, 1));
+}
+
+TEST_F(CudaRuntime, unsupported_operations_are_named) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%t: !stablehlo.token, %a: tensor<2xf32>) -> !stablehlo.token {
+      %r = "stablehlo.outfeed"(%a, %t) {outfeed_config = ""}
+        : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token loc("model.py":9:1)
+      return %r : !stablehlo.token
+    })");
+  ASSERT_FALSE(executable.ok());
+  EXPECT_EQ(executable.status().code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(executable.status().message()), HasSubstr("stablehlo.outfeed"));
+  EXPECT_THAT(std::string(executable.status().message()), HasSubstr("model.py:9:1"));
+}
+
+TEST_F(CudaRuntime, a_second_client_of_other_devices_is_refused) {
+  client();
+  StatusOr<Ref<Client>> other = makeClient("libnowhere.so.1");
+  EXPECT_EQ(other.status().code(), StatusCode::kFailedPrecondition);
+}
+
+// The last test: it breaks the device.
+TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  FAKE(fake_cuda_fault)("kernel0");
+  StatusOr<Floats> result = run(**executable, {Floats(1000), Floats(1000)});
+  ASSERT_FALSE(result.ok());
+  std::string message(result.status().message());
+  EXPECT_THAT(message, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(message, HasSubstr("kernel0 (stablehlo.add at model.py:7:3)"));
+  StatusOr<Floats> later = run(**executable, {Floats(1000), Floats(1000)});
+  EXPECT_THAT(std::string(later.status().message()), HasSubstr("was lost by an earlier error"));
+}
+
+}  // namespace
+}  // namespace isthmus

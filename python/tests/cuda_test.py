@@ -1,0 +1,97 @@
+"""Platform cuda over a driver without a GPU: registration, devices, arrays, errors, lowerings.
+
+Kernels compute nothing there; what they are is tested in backends/cuda.
+"""
+
+import importlib
+import pathlib
+import textwrap
+
+import pytest
+
+cuda_backend = pytest.importorskip("isthmus.cuda_backend")
+
+_BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
+LIBRARY = _BUILD / "pjrt/libisthmus_cuda.so"
+FAKE_DRIVER = _BUILD / "backends/cuda/libisthmus_fake_cuda.so"
+
+# JAX looks for an NVIDIA GPU in the file system before it makes a client of this name.
+PREFIX = "from jax._src import hardware_utils\nhardware_utils.has_visible_nvidia_gpu = lambda: True\n"
+
+
+@pytest.fixture
+def cuda(python):
+    """A function that runs a program on platform cuda over the fake driver."""
+    if not LIBRARY.is_file() or not FAKE_DRIVER.is_file():
+        pytest.skip("platform cuda is not built: ./dev build isthmus_cuda_plugin isthmus_fake_cuda")
+
+    def run(program, **variables):
+        return python(PREFIX + textwrap.dedent(program), JAX_PLATFORMS="cuda", ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
+                      ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER), **variables)
+    return run
+
+
+@pytest.mark.parametrize("module, name, purpose", cuda_backend.PRIVATE_NAMES)
+def test_jax_still_has(module, name, purpose):
+    assert hasattr(importlib.import_module(module), name), f"JAX moved {module}.{name}: lost is {purpose}"
+
+
+def test_devices(cuda):
+    result = cuda("""
+        import jax
+        (device,) = jax.devices("cuda")
+        print(device.device_kind, device.compute_capability, device.core_count)
+        print(jax.default_backend(), device.memory_stats()["bytes_limit"])
+    """)
+    # As JAX calls it for CUDA.
+    assert result.stdout == f"Fake GPU 9.0 4\ngpu {1 << 30}\n"
+
+
+def test_arrays_go_there_and_back(cuda):
+    result = cuda("""
+        import jax, numpy as np
+        x = np.arange(1000, dtype=np.float32).reshape(10, 100)
+        a = jax.device_put(x)
+        b = jax.device_put(a, jax.devices()[1])
+        print((np.asarray(a) == x).all(), (np.asarray(b) == x).all(), b.devices())
+    """, ISTHMUS_NUM_DEVICES="2")
+    assert result.stdout == "True True {CudaDevice(id=1)}\n"
+
+
+def test_linear_algebra_is_lowered_for_the_host(cuda):
+    # JAX's own rules for cuda call cuSOLVER, which is not there.
+    result = cuda("""
+        import jax, jax.numpy as jnp
+        text = jax.jit(jnp.linalg.qr).lower(jnp.zeros((3, 3))).as_text()
+        print("lapack" in text, "cusolver" in text)
+    """)
+    assert result.stdout == "True False\n"
+
+
+def test_callbacks_run_on_the_host(cuda):
+    result = cuda("""
+        import jax
+        jax.jit(lambda x: jax.debug.print("x is {}", x))(5.0)
+        jax.effects_barrier()
+    """)
+    assert result.stdout == "x is 5.0\n"
+
+
+def test_without_a_driver_jax_stays_usable(python):
+    result = python("""
+        import jax
+        from isthmus import cuda_backend
+        print("no NVIDIA driver" in cuda_backend.why_not(), jax.numpy.arange(3).sum())
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
+        ISTHMUS_CUDA_LIBRARY="libnowhere.so.1") if LIBRARY.is_file() else pytest.skip("not built")
+    assert result.stdout == "True 3\n"
+
+
+def test_is_not_registered_unless_asked_for(python):
+    result = python("""
+        import jax
+        from isthmus import cuda_backend
+        jax.devices()
+        print(cuda_backend.why_not())
+    """, ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY), ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER))
+    assert "JAX_PLATFORMS does not name it" in result.stdout or not LIBRARY.is_file()
