@@ -83,6 +83,12 @@ bool Buffer::setStorage(Ref<Storage> storage) {
   return true;
 }
 
+Status Buffer::addDefinitionTo(std::vector<DeviceEventRef>& after) const {
+  if (definition_.isReady()) return definition_.status();
+  if (work_) addDependency(after, work_->event());
+  return {};
+}
+
 StatusOr<Storage*> Buffer::storage() {
   Storage* storage = storage_.load(std::memory_order_acquire);
   if (storage != nullptr) return storage;

@@ -12,10 +12,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
+#include "runtime/device_work.h"
 #include "runtime/event.h"
 #include "runtime/ref.h"
 #include "runtime/storage.h"
@@ -105,6 +107,16 @@ class Buffer final : public RefCounted<Buffer> {
   // For the result of a launch to which `source` was donated: takes over the memory of `source`
   // when memory is first needed, if nobody else uses it by then. Before others see this buffer.
   void setAliasSource(BufferRef source) { aliasSource_ = std::move(source); }
+  // The device's work that defines the contents, on asynchronous devices. Before others see this
+  // buffer.
+  void setWork(Ref<DeviceWork> work) { work_ = std::move(work); }
+  const Ref<DeviceWork>& work() const { return work_; }
+  // When work on the contents can be handed to a device: as soon as what defines them has been, if
+  // that is work of the device; else when they are there.
+  const Event& usable() const { return work_ ? work_->handed() : definition_; }
+  // Adds to `after` what such work must wait for; the error of the contents if they have one by
+  // now. Only once usable without error.
+  Status addDefinitionTo(std::vector<DeviceEventRef>& after) const;
   // The memory; allocates it if there is none yet. Only while the caller has a hold.
   StatusOr<Storage*> storage();
 
@@ -133,7 +145,8 @@ class Buffer final : public RefCounted<Buffer> {
   const bool allocatesLate_;  // else the memory comes with `setStorage` only
   bool isLent_ = false;       // the reference on the storage went to the result that took it over
   BufferRef aliasSource_;     // until the memory is there
-  std::mutex mutex_;          // taken to allocate late
+  Ref<DeviceWork> work_;
+  std::mutex mutex_;  // taken to allocate late
 };
 
 // Fulfils an alias buffer once: with the contents of another buffer, or with an error.

@@ -3,6 +3,7 @@
 
 #include "runtime/buffer.h"
 #include "runtime/client.h"
+#include "runtime/device_copies.h"
 #include "runtime/host_layout.h"
 
 namespace isthmus {
@@ -57,6 +58,18 @@ BufferRef shareWhenDefined(BufferRef source, Memory& memory, std::shared_ptr<con
                            const Event& dependency) {
   const Event both[] = {source->definition(), dependency};
   Event ready = whenAll(both);
+  // What the device defines can be shared at once, with the work that does.
+  bool isHanded = source->work() && source->usable().isReady() && source->usable().status().ok();
+  if (isHanded && dependency.isReady() && dependency.status().ok()) {
+    StatusOr<Storage*> shared = source->storage();
+    if (shared.ok()) {
+      auto result =
+          makeRef<Buffer>(memory, std::move(type), Ref<Storage>(*shared), source->definition());
+      result->setWork(source->work());
+      source->dropHold();
+      return result;
+    }
+  }
   if (ready.isReady()) {
     Ref<Storage> storage;
     Status status = ready.status();
@@ -100,6 +113,7 @@ StatusOr<Event> Buffer::copyToHost(void* destination, size_t bytes,
   }
   if (!hold()) return invalidArgument("copy to host of a buffer that was deleted or donated");
   BufferRef self(this);
+  if (memory_.queue() != nullptr) return enqueueToHost(self, destination, strides);
   return copyWhenDefined(self, sizeBytes_, [self = this, destination, strides]() -> Status {
     ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, self->storage());
     return self->memory().readArray(storage->data(), self->type(), destination, strides);
@@ -116,6 +130,10 @@ Event Buffer::copyRawToHost(void* destination, int64_t offset, int64_t bytes) {
     return Event::of(invalidArgument("raw copy to host of a buffer that was deleted or donated"));
   }
   BufferRef self(this);
+  if (memory_.queue() != nullptr) {
+    return enqueueRawToHost(self, destination, static_cast<size_t>(offset),
+                            static_cast<size_t>(bytes));
+  }
   return copyWhenDefined(self, static_cast<size_t>(bytes),
                          [self = this, destination, offset, bytes]() -> Status {
                            ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, self->storage());
@@ -136,6 +154,10 @@ StatusOr<BufferRef> Buffer::copyToMemory(Memory& destination) {
   // The new buffer keeps its memory while it is written, whatever its owner does to it.
   Promise promise;
   auto copy = makeRef<Buffer>(destination, type_, nullptr, promise.event());
+  if (memory_.queue() != nullptr) {
+    enqueueCopy(self, copy, promise);
+    return copy;
+  }
   copy->beginWriting();
   Event done = copyWhenDefined(self, sizeBytes_, [self = this, copy]() -> Status {
     ISTHMUS_ASSIGN_OR_RETURN(Storage * source, self->storage());

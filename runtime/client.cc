@@ -6,6 +6,7 @@
 #include "isthmus/flags.h"
 #include "runtime/collectives/in_process.h"
 #include "runtime/compile.h"
+#include "runtime/device_copies.h"
 #include "runtime/host_layout.h"
 #include "runtime/loaded_executable.h"
 
@@ -152,6 +153,14 @@ StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArra
                                     [released] { released.set(); });
     return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()),
                     released.event()};
+  }
+  if (memory.queue() != nullptr) {
+    FromHost made;
+    bool isBorrowed = array.semantics != HostBufferSemantics::kImmutableOnlyDuringCall;
+    ISTHMUS_ASSIGN_OR_RETURN(
+        made.buffer, enqueueFromHost(memory, share(array.type), array.data, strides, isBorrowed,
+                                     made.hostMemoryDone));
+    return made;
   }
   ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, bytes));
   ISTHMUS_RETURN_IF_ERROR(memory.writeArray(storage->data(), array.type, array.data, strides));

@@ -55,6 +55,8 @@ class Client final : public RefCounted<Client> {
   ~Client();
 
   Backend& backend() const { return backend_; }
+  // Whether its devices have queues.
+  bool isAsynchronous() const { return memories_[0]->queue() != nullptr; }
   const std::string& platformName() const { return topology_.platformName; }
   const std::string& platformVersion() const { return topology_.platformVersion; }
   int processIndex() const { return job_ == nullptr ? 0 : job_->processIndex(); }
@@ -78,7 +80,8 @@ class Client final : public RefCounted<Client> {
     Event hostMemoryDone;  // the caller may free or change the host memory
   };
   // Aliases the host memory when the semantics allow it, it is dense in the type's layout and
-  // aligned to its elements; else copies it before returning.
+  // aligned to its elements; else copies it before returning. Asynchronous devices copy it later if
+  // the semantics allow that.
   StatusOr<FromHost> bufferFromHost(Memory& memory, const HostArray& array);
   // A buffer over memory that somebody else owns, aligned to 16 bytes; `onDelete` is called once,
   // when it is no longer read. It is never written, not even when it is donated.

@@ -16,6 +16,9 @@ Device::Device(Client& client, DeviceDescription description, bool isAddressable
       description_(std::move(description)),
       isAddressable_(isAddressable),
       queue_("isthmus-dev" + std::to_string(description_.id)),
+      lanes_{TaskQueue("isthmus-end" + std::to_string(description_.id)),
+             TaskQueue("isthmus-h2d" + std::to_string(description_.id)),
+             TaskQueue("isthmus-d2h" + std::to_string(description_.id))},
       inFlight_(
           static_cast<size_t>(std::clamp<int64_t>(flagInt("ISTHMUS_MAX_IN_FLIGHT"), 0, 1 << 20))) {}
 
@@ -42,6 +45,15 @@ MemoryStats Device::memoryStats() const {
 
 void Device::clearMemoryStats() {
   for (Memory* memory : memories_) memory->clearStats();
+}
+
+void Device::whenDone(Lane lane, DeviceEventRef event, std::function<void(Status)> then) {
+  if (event == nullptr || event->isReady()) {
+    then(event == nullptr ? Status() : event->await());
+    return;
+  }
+  lanes_[static_cast<size_t>(lane)].push(
+      [event = std::move(event), then = std::move(then)]() { then(event->await()); });
 }
 
 void Device::throttle(Event done) {

@@ -1,6 +1,7 @@
 // A device of a client: its description, its memories and the queue that runs its programs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,6 +40,14 @@ class Device {
   // Runs the programs of this device, in the order in which they became able to run.
   TaskQueue& queue() { return queue_; }
 
+  // ---- On asynchronous devices ----
+
+  // Each lane tells the ends of its work in the order in which it was handed over.
+  enum class Lane { kLaunches, kFromHost, kToHost };
+  // Calls `then` with the outcome of `event` (null: done), on a thread of the runtime's, or here
+  // and now if it is ready.
+  void whenDone(Lane lane, DeviceEventRef event, std::function<void(Status)> then);
+
   // Makes a launch with this id that has been queued here but has not started fail with `error`.
   // False if there is none.
   bool poisonExecution(int64_t launchId, const Status& error);
@@ -71,6 +80,7 @@ class Device {
   std::vector<Memory*> memories_;
   Memory* defaultMemory_ = nullptr;
   TaskQueue queue_;
+  TaskQueue lanes_[3];
   std::mutex inFlightMutex_;
   std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;

@@ -39,13 +39,10 @@ class HostToDeviceTransfers {
  private:
   struct Entry;
   explicit HostToDeviceTransfers(Memory& memory);
-  StatusOr<Entry*> entry(int index) const;
-  Status beginCopy(Entry& entry, int index, bool isLast);
-  void endCopy(Entry& entry, const Status& status);
+  StatusOr<std::shared_ptr<Entry>> entry(int index) const;
 
   Memory& memory_;
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<std::shared_ptr<Entry>> entries_;  // shared with copies that are going on
 };
 
 }  // namespace isthmus

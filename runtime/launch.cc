@@ -35,29 +35,36 @@ void Launch::run() {
   Status status = device().removePending(pending_);
   if (status.ok()) status = argumentError_;
   if (status.ok()) status = runGuarded();
-  if (info_.participants > 1 || executable_->isOverProcesses()) {
-    InProcessCollectives& collectives = executable_->client().collectives();
-    if (!status.ok()) collectives.abortLaunch(info_.id, status);
-    collectives.leaveLaunch(info_.id, info_.participants);
-  }
-  if (executable_->isOverProcesses() && !status.ok()) {
-    // The other processes would wait for this one.
-    (void)executable_->client().job()->fail(
-        status.withContext("program " + executable_->info().name));
-  }
+  bool isInFlight = work_ && status.ok();
+  if (!isInFlight) tellEnd(*executable_, info_, status);
   // Before the results happen, so that memory is free when somebody sees that they have.
   for (BufferRef& argument : arguments_) argument->dropHold();
   for (BufferRef& result : results_) result->endWriting();
   arguments_.clear();
   results_.clear();
+  if (isInFlight) return followFlight();
+  if (work_) work_->fail(status);
   done_.set(std::move(status));
+}
+
+void Launch::tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
+                     const Status& status) {
+  if (info.participants > 1 || executable.isOverProcesses()) {
+    InProcessCollectives& collectives = executable.client().collectives();
+    if (!status.ok()) collectives.abortLaunch(info.id, status);
+    collectives.leaveLaunch(info.id, info.participants);
+  }
+  if (executable.isOverProcesses() && !status.ok()) {
+    // The other processes would wait for this one.
+    (void)executable.client().job()->fail(status.withContext("program " + executable.info().name));
+  }
 }
 
 // Nobody above catches what a backend throws: it is an error of this launch, whose results must
 // happen in any case.
 Status Launch::runGuarded() {
   try {
-    return runProgram();
+    return work_ ? enqueueProgram() : runProgram();
   } catch (const std::bad_alloc&) {
     return resourceExhausted("execute ", executable_->info().name, ": out of memory");
   } catch (const std::exception& error) {
@@ -84,20 +91,25 @@ Status Launch::runProgram() {
     }
   }
   if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
-  LaunchServices services(executable_->client(),
-                          std::max(1, computeThreads() / info_.participants));
+  LaunchServices services(executable_->client(), maxThreads());
   RunRequest request;
+  fillRequest(request, services);
+  request.parameters = parameters;
+  request.results = results;
+  ScopedFloatMode mode(FloatMode::kProgram);
+  return executable_->executable_->run(request);
+}
+
+int Launch::maxThreads() const { return std::max(1, computeThreads() / info_.participants); }
+
+void Launch::fillRequest(RunRequest& request, RunServices& services) const {
   request.replica = place_.logicalId.replica;
   request.partition = place_.logicalId.partition;
   request.deviceId = device().id();
   request.launchId = info_.id;
-  request.parameters = parameters;
-  request.results = results;
   request.assignment = place_.assignment;
   request.services = &services;
   request.userData = userData_.get();
-  ScopedFloatMode mode(FloatMode::kProgram);
-  return executable_->executable_->run(request);
 }
 
 void Gang::start(std::vector<std::unique_ptr<Launch>> launches) {
@@ -111,9 +123,9 @@ void Gang::start(std::vector<std::unique_ptr<Launch>> launches) {
   for (auto& launch : gang->launches_) {
     launch->device().addPending(launch->pending_);
     for (BufferRef& argument : launch->arguments_) {
-      if (argument->definition().isReady()) continue;
+      if (argument->usable().isReady()) continue;
       gang->missing_.fetch_add(1, std::memory_order_relaxed);
-      argument->definition().onReady([gang](const Status&) { gang->arrive(); });
+      argument->usable().onReady([gang](const Status&) { gang->arrive(); });
     }
   }
   gang->arrive();
@@ -125,7 +137,7 @@ void Gang::arrive() {
   Status error;
   for (auto& launch : launches_) {
     for (BufferRef& argument : launch->arguments_) {
-      if (error.ok()) error = argument->definition().status();
+      if (error.ok()) error = argument->usable().status();
     }
   }
   if (!error.ok()) {
@@ -139,7 +151,12 @@ void Gang::arrive() {
     return;
   }
   if (launches_.size() == 1 && !keep->isOverProcesses()) {
-    enqueue();
+    // Handing over at once saves a thread's wake-up; on the device, order follows from events.
+    if (launches_[0]->work_ && keep->isCheap_) {
+      launches_[0]->run();
+    } else {
+      enqueue();
+    }
     delete this;
     return;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/device_work.h"
 #include "runtime/loaded_executable.h"
 #include "runtime/run_services.h"
 #include "runtime/task_queue.h"
@@ -28,6 +29,20 @@ class LaunchServices final : public RunServices {
   int maxThreads_;
 };
 
+// What a program uses while it is on an asynchronous device.
+struct Flight {
+  Flight(Ref<LoadedExecutable> executable, int maxThreads);
+
+  Ref<LoadedExecutable> executable;
+  Ref<ffi::UserData> userData;
+  std::vector<const void*> parameters;
+  std::vector<void*> results;
+  LaunchServices services;
+  RunRequest request;
+  std::vector<Event> definitions;  // of arguments: an error of theirs is the program's
+  DeviceEventRef event;
+};
+
 // One device's part. The arguments are held (or donated) already, and the results exist.
 class Launch final : public Task {
  public:
@@ -44,6 +59,18 @@ class Launch final : public Task {
 
   Status runGuarded();
   Status runProgram();
+  // The same on an asynchronous device: returns when the program has been handed over.
+  Status enqueueProgram();
+  // Adds to `after` what the results' memory must wait for, and gives the arguments' contents to
+  // results that must have them and got other memory.
+  Status prepareResults(Flight& flight, std::vector<DeviceEventRef>& after);
+  // Ends the launch when the device has.
+  void followFlight();
+  void fillRequest(RunRequest& request, RunServices& services) const;
+  int maxThreads() const;
+  // What others are told when the program has ended.
+  static void tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
+                      const Status& status);
 
   Ref<LoadedExecutable> executable_;
   LoadedExecutable::Place place_;
@@ -55,6 +82,8 @@ class Launch final : public Task {
   std::vector<BufferRef> results_;
   Promise done_;
   Status argumentError_;
+  Ref<DeviceWork> work_;  // of the results; null on synchronous devices
+  std::unique_ptr<Flight> flight_;
 };
 
 // The parts of one launch, which go to their queues together once all arguments of all parts are

@@ -34,7 +34,8 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Exe
       assignment_(std::move(assignment)),
       isPortable_(isPortable),
       isCheap_(executable_->isCheap()),
-      callsUserCode_(executable_->callsUserCode()) {}
+      callsUserCode_(executable_->callsUserCode()),
+      isAsynchronous_(client_->isAsynchronous()) {}
 
 StatusOr<Ref<LoadedExecutable>> LoadedExecutable::create(
     Ref<Client> client, std::shared_ptr<const Executable> executable, DeviceAssignment assignment,
@@ -196,6 +197,7 @@ Memory& LoadedExecutable::outputMemory(const Device& device, const Output& outpu
 // -------------------------------------------------------------------------------------
 
 bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& launch) const {
+  if (isAsynchronous_) return false;
   // A program that launches another one, through a callback, does so on the thread of its device.
   // The other must not wait for that thread, nor for one that waits for this program in a
   // collective. User code is in nobody's queue.
@@ -292,6 +294,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
   for (size_t i = 0; i < places.size(); ++i) {
     Launch& launch = *queued[i];
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
+    if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>();
     Event done = launch.done_.event();
     for (size_t o = 0; o < outputs_.size(); ++o) {
       auto result = makeRef<Buffer>(outputMemory(*places[i].device, outputs_[o]), outputs_[o].type,
@@ -300,6 +303,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
       if (aliased >= 0 && launch.isDonated_[aliased]) {
         result->setAliasSource(launch.arguments_[aliased]);
       }
+      if (isAsynchronous_) result->setWork(launch.work_);
       result->beginWriting();
       launch.results_.push_back(result);
       launches[i].results[o] = std::move(result);

@@ -145,6 +145,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isPortable_;
   bool isCheap_;
   bool callsUserCode_;
+  bool isAsynchronous_;
   bool donatesAny_ = false;
   std::vector<Parameter> parameters_;
   std::vector<Output> outputs_;

@@ -9,6 +9,7 @@
 #include "runtime/device.h"
 #include "runtime/host_allocator.h"
 #include "runtime/host_layout.h"
+#include "runtime/staging.h"
 
 namespace isthmus {
 namespace {
@@ -19,25 +20,6 @@ void raiseTo(std::atomic<int64_t>& maximum, int64_t value) {
   }
 }
 
-// Host memory in which a strided array is made dense on its way.
-class Staging {
- public:
-  static StatusOr<Staging> allocate(size_t bytes) {
-    void* data = hostAllocate(bytes);
-    if (data == nullptr) return resourceExhausted("no host memory for ", bytes, " bytes to copy");
-    return Staging(data, bytes);
-  }
-  Staging(Staging&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
-  ~Staging() { hostDeallocate(data_, bytes_); }
-  void* data() const { return data_; }
-
- private:
-  Staging(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
-  void* data_;
-  size_t bytes_;
-};
-
 int64_t limitOf(Backend& backend, int deviceId) {
   AttributeMap stats = backend.memoryStats(deviceId);
   if (auto limit = stats.find("bytes_limit"); limit != stats.end()) {
@@ -46,11 +28,19 @@ int64_t limitOf(Backend& backend, int deviceId) {
   return hostMemoryLimit();
 }
 
+StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_t bytes,
+                                DeviceEventRef& available) {
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, queue.allocate(kind, bytes));
+  available = std::move(block.available);
+  return block.data;
+}
+
 }  // namespace
 
 Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind)
     : client_(client),
       backend_(client.backend()),
+      queue_(backend_.queue(device.id())),
       id_(id),
       kindId_(kindId),
       kind_(std::move(kind)),
@@ -61,8 +51,9 @@ Memory::Memory(Client& client, Device& device, int id, int kindId, std::string k
       isHostAddressable_(backend_.isHostAddressable()),
       bytesLimit_(limitOf(backend_, deviceId_)) {}
 
-StatusOr<void*> Memory::allocate(size_t bytes) {
-  StatusOr<void*> data = backend_.allocate(deviceId_, kind_, bytes);
+StatusOr<void*> Memory::allocate(size_t bytes, DeviceEventRef* available) {
+  StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                                           : allocateOnQueue(*queue_, kind_, bytes, *available);
   if (!data.ok()) return data.status().withContext("allocating in " + debugString_);
   auto size = static_cast<int64_t>(bytes);
   int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
@@ -72,8 +63,9 @@ StatusOr<void*> Memory::allocate(size_t bytes) {
   return data;
 }
 
-void Memory::deallocate(void* data, size_t bytes) {
+void Memory::deallocate(void* data, size_t bytes, DeviceEvents after) {
   bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  if (queue_ != nullptr) return queue_->release(kind_, data, bytes, after);
   backend_.deallocate(deviceId_, kind_, data, bytes);
 }
 

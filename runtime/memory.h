@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isthmus/device_queue.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 
@@ -41,12 +42,17 @@ class Memory {
   std::span<Device* const> devices() const { return devices_; }
   Device& device() const { return *devices_[0]; }
 
-  // Memory of the backend, counted in the statistics. kResourceExhausted when there is none.
-  StatusOr<void*> allocate(size_t bytes);
-  void deallocate(void* data, size_t bytes);
+  // Of the device; null on synchronous ones.
+  DeviceQueue* queue() const { return queue_; }
 
-  // Copies into, out of and between blocks of such memories, by plain loads and stores or by the
-  // backend. They return when they are done. Strides are those of `copyStrided`.
+  // Memory of the backend, counted in the statistics. kResourceExhausted when there is none.
+  // `available` and `after` are as DeviceQueue says, and nothing on synchronous devices.
+  StatusOr<void*> allocate(size_t bytes, DeviceEventRef* available);
+  void deallocate(void* data, size_t bytes, DeviceEvents after);
+
+  // Copies into, out of and between blocks of such memories on synchronous devices, by plain loads
+  // and stores or by the backend. They return when they are done. Strides are those of
+  // `copyStrided`.
   Status write(void* data, size_t offset, const void* host, size_t bytes);
   Status read(const void* data, size_t offset, void* host, size_t bytes) const;
   Status writeArray(void* data, const ArrayType& type, const void* host,
@@ -62,6 +68,7 @@ class Memory {
  private:
   Client& client_;
   Backend& backend_;
+  DeviceQueue* queue_;
   int id_;
   int kindId_;
   std::string kind_;

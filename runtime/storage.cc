@@ -1,16 +1,24 @@
 // Allocation and release of storage.
 #include "runtime/storage.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "runtime/device_work.h"
 
 namespace isthmus {
 
 Storage::Storage(Memory& memory, void* data, size_t bytes, bool owned, bool writable)
-    : memory_(memory), data_(data), bytes_(bytes), owned_(owned), writable_(writable) {}
+    : memory_(memory), data_(data), bytes_(bytes), owned_(owned), writable_(writable) {
+  if (memory.queue() != nullptr) uses_ = std::make_unique<Uses>();
+}
 
 StatusOr<Ref<Storage>> Storage::allocate(Memory& memory, size_t bytes) {
-  ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes));
-  return Ref<Storage>::adopt(new Storage(memory, data, bytes, true, true));
+  DeviceEventRef available;
+  ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes, &available));
+  auto storage = Ref<Storage>::adopt(new Storage(memory, data, bytes, true, true));
+  if (available != nullptr) storage->addUse(available);
+  return storage;
 }
 
 Ref<Storage> Storage::foreign(Memory& memory, void* data, size_t bytes, bool writable,
@@ -21,8 +29,27 @@ Ref<Storage> Storage::foreign(Memory& memory, void* data, size_t bytes, bool wri
 }
 
 Storage::~Storage() {
-  if (owned_) memory_.deallocate(data_, bytes_);
+  if (owned_)
+    memory_.deallocate(data_, bytes_, uses_ ? DeviceEvents(uses_->events) : DeviceEvents());
   if (onRelease_) onRelease_();
+}
+
+void Storage::addUse(const DeviceEventRef& event) {
+  if (event == nullptr) return;
+  // Few uses are in flight at a time, but a parameter may be used for ever.
+  constexpr size_t kMany = 8;
+  std::lock_guard lock(uses_->mutex);
+  if (uses_->events.size() >= kMany) {
+    std::erase_if(uses_->events, [](const DeviceEventRef& use) { return use->isReady(); });
+  }
+  addDependency(uses_->events, event);
+}
+
+void Storage::addUsesTo(std::vector<DeviceEventRef>& after) const {
+  std::lock_guard lock(uses_->mutex);
+  for (const DeviceEventRef& use : uses_->events) {
+    if (!use->isReady()) addDependency(after, use);
+  }
 }
 
 }  // namespace isthmus

@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
 
+#include "isthmus/device_queue.h"
 #include "isthmus/status.h"
 #include "runtime/memory.h"
 #include "runtime/ref.h"
@@ -27,7 +31,19 @@ class Storage : public RefCounted<Storage> {
   // False for memory that the caller promised would not change, and that we thus must not change.
   bool isWritable() const { return writable_; }
 
+  // ---- On asynchronous devices: the work in flight that reads or writes the memory ----
+
+  // It goes back to the device when all of that is done.
+  void addUse(const DeviceEventRef& event);
+  // Adds to `after` what must be done before the memory is overwritten.
+  void addUsesTo(std::vector<DeviceEventRef>& after) const;
+
  private:
+  struct Uses {
+    std::mutex mutex;
+    std::vector<DeviceEventRef> events;
+  };
+
   Storage(Memory& memory, void* data, size_t bytes, bool owned, bool writable);
 
   Memory& memory_;
@@ -36,6 +52,7 @@ class Storage : public RefCounted<Storage> {
   bool owned_;
   bool writable_;
   std::function<void()> onRelease_;
+  std::unique_ptr<Uses> uses_;  // null on synchronous devices
 };
 
 }  // namespace isthmus

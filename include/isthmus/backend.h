@@ -3,20 +3,24 @@
 // Everything above this header (the C API, buffers, events, asynchronous execution, donation,
 // sharding, caches) is inherited. All methods may be called from any thread at any time unless a
 // comment says otherwise. Errors are returned, never thrown.
+//
+// Backends are of one of two kinds. A synchronous one computes and copies on the thread that asks
+// it to (`run`, `copyFromHost` …); the runtime gives it threads. An asynchronous one has a
+// DeviceQueue per device (device_queue.h) and hands work to it (`enqueue`). The CPU is of the first
+// kind, and so is a new device's first day: `backends/skeleton`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "isthmus/device_queue.h"
+#include "isthmus/program_info.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 
@@ -25,10 +29,6 @@ namespace isthmus {
 namespace ffi {
 class UserData;  // runtime/ffi/user_data.h
 }
-
-// A value of a client option, of a plugin or device attribute, or of a compiler option.
-using AttributeValue = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
-using AttributeMap = std::map<std::string, AttributeValue>;
 
 // ---- Devices and memories -----------------------------------------------------------------------
 
@@ -49,80 +49,6 @@ struct DeviceDescription {
 
 // ---- Programs -----------------------------------------------------------------------------------
 
-// replicaDevices[replica * numPartitions + partition] is a global device id.
-struct DeviceAssignment {
-  int numReplicas = 1;
-  int numPartitions = 1;
-  std::vector<int> deviceIds;
-};
-
-// The fields of CompileOptionsProto that change what is compiled.
-struct CompileOptions {
-  int numReplicas = 1;
-  int numPartitions = 1;
-  bool useSpmdPartitioning = false;
-  bool useShardyPartitioner = false;
-  bool parameterIsTupled = false;
-  // One entry for all, or one per parameter / output.
-  std::vector<bool> allowSpmdShardingPropagationToParameters;
-  std::vector<bool> allowSpmdShardingPropagationToOutput;
-  std::optional<DeviceAssignment> deviceAssignment;
-  bool compilePortableExecutable = false;
-  int deviceOrdinal = -1;
-  AttributeMap overrides;  // env_option_overrides: jit(compiler_options=...)
-  std::string serialized;  // the CompileOptionsProto as it came
-};
-
-struct CompileRequest {
-  std::string_view code;    // only read during the call
-  std::string_view format;  // "mlir", "hlo", "hlo_with_config"
-  CompileOptions options;
-};
-
-// A parameter or an output of one device's program.
-struct BufferSpec {
-  ArrayType type;
-  std::string memoryKind = "device";
-  // A serialized xla.OpSharding of the global array, or empty if none is known.
-  std::string sharding;
-};
-
-enum class DonationKind {
-  kNone,
-  kMayDonate,  // jax.buffer_donor: the program may reuse the memory, and the caller loses it
-  kMustAlias,  // tf.aliasing_output: output `aliasedOutput` is written into this memory
-};
-
-struct ParameterSpec : BufferSpec {
-  DonationKind donation = DonationKind::kNone;
-  int aliasedOutput = -1;
-};
-
-struct MemoryAnalysis {
-  int64_t generatedCodeBytes = 0;
-  int64_t argumentBytes = 0;
-  int64_t outputBytes = 0;
-  int64_t aliasBytes = 0;
-  int64_t tempBytes = 0;  // the arena
-};
-
-struct ProgramInfo {
-  std::string name;
-  std::vector<ParameterSpec> parameters;  // tuples are flattened
-  std::vector<BufferSpec> outputs;
-  CompileOptions options;
-  DeviceAssignment deviceAssignment;  // filled by the client where the options have none
-  std::string fingerprint;            // equal programs and options have equal fingerprints
-  // A digest of what it exchanges with other devices, equal wherever it is compiled; empty if
-  // nothing. Only programs with equal ones can meet across processes.
-  std::string exchanges;
-  std::map<std::string, double> costs;  // "flops", "bytes accessed", "transcendentals"
-  MemoryAnalysis memory;
-  // The program as it came, for callers who ask what became of it; may be empty.
-  std::string code;
-  std::string format;
-};
-
 class RunServices;
 
 // One launch of an executable on one device.
@@ -131,15 +57,18 @@ struct RunRequest {
   int partition = 0;
   int deviceId = 0;
   int64_t launchId = 0;  // equal on all devices of one launch
-  // Addresses of the parameters and of the results, in ProgramInfo's order. All are ready and of
-  // the right size. Results are aligned to kBufferAlignment; parameters only to their elements (a
-  // complex one to its parts), since they may be memory of the host program: read them with
-  // unaligned vector loads. A kMustAlias parameter and its output have the same address; otherwise
-  // results overlap nothing. They stay valid until the run returns.
+  // Addresses of the parameters and of the results, in ProgramInfo's order. All are of the right
+  // size, and ready (to an enqueued program: after its events). Results are aligned to
+  // kBufferAlignment; parameters only to their elements (a complex one to its parts), since they
+  // may be memory of the host program: read them with unaligned vector loads. A kMustAlias
+  // parameter and its output have the same address; otherwise results overlap nothing. They, and
+  // all that is referred to here, stay valid until the run returns, or the event of the enqueued
+  // work is ready.
   std::span<const void* const> parameters;
   std::span<void* const> results;
   const DeviceAssignment* assignment = nullptr;
-  RunServices* services = nullptr;          // threads, collectives, temporary memory; never null
+  RunServices* services = nullptr;  // threads, collectives, temporary memory; never null
+  void* scratch = nullptr;          // Executable::scratchBytes() of the device; enqueue only
   const ffi::UserData* userData = nullptr;  // of the launch, for FFI handlers; may be null
 };
 
@@ -151,11 +80,25 @@ class Executable {
   virtual ~Executable() = default;
   virtual const ProgramInfo& info() const = 0;
 
-  // Runs the program on the calling thread (helped by the services' pool) and returns when the
-  // results are written. Called concurrently for several devices and several launches.
-  virtual Status run(const RunRequest& request) const = 0;
+  // Of a synchronous backend: runs the program on the calling thread (helped by the services' pool)
+  // and returns when the results are written. Called concurrently for several devices and several
+  // launches.
+  virtual Status run(const RunRequest& request) const {
+    return internalError("this backend's programs are enqueued, not run");
+  }
 
-  // True if a run takes so little time that handing it to another thread costs more.
+  // Of an asynchronous backend: hands the whole program to the device's queue. `after`: what it
+  // waits for. The event happens when the results are written and nothing of the request is used
+  // any more; if the call fails, that must be so when it returns. May block where the host must
+  // read what the device computes (a loop's predicate) or has a part in the program.
+  virtual StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const {
+    return internalError("this backend's programs are run, not enqueued");
+  }
+  // Device memory that `enqueue` gets for temporaries, the runtime's to allocate and release.
+  virtual size_t scratchBytes() const { return 0; }
+
+  // True if a run (or the handing over) takes so little time that giving it to another thread costs
+  // more. An enqueueing that blocks is never cheap.
   virtual bool isCheap() const { return false; }
 
   // True if a run calls code of the user or the framework, which may block, or launch and await
@@ -182,13 +125,22 @@ class Backend {
   // or malformed option is kInvalidArgument.
   virtual StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) = 0;
 
-  // Memory of `bytes` bytes (0 is legal and gives a unique pointer), aligned to kBufferAlignment.
-  // kResourceExhausted when there is none.
-  virtual StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) = 0;
-  virtual void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) = 0;
+  // The queue of a device of this process; null for a synchronous backend, always or never. The
+  // functions from `allocate` to `copyBetween` are then not called.
+  virtual DeviceQueue* queue(int deviceId) { return nullptr; }
+
+  // "bytes_limit": what all memories of the device have together; the host's if it is not said.
   virtual AttributeMap memoryStats(int deviceId) const { return {}; }
 
-  // Whether the host can read and write device memory through its address (IsOnCpu).
+  // Memory of `bytes` bytes (0 is legal and gives a unique pointer), aligned to kBufferAlignment.
+  // kResourceExhausted when there is none.
+  virtual StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
+    return unimplemented("this backend allocates by its queues");
+  }
+  virtual void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) {}
+
+  // Whether the host can read and write device memory through its address (IsOnCpu). False of an
+  // asynchronous backend.
   virtual bool isHostAddressable() const { return true; }
 
   // Copies of `bytes` bytes, done when they return; called only if memory is not host-addressable.

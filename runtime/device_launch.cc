@@ -1,0 +1,87 @@
+// A launch on an asynchronous device: everything that it waits for as events, everything that it
+// uses kept until its end.
+#include "isthmus/float_mode.h"
+#include "runtime/launch.h"
+
+namespace isthmus {
+
+Flight::Flight(Ref<LoadedExecutable> executable, int maxThreads)
+    : executable(std::move(executable)), services(this->executable->client(), maxThreads) {}
+
+Status Launch::prepareResults(Flight& flight, std::vector<DeviceEventRef>& after) {
+  for (size_t i = 0; i < results_.size(); ++i) {
+    int aliased = executable_->outputs_[i].aliasedParameter;
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, results_[i]->storage());
+    flight.results[i] = storage->data();
+    storage->addUsesTo(after);
+    if (aliased < 0 || flight.parameters[aliased] == flight.results[i]) continue;
+    // The argument stays somebody else's.
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * source, arguments_[aliased]->storage());
+    ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef copied, storage->memory().queue()->copyFromDevice(
+                                                        storage->data(), device().id(),
+                                                        source->data(), storage->bytes(), after));
+    source->addUse(copied);
+    storage->addUse(copied);
+    addDependency(after, copied);
+    flight.parameters[aliased] = flight.results[i];
+  }
+  return {};
+}
+
+Status Launch::enqueueProgram() {
+  auto flight = std::make_unique<Flight>(executable_, maxThreads());
+  std::vector<DeviceEventRef> after;
+  flight->parameters.resize(arguments_.size());
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    Buffer& argument = *arguments_[i];
+    ISTHMUS_RETURN_IF_ERROR(argument.addDefinitionTo(after));
+    if (!argument.definition().isReady()) flight->definitions.push_back(argument.definition());
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, argument.storage());
+    flight->parameters[i] = storage->data();
+  }
+  flight->results.resize(results_.size());
+  ISTHMUS_RETURN_IF_ERROR(prepareResults(*flight, after));
+  Ref<Storage> scratch;
+  if (size_t bytes = executable_->executable_->scratchBytes(); bytes > 0) {
+    StatusOr<Ref<Storage>> made = Storage::allocate(*device().defaultMemory(), bytes);
+    if (!made.ok()) {
+      return made.status().withContext("program " + executable_->info().name + ": temporaries");
+    }
+    scratch = *std::move(made);
+    scratch->addUsesTo(after);
+    flight->request.scratch = scratch->data();
+  }
+  if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
+  flight->userData = userData_;
+  fillRequest(flight->request, flight->services);
+  flight->request.parameters = flight->parameters;
+  flight->request.results = flight->results;
+  {
+    ScopedFloatMode mode(FloatMode::kProgram);
+    ISTHMUS_ASSIGN_OR_RETURN(flight->event,
+                             executable_->executable_->enqueue(flight->request, after));
+  }
+  // From here on the memory may go any time: it waits for the program.
+  for (BufferRef& argument : arguments_) (*argument->storage())->addUse(flight->event);
+  for (BufferRef& result : results_) (*result->storage())->addUse(flight->event);
+  if (scratch) scratch->addUse(flight->event);
+  flight_ = std::move(flight);
+  return {};
+}
+
+void Launch::followFlight() {
+  Device& device = this->device();
+  std::shared_ptr<Flight> flight = std::move(flight_);
+  device.whenDone(Device::Lane::kLaunches, flight->event,
+                  [flight, info = info_, done = done_](Status end) {
+                    LoadedExecutable& executable = *flight->executable;
+                    if (!end.ok()) end = end.withContext("program " + executable.info().name);
+                    tellEnd(executable, info, end);
+                    whenAll(flight->definitions).onReady([flight, done, end](const Status& before) {
+                      done.set(before.ok() ? end : before);
+                    });
+                  });
+  work_->hand(flight->event);
+}
+
+}  // namespace isthmus
