@@ -1,0 +1,258 @@
+// The runtime on an asynchronous device: order by events alone, donation and deletion while work is
+// in flight, errors that pass on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "backends/simulated/backend.h"
+#include "runtime/fake_backend.h"
+#include "runtime/host_to_device.h"
+
+namespace isthmus::simulated {
+namespace {
+
+using isthmus::testing::f32;
+using isthmus::testing::FakeBackend;
+using isthmus::testing::FakeExecutable;
+using isthmus::testing::output;
+using isthmus::testing::parameter;
+using isthmus::testing::read;
+using isthmus::testing::run;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const float* in(const RunRequest& request, size_t i = 0) {
+  return static_cast<const float*>(request.parameters[i]);
+}
+float* out(const RunRequest& request, size_t i = 0) {
+  return static_cast<float*>(request.results[i]);
+}
+
+// A program that waits until the test lets it go on.
+struct Gate {
+  std::atomic<bool> isOpen{false};
+  void open() {
+    isOpen = true;
+    isOpen.notify_all();
+  }
+};
+
+class OnSimulatedDevice : public ::testing::TestWithParam<int> {
+ protected:
+  OnSimulatedDevice()
+      : backend(host, {size_t{1} << 24, std::chrono::microseconds(GetParam() % 3 * 20),
+                       static_cast<uint32_t>(GetParam())}),
+        client(std::move(Client::create(backend, {{"num_devices", int64_t{2}}})).value()) {}
+  ~OnSimulatedDevice() override {
+    client.reset();
+    // The ends of work are told on threads of the runtime, which may be the last to have the
+    // client.
+    while (backend.device(0).memory().bytesInUse() + backend.device(1).memory().bytesInUse() > 0) {
+      std::this_thread::yield();
+    }
+  }
+
+  Memory& memory(size_t i = 0) { return *client->devices()[i]->defaultMemory(); }
+  BufferRef buffer(const std::vector<float>& values, size_t device = 0) {
+    HostArray array{values.data(), f32({static_cast<int64_t>(values.size())})};
+    return std::move(client->bufferFromHost(memory(device), array)).value().buffer;
+  }
+  Ref<LoadedExecutable> load(std::string name, DonationKind donation, isthmus::testing::Program run,
+                             int64_t count = 2) {
+    ProgramInfo info;
+    info.name = std::move(name);
+    bool aliases = donation == DonationKind::kMustAlias;
+    info.parameters = {parameter(f32({count}), donation, aliases ? 0 : -1)};
+    info.outputs = {output(f32({count}))};
+    auto program = std::make_shared<FakeExecutable>(std::move(info), std::move(run), true);
+    return client->load(backend.wrap(program)).value();
+  }
+  Ref<LoadedExecutable> addOne(DonationKind donation = DonationKind::kNone) {
+    return load("addOne", donation, [](const RunRequest& request) {
+      for (int i = 0; i < 2; ++i) out(request)[i] = in(request)[i] + 1;
+      return Status();
+    });
+  }
+  Ref<LoadedExecutable> gated(Gate& gate) {
+    return load("gated", DonationKind::kNone, [&gate](const RunRequest& request) {
+      gate.isOpen.wait(false);
+      for (int i = 0; i < 2; ++i) out(request)[i] = in(request)[i] * 2;
+      return Status();
+    });
+  }
+
+  FakeBackend host;
+  SimulatedBackend backend;
+  Ref<Client> client;
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, OnSimulatedDevice, ::testing::Range(0, 6));
+
+TEST_P(OnSimulatedDevice, ArraysGoThereAndBack) {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  for (auto semantics : {HostBufferSemantics::kImmutableOnlyDuringCall,
+                         HostBufferSemantics::kImmutableUntilTransferCompletes,
+                         HostBufferSemantics::kImmutableZeroCopy}) {
+    std::vector<float> given = values;
+    auto made =
+        client->bufferFromHost(memory(), HostArray{given.data(), f32({6}), std::nullopt, semantics})
+            .value();
+    EXPECT_TRUE(made.hostMemoryDone.await().ok());
+    given.assign(6, 0);
+    EXPECT_EQ(read(*made.buffer).value(), values);
+  }
+  const int64_t transposed[] = {4, 12};
+  auto x = client->bufferFromHost(memory(), HostArray{values.data(), f32({3, 2}), transposed})
+               .value()
+               .buffer;
+  EXPECT_THAT(read(*x).value(), ElementsAre(1, 4, 2, 5, 3, 6));
+  std::vector<float> back(6);
+  ASSERT_TRUE(x->copyToHost(back.data(), 24, transposed).value().await().ok());
+  EXPECT_EQ(back, values);
+  float two[2];
+  ASSERT_TRUE(x->copyRawToHost(two, 8, 8).await().ok());
+  EXPECT_THAT(two, ElementsAre(2, 5));
+}
+
+TEST_P(OnSimulatedDevice, ChainsAreHandedOverInAdvance) {
+  Gate gate;
+  auto slow = gated(gate);
+  auto add = addOne();
+  BufferRef x = buffer({1, 2});
+  BufferRef y = run(*slow, {x.get()}).value();
+  BufferRef z = run(*add, {y.get()}).value();
+  BufferRef elsewhere = z->copyToMemory(memory(1)).value();
+  // All of it is on the devices' queues, though nothing has run.
+  for (const BufferRef& buffer : {y, z, elsewhere}) {
+    EXPECT_TRUE(buffer->usable().isReady());
+    EXPECT_FALSE(buffer->definition().isReady());
+  }
+  gate.open();
+  EXPECT_THAT(read(*elsewhere).value(), ElementsAre(3, 5));
+}
+
+TEST_P(OnSimulatedDevice, DeletedMemoryIsNotReusedTooEarly) {
+  Gate gate;
+  auto slow = gated(gate);
+  std::vector<BufferRef> results;
+  for (float i = 0; i < 20; ++i) {
+    BufferRef x = buffer({i, i});
+    results.push_back(run(*slow, {x.get()}).value());
+    x->release();
+    if (i == 10) gate.open();
+  }
+  for (float i = 0; i < 20; ++i) {
+    EXPECT_THAT(read(*results[static_cast<size_t>(i)]).value(), ElementsAre(2 * i, 2 * i));
+  }
+}
+
+TEST_P(OnSimulatedDevice, DonatedMemoryIsOverwrittenAfterItsReaders) {
+  Gate gate;
+  auto slow = gated(gate);
+  auto add = addOne(DonationKind::kMustAlias);
+  BufferRef x = buffer({1, 2});
+  void* place = x->pointer().value();
+  BufferRef doubled = run(*slow, {x.get()}).value();
+  BufferRef added = run(*add, {x.get()}).value();
+  EXPECT_TRUE(x->isDeleted());
+  EXPECT_EQ(added->pointer().value(), place);
+  gate.open();
+  EXPECT_THAT(read(*added).value(), ElementsAre(2, 3));
+  EXPECT_THAT(read(*doubled).value(), ElementsAre(2, 4));
+}
+
+TEST_P(OnSimulatedDevice, AReferencedDonationIsCopied) {
+  auto add = addOne(DonationKind::kMustAlias);
+  BufferRef x = buffer({1, 2});
+  ASSERT_TRUE(x->addExternalReference().ok());
+  BufferRef y = run(*add, {x.get()}).value();
+  EXPECT_THAT(read(*y).value(), ElementsAre(2, 3));
+  EXPECT_NE(x->pointer().value(), y->pointer().value());
+  ASSERT_TRUE(x->dropExternalReference().ok());
+}
+
+TEST_P(OnSimulatedDevice, ErrorsPassOnAndNameTheKernel) {
+  auto add = addOne();
+  backend.device(0).inject(Fault::kKernel, "addOne");
+  BufferRef x = buffer({1, 2});
+  BufferRef y = run(*add, {x.get()}).value();
+  BufferRef z = run(*add, {y.get()}).value();
+  BufferRef elsewhere = z->copyToMemory(memory(1)).value();
+  for (const BufferRef& buffer : {y, z, elsewhere}) {
+    EXPECT_THAT(std::string(buffer->readyEvent().await().message()),
+                HasSubstr("program addOne: kernel addOne read an address"));
+    EXPECT_FALSE(read(*buffer).ok());
+  }
+  EXPECT_THAT(read(*run(*add, {x.get()}).value()).value(), ElementsAre(2, 3));
+}
+
+TEST_P(OnSimulatedDevice, FailedCopiesPoison) {
+  backend.device(0).inject(Fault::kCopy);
+  BufferRef x = buffer({1, 2});
+  BufferRef y = run(*addOne(), {x.get()}).value();
+  EXPECT_EQ(y->readyEvent().await().message(), "a copy failed");
+}
+
+TEST_P(OnSimulatedDevice, NoMemoryIsAnErrorOfTheResult) {
+  BufferRef x = buffer({1, 2});
+  auto add = addOne();
+  backend.device(0).inject(Fault::kOutOfMemory);
+  EXPECT_EQ(run(*add, {x.get()}).value()->readyEvent().await().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_THAT(read(*run(*add, {x.get()}).value()).value(), ElementsAre(2, 3));
+}
+
+TEST_P(OnSimulatedDevice, ALostDeviceEndsWhatWaits) {
+  auto add = addOne();
+  BufferRef x = buffer({1, 2});
+  ASSERT_TRUE(x->readyEvent().await().ok());
+  backend.device(0).inject(Fault::kHang, "addOne");
+  BufferRef y = run(*add, {x.get()}).value();
+  BufferRef z = run(*add, {y.get()}).value();
+  EXPECT_FALSE(y->definition().isReady());
+  backend.device(0).lose();
+  EXPECT_EQ(z->readyEvent().await().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(run(*add, {x.get()}).value()->readyEvent().await().code(), StatusCode::kUnavailable);
+}
+
+TEST_P(OnSimulatedDevice, TransfersInPieces) {
+  auto transfers = HostToDeviceTransfers::create(memory(), {f32({2}), f32({2})}).value();
+  float data[] = {1, 2};
+  ASSERT_TRUE(transfers->transferData(0, data + 1, 4, 4, false).ok());
+  Event last = transfers->transferData(0, data, 0, 4, true).value();
+  BufferRef x = transfers->retrieve(0).value();
+  BufferRef unfinished = transfers->retrieve(1).value();
+  transfers.reset();  // what has been handed over still comes
+  EXPECT_THAT(read(*x).value(), ElementsAre(1, 2));
+  EXPECT_TRUE(last.await().ok());
+  EXPECT_EQ(unfinished->readyEvent().await().code(), StatusCode::kCancelled);
+}
+
+TEST_P(OnSimulatedDevice, ViewsShareWhatIsNotThereYet) {
+  Gate gate;
+  auto slow = gated(gate);
+  BufferRef y = run(*slow, {buffer({1, 2}).get()}).value();
+  BufferRef view = y->bitcast({ElementType::kS32, {2}}).value();
+  EXPECT_TRUE(view->usable().isReady());
+  gate.open();
+  float values[2];
+  ASSERT_TRUE(view->copyRawToHost(values, 0, 8).await().ok());
+  EXPECT_THAT(values, ElementsAre(2, 4));
+}
+
+TEST_P(OnSimulatedDevice, ThreadsMayLaunchAtOnce) {
+  auto add = addOne(DonationKind::kMustAlias);
+  std::vector<std::thread> threads;
+  for (float t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      BufferRef x = buffer({t, 0});
+      for (int i = 0; i < 50; ++i) x = run(*add, {x.get()}).value();
+      EXPECT_THAT(read(*x).value(), ElementsAre(t + 50, 50));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace isthmus::simulated
