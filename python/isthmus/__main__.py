@@ -1,6 +1,7 @@
 """python -m isthmus COMMAND: where things are, and programs from the command line.
 
     python -m isthmus library|include|cmake
+    python -m isthmus info [PLUGIN.so ...]
     python -m isthmus run MODEL --input x.npy --input y.npy --output result.npy
 """
 
@@ -47,6 +48,10 @@ def main(arguments=None) -> int:
     commands.add_parser("library", help="the plugin's path")
     commands.add_parser("include", help="the folder of headers for C and C++")
     commands.add_parser("cmake", help="the folder for -Disthmus_DIR")
+    information = commands.add_parser(
+        "info", help="platforms, devices, drivers, and what each can do")
+    information.add_argument("plugin", nargs="*", type=pathlib.Path, help="default: all there are")
+    information.add_argument("--brief", action="store_true", help="without trying programs")
     runner = commands.add_parser("run", help="runs a program on arrays from files")
     runner.add_argument("model", type=pathlib.Path,
                         help="StableHLO, or what jax.export, torch_xla.stablehlo or jax2tf saved")
@@ -60,6 +65,10 @@ def main(arguments=None) -> int:
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             print(f"isthmus run: {error}", file=sys.stderr)
             return 1
+    if options.command == "info":
+        from isthmus import info
+
+        return info.main(options.plugin, not options.brief)
     package = pathlib.Path(isthmus.__file__).parent
     print(isthmus.library_path() if options.command == "library" else package / options.command)
     return 0
@@ -68,6 +77,11 @@ def main(arguments=None) -> int:
 def run_command() -> int:
     """The command `isthmus-run`."""
     return main(["run", *sys.argv[1:]])
+
+
+def info_command() -> int:
+    """The command `isthmus-info`."""
+    return main(["info", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

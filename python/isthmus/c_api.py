@@ -4,6 +4,7 @@ Works with any PJRT plugin. python/tests/client_test.py compares the table with 
 """
 
 import ctypes
+import struct
 import threading
 
 P, S, I, L = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int64
@@ -31,6 +32,9 @@ ENTRIES = {
                                         "num_byte_strides:S host_buffer_semantics:I device:P "
                                         "memory:P device_layout:P done_with_host_buffer:P "
                                         "buffer:P"),
+    "DeviceDescription_Attributes": (25, "device_description:P num_attributes:S attributes:P"),
+    "DeviceDescription_DebugString": (27, "device_description:P debug_string:P debug_string_size:S"),
+    "Device_GetDescription": (29, "device:P device_description:P"),
     "Executable_Destroy": (40, "executable:P"),
     "Executable_NumOutputs": (44, "executable:P num_outputs:S"),
     "Executable_Serialize": (49, "executable:P serialized_bytes:P serialized_bytes_size:S "
@@ -150,10 +154,28 @@ class Api:
 
 
 class NamedValue(ctypes.Structure):
-    """An option of a client that is a number."""
+    """An option of a client, or an attribute; `int64_value` stands for the union."""
 
     _fields_ = [("struct_size", S), ("extension_start", P), ("name", P), ("name_size", S),
                 ("type", I), ("int64_value", L), ("value_size", S)]
+
+
+def named_values(address: int, count: int) -> dict:
+    """What an array of PJRT_NamedValue holds."""
+    found = {}
+    step = ctypes.sizeof(NamedValue)
+    for i in range(count):
+        value = NamedValue.from_address(address + i * step)
+        number, length = value.int64_value, value.value_size
+        bits = (number & (1 << 64) - 1).to_bytes(8, "little")
+        found[ctypes.string_at(value.name, value.name_size).decode()] = {
+            0: lambda: ctypes.string_at(number, length).decode(errors="replace"),
+            1: lambda: number,
+            2: lambda: list((L * length).from_address(number)) if length else [],
+            3: lambda: struct.unpack("<f", bits[:4])[0],
+            4: lambda: bool(bits[0]),
+        }[value.type]()
+    return found
 
 
 _apis: dict = {}

@@ -195,6 +195,18 @@ class Client:
         args = self._call("PlatformVersion")
         return ctypes.string_at(args.platform_version, args.platform_version_size).decode()
 
+    def describe_devices(self) -> list:
+        """A dictionary for each device: its `name`, and what the plugin says of it."""
+        found = []
+        for device in self._devices:
+            what = self._api.call("Device_GetDescription", device=device).device_description
+            name = self._api.call("DeviceDescription_DebugString", device_description=what)
+            attributes = self._api.call("DeviceDescription_Attributes", device_description=what)
+            found.append({
+                "name": ctypes.string_at(name.debug_string, name.debug_string_size).decode(),
+                **c_api.named_values(attributes.attributes, attributes.num_attributes)})
+        return found
+
     def put(self, array, device: int = 0, copy: bool = True) -> Array:
         """An array on a device. With copy=False the memory is shared if it can be: it must then not
         be changed as long as the Array lives."""

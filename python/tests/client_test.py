@@ -144,3 +144,14 @@ def test_table_is_that_of_the_headers():
         body = re.search(rf"struct PJRT_{name}_Args {{\s*ISTHMUS_PJRT_HEAD(.*?)\n}};", text, re.S).group(1)
         declared = re.findall(r"(\w+)(?:\)\([^;]*)?;", body)
         assert [field.split(":")[0] for field in fields.split()] == declared, name
+
+
+def test_info_says_what_a_device_can_do():
+    done = subprocess.run([sys.executable, "-m", "isthmus", "info"], capture_output=True, text=True,
+                          check=True)
+    assert "platform  cpu" in done.stdout
+    assert re.search(r"matrix product +f64 \d+ us, f32 \d+ us", done.stdout)
+    done = subprocess.run([sys.executable, "-m", "isthmus", "info", "--brief", "/no/such/library.so"],
+                          capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "no devices" in done.stdout
