@@ -40,3 +40,20 @@ function(isthmus_link_mlir target)
   target_link_libraries(${target} PRIVATE ${ISTHMUS_MLIR_LIBS} ${ISTHMUS_LLVM_LIBS})
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endfunction()
+
+# isthmus_plugin(name backend): the shared library libisthmus_NAME.so in build/*/pjrt, which exports
+# GetPjrtApi and hides the rest. `backend` is a library that defines linkedBackend().
+function(isthmus_plugin name backend)
+  set(plugin isthmus_${name}_plugin)
+  set(exports ${PROJECT_SOURCE_DIR}/pjrt/exports.map)
+  add_library(${plugin} SHARED ${PROJECT_SOURCE_DIR}/pjrt/plugin_main.cc)
+  set_target_properties(${plugin} PROPERTIES OUTPUT_NAME isthmus_${name}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/pjrt LINK_DEPENDS ${exports})
+  target_link_libraries(${plugin} PRIVATE isthmus_pjrt ${backend})
+  isthmus_link_mlir(${plugin})
+  target_link_options(${plugin} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL)
+  # Nothing undefined, but what the sanitizers' runtime brings, which belongs to the executable.
+  if(NOT ISTHMUS_SANITIZE)
+    target_link_options(${plugin} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()

@@ -76,3 +76,13 @@ def test_refuses_what_is_no_plugin(tmp_path):
 def test_checks_the_platform():
     assert conform(PLUGIN, "--only", "client.platform", "--platform", "cpu").returncode == 0
     assert conform(PLUGIN, "--only", "client.platform", "--platform", "abacus").returncode == 1
+
+
+def test_the_skeleton_has_its_first_grade():
+    done = conform(BUILD / "pjrt" / "libisthmus_skeleton.so", "--quiet", "--grade", "1",
+                   ISTHMUS_NUM_DEVICES="1")
+    assert done.returncode == 0, done.stdout[-4000:]
+    # What it lacks is said: several devices, serialized executables.
+    done = conform(BUILD / "pjrt" / "libisthmus_skeleton.so", "--quiet", "--only", "serial",
+                   ISTHMUS_NUM_DEVICES="1")
+    assert "cannot be serialized" in done.stdout

@@ -1,0 +1,66 @@
+// From nothing to the first matrix product, through the runtime.
+#include "backends/skeleton/backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/client.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus::skeleton {
+namespace {
+
+constexpr const char* kProduct = R"(
+  func.func @main(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>) -> tensor<2x2xf32> {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  })";
+
+class Skeleton : public ::testing::Test {
+ protected:
+  BufferRef buffer(const std::vector<float>& values, std::vector<int64_t> dims) {
+    HostArray array{values.data(), {ElementType::kF32, std::move(dims)}};
+    return client->bufferFromHost(*device.defaultMemory(), array).value().buffer;
+  }
+  std::vector<float> read(Buffer& buffer) {
+    std::vector<float> values(buffer.sizeBytes() / sizeof(float));
+    Event done = buffer.copyToHost(values.data(), buffer.sizeBytes()).value();
+    EXPECT_TRUE(done.await().ok());
+    return values;
+  }
+
+  Ref<Client> client = Client::create(linkedBackend()).value();
+  Device& device = *client->addressableDevices()[0];
+};
+
+TEST_F(Skeleton, ArraysGoThereAndBack) {
+  std::vector<float> values = {1, 2, 3};
+  BufferRef x = buffer(values, {3});
+  EXPECT_EQ(read(*x), values);
+  EXPECT_EQ(read(*x->copyToMemory(x->memory()).value()), values);
+}
+
+TEST_F(Skeleton, FirstProduct) {
+  auto product = client->compile({kProduct, "mlir", {}}).value();
+  BufferRef x = buffer({1, 2, 3, 4, 5, 6}, {2, 3});
+  BufferRef y = buffer({1, 0, 0, 1, 1, 1}, {3, 2});
+  Buffer* arguments[] = {x.get(), y.get()};
+  BufferRef result;
+  DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+  ASSERT_TRUE(product->execute({&launch, 1}, {}).ok());
+  EXPECT_THAT(read(*result), ::testing::ElementsAre(4, 5, 10, 11));
+}
+
+TEST_F(Skeleton, ErrorsSayWhat) {
+  EXPECT_FALSE(client->compile({"nonsense", "mlir", {}}).ok());
+  CompileRequest several{kProduct, "mlir", {}};
+  several.options.numReplicas = 2;
+  EXPECT_EQ(client->compile(several).status().code(), StatusCode::kUnimplemented);
+  Memory& memory = *device.defaultMemory();
+  EXPECT_EQ(client->uninitialized(memory, {ElementType::kF32, {int64_t{1} << 32}}).status().code(),
+            StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace isthmus::skeleton
