@@ -112,12 +112,3 @@ StatusOr<std::shared_ptr<const Executable>> CpuBackend::deserialize(std::string_
 }
 
 }  // namespace isthmus::cpu
-
-namespace isthmus {
-
-Backend& linkedBackend() {
-  static cpu::CpuBackend& backend = *new cpu::CpuBackend;
-  return backend;
-}
-
-}  // namespace isthmus
