@@ -26,6 +26,11 @@ constexpr FlagInfo kFlags[] = {
      "Bound on freed host memory that stays mapped; default: an eighth of the memory."},
     {"ISTHMUS_ZERO_COPY", FlagType::kBool, "1",
      "Buffers alias large host arrays whose owner promises not to change them."},
+    {"ISTHMUS_MEMORY_PERCENT", FlagType::kInt, "100",
+     "Of the memory of a device that is not the host's, so much may be used, 1 to 100; the client "
+     "option memory_fraction overrides it."},
+    {"ISTHMUS_DEVICE_TIMEOUT_SECONDS", FlagType::kInt, "0",
+     "A device that works longer on one program, or copy, is given up; 0: never."},
     {"ISTHMUS_COLLECTIVE_WARN_SECONDS", FlagType::kInt, "20",
      "A collective that waits longer for a device says so on stderr; 0: never."},
     {"ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", FlagType::kInt, "600",

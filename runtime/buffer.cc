@@ -99,7 +99,8 @@ StatusOr<Storage*> Buffer::storage() {
   Ref<Storage> made;
   if (BufferRef source = std::exchange(aliasSource_, nullptr)) made = source->storageToTakeOver();
   if (!made) {
-    ISTHMUS_ASSIGN_OR_RETURN(made, Storage::allocate(memory_, sizeBytes_));
+    BlockOrigin origin{type_.get(), work_ ? work_->describeOutput(output_) : ""};
+    ISTHMUS_ASSIGN_OR_RETURN(made, Storage::allocate(memory_, sizeBytes_, origin));
   }
   storage = made.detach();
   storage_.store(storage, std::memory_order_release);

@@ -107,9 +107,12 @@ class Buffer final : public RefCounted<Buffer> {
   // For the result of a launch to which `source` was donated: takes over the memory of `source`
   // when memory is first needed, if nobody else uses it by then. Before others see this buffer.
   void setAliasSource(BufferRef source) { aliasSource_ = std::move(source); }
-  // The device's work that defines the contents, on asynchronous devices. Before others see this
-  // buffer.
-  void setWork(Ref<DeviceWork> work) { work_ = std::move(work); }
+  // The device's work that defines the contents, on asynchronous devices, as its output of this
+  // number. Before others see this buffer.
+  void setWork(Ref<DeviceWork> work, int output = 0) {
+    work_ = std::move(work);
+    output_ = output;
+  }
   const Ref<DeviceWork>& work() const { return work_; }
   // When work on the contents can be handed to a device: as soon as what defines them has been, if
   // that is work of the device; else when they are there.
@@ -143,6 +146,7 @@ class Buffer final : public RefCounted<Buffer> {
   std::atomic<Storage*> storage_{nullptr};
   std::atomic<int32_t> externalReferences_{0};
   const bool allocatesLate_;  // else the memory comes with `setStorage` only
+  int output_ = 0;            // of work_
   bool isLent_ = false;       // the reference on the storage went to the result that took it over
   BufferRef aliasSource_;     // until the memory is there
   Ref<DeviceWork> work_;

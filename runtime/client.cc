@@ -29,10 +29,26 @@ size_t alignmentOf(ElementType type) {
   return std::max<size_t>(isComplex ? bytes / 2 : bytes, 1);
 }
 
+constexpr const char* kFromHost = "from the host";
+
 Status checkType(const ArrayType& type) {
   if (type.isValid() && type.elementType != ElementType::kInvalid) return {};
   return invalidArgument("buffer of type ", type.toString(),
                          ": expected dimensions >= 0 and a size that fits in memory");
+}
+
+// How much of a device's memory may be used; takes the option out.
+StatusOr<double> takeMemoryFraction(AttributeMap& options) {
+  auto fraction = static_cast<double>(flagInt("ISTHMUS_MEMORY_PERCENT")) / 100;
+  if (auto option = options.find("memory_fraction"); option != options.end()) {
+    const auto* number = std::get_if<float>(&option->second);
+    if (number == nullptr) return invalidArgument("client option memory_fraction must be a float");
+    fraction = *number;
+    options.erase(option);
+  }
+  if (fraction > 0 && fraction <= 1) return fraction;
+  return invalidArgument("the fraction of device memory to use is ", fraction,
+                         ", expected more than 0 and at most 1");
 }
 
 std::shared_ptr<const ArrayType> share(ArrayType type) {
@@ -41,7 +57,7 @@ std::shared_ptr<const ArrayType> share(ArrayType type) {
 
 }  // namespace
 
-Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job)
+Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job, double memoryFraction)
     : backend_(backend),
       topology_(std::move(topology)),
       job_(std::move(job)),
@@ -61,7 +77,7 @@ Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job)
       if (kind == kinds.end()) kinds.push_back(memory.kind);
       auto id = static_cast<int>(ownedMemories_.size());
       Memory& made = *ownedMemories_.emplace_back(
-          std::make_unique<Memory>(*this, device, id, kindId, memory.kind));
+          std::make_unique<Memory>(*this, device, id, kindId, memory.kind, memoryFraction));
       memories_.push_back(&made);
       device.memories_.push_back(&made);
       if (memory.isDefault || device.defaultMemory_ == nullptr) device.defaultMemory_ = &made;
@@ -74,6 +90,7 @@ Client::~Client() = default;
 StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options,
                                      const JobOptions& jobOptions) {
   if (flagIsSet("ISTHMUS_NUM_DEVICES")) options["num_devices"] = flagInt("ISTHMUS_NUM_DEVICES");
+  ISTHMUS_ASSIGN_OR_RETURN(double memoryFraction, takeMemoryFraction(options));
   ISTHMUS_ASSIGN_OR_RETURN(Topology topology, Topology::create(backend, std::move(options)));
   std::unique_ptr<Job> job;
   if (jobOptions.numProcesses > 1) {
@@ -91,7 +108,8 @@ StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options,
     hasAddressable |= device.processIndex == jobOptions.processIndex;
   }
   if (!hasAddressable) return internalError("backend describes no device of this process");
-  return Ref<Client>::adopt(new Client(backend, std::move(topology), std::move(job)));
+  return Ref<Client>::adopt(
+      new Client(backend, std::move(topology), std::move(job), memoryFraction));
 }
 
 StatusOr<Device*> Client::lookupDevice(int id) const {
@@ -162,7 +180,8 @@ StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArra
                                      made.hostMemoryDone));
     return made;
   }
-  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, bytes));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
+                           Storage::allocate(memory, bytes, {&array.type, kFromHost}));
   ISTHMUS_RETURN_IF_ERROR(memory.writeArray(storage->data(), array.type, array.data, strides));
   return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()), Event()};
 }
@@ -184,7 +203,8 @@ StatusOr<BufferRef> Client::viewOfMemory(Memory& memory, ArrayType type, void* d
 
 StatusOr<BufferRef> Client::uninitialized(Memory& memory, ArrayType type) {
   ISTHMUS_RETURN_IF_ERROR(checkType(type));
-  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, type.sizeBytes()));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
+                           Storage::allocate(memory, type.sizeBytes(), {&type, "uninitialized"}));
   return makeRef<Buffer>(memory, share(std::move(type)), std::move(storage), Event());
 }
 

@@ -47,9 +47,10 @@ struct HostArray {
 
 class Client final : public RefCounted<Client> {
  public:
-  // Options "platform_name" and "num_devices" are read here (ISTHMUS_NUM_DEVICES overrides the
-  // latter); all but the first are passed on to the backend, which must outlive the client. One of
-  // several processes blocks until the others have come too.
+  // Options "platform_name", "num_devices" (ISTHMUS_NUM_DEVICES overrides it) and "memory_fraction"
+  // (a number; else ISTHMUS_MEMORY_PERCENT) are read here; all but the first and the last are
+  // passed on to the backend, which must outlive the client. One of several processes blocks until
+  // the others have come too.
   static StatusOr<Ref<Client>> create(Backend& backend, AttributeMap options = {},
                                       const JobOptions& job = {});
   ~Client();
@@ -123,7 +124,7 @@ class Client final : public RefCounted<Client> {
   Job* job() { return job_.get(); }
 
  private:
-  Client(Backend& backend, Topology topology, std::unique_ptr<Job> job);
+  Client(Backend& backend, Topology topology, std::unique_ptr<Job> job, double memoryFraction);
 
   Backend& backend_;
   Topology topology_;

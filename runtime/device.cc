@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "isthmus/flags.h"
@@ -47,13 +48,46 @@ void Device::clearMemoryStats() {
   for (Memory* memory : memories_) memory->clearStats();
 }
 
-void Device::whenDone(Lane lane, DeviceEventRef event, std::function<void(Status)> then) {
+Status Device::givenUp() const {
+  if (!isGivenUp_.load(std::memory_order_acquire)) return {};
+  return Status(StatusCode::kUnavailable,
+                "device " + std::to_string(id()) + " was given up after something took too long");
+}
+
+// On a lane's thread, which begins to wait when the work before has ended: the time is the work's
+// own, as far as a device does one thing at a time.
+Status Device::awaitInTime(const DeviceEvent& event, const std::string& what) {
+  int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
+  if (seconds <= 0) return event.await();
+  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  std::chrono::nanoseconds sleep = std::chrono::microseconds(10);
+  while (!event.isReady()) {
+    ISTHMUS_RETURN_IF_ERROR(givenUp());
+    if (std::chrono::steady_clock::now() >= deadline) {
+      isGivenUp_.store(true, std::memory_order_release);
+      log(LogLevel::kError, "device ", id(), " has worked on ", what, " for more than ", seconds,
+          " s and is given up");
+      return Status(StatusCode::kDeadlineExceeded,
+                    what + " has not ended on device " + std::to_string(id()) + " after " +
+                        std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+    }
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
+  }
+  return event.await();
+}
+
+void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,
+                      std::function<void(Status)> then) {
   if (event == nullptr || event->isReady()) {
     then(event == nullptr ? Status() : event->await());
     return;
   }
   lanes_[static_cast<size_t>(lane)].push(
-      [event = std::move(event), then = std::move(then)]() { then(event->await()); });
+      [this, event = std::move(event), what = std::move(what), then = std::move(then)]() {
+        then(awaitInTime(*event, what));
+      });
 }
 
 void Device::throttle(Event done) {

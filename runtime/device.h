@@ -1,6 +1,7 @@
 // A device of a client: its description, its memories and the queue that runs its programs.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -45,8 +46,12 @@ class Device {
   // Each lane tells the ends of its work in the order in which it was handed over.
   enum class Lane { kLaunches, kFromHost, kToHost };
   // Calls `then` with the outcome of `event` (null: done), on a thread of the runtime's, or here
-  // and now if it is ready.
-  void whenDone(Lane lane, DeviceEventRef event, std::function<void(Status)> then);
+  // and now if it is ready. `what` it is the end of is for errors: work that takes longer than
+  // ISTHMUS_DEVICE_TIMEOUT_SECONDS fails, and the device is given up.
+  void whenDone(Lane lane, DeviceEventRef event, std::string what,
+                std::function<void(Status)> then);
+  // kUnavailable once the device has been given up.
+  Status givenUp() const;
 
   // Makes a launch with this id that has been queued here but has not started fail with `error`.
   // False if there is none.
@@ -74,6 +79,8 @@ class Device {
 
  private:
   friend class Client;
+  Status awaitInTime(const DeviceEvent& event, const std::string& what);
+
   Client& client_;
   DeviceDescription description_;
   bool isAddressable_;
@@ -81,6 +88,7 @@ class Device {
   Memory* defaultMemory_ = nullptr;
   TaskQueue queue_;
   TaskQueue lanes_[3];
+  std::atomic<bool> isGivenUp_{false};
   std::mutex inFlightMutex_;
   std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;

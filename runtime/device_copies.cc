@@ -25,6 +25,7 @@ void enqueueReader(
                             onEnd = std::move(onEnd)](const Status& usable) {
     auto hand = [&]() -> StatusOr<DeviceEventRef> {
       ISTHMUS_RETURN_IF_ERROR(usable);
+      ISTHMUS_RETURN_IF_ERROR(device.givenUp());
       std::vector<DeviceEventRef> after;
       ISTHMUS_RETURN_IF_ERROR(source->addDefinitionTo(after));
       ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, source->storage());
@@ -35,7 +36,7 @@ void enqueueReader(
     StatusOr<DeviceEventRef> event = hand();
     source->dropHold();
     if (!event.ok()) return onEnd(event.status());
-    device.whenDone(lane, *event, [source, onEnd](Status end) {
+    device.whenDone(lane, *event, "a copy", [source, onEnd](Status end) {
       source->definition().onReady([onEnd, end = std::move(end)](const Status& before) {
         onEnd(before.ok() ? end : before);
       });
@@ -69,7 +70,7 @@ StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, 
   storage.addUse(*event);
   Promise promise;
   auto kept = std::make_shared<Staging>(std::move(staging));
-  storage.memory().device().whenDone(Lane::kFromHost, *event,
+  storage.memory().device().whenDone(Lane::kFromHost, *event, "a copy",
                                      [promise, kept, onEnd = std::move(onEnd)](const Status& end) {
                                        onEnd(end);
                                        promise.set(end);
@@ -81,6 +82,7 @@ StatusOr<BufferRef> enqueueFromHost(Memory& memory, std::shared_ptr<const ArrayT
                                     const void* host, std::span<const int64_t> byteStrides,
                                     bool isBorrowed, Event& hostMemoryDone) {
   trace::Scope scope("copy to device", {}, static_cast<int64_t>(type->sizeBytes()));
+  ISTHMUS_RETURN_IF_ERROR(memory.device().givenUp());
   size_t bytes = type->sizeBytes();
   Staging staging;
   if (!isBorrowed || !(byteStrides.empty() || isDense(*type, byteStrides))) {
@@ -88,21 +90,22 @@ StatusOr<BufferRef> enqueueFromHost(Memory& memory, std::shared_ptr<const ArrayT
     host = staging.data();
     isBorrowed = false;
   }
-  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, bytes));
+  ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
+                           Storage::allocate(memory, bytes, {type.get(), "from the host"}));
   std::vector<DeviceEventRef> after;
   storage->addUsesTo(after);
   ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef event,
                            memory.queue()->copyFromHost(storage->data(), 0, host, bytes, after));
   storage->addUse(event);
   Promise promise;
-  auto work = makeRef<DeviceWork>();
+  auto work = makeRef<DeviceWork>("from the host");
   work->hand(event);
   auto buffer = makeRef<Buffer>(memory, std::move(type), std::move(storage), promise.event());
   buffer->setWork(std::move(work));
   hostMemoryDone = isBorrowed ? promise.event() : Event();
   auto kept = std::make_shared<Staging>(std::move(staging));
   // The client, and with it the device, lives until the end.
-  memory.device().whenDone(Lane::kFromHost, std::move(event),
+  memory.device().whenDone(Lane::kFromHost, std::move(event), "a copy",
                            [promise, kept, client = Ref<Client>(&memory.client())](Status end) {
                              promise.set(std::move(end));
                            });
@@ -149,7 +152,7 @@ Event enqueueRawToHost(const BufferRef& source, void* host, size_t offset, size_
 
 void enqueueCopy(const BufferRef& source, const BufferRef& copy, const Promise& promise) {
   trace::Scope scope("copy between buffers", {}, static_cast<int64_t>(source->sizeBytes()));
-  auto work = makeRef<DeviceWork>();
+  auto work = makeRef<DeviceWork>("a copy");
   copy->setWork(work);
   copy->beginWriting();
   int from = source->device().id();

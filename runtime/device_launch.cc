@@ -29,6 +29,7 @@ Status Launch::prepareResults(Flight& flight, std::vector<DeviceEventRef>& after
 }
 
 Status Launch::enqueueProgram() {
+  ISTHMUS_RETURN_IF_ERROR(device().givenUp());
   auto flight = std::make_unique<Flight>(executable_, maxThreads());
   std::vector<DeviceEventRef> after;
   flight->parameters.resize(arguments_.size());
@@ -43,7 +44,8 @@ Status Launch::enqueueProgram() {
   ISTHMUS_RETURN_IF_ERROR(prepareResults(*flight, after));
   Ref<Storage> scratch;
   if (size_t bytes = executable_->executable_->scratchBytes(); bytes > 0) {
-    StatusOr<Ref<Storage>> made = Storage::allocate(*device().defaultMemory(), bytes);
+    StatusOr<Ref<Storage>> made = Storage::allocate(
+        *device().defaultMemory(), bytes, {nullptr, "temporaries of " + executable_->info().name});
     if (!made.ok()) {
       return made.status().withContext("program " + executable_->info().name + ": temporaries");
     }
@@ -72,10 +74,11 @@ Status Launch::enqueueProgram() {
 void Launch::followFlight() {
   Device& device = this->device();
   std::shared_ptr<Flight> flight = std::move(flight_);
-  device.whenDone(Device::Lane::kLaunches, flight->event,
+  device.whenDone(Device::Lane::kLaunches, flight->event, "program " + executable_->info().name,
                   [flight, info = info_, done = done_](Status end) {
                     LoadedExecutable& executable = *flight->executable;
-                    if (!end.ok()) end = end.withContext("program " + executable.info().name);
+                    bool isNamed = end.code() == StatusCode::kDeadlineExceeded;
+                    if (!isNamed) end = end.withContext("program " + executable.info().name);
                     tellEnd(executable, info, end);
                     whenAll(flight->definitions).onReady([flight, done, end](const Status& before) {
                       done.set(before.ok() ? end : before);

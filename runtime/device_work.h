@@ -2,6 +2,8 @@
 // then it is done.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,7 +16,15 @@ namespace isthmus {
 // Shared by the buffers that one launch or copy defines, and by those that share their memory.
 class DeviceWork final : public RefCounted<DeviceWork> {
  public:
-  DeviceWork() = default;
+  // `outputs` say what they are, for errors: one for each buffer, or one for all.
+  explicit DeviceWork(std::shared_ptr<const std::vector<std::string>> outputs)
+      : outputs_(std::move(outputs)) {}
+  explicit DeviceWork(std::string output)
+      : outputs_(std::make_shared<const std::vector<std::string>>(1, std::move(output))) {}
+
+  const std::string& describeOutput(int output) const {
+    return (*outputs_)[static_cast<size_t>(output)];
+  }
 
   // Happens when the work is on its queue, or with the error that keeps it from getting there.
   const Event& handed() const { return handed_; }
@@ -29,6 +39,7 @@ class DeviceWork final : public RefCounted<DeviceWork> {
   void fail(Status error) { promise_.set(std::move(error)); }
 
  private:
+  const std::shared_ptr<const std::vector<std::string>> outputs_;
   Promise promise_;
   const Event handed_ = promise_.event();
   DeviceEventRef event_;

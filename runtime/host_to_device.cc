@@ -31,7 +31,8 @@ StatusOr<std::unique_ptr<HostToDeviceTransfers>> HostToDeviceTransfers::create(
   std::unique_ptr<HostToDeviceTransfers> transfers(new HostToDeviceTransfers(memory));
   for (ArrayType& type : types) {
     if (!type.isValid()) return invalidArgument("transfer of invalid type ", type.toString());
-    ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage, Storage::allocate(memory, type.sizeBytes()));
+    ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
+                             Storage::allocate(memory, type.sizeBytes(), {&type, "from the host"}));
     auto entry = std::make_shared<Entry>();
     entry->buffer = makeRef<Buffer>(memory, std::make_shared<const ArrayType>(std::move(type)),
                                     std::move(storage), entry->promise.event());

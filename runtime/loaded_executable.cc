@@ -47,9 +47,15 @@ StatusOr<Ref<LoadedExecutable>> LoadedExecutable::create(
 }
 
 Status LoadedExecutable::initialize() {
+  auto descriptions = std::make_shared<std::vector<std::string>>();
   for (const BufferSpec& output : info_.outputs) {
+    if (isAsynchronous_) {
+      descriptions->push_back("result " + std::to_string(outputs_.size()) + " of " + info_.name +
+                              (output.source.empty() ? "" : " at " + output.source));
+    }
     outputs_.push_back({std::make_shared<const ArrayType>(output.type), output.memoryKind, -1});
   }
+  outputDescriptions_ = std::move(descriptions);
   for (const ParameterSpec& parameter : info_.parameters) {
     auto index = static_cast<int>(parameters_.size());
     parameters_.push_back({parameter.type, parameter.donation, parameter.aliasedOutput});
@@ -294,7 +300,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
   for (size_t i = 0; i < places.size(); ++i) {
     Launch& launch = *queued[i];
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
-    if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>();
+    if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>(outputDescriptions_);
     Event done = launch.done_.event();
     for (size_t o = 0; o < outputs_.size(); ++o) {
       auto result = makeRef<Buffer>(outputMemory(*places[i].device, outputs_[o]), outputs_[o].type,
@@ -303,7 +309,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
       if (aliased >= 0 && launch.isDonated_[aliased]) {
         result->setAliasSource(launch.arguments_[aliased]);
       }
-      if (isAsynchronous_) result->setWork(launch.work_);
+      if (isAsynchronous_) result->setWork(launch.work_, static_cast<int>(o));
       result->beginWriting();
       launch.results_.push_back(result);
       launches[i].results[o] = std::move(result);

@@ -149,6 +149,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool donatesAny_ = false;
   std::vector<Parameter> parameters_;
   std::vector<Output> outputs_;
+  std::shared_ptr<const std::vector<std::string>> outputDescriptions_;  // if asynchronous
   std::vector<Device*> devices_;
   std::vector<LogicalId> logicalIds_;
   std::vector<Place> places_;                          // one per addressable device

@@ -37,7 +37,8 @@ StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_
 
 }  // namespace
 
-Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind)
+Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind,
+               double fraction)
     : client_(client),
       backend_(client.backend()),
       queue_(backend_.queue(device.id())),
@@ -49,12 +50,40 @@ Memory::Memory(Client& client, Device& device, int id, int kindId, std::string k
       devices_{&device},
       deviceId_(device.id()),
       isHostAddressable_(backend_.isHostAddressable()),
-      bytesLimit_(limitOf(backend_, deviceId_)) {}
+      bytesLimit_(
+          static_cast<int64_t>(static_cast<double>(limitOf(backend_, deviceId_)) * fraction)) {
+  if (!isHostAddressable_) blocks_ = std::make_unique<LiveBlocks>();
+}
 
-StatusOr<void*> Memory::allocate(size_t bytes, DeviceEventRef* available) {
-  StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
-                                           : allocateOnQueue(*queue_, kind_, bytes, *available);
-  if (!data.ok()) return data.status().withContext("allocating in " + debugString_);
+Status Memory::exhausted(const Status& status, size_t bytes) const {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  constexpr size_t kListed = 8;
+  return resourceExhausted(status.message(), "; asked for ", byteSizeText(bytes), ", in use are ",
+                           blocks_->largest(kListed));
+}
+
+// The memories of a device share what there is, but programs use one of them.
+Status Memory::checkLimit(size_t bytes) const {
+  int64_t left = bytesLimit_ - bytesInUse_.load(std::memory_order_relaxed);
+  if (left >= 0 && bytes <= static_cast<size_t>(left)) return {};
+  return resourceExhausted("the limit of ", byteSizeText(static_cast<size_t>(bytesLimit_)),
+                           " is reached");
+}
+
+StatusOr<void*> Memory::allocate(size_t bytes, const BlockOrigin& origin,
+                                 DeviceEventRef* available) {
+  Status status = blocks_ ? checkLimit(bytes) : Status();
+  StatusOr<void*> data = nullptr;
+  if (status.ok()) {
+    data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                             : allocateOnQueue(*queue_, kind_, bytes, *available);
+    status = data.status();
+  }
+  if (!status.ok()) {
+    if (blocks_) status = exhausted(status, bytes);
+    return status.withContext("allocating in " + debugString_);
+  }
+  if (blocks_) blocks_->add(*data, bytes, origin);
   auto size = static_cast<int64_t>(bytes);
   int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
   allocations_.fetch_add(1, std::memory_order_relaxed);
@@ -64,6 +93,7 @@ StatusOr<void*> Memory::allocate(size_t bytes, DeviceEventRef* available) {
 }
 
 void Memory::deallocate(void* data, size_t bytes, DeviceEvents after) {
+  if (blocks_) blocks_->remove(data);
   bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   if (queue_ != nullptr) return queue_->release(kind_, data, bytes, after);
   backend_.deallocate(deviceId_, kind_, data, bytes);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "isthmus/device_queue.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
+#include "runtime/live_blocks.h"
 
 namespace isthmus {
 
@@ -24,13 +26,14 @@ struct MemoryStats {
   int64_t peakBytesInUse = 0;
   int64_t allocations = 0;  // number of blocks ever allocated
   int64_t largestAllocation = 0;
-  int64_t bytesLimit = 0;  // what the host or the control group allows
+  int64_t bytesLimit = 0;  // what the device, the host, its control group or the user allows
 };
 
 // Owned by the client, lives as long as it. Safe from any thread.
 class Memory {
  public:
-  Memory(Client& client, Device& device, int id, int kindId, std::string kind);
+  // `fraction` of the device's memory may be used; more than 0, at most 1.
+  Memory(Client& client, Device& device, int id, int kindId, std::string kind, double fraction);
 
   Client& client() const { return client_; }
   int id() const { return id_; }                     // unique in the client
@@ -45,9 +48,10 @@ class Memory {
   // Of the device; null on synchronous ones.
   DeviceQueue* queue() const { return queue_; }
 
-  // Memory of the backend, counted in the statistics. kResourceExhausted when there is none.
-  // `available` and `after` are as DeviceQueue says, and nothing on synchronous devices.
-  StatusOr<void*> allocate(size_t bytes, DeviceEventRef* available);
+  // Memory of the backend, counted in the statistics. kResourceExhausted when there is none, or the
+  // limit is reached; where memory is not the host's, it lists the largest blocks with their
+  // origins. `available` and `after` are as DeviceQueue says, and nothing on synchronous devices.
+  StatusOr<void*> allocate(size_t bytes, const BlockOrigin& origin, DeviceEventRef* available);
   void deallocate(void* data, size_t bytes, DeviceEvents after);
 
   // Copies into, out of and between blocks of such memories on synchronous devices, by plain loads
@@ -66,6 +70,9 @@ class Memory {
   void clearStats();
 
  private:
+  Status exhausted(const Status& status, size_t bytes) const;
+  Status checkLimit(size_t bytes) const;
+
   Client& client_;
   Backend& backend_;
   DeviceQueue* queue_;
@@ -77,6 +84,7 @@ class Memory {
   int deviceId_;
   bool isHostAddressable_;
   int64_t bytesLimit_;
+  std::unique_ptr<LiveBlocks> blocks_;  // null in the host's memory, which others use too
   std::atomic<int64_t> bytesInUse_{0};
   std::atomic<int64_t> peakBytesInUse_{0};
   std::atomic<int64_t> allocations_{0};

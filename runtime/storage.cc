@@ -13,9 +13,9 @@ Storage::Storage(Memory& memory, void* data, size_t bytes, bool owned, bool writ
   if (memory.queue() != nullptr) uses_ = std::make_unique<Uses>();
 }
 
-StatusOr<Ref<Storage>> Storage::allocate(Memory& memory, size_t bytes) {
+StatusOr<Ref<Storage>> Storage::allocate(Memory& memory, size_t bytes, const BlockOrigin& origin) {
   DeviceEventRef available;
-  ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes, &available));
+  ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes, origin, &available));
   auto storage = Ref<Storage>::adopt(new Storage(memory, data, bytes, true, true));
   if (available != nullptr) storage->addUse(available);
   return storage;

@@ -17,7 +17,9 @@ namespace isthmus {
 // Freed when the last reference goes. Whoever has one keeps the client alive.
 class Storage : public RefCounted<Storage> {
  public:
-  static StatusOr<Ref<Storage>> allocate(Memory& memory, size_t bytes);
+  // `origin` is for errors, and copied.
+  static StatusOr<Ref<Storage>> allocate(Memory& memory, size_t bytes,
+                                         const BlockOrigin& origin = {});
   // Memory of somebody else, never written unless `writable`. `onRelease`, if any, is called once,
   // on any thread, when nobody here reads it any more.
   static Ref<Storage> foreign(Memory& memory, void* data, size_t bytes, bool writable,

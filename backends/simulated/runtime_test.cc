@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backends/simulated/backend.h"
+#include "isthmus/flags.h"
 #include "runtime/fake_backend.h"
 #include "runtime/host_to_device.h"
 
@@ -214,6 +215,59 @@ TEST_P(OnSimulatedDevice, ALostDeviceEndsWhatWaits) {
   backend.device(0).lose();
   EXPECT_EQ(z->readyEvent().await().code(), StatusCode::kUnavailable);
   EXPECT_EQ(run(*add, {x.get()}).value()->readyEvent().await().code(), StatusCode::kUnavailable);
+}
+
+TEST_P(OnSimulatedDevice, NoMemorySaysWhatIsThere) {
+  ProgramInfo info;
+  info.name = "jit_step";
+  info.parameters = {parameter(f32({2}))};
+  info.outputs = {output(f32({1 << 20})), output(f32({3}))};
+  info.outputs[0].source = "train.py:12";
+  auto program =
+      std::make_shared<FakeExecutable>(info, [](const RunRequest&) { return Status(); }, true);
+  auto loaded = client->load(backend.wrap(program)).value();
+  BufferRef x = buffer({1, 2});
+  Buffer* arguments[] = {x.get()};
+  BufferRef results[2];
+  DeviceLaunch launch{arguments, results, nullptr};
+  ASSERT_TRUE(loaded->execute({&launch, 1}, {}).ok());
+  Status status = client->uninitialized(memory(), f32({7 << 19})).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("asked for 14.0 MiB, in use are 3 blocks of 4.0 MiB: "
+                        "tensor<1048576xf32> of 4.0 MiB (result 0 of jit_step at train.py:12), "));
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::AllOf(HasSubstr("tensor<3xf32> of 12 bytes (result 1 of jit_step)"),
+                               HasSubstr("tensor<2xf32> of 8 bytes (from the host)")));
+  EXPECT_EQ(memory().stats().bytesInUse, (4 << 20) + 12 + 8);
+}
+
+TEST_P(OnSimulatedDevice, AFractionOfTheMemory) {
+  for (float bad : {0.0f, -1.0f, 1.5f}) {
+    EXPECT_FALSE(Client::create(backend, {{"memory_fraction", bad}}).ok());
+  }
+  auto half = Client::create(backend, {{"memory_fraction", 0.5f}}).value();
+  Memory& memory = *half->devices()[0]->defaultMemory();
+  EXPECT_EQ(memory.stats().bytesLimit, 1 << 23);
+  EXPECT_TRUE(half->uninitialized(memory, f32({2 << 20})).ok());
+  Status status = half->uninitialized(memory, f32({(2 << 20) + 1})).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the limit of 8.0 MiB is reached"));
+}
+
+TEST_P(OnSimulatedDevice, AHangIsNoticed) {
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  auto add = addOne();
+  BufferRef x = buffer({1, 2});
+  ASSERT_TRUE(x->readyEvent().await().ok());
+  backend.device(0).inject(Fault::kHang, "addOne");
+  BufferRef y = run(*add, {x.get()}).value();
+  Status status = run(*add, {y.get()}).value()->readyEvent().await();
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("program addOne has not ended on device 0"));
+  // What comes later is told at once.
+  EXPECT_EQ(run(*add, {x.get()}).value()->readyEvent().await().code(), StatusCode::kUnavailable);
+  backend.device(0).lose();
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
 }
 
 TEST_P(OnSimulatedDevice, TransfersInPieces) {

@@ -1,6 +1,7 @@
 // Reads parameters, outputs and donation from the attributes of a program's main function.
 #include "compiler/program/program_info.h"
 
+#include "compiler/dialect/source_location.h"
 #include "compiler/passes/passes.h"
 #include "compiler/plan/array_type.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -30,6 +31,17 @@ Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& sp
     spec.sharding = sharding.str();
   }
   return {};
+}
+
+// Where a value is computed: the last position that its operation, or one inside it, knows.
+std::string sourceOf(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op) return "";
+  std::string position = sourcePosition(op->getLoc());
+  op->walk([&](mlir::Operation* inner) {
+    if (std::string found = sourcePosition(inner->getLoc()); !found.empty()) position = found;
+  });
+  return position;
 }
 
 // Donors without an output of their own take the first free one of their type, else of their size;
@@ -88,10 +100,12 @@ Status describeProgram(mlir::func::FuncOp main, ProgramInfo& info) {
     }
     info.parameters.push_back(std::move(parameter));
   }
+  mlir::Operation* end = main.getBody().front().getTerminator();
   for (unsigned r = 0; r < main.getNumResults(); ++r) {
     BufferSpec output;
     Status filled = fillSpec(main.getResultTypes()[r], main.getResultAttrDict(r), output);
     if (!filled.ok()) return filled.withContext("output " + std::to_string(r));
+    if (end->getNumOperands() == main.getNumResults()) output.source = sourceOf(end->getOperand(r));
     info.outputs.push_back(std::move(output));
   }
   matchDonors(info);

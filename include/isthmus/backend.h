@@ -113,6 +113,9 @@ class Executable {
 
 // ---- The backend --------------------------------------------------------------------------------
 
+// Where an operation of a program is computed.
+enum class Support { kUnknown, kNo, kByHost, kOnDevice };
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -161,6 +164,9 @@ class Backend {
   }
 
   virtual StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) = 0;
+  // Of an operation by its name ("stablehlo.sort"), in at least one type: for listings; `compile`
+  // has the last word.
+  virtual Support supports(std::string_view op) const { return Support::kUnknown; }
   // The program as text in plain StableHLO, after what the compiler does above code generation.
   // Made anew for each call, from `info.code`.
   virtual StatusOr<std::string> optimizedProgram(const ProgramInfo& info) {

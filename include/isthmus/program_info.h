@@ -54,6 +54,8 @@ struct BufferSpec {
   std::string memoryKind = "device";
   // A serialized xla.OpSharding of the global array, or empty if none is known.
   std::string sharding;
+  // Of an output: where the user's program computes it ("train.py:12"), for errors; may be empty.
+  std::string source;
 };
 
 enum class DonationKind {
