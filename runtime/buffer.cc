@@ -99,7 +99,7 @@ StatusOr<Storage*> Buffer::storage() {
   Ref<Storage> made;
   if (BufferRef source = std::exchange(aliasSource_, nullptr)) made = source->storageToTakeOver();
   if (!made) {
-    BlockOrigin origin{type_.get(), work_ ? work_->describeOutput(output_) : ""};
+    BlockOrigin origin{type_.get(), work_ ? work_->describeOutput(output_) : std::string_view()};
     ISTHMUS_ASSIGN_OR_RETURN(made, Storage::allocate(memory_, sizeBytes_, origin));
   }
   storage = made.detach();

@@ -169,21 +169,17 @@ StatusOr<Client::FromHost> Client::bufferFromHost(Memory& memory, const HostArra
     bool isWritable = array.semantics == HostBufferSemantics::kMutableZeroCopy;
     auto storage = Storage::foreign(memory, const_cast<void*>(array.data), bytes, isWritable,
                                     [released] { released.set(); });
-    return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()),
+    return FromHost{makeRef<Buffer>(memory, std::make_shared<const ArrayType>(array.type),
+                                    std::move(storage), Event()),
                     released.event()};
   }
-  if (memory.queue() != nullptr) {
-    FromHost made;
-    bool isBorrowed = array.semantics != HostBufferSemantics::kImmutableOnlyDuringCall;
-    ISTHMUS_ASSIGN_OR_RETURN(
-        made.buffer, enqueueFromHost(memory, share(array.type), array.data, strides, isBorrowed,
-                                     made.hostMemoryDone));
-    return made;
-  }
+  if (memory.queue() != nullptr) return enqueueFromHost(memory, array, strides);
   ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
                            Storage::allocate(memory, bytes, {&array.type, kFromHost}));
   ISTHMUS_RETURN_IF_ERROR(memory.writeArray(storage->data(), array.type, array.data, strides));
-  return FromHost{makeRef<Buffer>(memory, share(array.type), std::move(storage), Event()), Event()};
+  return FromHost{makeRef<Buffer>(memory, std::make_shared<const ArrayType>(array.type),
+                                  std::move(storage), Event()),
+                  Event()};
 }
 
 StatusOr<BufferRef> Client::viewOfMemory(Memory& memory, ArrayType type, void* data,

@@ -78,20 +78,22 @@ StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, 
   return promise.event();
 }
 
-StatusOr<BufferRef> enqueueFromHost(Memory& memory, std::shared_ptr<const ArrayType> type,
-                                    const void* host, std::span<const int64_t> byteStrides,
-                                    bool isBorrowed, Event& hostMemoryDone) {
-  trace::Scope scope("copy to device", {}, static_cast<int64_t>(type->sizeBytes()));
+StatusOr<Client::FromHost> enqueueFromHost(Memory& memory, const HostArray& array,
+                                           std::span<const int64_t> byteStrides) {
+  const ArrayType& type = array.type;
+  size_t bytes = type.sizeBytes();
+  trace::Scope scope("copy to device", {}, static_cast<int64_t>(bytes));
   ISTHMUS_RETURN_IF_ERROR(memory.device().givenUp());
-  size_t bytes = type->sizeBytes();
+  const void* host = array.data;
+  bool isBorrowed = array.semantics != HostBufferSemantics::kImmutableOnlyDuringCall &&
+                    (byteStrides.empty() || isDense(type, byteStrides));
   Staging staging;
-  if (!isBorrowed || !(byteStrides.empty() || isDense(*type, byteStrides))) {
-    ISTHMUS_ASSIGN_OR_RETURN(staging, stageFromHost(*type, host, byteStrides));
+  if (!isBorrowed) {
+    ISTHMUS_ASSIGN_OR_RETURN(staging, stageFromHost(type, host, byteStrides));
     host = staging.data();
-    isBorrowed = false;
   }
   ISTHMUS_ASSIGN_OR_RETURN(Ref<Storage> storage,
-                           Storage::allocate(memory, bytes, {type.get(), "from the host"}));
+                           Storage::allocate(memory, bytes, {&type, "from the host"}));
   std::vector<DeviceEventRef> after;
   storage->addUsesTo(after);
   ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef event,
@@ -100,16 +102,18 @@ StatusOr<BufferRef> enqueueFromHost(Memory& memory, std::shared_ptr<const ArrayT
   Promise promise;
   auto work = makeRef<DeviceWork>("from the host");
   work->hand(event);
-  auto buffer = makeRef<Buffer>(memory, std::move(type), std::move(storage), promise.event());
-  buffer->setWork(std::move(work));
-  hostMemoryDone = isBorrowed ? promise.event() : Event();
+  Client::FromHost made;
+  made.buffer = makeRef<Buffer>(memory, std::make_shared<const ArrayType>(type), std::move(storage),
+                                promise.event());
+  made.buffer->setWork(std::move(work));
+  if (isBorrowed) made.hostMemoryDone = promise.event();
   auto kept = std::make_shared<Staging>(std::move(staging));
   // The client, and with it the device, lives until the end.
   memory.device().whenDone(Lane::kFromHost, std::move(event), "a copy",
                            [promise, kept, client = Ref<Client>(&memory.client())](Status end) {
                              promise.set(std::move(end));
                            });
-  return buffer;
+  return made;
 }
 
 Event enqueueToHost(const BufferRef& source, void* host, std::span<const int64_t> byteStrides) {

@@ -9,6 +9,7 @@
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 #include "runtime/buffer.h"
+#include "runtime/client.h"
 #include "runtime/event.h"
 #include "runtime/staging.h"
 #include "runtime/storage.h"
@@ -25,11 +26,9 @@ StatusOr<Staging> stageFromHost(const ArrayType& type, const void* host,
 StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, size_t bytes,
                              Staging staging, std::function<void(const Status&)> onEnd);
 
-// A new buffer of `type` with a copy of host memory. `hostMemoryDone` happens when that is read; if
-// `isBorrowed` is not set, that is before this returns.
-StatusOr<BufferRef> enqueueFromHost(Memory& memory, std::shared_ptr<const ArrayType> type,
-                                    const void* host, std::span<const int64_t> byteStrides,
-                                    bool isBorrowed, Event& hostMemoryDone);
+// Client::bufferFromHost, after its checks. Empty strides: dense in the layout of the type.
+StatusOr<Client::FromHost> enqueueFromHost(Memory& memory, const HostArray& array,
+                                           std::span<const int64_t> byteStrides);
 
 // Buffer::copyToHost and copyRawToHost, after their checks. The caller's hold on `source` is
 // dropped when the copy has been handed over.

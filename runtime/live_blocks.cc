@@ -21,7 +21,7 @@ std::string byteSizeText(size_t bytes) {
 void LiveBlocks::add(const void* data, size_t bytes, const BlockOrigin& origin) {
   std::string text = origin.type != nullptr ? origin.type->toString() : "memory";
   text += " of " + byteSizeText(bytes);
-  if (!origin.what.empty()) text += " (" + origin.what + ")";
+  if (!origin.what.empty()) text.append(" (").append(origin.what).append(")");
   std::lock_guard lock(mutex_);
   blocks_[data] = {bytes, std::move(text)};
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "isthmus/types.h"
@@ -13,7 +14,7 @@ namespace isthmus {
 // What a block is there for.
 struct BlockOrigin {
   const ArrayType* type = nullptr;  // null: no array
-  std::string what;                 // "result 1 of jit_step at train.py:12"
+  std::string_view what;            // "result 1 of jit_step at train.py:12"
 };
 
 // Safe from any thread.

@@ -55,11 +55,14 @@ Memory::Memory(Client& client, Device& device, int id, int kindId, std::string k
   if (!isHostAddressable_) blocks_ = std::make_unique<LiveBlocks>();
 }
 
-Status Memory::exhausted(const Status& status, size_t bytes) const {
-  if (status.code() != StatusCode::kResourceExhausted) return status;
+Status Memory::describeFailure(const Status& status, size_t bytes) const {
+  std::string place = "allocating in " + debugString_;
+  if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) {
+    return status.withContext(place);
+  }
   constexpr size_t kListed = 8;
-  return resourceExhausted(status.message(), "; asked for ", byteSizeText(bytes), ", in use are ",
-                           blocks_->largest(kListed));
+  return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes),
+                           ", in use are ", blocks_->largest(kListed));
 }
 
 // The memories of a device share what there is, but programs use one of them.
@@ -70,20 +73,20 @@ Status Memory::checkLimit(size_t bytes) const {
                            " is reached");
 }
 
+StatusOr<void*> Memory::allocateListed(size_t bytes, const BlockOrigin& origin,
+                                       DeviceEventRef* available) {
+  ISTHMUS_RETURN_IF_ERROR(checkLimit(bytes));
+  StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                                           : allocateOnQueue(*queue_, kind_, bytes, *available);
+  if (data.ok()) blocks_->add(*data, bytes, origin);
+  return data;
+}
+
 StatusOr<void*> Memory::allocate(size_t bytes, const BlockOrigin& origin,
                                  DeviceEventRef* available) {
-  Status status = blocks_ ? checkLimit(bytes) : Status();
-  StatusOr<void*> data = nullptr;
-  if (status.ok()) {
-    data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
-                             : allocateOnQueue(*queue_, kind_, bytes, *available);
-    status = data.status();
-  }
-  if (!status.ok()) {
-    if (blocks_) status = exhausted(status, bytes);
-    return status.withContext("allocating in " + debugString_);
-  }
-  if (blocks_) blocks_->add(*data, bytes, origin);
+  StatusOr<void*> data = blocks_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                                            : allocateListed(bytes, origin, available);
+  if (!data.ok()) return describeFailure(data.status(), bytes);
   auto size = static_cast<int64_t>(bytes);
   int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
   allocations_.fetch_add(1, std::memory_order_relaxed);
@@ -92,9 +95,15 @@ StatusOr<void*> Memory::allocate(size_t bytes, const BlockOrigin& origin,
   return data;
 }
 
-void Memory::deallocate(void* data, size_t bytes, DeviceEvents after) {
-  if (blocks_) blocks_->remove(data);
+void Memory::deallocate(void* data, size_t bytes) {
+  if (blocks_ != nullptr) return deallocateListed(data, bytes, {});
   bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  backend_.deallocate(deviceId_, kind_, data, bytes);
+}
+
+void Memory::deallocateListed(void* data, size_t bytes, DeviceEvents after) {
+  bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  blocks_->remove(data);
   if (queue_ != nullptr) return queue_->release(kind_, data, bytes, after);
   backend_.deallocate(deviceId_, kind_, data, bytes);
 }

@@ -50,9 +50,12 @@ class Memory {
 
   // Memory of the backend, counted in the statistics. kResourceExhausted when there is none, or the
   // limit is reached; where memory is not the host's, it lists the largest blocks with their
-  // origins. `available` and `after` are as DeviceQueue says, and nothing on synchronous devices.
+  // origins. `available` and `after` are as DeviceQueue says; on synchronous devices the former is
+  // null, and `deallocate` is called.
   StatusOr<void*> allocate(size_t bytes, const BlockOrigin& origin, DeviceEventRef* available);
-  void deallocate(void* data, size_t bytes, DeviceEvents after);
+  void deallocate(void* data, size_t bytes);
+  // On asynchronous devices: after these events.
+  void deallocateListed(void* data, size_t bytes, DeviceEvents after);
 
   // Copies into, out of and between blocks of such memories on synchronous devices, by plain loads
   // and stores or by the backend. They return when they are done. Strides are those of
@@ -70,7 +73,9 @@ class Memory {
   void clearStats();
 
  private:
-  Status exhausted(const Status& status, size_t bytes) const;
+  StatusOr<void*> allocateListed(size_t bytes, const BlockOrigin& origin,
+                                 DeviceEventRef* available);
+  Status describeFailure(const Status& status, size_t bytes) const;
   Status checkLimit(size_t bytes) const;
 
   Client& client_;

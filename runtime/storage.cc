@@ -9,15 +9,18 @@
 namespace isthmus {
 
 Storage::Storage(Memory& memory, void* data, size_t bytes, bool owned, bool writable)
-    : memory_(memory), data_(data), bytes_(bytes), owned_(owned), writable_(writable) {
-  if (memory.queue() != nullptr) uses_ = std::make_unique<Uses>();
-}
+    : memory_(memory), data_(data), bytes_(bytes), owned_(owned), writable_(writable) {}
 
 StatusOr<Ref<Storage>> Storage::allocate(Memory& memory, size_t bytes, const BlockOrigin& origin) {
+  if (memory.queue() == nullptr) {
+    ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes, origin, nullptr));
+    return Ref<Storage>::adopt(new Storage(memory, data, bytes, true, true));
+  }
   DeviceEventRef available;
   ISTHMUS_ASSIGN_OR_RETURN(void* data, memory.allocate(bytes, origin, &available));
   auto storage = Ref<Storage>::adopt(new Storage(memory, data, bytes, true, true));
-  if (available != nullptr) storage->addUse(available);
+  storage->uses_ = std::make_unique<Uses>();
+  storage->addUse(available);
   return storage;
 }
 
@@ -25,12 +28,20 @@ Ref<Storage> Storage::foreign(Memory& memory, void* data, size_t bytes, bool wri
                               std::function<void()> onRelease) {
   auto storage = Ref<Storage>::adopt(new Storage(memory, data, bytes, false, writable));
   storage->onRelease_ = std::move(onRelease);
+  if (memory.queue() != nullptr) storage->uses_ = std::make_unique<Uses>();
   return storage;
 }
 
+void Storage::releaseAfterUses() {
+  if (owned_) memory_.deallocateListed(data_, bytes_, uses_->events);
+  owned_ = false;
+  uses_.reset();
+}
+
 Storage::~Storage() {
-  if (owned_)
-    memory_.deallocate(data_, bytes_, uses_ ? DeviceEvents(uses_->events) : DeviceEvents());
+  if (uses_ != nullptr) [[unlikely]]
+    releaseAfterUses();
+  if (owned_) memory_.deallocate(data_, bytes_);
   if (onRelease_) onRelease_();
 }
 

@@ -47,6 +47,7 @@ class Storage : public RefCounted<Storage> {
   };
 
   Storage(Memory& memory, void* data, size_t bytes, bool owned, bool writable);
+  void releaseAfterUses();
 
   Memory& memory_;
   void* data_;
