@@ -68,7 +68,11 @@ std::string oneLine(std::string text) {
 void compileCase(const Case& one, int capability, const std::string& libdevice,
                  const std::string& file) {
   std::cout << one.op << "\t" << one.type << "\t" << one.name << "\t" << capability << "\t";
-  cuda::CudaCodeGenerator generator({capability, "none", libdevice}, [](cuda::ProgramImage image) {
+  cuda::CompileTarget target;
+  target.capability = capability;
+  target.device = "none";
+  target.libdevice = libdevice;
+  cuda::CudaCodeGenerator generator(target, [](cuda::ProgramImage image) {
     return StatusOr<std::shared_ptr<const Executable>>(
         std::make_shared<UnloadedProgram>(std::move(image)));
   });

@@ -8,6 +8,7 @@
 #include "backends/cuda/executable.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
+#include "isthmus/log.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -74,6 +75,14 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     ISTHMUS_ASSIGN_OR_RETURN(
         driver_, Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
     choice_ = choice;
+    if (!choice.blas.empty()) {
+      StatusOr<std::unique_ptr<Blas>> blas = Blas::load(choice.blas, *driver_);
+      if (blas.ok()) {
+        blas_ = std::move(*blas);
+      } else {
+        log(LogLevel::kInfo, "cuda: ", blas.status().message(), "; own kernels multiply");
+      }
+    }
   }
   if (choice != choice_) {
     return Status(StatusCode::kFailedPrecondition,
@@ -86,6 +95,7 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
 StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
   Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
                 flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                flagString("ISTHMUS_CUDA_BLAS"),
                 flagInt("ISTHMUS_NUM_DEVICES"),
                 {}};
   bool hasCount = choice.count != 0;
@@ -103,6 +113,10 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
     } else if (name == "libdevice") {
       ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
+    } else if (name == "cuda_blas") {
+      const std::string* text = std::get_if<std::string>(&value);
+      if (!text) return invalidArgument("client option ", name, " must be a string");
+      choice.blas = *text;
     } else if (name == "visible_devices") {
       const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
       if (!numbers) return invalidArgument("client option ", name, " must be a list of integers");
@@ -116,9 +130,10 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       std::lock_guard lock(mutex_);
       platformName_ = text;
     } else {
-      return invalidArgument(
-          "unknown client option ", name, ", expected num_devices, visible_devices, ",
-          "cuda_library, libdevice, platform_name, node_id, ", "num_nodes or enable_mock_nccl");
+      return invalidArgument("unknown client option ", name,
+                             ", expected num_devices, visible_devices, ",
+                             "cuda_library, libdevice, cuda_blas, platform_name, node_id, ",
+                             "num_nodes or enable_mock_nccl");
     }
   }
   if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {
@@ -191,12 +206,18 @@ StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRe
   }
   ISTHMUS_ASSIGN_OR_RETURN(target.capability, ptxCapability(oldest));
   target.device = driver->facts(0).name + ", CUDA " + std::to_string(driver->version());
+  Blas* blas = nullptr;
   {
     std::lock_guard lock(mutex_);
     target.libdevice = choice_.libdevice;
+    blas = blas_.get();
   }
-  CudaCodeGenerator generator(target, [driver](ProgramImage image) {
-    return CudaExecutable::load(*driver, std::move(image));
+  if (blas) {
+    target.hasProduct = [blas](const BlasProduct& product) { return blas->plan(0, product).ok(); };
+    target.productScratchBytes = kBlasWorkspaceBytes;
+  }
+  CudaCodeGenerator generator(target, [driver, blas](ProgramImage image) {
+    return CudaExecutable::load(*driver, blas, std::move(image));
   });
   return compileProgram(generator, request);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/driver.h"
 #include "isthmus/backend.h"
 
@@ -16,9 +17,10 @@ class CudaBackend final : public Backend {
   // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
   // the driver has; more than that share them), visible_devices (integers: their numbers, in this
   // order), cuda_library and libdevice (strings; else ISTHMUS_CUDA_LIBRARY and
-  // ISTHMUS_CUDA_LIBDEVICE), platform_name, node_id, num_nodes, enable_mock_nccl (false). kNotFound
-  // without a driver or device; kFailedPrecondition for devices older than compute capability 8.0,
-  // and if an earlier client chose other devices.
+  // ISTHMUS_CUDA_LIBDEVICE), cuda_blas (string, may be empty; else ISTHMUS_CUDA_BLAS),
+  // platform_name, node_id, num_nodes, enable_mock_nccl (false). kNotFound without a driver or
+  // device; kFailedPrecondition for devices older than compute capability 8.0, and if an earlier
+  // client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
   StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) override;
   void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
@@ -36,6 +38,7 @@ class CudaBackend final : public Backend {
   struct Choice {
     std::string library;
     std::string libdevice;
+    std::string blas;  // empty: none
     int64_t count = 0;
     std::vector<int64_t> visible;  // device numbers; none: all
     bool operator==(const Choice&) const = default;
@@ -49,6 +52,7 @@ class CudaBackend final : public Backend {
   std::string platformName_ = "cuda";
   Choice choice_;
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Blas> blas_;  // null: products are multiplied by own kernels
 };
 
 }  // namespace isthmus::cuda

@@ -32,6 +32,13 @@ class CudaCodegen final : public DeviceCodegen {
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     OtherCode code;
     if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
+      std::optional<BlasProduct> product = blasProductOf(dot);
+      if (product && target_.hasProduct && target_.hasProduct(*product)) {
+        code.libraryCall = static_cast<int>(products_.size());
+        code.libraryScratchBytes = target_.productScratchBytes;
+        products_.push_back(*product);
+        return code;
+      }
       if (std::optional<TensorDot> tensor = tensorDotOf(dot)) {
         code.kernels = kernels_->add(
             op, emitTensorDot(*tensor, *module_, form_, nvvmTensorOps(),
@@ -59,6 +66,7 @@ class CudaCodegen final : public DeviceCodegen {
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
   std::unique_ptr<cpu::HostFunctionTable> host_;
+  std::vector<BlasProduct> products_;
 };
 
 Status CudaCodegen::writeKernels(ProgramImage& image) {
@@ -83,6 +91,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
   ProgramImage image;
   static_cast<DeviceProgram&>(image) = std::move(program);
   image.capability = target_.capability;
+  image.products = std::move(products_);
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   {
     trace::Scope scope("ptx");
@@ -97,7 +106,8 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
 }  // namespace
 
 std::string CudaCodeGenerator::identity() const {
-  return cpu::buildId() + "\n" + target_.device + "\n" + std::to_string(target_.capability);
+  return cpu::buildId() + "\n" + target_.device + "\n" + std::to_string(target_.capability) +
+         (target_.hasProduct ? "\ncuBLASLt" : "");
 }
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {

@@ -14,6 +14,9 @@ struct CompileTarget {
   int capability = 80;    // as ptxCapability has it
   std::string device;     // "NVIDIA H200, driver 570.86": part of fingerprints
   std::string libdevice;  // as compileToPtx takes it
+  // Whether a library multiplies these when the program runs; empty: there is none.
+  std::function<bool(const BlasProduct&)> hasProduct = {};
+  int64_t productScratchBytes = 0;  // that each multiplication is given
 };
 
 class CudaCodeGenerator final : public CodeGenerator {

@@ -141,8 +141,11 @@ Status CudaExecutable::Run::runStep(const HostCall& call) {
   return finish();
 }
 
-Status CudaExecutable::Run::runStep(const LibraryCall&) {
-  return internalError("program ", image_.info.name, " calls a library that is not loaded");
+Status CudaExecutable::Run::runStep(const LibraryCall& call) {
+  // lhs, rhs, result, workspace.
+  return executable_.blas_->multiply(device_, *own().products[call.call],
+                                     addressOf(call.buffers[0]), addressOf(call.buffers[1]),
+                                     addressOf(call.buffers[2]), addressOf(call.buffers[3]));
 }
 
 Status CudaExecutable::Run::runStep(const Move& move) {
@@ -180,9 +183,12 @@ Status CudaExecutable::Run::runStep(const Branch& branch) {
   return runSteps(branch.branches[chosenBranch(branch, index)]);
 }
 
-StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver,
+StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver, Blas* blas,
                                                                  ProgramImage image) {
-  std::shared_ptr<CudaExecutable> executable(new CudaExecutable(driver, std::move(image)));
+  if (!blas && !image.products.empty()) {
+    return internalError("program ", image.info.name, " calls cuBLASLt, which is not loaded");
+  }
+  std::shared_ptr<CudaExecutable> executable(new CudaExecutable(driver, blas, std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
                            cpu::HostFunctions::load(executable->image_.host));
   executable->isStraight_ =
@@ -208,6 +214,10 @@ StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
                                driver_.findKernel(*own.module, device, kernel.name));
       own.kernels.push_back(function);
     }
+  }
+  for (const BlasProduct& product : image_.products) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const BlasPlan> plan, blas_->plan(device, product));
+    own.products.push_back(std::move(plan));
   }
   if (!image_.constants.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,

@@ -6,14 +6,16 @@
 
 #include "backends/cpu/staging/host_functions.h"
 #include "backends/cuda/codegen/ptx.h"
+#include "backends/cuda/matrix_product.h"
 #include "compiler/driver/device_program.h"
 
 namespace isthmus::cuda {
 
 struct ProgramImage : DeviceProgram {
-  int capability = 0;               // that the PTX is written for
-  std::string ptx;                  // of all kernels; empty if there are none
-  std::vector<LaunchShape> shapes;  // by kernel
+  int capability = 0;                 // that the PTX is written for
+  std::string ptx;                    // of all kernels; empty if there are none
+  std::vector<LaunchShape> shapes;    // by kernel
+  std::vector<BlasProduct> products;  // by the number of a LibraryCall
   cpu::HostProgram host;
 };
 

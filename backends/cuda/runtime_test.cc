@@ -30,7 +30,9 @@ Function* fakeFunction(const char* name) {
 #define FAKE(name) fakeFunction<decltype(name)>(#name)
 
 StatusOr<Ref<Client>> makeClient(const std::string& library) {
-  return Client::create(linkedBackend(), {{"cuda_library", library}});
+  // The fake driver has cuBLASLt's functions too.
+  return Client::create(linkedBackend(),
+                        {{"cuda_library", library}, {"cuda_blas", std::string(ISTHMUS_FAKE_CUDA)}});
 }
 
 // One for all tests: the backend has one driver in a process.
@@ -150,6 +152,51 @@ TEST_F(CudaRuntime, loops_read_their_predicate) {
   StatusOr<Floats> result = run(**executable, {{0.5f}});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_THAT(*result, ElementsAre(3.5f));
+}
+
+// The one dot_general of a program, of f32 from small whole numbers, against sums done here.
+void checkProduct(const std::string& lhs, const std::string& rhs, const std::string& numbers,
+                  int64_t b, int64_t m, int64_t n, int64_t k, bool lhsAlongSums,
+                  bool rhsAlongSums) {
+  std::string result =
+      "tensor<" + std::to_string(b) + "x" + std::to_string(m) + "x" + std::to_string(n) + "xf32>";
+  StatusOr<Ref<LoadedExecutable>> executable =
+      compile("func.func @main(%a: " + lhs + ", %b: " + rhs + ") -> " + result +
+              " {\n%r = stablehlo.dot_general %a, %b, " + numbers + " : (" + lhs + ", " + rhs +
+              ") -> " + result + "\nreturn %r : " + result + "\n}");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Floats x(static_cast<size_t>(b * m * k)), y(static_cast<size_t>(b * n * k));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) - 5;
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * 5 % 13) - 6;
+  for (int repeated = 0; repeated < 3; ++repeated) {
+    StatusOr<Floats> got = run(**executable, {x, y});
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    int wrong = 0;
+    for (int64_t z = 0; z < b; ++z) {
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (int64_t s = 0; s < k; ++s) {
+            sum += x[z * m * k + (lhsAlongSums ? i * k + s : s * m + i)] *
+                   y[z * n * k + (rhsAlongSums ? j * k + s : s * n + j)];
+          }
+          wrong += (*got)[(z * m + i) * n + j] != sum;
+        }
+      }
+    }
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_F(CudaRuntime, products_are_cublaslts_where_it_is_there) {
+  checkProduct("tensor<1x33x40xf32>", "tensor<1x40x50xf32>",
+               "batching_dims = [0] x [0], contracting_dims = [2] x [1]", 1, 33, 50, 40, true,
+               false);
+  checkProduct("tensor<3x40x33xf32>", "tensor<3x50x40xf32>",
+               "batching_dims = [0] x [0], contracting_dims = [1] x [2]", 3, 33, 50, 40, false,
+               true);
+  std::string log = FAKE(fake_cuda_log)();
+  EXPECT_THAT(log, HasSubstr("matmul on stream"));
 }
 
 TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {

@@ -28,6 +28,9 @@ constexpr int64_t kTileSumBytes = 64;
 constexpr int64_t kRowTilesTogether = 8;
 // Below, a kernel of one thread per few elements is not slower.
 constexpr int64_t kMinRows = 16, kMinColumns = 16, kMinSums = 16;
+// Smaller in any dimension, a call of a library is not worth it.
+constexpr int64_t kMinBlasSize = 32;
+constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 // Of one group: lines of both operands, and how warps share them.
 struct Tile {
@@ -59,7 +62,7 @@ class TensorDotKernel {
   // A tile of an operand in the group's memory: `lines` of it (rows or columns of the result) by
   // kTileSumBytes along the sums, or the other way round.
   struct Shared {
-    const TensorDot::Operand* operand;
+    const MatrixOperand* operand;
     int64_t lines;       // of the tile
     int64_t allLines;    // of the operand
     int64_t rowBytes;    // of a row in memory
@@ -79,8 +82,7 @@ class TensorDotKernel {
   Value part(Value x, int64_t size) { return b_.CreateURem(x, i32(size)); }
   Value whole(Value x, int64_t size) { return b_.CreateUDiv(x, i32(size)); }
 
-  Shared share(const TensorDot::Operand& operand, int64_t lines, int64_t allLines,
-               const char* name);
+  Shared share(const MatrixOperand& operand, int64_t lines, int64_t allLines, const char* name);
   void locateTile();
   // Where chunk `chunk` of memory row `row` is, in bytes from the tile's beginning.
   Value chunkOffset(const Shared& shared, Value row, Value chunk);
@@ -133,7 +135,7 @@ TensorDotKernel::TensorDotKernel(const TensorDot& dot, const Tile& tile, llvm::M
   rhs_ = share(dot.rhs, tile.columns, dot.columns, "rhs");
 }
 
-TensorDotKernel::Shared TensorDotKernel::share(const TensorDot::Operand& operand, int64_t lines,
+TensorDotKernel::Shared TensorDotKernel::share(const MatrixOperand& operand, int64_t lines,
                                                int64_t allLines, const char* name) {
   Shared shared{&operand, lines, allLines, 0, 0, nullptr};
   shared.rowBytes = operand.alongSums ? kTileSumBytes : lines * elementBytes_;
@@ -164,7 +166,7 @@ void TensorDotKernel::locateTile() {
   columnTile_ = b_.CreateUDiv(inBand, height);
   for (Shared* shared : {&lhs_, &rhs_}) {
     bool isLhs = shared == &lhs_;
-    const TensorDot::Operand& operand = *shared->operand;
+    const MatrixOperand& operand = *shared->operand;
     shared->firstLine = wide(times(isLhs ? rowTile_ : columnTile_, shared->lines));
     shared->base = times(wide(batch_), operand.batchStride);
   }
@@ -184,7 +186,7 @@ Value TensorDotKernel::addressIn(const Shared& shared, Value stage, Value row, V
 }
 
 void TensorDotKernel::copyTile(const Shared& shared, Value stage, Value firstSum) {
-  const TensorDot::Operand& operand = *shared.operand;
+  const MatrixOperand& operand = *shared.operand;
   int64_t chunksPerRow = shared.rowBytes / kChunkBytes;
   int64_t chunks = shared.memoryRows * chunksPerRow;
   int64_t perChunk = kChunkBytes / elementBytes_;
@@ -403,47 +405,87 @@ std::optional<codegen::DotDimension> only(const DotDimensions& dims) {
   return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
 }
 
-// Whether an operand can be read in vectors, and how.
-std::optional<TensorDot::Operand> operandOf(int64_t lines, int64_t lineStride, int64_t sums,
-                                            int64_t sumStride, int64_t batchStride,
-                                            TensorType type) {
+std::optional<MatrixOperand> operandOf(int64_t lineStride, int64_t sumStride, int64_t batchStride) {
+  if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride};
+  if (lineStride == 1) return MatrixOperand{false, sumStride, batchStride};
+  return std::nullopt;
+}
+
+// Whether an operand can be read in vectors.
+bool isInVectors(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type) {
   int64_t vector = kChunkBytes / bytesOf(type);
-  TensorDot::Operand operand{sumStride == 1, sumStride == 1 ? lineStride : sumStride, batchStride};
-  bool isAligned = operand.stride % vector == 0 && batchStride % vector == 0;
-  if (operand.alongSums && sums % vector == 0 && isAligned) return operand;
+  if (operand.stride % vector != 0 || operand.batchStride % vector != 0) return false;
+  if (operand.alongSums) return sums % vector == 0;
   // Transposed loads are of 16-bit elements.
-  bool isAlongLines = lineStride == 1 && lines % vector == 0 && isAligned;
-  if (!operand.alongSums && isAlongLines && type != TensorType::kS8) return operand;
+  return lines % vector == 0 && type != TensorType::kS8;
+}
+
+std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
+  if (kind.format) return std::nullopt;
+  if (kind.isBf16) return BlasType::kBf16;
+  if (kind.isF16) return BlasType::kF16;
+  bool isWide = kind.bits == 64;
+  if (kind.isFloat()) return isWide ? BlasType::kF64 : BlasType::kF32;
+  if (kind.isComplex()) return isWide ? BlasType::kC128 : BlasType::kC64;
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<TensorDot> tensorDotOf(shlo::DotGeneralOp op) {
-  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
-  std::optional<ElementKind> result = kindOf(op.getResult());
-  if (!lhs || !rhs || !result) return std::nullopt;
-  std::optional<TensorType> type = tensorTypeOf(*lhs, *rhs, *result);
+std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op) {
   codegen::DotRoles roles = codegen::dotRolesOf(op);
   auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
        sums = only(roles.sums);
-  if (!type || !batch || !rows || !columns || !sums) return std::nullopt;
-  constexpr int64_t kMaxSize = int64_t{1} << 30;
-  if (rows->size < kMinRows || columns->size < kMinColumns || sums->size < kMinSums ||
-      rows->size > kMaxSize || columns->size > kMaxSize || batch->size > kMaxSize ||
-      batch->size == 0) {
+  if (!batch || !rows || !columns || !sums) return std::nullopt;
+  for (const auto& dim : {*batch, *rows, *columns, *sums}) {
+    if (dim.size < 1 || dim.size > kMaxSize) return std::nullopt;
+  }
+  auto lhs = operandOf(rows->lhsStride, sums->lhsStride, batch->lhsStride);
+  auto rhs = operandOf(columns->rhsStride, sums->rhsStride, batch->rhsStride);
+  if (!lhs || !rhs) return std::nullopt;
+  return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs};
+}
+
+std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op) {
+  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
+  std::optional<ElementKind> result = kindOf(op.getResult());
+  std::optional<MatrixProduct> product = matrixProductOf(op);
+  if (!lhs || !rhs || !result || !product) return std::nullopt;
+  std::optional<BlasType> operands = blasTypeOf(*lhs), sum = blasTypeOf(*result);
+  if (!operands || !sum || blasTypeOf(*rhs) != operands) return std::nullopt;
+  bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
+  if (sum != operands && !(isNarrow && sum == BlasType::kF32)) return std::nullopt;
+  int64_t least = std::min({product->rows, product->columns, product->sums});
+  if (least < kMinBlasSize) return std::nullopt;
+  BlasProduct described;
+  static_cast<MatrixProduct&>(described) = *product;
+  described.operands = *operands;
+  described.result = *sum;
+  return described;
+}
+
+std::optional<TensorDot> tensorDotOf(shlo::DotGeneralOp op) {
+  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
+  std::optional<ElementKind> result = kindOf(op.getResult());
+  std::optional<MatrixProduct> product = matrixProductOf(op);
+  if (!lhs || !rhs || !result || !product) return std::nullopt;
+  std::optional<TensorType> type = tensorTypeOf(*lhs, *rhs, *result);
+  if (!type || product->rows < kMinRows || product->columns < kMinColumns ||
+      product->sums < kMinSums) {
     return std::nullopt;
   }
   int64_t groups =
-      tilesOf(rows->size, kSmallTile.rows) * tilesOf(columns->size, kSmallTile.columns);
-  if (groups > kMaxSize / batch->size) return std::nullopt;
-  auto left =
-      operandOf(rows->size, rows->lhsStride, sums->size, sums->lhsStride, batch->lhsStride, *type);
-  auto right = operandOf(columns->size, columns->rhsStride, sums->size, sums->rhsStride,
-                         batch->rhsStride, *type);
-  if (!left || !right) return std::nullopt;
-  return TensorDot{*type,         *result,    batch->size, rows->size,
-                   columns->size, sums->size, *left,       *right};
+      tilesOf(product->rows, kSmallTile.rows) * tilesOf(product->columns, kSmallTile.columns);
+  if (groups > kMaxSize / product->batch) return std::nullopt;
+  if (!isInVectors(product->lhs, product->rows, product->sums, *type) ||
+      !isInVectors(product->rhs, product->columns, product->sums, *type)) {
+    return std::nullopt;
+  }
+  TensorDot dot;
+  static_cast<MatrixProduct&>(dot) = *product;
+  dot.type = *type;
+  dot.result = *result;
+  return dot;
 }
 
 codegen::OpKernels emitTensorDot(const TensorDot& dot, llvm::Module& module,

@@ -5,25 +5,26 @@
 #include <string>
 
 #include "backends/cuda/kernels/tensor_ops.h"
+#include "backends/cuda/matrix_product.h"
 #include "compiler/codegen/simt/contraction.h"
 #include "compiler/codegen/simt/op_kernels.h"
 #include "compiler/target/element_kind.h"
 
 namespace isthmus::cuda {
 
-// A product that the kernel computes: each role is one dimension, and each operand is contiguous
-// along one that 16 bytes divide, so that it is read in vectors of 16 bytes.
-struct TensorDot {
+// `op` as a product of matrices, if each role is one dimension and each operand is contiguous along
+// one of its two.
+std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op);
+
+// The same as cuBLASLt takes it, where that is worth a call: products of f32, f64, bf16, f16 and
+// complex numbers, summed in f32 or in their own type.
+std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op);
+
+// A product that the kernel computes: each operand is contiguous along a dimension that 16 bytes
+// divide, so that it is read in vectors of 16 bytes.
+struct TensorDot : MatrixProduct {
   TensorType type = TensorType::kBf16;
   ElementKind result;
-  int64_t batch = 1, rows = 1, columns = 1, sums = 1;
-  // Of an operand (lhs: lines are rows; rhs: lines are columns), in elements.
-  struct Operand {
-    bool alongSums = true;  // contiguous along the sums, else along the lines
-    int64_t stride = 0;     // of the other one of the two
-    int64_t batchStride = 0;
-  };
-  Operand lhs, rhs;
 };
 
 // Nothing if tensor cores cannot compute `op` as exactly as the other kernels do, or would not do

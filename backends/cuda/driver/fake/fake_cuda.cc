@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/api.h"
+#include "backends/cuda/driver/fake/fake_streams.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -148,6 +149,16 @@ constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500,
 }  // namespace isthmus::cuda
 
 using namespace isthmus::cuda;
+
+void fake_cuda_enqueue(CUstream stream, const std::string& what, std::function<void()> work) {
+  std::lock_guard lock(fake().mutex);
+  Stream* one = streamOf(stream);
+  record(what + " on stream " + std::to_string(one->number));
+  enqueue(one, {[work] {
+            work();
+            return CUDA_SUCCESS;
+          }});
+}
 
 // Locks, and refuses calls without a context or after a fault.
 #define FAKE_ENTER                               \

@@ -1,0 +1,223 @@
+// Everything is row-major here and column-major there: a row-major matrix is its transpose in
+// cuBLASLt's eyes. So result^T = rhs^T lhs^T is what it is asked for: its A is our rhs.
+#include "backends/cuda/driver/blas.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "isthmus/backend.h"
+
+namespace isthmus::cuda {
+
+// Values of cuBLASLt's enumerations.
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kComputeF32 = 68, kComputeF64 = 70;
+constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
+constexpr int kPreferenceWorkspaceBytes = 1;
+// Of A, B, C and D in memory; 256 bytes unless something else is said.
+constexpr int kPreferenceAlignments[] = {5, 6, 7, 8};
+constexpr int kOpN = 0, kOpT = 1;
+
+// cublasLtMatmulHeuristicResult_t.
+struct Heuristic {
+  uint64_t algorithm[8];
+  size_t workspaceBytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+static_assert(sizeof(Heuristic) == 96);
+
+using Handle = void*;
+using Opaque = void*;
+
+}  // namespace
+
+// X(member, symbol, parameters)
+#define ISTHMUS_BLAS_FUNCTIONS(X)                                                              \
+  X(Create, "cublasLtCreate", (Handle*))                                                       \
+  X(DescCreate, "cublasLtMatmulDescCreate", (Opaque*, int, int))                               \
+  X(DescSet, "cublasLtMatmulDescSetAttribute", (Opaque, int, const void*, size_t))             \
+  X(DescDestroy, "cublasLtMatmulDescDestroy", (Opaque))                                        \
+  X(LayoutCreate, "cublasLtMatrixLayoutCreate", (Opaque*, int, uint64_t, uint64_t, int64_t))   \
+  X(LayoutSet, "cublasLtMatrixLayoutSetAttribute", (Opaque, int, const void*, size_t))         \
+  X(LayoutDestroy, "cublasLtMatrixLayoutDestroy", (Opaque))                                    \
+  X(PreferenceCreate, "cublasLtMatmulPreferenceCreate", (Opaque*))                             \
+  X(PreferenceSet, "cublasLtMatmulPreferenceSetAttribute", (Opaque, int, const void*, size_t)) \
+  X(PreferenceDestroy, "cublasLtMatmulPreferenceDestroy", (Opaque))                            \
+  X(Heuristics, "cublasLtMatmulAlgoGetHeuristic",                                              \
+    (Handle, Opaque, Opaque, Opaque, Opaque, Opaque, Opaque, int, Heuristic*, int*))           \
+  X(Matmul, "cublasLtMatmul",                                                                  \
+    (Handle, Opaque, const void*, const void*, Opaque, const void*, Opaque, const void*,       \
+     const void*, Opaque, void*, Opaque, const uint64_t*, void*, size_t, CUstream))
+
+struct BlasFunctions {
+#define ISTHMUS_BLAS_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
+  ISTHMUS_BLAS_FUNCTIONS(ISTHMUS_BLAS_MEMBER)
+#undef ISTHMUS_BLAS_MEMBER
+};
+
+class BlasPlan {
+ public:
+  explicit BlasPlan(const BlasFunctions& functions) : functions_(functions) {}
+  ~BlasPlan() {
+    if (preference) functions_.PreferenceDestroy(preference);
+    for (Opaque layout : {a, b, d}) {
+      if (layout) functions_.LayoutDestroy(layout);
+    }
+    if (operation) functions_.DescDestroy(operation);
+  }
+  BlasPlan(const BlasPlan&) = delete;
+  BlasPlan& operator=(const BlasPlan&) = delete;
+
+  Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr, preference = nullptr;
+  Heuristic chosen{};
+  // One and zero in the type of the sums: at most a complex number of f64s.
+  std::array<double, 2> one{}, zero{};
+
+ private:
+  const BlasFunctions& functions_;
+};
+
+namespace {
+
+Status check(int code, const char* call) {
+  if (code == kSuccess) return {};
+  return internalError(call, " failed with status ", code);
+}
+
+bool isWide(BlasType type) { return type == BlasType::kF64 || type == BlasType::kC128; }
+
+// What alpha and beta are, by cudaDataType.
+BlasType scaleType(BlasType operands) {
+  bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
+  return isNarrow ? BlasType::kF32 : operands;
+}
+
+Status makeLayout(const BlasFunctions& f, Opaque* layout, BlasType type, int64_t rows,
+                  int64_t columns, int64_t stride, int64_t batch, int64_t batchStride) {
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.LayoutCreate(layout, static_cast<int>(type), static_cast<uint64_t>(rows),
+                           static_cast<uint64_t>(columns), stride),
+            "cublasLtMatrixLayoutCreate"));
+  auto count = static_cast<int32_t>(batch);
+  ISTHMUS_RETURN_IF_ERROR(check(f.LayoutSet(*layout, kLayoutBatchCount, &count, sizeof(count)),
+                                "cublasLtMatrixLayoutSetAttribute"));
+  return check(f.LayoutSet(*layout, kLayoutBatchOffset, &batchStride, sizeof(batchStride)),
+               "cublasLtMatrixLayoutSetAttribute");
+}
+
+Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
+  int compute = isWide(p.operands) ? kComputeF64 : kComputeF32;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.DescCreate(&plan.operation, compute, static_cast<int>(scaleType(p.operands))),
+            "cublasLtMatmulDescCreate"));
+  // In memory a rhs along its columns is what A is: columns by sums, column-major.
+  int32_t transposeA = p.rhs.alongSums ? kOpT : kOpN;
+  int32_t transposeB = p.lhs.alongSums ? kOpN : kOpT;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.DescSet(plan.operation, kDescTransA, &transposeA, sizeof(transposeA)),
+            "cublasLtMatmulDescSetAttribute"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.DescSet(plan.operation, kDescTransB, &transposeB, sizeof(transposeB)),
+            "cublasLtMatmulDescSetAttribute"));
+  auto layout = [&](Opaque* made, const MatrixOperand& operand, int64_t lines) {
+    return makeLayout(f, made, p.operands, operand.alongSums ? p.sums : lines,
+                      operand.alongSums ? lines : p.sums, operand.stride, p.batch,
+                      operand.batchStride);
+  };
+  ISTHMUS_RETURN_IF_ERROR(layout(&plan.a, p.rhs, p.columns));
+  ISTHMUS_RETURN_IF_ERROR(layout(&plan.b, p.lhs, p.rows));
+  ISTHMUS_RETURN_IF_ERROR(
+      makeLayout(f, &plan.d, p.result, p.columns, p.rows, p.columns, p.batch, p.rows * p.columns));
+  if (isWide(p.operands)) {
+    plan.one[0] = 1;
+  } else {
+    auto* single = reinterpret_cast<float*>(plan.one.data());
+    single[0] = 1;
+  }
+  uint64_t bytes = kBlasWorkspaceBytes;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.PreferenceCreate(&plan.preference), "cublasLtMatmulPreferenceCreate"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.PreferenceSet(plan.preference, kPreferenceWorkspaceBytes, &bytes, sizeof(bytes)),
+            "cublasLtMatmulPreferenceSetAttribute"));
+  // Places of an arena are aligned to this.
+  uint32_t alignment = kBufferAlignment;
+  for (int attribute : kPreferenceAlignments) {
+    ISTHMUS_RETURN_IF_ERROR(
+        check(f.PreferenceSet(plan.preference, attribute, &alignment, sizeof(alignment)),
+              "cublasLtMatmulPreferenceSetAttribute"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Blas::Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver)
+    : functions_(std::move(functions)),
+      driver_(driver),
+      handles_(static_cast<size_t>(driver.numDevices()), nullptr) {}
+
+Blas::~Blas() = default;
+
+StatusOr<std::unique_ptr<Blas>> Blas::load(const std::string& path, Driver& driver) {
+  std::vector<std::string> names = {path};
+  if (path == "libcublasLt.so") names.insert(names.end(), {path + ".13", path + ".12"});
+  void* library = nullptr;
+  std::string reason;
+  for (const std::string& name : names) {
+    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library) break;
+    if (const char* said = dlerror(); said && reason.empty()) reason = said;
+  }
+  if (!library) return notFound("no cuBLASLt at ", path, ": ", reason);
+  auto functions = std::make_unique<BlasFunctions>();
+#define ISTHMUS_BLAS_FIND(name, symbol, parameters)                                      \
+  functions->name = reinterpret_cast<decltype(functions->name)>(dlsym(library, symbol)); \
+  if (!functions->name) return notFound("the cuBLASLt at ", path, " has no ", symbol);
+  ISTHMUS_BLAS_FUNCTIONS(ISTHMUS_BLAS_FIND)
+#undef ISTHMUS_BLAS_FIND
+  return std::unique_ptr<Blas>(new Blas(std::move(functions), driver));
+}
+
+StatusOr<void*> Blas::handleOf(int device) {
+  // Also makes the device's context current, which the library uses.
+  ISTHMUS_ASSIGN_OR_RETURN([[maybe_unused]] CUstream stream,
+                           driver_.stream(device, Queue::kCompute));
+  std::lock_guard lock(mutex_);
+  void*& handle = handles_[static_cast<size_t>(device)];
+  if (!handle) ISTHMUS_RETURN_IF_ERROR(check(functions_->Create(&handle), "cublasLtCreate"));
+  return handle;
+}
+
+StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProduct& product) {
+  ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
+  auto plan = std::make_shared<BlasPlan>(*functions_);
+  ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
+  int found = 0;
+  int code = functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
+                                    plan->preference, 1, &plan->chosen, &found);
+  if (code != kSuccess || found < 1 || plan->chosen.state != kSuccess) {
+    return unimplemented("cuBLASLt has no algorithm for a product of ", product.rows, " by ",
+                         product.sums, " by ", product.columns);
+  }
+  return std::shared_ptr<const BlasPlan>(std::move(plan));
+}
+
+Status Blas::multiply(int device, const BlasPlan& plan, const void* lhs, const void* rhs,
+                      void* result, void* workspace) {
+  ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
+  ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, Queue::kCompute));
+  return check(
+      functions_->Matmul(handle, plan.operation, plan.one.data(), rhs, plan.a, lhs, plan.b,
+                         plan.zero.data(), result, plan.d, result, plan.d, plan.chosen.algorithm,
+                         workspace, static_cast<size_t>(kBlasWorkspaceBytes), stream),
+      "cublasLtMatmul");
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,46 @@
+// cuBLASLt, in a library that is loaded where it is there. Never run on a GPU yet.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/driver.h"
+#include "backends/cuda/matrix_product.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cuda {
+
+// Memory that every multiplication gets: what cuBLASLt asks for on its largest devices.
+inline constexpr int64_t kBlasWorkspaceBytes = int64_t{32} << 20;
+
+struct BlasFunctions;
+
+// A product with the algorithm that cuBLASLt's heuristics chose for a device.
+class BlasPlan;
+
+class Blas {
+ public:
+  // Loads `path`; for "libcublasLt.so" also its versions 13 and 12. kNotFound if there is none.
+  static StatusOr<std::unique_ptr<Blas>> load(const std::string& path, Driver& driver);
+  ~Blas();
+
+  // kUnimplemented if cuBLASLt has no algorithm.
+  StatusOr<std::shared_ptr<const BlasPlan>> plan(int device, const BlasProduct& product);
+  // Enqueued on the device's compute stream; `workspace` has kBlasWorkspaceBytes. Nothing may
+  // overlap the result.
+  Status multiply(int device, const BlasPlan& plan, const void* lhs, const void* rhs, void* result,
+                  void* workspace);
+
+ private:
+  Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);
+  StatusOr<void*> handleOf(int device);
+
+  std::unique_ptr<BlasFunctions> functions_;
+  Driver& driver_;
+  std::mutex mutex_;
+  std::vector<void*> handles_;  // by device; they live as long as the process
+};
+
+}  // namespace isthmus::cuda
