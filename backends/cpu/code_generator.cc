@@ -32,7 +32,7 @@ class CpuCodegen final : public ProgramCodegen {
         modules_.count(fusion, computation.isInLoop);
         continue;
       }
-      ISTHMUS_ASSIGN_OR_RETURN(code_[computation.op], makeLibraryCode(computation.op, library_));
+      ISTHMUS_ASSIGN_OR_RETURN(code_[computation.op], lowerToLibraryCall(computation.op, library_));
     }
     modules_.divide(threads_);
     for (const Computation& computation : computations) {
@@ -50,7 +50,7 @@ class CpuCodegen final : public ProgramCodegen {
     return libraryCanShare(op, operand, result);
   }
 
-  bool wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const override {
+  bool prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const override {
     auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
     if (!fusion) return libraryCanShare(op, operand, result);
     return fusion.updatesInPlace() && canShareBuffer(fusion, operand, result);

@@ -264,12 +264,12 @@ Val convertValue(llvm::IRBuilder<>& b, const TargetModel& target, Val operand,
   return result;
 }
 
-Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::bitcastAt(mlir::Operation* op, const MultiIndex& index) {
   ElementKind from = kindOf(op->getOperand(0));
   ElementKind to = kindOf(op->getResult(0));
   auto fromType = mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   auto toType = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  if (fromType == toType) return get(op->getOperand(0), place);
+  if (fromType == toType) return get(op->getOperand(0), index);
   if (from.isComplex() || to.isComplex()) return fail(op, "bitcast between these types");
   // As integers of `bits` bits: a register's value to its bits and back.
   auto toBits = [&](llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind) {
@@ -293,12 +293,12 @@ Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
     return bitsToFloat(b, loops_.target(), bits, kind);
   };
   if (from.bits == to.bits) {
-    Val value = get(op->getOperand(0), place);
+    Val value = get(op->getOperand(0), index);
     llvm::IRBuilder<>& b = loops_.at(value.level);
     value.re = fromBits(b, toBits(b, value.re, from), to);
     return value;
   }
-  Place apart = normalize(place, toType.getShape());
+  MultiIndex apart = normalize(index, toType.getShape());
   if (from.bits > to.bits) {
     // The result has one more dimension: which piece of the operand's element.
     IndexExpr piece = apart.dims.pop_back_val();
@@ -327,7 +327,7 @@ Val Evaluator::bitcastAt(mlir::Operation* op, const Place& place) {
   llvm::SmallVector<Val, 8> parts;
   unsigned lanes = 1;
   for (int64_t i = 0; i < pieces; ++i) {
-    Place at = apart;
+    MultiIndex at = apart;
     at.dims.push_back(IndexExpr(i));
     parts.push_back(get(op->getOperand(0), at));
     level = LoopBuilder::deeper(level, parts.back().level);

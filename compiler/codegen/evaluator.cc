@@ -16,14 +16,14 @@ constexpr int kMaxDepth = 2000;
 // Values emitted in one kernel, all indices counted: a bound on code size and compile time.
 constexpr int64_t kMaxEmitted = 100000;
 
-std::string memoKey(mlir::Value value, const Place& place, unsigned lanes) {
+std::string memoKey(mlir::Value value, const MultiIndex& index, unsigned lanes) {
   std::string key;
-  key.reserve(32 + place.dims.size() * 48);
+  key.reserve(32 + index.dims.size() * 48);
   auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
   put(value.getAsOpaquePointer());
-  put(place.merged);
+  put(index.merged);
   bool uniform = true;
-  for (const IndexExpr& dim : place.dims) {
+  for (const IndexExpr& dim : index.dims) {
     for (const IndexExpr::Term& term : dim.terms) {
       put(term.symbol);
       put(term.coefficient);
@@ -56,9 +56,9 @@ ReductionSchedule Evaluator::scheduleOf(mlir::Operation* op) const {
   return chooseRowReduction(mlir::cast<shlo::ReduceOp>(op), 0, loops_.target());
 }
 
-Level* Evaluator::levelOf(const Place& place) const {
+Level* Evaluator::levelOf(const MultiIndex& index) const {
   Level* level = loops_.entry();
-  for (const IndexExpr& dim : place.dims) {
+  for (const IndexExpr& dim : index.dims) {
     level = LoopBuilder::deeper(level, LoopBuilder::levelOf(dim, loops_.entry()));
   }
   return level;
@@ -97,8 +97,8 @@ Val Evaluator::splat(Val value, unsigned lanes) {
   return value;
 }
 
-Val Evaluator::get(mlir::Value value, const Place& place) {
-  std::string key = memoKey(value, place, lanes_);
+Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
+  std::string key = memoKey(value, index, lanes_);
   for (Level* level = loops_.current(); level; level = level->parent) {
     if (auto it = level->memo.find(key); it != level->memo.end()) return it->second[0];
   }
@@ -109,20 +109,20 @@ Val Evaluator::get(mlir::Value value, const Place& place) {
     return {undefined, kind.isComplex() ? undefined : nullptr, loops_.entry()};
   }
   // Nothing about the value depends on loops further in than its index does.
-  Level* level = levelOf(place);
+  Level* level = levelOf(index);
   ++depth_;
   ++emitted_;
   auto row = rowBuffers.find(value);
   bool isKept = row != rowBuffers.end();
   Val result;
   if (isKept && row->second.isWritten) {
-    result = load(row->second.base, kindOf(value), place.dims[row->second.dim], row->second.level);
+    result = load(row->second.base, kindOf(value), index.dims[row->second.dim], row->second.level);
   } else {
     result = loops_.within(level, [&] {
-      Val computed = compute(value, place);
+      Val computed = compute(value, index);
       if (isKept && activeReduce_ == rowBuffers[value].writer) {
         const RowBuffer& buffer = rowBuffers[value];
-        store(buffer.base, kindOf(value), place.dims[buffer.dim], computed);
+        store(buffer.base, kindOf(value), index.dims[buffer.dim], computed);
       }
       return computed;
     });
@@ -133,23 +133,23 @@ Val Evaluator::get(mlir::Value value, const Place& place) {
   return result;
 }
 
-Val Evaluator::compute(mlir::Value value, const Place& place) {
+Val Evaluator::compute(mlir::Value value, const MultiIndex& index) {
   if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
     auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
     if (argument.getOwner() != &fusion_.getBody().front()) {
       noteError(internalError("a region's argument is used outside of its region"));
       return fail(fusion_, "stray block argument");
     }
-    return load(operands_[argument.getArgNumber()], kindOf(value), linearize(place, type), nullptr,
+    return load(operands_[argument.getArgNumber()], kindOf(value), linearize(index, type), nullptr,
                 type.getNumElements());
   }
-  return computeOp(mlir::cast<mlir::OpResult>(value), place);
+  return computeOp(mlir::cast<mlir::OpResult>(value), index);
 }
 
-Val Evaluator::computeOp(mlir::OpResult value, const Place& place) {
+Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
   mlir::Operation* op = value.getOwner();
-  if (isElementwise(op)) return elementwiseAt(op, place);
-  using Method = Val (Evaluator::*)(mlir::Operation*, const Place&);
+  if (isElementwise(op)) return elementwiseAt(op, index);
+  using Method = Val (Evaluator::*)(mlir::Operation*, const MultiIndex&);
   Method method = llvm::StringSwitch<Method>(op->getName().getStringRef())
                       .Case("stablehlo.constant", &Evaluator::constantAt)
                       .Case("stablehlo.iota", &Evaluator::iotaAt)
@@ -165,31 +165,31 @@ Val Evaluator::computeOp(mlir::OpResult value, const Place& place) {
                       .Case("stablehlo.gather", &Evaluator::gatherAt)
                       .Case("stablehlo.bitcast_convert", &Evaluator::bitcastAt)
                       .Default(nullptr);
-  if (method) return (this->*method)(op, place);
+  if (method) return (this->*method)(op, index);
   if (op->getName().getStringRef() == "stablehlo.optimization_barrier") {
-    return get(op->getOperand(value.getResultNumber()), place);
+    return get(op->getOperand(value.getResultNumber()), index);
   }
   if (op->getName().getStringRef() == "stablehlo.reduce") {
-    llvm::SmallVector<Val, 2> results = reduceAt(op, place);
+    llvm::SmallVector<Val, 2> results = reduceAt(op, index);
     // All results of one reduction come from one loop.
     for (unsigned i = 0; i < results.size(); ++i) {
-      results[i].level->memo[memoKey(op->getResult(i), place, lanes_)] = {results[i]};
+      results[i].level->memo[memoKey(op->getResult(i), index, lanes_)] = {results[i]};
     }
     return results[value.getResultNumber()];
   }
   if (op->getName().getStringRef() == "stablehlo.reduce_window") {
-    return reduceWindowAt(value, place);
+    return reduceWindowAt(value, index);
   }
   return fail(op, "the op is not one that kernels are generated for");
 }
 
-Val Evaluator::elementwiseAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::elementwiseAt(mlir::Operation* op, const MultiIndex& index) {
   llvm::SmallVector<Val, 3> operands;
   for (mlir::Value operand : op->getOperands()) {
     auto type = mlir::cast<mlir::RankedTensorType>(operand.getType());
     // select and clamp take scalars beside tensors.
-    operands.push_back(type.getRank() == 0 && !place.dims.empty() ? get(operand, Place())
-                                                                  : get(operand, place));
+    operands.push_back(type.getRank() == 0 && !index.dims.empty() ? get(operand, MultiIndex())
+                                                                  : get(operand, index));
   }
   return elementwise(op, operands);
 }
@@ -204,7 +204,7 @@ llvm::SmallVector<Val, 2> Evaluator::evaluateRegion(mlir::Region& region,
   }
   auto lookup = [&](mlir::Value value) {
     auto it = values.find(value);
-    return it != values.end() ? it->second : get(value, Place());
+    return it != values.end() ? it->second : get(value, MultiIndex());
   };
   for (mlir::Operation& op : block) {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) {
@@ -216,7 +216,8 @@ llvm::SmallVector<Val, 2> Evaluator::evaluateRegion(mlir::Region& region,
       for (mlir::Value operand : op.getOperands()) operands.push_back(lookup(operand));
       values[op.getResult(0)] = elementwise(&op, operands);
     } else if (op.getNumOperands() == 0) {
-      values[op.getResult(0)] = computeOp(mlir::cast<mlir::OpResult>(op.getResult(0)), Place());
+      values[op.getResult(0)] =
+          computeOp(mlir::cast<mlir::OpResult>(op.getResult(0)), MultiIndex());
     } else if (llvm::StringSwitch<bool>(op.getName().getStringRef())
                    .Cases({"stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.transpose",
                            "stablehlo.optimization_barrier"},

@@ -15,10 +15,10 @@
 
 namespace isthmus::codegen {
 
-// Where in a tensor: one expression per dimension. If bit d of `merged` is set, dimension d is 0
-// here and dimension d + 1 runs over both (its expression may exceed its size): reshapes and
+// A multi-index: one expression per dimension of a tensor. If bit d of `merged` is set, dimension d
+// is 0 here and dimension d + 1 runs over both (its expression may exceed its size): reshapes and
 // collapsed loops cost no division unless an op needs the dimensions apart.
-struct Place {
+struct MultiIndex {
   Index dims;
   uint64_t merged = 0;
 
@@ -53,9 +53,9 @@ class Evaluator {
   const Status& status() const { return status_; }
   LoopBuilder& loops() { return loops_; }
 
-  // `value` at `place`. Lanes are those of the current lane context, or one if the place is uniform
+  // `value` at `index`. Lanes are those of the current lane context, or one if the index is uniform
   // (the caller splats).
-  Val get(mlir::Value value, const Place& place);
+  Val get(mlir::Value value, const MultiIndex& index);
 
   // The lane context: how many lanes the current innermost vector loop has.
   unsigned lanes() const { return lanes_; }
@@ -75,14 +75,14 @@ class Evaluator {
   void store(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear, Val value);
 
   // Writes rows of as many elements as there are columns, one row per lane, which follow each other
-  // in memory; `linear` is the place of the first row's first element.
+  // in memory; `linear` is the linear index of the first row's first element.
   void storeInterleaved(llvm::Value* base, const ElementKind& kind, const IndexExpr& linear,
                         llvm::ArrayRef<Val> columns);
 
   // The position in a dense row-major buffer of `type`.
-  IndexExpr linearize(const Place& place, mlir::RankedTensorType type);
+  IndexExpr linearize(const MultiIndex& index, mlir::RankedTensorType type);
   // Splits merged dimensions.
-  Place normalize(const Place& place, llvm::ArrayRef<int64_t> shape);
+  MultiIndex normalize(const MultiIndex& index, llvm::ArrayRef<int64_t> shape);
 
   // The results of a region of scalar computations (a reducer, a scatter's update).
   llvm::SmallVector<Val, 2> evaluateRegion(mlir::Region& region, llvm::ArrayRef<Val> arguments);
@@ -116,13 +116,13 @@ class Evaluator {
   IndexExpr chooseUniform(const Val& condition, const IndexExpr& expr, int64_t otherwise,
                           Range range);
 
-  // The results of a `stablehlo.reduce` at a place of its result.
-  llvm::SmallVector<Val, 2> reduceAt(mlir::Operation* op, const Place& place);
+  // The results of a `stablehlo.reduce` at an index of its result.
+  llvm::SmallVector<Val, 2> reduceAt(mlir::Operation* op, const MultiIndex& index);
   // How it is computed.
   ReductionSchedule scheduleOf(mlir::Operation* reduce) const;
 
-  // The innermost level that a symbol of `place` is defined at.
-  Level* levelOf(const Place& place) const;
+  // The innermost level that a symbol of `index` is defined at.
+  Level* levelOf(const MultiIndex& index) const;
   // Whether code at `level` runs for some threads of a group only, or not equally often for all.
   bool isThreadsOwn(const Level* level) const {
     return threadsOwn_ && level->depth >= threadsOwn_->depth;
@@ -146,16 +146,16 @@ class Evaluator {
   };
   llvm::DenseMap<mlir::Operation*, ColumnBuffers> columnBuffers;
   // The values that are there so far, and where in the buffers they are.
-  llvm::SmallVector<Val, 2> accumulatedAt(mlir::Operation* op, const Place& place);
-  IndexExpr accumulatorAt(mlir::Operation* op, const Place& place);
+  llvm::SmallVector<Val, 2> accumulatedAt(mlir::Operation* op, const MultiIndex& index);
+  IndexExpr accumulatorAt(mlir::Operation* op, const MultiIndex& index);
   // Fills columnBuffers[op], row by row. `forColumns` runs its argument for each vector (or, with
-  // one lane, element) of the columns at hand; `placeAt` is the place in the result for it.
+  // one lane, element) of the columns at hand; `multiIndexAt` gives the result's index for it.
   void accumulateColumns(
-      mlir::Operation* op, const std::function<Place(const IndexExpr&)>& placeAt,
+      mlir::Operation* op, const std::function<MultiIndex(const IndexExpr&)>& multiIndexAt,
       const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns);
 
   // Values of which a row is kept in memory: written while the reduction `writer` runs over the
-  // row, read from there on. Entry: the place's index in dimension `dim`.
+  // row, read from there on. Entry: the index in dimension `dim`.
   struct RowBuffer {
     llvm::Value* base = nullptr;
     int64_t dim = 0;
@@ -166,24 +166,24 @@ class Evaluator {
   llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
 
  private:
-  Val compute(mlir::Value value, const Place& place);
-  Val computeOp(mlir::OpResult value, const Place& place);
-  Val elementwiseAt(mlir::Operation* op, const Place& place);
+  Val compute(mlir::Value value, const MultiIndex& index);
+  Val computeOp(mlir::OpResult value, const MultiIndex& index);
+  Val elementwiseAt(mlir::Operation* op, const MultiIndex& index);
   Val convert(mlir::Operation* op, Val operand, const ElementKind& from, const ElementKind& to);
-  Val constantAt(mlir::Operation* op, const Place& place);
-  Val iotaAt(mlir::Operation* op, const Place& place);
-  Val broadcastAt(mlir::Operation* op, const Place& place);
-  Val transposeAt(mlir::Operation* op, const Place& place);
-  Val reshapeAt(mlir::Operation* op, const Place& place);
-  Val sliceAt(mlir::Operation* op, const Place& place);
-  Val reverseAt(mlir::Operation* op, const Place& place);
-  Val padAt(mlir::Operation* op, const Place& place);
-  Val concatenateAt(mlir::Operation* op, const Place& place);
-  Val dynamicSliceAt(mlir::Operation* op, const Place& place);
-  Val dynamicUpdateSliceAt(mlir::Operation* op, const Place& place);
-  Val gatherAt(mlir::Operation* op, const Place& place);
-  Val bitcastAt(mlir::Operation* op, const Place& place);
-  Val reduceWindowAt(mlir::OpResult result, const Place& place);
+  Val constantAt(mlir::Operation* op, const MultiIndex& index);
+  Val iotaAt(mlir::Operation* op, const MultiIndex& index);
+  Val broadcastAt(mlir::Operation* op, const MultiIndex& index);
+  Val transposeAt(mlir::Operation* op, const MultiIndex& index);
+  Val reshapeAt(mlir::Operation* op, const MultiIndex& index);
+  Val sliceAt(mlir::Operation* op, const MultiIndex& index);
+  Val reverseAt(mlir::Operation* op, const MultiIndex& index);
+  Val padAt(mlir::Operation* op, const MultiIndex& index);
+  Val concatenateAt(mlir::Operation* op, const MultiIndex& index);
+  Val dynamicSliceAt(mlir::Operation* op, const MultiIndex& index);
+  Val dynamicUpdateSliceAt(mlir::Operation* op, const MultiIndex& index);
+  Val gatherAt(mlir::Operation* op, const MultiIndex& index);
+  Val bitcastAt(mlir::Operation* op, const MultiIndex& index);
+  Val reduceWindowAt(mlir::OpResult result, const MultiIndex& index);
 
   // From the bytes of memory to a compute register and back.
   llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);

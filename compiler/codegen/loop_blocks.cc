@@ -20,7 +20,7 @@ LoopBuilder::Bounds rowsBetween(llvm::Value* lo, llvm::Value* hi, int64_t step, 
 
 }  // namespace
 
-// Runs `body` for each tile: a block of the rows along `loop`, at one place of the other loops
+// Runs `body` for each tile: a block of the rows along `loop`, at one index of the other loops
 // before `end`.
 void LoopKernel::forRowBlocks(size_t loop, size_t end, llvm::function_ref<void(RowBlock&)> body) {
   int64_t rows = dims()[loop].size, chunk = stage_.chunk, pieces = stage_.pieces();
@@ -122,14 +122,15 @@ void LoopKernel::emitInterleavedRows(Position at) {
   llvm::SmallVector<llvm::SmallVector<Val, 16>, 4> columns(roots_.size());
   forRowElements(inner, at, [&] {
     for (size_t r = 0; r < roots_.size(); ++r) {
-      Place place = roots_[r].shapedLike ? Place() : placeOf(r, at);
-      columns[r].push_back(evaluator_.get(roots_[r].value, place));
+      MultiIndex index = roots_[r].shapedLike ? MultiIndex() : multiIndexOf(r, at);
+      columns[r].push_back(evaluator_.get(roots_[r].value, index));
     }
   });
   for (size_t g = inner; g < dims().size(); ++g) at[g] = IndexExpr(0);
   for (size_t r = 0; r < roots_.size(); ++r) {
     evaluator_.storeInterleaved(results_[r], evaluator_.kindOf(roots_[r].value),
-                                evaluator_.linearize(placeOf(r, at), roots_[r].type()), columns[r]);
+                                evaluator_.linearize(multiIndexOf(r, at), roots_[r].type()),
+                                columns[r]);
   }
 }
 

@@ -4,17 +4,12 @@
 #include <algorithm>
 
 #include "compiler/codegen/group_threads.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/loop_scheduler.h"
 
 namespace isthmus::codegen {
-namespace {
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
-}  // namespace
+namespace {}  // namespace
 
 LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
     : kernel_(kernel),
@@ -29,18 +24,18 @@ LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSc
   }
 }
 
-Place LoopKernel::placeOf(size_t root, llvm::ArrayRef<IndexExpr> at) {
-  Place place;
-  place.dims.resize(roots_[root].type().getRank());
+MultiIndex LoopKernel::multiIndexOf(size_t root, llvm::ArrayRef<IndexExpr> at) {
+  MultiIndex index;
+  index.dims.resize(roots_[root].type().getRank());
   const auto& space = spaces_[root];
   for (size_t g = 0; g < dims().size(); ++g) {
     if (dims()[g].last < 0) continue;
-    place.dims[space[dims()[g].last]] = at[g];
+    index.dims[space[dims()[g].last]] = at[g];
     for (int64_t d = space[dims()[g].first]; d < space[dims()[g].last]; ++d) {
-      place.merged |= uint64_t{1} << d;
+      index.merged |= uint64_t{1} << d;
     }
   }
-  return place;
+  return index;
 }
 
 void LoopKernel::emitElement(llvm::ArrayRef<IndexExpr> at) {
@@ -48,11 +43,11 @@ void LoopKernel::emitElement(llvm::ArrayRef<IndexExpr> at) {
   llvm::SmallVector<Val, 4> values;
   for (size_t r = 0; r < roots_.size(); ++r) {
     values.push_back(
-        evaluator_.get(roots_[r].value, roots_[r].shapedLike ? Place() : placeOf(r, at)));
+        evaluator_.get(roots_[r].value, roots_[r].shapedLike ? MultiIndex() : multiIndexOf(r, at)));
   }
   for (size_t r = 0; r < roots_.size(); ++r) {
     evaluator_.store(results_[r], evaluator_.kindOf(roots_[r].value),
-                     evaluator_.linearize(placeOf(r, at), roots_[r].type()), values[r]);
+                     evaluator_.linearize(multiIndexOf(r, at), roots_[r].type()), values[r]);
   }
 }
 
@@ -60,28 +55,28 @@ void LoopKernel::emitAccumulation(
     Position& at, llvm::Value* lo,
     const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns) {
   for (mlir::Operation* reduce : accumulated_) {
-    auto placeAt = [&](const IndexExpr& j) {
+    auto multiIndexAt = [&](const IndexExpr& j) {
       at.back() = j;
-      return placeOf(0, at);
+      return multiIndexOf(0, at);
     };
     // Accumulators begin at the first column of the chunk.
     auto& buffers = evaluator_.columnBuffers[reduce];
     at.back() = IndexExpr::of(loops_.makeSymbol(lo, loops_.current(), {0, dims().back().size}));
-    buffers.origin = evaluator_.linearize(placeOf(0, at), roots_[0].type());
-    evaluator_.accumulateColumns(reduce, placeAt, forColumns);
+    buffers.origin = evaluator_.linearize(multiIndexOf(0, at), roots_[0].type());
+    evaluator_.accumulateColumns(reduce, multiIndexAt, forColumns);
   }
 }
 
 // Reductions that keep a row of what they compute run before the loop that reads it.
 void LoopKernel::computeKeptRows(llvm::ArrayRef<IndexExpr> at) {
   for (mlir::Operation* writer : rowWriters_) {
-    Place full = placeOf(0, at);
-    Place place;
-    size_t rank = typeOf(writer->getResult(0)).getRank();
-    place.dims.assign(full.dims.begin(), full.dims.begin() + rank);
-    place.merged = rank > 0 ? full.merged & ((uint64_t{1} << (rank - 1)) - 1) : 0;
+    MultiIndex full = multiIndexOf(0, at);
+    MultiIndex index;
+    size_t rank = tensorTypeOf(writer->getResult(0)).getRank();
+    index.dims.assign(full.dims.begin(), full.dims.begin() + rank);
+    index.merged = rank > 0 ? full.merged & ((uint64_t{1} << (rank - 1)) - 1) : 0;
     evaluator_.setLanes(1);
-    evaluator_.get(writer->getResult(0), place);
+    evaluator_.get(writer->getResult(0), index);
     for (auto& [value, buffer] : evaluator_.rowBuffers) {
       if (buffer.writer != writer) continue;
       buffer.isWritten = true;
@@ -295,7 +290,7 @@ void LoopKernel::allocateRows() {
     mlir::Operation* writer = opNumbered(fusion_, row.writer);
     Evaluator::RowBuffer& buffer = evaluator_.rowBuffers[value];
     buffer.base = kernel_.allocate(evaluator_.kindOf(value), dims().back().size);
-    buffer.dim = typeOf(value).getRank() - 1;
+    buffer.dim = tensorTypeOf(value).getRank() - 1;
     buffer.writer = writer;
     if (!llvm::is_contained(rowWriters_, writer)) rowWriters_.push_back(writer);
   }

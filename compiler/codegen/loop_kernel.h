@@ -34,7 +34,7 @@ class LoopKernel {
 
   llvm::ArrayRef<LoopDim> dims() const { return stage_.dims; }
   int64_t lanes() const { return stage_.lanes; }
-  Place placeOf(size_t root, llvm::ArrayRef<IndexExpr> at);
+  MultiIndex multiIndexOf(size_t root, llvm::ArrayRef<IndexExpr> at);
   void allocateAccumulators();
   void allocateRows();
   // The first piece of the tiles at hand, and the one after the last.

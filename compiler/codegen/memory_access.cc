@@ -114,22 +114,22 @@ void Evaluator::divideIndex(const IndexExpr& a, int64_t divisor, IndexExpr* quot
   *remainder = vectorOf(r, remainderRange);
 }
 
-IndexExpr Evaluator::linearize(const Place& place, mlir::RankedTensorType type) {
+IndexExpr Evaluator::linearize(const MultiIndex& index, mlir::RankedTensorType type) {
   IndexExpr sum;
   int64_t stride = 1;
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
-    sum = addIndex(sum, scaleIndex(place.dims[d], stride));
+    sum = addIndex(sum, scaleIndex(index.dims[d], stride));
     stride *= type.getDimSize(d);
   }
   return sum;
 }
 
-Place Evaluator::normalize(const Place& place, llvm::ArrayRef<int64_t> shape) {
-  if (!place.merged) return place;
-  Place apart;
-  apart.dims = place.dims;
+MultiIndex Evaluator::normalize(const MultiIndex& index, llvm::ArrayRef<int64_t> shape) {
+  if (!index.merged) return index;
+  MultiIndex apart;
+  apart.dims = index.dims;
   for (int64_t d = static_cast<int64_t>(shape.size()) - 1; d > 0; --d) {
-    if (!(place.merged >> (d - 1) & 1)) continue;
+    if (!(index.merged >> (d - 1) & 1)) continue;
     IndexExpr quotient, remainder;
     if (shape[d] == 0) continue;
     divideIndex(apart.dims[d], shape[d], &quotient, &remainder);

@@ -1,17 +1,12 @@
-// Ops that place elements elsewhere: each maps the index it is asked for to one of its operand.
+// Ops that move elements: each maps the index it is asked for to one of its operand.
 #include <numeric>
 
 #include "compiler/codegen/evaluator.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 
 namespace isthmus::codegen {
-namespace {
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {
   llvm::Type* type = kind.computeType(loops_.context());
@@ -34,12 +29,12 @@ Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {
   return {number(element), nullptr, loops_.entry()};
 }
 
-Val Evaluator::constantAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::constantAt(mlir::Operation* op, const MultiIndex& index) {
   auto value = mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value"));
   ElementKind kind = kindOf(op->getResult(0));
   if (!value) return fail(op, "only dense constants are emitted inline");
   if (value.isSplat()) return constantOf(value.getSplatValue<mlir::Attribute>(), kind);
-  auto type = typeOf(op->getResult(0));
+  auto type = tensorTypeOf(op->getResult(0));
   if (type.getNumElements() == 1) {
     return constantOf(*value.getValues<mlir::Attribute>().begin(), kind);
   }
@@ -79,14 +74,14 @@ Val Evaluator::constantAt(mlir::Operation* op, const Place& place) {
                                      llvm::ConstantArray::get(array, elements), "table");
     table->setAlignment(llvm::Align(64));
   }
-  return load(table, kind, linearize(place, type));
+  return load(table, kind, linearize(index, type));
 }
 
-Val Evaluator::iotaAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::iotaAt(mlir::Operation* op, const MultiIndex& index) {
   auto iota = mlir::cast<shlo::IotaOp>(op);
-  auto type = typeOf(op->getResult(0));
+  auto type = tensorTypeOf(op->getResult(0));
   ElementKind kind = kindOf(op->getResult(0));
-  Place apart = normalize(place, type.getShape());
+  MultiIndex apart = normalize(index, type.getShape());
   const IndexExpr& expr = apart.dims[iota.getIotaDimension()];
   unsigned lanes = expr.isUniform() ? 1 : lanes_;
   Level* level = nullptr;
@@ -113,21 +108,21 @@ Val Evaluator::iotaAt(mlir::Operation* op, const Place& place) {
   return result;
 }
 
-Val Evaluator::broadcastAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::broadcastAt(mlir::Operation* op, const MultiIndex& index) {
   auto broadcast = mlir::cast<shlo::BroadcastInDimOp>(op);
-  auto from = typeOf(op->getOperand(0));
-  auto to = typeOf(op->getResult(0));
+  auto from = tensorTypeOf(op->getOperand(0));
+  auto to = tensorTypeOf(op->getResult(0));
   llvm::ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
   // A merged pair may stay merged if the operand has both dimensions, adjacent and whole, or none.
   bool keep = true;
-  Place result;
+  MultiIndex result;
   result.dims.resize(from.getRank());
   llvm::SmallVector<int64_t> operandDim(to.getRank(), -1);
   for (int64_t d = 0; d < from.getRank(); ++d) {
     if (from.getDimSize(d) == to.getDimSize(dims[d])) operandDim[dims[d]] = d;
   }
   for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
-    if (!(place.merged >> d & 1)) continue;
+    if (!(index.merged >> d & 1)) continue;
     bool none = operandDim[d] < 0 && operandDim[d + 1] < 0;
     bool adjacent = operandDim[d] >= 0 && operandDim[d + 1] == operandDim[d] + 1;
     if (adjacent) {
@@ -136,9 +131,9 @@ Val Evaluator::broadcastAt(mlir::Operation* op, const Place& place) {
       keep = false;
     }
   }
-  Place apart = place;
+  MultiIndex apart = index;
   if (!keep) {
-    apart = normalize(place, to.getShape());
+    apart = normalize(index, to.getShape());
     result.merged = 0;
   }
   for (int64_t d = 0; d < from.getRank(); ++d) {
@@ -147,23 +142,23 @@ Val Evaluator::broadcastAt(mlir::Operation* op, const Place& place) {
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::transposeAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::transposeAt(mlir::Operation* op, const MultiIndex& index) {
   auto transpose = mlir::cast<shlo::TransposeOp>(op);
   llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
-  auto type = typeOf(op->getResult(0));
-  Place result;
+  auto type = tensorTypeOf(op->getResult(0));
+  MultiIndex result;
   bool keep = true;
   for (size_t d = 0; d + 1 < permutation.size(); ++d) {
-    if (!(place.merged >> d & 1)) continue;
+    if (!(index.merged >> d & 1)) continue;
     if (permutation[d + 1] == permutation[d] + 1) {
       result.merged |= uint64_t{1} << permutation[d];
     } else {
       keep = false;
     }
   }
-  Place apart = place;
+  MultiIndex apart = index;
   if (!keep) {
-    apart = normalize(place, type.getShape());
+    apart = normalize(index, type.getShape());
     result.merged = 0;
   }
   result.dims.resize(permutation.size());
@@ -171,10 +166,10 @@ Val Evaluator::transposeAt(mlir::Operation* op, const Place& place) {
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::reshapeAt(mlir::Operation* op, const Place& place) {
-  auto from = typeOf(op->getOperand(0));
-  auto to = typeOf(op->getResult(0));
-  Place result;
+Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
+  auto from = tensorTypeOf(op->getOperand(0));
+  auto to = tensorTypeOf(op->getResult(0));
+  MultiIndex result;
   result.dims.resize(from.getRank());
   if (to.getNumElements() <= 1) return get(op->getOperand(0), result);
   // Groups of dimensions with equal products; within one, the operand's are left merged.
@@ -198,11 +193,11 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const Place& place) {
     IndexExpr linear;
     int64_t stride = 1;
     for (int64_t d = t - 1; d >= tBegin; --d) {
-      linear = addIndex(linear, scaleIndex(place.dims[d], stride));
+      linear = addIndex(linear, scaleIndex(index.dims[d], stride));
       stride *= to.getDimSize(d);
     }
     // A run that was merged across groups stays merged.
-    bool intoNext = t > tBegin && t < to.getRank() && (place.merged >> (t - 1) & 1);
+    bool intoNext = t > tBegin && t < to.getRank() && (index.merged >> (t - 1) & 1);
     result.dims[f - 1] = linear;
     for (int64_t d = fBegin; d + 1 < f; ++d) result.merged |= uint64_t{1} << d;
     if (intoNext) {
@@ -214,18 +209,18 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const Place& place) {
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::sliceAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::sliceAt(mlir::Operation* op, const MultiIndex& index) {
   auto slice = mlir::cast<shlo::SliceOp>(op);
-  auto from = typeOf(op->getOperand(0));
-  auto to = typeOf(op->getResult(0));
+  auto from = tensorTypeOf(op->getOperand(0));
+  auto to = tensorTypeOf(op->getResult(0));
   llvm::ArrayRef<int64_t> starts = slice.getStartIndices();
   llvm::ArrayRef<int64_t> strides = slice.getStrides();
   // Of a merged pair, the outer dimension may be sliced, and the inner one not.
-  Place result = place;
+  MultiIndex result = index;
   for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
-    if ((place.merged >> d & 1) &&
+    if ((index.merged >> d & 1) &&
         (to.getDimSize(d + 1) != from.getDimSize(d + 1) || starts[d] != 0 || strides[d] != 1)) {
-      result = normalize(place, to.getShape());
+      result = normalize(index, to.getShape());
       break;
     }
   }
@@ -235,22 +230,22 @@ Val Evaluator::sliceAt(mlir::Operation* op, const Place& place) {
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::reverseAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::reverseAt(mlir::Operation* op, const MultiIndex& index) {
   auto reverse = mlir::cast<shlo::ReverseOp>(op);
-  auto type = typeOf(op->getResult(0));
-  Place result = normalize(place, type.getShape());
+  auto type = tensorTypeOf(op->getResult(0));
+  MultiIndex result = normalize(index, type.getShape());
   for (int64_t d : reverse.getDimensions()) {
     result.dims[d] = addIndex(IndexExpr(type.getDimSize(d) - 1), scaleIndex(result.dims[d], -1));
   }
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::padAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::padAt(mlir::Operation* op, const MultiIndex& index) {
   auto pad = mlir::cast<shlo::PadOp>(op);
-  auto from = typeOf(op->getOperand(0));
-  auto to = typeOf(op->getResult(0));
-  Place apart = normalize(place, to.getShape());
-  Place inside;
+  auto from = tensorTypeOf(op->getOperand(0));
+  auto to = tensorTypeOf(op->getResult(0));
+  MultiIndex apart = normalize(index, to.getShape());
+  MultiIndex inside;
   Condition all = Condition::always(true);
   if (from.getNumElements() == 0) all = Condition::always(false);
   inside.dims.resize(from.getRank());
@@ -270,19 +265,19 @@ Val Evaluator::padAt(mlir::Operation* op, const Place& place) {
     all = both(all, here);
     inside.dims[d] = safe;
   }
-  Val padding = get(op->getOperand(1), Place());
+  Val padding = get(op->getOperand(1), MultiIndex());
   if (all.known) return all.value ? get(op->getOperand(0), inside) : padding;
   return selectValue(all, get(op->getOperand(0), inside), padding);
 }
 
-Val Evaluator::concatenateAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::concatenateAt(mlir::Operation* op, const MultiIndex& index) {
   auto concatenate = mlir::cast<shlo::ConcatenateOp>(op);
-  auto to = typeOf(op->getResult(0));
+  auto to = tensorTypeOf(op->getResult(0));
   int64_t d = concatenate.getDimension();
-  Place apart = place;
+  MultiIndex apart = index;
   // Merged pairs of other dimensions stay so.
-  if ((place.merged >> d & 1) || (d > 0 && (place.merged >> (d - 1) & 1))) {
-    apart = normalize(place, to.getShape());
+  if ((index.merged >> d & 1) || (d > 0 && (index.merged >> (d - 1) & 1))) {
+    apart = normalize(index, to.getShape());
   }
   Range range = rangeOf(apart.dims[d], apart.dims[d].isUniform() ? 1 : lanes_);
   Val result;
@@ -293,7 +288,7 @@ Val Evaluator::concatenateAt(mlir::Operation* op, const Place& place) {
   };
   llvm::SmallVector<Part, 4> parts;
   for (mlir::Value operand : op->getOperands()) {
-    int64_t end = begin + typeOf(operand).getDimSize(d);
+    int64_t end = begin + tensorTypeOf(operand).getDimSize(d);
     if (end > begin && range.hi >= begin && range.lo < end) parts.push_back({operand, begin, end});
     begin = end;
   }
@@ -303,7 +298,7 @@ Val Evaluator::concatenateAt(mlir::Operation* op, const Place& place) {
     int64_t size = part.end - part.begin;
     IndexExpr shifted = addIndex(apart.dims[d], IndexExpr(-part.begin));
     Condition inside = within(shifted, 0, size);
-    Place source = apart;
+    MultiIndex source = apart;
     source.dims[d] = selectIndex(inside, shifted, 0, 0, size - 1);
     Val value = get(part.operand, source);
     if (i == 0) {
@@ -317,14 +312,14 @@ Val Evaluator::concatenateAt(mlir::Operation* op, const Place& place) {
   return result;
 }
 
-Val Evaluator::dynamicSliceAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::dynamicSliceAt(mlir::Operation* op, const MultiIndex& index) {
   auto slice = mlir::cast<shlo::DynamicSliceOp>(op);
-  auto from = typeOf(op->getOperand(0));
-  auto to = typeOf(op->getResult(0));
-  Place result = place;
+  auto from = tensorTypeOf(op->getOperand(0));
+  auto to = tensorTypeOf(op->getResult(0));
+  MultiIndex result = index;
   for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
-    if ((place.merged >> d & 1) && to.getDimSize(d + 1) != from.getDimSize(d + 1)) {
-      result = normalize(place, to.getShape());
+    if ((index.merged >> d & 1) && to.getDimSize(d + 1) != from.getDimSize(d + 1)) {
+      result = normalize(index, to.getShape());
       break;
     }
   }
@@ -332,7 +327,7 @@ Val Evaluator::dynamicSliceAt(mlir::Operation* op, const Place& place) {
     int64_t last = from.getDimSize(d) - to.getDimSize(d);
     if (last == 0) continue;
     mlir::Value start = slice.getStartIndices()[d];
-    Val value = get(start, Place());
+    Val value = get(start, MultiIndex());
     IndexExpr first = indexFrom(value, kindOf(start), 0, last, /*clamp=*/true);
     if (result.merged >> d & 1) {
       // The outer of a merged pair: its start moves the pair by whole inner rows.
@@ -347,38 +342,38 @@ Val Evaluator::dynamicSliceAt(mlir::Operation* op, const Place& place) {
   return get(op->getOperand(0), result);
 }
 
-Val Evaluator::dynamicUpdateSliceAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::dynamicUpdateSliceAt(mlir::Operation* op, const MultiIndex& index) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(op);
-  auto to = typeOf(op->getResult(0));
-  auto block = typeOf(update.getUpdate());
-  if (block.getNumElements() == 0) return get(update.getOperand(), place);
-  Place apart = normalize(place, to.getShape());
-  Place inside;
+  auto to = tensorTypeOf(op->getResult(0));
+  auto block = tensorTypeOf(update.getUpdate());
+  if (block.getNumElements() == 0) return get(update.getOperand(), index);
+  MultiIndex apart = normalize(index, to.getShape());
+  MultiIndex inside;
   inside.dims.resize(to.getRank());
   Condition all = Condition::always(true);
   for (int64_t d = 0; d < to.getRank(); ++d) {
     int64_t last = to.getDimSize(d) - block.getDimSize(d);
     mlir::Value start = update.getStartIndices()[d];
-    IndexExpr first =
-        last == 0 ? IndexExpr(0) : indexFrom(get(start, Place()), kindOf(start), 0, last, true);
+    IndexExpr first = last == 0 ? IndexExpr(0)
+                                : indexFrom(get(start, MultiIndex()), kindOf(start), 0, last, true);
     IndexExpr shifted = addIndex(apart.dims[d], scaleIndex(first, -1));
     Condition here = within(shifted, 0, block.getDimSize(d));
     all = both(all, here);
     inside.dims[d] = selectIndex(here, shifted, 0, 0, block.getDimSize(d) - 1);
   }
   if (all.known) {
-    return all.value ? get(update.getUpdate(), inside) : get(update.getOperand(), place);
+    return all.value ? get(update.getUpdate(), inside) : get(update.getOperand(), index);
   }
   return selectValue(all, get(update.getUpdate(), inside), get(update.getOperand(), apart));
 }
 
-Val Evaluator::gatherAt(mlir::Operation* op, const Place& place) {
+Val Evaluator::gatherAt(mlir::Operation* op, const MultiIndex& index) {
   auto gather = mlir::cast<shlo::GatherOp>(op);
   auto numbers = gather.getDimensionNumbers();
-  auto from = typeOf(gather.getOperand());
-  auto indices = typeOf(gather.getStartIndices());
-  auto to = typeOf(op->getResult(0));
-  Place apart = normalize(place, to.getShape());
+  auto from = tensorTypeOf(gather.getOperand());
+  auto indices = tensorTypeOf(gather.getStartIndices());
+  auto to = tensorTypeOf(op->getResult(0));
+  MultiIndex apart = normalize(index, to.getShape());
   llvm::ArrayRef<int64_t> offsetDims = numbers.getOffsetDims();
   llvm::ArrayRef<int64_t> collapsed = numbers.getCollapsedSliceDims();
   llvm::ArrayRef<int64_t> operandBatching = numbers.getOperandBatchingDims();
@@ -392,14 +387,14 @@ Val Evaluator::gatherAt(mlir::Operation* op, const Place& place) {
     if (!llvm::is_contained(offsetDims, d)) batch.push_back(apart.dims[d]);
   }
   auto startAt = [&](int64_t component) {
-    Place at;
+    MultiIndex at;
     size_t next = 0;
     for (int64_t d = 0; d < indices.getRank(); ++d) {
       at.dims.push_back(d == vectorDim ? IndexExpr(component) : batch[next++]);
     }
     return at;
   };
-  Place result;
+  MultiIndex result;
   size_t nextOffset = 0;
   for (int64_t d = 0; d < from.getRank(); ++d) {
     IndexExpr expr;

@@ -26,49 +26,50 @@ Group unflatten(llvm::ArrayRef<llvm::Value*> flat, llvm::ArrayRef<Val> like, Lev
   return values;
 }
 
-Place placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const Place& given,
-                     const ReducedAxes& axes) {
+MultiIndex placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& given,
+                          const ReducedAxes& axes) {
   int64_t rank = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType()).getRank();
   auto resultType = mlir::cast<mlir::RankedTensorType>(reduce->getResult(0).getType());
   llvm::SmallVector<int64_t> kept;
   for (int64_t d = 0; d < rank; ++d) {
     if (!llvm::is_contained(reduce.getDimensions(), d)) kept.push_back(d);
   }
-  Place place = given;
+  MultiIndex index = given;
   uint64_t merged = 0;
   for (size_t d = 0; d + 1 < kept.size(); ++d) {
-    if (!(place.merged >> d & 1)) continue;
+    if (!(index.merged >> d & 1)) continue;
     if (kept[d + 1] == kept[d] + 1) {
       merged |= uint64_t{1} << kept[d];
     } else {
       // A reduced dimension lies between two that share a loop: they have to be told apart.
-      place = evaluator.normalize(given, resultType.getShape());
+      index = evaluator.normalize(given, resultType.getShape());
       merged = 0;
       break;
     }
   }
-  Place base;
+  MultiIndex base;
   base.dims.resize(rank);
   base.merged = merged | axes.merged;
-  for (size_t d = 0; d < kept.size(); ++d) base.dims[kept[d]] = place.dims[d];
+  for (size_t d = 0; d < kept.size(); ++d) base.dims[kept[d]] = index.dims[d];
   return base;
 }
 
-ReductionEmitter::ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const Place& place)
+ReductionEmitter::ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce,
+                                   const MultiIndex& index)
     : evaluator_(evaluator),
       loops_(evaluator.loops()),
       reduce_(reduce),
       axes_(reducedAxesOf(reduce)),
-      isUniform_(place.isUniform()),
+      isUniform_(index.isUniform()),
       outside_(loops_.current()) {
   for (mlir::Value value : reduce.getInitValues())
-    initial_.push_back(evaluator.get(value, Place()));
-  base_ = placeInOperand(evaluator, reduce, place, axes_);
+    initial_.push_back(evaluator.get(value, MultiIndex()));
+  base_ = placeInOperand(evaluator, reduce, index, axes_);
 }
 
-Group ReductionEmitter::inputsAt(const Place& place) {
+Group ReductionEmitter::inputsAt(const MultiIndex& index) {
   Group values;
-  for (mlir::Value input : reduce_.getInputs()) values.push_back(evaluator_.get(input, place));
+  for (mlir::Value input : reduce_.getInputs()) values.push_back(evaluator_.get(input, index));
   return values;
 }
 
@@ -83,23 +84,23 @@ Group ReductionEmitter::splat(Group values, unsigned lanes) {
   return values;
 }
 
-LoopBuilder::Values ReductionEmitter::overAxes(size_t axis, size_t end, const Place& at,
+LoopBuilder::Values ReductionEmitter::overAxes(size_t axis, size_t end, const MultiIndex& at,
                                                const Values& carried, const Step& body) {
   if (axis == end) return body(at, carried);
   return loops_.loop(0, axes_.axes[axis].size, 1, carried,
                      [&](const IndexExpr& i, const Values& values) {
-                       Place next = at;
+                       MultiIndex next = at;
                        next.dims[axes_.axes[axis].dim] = i;
                        return overAxes(axis + 1, end, next, values, body);
                      });
 }
 
-LoopBuilder::Values ReductionEmitter::unrolled(size_t axis, const Place& at, const Values& carried,
-                                               const Step& body) {
+LoopBuilder::Values ReductionEmitter::unrolled(size_t axis, const MultiIndex& at,
+                                               const Values& carried, const Step& body) {
   if (axis == axes_.axes.size()) return body(at, carried);
   Values values = carried;
   for (int64_t i = 0; i < axes_.axes[axis].size; ++i) {
-    Place next = at;
+    MultiIndex next = at;
     next.dims[axes_.axes[axis].dim] = IndexExpr(i);
     values = unrolled(axis + 1, next, values, body);
   }
@@ -109,7 +110,7 @@ LoopBuilder::Values ReductionEmitter::unrolled(size_t axis, const Place& at, con
 Group ReductionEmitter::emitLane(bool unrolls) {
   unsigned lanes = evaluator_.lanes();
   Group start = splat(initial_, lanes);
-  Step step = [&](const Place& at, const Values& carried) -> Values {
+  Step step = [&](const MultiIndex& at, const Values& carried) -> Values {
     Group next = combine(unflatten(carried, start, loops_.current()), inputsAt(at));
     return flatten(splat(next, lanes));
   };
@@ -150,13 +151,13 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
   return emitRow(row.lanes, row.interleave);
 }
 
-llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const Place& place) {
+llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {
   auto reduce = mlir::cast<shlo::ReduceOp>(op);
-  if (columnBuffers.contains(op)) return accumulatedAt(op, place);
+  if (columnBuffers.contains(op)) return accumulatedAt(op, index);
   mlir::Operation* outerReduce = activeReduce_;
   activeReduce_ = op;
   auto restore = llvm::scope_exit([&] { activeReduce_ = outerReduce; });
-  return ReductionEmitter(*this, reduce, place).emit(scheduleOf(op));
+  return ReductionEmitter(*this, reduce, index).emit(scheduleOf(op));
 }
 
 }  // namespace isthmus::codegen

@@ -1,4 +1,4 @@
-// A reduction at one place of its result: loops of its own around the reducer.
+// A reduction at one index of its result: loops of its own around the reducer.
 #pragma once
 
 #include <functional>
@@ -17,47 +17,47 @@ using Group = llvm::SmallVector<Val, 2>;
 LoopBuilder::Values flatten(llvm::ArrayRef<Val> values);
 Group unflatten(llvm::ArrayRef<llvm::Value*> flat, llvm::ArrayRef<Val> like, Level* level);
 
-// The place in the operand for one in the result; the reduced dimensions are 0, and those that
+// The operand's index for one of the result; the reduced dimensions are 0, and those that
 // share a loop are merged.
-Place placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const Place& place,
-                     const ReducedAxes& axes);
+MultiIndex placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index,
+                          const ReducedAxes& axes);
 
 // What the reducer leaves unchanged, if it is one op with such a value.
 std::optional<Val> neutralValueOf(shlo::ReduceOp reduce, LoopBuilder& loops, Evaluator& evaluator);
 
 class ReductionEmitter {
  public:
-  ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const Place& place);
+  ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index);
 
-  // The reduction's values, one for each lane of the context if `place` differs between them.
+  // The reduction's values, one for each lane of the context if `index` differs between them.
   Group emit(const ReductionSchedule& schedule);
 
  private:
   using Values = LoopBuilder::Values;
-  using Step = std::function<Values(const Place&, const Values&)>;
+  using Step = std::function<Values(const MultiIndex&, const Values&)>;
 
-  Group inputsAt(const Place& place);
+  Group inputsAt(const MultiIndex& index);
   Group combine(llvm::ArrayRef<Val> a, llvm::ArrayRef<Val> b);
   Group splat(Group values, unsigned lanes);
-  // `body` at each place along the axes from `axis` up to `end`.
-  Values overAxes(size_t axis, size_t end, const Place& at, const Values& carried,
+  // `body` at each index along the axes from `axis` up to `end`.
+  Values overAxes(size_t axis, size_t end, const MultiIndex& at, const Values& carried,
                   const Step& body);
   // Combines with the initial values, unless that changes nothing.
   Group withInitial(const Val& neutral, Group result);
 
   // Each lane for itself (reduction.cc).
   Group emitLane(bool unrolls);
-  Values unrolled(size_t axis, const Place& at, const Values& carried, const Step& body);
+  Values unrolled(size_t axis, const MultiIndex& at, const Values& carried, const Step& body);
 
   // Lanes share the last axis (reduction_row.cc): several vector accumulators, folded into one
   // vector, then halved down to one lane.
   Group emitRow(unsigned lanes, unsigned accumulators);
   Group emitRowFromNeutral(const Val& neutral);
   Group emitRowFromFirst();
-  Place atLast(Place at, const IndexExpr& i, int64_t offset, bool isVector) const;
-  llvm::SmallVector<Group, 4> overVectors(const Place& at, llvm::SmallVector<Group, 4> groups,
+  MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
+  llvm::SmallVector<Group, 4> overVectors(const MultiIndex& at, llvm::SmallVector<Group, 4> groups,
                                           int64_t begin);
-  Group overTail(const Place& at, const Group& start);
+  Group overTail(const MultiIndex& at, const Group& start);
   Group fold(llvm::SmallVector<Group, 4> groups);
   Group foldLanes(Group group);
   int64_t vectorEnd() const;
@@ -69,7 +69,7 @@ class ReductionEmitter {
   LoopBuilder& loops_;
   shlo::ReduceOp reduce_;
   ReducedAxes axes_;
-  Place base_;
+  MultiIndex base_;
   bool isUniform_;
   Level* outside_;
   Group initial_;

@@ -11,10 +11,11 @@ using ForColumns = std::function<void(const std::function<void(const IndexExpr&)
 class Accumulation {
  public:
   Accumulation(Evaluator& evaluator, shlo::ReduceOp reduce,
-               std::function<Place(const IndexExpr&)> placeAt, const ForColumns& forColumns)
+               std::function<MultiIndex(const IndexExpr&)> multiIndexAt,
+               const ForColumns& forColumns)
       : evaluator_(evaluator),
         reduce_(reduce),
-        placeAt_(std::move(placeAt)),
+        placeAt_(std::move(multiIndexAt)),
         forColumns_(forColumns),
         buffers_(evaluator.columnBuffers[reduce]),
         axes_(reducedAxesOf(reduce)),
@@ -23,7 +24,7 @@ class Accumulation {
   void emit() {
     Group initial;
     for (mlir::Value value : reduce_.getInitValues()) {
-      initial.push_back(evaluator_.get(value, Place()));
+      initial.push_back(evaluator_.get(value, MultiIndex()));
     }
     forColumns_([&](const IndexExpr& j) { store(placeAt_(j), initial); });
     if (!axes_.axes.empty()) overRows({});
@@ -32,10 +33,10 @@ class Accumulation {
  private:
   using Index = llvm::SmallVector<IndexExpr, 4>;
 
-  IndexExpr positionOf(const Place& place) { return evaluator_.accumulatorAt(reduce_, place); }
+  IndexExpr positionOf(const MultiIndex& index) { return evaluator_.accumulatorAt(reduce_, index); }
 
-  void store(const Place& place, llvm::ArrayRef<Val> values) {
-    IndexExpr position = positionOf(place);
+  void store(const MultiIndex& index, llvm::ArrayRef<Val> values) {
+    IndexExpr position = positionOf(index);
     for (auto [i, value] : llvm::enumerate(values)) {
       evaluator_.store(buffers_.bases[i], evaluator_.kindOf(reduce_->getResult(i)), position,
                        value);
@@ -45,9 +46,9 @@ class Accumulation {
   // `rows` neighbours along the last axis are added to each accumulator while it is in a register.
   void addRows(llvm::ArrayRef<IndexExpr> at, int64_t rows) {
     forColumns_([&](const IndexExpr& j) {
-      Place place = placeAt_(j);
-      Group sums = evaluator_.accumulatedAt(reduce_, place);
-      Place from = placeInOperand(evaluator_, reduce_, place, axes_);
+      MultiIndex index = placeAt_(j);
+      Group sums = evaluator_.accumulatedAt(reduce_, index);
+      MultiIndex from = placeInOperand(evaluator_, reduce_, index, axes_);
       for (size_t a = 0; a < axes_.axes.size(); ++a) from.dims[axes_.axes[a].dim] = at[a];
       IndexExpr& row = from.dims[axes_.axes.back().dim];
       for (int64_t r = 0; r < rows; ++r) {
@@ -61,7 +62,7 @@ class Accumulation {
         sums = next;
         row = add(row, IndexExpr(1));
       }
-      store(place, sums);
+      store(index, sums);
     });
   }
 
@@ -85,7 +86,7 @@ class Accumulation {
 
   Evaluator& evaluator_;
   shlo::ReduceOp reduce_;
-  std::function<Place(const IndexExpr&)> placeAt_;
+  std::function<MultiIndex(const IndexExpr&)> placeAt_;
   const ForColumns& forColumns_;
   const Evaluator::ColumnBuffers& buffers_;
   ReducedAxes axes_;
@@ -94,13 +95,13 @@ class Accumulation {
 
 }  // namespace
 
-IndexExpr Evaluator::accumulatorAt(mlir::Operation* op, const Place& place) {
+IndexExpr Evaluator::accumulatorAt(mlir::Operation* op, const MultiIndex& index) {
   auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  return addIndex(linearize(place, type), scaleIndex(columnBuffers[op].origin, -1));
+  return addIndex(linearize(index, type), scaleIndex(columnBuffers[op].origin, -1));
 }
 
-llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const Place& place) {
-  IndexExpr position = accumulatorAt(op, place);
+llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const MultiIndex& index) {
+  IndexExpr position = accumulatorAt(op, index);
   llvm::SmallVector<Val, 2> values;
   for (auto [i, base] : llvm::enumerate(columnBuffers[op].bases)) {
     values.push_back(load(base, kindOf(op->getResult(i)), position, loops_.current()));
@@ -109,9 +110,9 @@ llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const Pl
 }
 
 void Evaluator::accumulateColumns(mlir::Operation* op,
-                                  const std::function<Place(const IndexExpr&)>& placeAt,
+                                  const std::function<MultiIndex(const IndexExpr&)>& multiIndexAt,
                                   const ForColumns& forColumns) {
-  Accumulation(*this, mlir::cast<shlo::ReduceOp>(op), placeAt, forColumns).emit();
+  Accumulation(*this, mlir::cast<shlo::ReduceOp>(op), multiIndexAt, forColumns).emit();
 }
 
 }  // namespace isthmus::codegen

@@ -9,7 +9,7 @@ Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
   const ReducedAxis& last = axes_.axes.back();
   Group start = {neutral};
   llvm::Value* thread = threadInGroup(loops_);
-  Step row = [&](const Place& at, const Values& carried) -> Values {
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     LoopBuilder::Bounds bounds;
     bounds.lo = thread;
     bounds.hi = loops_.i64(last.size);

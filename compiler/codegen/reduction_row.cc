@@ -27,7 +27,8 @@ llvm::SmallVector<Group, 4> unflattenAll(llvm::ArrayRef<llvm::Value*> flat,
 
 }  // namespace
 
-Place ReductionEmitter::atLast(Place at, const IndexExpr& i, int64_t offset, bool isVector) const {
+MultiIndex ReductionEmitter::atLast(MultiIndex at, const IndexExpr& i, int64_t offset,
+                                    bool isVector) const {
   IndexExpr expr = add(i, IndexExpr(offset));
   if (isVector) expr.laneStride = 1;
   at.dims[axes_.axes.back().dim] = expr;
@@ -39,7 +40,7 @@ int64_t ReductionEmitter::vectorEnd() const {
 }
 
 // All but the last, scalar, elements of one row.
-llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const Place& at,
+llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
                                                           llvm::SmallVector<Group, 4> groups,
                                                           int64_t begin) {
   int64_t lanes = rowLanes_;
@@ -106,7 +107,7 @@ Group ReductionEmitter::fold(llvm::SmallVector<Group, 4> groups) {
   return foldLanes(groups[0]);
 }
 
-Group ReductionEmitter::overTail(const Place& at, const Group& start) {
+Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
   int64_t size = axes_.axes.back().size;
   if (vectorEnd() == size) return start;
   unsigned saved = evaluator_.lanes();
@@ -124,7 +125,7 @@ Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
   llvm::SmallVector<Group, 4> all(accumulators_, splat({neutral}, rowLanes_));
   bool hasTail = vectorEnd() != axes_.axes.back().size;
   if (hasTail) all.push_back({neutral});
-  Step row = [&](const Place& at, const Values& carried) -> Values {
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
     Group rest;
     if (hasTail) rest = current.pop_back_val();
@@ -141,7 +142,7 @@ Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
 
 // The reducer has no neutral value that we know: accumulators start from the first elements.
 Group ReductionEmitter::emitRowFromFirst() {
-  Step row = [&](const Place& at, const Values& carried) -> Values {
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     unsigned saved = evaluator_.lanes();
     evaluator_.setLanes(rowLanes_);
     Group first = splat(inputsAt(atLast(at, IndexExpr(0), 0, rowLanes_ > 1)), rowLanes_);

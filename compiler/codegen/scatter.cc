@@ -1,6 +1,7 @@
 // Stages that change a result in place: scatter and dynamic_update_slice.
 #include "compiler/codegen/loop_nest.h"
 #include "compiler/codegen/stages.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/scatter_dims.h"
 
@@ -8,10 +9,6 @@ namespace isthmus::codegen {
 namespace {
 
 using Values = LoopBuilder::Values;
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 // An integer of the program as an i64.
 llvm::Value* asI64(LoopBuilder& loops, const Val& value, const ElementKind& kind) {
@@ -30,8 +27,8 @@ class ScatterEmitter {
         scatter_(mlir::cast<shlo::ScatterOp>(wholeOpOf(fusion, stage))),
         numbers_(scatter_.getScatterDimensionNumbers()),
         dims_(scatter_),
-        to_(typeOf(scatter_->getResult(0))),
-        updates_(typeOf(scatter_.getUpdates()[0])) {
+        to_(tensorTypeOf(scatter_->getResult(0))),
+        updates_(tensorTypeOf(scatter_.getUpdates()[0])) {
     for (auto [result, number] : llvm::zip(scatter_->getResults(), stage.results)) {
       bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
       kinds_.push_back(evaluator_.kindOf(result));
@@ -58,9 +55,9 @@ class ScatterEmitter {
     auto it = llvm::find(dims_.operandDimsOfIndex, d);
     if (it == dims_.operandDimsOfIndex.end()) return nullptr;
     mlir::Value indices = scatter_.getScatterIndices();
-    Place at;
+    MultiIndex at;
     size_t next = 0;
-    for (int64_t e = 0; e < typeOf(indices).getRank(); ++e) {
+    for (int64_t e = 0; e < tensorTypeOf(indices).getRank(); ++e) {
       bool isVector = e == static_cast<int64_t>(numbers_.getIndexVectorDim());
       at.dims.push_back(isVector ? IndexExpr(it - dims_.operandDimsOfIndex.begin())
                                  : indexAt[next++]);
@@ -109,7 +106,7 @@ class ScatterEmitter {
 
   void updateElement(llvm::ArrayRef<IndexExpr> starts, llvm::ArrayRef<IndexExpr> indexAt,
                      llvm::ArrayRef<IndexExpr> window) {
-    Place from, into;
+    MultiIndex from, into;
     size_t nextIndex = 0, nextWindow = 0;
     for (int64_t d = 0; d < updates_.getRank(); ++d) {
       from.dims.push_back(llvm::is_contained(dims_.windowDims, d) ? window[nextWindow++]
@@ -156,7 +153,7 @@ void emitScatter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule
 
 void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, stage));
-  auto to = typeOf(update->getResult(0)), block = typeOf(update.getUpdate());
+  auto to = tensorTypeOf(update->getResult(0)), block = tensorTypeOf(update.getUpdate());
   Evaluator& evaluator = kernel.evaluator();
   llvm::Value* base = kernel.buffer(fusion->getNumOperands() + stage.results[0]);
   ElementKind kind = evaluator.kindOf(update.getUpdate());
@@ -165,12 +162,12 @@ void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const StageSche
     int64_t last = to.getDimSize(d) - block.getDimSize(d);
     mlir::Value start = update.getStartIndices()[d];
     starts.push_back(last == 0 ? IndexExpr(0)
-                               : evaluator.indexFrom(evaluator.get(start, Place()),
+                               : evaluator.indexFrom(evaluator.get(start, MultiIndex()),
                                                      evaluator.kindOf(start), 0, last, true));
   }
   if (block.getNumElements() == 0) return;
   loopNest(kernel, block.getShape(), stage.lanes, [&](llvm::ArrayRef<IndexExpr> at) {
-    Place from, into;
+    MultiIndex from, into;
     for (size_t d = 0; d < at.size(); ++d) {
       from.dims.push_back(at[d]);
       into.dims.push_back(evaluator.addIndex(at[d], starts[d]));

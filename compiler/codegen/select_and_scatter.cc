@@ -1,6 +1,7 @@
 // The select_and_scatter stage: each window's chosen element gets the source's value added.
 #include "compiler/codegen/loop_nest.h"
 #include "compiler/codegen/stages.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/scatter_dims.h"
 
@@ -9,10 +10,6 @@ namespace {
 
 using Values = LoopBuilder::Values;
 using Position = llvm::SmallVector<IndexExpr, 6>;
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 class SelectAndScatterEmitter {
  public:
@@ -23,8 +20,8 @@ class SelectAndScatterEmitter {
         stage_(stage),
         select_(mlir::cast<shlo::SelectAndScatterOp>(wholeOpOf(fusion, stage))),
         window_(select_),
-        to_(typeOf(select_->getResult(0))),
-        source_(typeOf(select_.getSource())),
+        to_(tensorTypeOf(select_->getResult(0))),
+        source_(tensorTypeOf(select_.getSource())),
         base_(kernel.buffer(fusion->getNumOperands() + stage.results[0])),
         kind_(evaluator_.kindOf(select_->getResult(0))) {}
 
@@ -45,9 +42,9 @@ class SelectAndScatterEmitter {
   using Body = std::function<Values(llvm::ArrayRef<IndexExpr> offset, const Values& carried)>;
 
   // The position in the operand of a window's element, and whether there is one.
-  Place positionOf(llvm::ArrayRef<IndexExpr> at, llvm::ArrayRef<IndexExpr> offset,
-                   Condition* inside) {
-    Place position;
+  MultiIndex positionOf(llvm::ArrayRef<IndexExpr> at, llvm::ArrayRef<IndexExpr> offset,
+                        Condition* inside) {
+    MultiIndex position;
     *inside = Condition::always(true);
     for (int64_t d = 0; d < to_.getRank(); ++d) {
       IndexExpr expr = evaluator_.addIndex(
@@ -89,7 +86,8 @@ class SelectAndScatterEmitter {
   }
 
   // The chosen element of each lane's window so far: its value, and its number (-1: none yet).
-  Values consider(const Place& position, llvm::ArrayRef<IndexExpr> offset, const Values& chosen) {
+  Values consider(const MultiIndex& position, llvm::ArrayRef<IndexExpr> offset,
+                  const Values& chosen) {
     Val value = evaluator_.splat(evaluator_.get(select_.getOperand(), position), width_);
     Val best{chosen[0], nullptr, loops_.current()};
     llvm::SmallVector<Val, 2> keep = evaluator_.evaluateRegion(select_.getSelect(), {best, value});
@@ -104,7 +102,7 @@ class SelectAndScatterEmitter {
   }
 
   // Adds `update` to the element, in the lanes whose window has chosen it.
-  void addUpdate(const Place& position, llvm::ArrayRef<IndexExpr> offset, const Values& chosen,
+  void addUpdate(const MultiIndex& position, llvm::ArrayRef<IndexExpr> offset, const Values& chosen,
                  const Val& update) {
     llvm::Value* here = loops_.here().CreateICmpEQ(chosen[1], numberOf(offset));
     IndexExpr linear = evaluator_.linearize(position, to_);
@@ -119,7 +117,8 @@ class SelectAndScatterEmitter {
 
   void emitAt(llvm::ArrayRef<IndexExpr> at) {
     width_ = evaluator_.lanes();
-    Val update = evaluator_.splat(evaluator_.get(select_.getSource(), Place{Index(at), 0}), width_);
+    Val update =
+        evaluator_.splat(evaluator_.get(select_.getSource(), MultiIndex{Index(at), 0}), width_);
     llvm::Type* i32 = loops_.here().getInt32Ty();
     if (width_ > 1) i32 = llvm::FixedVectorType::get(i32, width_);
     Values none = {llvm::Constant::getNullValue(update.re->getType()),
@@ -127,12 +126,12 @@ class SelectAndScatterEmitter {
     Values chosen =
         overWindow({}, none, [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) {
           Condition inside;
-          Place position = positionOf(at, offset, &inside);
+          MultiIndex position = positionOf(at, offset, &inside);
           return whereInside(inside, carried, [&] { return consider(position, offset, carried); });
         });
     overWindow({}, {}, [&](llvm::ArrayRef<IndexExpr> offset, const Values&) {
       Condition inside;
-      Place position = positionOf(at, offset, &inside);
+      MultiIndex position = positionOf(at, offset, &inside);
       return whereInside(inside, {}, [&] {
         addUpdate(position, offset, chosen, update);
         return Values();

@@ -2,6 +2,7 @@
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduction.h"
 #include "compiler/codegen/stages.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/scan.h"
 
@@ -10,32 +11,28 @@ namespace {
 
 using Values = LoopBuilder::Values;
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 }  // namespace
 
-Val Evaluator::reduceWindowAt(mlir::OpResult result, const Place& given) {
+Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
   auto reduce = mlir::cast<shlo::ReduceWindowOp>(result.getOwner());
   WindowShape window(reduce);
-  auto type = typeOf(reduce.getInputs()[0]);
+  auto type = tensorTypeOf(reduce.getInputs()[0]);
   int64_t rank = type.getRank();
-  Place place = normalize(given, typeOf(result).getShape());
-  unsigned width = place.isUniform() ? 1 : lanes_;
+  MultiIndex index = normalize(given, tensorTypeOf(result).getShape());
+  unsigned width = index.isUniform() ? 1 : lanes_;
   llvm::SmallVector<Val, 2> initial;
   for (mlir::Value value : reduce.getInitValues()) {
-    initial.push_back(splat(get(value, Place()), width));
+    initial.push_back(splat(get(value, MultiIndex()), width));
   }
   int64_t elements = 1;
   for (int64_t extent : window.size) elements *= extent;
   bool unroll = elements <= 12;
 
   auto step = [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) -> Values {
-    Place from;
+    MultiIndex from;
     Condition inside = Condition::always(true);
     for (int64_t d = 0; d < rank; ++d) {
-      IndexExpr expr = addIndex(scaleIndex(place.dims[d], window.stride[d]),
+      IndexExpr expr = addIndex(scaleIndex(index.dims[d], window.stride[d]),
                                 scaleIndex(offset[d], window.dilation[d]));
       expr = addIndex(expr, IndexExpr(-window.low[d]));
       int64_t spread = window.baseDilation[d];
@@ -103,7 +100,7 @@ class ScanEmitter {
         stage_(stage),
         reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
         scan_(*scanOf(reduce_)),
-        type_(typeOf(reduce_->getResult(0))) {
+        type_(tensorTypeOf(reduce_->getResult(0))) {
     for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
       bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
       kinds_.push_back(evaluator_.kindOf(result));
@@ -154,23 +151,23 @@ class ScanEmitter {
     unsigned width = evaluator_.lanes();
     Group initial;
     for (mlir::Value value : reduce_.getInitValues()) {
-      initial.push_back(evaluator_.splat(evaluator_.get(value, Place()), width));
+      initial.push_back(evaluator_.splat(evaluator_.get(value, MultiIndex()), width));
     }
     int64_t size = type_.getDimSize(scan_.dim);
     loops_.loop(0, size, 1, flatten(initial), [&](const IndexExpr& i, const Values& carried) {
-      Place place;
-      place.dims.assign(at.begin(), at.end());
-      place.dims[scan_.dim] = scan_.fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
+      MultiIndex index;
+      index.dims.assign(at.begin(), at.end());
+      index.dims[scan_.dim] = scan_.fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
       llvm::SmallVector<Val, 4> arguments;
       llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
       for (mlir::Value input : reduce_.getInputs()) {
-        arguments.push_back(evaluator_.splat(evaluator_.get(input, place), width));
+        arguments.push_back(evaluator_.splat(evaluator_.get(input, index), width));
       }
       Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
       if (results.size() != initial.size()) return carried;
       for (size_t r = 0; r < results.size(); ++r) {
         results[r] = evaluator_.splat(results[r], width);
-        evaluator_.store(bases_[r], kinds_[r], evaluator_.linearize(place, type_), results[r]);
+        evaluator_.store(bases_[r], kinds_[r], evaluator_.linearize(index, type_), results[r]);
       }
       return flatten(results);
     });

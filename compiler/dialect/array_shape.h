@@ -4,9 +4,15 @@
 #include <cstdint>
 
 #include "llvm/ADT/SmallVector.h"
-#include "mlir/IR/Types.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
 
 namespace isthmus {
+
+// The type of a value that is known to be a ranked tensor.
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
 
 // Elements of a ranked, static tensor; 0 for anything else.
 int64_t elementCount(mlir::Type type);

@@ -160,14 +160,15 @@ StatusOr<ArrayType> toArrayType(mlir::Type type) {
   array.elementType = toElementType(type);
   if (array.elementType == ElementType::kToken) return array;
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  if (!tensor || array.elementType == ElementType::kInvalid) {
-    return invalidArgument("expected a tensor of a known element type, got ", toText(type));
+  if (!tensor) return invalidArgument("expected a tensor, got ", toText(type));
+  if (array.elementType == ElementType::kInvalid) {
+    return unimplemented("no device has the element type of ", toText(type));
   }
   if (!tensor.hasStaticShape()) {
     return unimplemented("expected a static shape, got ", toText(type));
   }
   array.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
-  if (!array.isValid()) return invalidArgument("array is too large: ", toText(type));
+  if (!array.isValid()) return resourceExhausted("array is too large: ", toText(type));
   return array;
 }
 

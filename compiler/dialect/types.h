@@ -16,7 +16,8 @@ ElementType toElementType(mlir::Type type);
 mlir::Type fromElementType(mlir::MLIRContext* context, ElementType type);
 
 // The array that a tensor type (or a token, as an empty array) is in memory. kUnimplemented for a
-// shape that is not static, kInvalidArgument for what is no array.
+// shape that is not static and element types that no memory has, kInvalidArgument for what is no
+// array, kResourceExhausted for sizes that overflow.
 StatusOr<ArrayType> toArrayType(mlir::Type type);
 
 // The ranked tensor type of an array; null where there is none.

@@ -43,7 +43,7 @@ class ProgramCodegen {
 
   // What the plan asks about selected operations; see PlanOptions.
   virtual bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const = 0;
-  virtual bool wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const = 0;
+  virtual bool prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const = 0;
   virtual int64_t scratchBytes(mlir::Operation* op) const = 0;
 
   // The executable, loaded. `info` is complete but for the bytes of code.

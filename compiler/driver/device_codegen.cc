@@ -37,7 +37,7 @@ bool DeviceCodegen::canShare(mlir::Operation* op, unsigned operand, unsigned res
   return fusion && canShareBuffer(fusion, operand, result);
 }
 
-bool DeviceCodegen::wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const {
+bool DeviceCodegen::prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const {
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
   return fusion && fusion.updatesInPlace() && canShareBuffer(fusion, operand, result);
 }

@@ -19,7 +19,7 @@ class DeviceCodegen : public ProgramCodegen {
  public:
   Status select(std::span<const Computation> computations) final;
   bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const final;
-  bool wantsShare(mlir::Operation* op, unsigned operand, unsigned result) const final;
+  bool prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const final;
   int64_t scratchBytes(mlir::Operation* op) const final;
   StatusOr<std::shared_ptr<const Executable>> finish(mlir::func::FuncOp main,
                                                      const MemoryPlan& plan,

@@ -67,8 +67,8 @@ PlanOptions planOptions(const ProgramInfo& info, const ProgramCodegen& codegen) 
   options.canShare = [&codegen](mlir::Operation* op, unsigned operand, unsigned result) {
     return codegen.canShare(op, operand, result);
   };
-  options.wantsShare = [&codegen](mlir::Operation* op, unsigned operand, unsigned result) {
-    return codegen.wantsShare(op, operand, result);
+  options.prefersInPlace = [&codegen](mlir::Operation* op, unsigned operand, unsigned result) {
+    return codegen.prefersInPlace(op, operand, result);
   };
   options.scratchBytes = [&codegen](mlir::Operation* op) { return codegen.scratchBytes(op); };
   return options;

@@ -43,7 +43,7 @@ class Grouping {
     if (node.users.empty() && !node.escapes) return;
     FusionGroup group;
     group.members.push_back(index);
-    std::optional<KernelShape> shape = shapeKernel(graph_, group.members, options_);
+    std::optional<KernelShape> shape = analyzeLegality(graph_, group.members, options_);
     if (shape) {
       group.shape = std::move(*shape);
     } else {
@@ -80,7 +80,7 @@ class Grouping {
     std::merge(first.members.begin(), first.members.end(), second.members.begin(),
                second.members.end(), std::back_inserter(members));
     if (static_cast<int>(members.size()) > options_.target.maxKernelOps) return;
-    std::optional<KernelShape> shape = shapeKernel(graph_, members, options_);
+    std::optional<KernelShape> shape = analyzeLegality(graph_, members, options_);
     if (!shape) return;
     double saved = options_.target.costPerKernel;
     for (const FusionGroup* group : {&first, &second}) {

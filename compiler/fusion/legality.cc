@@ -33,9 +33,10 @@ bool movesInnermost(shlo::TransposeOp transpose) {
   return innermostIn != innermostOut;
 }
 
-class KernelShaper {
+class LegalityAnalysis {
  public:
-  KernelShaper(const BlockGraph& graph, llvm::ArrayRef<int> members, const FusionOptions& options)
+  LegalityAnalysis(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                   const FusionOptions& options)
       : graph_(graph), options_(options) {
     for (int member : members) members_.insert(member);
   }
@@ -363,9 +364,9 @@ class KernelShaper {
 
 }  // namespace
 
-std::optional<KernelShape> shapeKernel(const BlockGraph& graph, llvm::ArrayRef<int> members,
-                                       const FusionOptions& options) {
-  return KernelShaper(graph, members, options).run();
+std::optional<KernelShape> analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                                           const FusionOptions& options) {
+  return LegalityAnalysis(graph, members, options).run();
 }
 
 }  // namespace isthmus

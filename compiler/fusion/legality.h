@@ -20,7 +20,7 @@ struct KernelShape {
 
 // How the operations `members` (indices into `graph`, ascending, none of them free) would be
 // computed by one kernel, or nothing if they cannot be.
-std::optional<KernelShape> shapeKernel(const BlockGraph& graph, llvm::ArrayRef<int> members,
-                                       const FusionOptions& options);
+std::optional<KernelShape> analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                                           const FusionOptions& options);
 
 }  // namespace isthmus

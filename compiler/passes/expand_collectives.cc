@@ -1,5 +1,6 @@
 // The expand-collectives pass: all_reduce and reduce_scatter that backends do not compute by
 // themselves, as exchanges and arithmetic.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/array_builder.h"
@@ -94,7 +95,7 @@ struct ExpandCollectivesPass : impl::ExpandCollectivesPassBase<ExpandCollectives
     mlir::Block& body = op.getComputation().front();
     mlir::Type element = mlir::getElementTypeOrSelf(body.getArgument(0).getType());
     operand = b.convert(operand, element);
-    llvm::ArrayRef<int64_t> shape = ArrayBuilder::typeOf(operand).getShape();
+    llvm::ArrayRef<int64_t> shape = tensorTypeOf(operand).getShape();
     Dims one{1}, many{members};
     llvm::append_range(one, shape);
     llvm::append_range(many, shape);
@@ -125,7 +126,7 @@ struct ExpandCollectivesPass : impl::ExpandCollectivesPassBase<ExpandCollectives
     fillWith<shlo::MaxOp>(b.builder(), scatter.getComputation(), b.builder().getI32Type(),
                           b.location());
     auto dimension = static_cast<int64_t>(op.getScatterDimension());
-    Dims shape(ArrayBuilder::typeOf(all).getShape());
+    Dims shape(tensorTypeOf(all).getShape());
     shape[dimension] /= members;
     Value index = b.reshape(scatter.getResult(), {});
     llvm::SmallVector<Value> starts(shape.size(), b.zeros(scalar));

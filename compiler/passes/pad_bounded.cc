@@ -3,6 +3,7 @@
 //
 // What lies beyond a size is unspecified between operations; those that would see it (reductions,
 // contractions, padding, the program's results) put in its place what changes nothing.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/op_facts.h"
 #include "compiler/dialect/rules.h"
@@ -94,7 +95,7 @@ class Padder {
   // `array` with `fill`, a scalar, in its padding: beyond its size in these dimensions.
   Value maskPadding(ArrayBuilder& b, Value array, const Sizes& sizes, llvm::ArrayRef<int64_t> dims,
                     Value fill) {
-    RankedTensorType type = ArrayBuilder::typeOf(array);
+    RankedTensorType type = tensorTypeOf(array);
     Value inside;
     for (int64_t d : dims) {
       if (!sizes[d]) continue;
@@ -108,11 +109,11 @@ class Padder {
   }
 
   Value zeroLike(ArrayBuilder& b, Value array) {
-    return b.zeros(RankedTensorType::get({}, ArrayBuilder::typeOf(array).getElementType()));
+    return b.zeros(RankedTensorType::get({}, tensorTypeOf(array).getElementType()));
   }
 
   static Dims allDims(Value array) {
-    return llvm::to_vector(llvm::seq<int64_t>(0, ArrayBuilder::typeOf(array).getRank()));
+    return llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(array).getRank()));
   }
 
   LogicalResult rewrite(mlir::Operation* op) {
@@ -132,7 +133,7 @@ class Padder {
     if (auto size = llvm::dyn_cast<shlo::GetDimensionSizeOp>(op)) {
       auto dim = static_cast<int64_t>(size.getDimension());
       Value known = sizesOf(size.getOperand())[dim];
-      if (!known) known = number(b, ArrayBuilder::typeOf(size.getOperand()).getDimSize(dim));
+      if (!known) known = number(b, tensorTypeOf(size.getOperand()).getDimSize(dim));
       op->getResult(0).replaceAllUsesWith(known);
       op->erase();
       return mlir::success();
@@ -180,7 +181,7 @@ class Padder {
 
   LogicalResult sameDims(mlir::Operation* op) {
     for (Value result : op->getResults()) {
-      Sizes sizes(ArrayBuilder::typeOf(result).getRank());
+      Sizes sizes(tensorTypeOf(result).getRank());
       for (Value operand : op->getOperands()) {
         Sizes own = sizesOf(operand);
         if (own.size() != sizes.size()) continue;
@@ -219,15 +220,15 @@ class Padder {
   // Broadcasts: dimensions go where they are said to; new ones have the sizes in `shape`, if any.
   template <typename Op>
   LogicalResult mapDims(Op op, llvm::ArrayRef<int64_t> dimensions, Value shape, ArrayBuilder& b) {
-    RankedTensorType type = ArrayBuilder::typeOf(op->getResult(0));
-    RankedTensorType operand = ArrayBuilder::typeOf(op.getOperand());
+    RankedTensorType type = tensorTypeOf(op->getResult(0));
+    RankedTensorType operand = tensorTypeOf(op.getOperand());
     Sizes from = sizesOf(op.getOperand()), to(type.getRank());
     for (auto [d, target] : llvm::enumerate(dimensions)) {
       bool grows = operand.getDimSize(d) == 1 && type.getDimSize(target) != 1;
       if (!grows) to[target] = from[d];
     }
     if (shape) {
-      mlir::Type element = ArrayBuilder::typeOf(shape).getElementType();
+      mlir::Type element = tensorTypeOf(shape).getElementType();
       for (int64_t d = 0; d < type.getRank(); ++d) {
         if (to[d]) continue;
         Value size =
@@ -246,7 +247,7 @@ class Padder {
 
   // Dimensions of the same size with as many elements before them are the same dimension.
   LogicalResult rewriteReshape(shlo::ReshapeOp op) {
-    auto from = ArrayBuilder::typeOf(op.getOperand()), to = ArrayBuilder::typeOf(op.getResult());
+    auto from = tensorTypeOf(op.getOperand()), to = tensorTypeOf(op.getResult());
     Sizes own = sizesOf(op.getOperand()), sizes(to.getRank());
     int64_t before = 1;
     for (int64_t d = 0; d < from.getRank(); before *= from.getDimSize(d++)) {
@@ -270,7 +271,7 @@ class Padder {
   LogicalResult rewriteSlice(shlo::SliceOp op) {
     ArrayBuilder b(op, builder_);
     Sizes sizes = sizesOf(op.getOperand());
-    RankedTensorType type = ArrayBuilder::typeOf(op.getOperand());
+    RankedTensorType type = tensorTypeOf(op.getOperand());
     for (auto [d, size] : llvm::enumerate(sizes)) {
       const int64_t start = op.getStartIndices()[d], stride = op.getStrides()[d];
       bool isWhole = start == 0 && stride == 1 && op.getLimitIndices()[d] == type.getDimSize(d);
@@ -302,7 +303,7 @@ class Padder {
   // written over what that one has beyond its size.
   LogicalResult rewriteConcatenate(shlo::ConcatenateOp op, ArrayBuilder& b) {
     auto dim = static_cast<int64_t>(op.getDimension());
-    RankedTensorType type = ArrayBuilder::typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     Sizes sizes(type.getRank());
     bool moves = false;
     for (Value operand : op->getOperands()) {
@@ -323,7 +324,7 @@ class Padder {
       result =
           shlo::DynamicUpdateSliceOp::create(builder_, b.location(), type, result, operand, starts);
       Value size = sizesOf(operand)[dim];
-      if (!size) size = number(b, ArrayBuilder::typeOf(operand).getDimSize(dim));
+      if (!size) size = number(b, tensorTypeOf(operand).getDimSize(dim));
       end = b.add(end, size);
     }
     sizes[dim] = end;
@@ -406,7 +407,7 @@ class Padder {
 
   LogicalResult rewriteReduceWindow(shlo::ReduceWindowOp op, ArrayBuilder& b) {
     size_t inputs = op.getInputs().size();
-    RankedTensorType type = ArrayBuilder::typeOf(op->getOperand(0));
+    RankedTensorType type = tensorTypeOf(op->getOperand(0));
     Dims padding = paddingOf(op.getPadding(), type.getRank());
     Sizes sizes(type.getRank());
     for (size_t i = 0; i < inputs; ++i) {
@@ -434,7 +435,7 @@ class Padder {
   LogicalResult rewriteConvolution(shlo::ConvolutionOp op, ArrayBuilder& b) {
     shlo::ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
     Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs());
-    Sizes sizes(ArrayBuilder::typeOf(op.getResult()).getRank());
+    Sizes sizes(tensorTypeOf(op.getResult()).getRank());
     if (op.getBatchGroupCount() != 1 || op.getFeatureGroupCount() != 1) {
       return unsupported(op, "groups");
     }
@@ -449,9 +450,8 @@ class Padder {
       if (valueOr(op.getLhsDilation(), i) != 1) {
         return unsupported(op, "padding between elements of a dimension of bounded size");
       }
-      int64_t window = (ArrayBuilder::typeOf(op.getRhs()).getDimSize(kernel) - 1) *
-                           valueOr(op.getRhsDilation(), i) +
-                       1;
+      int64_t window =
+          (tensorTypeOf(op.getRhs()).getDimSize(kernel) - 1) * valueOr(op.getRhsDilation(), i) + 1;
       sizes[numbers.getOutputSpatialDimensions()[i]] =
           windowsIn(b, left[d], padding[2 * i] + padding[2 * i + 1], window,
                     valueOr(op.getWindowStrides(), i));
@@ -474,7 +474,7 @@ class Padder {
   // Turned round, the elements come last; they are moved to the front.
   LogicalResult rewriteReverse(shlo::ReverseOp op, ArrayBuilder& b) {
     Sizes sizes = sizesOf(op.getOperand());
-    RankedTensorType type = ArrayBuilder::typeOf(op.getOperand());
+    RankedTensorType type = tensorTypeOf(op.getOperand());
     builder_.setInsertionPointAfter(op);
     Value result = op.getResult();
     mlir::SmallPtrSet<mlir::Operation*, 4> own{};
@@ -499,7 +499,7 @@ class Padder {
   // Along a dimension of bounded size what lies beyond comes last: whether it does is the first
   // key.
   LogicalResult rewriteSort(shlo::SortOp op, ArrayBuilder& b) {
-    RankedTensorType type = ArrayBuilder::typeOf(op->getOperand(0));
+    RankedTensorType type = tensorTypeOf(op->getOperand(0));
     int64_t dim = op.getDimension();
     Sizes sizes(type.getRank());
     for (Value operand : op->getOperands()) {
@@ -540,7 +540,7 @@ class Padder {
 
   // A size in the type of the indices of `model`, as large as that type allows.
   Value asIndex(ArrayBuilder& b, Value size, Value model) {
-    auto type = llvm::cast<mlir::IntegerType>(ArrayBuilder::typeOf(model).getElementType());
+    auto type = llvm::cast<mlir::IntegerType>(tensorTypeOf(model).getElementType());
     if (type.getWidth() < 32) {
       int64_t largest = (int64_t{1} << (type.getWidth() - (type.isUnsigned() ? 0 : 1))) - 1;
       size = b.make<shlo::MinOp>(size, number(b, largest));
@@ -570,8 +570,8 @@ class Padder {
   LogicalResult rewriteUpdate(shlo::DynamicUpdateSliceOp op, ArrayBuilder& b) {
     if (hasAny(sizesOf(op.getUpdate()))) return unsupported(op, "an update of bounded size");
     Sizes sizes = sizesOf(op.getOperand());
-    op.getStartIndicesMutable().assign(keptInside(b, op.getStartIndices(), sizes,
-                                                  ArrayBuilder::typeOf(op.getUpdate()).getShape()));
+    op.getStartIndicesMutable().assign(
+        keptInside(b, op.getStartIndices(), sizes, tensorTypeOf(op.getUpdate()).getShape()));
     setSizes(op.getResult(), std::move(sizes));
     return mlir::success();
   }
@@ -580,7 +580,7 @@ class Padder {
   // `map` are kept below `limits`, which are null where there is nothing to keep.
   Value boundIndices(ArrayBuilder& b, Value indices, llvm::ArrayRef<int64_t> map, int64_t vectorDim,
                      llvm::ArrayRef<Value> limits) {
-    RankedTensorType type = ArrayBuilder::typeOf(indices);
+    RankedTensorType type = tensorTypeOf(indices);
     Value component;
     for (auto [k, d] : llvm::enumerate(map)) {
       if (!limits[d]) continue;
@@ -598,8 +598,8 @@ class Padder {
   LogicalResult rewriteGather(shlo::GatherOp op, ArrayBuilder& b) {
     shlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
     Sizes own = sizesOf(op.getOperand()), places = sizesOf(op.getStartIndices());
-    RankedTensorType operand = ArrayBuilder::typeOf(op.getOperand());
-    RankedTensorType type = ArrayBuilder::typeOf(op.getResult());
+    RankedTensorType operand = tensorTypeOf(op.getOperand());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     llvm::SmallVector<Value> limits(own.size());
     Sizes sizes(type.getRank()), window;
     for (auto [d, size] : llvm::enumerate(own)) {
@@ -639,7 +639,7 @@ class Padder {
   LogicalResult rewriteScatter(shlo::ScatterOp op, ArrayBuilder& b) {
     shlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
     Value indices = op.getScatterIndices();
-    RankedTensorType indexType = ArrayBuilder::typeOf(indices);
+    RankedTensorType indexType = tensorTypeOf(indices);
     Sizes places = sizesOf(indices);
     for (Value update : op.getUpdates()) {
       Sizes own = sizesOf(update);
@@ -697,7 +697,7 @@ class Padder {
     llvm::SmallVector<Value> result;
     for (auto [i, d] : places) {
       Value size = sizesOf(values[i])[d];
-      if (!size) size = number(b, ArrayBuilder::typeOf(values[i]).getDimSize(d));
+      if (!size) size = number(b, tensorTypeOf(values[i]).getDimSize(d));
       result.push_back(size);
     }
     return result;

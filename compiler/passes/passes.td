@@ -142,7 +142,7 @@ def ExpandCollectivesPass : Pass<"expand-collectives", "mlir::ModuleOp"> {
                         "devices that share one replica of the program">];
 }
 
-def BorderLayoutsPass : Pass<"border-layouts", "mlir::ModuleOp"> {
+def EntryLayoutsPass : Pass<"entry-layouts", "mlir::ModuleOp"> {
   let summary = "Transposes arguments and results that the caller wants in another layout.";
   let description = [{
     Before:

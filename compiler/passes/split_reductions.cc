@@ -26,15 +26,11 @@ constexpr int kMaxChain = 32;
 
 using Dims = llvm::SmallVector<int64_t>;
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 // Whether reducing twice with the same initial value gives what reducing once gives.
 bool canReduceTwice(shlo::ReduceOp reduce) {
   mlir::Operation* op = soleOperation(reduce.getBody());
   if (!op) return false;
-  mlir::Type element = typeOf(reduce.getInputs()[0]).getElementType();
+  mlir::Type element = tensorTypeOf(reduce.getInputs()[0]).getElementType();
   mlir::Value initial = reduce.getInitValues()[0];
   if (mlir::isa<shlo::AddOp, shlo::MulOp>(op)) {
     // Sums of narrow floats are kept wider inside a kernel, and lose that between two.
@@ -81,8 +77,8 @@ mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
     } else {
       builder.setInsertionPointToStart(builder.getInsertionBlock());
     }
-    view = shlo::ReshapeOp::create(builder, value.getLoc(), splitType(typeOf(value), dim_, parts_),
-                                   value);
+    view = shlo::ReshapeOp::create(builder, value.getLoc(),
+                                   splitType(tensorTypeOf(value), dim_, parts_), value);
   }
   return view;
 }
@@ -95,32 +91,33 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   bool follows = op && op->getNumRegions() == 0 && isForOne && ++chain <= kMaxChain &&
                  op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
-    return shlo::ConstantOp::create(builder, value.getLoc(),
-                                    splat.resizeSplat(splitType(typeOf(value), dim_, parts_)));
+    return shlo::ConstantOp::create(
+        builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));
   }
   if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op);
       broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), dim_)) {
     Dims dims(broadcast.getBroadcastDimensions());
     for (int64_t& dim : dims) dim += dim > dim_;
     return shlo::BroadcastInDimOp::create(builder, op->getLoc(),
-                                          splitType(typeOf(value), dim_, parts_),
+                                          splitType(tensorTypeOf(value), dim_, parts_),
                                           broadcast.getOperand(), dims);
   }
   if (!follows || fusionClass(op) != FusionClass::kElementwise) return reshaped(builder, value);
   mlir::IRMapping mapping;
   for (mlir::Value operand : op->getOperands()) {
-    if (typeOf(operand).getShape() != typeOf(value).getShape() || mapping.contains(operand))
+    if (tensorTypeOf(operand).getShape() != tensorTypeOf(value).getShape() ||
+        mapping.contains(operand))
       continue;
     mapping.map(operand, splitValue(builder, operand, chain));
   }
   mlir::Operation* clone = builder.clone(*op, mapping);
-  clone->getResult(0).setType(splitType(typeOf(value), dim_, parts_));
+  clone->getResult(0).setType(splitType(tensorTypeOf(value), dim_, parts_));
   return clone->getResult(0);
 }
 
 mlir::Value Splitter::reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
                                  llvm::ArrayRef<int64_t> dimensions) {
-  mlir::RankedTensorType type = typeOf(input);
+  mlir::RankedTensorType type = tensorTypeOf(input);
   Dims kept;
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
@@ -136,14 +133,14 @@ mlir::Value Splitter::reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, 
 void Splitter::split(shlo::ReduceOp reduce) {
   if (reduce.getInputs().size() != 1 || !canReduceTwice(reduce)) return;
   mlir::Value input = reduce.getInputs()[0];
-  mlir::RankedTensorType type = typeOf(input);
+  mlir::RankedTensorType type = tensorTypeOf(input);
   if (!type.hasStaticShape() ||
       type.getNumElements() * elementBytes(type) < target_.minParallelBytes)
     return;
   Dims dims(reduce.getDimensions());
   llvm::sort(dims);
   if (dims.empty()) return;
-  const int64_t results = typeOf(reduce.getResult(0)).getNumElements();
+  const int64_t results = tensorTypeOf(reduce.getResult(0)).getNumElements();
   const int64_t reduced = type.getNumElements() / results;
   const bool isRows = dims.front() == type.getRank() - static_cast<int64_t>(dims.size());
   if (results > (isRows ? target_.enoughRows : target_.enoughColumns)) return;

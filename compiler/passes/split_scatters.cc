@@ -18,10 +18,6 @@ namespace {
 
 using Dims = llvm::SmallVector<int64_t>;
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 // What `op` leaves unchanged; null for other ops, and types whose results depend on the order of
 // updates by more than the last bits.
 mlir::Attribute neutralElement(mlir::Operation* op, mlir::Type element) {
@@ -64,21 +60,21 @@ void split(shlo::ScatterOp scatter, const TargetModel& target) {
   }
   mlir::Value operand = scatter.getInputs()[0], updates = scatter.getUpdates()[0];
   mlir::Value indices = scatter.getScatterIndices();
-  mlir::RankedTensorType type = typeOf(operand);
-  if (!type.hasStaticShape() || !typeOf(updates).hasStaticShape()) return;
+  mlir::RankedTensorType type = tensorTypeOf(operand);
+  if (!type.hasStaticShape() || !tensorTypeOf(updates).hasStaticShape()) return;
   mlir::Operation* combiner = soleOperation(scatter.getUpdateComputation());
   if (!combiner) return;
   mlir::Attribute neutral = neutralElement(combiner, type.getElementType());
   if (!neutral) return;
-  const int64_t count = typeOf(updates).getNumElements();
+  const int64_t count = tensorTypeOf(updates).getNumElements();
   if (count < target.minParallelUpdates || type.getNumElements() == 0) return;
 
   llvm::ArrayRef<int64_t> windowDims = numbers.getUpdateWindowDims();
   int64_t windowElements = 1;
   int64_t updatesDim = -1;  // the first that is not of the windows
-  for (int64_t d = 0; d < typeOf(updates).getRank(); ++d) {
+  for (int64_t d = 0; d < tensorTypeOf(updates).getRank(); ++d) {
     if (llvm::is_contained(windowDims, d)) {
-      windowElements *= typeOf(updates).getDimSize(d);
+      windowElements *= tensorTypeOf(updates).getDimSize(d);
     } else if (updatesDim < 0) {
       updatesDim = d;
     }
@@ -90,7 +86,7 @@ void split(shlo::ScatterOp scatter, const TargetModel& target) {
                                 count / target.minUpdatesPerElement / type.getNumElements());
   int64_t copies = 0;
   for (int64_t parts = 2; parts <= most; ++parts) {
-    if (typeOf(updates).getDimSize(updatesDim) % parts == 0) copies = parts;
+    if (tensorTypeOf(updates).getDimSize(updatesDim) % parts == 0) copies = parts;
   }
   if (copies == 0) return;
 
@@ -105,7 +101,8 @@ void split(shlo::ScatterOp scatter, const TargetModel& target) {
     return shlo::ConstantOp::create(builder, location, mlir::DenseElementsAttr::get(like, neutral));
   };
   auto viewOf = [&](mlir::Value value, int64_t dim) {
-    return shlo::ReshapeOp::create(builder, location, splitType(typeOf(value), dim, copies), value);
+    return shlo::ReshapeOp::create(builder, location, splitType(tensorTypeOf(value), dim, copies),
+                                   value);
   };
   Dims inserted = shifted(numbers.getInsertedWindowDims(), 0);
   Dims indexed = shifted(numbers.getScatterDimsToOperandDims(), 0);

@@ -37,7 +37,7 @@ constexpr Stage kStages[] = {
        passes.addPass(createPartitionPass({options.compile.numPartitions}));
        passes.addPass(createExpandCollectivesPass(
            {options.compile.numReplicas, options.compile.numPartitions}));
-       passes.addPass(createBorderLayoutsPass());
+       passes.addPass(createEntryLayoutsPass());
      }},
     {"simplify", "Folds constants, applies algebra, removes what is dead or computed twice.",
      "core stablehlo", "core stablehlo",

@@ -119,7 +119,7 @@ void Grouper::collectSharing(mlir::Operation* op) {
       unsigned operandNumber = operand.getOperandNumber();
       unsigned resultNumber = result.getResultNumber();
       int depth = liveness_.arrays()[to].loopDepth;
-      if (options_.wantsShare && options_.wantsShare(op, operandNumber, resultNumber)) {
+      if (options_.prefersInPlace && options_.prefersInPlace(op, operandNumber, resultNumber)) {
         add(operand.get(), result, kUpdate, depth);
       } else if (options_.canShare && options_.canShare(op, operandNumber, resultNumber)) {
         add(operand.get(), result, kReuse, depth);

@@ -28,7 +28,7 @@ struct PlanOptions {
   // for ordinary operations with operand and result of equal size in bytes.
   std::function<bool(mlir::Operation* op, unsigned operand, unsigned result)> canShare;
   // Whether sharing saves `op` a copy of the whole operand (an update in place).
-  std::function<bool(mlir::Operation* op, unsigned operand, unsigned result)> wantsShare;
+  std::function<bool(mlir::Operation* op, unsigned operand, unsigned result)> prefersInPlace;
   // Bytes of memory that `op` needs while it runs, besides operands and results. Null means none.
   std::function<int64_t(mlir::Operation* op)> scratchBytes;
 };

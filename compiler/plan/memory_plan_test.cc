@@ -35,7 +35,7 @@ class MemoryPlanTest : public testing::Test {
       llvm::StringRef name = op->getName().getStringRef();
       return name == "test.inplace" || (name == "test.update" && operand == 0 && result == 0);
     };
-    options.wantsShare = [](mlir::Operation* op, unsigned operand, unsigned result) {
+    options.prefersInPlace = [](mlir::Operation* op, unsigned operand, unsigned result) {
       return op->getName().getStringRef() == "test.update" && operand == 0 && result == 0;
     };
     options.scratchBytes = [](mlir::Operation* op) {

@@ -288,7 +288,7 @@ TEST(PlanSimulationTest, random_programs_lose_no_value) {
       llvm::StringRef name = op->getName().getStringRef();
       return name == "test.inplace" || (name == "test.update" && operand == 0);
     };
-    options.wantsShare = [](mlir::Operation* op, unsigned operand, unsigned) {
+    options.prefersInPlace = [](mlir::Operation* op, unsigned operand, unsigned) {
       return op->getName().getStringRef() == "test.update" && operand == 0;
     };
     StatusOr<MemoryPlan> plan = planMemory(main, options);

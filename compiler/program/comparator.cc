@@ -2,7 +2,7 @@
 #include "compiler/program/comparator.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -78,7 +78,7 @@ std::optional<KeyComparison> matchComparison(mlir::Value value, mlir::Block& blo
   if (!isLess && !isGreater && !isEqual) return std::nullopt;
   mlir::Type element =
       llvm::cast<mlir::RankedTensorType>(compare.getLhs().getType()).getElementType();
-  SortKey key{elementTypeOf(element), SortOrder::kNumeric, isLess == isSwapped};
+  SortKey key{toElementType(element), SortOrder::kNumeric, isLess == isSwapped};
   if (llvm::isa<mlir::FloatType>(element)) {
     // In the partial order of floats NaNs have no place.
     if (compare.getCompareType() != shlo::ComparisonType::TOTALORDER) return std::nullopt;

@@ -5,7 +5,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "compiler/program/ffi_attributes.h"
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -15,7 +15,7 @@ namespace {
 // The operand or result as its handler sees it: with its dimensions in the program's order, however
 // they lie in memory.
 StatusOr<ArrayType> handlerType(mlir::Type type, mlir::Attribute layout) {
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType stored, arrayTypeOf(type));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType stored, toArrayType(type));
   auto minorToMajor = llvm::dyn_cast_or_null<mlir::DenseIntElementsAttr>(layout);
   if (!minorToMajor || stored.elementType == ElementType::kToken) return stored;
   if (minorToMajor.getNumElements() != static_cast<int64_t>(stored.dims.size())) {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "compiler/program/constant_bytes.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,7 +23,7 @@ std::string littleEndian(const llvm::APInt& value) {
 StatusOr<ffi::Attribute> scalar(mlir::Type type, const llvm::APInt& value) {
   ffi::Attribute result;
   result.kind = Kind::kScalar;
-  result.type = type.isIndex() ? ElementType::kS64 : elementTypeOf(type);
+  result.type = type.isIndex() ? ElementType::kS64 : toElementType(type);
   result.bytes = littleEndian(value);
   return result;
 }
@@ -62,11 +62,11 @@ StatusOr<ffi::Attribute> convert(mlir::Attribute attribute) {
     return result;
   } else if (auto array = llvm::dyn_cast<mlir::DenseArrayAttr>(attribute)) {
     result.kind = Kind::kArray;
-    result.type = elementTypeOf(array.getElementType());
+    result.type = toElementType(array.getElementType());
     result.bytes = std::string(array.getRawData().data(), array.getRawData().size());
   } else if (auto elements = llvm::dyn_cast<mlir::ElementsAttr>(attribute)) {
     result.kind = Kind::kArray;
-    result.type = elementTypeOf(elements.getElementType());
+    result.type = toElementType(elements.getElementType());
     ISTHMUS_ASSIGN_OR_RETURN(result.bytes, constantBytes(attribute));
   } else if (auto list = llvm::dyn_cast<mlir::ArrayAttr>(attribute)) {
     return convertList(list);

@@ -2,15 +2,15 @@
 #include "compiler/program/program_info.h"
 
 #include "compiler/dialect/source_location.h"
+#include "compiler/dialect/types.h"
 #include "compiler/passes/passes.h"
-#include "compiler/plan/array_type.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace isthmus {
 namespace {
 
 Status fillSpec(mlir::Type type, mlir::DictionaryAttr attributes, BufferSpec& spec) {
-  ISTHMUS_ASSIGN_OR_RETURN(spec.type, arrayTypeOf(type));
+  ISTHMUS_ASSIGN_OR_RETURN(spec.type, toArrayType(type));
   if (!attributes) return {};
   if (auto layout = attributes.getAs<mlir::DenseI64ArrayAttr>(kLayoutAttribute)) {
     // The program has the array as it lies in memory.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/op_facts.h"
 #include "llvm/ADT/DenseSet.h"
@@ -10,10 +11,6 @@
 
 namespace isthmus {
 namespace {
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 // Visits (value, dimension) pairs upwards, each once.
 struct Seen {
@@ -59,10 +56,10 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
   if (!op) return true;
   if (isElementwise(op)) {
     return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-      return typeOf(operand).getRank() == 0 || mergeable(operand, d, seen);
+      return tensorTypeOf(operand).getRank() == 0 || mergeable(operand, d, seen);
     });
   }
-  auto result = typeOf(value);
+  auto result = tensorTypeOf(value);
   return llvm::TypeSwitch<mlir::Operation*, bool>(op)
       .Case([&](shlo::ConstantOp) { return true; })
       .Case([&](shlo::IotaOp iota) {
@@ -74,7 +71,7 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
                          seen);
       })
       .Case([&](shlo::BroadcastInDimOp broadcast) {
-        auto from = typeOf(op->getOperand(0));
+        auto from = tensorTypeOf(op->getOperand(0));
         llvm::ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
         int64_t outer = -1, inner = -1;
         for (int64_t k = 0; k < from.getRank(); ++k) {
@@ -91,7 +88,7 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
                mergeable(op->getOperand(0), permutation[d], seen);
       })
       .Case([&](shlo::ReshapeOp) {
-        auto from = typeOf(op->getOperand(0));
+        auto from = tensorTypeOf(op->getOperand(0));
         Groups groups = groupDims(from, result);
         if (groups.to.empty()) return false;
         // The operand's group is run over by one index in any case.
@@ -106,12 +103,12 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
         return mergeable(op->getOperand(0), groups.from[group].second - 1, seen);
       })
       .Case([&](shlo::SliceOp slice) {
-        auto from = typeOf(op->getOperand(0));
+        auto from = tensorTypeOf(op->getOperand(0));
         return from.getDimSize(d + 1) == result.getDimSize(d + 1) && slice.getStrides()[d] == 1 &&
                mergeable(op->getOperand(0), d, seen);
       })
       .Case([&](shlo::DynamicSliceOp) {
-        auto from = typeOf(op->getOperand(0));
+        auto from = tensorTypeOf(op->getOperand(0));
         return from.getDimSize(d + 1) == result.getDimSize(d + 1) &&
                mergeable(op->getOperand(0), d, seen);
       })
@@ -122,7 +119,7 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
                             [&](mlir::Value operand) { return mergeable(operand, d, seen); });
       })
       .Case([&](shlo::ReduceOp reduce) {
-        int64_t rank = typeOf(reduce.getInputs()[0]).getRank();
+        int64_t rank = tensorTypeOf(reduce.getInputs()[0]).getRank();
         llvm::SmallVector<int64_t> kept;
         for (int64_t k = 0; k < rank; ++k) {
           if (!llvm::is_contained(reduce.getDimensions(), k)) kept.push_back(k);
@@ -143,13 +140,13 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
   if (!op) return false;
   auto anyOperand = [&](int64_t dim) {
     return llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
-      return typeOf(operand).getRank() > dim && findReduction(operand, dim, visit, seen);
+      return tensorTypeOf(operand).getRank() > dim && findReduction(operand, dim, visit, seen);
     });
   };
   if (isElementwise(op)) return anyOperand(d);
   return llvm::TypeSwitch<mlir::Operation*, bool>(op)
       .Case([&](shlo::ReduceOp reduce) {
-        auto type = typeOf(reduce.getInputs()[0]);
+        auto type = tensorTypeOf(reduce.getInputs()[0]);
         if (visit(reduce)) return true;
         int64_t kept = -1, next = 0;
         for (int64_t k = 0; k < type.getRank(); ++k) {
@@ -164,15 +161,15 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
         auto it = llvm::find(dims, d);
         if (it == dims.end()) return false;
         int64_t k = it - dims.begin();
-        if (typeOf(op->getOperand(0)).getDimSize(k) == 1) return false;
+        if (tensorTypeOf(op->getOperand(0)).getDimSize(k) == 1) return false;
         return findReduction(op->getOperand(0), k, visit, seen);
       })
       .Case([&](shlo::TransposeOp transpose) {
         return findReduction(op->getOperand(0), transpose.getPermutation()[d], visit, seen);
       })
       .Case([&](shlo::ReshapeOp) {
-        auto from = typeOf(op->getOperand(0));
-        Groups groups = groupDims(from, typeOf(value));
+        auto from = tensorTypeOf(op->getOperand(0));
+        Groups groups = groupDims(from, tensorTypeOf(value));
         if (groups.to.empty()) return false;
         int64_t k = groups.from[groups.toGroup[d]].second - 1;
         while (k > 0 && from.getDimSize(k) == 1) --k;
@@ -181,7 +178,7 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
       .Default([&](mlir::Operation*) {
         for (mlir::Value operand : op->getOperands()) {
           auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
-          if (type && type.getRank() == typeOf(value).getRank() &&
+          if (type && type.getRank() == tensorTypeOf(value).getRank() &&
               findReduction(operand, d, visit, seen)) {
             return true;
           }
@@ -199,7 +196,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
   auto cut = [&](int64_t at) { cuts.push_back(at - offset); };
   if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
-      if (typeOf(operand).getRank() > d) collectCuts(operand, d, offset, seen, cuts);
+      if (tensorTypeOf(operand).getRank() > d) collectCuts(operand, d, offset, seen, cuts);
     }
     return;
   }
@@ -207,14 +204,14 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
       .Case([&](shlo::PadOp pad) {
         int64_t low = pad.getEdgePaddingLow()[d];
         if (pad.getInteriorPadding()[d] != 0) return;
-        int64_t size = typeOf(op->getOperand(0)).getDimSize(d);
+        int64_t size = tensorTypeOf(op->getOperand(0)).getDimSize(d);
         cut(low);
         cut(low + size);
         collectCuts(op->getOperand(0), d, offset - low, seen, cuts);
       })
       .Case([&](shlo::ReduceWindowOp reduce) {
         // Where windows begin and cease to lie wholly inside.
-        int64_t size = typeOf(op->getOperand(0)).getDimSize(d);
+        int64_t size = tensorTypeOf(op->getOperand(0)).getDimSize(d);
         int64_t stride = reduce.getWindowStrides() ? (*reduce.getWindowStrides())[d] : 1;
         int64_t spread = reduce.getWindowDilations() ? (*reduce.getWindowDilations())[d] : 1;
         int64_t low = 0;
@@ -233,7 +230,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
           if (static_cast<int64_t>(concatenate.getDimension()) == d) {
             if (begin > 0) cut(begin);
             collectCuts(operand, d, offset - begin, seen, cuts);
-            begin += typeOf(operand).getDimSize(d);
+            begin += tensorTypeOf(operand).getDimSize(d);
           } else {
             collectCuts(operand, d, offset, seen, cuts);
           }
@@ -248,15 +245,15 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
         auto it = llvm::find(dims, d);
         if (it == dims.end()) return;
         int64_t k = it - dims.begin();
-        if (typeOf(op->getOperand(0)).getDimSize(k) == 1) return;
+        if (tensorTypeOf(op->getOperand(0)).getDimSize(k) == 1) return;
         collectCuts(op->getOperand(0), k, offset, seen, cuts);
       })
       .Case([&](shlo::TransposeOp transpose) {
         collectCuts(op->getOperand(0), transpose.getPermutation()[d], offset, seen, cuts);
       })
       .Case([&](shlo::ReshapeOp) {
-        auto from = typeOf(op->getOperand(0));
-        auto to = typeOf(value);
+        auto from = tensorTypeOf(op->getOperand(0));
+        auto to = tensorTypeOf(value);
         Groups groups = groupDims(from, to);
         if (groups.to.empty()) return;
         auto [begin, end] = groups.from[groups.toGroup[d]];
@@ -272,7 +269,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
         }
       })
       .Case([&](shlo::ReduceOp reduce) {
-        auto type = typeOf(reduce.getInputs()[0]);
+        auto type = tensorTypeOf(reduce.getInputs()[0]);
         int64_t next = 0;
         for (int64_t k = 0; k < type.getRank(); ++k) {
           if (llvm::is_contained(reduce.getDimensions(), k)) continue;
@@ -289,7 +286,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
 static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> origin,
                            int64_t lanesDim, llvm::DenseSet<mlir::Value>& seen, int64_t* found) {
   if (*found >= 0 || !seen.insert(value).second) return;
-  auto type = typeOf(value);
+  auto type = tensorTypeOf(value);
   mlir::Operation* op = value.getDefiningOp();
   if (!op) {
     for (int64_t d = type.getRank() - 1; d >= 0; --d) {
@@ -306,7 +303,7 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
   };
   if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
-      if (typeOf(operand).getRank() == type.getRank()) walk(operand, origin);
+      if (tensorTypeOf(operand).getRank() == type.getRank()) walk(operand, origin);
     }
     return;
   }
@@ -329,7 +326,7 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
         walk(op->getOperand(0), dims);
       })
       .Case([&](shlo::ReshapeOp) {
-        auto from = typeOf(op->getOperand(0));
+        auto from = tensorTypeOf(op->getOperand(0));
         Groups groups = groupDims(from, type);
         if (groups.to.empty()) return;
         // The innermost dimensions of equal groups correspond.
@@ -355,7 +352,7 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
 
 int64_t transposedDim(mlir::Value value, int64_t lanesDim) {
   llvm::SmallVector<int64_t, 6> origin;
-  for (int64_t d = 0; d < typeOf(value).getRank(); ++d) origin.push_back(d);
+  for (int64_t d = 0; d < tensorTypeOf(value).getRank(); ++d) origin.push_back(d);
   llvm::DenseSet<mlir::Value> seen;
   int64_t found = -1;
   findTransposed(value, origin, lanesDim, seen, &found);
@@ -370,7 +367,7 @@ bool canMerge(mlir::Value value, unsigned d) {
 bool lanesMeetRowReduction(mlir::Value value, int64_t dim, int64_t shortRow) {
   Seen seen;
   auto isRow = [&](shlo::ReduceOp reduce) {
-    auto type = typeOf(reduce.getInputs()[0]);
+    auto type = tensorTypeOf(reduce.getInputs()[0]);
     int64_t innermost = type.getRank() - 1;
     while (innermost >= 0 && type.getDimSize(innermost) == 1) --innermost;
     return innermost >= 0 && llvm::is_contained(reduce.getDimensions(), innermost) &&
@@ -396,7 +393,7 @@ llvm::SmallVector<int64_t, 4> cutsAlong(mlir::Value value, int64_t dim) {
   Seen seen;
   llvm::SmallVector<int64_t, 4> cuts;
   collectCuts(value, dim, 0, seen, cuts);
-  int64_t size = typeOf(value).getDimSize(dim);
+  int64_t size = tensorTypeOf(value).getDimSize(dim);
   llvm::erase_if(cuts, [&](int64_t cut) { return cut <= 0 || cut >= size; });
   llvm::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());

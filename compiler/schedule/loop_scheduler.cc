@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/iteration.h"
@@ -14,10 +15,6 @@
 
 namespace isthmus {
 namespace {
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 class LoopScheduler {
  public:
@@ -116,7 +113,7 @@ bool LoopScheduler::chooseInterleaving() {
     int64_t steps = 1;
     if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op)) {
       for (int64_t d : reduce.getDimensions()) {
-        steps = std::min(steps, limit + 1) * typeOf(reduce.getInputs()[0]).getDimSize(d);
+        steps = std::min(steps, limit + 1) * tensorTypeOf(reduce.getInputs()[0]).getDimSize(d);
       }
       if (steps > limit) return false;
     } else if (mlir::isa<shlo::ReduceWindowOp, shlo::DynamicUpdateSliceOp, shlo::BitcastConvertOp>(
@@ -145,7 +142,7 @@ void LoopScheduler::chooseLanes() {
       if (shaped && shaped.getRank() > 0) consider(shaped.getElementType());
     }
   });
-  for (const Root& root : roots_) consider(typeOf(root.value).getElementType());
+  for (const Root& root : roots_) consider(tensorTypeOf(root.value).getElementType());
   stage_.lanes = target_.lanesOf(widest);
   if (stage_.lanes > 1 && chooseInterleaving()) return;
   if (lanesMeetRowReductionAlong(stage_.dims.size() - 1)) stage_.lanes = 1;
@@ -214,7 +211,7 @@ llvm::SmallVector<mlir::Operation*, 2> LoopScheduler::reductionsAtRoots() const 
       if (!llvm::is_contained(found, op)) found.push_back(op);
     } else if (isElementwise(op)) {
       for (mlir::Value operand : op->getOperands()) {
-        if (typeOf(operand).getShape() == shape()) pending.push_back(operand);
+        if (tensorTypeOf(operand).getShape() == shape()) pending.push_back(operand);
       }
     }
   }
@@ -232,8 +229,8 @@ bool LoopScheduler::isReadElsewhere(llvm::ArrayRef<mlir::Operation*> reductions)
     bool isReshape = mlir::isa<shlo::ReshapeOp>(op);
     for (mlir::Value operand : op->getOperands()) {
       auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
-      bool keepsPlace =
-          isReshape || (isElementwise(op) && type && type.getShape() == typeOf(value).getShape());
+      bool keepsPlace = isReshape || (isElementwise(op) && type &&
+                                      type.getShape() == tensorTypeOf(value).getShape());
       if (readsElsewhere(operand, isInPlace && keepsPlace)) return true;
     }
     return false;
@@ -252,7 +249,7 @@ void LoopScheduler::chooseAccumulated() {
   bool isWorthwhile = true;
   fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
     ++all;
-    auto type = typeOf(reduce.getInputs()[0]);
+    auto type = tensorTypeOf(reduce.getInputs()[0]);
     int64_t rows = 1;
     for (int64_t d : reduce.getDimensions()) rows *= type.getDimSize(d);
     isWorthwhile = isWorthwhile && rows >= kMinRows;
@@ -266,7 +263,7 @@ bool LoopScheduler::hasRowReduction() {
   if (!accumulated_.empty()) return false;
   bool found = false;
   fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
-    found |= typeOf(reduce.getResult(0)).getNumElements() != elements();
+    found |= tensorTypeOf(reduce.getResult(0)).getNumElements() != elements();
   });
   return found;
 }
@@ -276,7 +273,8 @@ void elementwiseCone(mlir::Value value, llvm::DenseSet<mlir::Operation*>& cone) 
   mlir::Operation* op = value.getDefiningOp();
   if (!op || !isElementwise(op) || !cone.insert(op).second) return;
   for (mlir::Value operand : op->getOperands()) {
-    if (typeOf(operand).getShape() == typeOf(value).getShape()) elementwiseCone(operand, cone);
+    if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape())
+      elementwiseCone(operand, cone);
   }
 }
 
@@ -293,7 +291,7 @@ void LoopScheduler::chooseKeptRows() {
   int64_t keptBytes = 0;
   for (mlir::Operation& op : fusion_.getBody().front()) {
     auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op);
-    if (!reduce || typeOf(reduce.getInputs()[0]).getShape() != shape()) continue;
+    if (!reduce || tensorTypeOf(reduce.getInputs()[0]).getShape() != shape()) continue;
     if (reduce.getDimensions() != llvm::ArrayRef<int64_t>{rank - 1}) continue;
     llvm::DenseSet<mlir::Operation*> cone;
     for (mlir::Value input : reduce.getInputs()) elementwiseCone(input, cone);
@@ -301,7 +299,7 @@ void LoopScheduler::chooseKeptRows() {
       if (!cone.contains(&candidate) || !used.contains(&candidate)) continue;
       if (arithmeticWeight(&candidate) < kExpensive) continue;
       unsigned value = numbers_[&candidate];
-      auto kind = elementKind(typeOf(candidate.getResult(0)).getElementType());
+      auto kind = elementKind(tensorTypeOf(candidate.getResult(0)).getElementType());
       bool isKept = llvm::any_of(stage_.kept, [&](auto& row) { return row.value == value; });
       if (!kind || isKept) continue;
       int64_t bytes = last.size * kind->storageBytes;
@@ -438,12 +436,12 @@ void LoopScheduler::chooseTiles() {
 // Threads side by side read rows of what is not reduced along its innermost dimension, unless there
 // are too few of them.
 bool LoopScheduler::isForGroup(shlo::ReduceOp reduce) const {
-  auto type = typeOf(reduce.getInputs()[0]);
+  auto type = tensorTypeOf(reduce.getInputs()[0]);
   int64_t innermost = type.getRank() - 1;
   while (innermost > 0 && type.getDimSize(innermost) == 1) --innermost;
   return hasNeutralValue(reduce) && !reducedAxesOf(reduce).axes.empty() &&
          (llvm::is_contained(reduce.getDimensions(), innermost) ||
-          typeOf(reduce.getResult(0)).getNumElements() < target_.enoughRows);
+          tensorTypeOf(reduce.getResult(0)).getNumElements() < target_.enoughRows);
 }
 
 // A thread computes an element; where elements share reductions of their row, a group of threads

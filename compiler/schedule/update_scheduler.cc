@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/scan.h"
@@ -13,14 +14,10 @@
 namespace isthmus {
 namespace {
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 unsigned computeBits(mlir::ValueRange values) {
   unsigned widest = 8;
   for (mlir::Value value : values) {
-    if (auto kind = elementKind(typeOf(value).getElementType())) {
+    if (auto kind = elementKind(tensorTypeOf(value).getElementType())) {
       widest = std::max(widest, kind->computeBits());
     }
   }
@@ -51,7 +48,7 @@ void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, in
 void scheduleScan(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   mlir::Operation* op = wholeOpOf(fusion, *stage);
   int64_t dim = scanOf(op)->dim;
-  auto type = typeOf(op->getResult(0));
+  auto type = tensorTypeOf(op->getResult(0));
   int64_t rank = type.getRank();
   // Lanes run along the innermost dimension, beside each other.
   if (dim != rank - 1) {
@@ -66,7 +63,7 @@ void scheduleScan(ir::FusionOp fusion, const TargetModel& target, StageSchedule*
 void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   auto scatter = mlir::cast<shlo::ScatterOp>(wholeOpOf(fusion, *stage));
   ScatterDims dims(scatter);
-  auto updates = typeOf(scatter.getUpdates()[0]);
+  auto updates = tensorTypeOf(scatter.getUpdates()[0]);
   if (dims.isInnermostWindow) {
     stage->lanes =
         lanesFor(target, scatter->getResults(), updates.getDimSize(updates.getRank() - 1));
@@ -104,7 +101,7 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedu
 
 void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, *stage));
-  auto block = typeOf(update.getUpdate());
+  auto block = tensorTypeOf(update.getUpdate());
   if (block.getRank() > 0) {
     stage->lanes = lanesFor(target, update.getUpdate(), block.getDimSize(block.getRank() - 1));
   }
@@ -114,7 +111,7 @@ void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSc
 void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target,
                               StageSchedule* stage) {
   auto select = mlir::cast<shlo::SelectAndScatterOp>(wholeOpOf(fusion, *stage));
-  auto to = typeOf(select->getResult(0)), source = typeOf(select.getSource());
+  auto to = tensorTypeOf(select->getResult(0)), source = tensorTypeOf(select.getSource());
   SelectWindow window(select);
   int64_t rank = to.getRank();
   // Dimensions that windows do not extend over: lanes, and tiles whose windows never meet.

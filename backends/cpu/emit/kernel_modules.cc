@@ -72,11 +72,11 @@ StatusOr<KernelModules> KernelModules::make(const TargetModel& target) {
 }
 
 void KernelModules::count(ir::FusionOp fusion, bool isInLoop) {
-  if (!(isInLoop && isSmall(fusion))) farOperations_ += operationsIn(fusion);
+  if (!(isInLoop && isSmall(fusion))) outOfLineOperations_ += operationsIn(fusion);
 }
 
 void KernelModules::divide(int threads) {
-  int64_t wanted = std::min<int64_t>(threads, 1 + farOperations_ / kOperationsPerModule);
+  int64_t wanted = std::min<int64_t>(threads, 1 + outOfLineOperations_ / kOperationsPerModule);
   for (int64_t i = 1; i < wanted; ++i) {
     // Without it the kernels go to fewer modules, which is only slower.
     StatusOr<JitModule> module = makeModule("kernels" + std::to_string(i), target_);
@@ -95,7 +95,7 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
   }
   size_t index = 0;
   if (!isInProgram) {
-    int64_t share = farOperations_ / static_cast<int64_t>(modules_.size()) + 1;
+    int64_t share = outOfLineOperations_ / static_cast<int64_t>(modules_.size()) + 1;
     index = std::min<size_t>(operationsDone_ / share, modules_.size() - 1);
     operationsDone_ += operationsIn(fusion);
   }

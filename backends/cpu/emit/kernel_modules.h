@@ -42,7 +42,7 @@ class KernelModules {
   const TargetModel& target_;
   std::vector<JitModule> modules_;
   std::unordered_multimap<size_t, Emitted> emitted_;  // by hash of the region
-  int64_t farOperations_ = 0;  // in fusions that stay apart from the program function
+  int64_t outOfLineOperations_ = 0;  // in fusions that stay apart from the program function
   int64_t operationsDone_ = 0;
   int64_t number_ = 0;
 };

@@ -4,7 +4,7 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "compiler/plan/op_error.h"
 
 namespace isthmus::cpu {
@@ -80,7 +80,7 @@ OperationCode makeProcessId(bool isPartition) {
 
 }  // namespace
 
-StatusOr<OperationCode> makeCollectiveCode(mlir::Operation* op, LibraryContext& context) {
+StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context) {
   if (llvm::isa<shlo::PartitionIdOp>(op)) return makeProcessId(true);
   if (llvm::isa<shlo::ReplicaIdOp>(op)) return makeProcessId(false);
 
@@ -141,8 +141,8 @@ StatusOr<OperationCode> makeCollectiveCode(mlir::Operation* op, LibraryContext& 
   int64_t largestOperand = 0;
   int64_t largestResult = 0;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, arrayTypeOf(op->getOperand(i).getType()));
-    ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(op->getResult(i).getType()));
+    ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(op->getOperand(i).getType()));
+    ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(op->getResult(i).getType()));
     if (i > 0 && type.elementType != head.type) {
       return unimplemented("operands of different element types");
     }

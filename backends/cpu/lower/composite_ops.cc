@@ -4,19 +4,19 @@
 #include "backends/cpu/kernels/sort.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 
 namespace isthmus::cpu {
 namespace {
 
 // (operand) -> (values, indices): the k largest of the last dimension.
-StatusOr<OperationCode> makeTopKCode(shlo::CompositeOp op) {
+StatusOr<OperationCode> lowerTopK(shlo::CompositeOp op) {
   if (op->getNumOperands() != 1 || op->getNumResults() != 2) {
     return invalidArgument("chlo.top_k has one operand and two results");
   }
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, arrayTypeOf(op->getOperand(0).getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType values, arrayTypeOf(op->getResult(0).getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType indices, arrayTypeOf(op->getResult(1).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, toArrayType(op->getOperand(0).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType values, toArrayType(op->getResult(0).getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType indices, toArrayType(op->getResult(1).getType()));
   if (operand.dims.empty() || indices.elementType != ElementType::kS32 ||
       indices.dims != values.dims || values.elementType != operand.elementType ||
       values.dims.size() != operand.dims.size()) {
@@ -40,9 +40,9 @@ StatusOr<OperationCode> makeTopKCode(shlo::CompositeOp op) {
 
 }  // namespace
 
-StatusOr<OperationCode> makeCompositeCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext&) {
   auto composite = llvm::cast<shlo::CompositeOp>(op);
-  if (composite.getName() == "chlo.top_k") return makeTopKCode(composite);
+  if (composite.getName() == "chlo.top_k") return lowerTopK(composite);
   return unimplemented("no library function for composite " + composite.getName().str());
 }
 

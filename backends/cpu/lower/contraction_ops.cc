@@ -3,7 +3,7 @@
 #include "backends/cpu/kernels/dot.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -15,11 +15,11 @@ std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) { return {list.dat
 
 }  // namespace
 
-StatusOr<OperationCode> makeDotCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext&) {
   auto dot = llvm::cast<shlo::DotGeneralOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, arrayTypeOf(dot.getLhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, arrayTypeOf(dot.getRhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(dot.getResult().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(dot.getLhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(dot.getRhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(dot.getResult().getType()));
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   ISTHMUS_ASSIGN_OR_RETURN(
       DotDescriptor descriptor,
@@ -37,11 +37,11 @@ StatusOr<OperationCode> makeDotCode(mlir::Operation* op, LibraryContext&) {
   return code;
 }
 
-StatusOr<OperationCode> makeConvolutionCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext&) {
   auto conv = llvm::cast<shlo::ConvolutionOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, arrayTypeOf(conv.getLhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, arrayTypeOf(conv.getRhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(conv.getResult().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(conv.getLhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(conv.getRhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(conv.getResult().getType()));
   shlo::ConvDimensionNumbersAttr dims = conv.getDimensionNumbers();
   std::vector<int64_t> padding;
   if (auto given = conv.getPadding()) {

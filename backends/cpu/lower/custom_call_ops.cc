@@ -36,10 +36,10 @@ double kernelNs(const ffi::CallSpec& call) {
 
 }  // namespace
 
-StatusOr<OperationCode> makeCustomCallCode(mlir::Operation* op, LibraryContext& context) {
+StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& context) {
   std::string target = llvm::cast<shlo::CustomCallOp>(op).getCallTargetName().str();
   std::optional<ffi::Handler> handler = ffi::findHandler(target);
-  if (!handler && isDecomposition(target)) return makeDecompositionCode(op);
+  if (!handler && isDecomposition(target)) return lowerDecomposition(op);
   if (!handler) {
     return unsupportedOp(op, "no handler is registered for @" + target + " on this platform");
   }

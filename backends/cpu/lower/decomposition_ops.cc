@@ -4,7 +4,7 @@
 #include "backends/cpu/kernels/decompositions.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace isthmus::cpu {
@@ -63,7 +63,7 @@ std::vector<ArrayType> expectedTypes(const DecompositionDescriptor& d, const Arr
 
 bool isDecomposition(std::string_view target) { return decompositionOf(target).has_value(); }
 
-StatusOr<OperationCode> makeDecompositionCode(mlir::Operation* op) {
+StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op) {
   auto call = llvm::cast<shlo::CustomCallOp>(op);
   DecompositionDescriptor d{};
   d.kind = *decompositionOf(call.getCallTargetName());
@@ -71,7 +71,7 @@ StatusOr<OperationCode> makeDecompositionCode(mlir::Operation* op) {
   for (mlir::TypeRange range :
        {mlir::TypeRange(op->getOperandTypes()), mlir::TypeRange(op->getResultTypes())}) {
     for (mlir::Type type : range) {
-      ISTHMUS_ASSIGN_OR_RETURN(ArrayType array, arrayTypeOf(type));
+      ISTHMUS_ASSIGN_OR_RETURN(ArrayType array, toArrayType(type));
       types.push_back(std::move(array));
     }
   }

@@ -27,30 +27,30 @@ StatusOr<OperationCode> refuseTransfer(mlir::Operation* op, LibraryContext&) {
 
 Builder builderOf(llvm::StringRef name) {
   if (name.starts_with("chlo.") && specialFunctionOf(name.drop_front(5))) {
-    return makeSpecialFunctionCode;
+    return lowerSpecialFunction;
   }
   return llvm::StringSwitch<Builder>(name)
-      .Case("stablehlo.dot_general", makeDotCode)
-      .Case("stablehlo.convolution", makeConvolutionCode)
+      .Case("stablehlo.dot_general", lowerDotGeneral)
+      .Case("stablehlo.convolution", lowerConvolution)
       .Cases({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all",
               "stablehlo.collective_broadcast", "stablehlo.collective_permute",
               "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id"},
-             makeCollectiveCode)
-      .Case("stablehlo.composite", makeCompositeCode)
-      .Case("stablehlo.custom_call", makeCustomCallCode)
+             lowerCollective)
+      .Case("stablehlo.composite", lowerComposite)
+      .Case("stablehlo.custom_call", lowerCustomCall)
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.send"},
              refuseTransfer)
-      .Case("stablehlo.sort", makeSortCode)
-      .Case("stablehlo.rng_bit_generator", makeRngCode)
-      .Case("stablehlo.fft", makeFftCode)
-      .Case("stablehlo.cholesky", makeCholeskyCode)
-      .Case("stablehlo.triangular_solve", makeTriangularSolveCode)
+      .Case("stablehlo.sort", lowerSort)
+      .Case("stablehlo.rng_bit_generator", lowerRng)
+      .Case("stablehlo.fft", lowerFft)
+      .Case("stablehlo.cholesky", lowerCholesky)
+      .Case("stablehlo.triangular_solve", lowerTriangularSolve)
       .Default(nullptr);
 }
 
 }  // namespace
 
-StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& context) {
+StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& context) {
   Builder builder = builderOf(op->getName().getStringRef());
   if (!builder) return unsupportedOp(op, "the CPU backend has no code for this operation yet");
   StatusOr<OperationCode> code = builder(op, context);

@@ -26,26 +26,26 @@ struct LibraryContext {
 
 // The code of an operation outside of fusions. kUnimplemented, naming op, types and source
 // position, if there is no library function for it.
-StatusOr<OperationCode> makeLibraryCode(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& context);
 
 // Whether the library function of `op` may write `result` over `operand`.
 bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);
 
 // Builders by family, in files of their own.
-StatusOr<OperationCode> makeDotCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeConvolutionCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeCollectiveCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeCompositeCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeCustomCallCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeSpecialFunctionCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeFftCode(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerRng(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext& context);
 // The custom calls of XLA's client library that are decompositions of matrices.
 bool isDecomposition(std::string_view target);
-StatusOr<OperationCode> makeDecompositionCode(mlir::Operation* op);
-StatusOr<OperationCode> makeCholeskyCode(mlir::Operation* op, LibraryContext& context);
-StatusOr<OperationCode> makeTriangularSolveCode(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op);
+StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context);
 
 // The bytes of a plain-data descriptor.
 template <typename Descriptor>

@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/special_functions.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -28,10 +28,10 @@ int64_t batchOf(const ArrayType& type, size_t inner) {
 
 }  // namespace
 
-StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerRng(mlir::Operation* op, LibraryContext&) {
   auto rng = llvm::cast<shlo::RngBitGeneratorOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType state, arrayTypeOf(rng.getInitialState().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, arrayTypeOf(rng.getOutput().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType state, toArrayType(rng.getInitialState().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(rng.getOutput().getType()));
   if (state.elementType != ElementType::kU64) return unimplemented("a state that is not of ui64");
   RngAlgorithm algorithm = RngAlgorithm::kDefault;
   switch (rng.getRngAlgorithm()) {
@@ -54,8 +54,8 @@ StatusOr<OperationCode> makeRngCode(mlir::Operation* op, LibraryContext&) {
   return code;
 }
 
-StatusOr<OperationCode> makeSpecialFunctionCode(mlir::Operation* op, LibraryContext&) {
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, arrayTypeOf(op->getResult(0).getType()));
+StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext&) {
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(op->getResult(0).getType()));
   const SpecialFunction function = *specialFunctionOf(op->getName().stripDialect());
   if (!hasSpecialFunction(function, type.elementType)) return unimplemented("this element type");
   for (mlir::Type operand : op->getOperandTypes()) {
@@ -69,9 +69,9 @@ StatusOr<OperationCode> makeSpecialFunctionCode(mlir::Operation* op, LibraryCont
   return code;
 }
 
-StatusOr<OperationCode> makeFftCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext&) {
   auto fft = llvm::cast<shlo::FftOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, arrayTypeOf(fft.getOperand().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, toArrayType(fft.getOperand().getType()));
   FftType type = FftType::kFft;
   switch (fft.getFftType()) {
     case shlo::FftType::FFT:
@@ -98,9 +98,9 @@ StatusOr<OperationCode> makeFftCode(mlir::Operation* op, LibraryContext&) {
   return code;
 }
 
-StatusOr<OperationCode> makeCholeskyCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext&) {
   auto cholesky = llvm::cast<shlo::CholeskyOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, arrayTypeOf(cholesky.getA().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(cholesky.getA().getType()));
   if (!isLinalgType(type.elementType)) return unimplemented("another element type");
   CholeskyDescriptor descriptor{};
   descriptor.type = type.elementType;
@@ -116,9 +116,9 @@ StatusOr<OperationCode> makeCholeskyCode(mlir::Operation* op, LibraryContext&) {
   return code;
 }
 
-StatusOr<OperationCode> makeTriangularSolveCode(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext&) {
   auto solve = llvm::cast<shlo::TriangularSolveOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, arrayTypeOf(solve.getB().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(solve.getB().getType()));
   if (!isLinalgType(type.elementType)) return unimplemented("another element type");
   TriangularSolveDescriptor descriptor{};
   descriptor.type = type.elementType;

@@ -5,12 +5,12 @@
 #include "backends/cpu/lower/comparator.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/plan/array_type.h"
+#include "compiler/dialect/types.h"
 #include "compiler/program/comparator.h"
 
 namespace isthmus::cpu {
 
-StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& context) {
+StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context) {
   auto sort = llvm::cast<shlo::SortOp>(op);
   if (op->getNumOperands() > kMaxSortOperands) {
     return unimplemented("more than ", kMaxSortOperands, " operands");
@@ -19,7 +19,7 @@ StatusOr<OperationCode> makeSortCode(mlir::Operation* op, LibraryContext& contex
   descriptor.numOperands = static_cast<int32_t>(op->getNumOperands());
   ArrayType type;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    ISTHMUS_ASSIGN_OR_RETURN(type, arrayTypeOf(op->getOperand(i).getType()));
+    ISTHMUS_ASSIGN_OR_RETURN(type, toArrayType(op->getOperand(i).getType()));
     descriptor.elementBytes[i] = static_cast<int32_t>(elementSizeBytes(type.elementType));
   }
   int64_t rank = static_cast<int64_t>(type.dims.size());

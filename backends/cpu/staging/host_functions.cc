@@ -49,7 +49,7 @@ StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create(std::stri
 }
 
 StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
-  ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, makeLibraryCode(op, context_));
+  ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, lowerToLibraryCall(op, context_));
   if (code.libraryFunction.empty()) {
     return unsupportedOp(op, "the " + platform_ + " backend has no code for this operation yet");
   }

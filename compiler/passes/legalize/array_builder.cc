@@ -1,5 +1,6 @@
 #include "compiler/passes/legalize/array_builder.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/op_facts.h"
 #include "mlir/IR/Builders.h"
@@ -29,34 +30,36 @@ mlir::Value ArrayBuilder::zeros(Type type) {
 }
 
 mlir::Value ArrayBuilder::convert(Value value, mlir::Type elementType) {
-  if (typeOf(value).getElementType() == elementType) return value;
-  return shlo::ConvertOp::create(builder_, location_, typeOf(value).clone(elementType), value);
+  if (tensorTypeOf(value).getElementType() == elementType) return value;
+  return shlo::ConvertOp::create(builder_, location_, tensorTypeOf(value).clone(elementType),
+                                 value);
 }
 
 mlir::Value ArrayBuilder::broadcast(Value value, llvm::ArrayRef<int64_t> shape,
                                     llvm::ArrayRef<int64_t> dimensions) {
-  return shlo::BroadcastInDimOp::create(
-      builder_, location_, Type::get(shape, typeOf(value).getElementType()), value, dimensions);
+  return shlo::BroadcastInDimOp::create(builder_, location_,
+                                        Type::get(shape, tensorTypeOf(value).getElementType()),
+                                        value, dimensions);
 }
 
 mlir::Value ArrayBuilder::reshape(Value value, llvm::ArrayRef<int64_t> shape) {
-  if (typeOf(value).getShape() == shape) return value;
+  if (tensorTypeOf(value).getShape() == shape) return value;
   return shlo::ReshapeOp::create(builder_, location_,
-                                 Type::get(shape, typeOf(value).getElementType()), value);
+                                 Type::get(shape, tensorTypeOf(value).getElementType()), value);
 }
 
 mlir::Value ArrayBuilder::slice(Value value, llvm::ArrayRef<int64_t> starts,
                                 llvm::ArrayRef<int64_t> limits) {
   llvm::SmallVector<int64_t> shape, strides(starts.size(), 1);
   for (auto [start, limit] : llvm::zip(starts, limits)) shape.push_back(limit - start);
-  if (typeOf(value).getShape() == llvm::ArrayRef(shape)) return value;
+  if (tensorTypeOf(value).getShape() == llvm::ArrayRef(shape)) return value;
   return shlo::SliceOp::create(builder_, location_,
-                               Type::get(shape, typeOf(value).getElementType()), value, starts,
-                               limits, strides);
+                               Type::get(shape, tensorTypeOf(value).getElementType()), value,
+                               starts, limits, strides);
 }
 
 mlir::Value ArrayBuilder::sum(Value value, llvm::ArrayRef<int64_t> dimensions) {
-  Type type = typeOf(value);
+  Type type = tensorTypeOf(value);
   mlir::Type element = type.getElementType();
   llvm::SmallVector<int64_t> kept;
   for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -76,7 +79,7 @@ bool ArrayBuilder::isElementwise(mlir::Block& body) {
 }
 
 mlir::Value ArrayBuilder::apply(mlir::Block& body, mlir::ValueRange arrays) {
-  llvm::ArrayRef<int64_t> shape = typeOf(arrays.front()).getShape();
+  llvm::ArrayRef<int64_t> shape = tensorTypeOf(arrays.front()).getShape();
   mlir::IRMapping mapping;
   mapping.map(body.getArguments(), arrays);
   // Scalars from outside, where constants are moved to.

@@ -1,6 +1,7 @@
 // Builds expressions over arrays.
 #pragma once
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -15,11 +16,9 @@ class ArrayBuilder {
   ArrayBuilder(mlir::Operation* op, mlir::OpBuilder& builder)
       : builder_(builder), location_(op->getLoc()) {}
 
-  static Type typeOf(Value value) { return llvm::cast<Type>(value.getType()); }
-
   // An array of one number, of the real or integer type `type`.
   Value splat(double number, Type type);
-  Value like(double number, Value model) { return splat(number, typeOf(model)); }
+  Value like(double number, Value model) { return splat(number, tensorTypeOf(model)); }
   // Zeros of any element type.
   Value zeros(Type type);
   // The index along `dim` at each place.

@@ -1,6 +1,7 @@
 // The three batch_norm operations as elementwise work and reductions.
 //
 // Formulas: StableHLO specification, batch_norm_inference, batch_norm_training, batch_norm_grad.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -17,7 +18,7 @@ using mlir::Value;
 class Builder : public ArrayBuilder {
  public:
   Builder(mlir::Operation* op, Value operand, int64_t feature, PatternRewriter& rewriter)
-      : ArrayBuilder(op, rewriter), type_(typeOf(operand)), feature_(feature) {}
+      : ArrayBuilder(op, rewriter), type_(tensorTypeOf(operand)), feature_(feature) {}
 
   // A per-feature array over the whole operand.
   Value spread(Value perFeature) { return broadcast(perFeature, type_.getShape(), feature_); }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -192,7 +193,7 @@ Value highHalfOfWords(ArrayBuilder& b, Value x, Value y) {
   Value middle = b.add(b.mul(high(x), low(y)), high(lowProduct));
   Value other = b.add(b.mul(low(x), high(y)), low(middle));
   Value result = b.add(b.mul(high(x), high(y)), b.add(high(middle), high(other)));
-  auto type = llvm::cast<mlir::IntegerType>(ArrayBuilder::typeOf(x).getElementType());
+  auto type = llvm::cast<mlir::IntegerType>(tensorTypeOf(x).getElementType());
   if (type.isUnsigned()) return result;
   auto ifNegative = [&](Value sign, Value value) {
     return b.make<shlo::AndOp>(b.make<shlo::ShiftRightArithmeticOp>(sign, b.like(63, x)), value);

@@ -1,6 +1,7 @@
 // What is more than elementwise in chlo: broadcasting forms, constants, top_k, ragged_dot.
 #include <numeric>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -139,7 +140,7 @@ LogicalResult legalizeTopK(chlo::TopKOp op, PatternRewriter& rewriter) {
 // True at (batch…, group, place) where the place lies in the group: sizes summed up to and with it
 // exceed the place, those before it do not.
 Value groupMask(ArrayBuilder& b, Value sizes, int64_t places) {
-  RankedTensorType type = ArrayBuilder::typeOf(sizes);
+  RankedTensorType type = tensorTypeOf(sizes);
   int64_t rank = type.getRank(), groups = type.getDimSize(rank - 1);
   // ends[…, g] = Σ_h sizes[…, h] [h <= g], as a contraction with a triangle of ones.
   auto square = RankedTensorType::get({groups, groups}, type.getElementType());
@@ -207,7 +208,7 @@ LogicalResult legalizeRaggedDot(chlo::RaggedDotOp op, PatternRewriter& rewriter)
   Value mask = groupMask(b, op.getGroupSizes(), lhs.getDimSize(ragged));
   // broadcast_in_dim wants no order of its dimensions.
   mask = b.broadcast(mask, shape, maskMap);
-  Value masked = b.select(mask, spread, b.zeros(ArrayBuilder::typeOf(spread)));
+  Value masked = b.select(mask, spread, b.zeros(tensorTypeOf(spread)));
   for (Dims* dims : {&leftBatch, &leftSum}) {
     for (int64_t& d : *dims) ++d;
   }

@@ -1,5 +1,6 @@
 // Operations that newer ones have taken the place of, or that hardly anybody uses: einsum,
 // unary_einsum, cross-replica-sum, collective_reduce, rng.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/array_builder.h"
@@ -38,7 +39,7 @@ Value sumOver(ArrayBuilder& b, Value operand, std::string& letters, llvm::String
 Value inOrder(ArrayBuilder& b, Value operand, llvm::StringRef letters, llvm::StringRef wanted) {
   if (letters == wanted) return operand;
   Dims permutation, shape;
-  RankedTensorType type = ArrayBuilder::typeOf(operand);
+  RankedTensorType type = tensorTypeOf(operand);
   for (char letter : wanted) {
     permutation.push_back(static_cast<int64_t>(letters.find(letter)));
     shape.push_back(type.getDimSize(static_cast<unsigned>(permutation.back())));
@@ -86,7 +87,7 @@ LogicalResult legalizeEinsum(shlo::EinsumOp op, PatternRewriter& rewriter) {
   Value rhs = sumOver(b, op.getRhs(), right, left + out);
   Dims leftBatch, rightBatch, leftSum, rightSum, shape;
   std::string given, free;
-  RankedTensorType lhsType = ArrayBuilder::typeOf(lhs), rhsType = ArrayBuilder::typeOf(rhs);
+  RankedTensorType lhsType = tensorTypeOf(lhs), rhsType = tensorTypeOf(rhs);
   for (auto [d, letter] : llvm::enumerate(left)) {
     auto place = static_cast<int64_t>(d);
     size_t other = right.find(letter);
@@ -159,7 +160,7 @@ LogicalResult legalizeCollectiveReduce(shlo::CollectiveReduceOp op, PatternRewri
   }
   llvm::SmallVector<Value> results;
   for (Value all : reduce->getResults()) {
-    Value zeros = b.zeros(ArrayBuilder::typeOf(all));
+    Value zeros = b.zeros(tensorTypeOf(all));
     results.push_back(isRoot ? b.select(isRoot, all, zeros) : zeros);
   }
   rewriter.replaceOp(op, results);
@@ -170,7 +171,7 @@ LogicalResult legalizeCollectiveReduce(shlo::CollectiveReduceOp op, PatternRewri
 
 // Numbers in [0, 1) of a float type of 32 or 64 bits, from bits of as many.
 Value uniform(ArrayBuilder& b, Value bits, mlir::Type element) {
-  RankedTensorType type = ArrayBuilder::typeOf(bits);
+  RankedTensorType type = tensorTypeOf(bits);
   bool isWide = element.isF64();
   // The mantissa at random and the exponent of 1 give [1, 2).
   Value mantissa = b.make<shlo::ShiftRightLogicalOp>(bits, b.splat(isWide ? 12 : 9, type));
@@ -232,14 +233,14 @@ struct LegalizeRng : mlir::OpRewritePattern<shlo::RngOp> {
 
   // low + bits modulo (high - low); low itself if the range is empty.
   static Value integers(ArrayBuilder& b, Value low, Value high, Value bits) {
-    mlir::Type unsignedType = ArrayBuilder::typeOf(bits).getElementType();
+    mlir::Type unsignedType = tensorTypeOf(bits).getElementType();
     Value from = b.convert(low, unsignedType);
     Value range = b.sub(b.convert(high, unsignedType), from);
     Value zero = b.like(0, range);
     Value isEmpty = b.compare(range, zero, shlo::ComparisonDirection::EQ);
     Value divisor = b.select(isEmpty, b.like(1, range), range);
     Value offset = b.make<shlo::RemOp>(bits, divisor);
-    return b.convert(b.add(from, offset), ArrayBuilder::typeOf(low).getElementType());
+    return b.convert(b.add(from, offset), tensorTypeOf(low).getElementType());
   }
 
   // Box and Muller.

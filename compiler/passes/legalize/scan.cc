@@ -3,6 +3,7 @@
 // The composite's decomposition is not used: that of jaxlib 0.10 forgets is_reverse.
 #include "compiler/passes/legalize/scan.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/chlo.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/legalize/patterns.h"
@@ -53,7 +54,7 @@ void buildStep(const Scan& scan, mlir::Block* block, PatternRewriter& rewriter) 
     Value argument;
     if (i < scan.inputs) {
       Value input = scan.op->getOperand(i);
-      RankedTensorType type = ArrayBuilder::typeOf(input);
+      RankedTensorType type = tensorTypeOf(input);
       Dims sizes(type.getShape());
       sizes[scan.dimension] = 1;
       Value slice = shlo::DynamicSliceOp::create(rewriter, b.location(), type.clone(sizes), input,
@@ -74,7 +75,7 @@ void buildStep(const Scan& scan, mlir::Block* block, PatternRewriter& rewriter) 
   }
   for (size_t i = 0; i < scan.outputs; ++i) {
     Value output = block->getArgument(1 + scan.carries() + i);
-    RankedTensorType type = ArrayBuilder::typeOf(output);
+    RankedTensorType type = tensorTypeOf(output);
     Dims sizes(type.getShape());
     sizes[scan.dimension] = 1;
     Value slice = b.reshape(mapping.lookupOrDefault(end->getOperand(i)), sizes);

@@ -1,5 +1,6 @@
 // Two arrays interleaved along the innermost dimension, which programs write as the sum of two
 // arrays with zeros between their elements (jax.lax.associative_scan does).
+#include "compiler/dialect/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -34,9 +35,9 @@ std::optional<Spread> matchSpread(Value value) {
 }
 
 Value concatenate(ArrayBuilder& b, mlir::Value first, mlir::Value second, int64_t dimension) {
-  mlir::RankedTensorType type = ArrayBuilder::typeOf(first);
+  mlir::RankedTensorType type = tensorTypeOf(first);
   Dims shape(type.getShape());
-  shape[dimension] += ArrayBuilder::typeOf(second).getDimSize(dimension);
+  shape[dimension] += tensorTypeOf(second).getDimSize(dimension);
   return shlo::ConcatenateOp::create(
       b.builder(), b.location(), mlir::RankedTensorType::get(shape, type.getElementType()),
       mlir::ValueRange{first, second}, static_cast<uint64_t>(dimension));
@@ -44,8 +45,8 @@ Value concatenate(ArrayBuilder& b, mlir::Value first, mlir::Value second, int64_
 
 // Elements [from, to) of the last dimension.
 Value part(ArrayBuilder& b, Value array, int64_t from, int64_t to) {
-  Dims starts(ArrayBuilder::typeOf(array).getRank(), 0);
-  Dims limits(ArrayBuilder::typeOf(array).getShape());
+  Dims starts(tensorTypeOf(array).getRank(), 0);
+  Dims limits(tensorTypeOf(array).getShape());
   starts.back() = from;
   limits.back() = to;
   return b.slice(array, starts, limits);
@@ -56,8 +57,8 @@ LogicalResult interleave(Op op, PatternRewriter& rewriter) {
   std::optional<Spread> even = matchSpread(op.getLhs()), odd = matchSpread(op.getRhs());
   if (!even || !odd) return mlir::failure();
   if (even->low == 1) std::swap(even, odd);
-  int64_t evens = ArrayBuilder::typeOf(even->array).getShape().back();
-  int64_t odds = ArrayBuilder::typeOf(odd->array).getShape().back();
+  int64_t evens = tensorTypeOf(even->array).getShape().back();
+  int64_t odds = tensorTypeOf(odd->array).getShape().back();
   // Each place holds an element of one of them: as many of both, or one more of the first.
   bool isEven = evens == odds && even->high == 1 && odd->high == 0;
   bool isOdd = evens == odds + 1 && even->high == 0 && odd->high == 1;
@@ -66,15 +67,15 @@ LogicalResult interleave(Op op, PatternRewriter& rewriter) {
   ArrayBuilder b(op, rewriter);
   // What the other's zeros do to an element: -0 becomes +0.
   auto plusZero = [&](Value array) -> Value {
-    return b.make<Op>(array, b.zeros(ArrayBuilder::typeOf(array)));
+    return b.make<Op>(array, b.zeros(tensorTypeOf(array)));
   };
   Value first = plusZero(even->array), second = plusZero(odd->array);
-  int64_t rank = ArrayBuilder::typeOf(first).getRank();
-  Dims columns(ArrayBuilder::typeOf(second).getShape());
+  int64_t rank = tensorTypeOf(first).getRank();
+  Dims columns(tensorTypeOf(second).getShape());
   columns.push_back(1);
   Value pairs =
       concatenate(b, b.reshape(part(b, first, 0, odds), columns), b.reshape(second, columns), rank);
-  Dims woven(ArrayBuilder::typeOf(second).getShape());
+  Dims woven(tensorTypeOf(second).getShape());
   woven.back() *= 2;
   Value result = b.reshape(pairs, woven);
   if (isOdd) result = concatenate(b, result, part(b, first, odds, evens), rank - 1);

@@ -4,6 +4,7 @@
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
 // cancel agree with it to the last bit.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,7 +29,7 @@ constexpr int64_t kMinResults = 64;
 // dimensions begin there.
 Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
              llvm::ArrayRef<int64_t> batch, int64_t offset, llvm::ArrayRef<int64_t> shape) {
-  Dims map(ArrayBuilder::typeOf(operand).getRank(), -1);
+  Dims map(tensorTypeOf(operand).getRank(), -1);
   int64_t next = 0;
   for (int64_t d : contracted) map[d] = next++;
   for (int64_t d : batch) map[d] = next++;

@@ -1,4 +1,4 @@
-// The border-layouts pass: arguments and results of @main in the layouts that the caller asks for.
+// The entry-layouts pass: arguments and results of @main in the layouts that the caller asks for.
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/permutation.h"
@@ -9,7 +9,7 @@
 
 namespace isthmus {
 
-#define GEN_PASS_DEF_BORDERLAYOUTSPASS
+#define GEN_PASS_DEF_ENTRYLAYOUTSPASS
 #include "compiler/passes/passes.h.inc"
 
 namespace {
@@ -40,7 +40,7 @@ bool isRowMajor(const Order& order) {
   return true;
 }
 
-struct BorderLayoutsPass : impl::BorderLayoutsPassBase<BorderLayoutsPass> {
+struct EntryLayoutsPass : impl::EntryLayoutsPassBase<EntryLayoutsPass> {
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<mlir::func::FuncOp>("main");
     if (!main || main.isExternal() || !main.getBody().hasOneBlock()) return;

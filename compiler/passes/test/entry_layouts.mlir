@@ -1,4 +1,4 @@
-// RUN: isthmus-opt %s --border-layouts | FileCheck %s
+// RUN: isthmus-opt %s --entry-layouts | FileCheck %s
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tensor<3x2xf32> {isthmus.layout = array<i64: 0, 1>}
