@@ -3,10 +3,12 @@
     python -m isthmus library|include|cmake
     python -m isthmus info [PLUGIN.so ...]
     python -m isthmus run MODEL --input x.npy --input y.npy --output result.npy
+    python -m isthmus compile MODEL -o model.o --header model.h
 """
 
 import argparse
 import pathlib
+import re
 import sys
 import time
 
@@ -42,6 +44,21 @@ def run(options) -> int:
     return 0
 
 
+def compile_model(options) -> int:
+    from isthmus import client, object_file
+
+    name = options.name or re.sub(r"\W", "_", options.output.stem)
+    if not name.isidentifier():
+        raise ValueError(f"--name {name} is no name of a function in C")
+    library = pathlib.Path(isthmus.library_path()).parent / "libisthmus_model.so"
+    model = object_file.Model(client.compile(options.model), name, library)
+    options.output.write_bytes(model.object_file())
+    header = options.header or options.output.with_suffix(".h")
+    header.write_text(model.header())
+    print(f"{options.output} and {header}: {model.signature()}")
+    return 0
+
+
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m isthmus")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -58,12 +75,20 @@ def main(arguments=None) -> int:
     runner.add_argument("--input", action="append", default=[], metavar="FILE.npy")
     runner.add_argument("--output", action="append", default=[], metavar="FILE.npy")
     runner.add_argument("--repeat", type=int, default=0, help="also measures so many runs")
+    compiler = commands.add_parser(
+        "compile", help="writes an object file and a header, for programs without a compiler")
+    compiler.add_argument("model", type=pathlib.Path, help="as for run")
+    compiler.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE.o")
+    compiler.add_argument("--header", type=pathlib.Path, metavar="FILE.h",
+                          help="default: beside the object file")
+    compiler.add_argument("--name", help="of the function's prefix; default: the object file's")
     options = parser.parse_args(arguments)
-    if options.command == "run":
+    command = {"run": run, "compile": compile_model}.get(options.command)
+    if command:
         try:
-            return run(options)
+            return command(options)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            print(f"isthmus run: {error}", file=sys.stderr)
+            print(f"isthmus {options.command}: {error}", file=sys.stderr)
             return 1
     if options.command == "info":
         from isthmus import info
@@ -82,6 +107,11 @@ def run_command() -> int:
 def info_command() -> int:
     """The command `isthmus-info`."""
     return main(["info", *sys.argv[1:]])
+
+
+def compile_command() -> int:
+    """The command `isthmus-compile`."""
+    return main(["compile", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

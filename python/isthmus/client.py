@@ -298,6 +298,12 @@ class Executable:
         self._executable = _Handle(self._api, "Executable_Destroy", "executable", executable)
         self.num_outputs = self._api.call("Executable_NumOutputs", executable=executable).num_outputs
 
+    @property
+    def parameters(self):
+        """What each parameter of the program is: the number of the caller's argument, or an array
+        that is always the same. None: the caller's arguments, in their order."""
+        return self._source.parameters
+
     def __call__(self, *arrays):
         """Starts the program. Returns an Array, or a tuple of them unless the program has one
         result; an error while it runs is raised by whoever waits for a result."""

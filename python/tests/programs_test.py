@@ -31,12 +31,15 @@ def package(library, tmp_path_factory):
     folder = tmp_path_factory.mktemp("package") / "isthmus"
     headers = folder / "include/isthmus"
     shutil.copytree(ROOT / "include/isthmus/pjrt_c_api", headers / "pjrt_c_api")
-    for name in ("client.hpp", "pjrt_c_api.h"):
+    for name in ("client.hpp", "model.h", "pjrt_c_api.h"):
         shutil.copy(ROOT / "include/isthmus" / name, headers)
     run(sys.executable, ROOT / "tools/c_header.py", ROOT / "include/isthmus/pjrt_c_api",
         headers / "pjrt_c.h")
     shutil.copytree(ROOT / "cmake/package", folder / "cmake")
     (folder / "libisthmus.so").symlink_to(library)
+    model = pathlib.Path(library).with_name("libisthmus_model.so")
+    if model.exists():  # sanitizer builds have none
+        (folder / model.name).symlink_to(model)
     return folder
 
 
@@ -90,3 +93,92 @@ def test_run_from_the_command_line(tmp_path):
     failed = subprocess.run([sys.executable, "-m", "isthmus", "run", EXAMPLE / "add.mlir"],
                             capture_output=True, text=True)
     assert failed.returncode == 1 and "2 parameters" in failed.stderr
+
+
+# Dots, a loop, a reduction, booleans, an argument that is donated, integers and an empty array.
+AHEAD_OF_TIME = """
+module @steps {
+  func.func @main(%w: tensor<3x3xf32>, %x: tensor<3xf32> {jax.buffer_donor = true},
+                  %n: tensor<i32>, %none: tensor<0x2xf32>)
+      -> (tensor<3xf32>, tensor<i1>, tensor<bf16>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %last, %y = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<3xf32>
+      cond {
+        %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %go : tensor<i1>
+      } do {
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %p = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0]
+            : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        %t = stablehlo.tanh %p : tensor<3xf32>
+        stablehlo.return %next, %t : tensor<i32>, tensor<3xf32>
+      }
+    %init = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%y init: %init) applies stablehlo.add across dimensions = [0]
+        : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    %positive = stablehlo.compare GT, %sum, %init : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %narrow = stablehlo.convert %sum : (tensor<f32>) -> tensor<bf16>
+    func.return %y, %positive, %narrow : tensor<3xf32>, tensor<i1>, tensor<bf16>
+  }
+}
+"""
+
+AHEAD_OF_TIME_MAIN = r"""
+#include <stdio.h>
+#include <string.h>
+#include "steps.h"
+
+int main(void) {
+  const float w[9] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, x[3] = {0.1f, -0.2f, 0.05f}, none[1] = {0};
+  const int32_t n[1] = {3};
+  float y[4];  /* one of the two calls is not aligned to what the program wants */
+  bool positive[1];
+  uint16_t narrow[1];
+  for (int i = 0; i < 2; ++i) {
+    const char* problem = steps_run(w, x, n, none, y + i, positive, narrow);
+    if (problem) return printf("%s\n", problem), 1;
+    printf("%.6f %.6f %.6f %d %04x\n", y[i], y[i + 1], y[i + 2], positive[0], narrow[0]);
+  }
+  if (x[1] != -0.2f) return printf("an argument was written to\n"), 1;
+  isthmus_model* model = NULL;
+  unsigned char damaged[100000];
+  if (steps_image_size > sizeof damaged) return 2;
+  memcpy(damaged, steps_image, steps_image_size);
+  damaged[steps_image_size / 2] ^= 1;
+  printf("%s\n", isthmus_model_load(damaged, steps_image_size, &model));
+  FILE* maps = fopen("/proc/self/maps", "r");
+  for (char line[4096]; fgets(line, sizeof line, maps);) {
+    if (strstr(line, "libisthmus.so") || strstr(line, "LLVM")) return printf("%s", line), 3;
+  }
+  return 0;
+}
+"""
+
+
+def test_ahead_of_time(package, tmp_path):
+    library = package / "libisthmus_model.so"
+    if not library.exists():
+        pytest.skip("this build has no libisthmus_model")
+    (tmp_path / "steps.mlir").write_text(AHEAD_OF_TIME)
+    (tmp_path / "main.c").write_text(AHEAD_OF_TIME_MAIN)
+    said = run(sys.executable, "-m", "isthmus", "compile", "steps.mlir", "-o", "steps.o",
+               cwd=tmp_path)
+    assert "const float argument0[9]" in said and "bool result1[1]" in said
+    compiler = shutil.which("clang-22") or "cc"
+    run(compiler, "-std=c99", "-Wall", "-Werror", "-pedantic", "main.c", "steps.o",
+        f"-I{package / 'include'}", library.resolve(), "-o", "main", cwd=tmp_path)
+    lines = run(tmp_path / "main").splitlines()
+    w = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 10]], np.float32)
+    y = np.array([0.1, -0.2, 0.05], np.float32)
+    for _ in range(3):
+        y = np.tanh(w @ y)
+    for line in lines[:2]:
+        *values, positive, bits = line.split()
+        np.testing.assert_allclose([float(v) for v in values], y, atol=2e-6)
+        assert int(positive) == (y.sum() > 0)
+        narrow = np.array(int(bits, 16) << 16, np.uint32).view(np.float32)
+        np.testing.assert_allclose(narrow, y.sum(), rtol=2**-8)
+    assert "damaged" in lines[2]
+    # Kernels and threads, not a compiler.
+    assert library.resolve().stat().st_size < 12e6

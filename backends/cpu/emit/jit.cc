@@ -1,14 +1,11 @@
 // Machine code from LLVM modules: the one file that sees LLVM's pass builder and target machines.
 #include "backends/cpu/emit/jit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 
 #include "isthmus/thread.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LLVMContext.h"
@@ -23,7 +20,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-#include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace isthmus::cpu {
@@ -35,36 +31,6 @@ void initializeNativeTarget() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-}
-
-TargetModel detectHost() {
-  TargetModel target;
-  target.triple = llvm::sys::getProcessTriple();
-  target.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  // Sorted, since the string becomes part of cache keys and serialized executables.
-  std::vector<std::string> names;
-  for (const auto& feature : features) {
-    names.push_back((feature.second ? "+" : "-") + feature.first().str());
-  }
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return a.substr(1) < b.substr(1); });
-  for (const std::string& name : names) {
-    if (!target.features.empty()) target.features += ',';
-    target.features += name;
-  }
-  auto has = [&](const char* name) { return features.lookup(name); };
-  target.fma = has("fma");
-  target.f16c = has("f16c");
-  target.avx2 = has("avx2");
-  target.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-  target.vectorBits = target.avx512 ? 512 : (target.avx2 || has("avx")) ? 256 : 128;
-  // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
-  target.maxInterleave = target.avx512 ? 16 : 4;
-  // Zero or less where the system does not know.
-  if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) target.l1Bytes = bytes;
-  if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2Bytes = bytes;
-  return target;
 }
 
 StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const TargetModel& target,
@@ -130,11 +96,6 @@ Status emitFile(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGe
 }
 
 }  // namespace
-
-const TargetModel& hostTarget() {
-  static const TargetModel target = detectHost();
-  return target;
-}
 
 JitModule::JitModule() = default;
 JitModule::JitModule(JitModule&&) noexcept = default;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/load/host_target.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 
@@ -19,9 +20,6 @@ class Module;
 }  // namespace llvm
 
 namespace isthmus::cpu {
-
-// The CPU that this process runs on; computed once.
-const TargetModel& hostTarget();
 
 // A context and a module in it, with the data layout and triple of `target` set: what one compile
 // thread works on.

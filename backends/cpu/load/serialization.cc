@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "backends/cpu/emit/jit.h"
 #include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/host_target.h"
 #include "backends/cpu/load/image_checks.h"
 #include "base/digest.h"
 #include "base/program/program_bytes.h"

@@ -1,0 +1,53 @@
+// The one file of the loader that asks LLVM: for the name and the features of this CPU.
+#include "backends/cpu/load/host_target.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace isthmus::cpu {
+namespace {
+
+TargetModel detectHost() {
+  TargetModel target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  // Sorted, since the string becomes part of cache keys and serialized executables.
+  std::vector<std::string> names;
+  for (const auto& feature : features) {
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  }
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return a.substr(1) < b.substr(1); });
+  for (const std::string& name : names) {
+    if (!target.features.empty()) target.features += ',';
+    target.features += name;
+  }
+  auto has = [&](const char* name) { return features.lookup(name); };
+  target.fma = has("fma");
+  target.f16c = has("f16c");
+  target.avx2 = has("avx2");
+  target.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  target.vectorBits = target.avx512 ? 512 : (target.avx2 || has("avx")) ? 256 : 128;
+  // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
+  target.maxInterleave = target.avx512 ? 16 : 4;
+  // Zero or less where the system does not know.
+  if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) target.l1Bytes = bytes;
+  if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2Bytes = bytes;
+  return target;
+}
+
+}  // namespace
+
+const TargetModel& hostTarget() {
+  static const TargetModel target = detectHost();
+  return target;
+}
+
+}  // namespace isthmus::cpu
