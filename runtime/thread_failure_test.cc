@@ -65,9 +65,9 @@ TEST_F(WithoutThreads, QueuesRunTasksInOrderOnWhoPushes) {
 
 TEST_F(WithoutThreads, QueuesStartTheirThreadOnceThereIsOne) {
   std::atomic<bool> isElsewhere{false};
+  const pthread_t mine = pthread_self();
   {
     TaskQueue queue("test");
-    pthread_t mine = pthread_self();
     queue.push([&] { EXPECT_TRUE(pthread_equal(mine, pthread_self())); });
     threadsLeft = 1;
     queue.push([&] { isElsewhere = !pthread_equal(mine, pthread_self()); });
