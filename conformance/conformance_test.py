@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import subprocess
+import sys
 import xml.etree.ElementTree
 
 import pytest
@@ -86,3 +87,13 @@ def test_the_skeleton_has_its_first_grade():
     done = conform(BUILD / "pjrt" / "libisthmus_skeleton.so", "--quiet", "--only", "serial",
                    ISTHMUS_NUM_DEVICES="1")
     assert "cannot be serialized" in done.stdout
+
+
+def test_its_wheel_is_a_program(tmp_path):
+    subprocess.run([sys.executable, ROOT / "tools/wheel_file.py", "conform", BUILD, tmp_path], check=True)
+    wheel, = tmp_path.glob("isthmus_conform-*.whl")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
+                    "--disable-pip-version-check", "--prefix", tmp_path / "prefix", wheel], check=True)
+    done = subprocess.run([tmp_path / "prefix/bin/isthmus-conform", PLUGIN, "--grade", "1"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "grade: 1" in done.stdout, done.stdout + done.stderr

@@ -18,8 +18,9 @@ def readelf(*arguments):
 
 
 def platform_tag(libraries):
-    names = {re.findall(r"\(SONAME\).*\[(.+)\]", readelf("--dynamic", library))[0]
-             for library in libraries}
+    # Programs have no name of their own.
+    names = {name for library in libraries
+             for name in re.findall(r"\(SONAME\).*\[(.+)\]", readelf("--dynamic", library))}
     newest = (2, 17)  # an older policy would do, but pip knows none
     for library in libraries:
         needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", readelf("--dynamic", library)))

@@ -4,16 +4,17 @@ Usage: python build_wheel.py [--output FOLDER] [--library-only]   (needs tensorf
 """
 
 import argparse
-import base64
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
 import pathlib
 import subprocess
-import zipfile
+import sys
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+from wheel_file import write_wheel  # noqa: E402
+
 VERSION = "0.1.0"
 LIBRARY = "libisthmus_tensorflow.so"
 
@@ -38,32 +39,14 @@ def compile_bridge(output: pathlib.Path) -> None:
         "-Wl,-rpath,$ORIGIN/../tensorflow", "-Wl,--as-needed"], check=True)
 
 
-def write_wheel(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+def write_bridge_wheel(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     version = tensorflow_version()
     major, minor = version.split(".")[:2]
     # One build for each version of TensorFlow, and one wheel: the local part names it.
     own = f"{VERSION}+tf{major}.{minor}"
-    info = f"isthmus_tensorflow-{own}.dist-info"
-    files = {
-        f"tensorflow-plugins/{LIBRARY}": library.read_bytes(),
-        f"{info}/METADATA": (
-            f"Metadata-Version: 2.1\nName: isthmus-tensorflow\nVersion: {own}\n"
-            f"Summary: Devices of type ISTHMUS for TensorFlow {major}.{minor}\n"
-            f"License: Apache-2.0\nRequires-Python: >=3.11\nRequires-Dist: isthmus\n").encode(),
-        f"{info}/WHEEL": (b"Wheel-Version: 1.0\nGenerator: isthmus\nRoot-Is-Purelib: false\n"
-                          b"Tag: py3-none-linux_x86_64\n"),
-    }
-    record = ""
-    for name, data in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        record += f"{name},sha256={digest},{len(data)}\n"
-    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"isthmus_tensorflow-{own}-py3-none-linux_x86_64.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, data in files.items():
-            wheel.writestr(name, data)
-    return path
+    return write_wheel(
+        folder, "isthmus-tensorflow", own, f"Devices of type ISTHMUS for TensorFlow {major}.{minor}",
+        "py3-none-linux_x86_64", {f"tensorflow-plugins/{LIBRARY}": library.read_bytes()}, ["isthmus"])
 
 
 def main():
@@ -77,7 +60,7 @@ def main():
     if options.library_only:
         print(library)
         return
-    path = write_wheel(library, options.output)
+    path = write_bridge_wheel(library, options.output)
     library.unlink()
     print(path)
 

@@ -1,0 +1,80 @@
+"""Writes wheels of ready files (the format: PEP 427), and those of ours that are nothing more.
+
+    python tools/wheel_file.py conform|xpu|cuda BUILD FOLDER
+"""
+
+import base64
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+VERSION = "0.1.0"
+
+# Distribution -> its summary, what it holds (path in the wheel: path in the build tree), and what
+# else it needs.
+WHEELS = {
+    "conform": ("isthmus-conform", "Judges any PJRT plugin by the C API alone",
+                {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, []),
+    "xpu": ("isthmus-xpu", "Platform xpu of isthmus: OpenCL devices",
+            {"isthmus/libisthmus_xpu.so": "pjrt/libisthmus_xpu.so"}, [f"isthmus=={VERSION}"]),
+    "cuda": ("isthmus-cuda", "Platform cuda of isthmus: NVIDIA GPUs",
+             {"isthmus/libisthmus_cuda.so": "pjrt/libisthmus_cuda.so"}, [f"isthmus=={VERSION}"]),
+}
+
+
+def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag: str, files: dict,
+                requires=(), executables=()) -> pathlib.Path:
+    """A wheel of `files` (path -> bytes; "{data}" in a path is the folder of scripts and headers).
+    Those in `executables` may be run."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    info = f"{stem}.dist-info"
+    files = {path.format(data=f"{stem}.data"): data for path, data in files.items()}
+    executables = {path.format(data=f"{stem}.data") for path in executables}
+    needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
+    files[f"{info}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
+        f"License: Apache-2.0\nRequires-Python: >=3.11\n{needs}").encode()
+    files[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: isthmus\nRoot-Is-Purelib: false\nTag: {tag}\n").encode()
+    record = ""
+    for path, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{path},sha256={digest},{len(data)}\n"
+    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    result = folder / f"{stem}-{tag}.whl"
+    with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if path in executables else 0o644) << 16
+            wheel.writestr(entry, data)
+    return result
+
+
+def stripped(path: pathlib.Path) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / path.name
+        subprocess.run(["strip", "--strip-unneeded", str(path), "-o", str(copy)], check=True)
+        return copy.read_bytes()
+
+
+def main(kind: str, build: str, folder: str) -> None:
+    name, summary, places, requires = WHEELS[kind]
+    sources = {place: pathlib.Path(build) / source for place, source in places.items()}
+    platform = subprocess.run(
+        [sys.executable, ROOT / "dev.d/platform_tag.py", *sources.values()],
+        check=True, capture_output=True, text=True).stdout.strip()
+    path = write_wheel(
+        pathlib.Path(folder), name, VERSION, summary, f"py3-none-{platform}",
+        {place: stripped(source) for place, source in sources.items()}, requires,
+        executables=[place for place in places if "/scripts/" in place])
+    print(path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
