@@ -198,7 +198,10 @@ std::vector<Result> runChecks(const std::vector<Check>& checks, const RunSetting
 }
 
 int gradeOf(const std::vector<Result>& results) {
-  int grade = kNumGrades - 1;
+  int grade = -1;
+  for (const Result& result : results) {
+    grade = std::max(grade, static_cast<int>(result.check->grade));
+  }
   for (const Result& result : results) {
     if (result.isFailure()) grade = std::min(grade, static_cast<int>(result.check->grade) - 1);
   }

@@ -33,8 +33,8 @@ struct RunSettings {
 std::vector<Result> runChecks(const std::vector<Check>& checks, const RunSettings& settings,
                               const std::function<void(const Result&)>& visit);
 
-// The grade that the results earn: the highest of which no check failed, nor of one below; -1 if
-// not even the lowest.
+// The grade that the results earn: the highest that was asked about of which no check failed, nor
+// of one below; -1 if not even the lowest.
 int gradeOf(const std::vector<Result>& results);
 
 }  // namespace isthmus::conformance
