@@ -4,6 +4,7 @@
     python -m isthmus info [PLUGIN.so ...]
     python -m isthmus run MODEL --input x.npy --input y.npy --output result.npy
     python -m isthmus compile MODEL -o model.o --header model.h
+    python -m isthmus explain MODEL --html page.html
 """
 
 import argparse
@@ -59,6 +60,18 @@ def compile_model(options) -> int:
     return 0
 
 
+def explain_model(options) -> int:
+    import numpy as np
+
+    from isthmus import explain
+
+    report = explain.explain(options.model, [np.load(path) for path in options.input], options.repeat)
+    print(report.text())
+    if options.html:
+        options.html.write_text(report.page())
+    return 0
+
+
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m isthmus")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -82,8 +95,14 @@ def main(arguments=None) -> int:
     compiler.add_argument("--header", type=pathlib.Path, metavar="FILE.h",
                           help="default: beside the object file")
     compiler.add_argument("--name", help="of the function's prefix; default: the object file's")
+    explainer = commands.add_parser("explain", help="shows where a program's time goes")
+    explainer.add_argument("model", type=pathlib.Path, help="as for run")
+    explainer.add_argument("--input", action="append", default=[], metavar="FILE.npy",
+                           help="default: numbers are made up")
+    explainer.add_argument("--repeat", type=int, default=20, help="runs that are measured")
+    explainer.add_argument("--html", type=pathlib.Path, metavar="PAGE.html")
     options = parser.parse_args(arguments)
-    command = {"run": run, "compile": compile_model}.get(options.command)
+    command = {"run": run, "compile": compile_model, "explain": explain_model}.get(options.command)
     if command:
         try:
             return command(options)

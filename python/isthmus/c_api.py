@@ -110,6 +110,8 @@ class Api:
         # struct_size, extension_start, and the version: struct_size, extension_start, two ints.
         first = table + 2 * 8 + 3 * 8
         size = ctypes.c_size_t.from_address(table).value
+        # The first of a list of PJRT_Extension_Base, or None.
+        self.extensions = ctypes.c_void_p.from_address(table + 8).value
         self.functions, self.arguments = {}, {}
         for name, (slot, fields) in ENTRIES.items():
             address = first + 8 * slot

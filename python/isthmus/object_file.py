@@ -25,6 +25,10 @@ class _Array(ctypes.Structure):
     _fields_ = [("type", ctypes.c_int32), ("bytes", ctypes.c_size_t), ("rank", ctypes.c_size_t),
                 ("dims", ctypes.POINTER(ctypes.c_int64))]
 
+    @property
+    def shape(self) -> tuple:
+        return tuple(self.dims[:self.rank])
+
     def declaration(self, name: str, is_constant: bool) -> str:
         ctype = _C_TYPES.get(self.type, "uint8_t")
         dims = list(self.dims[:self.rank]) + ([2] if self.type in (14, 15) else [])
@@ -55,24 +59,24 @@ class Model:
         for function in (api.isthmus_model_num_arguments, api.isthmus_model_num_results):
             function.restype = ctypes.c_size_t
         # As long as the process: the dimensions are the model's.
-        self._arguments = [api.isthmus_model_argument(model, ctypes.c_size_t(i))
+        self.arguments = [api.isthmus_model_argument(model, ctypes.c_size_t(i))
                            for i in range(api.isthmus_model_num_arguments(model))]
         self._results = [api.isthmus_model_result(model, ctypes.c_size_t(i))
                          for i in range(api.isthmus_model_num_results(model))]
         # What each parameter is: the number of the caller's argument, or an array.
         self._parameters = executable.parameters
         if self._parameters is None:
-            self._parameters = list(range(len(self._arguments)))
+            self._parameters = list(range(len(self.arguments)))
         self._weights = {f"{name}_weight{i}": np.asarray(p).tobytes()
                          for i, p in enumerate(self._parameters) if not isinstance(p, int)}
 
-    def _named(self):
+    def named_arguments(self):
         """The caller's arguments in their order: name and array."""
         return [(f"argument{i}", array) for i, array in sorted(
-            (p, a) for p, a in zip(self._parameters, self._arguments) if isinstance(p, int))]
+            (p, a) for p, a in zip(self._parameters, self.arguments) if isinstance(p, int))]
 
     def signature(self) -> str:
-        arrays = [array.declaration(name, True) for name, array in self._named()]
+        arrays = [array.declaration(name, True) for name, array in self.named_arguments()]
         arrays += [r.declaration(f"result{i}", False) for i, r in enumerate(self._results)]
         return f"const char* {self.name}_run({', '.join(arrays) or 'void'})"
 
@@ -81,7 +85,7 @@ class Model:
         arguments = ", ".join(f"argument{p}" if isinstance(p, int) else f"{name}_weight{i}"
                               for i, p in enumerate(self._parameters)) or "0"
         results = ", ".join(f"result{i}" for i in range(len(self._results))) or "0"
-        comments = [array.comment(argument) for argument, array in self._named()]
+        comments = [array.comment(argument) for argument, array in self.named_arguments()]
         comments += [r.comment(f"result{i}") for i, r in enumerate(self._results)]
         guard = f"{name.upper()}_MODEL_H_"
         return "\n".join([

@@ -95,6 +95,29 @@ def test_run_from_the_command_line(tmp_path):
     assert failed.returncode == 1 and "2 parameters" in failed.stderr
 
 
+def test_explain(tmp_path):
+    (tmp_path / "layer.mlir").write_text("""
+func.func @main(%x: tensor<128x256xf32>, %w: tensor<256x256xf32>) -> tensor<128xf32> {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
+  %t = stablehlo.tanh %p : tensor<128x256xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<128x256xf32>, tensor<f32>) -> tensor<128xf32>
+  func.return %s : tensor<128xf32>
+}""")
+    np.save(tmp_path / "x.npy", np.ones((128, 256), np.float32))
+    np.save(tmp_path / "w.npy", np.ones((256, 256), np.float32))
+    said = run(sys.executable, "-m", "isthmus", "explain", "layer.mlir", "--html", "page.html",
+               "--input", "x.npy", "--input", "w.npy", "--repeat", "5", cwd=tmp_path)
+    rows = re.findall(r"^ *([\d.]+) +([\d.]+)% +1 .* (\S+)  \(\S+:\d+\)$", said, re.M)
+    assert len(rows) == 2 and all(float(time) > 0 for time, _, _ in rows), said
+    assert sum(float(share) for _, share, _ in rows) == pytest.approx(100, abs=0.2)
+    assert "dot_general" in said and "tanh reduce" in said
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<tr>") == 3 and "http" not in page
+
+
 # Dots, a loop, a reduction, booleans, an argument that is donated, integers and an empty array.
 AHEAD_OF_TIME = """
 module @steps {

@@ -1,0 +1,184 @@
+"""Where a program's time goes: its kernels with time, bytes, flops and their share of the machine's peaks.
+
+    python -m isthmus explain MODEL [--input x.npy …] [--html page.html]
+
+The peaks are measured by programs of our own on the same threads: a large product of matrices, and a
+sum of vectors that no cache holds. A kernel whose arrays are in a cache can exceed the latter.
+"""
+
+import contextlib
+import html
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import isthmus
+
+_PRODUCT = """
+func.func @main(%a: tensor<{n}x{n}xf32>, %b: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
+  func.return %c : tensor<{n}x{n}xf32>
+}}"""
+_SUM = """
+func.func @main(%a: tensor<{n}xf32>, %b: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %c = stablehlo.add %a, %b : tensor<{n}xf32>
+  func.return %c : tensor<{n}xf32>
+}}"""
+
+
+class Report:
+    """What was measured of a program; times in seconds a run."""
+
+    def __init__(self, name, wall, steps, runs, peak_flops, peak_bytes, choices):
+        self.name, self.wall, self.runs = name, wall, runs
+        self.peak_flops, self.peak_bytes, self.choices = peak_flops, peak_bytes, choices
+        self.rows = [self._row(step) for step in steps]
+        self.kernels = sum(row["seconds"] for row in self.rows)
+
+    def _row(self, step):
+        seconds, count = step.seconds / self.runs, step.count / self.runs
+        flops, moved = step.flops * count, step.bytes * count
+        rate = 1 / seconds if seconds else 0
+        compute, memory = flops * rate / self.peak_flops, moved * rate / self.peak_bytes
+        return {"name": step.name, "source": step.source, "category": step.category,
+                "scope": step.scope, "count": count, "seconds": seconds, "flops": flops,
+                "bytes": moved, "gflops": flops * rate / 1e9, "gbytes": moved * rate / 1e9,
+                "peak": max(compute, memory), "bound": "compute" if compute > memory else "memory"}
+
+    def head(self) -> str:
+        return (f"{self.name}: {self.wall * 1e6:.1f} us a run, {self.kernels * 1e6:.1f} us in "
+                f"{len(self.rows)} kernels and calls; peaks measured here: "
+                f"{self.peak_flops / 1e9:.0f} GFLOP/s (f32), {self.peak_bytes / 1e9:.1f} GB/s")
+
+    def text(self) -> str:
+        lines = [self.head(), "", f"{'us/run':>10} {'share':>6} {'times':>6} {'GFLOP/s':>8} {'GB/s':>7} "
+                 f"{'of peak':>8}  kernel"]
+        for row in self.rows:
+            lines.append(
+                f"{row['seconds'] * 1e6:10.1f} {self._share(row):6.1%} {row['count']:6g} "
+                f"{row['gflops']:8.1f} {row['gbytes']:7.1f} {row['peak']:6.0%} {row['bound'][0]}  "
+                f"{row['name']}" + (f"  ({row['source']})" if row["source"] else ""))
+        if self.choices:
+            lines += ["", "What the compiler chose:", *("  " + line for line in self.choices)]
+        return "\n".join(lines)
+
+    def _share(self, row) -> float:
+        return row["seconds"] / self.kernels if self.kernels else 0.0
+
+    def page(self) -> str:
+        """One page of HTML that refers to nothing else."""
+        rows = []
+        for row in self.rows:
+            share = self._share(row)
+            rows.append(
+                f"<tr><td class=n>{row['seconds'] * 1e6:.1f}<td><div class=bar style='width:"
+                f"{100 * share:.1f}%'></div><small>{share:.1%}</small><td class=n>{row['count']:g}"
+                f"<td class=n>{row['gflops']:.1f}<td class=n>{row['gbytes']:.1f}"
+                f"<td class=n>{row['peak']:.0%} {row['bound']}<td><b>{html.escape(row['name'])}</b><br>"
+                f"<small>{html.escape(row['source'])} {html.escape(row['scope'])}</small>")
+        choices = "\n".join(html.escape(line) for line in self.choices)
+        return f"""<!doctype html><meta charset=utf-8><title>{html.escape(self.name)}</title>
+<style>
+body {{ font: 14px system-ui, sans-serif; margin: 2em; color: #222 }}
+table {{ border-collapse: collapse; width: 100% }}
+th, td {{ border-bottom: 1px solid #ddd; padding: 4px 8px; text-align: left; vertical-align: top }}
+td.n {{ text-align: right; font-variant-numeric: tabular-nums }}
+td:nth-child(2) {{ width: 20% }}
+.bar {{ background: #4a7fb5; height: 10px }}
+small {{ color: #666 }}
+</style>
+<h1>{html.escape(self.name)}</h1><p>{html.escape(self.head())}
+<table><tr><th>us/run<th>share<th>times<th>GFLOP/s<th>GB/s<th>of peak<th>kernel
+{chr(10).join(rows)}</table>
+<h2>What the compiler chose</h2><pre>{choices}</pre>
+"""
+
+
+@contextlib.contextmanager
+def _captured_stderr(lines: list):
+    """What native code writes to standard error becomes `lines`."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as file:
+        saved = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            file.seek(0)
+            lines += file.read().decode(errors="replace").splitlines()
+
+
+def _fastest(call, repeats: int) -> float:
+    call()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def _peaks(client):
+    n = 1024
+    a = client.put(np.ones((n, n), np.float32))
+    product = client.compile(_PRODUCT.format(n=n))
+    flops = 2 * n**3 / _fastest(lambda: product(a, a).block_until_ready(), 10)
+    n = 1 << 25
+    a = client.put(np.ones(n, np.float32))
+    add = client.compile(_SUM.format(n=n))
+    return flops, 3 * 4 * n / _fastest(lambda: add(a, a).block_until_ready(), 5)
+
+
+def _made_up(array) -> np.ndarray:
+    """An argument of the right type: normal numbers, or ones, which every index can be."""
+    from isthmus.client import _dtype
+
+    dtype = _dtype(array.type)
+    if np.issubdtype(dtype, np.floating) or dtype.kind in "cV":
+        return np.random.default_rng(0).standard_normal(array.shape).astype(dtype)
+    return np.ones(array.shape, dtype)
+
+
+def explain(model, arrays=None, runs: int = 20) -> Report:
+    """Compiles `model`, runs it on `arrays` (made up if there are none) and says where time goes."""
+    # Read when the library is loaded.
+    os.environ.setdefault("ISTHMUS_LOG", "compile")
+    from isthmus import client as clients
+    from isthmus import object_file, profiler
+
+    client, choices = clients.default_client(), []
+    with _captured_stderr(choices):
+        program = client.compile(model)
+    if not arrays:
+        library = pathlib.Path(isthmus.library_path()).with_name("libisthmus_model.so")
+        described = object_file.Model(program, "program", library)
+        arrays = [_made_up(array) for _, array in described.named_arguments()]
+    # On the device once; a program that takes them over is given copies.
+    inputs = [client.put(array) for array in arrays]
+
+    def run():
+        results = program(*inputs)
+        for result in results if isinstance(results, tuple) else (results,):
+            result.block_until_ready()
+
+    with _captured_stderr([]):
+        peak_flops, peak_bytes = _peaks(client)
+    try:
+        wall = _fastest(run, runs)
+    except clients.Error:
+        # Arguments that the program donates are gone after one run.
+        def run():
+            results = program(*arrays)
+            for result in results if isinstance(results, tuple) else (results,):
+                result.block_until_ready()
+        wall = _fastest(run, runs)
+    steps = profiler.record(client, lambda: [run() for _ in range(runs)])
+    kernels = [line.removeprefix("isthmus compile: ") for line in choices]
+    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, peak_flops, peak_bytes, kernels)
