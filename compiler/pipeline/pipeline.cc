@@ -1,5 +1,6 @@
 #include "compiler/pipeline/pipeline.h"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -60,6 +61,18 @@ constexpr Stage kStages[] = {
      }},
 };
 
+// What the driver and the backends do.
+constexpr Stage kImport = {"import", "Reads the program's bytes and verifies every operation.",
+                           "StableHLO text or bytecode, HLO", "stablehlo, chlo, func, sdy"};
+constexpr Stage kCodeStages[] = {
+    {"plan", "Gives every value its place in memory and every step its turn.",
+     "isthmus.fusion with schedules, library operations, control flow", "a memory plan"},
+    {"generate", "Emits the kernels and the function that runs the plan.", "the plan",
+     "machine code of the target"},
+    {"load", "Checks the code and puts it where the device runs it.", "machine code",
+     "an executable"},
+};
+
 std::string toText(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -90,6 +103,20 @@ void installErrorHandlers() {
 
 std::span<const Stage> pipelineStages() { return kStages; }
 
+std::string describeStages() {
+  std::string table;
+  auto add = [&table](const Stage& stage) {
+    std::string name(stage.name);
+    name.resize(std::max<size_t>(name.size(), 10), ' ');
+    table += name + " " + std::string(stage.summary) + "\n           " + std::string(stage.input) +
+             " -> " + std::string(stage.output) + "\n";
+  };
+  add(kImport);
+  for (const Stage& stage : kStages) add(stage);
+  for (const Stage& stage : kCodeStages) add(stage);
+  return table;
+}
+
 std::unique_ptr<mlir::MLIRContext> makeContext() {
   installErrorHandlers();
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
@@ -99,11 +126,14 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 
 Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options) {
   mlir::MLIRContext* context = module->getContext();
+  bool hasStarted = options.startAt.empty();
   if (options.dump && options.dump->enabled()) {
     options.dump->write("00-import.mlir", toText(*module));
   }
   for (size_t i = 0; i < std::size(kStages); ++i) {
     const Stage& stage = kStages[i];
+    hasStarted |= stage.name == options.startAt;
+    if (!hasStarted) continue;
     trace::Scope scope("stage", stage.name);
     DiagnosticCollector diagnostics(context);
     mlir::PassManager passes(context, mlir::ModuleOp::getOperationName());

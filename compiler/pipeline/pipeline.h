@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "compiler/fusion/fusion_options.h"
@@ -27,8 +28,9 @@ struct PipelineOptions {
   bool simplify = true;
   // Not owned; may be null.
   Dump* dump = nullptr;
-  // The last stage to run, by name; empty runs all.
-  std::string_view stopAfter;
+  // The first and the last stage to run, by name; empty: of all.
+  std::string_view startAt = {};
+  std::string_view stopAfter = {};
 };
 
 struct Stage {
@@ -36,19 +38,24 @@ struct Stage {
   std::string_view summary;  // one sentence
   std::string_view input;
   std::string_view output;
-  void (*addPasses)(mlir::OpPassManager& passes, const PipelineOptions& options);
+  // Null for what the driver does before and after the pipeline.
+  void (*addPasses)(mlir::OpPassManager& passes, const PipelineOptions& options) = nullptr;
 };
 
 // In the order in which they run.
 std::span<const Stage> pipelineStages();
 
+// All of a compilation, from import to loaded code, as a table to read.
+std::string describeStages();
+
 // A context with all dialects loaded and MLIR's own threading off: the compiler runs many programs
 // side by side rather than one on many threads.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-// Runs the stages on `module`. With a dump, writes the program after each stage and replaces it by
-// an override if there is one (hence the reference). kUnimplemented for programs with something
-// that the compiler lacks, naming op, types and source location; kInternal if a pass breaks.
+// Runs the stages on `module`, all or those that the options say. With a dump, writes the program
+// after each stage and replaces it by an override if there is one (hence the reference).
+// kUnimplemented for programs with something that the compiler lacks, naming op, types and source
+// location; kInternal if a pass breaks.
 Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOptions& options);
 
 }  // namespace isthmus
