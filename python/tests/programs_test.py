@@ -190,7 +190,7 @@ def test_ahead_of_time(package, tmp_path):
     assert "const float argument0[9]" in said and "bool result1[1]" in said
     compiler = shutil.which("clang-22") or "cc"
     run(compiler, "-std=c99", "-Wall", "-Werror", "-pedantic", "main.c", "steps.o",
-        f"-I{package / 'include'}", library.resolve(), "-o", "main", cwd=tmp_path)
+        f"-I{package / 'include'}", library.resolve(), f"-Wl,-rpath,{library.resolve().parent}", "-o", "main", cwd=tmp_path)
     lines = run(tmp_path / "main").splitlines()
     w = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 10]], np.float32)
     y = np.array([0.1, -0.2, 0.05], np.float32)
