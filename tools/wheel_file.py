@@ -51,7 +51,7 @@ def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag
         for path, data in files.items():
             entry = zipfile.ZipInfo(path)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if path in executables else 0o644) << 16
+            entry.external_attr = (0o100755 if path in executables else 0o100644) << 16
             wheel.writestr(entry, data)
     return result
 
