@@ -3,6 +3,7 @@
 
 #include "backends/cpu/load/serialization.h"
 #include "backends/opencl/code_generator.h"
+#include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 
@@ -40,7 +41,8 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
                        {"opencl_version", facts.version},
                        {"driver_version", facts.driverVersion},
                        {"compute_units", static_cast<int64_t>(facts.computeUnits)},
-                       {"kernel_language", std::string(facts.takesSpirv ? "SPIR-V" : "OpenCL C")}};
+                       {"kernel_language", std::string(facts.takesSpirv ? "SPIR-V" : "OpenCL C")},
+                       {"host_operations", hostOperations()}};
   for (const char* kind : kMemoryKinds) device.memories.push_back({kind, kind == kMemoryKinds[0]});
   return device;
 }
@@ -156,6 +158,8 @@ StatusOr<std::shared_ptr<const Executable>> OpenclBackend::compile(const Compile
   if (!driver) return failedPrecondition("programs are compiled for a client's devices");
   return compileProgram(OpenclCodeGenerator(*driver), request);
 }
+
+Support OpenclBackend::supports(std::string_view op) const { return supportByKernels(op); }
 
 }  // namespace isthmus::opencl
 

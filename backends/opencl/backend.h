@@ -29,6 +29,7 @@ class OpenclBackend final : public Backend {
   Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
                      size_t bytes) override;
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  Support supports(std::string_view op) const override;
 
  private:
   struct Choice {

@@ -28,6 +28,7 @@ class SimulatedBackend final : public Backend {
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  Support supports(std::string_view op) const override { return host_.supports(op); }
   StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override {
     return host_.optimizedProgram(info);
   }

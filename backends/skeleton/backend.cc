@@ -108,6 +108,10 @@ StatusOr<std::shared_ptr<const Executable>> SkeletonBackend::compile(
       std::make_shared<EvaluatedExecutable>(std::move(program)));
 }
 
+Support SkeletonBackend::supports(std::string_view op) const {
+  return ReferenceProgram::knows(op) ? Support::kByHost : Support::kNo;
+}
+
 }  // namespace isthmus::skeleton
 
 namespace isthmus {

@@ -32,6 +32,7 @@ class SkeletonBackend final : public Backend {
                      size_t bytes) override;
 
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  Support supports(std::string_view op) const override;
 };
 
 }  // namespace isthmus::skeleton

@@ -52,6 +52,11 @@ TEST_F(Skeleton, FirstProduct) {
   EXPECT_THAT(read(*result), ::testing::ElementsAre(4, 5, 10, 11));
 }
 
+TEST_F(Skeleton, EverythingIsTheHosts) {
+  EXPECT_EQ(linkedBackend().supports("stablehlo.dot_general"), Support::kByHost);
+  EXPECT_EQ(linkedBackend().supports("stablehlo.no_such"), Support::kNo);
+}
+
 TEST_F(Skeleton, ErrorsSayWhat) {
   EXPECT_FALSE(client->compile({"nonsense", "mlir", {}}).ok());
   CompileRequest several{kProduct, "mlir", {}};

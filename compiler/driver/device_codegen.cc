@@ -200,4 +200,30 @@ size_t chosenBranch(const Branch& branch, int32_t index) {
   return index >= 0 && static_cast<size_t>(index) < last ? static_cast<size_t>(index) : last;
 }
 
+Support supportByKernels(std::string_view op) {
+  const OpFacts* facts = findOpFacts(llvm::StringRef(op));
+  if (facts == nullptr) return Support::kNo;
+  switch (facts->code) {
+    case OpCode::Shlo_InfeedOp:
+    case OpCode::Shlo_OutfeedOp:
+    case OpCode::Shlo_SendOp:
+    case OpCode::Shlo_RecvOp:
+      return Support::kNo;
+    case OpCode::Shlo_DotGeneralOp:
+    case OpCode::Shlo_ConvolutionOp:
+      return Support::kOnDevice;
+    default:
+      return facts->isLibrary ? Support::kByHost : Support::kOnDevice;
+  }
+}
+
+std::string hostOperations() {
+  std::string names;
+  for (const OpFacts& facts : allOpFacts()) {
+    std::string name = std::string("stablehlo.") + facts.name;
+    if (supportByKernels(name) == Support::kByHost) names += (names.empty() ? "" : " ") + name;
+  }
+  return names;
+}
+
 }  // namespace isthmus

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/simt/kernel_module.h"
@@ -53,5 +55,11 @@ class DeviceCodegen : public ProgramCodegen {
   DeviceProgram program_;
   llvm::DenseMap<mlir::Operation*, OperationCode> code_;
 };
+
+// Backend::supports of a backend whose kernels are KernelModule's and whose host does the rest.
+Support supportByKernels(std::string_view op);
+// Those that the host does, by name, for a device's attributes: "stablehlo.cholesky stablehlo.fft
+// …".
+std::string hostOperations();
 
 }  // namespace isthmus

@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/program/program_info.h"
@@ -104,6 +105,10 @@ class EvaluatedProgram final : public ReferenceProgram {
 };
 
 }  // namespace
+
+bool ReferenceProgram::knows(std::string_view op) {
+  return findOpFacts(llvm::StringRef(op)) != nullptr;
+}
 
 StatusOr<std::unique_ptr<ReferenceProgram>> ReferenceProgram::compile(
     const CompileRequest& request) {

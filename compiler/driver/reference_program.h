@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
@@ -17,6 +18,8 @@ class ReferenceProgram {
   // devices.
   static StatusOr<std::unique_ptr<ReferenceProgram>> compile(const CompileRequest& request);
   virtual ~ReferenceProgram() = default;
+  // Whether there is an operation of this name ("stablehlo.sort"): the evaluator knows all.
+  static bool knows(std::string_view op);
 
   virtual const ProgramInfo& info() const = 0;
   // Evaluates the program on the calling thread. The arrays are in host memory, as RunRequest says.
