@@ -68,7 +68,7 @@ class CudaExecutable::Run {
     return status.ok() ? status : executable_.explainFault(device_, status);
   }
   Status copy(void* to, const void* from, int64_t bytes) {
-    return driver_.copy(device_, Queue::kCompute, to, from, static_cast<size_t>(bytes));
+    return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
 
   const CudaExecutable& executable_;
@@ -77,6 +77,7 @@ class CudaExecutable::Run {
   int device_;
   const RunRequest& request_;
   void* scratch_ = nullptr;
+  Queue queue_ = Queue::kCompute;  // where steps are enqueued
 };
 
 Status CudaExecutable::Run::enqueue() {
@@ -84,7 +85,10 @@ Status CudaExecutable::Run::enqueue() {
   GraphCache::Addresses addresses(request_.parameters.begin(), request_.parameters.end());
   addresses.insert(addresses.end(), request_.results.begin(), request_.results.end());
   addresses.push_back(scratch_);
-  return own().graphs->run(addresses, [this] { return runSteps(image_.steps); });
+  return own().graphs->run(addresses, [this](Queue queue) {
+    queue_ = queue;
+    return runSteps(image_.steps);
+  });
 }
 
 Status CudaExecutable::Run::runSteps(const std::vector<Step>& steps) {
@@ -100,8 +104,7 @@ Status CudaExecutable::Run::runStep(const KernelLaunch& launch) {
   for (const Location& place : launch.buffers) buffers.push_back(addressOf(place));
   const LaunchShape& shape = image_.shapes[launch.kernel];
   return driver_
-      .launch(device_, Queue::kCompute, own().kernels[launch.kernel], shape.blocks, shape.threads,
-              buffers)
+      .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
       .withContext(image_.kernels[launch.kernel].description);
 }
 
@@ -143,7 +146,7 @@ Status CudaExecutable::Run::runStep(const HostCall& call) {
 
 Status CudaExecutable::Run::runStep(const LibraryCall& call) {
   // lhs, rhs, result, workspace.
-  return executable_.blas_->multiply(device_, *own().products[call.call],
+  return executable_.blas_->multiply(device_, queue_, *own().products[call.call],
                                      addressOf(call.buffers[0]), addressOf(call.buffers[1]),
                                      addressOf(call.buffers[2]), addressOf(call.buffers[3]));
 }

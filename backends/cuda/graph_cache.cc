@@ -4,27 +4,19 @@
 
 namespace isthmus::cuda {
 
-StatusOr<std::unique_ptr<DeviceGraph>> GraphCache::record(const std::function<Status()>& enqueue) {
-  ISTHMUS_RETURN_IF_ERROR(driver_.beginCapture(device_, Queue::kCompute));
-  Status status = enqueue();
-  // Even after an error: the stream must not stay in capture.
-  StatusOr<std::unique_ptr<DeviceGraph>> graph = driver_.endCapture(device_, Queue::kCompute);
-  ISTHMUS_RETURN_IF_ERROR(status);
-  return graph;
-}
-
-Status GraphCache::run(const Addresses& addresses, const std::function<Status()>& enqueue) {
+Status GraphCache::run(const Addresses& addresses, const std::function<Status(Queue)>& enqueue) {
   std::lock_guard lock(mutex_);
   auto it = std::find_if(entries_.begin(), entries_.end(),
                          [&](const Entry& entry) { return entry.addresses == addresses; });
   if (it == entries_.end()) {
     entries_.push_front({addresses, nullptr});
     if (entries_.size() > kMaxGraphs) entries_.pop_back();
-    return enqueue();
+    return enqueue(Queue::kCompute);
   }
   entries_.splice(entries_.begin(), entries_, it);
   if (!it->graph) {
-    ISTHMUS_ASSIGN_OR_RETURN(it->graph, record(enqueue));
+    ISTHMUS_ASSIGN_OR_RETURN(
+        it->graph, driver_.recordGraph(device_, [&] { return enqueue(Queue::kRecording); }));
   }
   ++replays_;
   return driver_.launchGraph(device_, Queue::kCompute, *it->graph);

@@ -21,8 +21,9 @@ class GraphCache {
 
   GraphCache(Driver& driver, int device) : driver_(driver), device_(device) {}
 
-  // Runs what `enqueue` puts on the compute stream: recorded earlier, being recorded, or as it is.
-  Status run(const Addresses& addresses, const std::function<Status()>& enqueue);
+  // Runs on the compute stream what `enqueue` puts on the stream that it is given: recorded
+  // earlier, recorded now, or as it is.
+  Status run(const Addresses& addresses, const std::function<Status(Queue)>& enqueue);
   // How many runs were launches of a graph.
   int64_t replays() const;
 
@@ -32,8 +33,6 @@ class GraphCache {
     Addresses addresses;
     std::unique_ptr<DeviceGraph> graph;  // null: seen once
   };
-
-  StatusOr<std::unique_ptr<DeviceGraph>> record(const std::function<Status()>& enqueue);
 
   Driver& driver_;
   int device_;

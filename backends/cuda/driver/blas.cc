@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstring>
 
 #include "isthmus/backend.h"
 
@@ -134,11 +135,10 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
   ISTHMUS_RETURN_IF_ERROR(layout(&plan.b, p.lhs, p.rows));
   ISTHMUS_RETURN_IF_ERROR(
       makeLayout(f, &plan.d, p.result, p.columns, p.rows, p.columns, p.batch, p.rows * p.columns));
-  if (isWide(p.operands)) {
-    plan.one[0] = 1;
-  } else {
-    auto* single = reinterpret_cast<float*>(plan.one.data());
-    single[0] = 1;
+  plan.one[0] = 1;
+  if (constexpr float kOne = 1; !isWide(p.operands)) {
+    plan.one[0] = 0;
+    std::memcpy(plan.one.data(), &kOne, sizeof(kOne));
   }
   uint64_t bytes = kBlasWorkspaceBytes;
   ISTHMUS_RETURN_IF_ERROR(
@@ -209,8 +209,8 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProdu
   return std::shared_ptr<const BlasPlan>(std::move(plan));
 }
 
-Status Blas::multiply(int device, const BlasPlan& plan, const void* lhs, const void* rhs,
-                      void* result, void* workspace) {
+Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs,
+                      const void* rhs, void* result, void* workspace) {
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, Queue::kCompute));
   return check(

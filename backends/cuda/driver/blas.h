@@ -28,10 +28,10 @@ class Blas {
 
   // kUnimplemented if cuBLASLt has no algorithm.
   StatusOr<std::shared_ptr<const BlasPlan>> plan(int device, const BlasProduct& product);
-  // Enqueued on the device's compute stream; `workspace` has kBlasWorkspaceBytes. Nothing may
+  // Enqueued on `queue`; `workspace` has kBlasWorkspaceBytes. Nothing may
   // overlap the result.
-  Status multiply(int device, const BlasPlan& plan, const void* lhs, const void* rhs, void* result,
-                  void* workspace);
+  Status multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs, const void* rhs,
+                  void* result, void* workspace);
 
  private:
   Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);

@@ -250,22 +250,25 @@ Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks
                "cuLaunchKernel");
 }
 
-Status Driver::beginCapture(int device, Queue queue) {
+StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
+                                                           const std::function<Status()>& enqueue) {
+  std::lock_guard lock(devices_[device]->recording);
   ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(
-      library_.StreamBeginCapture(streamOf(device, queue), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-      "cuStreamBeginCapture");
-}
-
-StatusOr<std::unique_ptr<DeviceGraph>> Driver::endCapture(int device, Queue queue) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  CUgraph graph = nullptr;
+  CUstream stream = streamOf(device, Queue::kRecording);
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.StreamEndCapture(streamOf(device, queue), &graph), "cuStreamEndCapture"));
+      check(library_.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            "cuStreamBeginCapture"));
+  Status status = enqueue();
+  // Even after an error: the stream must not go on recording.
+  CUgraph graph = nullptr;
+  Status ended = check(library_.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
   CUgraphExec executable = nullptr;
-  CUresult code = library_.GraphInstantiate(&executable, graph, 0);
-  library_.GraphDestroy(graph);
-  ISTHMUS_RETURN_IF_ERROR(check(code, "cuGraphInstantiateWithFlags"));
+  if (status.ok()) status = ended;
+  if (status.ok()) {
+    status = check(library_.GraphInstantiate(&executable, graph, 0), "cuGraphInstantiateWithFlags");
+  }
+  if (graph) library_.GraphDestroy(graph);
+  ISTHMUS_RETURN_IF_ERROR(status);
   return std::make_unique<DeviceGraph>(*this, device, executable);
 }
 

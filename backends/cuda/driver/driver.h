@@ -1,12 +1,13 @@
 // The GPUs of one driver: contexts, streams, events, memory, modules and graphs, with errors as
 // Status. Nothing above this folder calls CUDA.
 //
-// Each device has a stream for programs (`compute`) and one for copies (`transfer`); what is
-// enqueued on one is in order. All methods may be called from any thread. A fault of a kernel
+// Each device has a stream for programs, one for copies, and one that records; what is enqueued on
+// one is in order. All methods may be called from any thread. A fault of a kernel
 // breaks its device for good: every later call on it fails with what was said of the fault first.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -83,7 +84,9 @@ class DeviceGraph {
   CUgraphExec graph_;
 };
 
-enum class Queue { kCompute, kTransfer };
+// Programs, copies, and what is recorded instead of done: nothing else may be enqueued on a stream
+// that records.
+enum class Queue { kCompute, kTransfer, kRecording };
 
 class Driver {
  public:
@@ -125,10 +128,10 @@ class Driver {
   Status launch(int device, Queue queue, CUfunction kernel, int64_t blocks, unsigned threads,
                 std::span<void* const> arguments);
 
-  // What the calling thread enqueues on `queue` between these is recorded instead of done; one
-  // thread at a time for one queue. endCapture after an error in between gives the capture up.
-  Status beginCapture(int device, Queue queue);
-  StatusOr<std::unique_ptr<DeviceGraph>> endCapture(int device, Queue queue);
+  // Records what `enqueue` puts on Queue::kRecording of the device; one recording at a time. An
+  // error of it gives the recording up.
+  StatusOr<std::unique_ptr<DeviceGraph>> recordGraph(int device,
+                                                     const std::function<Status()>& enqueue);
   Status launchGraph(int device, Queue queue, const DeviceGraph& graph);
 
   // Of one device, for libraries that enqueue by themselves; makes its context current.
@@ -145,8 +148,9 @@ class Driver {
     CUdevice ordinal = 0;
     CUcontext context = nullptr;
     CUmemoryPool pool = nullptr;
-    CUstream streams[2] = {nullptr, nullptr};
+    CUstream streams[3] = {nullptr, nullptr, nullptr};  // by Queue
     DeviceFacts facts;
+    std::mutex recording;
     mutable std::mutex mutex;
     Status lost;
   };

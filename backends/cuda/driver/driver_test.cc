@@ -173,9 +173,9 @@ TEST(GraphCache, programs_are_recorded_when_addresses_come_back) {
   GraphCache cache(*driver, 0);
   void* arguments[] = {l.a, l.b};
   int enqueued = 0;
-  auto enqueue = [&] {
+  auto enqueue = [&](Queue queue) {
     ++enqueued;
-    return driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments);
+    return driver->launch(0, queue, l.kernel, 2, 4, arguments);
   };
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(cache.run({l.a, l.b}, enqueue).ok());
   ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
@@ -191,10 +191,27 @@ TEST(GraphCache, an_error_while_recording_leaves_the_stream_usable) {
   auto driver = makeDriver();
   Launched l = prepare(*driver);
   GraphCache cache(*driver, 0);
-  auto fails = [] { return internalError("no"); };
+  auto fails = [](Queue) { return internalError("no"); };
   EXPECT_FALSE(cache.run({l.a}, fails).ok());
   EXPECT_FALSE(cache.run({l.a}, fails).ok());
   EXPECT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_TRUE(driver->synchronize(0, Queue::kRecording).ok());
+}
+
+TEST(GraphCache, what_others_enqueue_meanwhile_is_not_recorded) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  GraphCache cache(*driver, 0);
+  void* arguments[] = {l.a, l.b};
+  auto enqueue = [&](Queue queue) {
+    // Another program's launch.
+    ISTHMUS_RETURN_IF_ERROR(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments));
+    return driver->launch(0, queue, l.kernel, 2, 4, arguments);
+  };
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(cache.run({l.a}, enqueue).ok());
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  // Two runs enqueued both; the two replays have one each, and so has the recorded one.
+  EXPECT_EQ(l.b[0], 2 + 4);
 }
 
 }  // namespace
