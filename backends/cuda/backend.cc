@@ -27,13 +27,6 @@ StatusOr<std::string> textOption(const std::string& name, const AttributeValue& 
   return invalidArgument("client option ", name, " must be a string");
 }
 
-bool isMemoryKind(std::string_view kind) {
-  for (const char* known : kMemoryKinds) {
-    if (kind == known) return true;
-  }
-  return false;
-}
-
 DeviceDescription describe(int id, const DeviceFacts& facts) {
   DeviceDescription device;
   device.id = id;
@@ -75,6 +68,9 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     ISTHMUS_ASSIGN_OR_RETURN(
         driver_, Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
     choice_ = choice;
+    for (int device = 0; device < driver_->numDevices(); ++device) {
+      queues_.push_back(std::make_unique<CudaQueue>(*driver_, device));
+    }
     if (!choice.blas.empty()) {
       StatusOr<std::unique_ptr<Blas>> blas = Blas::load(choice.blas, *driver_);
       if (blas.ok()) {
@@ -152,20 +148,9 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
   return devices;
 }
 
-StatusOr<void*> CudaBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
-  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
-  Driver& driver = *this->driver();
-  if (memoryKind != kMemoryKinds[0]) return driver.allocateHost(bytes);
-  ISTHMUS_ASSIGN_OR_RETURN(void* data, driver.allocate(deviceId, Queue::kTransfer, bytes));
-  // Whoever uses it does so on any stream.
-  Status status = driver.synchronize(deviceId, Queue::kTransfer);
-  if (!status.ok()) return status;
-  return data;
-}
-
-void CudaBackend::deallocate(int deviceId, std::string_view memoryKind, void* data, size_t) {
-  if (memoryKind != kMemoryKinds[0]) return driver()->freeHost(data);
-  driver()->free(deviceId, Queue::kTransfer, data);
+DeviceQueue* CudaBackend::queue(int deviceId) {
+  std::lock_guard lock(mutex_);
+  return queues_[static_cast<size_t>(deviceId)].get();
 }
 
 AttributeMap CudaBackend::memoryStats(int deviceId) const {
@@ -174,25 +159,6 @@ AttributeMap CudaBackend::memoryStats(int deviceId) const {
           {"peak_bytes_in_use", static_cast<int64_t>(use.peakBytes)},
           {"bytes_reserved", static_cast<int64_t>(use.reservedBytes)},
           {"bytes_limit", static_cast<int64_t>(driver()->facts(deviceId).memoryBytes)}};
-}
-
-Status CudaBackend::copy(int deviceId, void* to, const void* from, size_t bytes) {
-  ISTHMUS_RETURN_IF_ERROR(driver()->copy(deviceId, Queue::kTransfer, to, from, bytes));
-  return driver()->synchronize(deviceId, Queue::kTransfer);
-}
-
-Status CudaBackend::copyFromHost(int deviceId, void* device, size_t offset, const void* host,
-                                 size_t bytes) {
-  return copy(deviceId, static_cast<char*>(device) + offset, host, bytes);
-}
-
-Status CudaBackend::copyToHost(int deviceId, const void* device, size_t offset, void* host,
-                               size_t bytes) {
-  return copy(deviceId, host, static_cast<const char*>(device) + offset, bytes);
-}
-
-Status CudaBackend::copyBetween(int toDeviceId, void* to, int, const void* from, size_t bytes) {
-  return copy(toDeviceId, to, from, bytes);
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRequest& request) {

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/queue.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -22,16 +23,9 @@ class CudaBackend final : public Backend {
   // device; kFailedPrecondition for devices older than compute capability 8.0, and if an earlier
   // client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
-  StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) override;
-  void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
+  DeviceQueue* queue(int deviceId) override;
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
-  Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
-                      size_t bytes) override;
-  Status copyToHost(int deviceId, const void* device, size_t offset, void* host,
-                    size_t bytes) override;
-  Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
-                     size_t bytes) override;
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
 
  private:
@@ -46,13 +40,13 @@ class CudaBackend final : public Backend {
   // The driver of the first client; null before.
   Driver* driver() const;
   StatusOr<Driver*> openDriver(const Choice& choice);
-  Status copy(int deviceId, void* to, const void* from, size_t bytes);
 
   mutable std::mutex mutex_;
   std::string platformName_ = "cuda";
   Choice choice_;
   std::unique_ptr<Driver> driver_;
-  std::unique_ptr<Blas> blas_;  // null: products are multiplied by own kernels
+  std::vector<std::unique_ptr<CudaQueue>> queues_;  // by device
+  std::unique_ptr<Blas> blas_;                      // null: products are multiplied by own kernels
 };
 
 }  // namespace isthmus::cuda

@@ -20,6 +20,29 @@ bool canBeRecorded(const std::vector<Step>& steps) {
   });
 }
 
+// Whether one run is over: not before its event is known.
+class RunMark {
+ public:
+  // Null: it is over.
+  void endsWith(const DeviceEventRef& event) {
+    std::lock_guard lock(mutex_);
+    hasEnd_ = true;
+    event_ = event;
+  }
+  bool isOver() {
+    std::lock_guard lock(mutex_);
+    if (!hasEnd_) return false;
+    // An event that nobody holds any more has happened.
+    DeviceEventRef event = event_.lock();
+    return !event || static_cast<const CudaEvent&>(*event).hasHappened();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool hasEnd_ = false;
+  std::weak_ptr<const isthmus::DeviceEvent> event_;
+};
+
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
@@ -31,28 +54,14 @@ class CudaExecutable::Run {
         driver_(executable.driver_),
         device_(request.deviceId),
         request_(request) {}
-  ~Run() { driver_.free(device_, Queue::kCompute, scratch_); }
 
-  Status run() {
-    if (image_.scratchBytes > 0) {
-      StatusOr<void*> scratch =
-          driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(image_.scratchBytes));
-      if (!scratch.ok()) return scratch.status().withContext("arena");
-      scratch_ = *scratch;
-    }
-    Status status = enqueue();
-    // Even after an error: what was enqueued uses the buffers.
-    Status finished = driver_.synchronize(device_, Queue::kCompute);
-    if (!finished.ok()) finished = executable_.explainFault(device_, finished);
-    return status.ok() ? finished : status;
-  }
+  Status enqueue();
 
  private:
   const OnDevice& own() const { return executable_.devices_[device_]; }
-  Status enqueue();
   void* addressOf(const Location& place) const {
-    return isthmus::addressOf(place, image_,
-                              {request_.parameters, request_.results, own().constants, scratch_});
+    return isthmus::addressOf(
+        place, image_, {request_.parameters, request_.results, own().constants, request_.scratch});
   }
   Status runSteps(const std::vector<Step>& steps);
   Status runStep(const KernelLaunch& launch);
@@ -64,8 +73,7 @@ class CudaExecutable::Run {
   // Waits for what was enqueued before.
   Status read(const Location& from, void* to) {
     ISTHMUS_RETURN_IF_ERROR(copy(to, addressOf(from), from.bytes));
-    Status status = driver_.synchronize(device_, Queue::kCompute);
-    return status.ok() ? status : executable_.explainFault(device_, status);
+    return executable_.finish(device_);
   }
   Status copy(void* to, const void* from, int64_t bytes) {
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
@@ -76,15 +84,14 @@ class CudaExecutable::Run {
   Driver& driver_;
   int device_;
   const RunRequest& request_;
-  void* scratch_ = nullptr;
   Queue queue_ = Queue::kCompute;  // where steps are enqueued
 };
 
 Status CudaExecutable::Run::enqueue() {
-  if (!executable_.isStraight_ || !own().graphs) return runSteps(image_.steps);
+  if (!executable_.usesGraphs_) return runSteps(image_.steps);
   GraphCache::Addresses addresses(request_.parameters.begin(), request_.parameters.end());
   addresses.insert(addresses.end(), request_.results.begin(), request_.results.end());
-  addresses.push_back(scratch_);
+  addresses.push_back(request_.scratch);
   return own().graphs->run(addresses, [this](Queue queue) {
     queue_ = queue;
     return runSteps(image_.steps);
@@ -130,18 +137,14 @@ Status CudaExecutable::Run::runStep(const HostCall& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(copy(buffers[i], addressOf(call.inputs[i]), call.inputs[i].bytes));
   }
-  auto finish = [&] {
-    Status status = driver_.synchronize(device_, Queue::kCompute);
-    return status.ok() ? status : executable_.explainFault(device_, status);
-  };
-  ISTHMUS_RETURN_IF_ERROR(finish());
+  ISTHMUS_RETURN_IF_ERROR(executable_.finish(device_));
   ISTHMUS_RETURN_IF_ERROR(executable_.hostFunctions_->call(call.function, request_, buffers));
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(
         copy(addressOf(call.outputs[i]), buffers[call.inputs.size() + i], call.outputs[i].bytes));
   }
   // The staging memory goes.
-  return finish();
+  return executable_.finish(device_);
 }
 
 Status CudaExecutable::Run::runStep(const LibraryCall& call) {
@@ -194,8 +197,9 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver,
   std::shared_ptr<CudaExecutable> executable(new CudaExecutable(driver, blas, std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
                            cpu::HostFunctions::load(executable->image_.host));
-  executable->isStraight_ =
-      flagBool("ISTHMUS_CUDA_GRAPHS") && canBeRecorded(executable->image_.steps);
+  executable->isStraight_ = canBeRecorded(executable->image_.steps);
+  executable->usesGraphs_ = executable->isStraight_ && flagBool("ISTHMUS_CUDA_GRAPHS");
+  executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
   executable->devices_.resize(driver.numDevices());
   for (int device = 0; device < driver.numDevices(); ++device) {
     StatusOr<OnDevice> loaded = executable->loadOn(device);
@@ -238,21 +242,25 @@ CudaExecutable::~CudaExecutable() {
   }
 }
 
-Status CudaExecutable::explainFault(int device, const Status& status) const {
+std::string CudaExecutable::faultText() const {
   std::string kernels;
   for (size_t i = 0; i < std::min(image_.kernels.size(), kNamedKernels); ++i) {
-    kernels +=
-        (i ? ", " : "") + image_.kernels[i].name + " (" + image_.kernels[i].description + ")";
+    const codegen::KernelInfo& kernel = image_.kernels[i];
+    kernels += (i ? ", " : "") + kernel.name + " (" + kernel.description + ")";
   }
   if (image_.kernels.size() > kNamedKernels) {
     kernels += " and " + std::to_string(image_.kernels.size() - kNamedKernels) + " more";
   }
-  Status explained(status.code(), std::string(status.message()) + "; its kernels: " + kernels);
-  driver_.setLost(device, explained.withContext("program " + image_.info.name));
-  return explained;
+  return "program " + image_.info.name + " with " + kernels;
 }
 
-Status CudaExecutable::run(const RunRequest& request) const {
+Status CudaExecutable::finish(int device) const {
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef done, recordEvent(driver_, device, Queue::kCompute));
+  return done->await();
+}
+
+StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
+                                                 DeviceEvents after) const {
   if (request.parameters.size() != image_.info.parameters.size() ||
       request.results.size() != image_.info.outputs.size()) {
     return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
@@ -260,7 +268,23 @@ Status CudaExecutable::run(const RunRequest& request) const {
                          image_.info.parameters.size(), " and ", image_.info.outputs.size());
   }
   trace::Scope scope("run", image_.info.name);
-  return Run(*this, request).run().withContext("program " + image_.info.name);
+  int device = request.deviceId;
+  auto mark = std::make_shared<RunMark>();
+  // Before anything is enqueued: another thread may be the first to see a fault of it.
+  driver_.setUnderWay(device, faultText_, [mark] { return mark->isOver(); });
+  Status status = waitFor(driver_, device, Queue::kCompute, after);
+  if (status.ok()) status = Run(*this, request).enqueue();
+  StatusOr<DeviceEventRef> done =
+      status.ok() ? recordEvent(driver_, device, Queue::kCompute) : status;
+  if (done.ok()) {
+    mark->endsWith(*done);
+    return done;
+  }
+  // What was enqueued uses the request.
+  Status finished = finish(device);
+  Status error = finished.ok() ? done.status() : driver_.setLost(device, finished);
+  mark->endsWith(nullptr);
+  return error.withContext("program " + image_.info.name);
 }
 
 }  // namespace isthmus::cuda

@@ -9,6 +9,7 @@
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/graph_cache.h"
 #include "backends/cuda/program.h"
+#include "backends/cuda/queue.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -22,9 +23,11 @@ class CudaExecutable final : public Executable {
   ~CudaExecutable() override;
 
   const ProgramInfo& info() const override { return image_.info; }
-  // Enqueues all steps on the device's stream, reads predicates where control flow needs them, and
-  // returns when the device is done.
-  Status run(const RunRequest& request) const override;
+  // Enqueues all steps on the device's stream; blocks where control flow needs a predicate, or the
+  // host has a part.
+  StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
+  size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
+  bool isCheap() const override { return isStraight_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
 
  private:
@@ -42,14 +45,18 @@ class CudaExecutable final : public Executable {
   CudaExecutable(Driver& driver, Blas* blas, ProgramImage image)
       : driver_(driver), blas_(blas), image_(std::move(image)) {}
   StatusOr<OnDevice> loadOn(int device);
-  // What may have gone wrong, in the words of the program.
-  Status explainFault(int device, const Status& status) const;
+  // Waits for what was enqueued; an error says what may have gone wrong.
+  Status finish(int device) const;
+  // "program f with kernel0 (stablehlo.add at model.py:7:3)".
+  std::string faultText() const;
 
   Driver& driver_;
   Blas* blas_;
   ProgramImage image_;
-  // All steps are enqueued without reading anything: they can be a graph.
+  // All steps are enqueued without reading anything: they can be a graph, if those are wanted.
   bool isStraight_ = false;
+  bool usesGraphs_ = false;
+  std::shared_ptr<const std::string> faultText_;
   std::vector<OnDevice> devices_;
   std::unique_ptr<cpu::HostFunctions> hostFunctions_;
 };

@@ -244,6 +244,7 @@ TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
   EXPECT_THAT(message, HasSubstr("kernel0 (stablehlo.add at model.py:7:3)"));
   StatusOr<Floats> later = run(**executable, {Floats(1000), Floats(1000)});
   EXPECT_THAT(std::string(later.status().message()), HasSubstr("was lost by an earlier error"));
+  EXPECT_EQ(later.status().code(), StatusCode::kUnavailable);
 }
 
 }  // namespace

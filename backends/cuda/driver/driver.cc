@@ -113,12 +113,35 @@ Status Driver::enter(int device) const {
   return check(library_.CtxSetCurrent(one.context), "cuCtxSetCurrent");
 }
 
-void Driver::setLost(int device, const Status& status) {
+Status Driver::setLost(int device, const Status& status) {
+  constexpr size_t kMostNamed = 3;
   Device& one = *devices_[device];
+  std::string text = "device " + std::to_string(device) +
+                     " was lost by an earlier error: " + std::string(status.message());
+  {
+    std::lock_guard lock(one.underWayMutex);
+    for (size_t i = 0; i < std::min(one.underWay.size(), kMostNamed); ++i) {
+      text += (i == 0 ? "; under way: " : "; then: ") + *one.underWay[i].what;
+    }
+  }
   std::lock_guard lock(one.mutex);
-  if (!one.lost.ok()) return;
-  one.lost =
-      status.withContext("device " + std::to_string(device) + " was lost by an earlier error");
+  if (one.lost.ok()) one.lost = Status(StatusCode::kUnavailable, text);
+  return one.lost;
+}
+
+void Driver::setUnderWay(int device, std::shared_ptr<const std::string> what,
+                         std::function<bool()> isDone) {
+  if (isLost(device)) return;
+  Device& one = *devices_[device];
+  std::lock_guard lock(one.underWayMutex);
+  while (!one.underWay.empty() && one.underWay.front().isDone()) one.underWay.pop_front();
+  one.underWay.push_back({std::move(what), std::move(isDone)});
+}
+
+bool Driver::isLost(int device) const {
+  const Device& one = *devices_[device];
+  std::lock_guard lock(one.mutex);
+  return !one.lost.ok();
 }
 
 StatusOr<CUstream> Driver::stream(int device, Queue queue) {
@@ -133,8 +156,9 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
       library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     // Frees that are still under way may make room.
-    ISTHMUS_RETURN_IF_ERROR(synchronize(device, Queue::kCompute));
-    ISTHMUS_RETURN_IF_ERROR(synchronize(device, Queue::kTransfer));
+    for (Queue freeing : {Queue::kRelease, Queue::kCompute, Queue::kTransfer}) {
+      ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
+    }
     code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -211,6 +235,11 @@ StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
   if (code == CUDA_ERROR_NOT_READY) return false;
   ISTHMUS_RETURN_IF_ERROR(check(code, "cuEventQuery"));
   return true;
+}
+
+Status Driver::await(int device, const DeviceEvent& event) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.EventSynchronize(event.handle()), "cuEventSynchronize");
 }
 
 StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std::string& ptx) {

@@ -1,12 +1,13 @@
 // The GPUs of one driver: contexts, streams, events, memory, modules and graphs, with errors as
 // Status. Nothing above this folder calls CUDA.
 //
-// Each device has a stream for programs, one for copies, and one that records; what is enqueued on
-// one is in order. All methods may be called from any thread. A fault of a kernel
-// breaks its device for good: every later call on it fails with what was said of the fault first.
+// Each device has a stream for each Queue; what is enqueued on one is in order. All methods may be
+// called from any thread. A fault of a kernel breaks its device for good: every later call on it
+// fails with what was said of the fault first.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -84,9 +85,10 @@ class DeviceGraph {
   CUgraphExec graph_;
 };
 
-// Programs, copies, and what is recorded instead of done: nothing else may be enqueued on a stream
-// that records.
-enum class Queue { kCompute, kTransfer, kRecording };
+// Programs; copies to the device or between devices; copies to the host; what is recorded instead
+// of done: nothing else may be enqueued on a stream that records. Memory comes and goes on streams
+// of its own, so that no copy waits for what a release waits for.
+enum class Queue { kCompute, kTransfer, kDownload, kAllocate, kRelease, kRecording };
 
 class Driver {
  public:
@@ -120,6 +122,8 @@ class Driver {
   // What is enqueued on `queue` afterwards waits for `event`, of any device.
   Status wait(int device, Queue queue, const DeviceEvent& event);
   StatusOr<bool> isDone(int device, const DeviceEvent& event);
+  // Blocks until `event` has happened.
+  Status await(int device, const DeviceEvent& event);
 
   // What the driver's compiler said is part of the error.
   StatusOr<std::unique_ptr<DeviceModule>> loadModule(int device, const std::string& ptx);
@@ -137,7 +141,13 @@ class Driver {
   // Of one device, for libraries that enqueue by themselves; makes its context current.
   StatusOr<CUstream> stream(int device, Queue queue);
   // Marks the device as broken by what `status` says, unless it is by something else already.
-  void setLost(int device, const Status& status);
+  // Says what was under way, and returns what all later calls fail with.
+  Status setLost(int device, const Status& status);
+  bool isLost(int device) const;
+  // `what` (such as a program and its kernels) is under way on the device until `isDone` says so:
+  // whoever sees a fault first cannot tell whose it is, but who was at work.
+  void setUnderWay(int device, std::shared_ptr<const std::string> what,
+                   std::function<bool()> isDone);
 
  private:
   friend class DeviceEvent;
@@ -148,9 +158,15 @@ class Driver {
     CUdevice ordinal = 0;
     CUcontext context = nullptr;
     CUmemoryPool pool = nullptr;
-    CUstream streams[3] = {nullptr, nullptr, nullptr};  // by Queue
+    CUstream streams[6] = {};  // by Queue
     DeviceFacts facts;
     std::mutex recording;
+    std::mutex underWayMutex;
+    struct Work {
+      std::shared_ptr<const std::string> what;
+      std::function<bool()> isDone;
+    };
+    std::deque<Work> underWay;
     mutable std::mutex mutex;
     Status lost;
   };

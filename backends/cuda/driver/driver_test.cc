@@ -159,11 +159,15 @@ TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
   ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
   Status status = driver->synchronize(0, Queue::kCompute);
   EXPECT_THAT(std::string(status.message()), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
-  driver->setLost(0, status.withContext("program f"));
+  driver->setUnderWay(0, std::make_shared<std::string>("program e"), [] { return true; });
+  driver->setUnderWay(0, std::make_shared<std::string>("program f"), [] { return false; });
+  Status lost = driver->setLost(0, status);
+  EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("under way: program f"));
   Status later = driver->copy(0, Queue::kTransfer, l.a, l.b, 4);
   EXPECT_THAT(std::string(later.message()),
-              HasSubstr("device 0 was lost by an earlier error: program f: cuStreamSynchronize"));
-  driver->setLost(0, internalError("something else"));
+              HasSubstr("device 0 was lost by an earlier error: cuStreamSynchronize"));
+  EXPECT_EQ(driver->setLost(0, internalError("something else")).message(), lost.message());
   EXPECT_EQ(driver->copy(0, Queue::kTransfer, l.a, l.b, 4).message(), later.message());
 }
 

@@ -1,0 +1,67 @@
+// A device as the runtime sees it: events and a queue over the driver's streams.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/driver.h"
+#include "isthmus/device_queue.h"
+
+namespace isthmus::cuda {
+
+// A point in a stream.
+class CudaEvent final : public isthmus::DeviceEvent {
+ public:
+  // The driver outlives all events.
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event)
+      : driver_(driver), device_(device), event_(std::move(event)) {}
+
+  bool isReady() const override;
+  Status await() const override;
+  // Without an error.
+  bool hasHappened() const;
+  const cuda::DeviceEvent& event() const { return event_; }
+
+ private:
+  Driver& driver_;
+  int device_;
+  cuda::DeviceEvent event_;
+};
+
+// What is enqueued on `queue` afterwards waits for all of them.
+Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after);
+StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue);
+
+class CudaQueue final : public DeviceQueue {
+ public:
+  CudaQueue(Driver& driver, int device) : driver_(driver), device_(device) {}
+
+  StatusOr<Block> allocate(std::string_view memoryKind, size_t bytes) override;
+  void release(std::string_view memoryKind, void* data, size_t bytes, DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyFromHost(void* device, size_t offset, const void* host, size_t bytes,
+                                        DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyToHost(const void* device, size_t offset, void* host, size_t bytes,
+                                      DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
+                                          size_t bytes, DeviceEvents after) override;
+
+ private:
+  // Memory of the host that waits for events before it goes.
+  struct Leaving {
+    void* data;
+    std::vector<DeviceEventRef> after;
+  };
+  StatusOr<DeviceEventRef> copy(Queue queue, void* to, const void* from, size_t bytes,
+                                DeviceEvents after);
+  void freeLeaving();
+
+  Driver& driver_;
+  int device_;
+  std::mutex mutex_;
+  std::list<Leaving> leaving_;
+};
+
+}  // namespace isthmus::cuda
