@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 
 #include "isthmus/float_mode.h"
@@ -18,6 +19,9 @@ class BlockedSignals {
   BlockedSignals() {
     sigset_t all;
     sigfillset(&all);
+    // Those of the thread's own making: blocked, they would end the process past every handler.
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

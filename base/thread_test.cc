@@ -31,6 +31,8 @@ TEST(Thread, BlocksSignalsAndLeavesTheCallers) {
   }
   EXPECT_EQ(sigismember(&inside, SIGINT), 1);
   EXPECT_EQ(sigismember(&inside, SIGTERM), 1);
+  // A fault of the thread's own must reach the host program's handler.
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) EXPECT_EQ(sigismember(&inside, own), 0) << own;
   sigset_t mine = signalsOfCaller();
   EXPECT_EQ(sigismember(&mine, SIGINT), 0);
 }

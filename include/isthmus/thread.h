@@ -15,8 +15,8 @@ namespace isthmus {
 // program touches less than a thousandth.
 inline constexpr size_t kCompileStackBytes = size_t{256} << 20;
 
-// How a thread begins. All of them block every signal, which are the host program's, and begin in
-// the mode FloatMode::kIeee.
+// How a thread begins. All of them block every signal that others send, which are the host
+// program's, and begin in the mode FloatMode::kIeee.
 struct ThreadOptions {
   const char* name = "isthmus";  // at most 15 characters
   size_t stackBytes = 0;         // 0: the default; only what is touched takes memory
