@@ -1,17 +1,14 @@
 #include "compiler/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <mutex>
-#include <new>
-#include <stdexcept>
 #include <string>
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/passes.h"
 #include "compiler/schedule/schedule_pass.h"
+#include "compiler/target/error_handlers.h"
 #include "isthmus/trace.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
@@ -85,18 +82,6 @@ std::string dumpName(size_t index, std::string_view stage) {
   std::string number = std::to_string(index + 1);
   return std::string(2 - std::min<size_t>(2, number.size()), '0') + number + "-" +
          std::string(stage) + ".mlir";
-}
-
-// LLVM's answer to want of memory, and to what it cannot go on from, is to end the process. Its
-// frames have unwinding tables, though no clean-up: what they held is lost, the process is not.
-// Whoever calls the compiler catches (runtime/compile.h).
-void installErrorHandlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-    llvm::install_fatal_error_handler(
-        [](void*, const char* reason, bool) { throw std::runtime_error(reason); });
-  });
 }
 
 }  // namespace

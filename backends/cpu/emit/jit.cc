@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "compiler/target/error_handlers.h"
 #include "isthmus/thread.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -28,6 +29,7 @@ namespace {
 void initializeNativeTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
+    installErrorHandlers();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/target/error_handlers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -14,6 +15,7 @@ namespace isthmus::cpu {
 namespace {
 
 TargetModel detectHost() {
+  installErrorHandlers();
   TargetModel target;
   target.triple = llvm::sys::getProcessTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
