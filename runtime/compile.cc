@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "isthmus/float_mode.h"
+#include "isthmus/out_of_memory.h"
 #include "runtime/event.h"
 #include "runtime/host_threads.h"
 
@@ -36,11 +37,15 @@ StatusOr<T> guarded(F& function) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
-    return resourceExhausted("no memory to compile the program");
+    return outOfHostMemory();
   } catch (const std::length_error&) {
-    return resourceExhausted("no memory to compile the program");
+    return outOfHostMemory();
   } catch (const std::exception& error) {
-    return internalError("the compiler failed: ", error.what());
+    try {
+      return internalError("the compiler failed: ", error.what());
+    } catch (...) {
+      return outOfHostMemory();
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "isthmus/float_mode.h"
+#include "isthmus/out_of_memory.h"
 #include "runtime/collectives/in_process.h"
 #include "runtime/host_allocator.h"
 #include "runtime/host_layout.h"
@@ -66,7 +67,7 @@ Status Launch::runGuarded() {
   try {
     return work_ ? enqueueProgram() : runProgram();
   } catch (const std::bad_alloc&) {
-    return resourceExhausted("execute ", executable_->info().name, ": out of memory");
+    return outOfHostMemory();
   } catch (const std::exception& error) {
     return internalError("execute ", executable_->info().name, ": ", error.what());
   }

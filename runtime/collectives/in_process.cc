@@ -11,6 +11,7 @@
 
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
+#include "isthmus/out_of_memory.h"
 #include "runtime/bootstrap/topology_exchange.h"
 #include "runtime/collectives/reduce.h"
 #include "runtime/host_layout.h"
@@ -81,6 +82,22 @@ class InProcessCollectives::Rendezvous {
   void fail(const Status& error) {
     std::lock_guard lock(mutex_);
     failLocked(error);
+  }
+
+  // What a participant could not do of the work of all; before its `sync` or in place of
+  // `complete`.
+  void failWork(const Status& error) {
+    std::lock_guard lock(mutex_);
+    workStatus_ = error_ = error;
+    if (phase_.load(std::memory_order_relaxed) != kWorking) return;
+    phase_.store(kFailed, std::memory_order_release);
+    changed_.notify_all();
+  }
+
+  // After `sync`: the error of anybody's work.
+  Status workStatus() {
+    std::lock_guard lock(mutex_);
+    return workStatus_;
   }
 
   Status waitForAll(const CollectiveCall& call) {
@@ -166,6 +183,7 @@ class InProcessCollectives::Rendezvous {
   size_t arrived_ = 0;
   Part first_{};
   Status error_;
+  Status workStatus_;
 };
 
 struct InProcessCollectives::Launch {
@@ -223,10 +241,11 @@ StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const Colle
   Key key{call.channel, {call.group.begin(), call.group.end()}};
   Launch& launch = launches_[call.launchId];
   if (!launch.error.ok()) return launch.error;
-  auto [slot, isNew] = launch.open.try_emplace(std::move(key));
-  if (isNew) {
-    slot->second = std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
-                                                job_ == nullptr ? 0 : job_->processIndex());
+  auto slot = launch.open.find(key);
+  if (slot == launch.open.end()) {
+    auto rendezvous = std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
+                                                   job_ == nullptr ? 0 : job_->processIndex());
+    slot = launch.open.emplace(std::move(key), std::move(rendezvous)).first;
   }
   meeting.rendezvous = slot->second;
   if (meeting.spansProcesses()) {
@@ -252,6 +271,21 @@ size_t InProcessCollectives::blocksPerRank(const Part& part, size_t ranks) {
   return isAboutOne ? 1 : ranks;
 }
 
+namespace {
+
+// Others wait for what is done here, so nothing may leave it but an error.
+template <typename Work>
+Status withoutExceptions(Work&& work) {
+  try {
+    work();
+    return {};
+  } catch (...) {
+    return outOfHostMemory();
+  }
+}
+
+}  // namespace
+
 template <typename Work, typename Speak, typename Prepare>
 Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work,
                                   Speak&& speak, size_t partialBytes, Prepare&& prepare) {
@@ -269,12 +303,18 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
   isByLast = isByLast && !meeting.spansProcesses();
   if (isByLast && meeting.isLast) {
     meeting.parts = rendezvous.parts;
-    for (size_t rank = 0; rank < meeting.parts.size(); ++rank) {
-      meeting.rank = meeting.localIndex = rank;
-      work(meeting);
+    Status status = withoutExceptions([&] {
+      for (size_t rank = 0; rank < meeting.parts.size(); ++rank) {
+        meeting.rank = meeting.localIndex = rank;
+        work(meeting);
+      }
+    });
+    if (status.ok()) {
+      rendezvous.complete();
+    } else {
+      rendezvous.failWork(status);
     }
-    rendezvous.complete();
-    return {};
+    return status;
   }
   Status status = rendezvous.waitForAll(call);
   if (!status.ok()) {
@@ -296,9 +336,10 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
     rendezvous.sync();
     if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
   }
-  work(meeting);
+  Status worked = withoutExceptions([&] { work(meeting); });
+  if (!worked.ok()) rendezvous.failWork(worked);
   rendezvous.sync();
-  return {};
+  return rendezvous.workStatus();
 }
 
 template <typename Work, typename Speak>

@@ -1,6 +1,8 @@
 // The table of library functions. It is in one file with the look-up, so that whoever links the
 // look-up links every function.
 #include <cstring>
+#include <exception>
+#include <new>
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/conv.h"
@@ -11,6 +13,8 @@
 #include "backends/cpu/kernels/rng.h"
 #include "backends/cpu/kernels/sort.h"
 #include "backends/cpu/kernels/special_functions.h"
+#include "backends/cpu/walled.h"
+#include "isthmus/out_of_memory.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -18,18 +22,35 @@ namespace {
 // Constant-initialized, hence null before any constructor below or elsewhere runs.
 constinit LibraryFunction* head = nullptr;
 
-const LibraryFunction kConv("isthmus_rt_conv", isthmus_rt_conv);
-const LibraryFunction kDecompose("isthmus_rt_decompose", isthmus_rt_decompose);
-const LibraryFunction kDot("isthmus_rt_dot", isthmus_rt_dot);
-const LibraryFunction kFft("isthmus_rt_fft", isthmus_rt_fft);
-const LibraryFunction kCholesky("isthmus_rt_cholesky", isthmus_rt_cholesky);
-const LibraryFunction kTriangularSolve("isthmus_rt_triangular_solve", isthmus_rt_triangular_solve);
-const LibraryFunction kRng("isthmus_rt_rng", isthmus_rt_rng);
-const LibraryFunction kSort("isthmus_rt_sort", isthmus_rt_sort);
-const LibraryFunction kSpecial("isthmus_rt_special", isthmus_rt_special);
-const LibraryFunction kTopK("isthmus_rt_top_k", isthmus_rt_top_k);
+const LibraryFunction kConv("isthmus_rt_conv", walled<isthmus_rt_conv>);
+const LibraryFunction kDecompose("isthmus_rt_decompose", walled<isthmus_rt_decompose>);
+const LibraryFunction kDot("isthmus_rt_dot", walled<isthmus_rt_dot>);
+const LibraryFunction kFft("isthmus_rt_fft", walled<isthmus_rt_fft>);
+const LibraryFunction kCholesky("isthmus_rt_cholesky", walled<isthmus_rt_cholesky>);
+const LibraryFunction kTriangularSolve("isthmus_rt_triangular_solve",
+                                       walled<isthmus_rt_triangular_solve>);
+const LibraryFunction kRng("isthmus_rt_rng", walled<isthmus_rt_rng>);
+const LibraryFunction kSort("isthmus_rt_sort", walled<isthmus_rt_sort>);
+const LibraryFunction kSpecial("isthmus_rt_special", walled<isthmus_rt_special>);
+const LibraryFunction kTopK("isthmus_rt_top_k", walled<isthmus_rt_top_k>);
 
 }  // namespace
+
+int32_t failByException(IsthmusRun* run) noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return fail(run, outOfHostMemory());
+  } catch (const std::exception& error) {
+    try {
+      return fail(run, internalError("a program's function failed: ", error.what()));
+    } catch (...) {
+      return fail(run, outOfHostMemory());
+    }
+  } catch (...) {
+    return fail(run, outOfHostMemory());
+  }
+}
 
 LibraryFunction::LibraryFunction(const char* name, IsthmusLibraryFunction function)
     : name(name), function(function), next(head) {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "runtime/fork.h"
@@ -63,9 +64,10 @@ class Regions {
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second < bytes) continue;
       char* data = it->first;
-      size_t rest = it->second - bytes;
-      free_.erase(it);
-      if (rest > 0) free_.emplace(data + bytes, rest);
+      auto node = free_.extract(it);
+      node.key() += bytes;
+      node.mapped() -= bytes;
+      if (node.mapped() > 0) free_.insert(std::move(node));
       return data;
     }
     return nullptr;
@@ -84,7 +86,11 @@ class Regions {
         return;
       }
     }
-    free_.emplace_hint(next, data, bytes);
+    try {
+      free_.emplace_hint(next, data, bytes);
+    } catch (const std::bad_alloc&) {
+      // What cannot be noted is lost: addresses, no memory. Executables end with it.
+    }
   }
 
   std::mutex mutex_;
