@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <string_view>
 
 extern "C" {
 void* __libc_malloc(size_t bytes);
@@ -26,6 +28,7 @@ namespace {
 constexpr int kCallers = 6;
 
 std::atomic<Kind> armed{Kind::kNone};
+std::atomic<bool> isPaused{false};
 std::atomic<int64_t> calls{0}, failing{-1};
 std::atomic<bool> isSticky{false}, failed{false};
 std::atomic<Record*> record{nullptr};
@@ -54,7 +57,7 @@ void note(Record& into, uint64_t number) {
 }
 
 bool fails(Kind kind) {
-  if (armed.load(std::memory_order_relaxed) != kind || isInside) return false;
+  if (armed.load(std::memory_order_relaxed) != kind || isPaused || isInside) return false;
   const int64_t number = calls.fetch_add(1, std::memory_order_relaxed);
   if (Record* into = record.load(std::memory_order_relaxed)) {
     isInside = true;
@@ -68,6 +71,40 @@ bool fails(Kind kind) {
   return true;
 }
 
+// What the C library allocates for itself, such as thread-local storage: it ends the process where
+// there is no memory for that.
+struct Range {
+  uintptr_t begin, end;
+};
+constexpr size_t kMaxRanges = 8;
+Range libraries[kMaxRanges];
+std::atomic<size_t> numLibraries{0};
+
+int noteLibrary(dl_phdr_info* info, size_t, void*) {
+  const std::string_view name(info->dlpi_name);
+  if (name.find("/libc.so") == name.npos && name.find("/ld-linux") == name.npos) return 0;
+  for (int i = 0; i < info->dlpi_phnum && numLibraries < kMaxRanges; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    libraries[numLibraries++] = {begin, begin + segment.p_memsz};
+  }
+  return 0;
+}
+
+bool isOfTheLibrary(const void* caller) {
+  const auto at = reinterpret_cast<uintptr_t>(caller);
+  for (size_t i = 0; i < numLibraries; ++i) {
+    if (at >= libraries[i].begin && at < libraries[i].end) return true;
+  }
+  return false;
+}
+
+bool failsFor(size_t bytes, const void* caller) {
+  if (isOfTheLibrary(caller)) return false;
+  return fails(Kind::kMemory) || (bytes >= kLargeBytes && fails(Kind::kLarge));
+}
+
 template <typename Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
@@ -78,6 +115,7 @@ Function real(const char* name) {
 void arm(Kind kind, int64_t number, bool sticky, Record* into) {
   void* callers[2];
   backtrace(callers, 2);  // loads what it needs
+  if (numLibraries == 0) dl_iterate_phdr(&noteLibrary, nullptr);
   calls = 0;
   failing = number;
   isSticky = sticky;
@@ -86,7 +124,12 @@ void arm(Kind kind, int64_t number, bool sticky, Record* into) {
   armed = kind;
 }
 
-void disarm() { armed = Kind::kNone; }
+void disarm() {
+  armed = Kind::kNone;
+  isPaused = false;
+}
+void pause() { isPaused = true; }
+void resume() { isPaused = false; }
 
 bool hasFailed() { return failed; }
 
@@ -96,6 +139,11 @@ using isthmus::faults::fails;
 using isthmus::faults::Kind;
 using isthmus::faults::real;
 
+#define ISTHMUS_FAIL_MEMORY(bytes)                                     \
+  if (isthmus::faults::failsFor(bytes, __builtin_return_address(0))) { \
+    errno = ENOMEM;                                                    \
+    return nullptr;                                                    \
+  }
 #define ISTHMUS_FAIL(kind, error, result) \
   if (fails(kind)) {                      \
     errno = error;                        \
@@ -105,19 +153,19 @@ using isthmus::faults::real;
 extern "C" {
 
 void* malloc(size_t bytes) {
-  ISTHMUS_FAIL(Kind::kMemory, ENOMEM, nullptr)
+  ISTHMUS_FAIL_MEMORY(bytes)
   return __libc_malloc(bytes);
 }
 void* calloc(size_t count, size_t bytes) {
-  ISTHMUS_FAIL(Kind::kMemory, ENOMEM, nullptr)
+  ISTHMUS_FAIL_MEMORY(count * bytes)
   return __libc_calloc(count, bytes);
 }
 void* realloc(void* data, size_t bytes) {
-  ISTHMUS_FAIL(Kind::kMemory, ENOMEM, nullptr)
+  ISTHMUS_FAIL_MEMORY(bytes)
   return __libc_realloc(data, bytes);
 }
 void* memalign(size_t alignment, size_t bytes) {
-  ISTHMUS_FAIL(Kind::kMemory, ENOMEM, nullptr)
+  ISTHMUS_FAIL_MEMORY(bytes)
   return __libc_memalign(alignment, bytes);
 }
 void* aligned_alloc(size_t alignment, size_t bytes) { return memalign(alignment, bytes); }

@@ -9,7 +9,15 @@
 
 namespace isthmus::faults {
 
-enum class Kind { kNone, kMemory, kMapping, kThread, kFile };
+enum class Kind {
+  kNone,
+  kMemory,  // of any size
+  kLarge,   // memory of kLargeBytes or more
+  kMapping,
+  kThread,
+  kFile
+};
+inline constexpr size_t kLargeBytes = 4096;
 
 // What was counted, in memory that a parent process shares.
 struct Record {
@@ -25,6 +33,9 @@ struct Record {
 // notes what is called from where instead.
 void arm(Kind kind, int64_t number, bool isSticky, Record* record);
 void disarm();
+// Between the two nothing is counted, nor fails.
+void pause();
+void resume();
 // Whether a call has failed since `arm`.
 bool hasFailed();
 

@@ -1,5 +1,5 @@
-// isthmus_fault_test PLUGIN.so [--kind memory|mapping|thread|file] [--sample N] [--only N]
-// [--once|--sticky] [--trace]
+// isthmus_fault_test PLUGIN.so [--kind memory|large|mapping|thread|file] [--sample N] [--only N]
+// [--compilation] [--once|--sticky] [--trace]
 //
 // For each kind of call, one place after another that makes it: a child process in which the call
 // from there fails. Prints what became of the children, and each one that ended badly; exits with 1
@@ -24,14 +24,14 @@
 namespace isthmus::faults {
 namespace {
 
-constexpr unsigned kSecondsPerChild = 60;
+constexpr unsigned kSecondsPerChild = 20;
 
 struct Options {
   const char* plugin = nullptr;
   const char* kind = nullptr;
   size_t sample = 0;
   long long only = -1;
-  bool isOnce = true, isSticky = true, traces = false;
+  bool isOnce = true, isSticky = true, isStickyMemory = false, traces = false;
 };
 
 struct KindName {
@@ -39,9 +39,18 @@ struct KindName {
   Kind kind;
 };
 constexpr KindName kKinds[] = {{"memory", Kind::kMemory},
+                               {"large", Kind::kLarge},
                                {"mapping", Kind::kMapping},
                                {"thread", Kind::kThread},
                                {"file", Kind::kFile}};
+
+// LLVM and MLIR do not survive each allocation that fails; compilation is spared unless asked for.
+using Hook = void (*)(bool);
+bool sparesCompilation = true;
+Hook hookFor(Kind kind) {
+  if ((kind != Kind::kMemory && kind != Kind::kLarge) || !sparesCompilation) return nullptr;
+  return [](bool isBeginning) { isBeginning ? pause() : resume(); };
+}
 
 // Exit codes of children.
 enum Code { kRightCode = 10, kErrorCode = 11, kWrongCode = 12, kNoRecoveryCode = 13 };
@@ -57,7 +66,7 @@ void traceEnd(int signal) {
 [[noreturn]] void child(const PJRT_Api& api, Kind kind, long long number, bool isSticky) {
   alarm(kSecondsPerChild);
   arm(kind, number, isSticky, nullptr);
-  const Result result = runScenario(api);
+  const Result result = runScenario(api, hookFor(kind));
   disarm();
   if (result == Result::kWrong) {
     std::fprintf(stderr, "    %s\n", scenarioError());
@@ -101,7 +110,7 @@ Record& survey(const PJRT_Api& api, Kind kind) {
   const pid_t pid = fork();
   if (pid == 0) {
     arm(kind, -1, false, record);
-    const Result result = runScenario(api);
+    const Result result = runScenario(api, hookFor(kind));
     disarm();
     if (result != Result::kRight) std::fprintf(stderr, "%s\n", scenarioError());
     _exit(result == Result::kRight ? 0 : 1);
@@ -129,6 +138,8 @@ int run(const Options& options, const PJRT_Api& api) {
       const long long number = numbers[i * all / take];
       for (bool isSticky : {false, true}) {
         if (!(isSticky ? options.isSticky : options.isOnce)) continue;
+        // Where not even an error finds memory any more the process may end.
+        if (isSticky && kind == Kind::kMemory && !options.isStickyMemory) continue;
         const std::string end = inject(api, kind, number, isSticky, counts);
         if (end.empty()) continue;
         ++badHere;
@@ -153,12 +164,15 @@ bool parse(int argc, char** argv, Options& options) {
       options.sample = std::strtoul(argv[++i], nullptr, 10);
     } else if (argument == "--only" && i + 1 < argc) {
       options.only = std::strtoll(argv[++i], nullptr, 10);
+    } else if (argument == "--compilation") {
+      sparesCompilation = false;
     } else if (argument == "--trace") {
       options.traces = true;
     } else if (argument == "--once") {
       options.isSticky = false;
     } else if (argument == "--sticky") {
       options.isOnce = false;
+      options.isStickyMemory = true;
     } else if (options.plugin == nullptr && !argument.starts_with("--")) {
       options.plugin = argv[i];
     } else {
@@ -174,10 +188,10 @@ bool parse(int argc, char** argv, Options& options) {
 int main(int argc, char** argv) {
   isthmus::faults::Options options;
   if (!isthmus::faults::parse(argc, argv, options)) {
-    std::fprintf(
-        stderr,
-        "usage: %s PLUGIN.so [--kind KIND] [--sample N] [--only N] [--once|--sticky] [--trace]\n",
-        argv[0]);
+    std::fprintf(stderr,
+                 "usage: %s PLUGIN.so [--kind KIND] [--sample N] [--only N] [--compilation] "
+                 "[--once|--sticky] [--trace]\n",
+                 argv[0]);
     return 2;
   }
   if (options.traces) {

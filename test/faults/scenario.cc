@@ -51,7 +51,8 @@ Args make() {
 
 class Scenario {
  public:
-  explicit Scenario(const PJRT_Api& api) : api_(api) {}
+  Scenario(const PJRT_Api& api, void (*aroundCompilation)(bool))
+      : api_(api), aroundCompilation_(aroundCompilation) {}
 
   Result run() {
     const bool isDone =
@@ -126,7 +127,10 @@ class Scenario {
     args.program = &program;
     args.compile_options = kOptions;
     args.compile_options_size = sizeof(kOptions) - 1;
-    if (!ok(api_.PJRT_Client_Compile(&args))) return false;
+    if (aroundCompilation_ != nullptr) aroundCompilation_(true);
+    PJRT_Error* error = api_.PJRT_Client_Compile(&args);
+    if (aroundCompilation_ != nullptr) aroundCompilation_(false);
+    if (!ok(error)) return false;
     loaded_ = args.executable;
     return true;
   }
@@ -236,6 +240,7 @@ class Scenario {
   }
 
   const PJRT_Api& api_;
+  void (*const aroundCompilation_)(bool);
   bool isWrong_ = false;
   PJRT_Client* client_ = nullptr;
   PJRT_Device* devices_[kDevices] = {};
@@ -248,9 +253,9 @@ class Scenario {
 
 }  // namespace
 
-Result runScenario(const PJRT_Api& api) {
+Result runScenario(const PJRT_Api& api, void (*aroundCompilation)(bool)) {
   lastError[0] = '\0';
-  return Scenario(api).run();
+  return Scenario(api, aroundCompilation).run();
 }
 
 const char* scenarioError() { return lastError; }
