@@ -229,9 +229,13 @@ class Client:
         if copy:
             self._api.call("Event_Destroy", event=args.done_with_host_buffer)
         else:
-            # The plugin may read until this event; it goes with the buffer, which has the array.
-            self._api.call("Event_Destroy", event=args.done_with_host_buffer)
-            result._handle.host = host
+            # The plugin may read until this event.
+            if result._call("IsOnCpu").is_on_cpu:
+                # It happens when the buffer goes, which has the array.
+                self._api.call("Event_Destroy", event=args.done_with_host_buffer)
+                result._handle.host = host
+            else:
+                self._api.wait(args.done_with_host_buffer)
         return result
 
     def compile(self, program, *, device: int = 0) -> "Executable":
