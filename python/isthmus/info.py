@@ -96,6 +96,13 @@ def _attribute(value) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
+def _is_plugin(path: pathlib.Path) -> bool:
+    try:
+        return hasattr(ctypes.CDLL(str(path)), "GetPjrtApi")
+    except OSError:
+        return True  # why it does not load is worth to be shown
+
+
 def libraries() -> list:
     """The plugins there are: this one's, and what lies beside it or is named by the environment."""
     first = isthmus.library_path()
@@ -103,8 +110,9 @@ def libraries() -> list:
     found += [pathlib.Path(value) for name, value in os.environ.items()
               if name.startswith("ISTHMUS_") and name.endswith("_LIBRARY_PATH")]
     # What tests build has no users.
-    own = [path for path in found if not path.stem.endswith(("_test", "_gloo", "_simulated", "_skeleton"))]
-    return list(dict.fromkeys(path.resolve() for path in own if path.is_file()))
+    own = [path for path in found if not path.stem.endswith(("_test", "_simulated", "_skeleton"))]
+    there = dict.fromkeys(path.resolve() for path in own if path.is_file())
+    return [path for path in there if _is_plugin(path)]
 
 
 def show(library, runs_probes: bool = True) -> bool:
