@@ -65,6 +65,8 @@ struct Fake {
   std::vector<uint64_t> used, peak;
   std::map<uintptr_t, Allocation> allocations;
   std::vector<std::unique_ptr<Stream>> streams;
+  // Events, modules and graphs by address; what nobody can destroy after a fault stays here.
+  std::map<void*, std::shared_ptr<void>> objects;
   std::map<std::string, FakeKernel> kernels;
   std::set<std::string> faulty;
   CUresult broken = CUDA_SUCCESS;
@@ -79,6 +81,14 @@ Fake& fake() {
 thread_local int currentDevice = -1;
 
 void record(const std::string& line) { fake().log += line + "\n"; }
+
+template <typename T>
+T* make(T value) {
+  auto object = std::make_shared<T>(std::move(value));
+  T* address = object.get();
+  fake().objects[address] = std::move(object);
+  return address;
+}
 
 Stream* streamOf(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
 
@@ -175,6 +185,7 @@ void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes) {
   for (auto& [address, allocation] : f.allocations) std::free(reinterpret_cast<void*>(address));
   f.allocations.clear();
   f.streams.clear();
+  f.objects.clear();
   f.kernels.clear();
   f.faulty.clear();
   f.broken = CUDA_SUCCESS;
@@ -307,7 +318,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   Stream* one = streamOf(stream);
   if (!one->isCapturing) return kCaptureUnsupported;
   one->isCapturing = false;
-  *graph = reinterpret_cast<CUgraph>(new Graph{std::move(one->captured)});
+  *graph = reinterpret_cast<CUgraph>(make(Graph{std::move(one->captured)}));
   one->captured.clear();
   record("capture of stream " + std::to_string(one->number));
   return CUDA_SUCCESS;
@@ -315,14 +326,14 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
   FAKE_ENTER
-  *event = reinterpret_cast<CUevent>(new Event);
+  *event = reinterpret_cast<CUevent>(make(Event()));
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
   std::lock_guard lock(fake().mutex);
   // What waits for it was told its number already; work on streams refers to it.
   for (auto& stream : fake().streams) drain(stream.get());
-  delete reinterpret_cast<Event*>(event);
+  fake().objects.erase(event);
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
@@ -422,9 +433,9 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                             CUjitOption* options, void** values) {
   FAKE_ENTER
-  auto owned = std::make_unique<Module>();
-  owned->ptx = static_cast<const char*>(image);
-  if (owned->ptx.find(".version") == std::string::npos) {
+  Module loaded;
+  loaded.ptx = static_cast<const char*>(image);
+  if (loaded.ptx.find(".version") == std::string::npos) {
     for (unsigned i = 0; i < count; ++i) {
       if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
         std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: Missing .version directive");
@@ -433,12 +444,12 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
     return CUDA_ERROR_INVALID_PTX;
   }
   record("module of " + std::to_string(currentDevice));
-  *module = reinterpret_cast<CUmodule>(owned.release());
+  *module = reinterpret_cast<CUmodule>(make(std::move(loaded)));
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
   std::lock_guard lock(fake().mutex);
-  delete reinterpret_cast<Module*>(module);
+  fake().objects.erase(module);
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -492,7 +503,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   FAKE_ENTER
-  *executable = reinterpret_cast<CUgraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  *executable = reinterpret_cast<CUgraphExec>(make(Graph(*reinterpret_cast<Graph*>(graph))));
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
@@ -505,11 +516,13 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
-  delete reinterpret_cast<Graph*>(executable);
+  std::lock_guard lock(fake().mutex);
+  fake().objects.erase(executable);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) {
-  delete reinterpret_cast<Graph*>(graph);
+  std::lock_guard lock(fake().mutex);
+  fake().objects.erase(graph);
   return CUDA_SUCCESS;
 }
 
