@@ -15,6 +15,8 @@ void decodeCustom(DecodeStream& in, llvm::StringRef dialect, mlir::Attribute& re
     result = decodeVhloAttribute(in);
   } else if (dialect == "sdy") {
     result = decodeSdyAttribute(in);
+  } else if (dialect == "stablehlo") {
+    result = decodeStablehloAttribute(in);
   } else {
     in.decoder().sink().fail(
         StatusCode::kUnimplemented,

@@ -165,13 +165,25 @@ class DecodeStream final : public mlir::DialectBytecodeReader {
   AttributeDecoder& decoder_;
 };
 
+// An enumeration's value is its number on the wire.
+template <typename Attr, typename Symbolize>
+mlir::Attribute decodeEnum(DecodeStream& in, Symbolize symbolize) {
+  uint64_t value;
+  if (!in.cursor().varInt(value)) return {};
+  const auto symbol =
+      value > UINT32_MAX ? decltype(symbolize(0))() : symbolize(static_cast<uint32_t>(value));
+  if (!symbol) return in.cursor().fail("has an enumeration with an unknown value"), nullptr;
+  return Attr::get(in.getContext(), *symbol);
+}
+
 // The encodings of each dialect. Null with the error in the sink, or in a diagnostic.
 mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
 mlir::Type decodeBuiltinType(DecodeStream& in);
 mlir::Attribute decodeVhloAttribute(DecodeStream& in);
 mlir::Type decodeVhloType(DecodeStream& in);
-// StableHLO's own: operands and results of operations that have no versioned form, as Shardy's, are
-// not VHLO's types. Its attributes do not come: such operations have none of them.
+// StableHLO's own, without versions: types of operands and results of operations that have no
+// versioned form, as Shardy's, and whole programs that never left their process.
+mlir::Attribute decodeStablehloAttribute(DecodeStream& in);
 mlir::Type decodeStablehloType(DecodeStream& in);
 mlir::Attribute decodeSdyAttribute(DecodeStream& in);
 

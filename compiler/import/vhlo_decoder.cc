@@ -90,17 +90,6 @@ auto reportAt(DecodeStream& in) {
   return [&in] { return mlir::emitError(in.decoder().location()); };
 }
 
-// An enumeration's value is its number on the wire.
-template <typename Attr, typename Symbolize>
-mlir::Attribute decodeEnum(DecodeStream& in, Symbolize symbolize) {
-  uint64_t value;
-  if (!in.cursor().varInt(value)) return {};
-  const auto symbol =
-      value > UINT32_MAX ? decltype(symbolize(0))() : symbolize(static_cast<uint32_t>(value));
-  if (!symbol) return in.cursor().fail("has an enumeration with an unknown value"), nullptr;
-  return Attr::get(in.getContext(), *symbol);
-}
-
 mlir::Attribute decodeDictionary(DecodeStream& in) {
   uint64_t count;
   if (!in.cursor().count(count)) return {};
@@ -437,13 +426,6 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
                  internal::concatenate("program bytecode has a vhlo attribute of code ", code)),
              nullptr;
   }
-}
-
-mlir::Type decodeStablehloType(DecodeStream& in) {
-  constexpr uint64_t kToken = 0;  // the only one
-  uint64_t code;
-  if (!in.cursor().varInt(code)) return {};
-  return code == kToken ? shlo::TokenType::get(in.getContext()) : mlir::Type();
 }
 
 mlir::Type decodeVhloType(DecodeStream& in) {

@@ -279,6 +279,8 @@ bool read(WireReader in, ModuleWithConfig& to) { return readFields(in, field<1>(
 
 }  // namespace
 
+bool parse(std::string_view bytes, Sharding& sharding) { return read(WireReader(bytes), sharding); }
+
 bool parse(std::string_view bytes, Module& module) { return read(WireReader(bytes), module); }
 
 bool parse(std::string_view bytes, ModuleWithConfig& module) {

@@ -305,5 +305,6 @@ struct ModuleWithConfig {
 // multiple of the bytes.
 bool parse(std::string_view bytes, Module& module);
 bool parse(std::string_view bytes, ModuleWithConfig& module);
+bool parse(std::string_view bytes, Sharding& sharding);
 
 }  // namespace isthmus::hlo

@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/import/attribute_decoder.h"
+#include "isthmus/wire_format.h"
 
 namespace isthmus::importer {
 namespace {
@@ -278,6 +279,28 @@ mlir::Attribute toElements(const hlo::Literal& literal, mlir::MLIRContext* conte
     return malformed();
   }
   return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
+std::string shapeMessage(mlir::TypeRange types, ErrorSink& sink) {
+  wire::Writer message;
+  if (types.size() != 1) {
+    message.varint(2, kTuple);
+    for (mlir::Type type : types) message.bytes(4, shapeMessage(type, sink));
+    return message.take();
+  }
+  auto array = llvm::dyn_cast<mlir::RankedTensorType>(types[0]);
+  int32_t number = 0;
+  for (int32_t i = kPred; array && i <= kF8E8M0FNU && number == 0; ++i) {
+    if (elementType(i, array.getContext()) == array.getElementType()) number = i;
+  }
+  if (number == 0) {
+    sink.fail(StatusCode::kUnimplemented, "a type that XLA has no number for");
+    return {};
+  }
+  message.varint(2, static_cast<uint64_t>(number));
+  message.packed(3, array.getShape());
+  message.packed(6, std::vector<int64_t>(static_cast<size_t>(array.getRank()), 0));
+  return message.take();
 }
 
 }  // namespace isthmus::importer

@@ -4,6 +4,7 @@
 #include "compiler/import/cursor.h"
 #include "compiler/import/hlo/messages.h"
 #include "mlir/IR/Attributes.h"
+#include "mlir/IR/TypeRange.h"
 #include "mlir/IR/Types.h"
 
 namespace isthmus::importer {
@@ -12,6 +13,10 @@ namespace isthmus::importer {
 // that do not exist or are not supported.
 bool appendLeafTypes(const hlo::Shape& shape, mlir::MLIRContext* context, ErrorSink& sink,
                      llvm::SmallVectorImpl<mlir::Type>& types);
+
+// A serialized xla.ShapeProto of arrays: of a tuple if there is not exactly one. Null types and
+// what has no number in XLA give kUnimplemented in the sink, and an empty string.
+std::string shapeMessage(mlir::TypeRange types, ErrorSink& sink);
 
 bool isTuple(const hlo::Shape& shape);
 
