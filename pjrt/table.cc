@@ -41,7 +41,7 @@ PJRT_Api makeApi() {
 
   for (PJRT_Extension_Base* extension :
        {&layoutsExtension(), &shardingsExtension(), &memoryDescriptionsExtension(), &ffiExtension(),
-        &customCallExtension(), &profilerExtension()}) {
+        &customCallExtension(), &profilerExtension(), &customPartitionerExtension()}) {
     extension->next = api.extension_start;
     api.extension_start = extension;
   }

@@ -130,6 +130,7 @@ TEST(Table, ExtensionsAreThoseThatAreServed) {
   }
   EXPECT_EQ(found, (std::map<int, size_t>{{PJRT_Extension_Type_Isthmus_CustomCall, 32},
                                           {PJRT_Extension_Type_Profiler, 40},
+                                          {PJRT_Extension_Type_Custom_Partitioner, 40},
                                           {PJRT_Extension_Type_Layouts, 80},
                                           {PJRT_Extension_Type_FFI, 48},
                                           {PJRT_Extension_Type_MemoryDescriptions, 40},

@@ -12,5 +12,6 @@ PJRT_Extension_Base& memoryDescriptionsExtension();
 PJRT_Extension_Base& ffiExtension();
 PJRT_Extension_Base& customCallExtension();
 PJRT_Extension_Base& profilerExtension();
+PJRT_Extension_Base& customPartitionerExtension();
 
 }  // namespace isthmus::pjrt

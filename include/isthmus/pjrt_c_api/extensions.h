@@ -197,6 +197,82 @@ struct PJRT_FFI_Extension {
   PJRT_Entry<PJRT_FFI_Register_Handler_Args> register_handler;
 };
 
+// ---- Custom partitioners (type 2, version 1)
+//
+// Functions of a framework that say how calls of a name are split over devices. Those that fill
+// `header` own what `header.data` holds until `header.cleanup_fn` is called with it.
+
+struct JAX_CustomCallPartitioner_string {
+  const char* data;
+  size_t size;
+};
+
+// `shape` is a serialized xla.ShapeProto, `sharding` an xla.OpSharding.
+struct JAX_CustomCallPartitioner_aval {
+  JAX_CustomCallPartitioner_string shape;
+  bool has_sharding;
+  JAX_CustomCallPartitioner_string sharding;
+};
+
+struct JAX_CustomCallPartitioner_version_and_error {
+  int64_t api_version;
+  void* data;
+  void (*cleanup_fn)(void* data);
+  bool has_error;
+  PJRT_Error_Code code;
+  JAX_CustomCallPartitioner_string error_msg;
+};
+
+// In: the operands and the result (a tuple of several), whole, with their shardings. Out: bytecode
+// of one device's program, and how its operands and results are split.
+struct JAX_CustomCallPartitioner_Partition_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  size_t num_args;
+  JAX_CustomCallPartitioner_aval* op_args;
+  JAX_CustomCallPartitioner_aval op_result;
+  JAX_CustomCallPartitioner_string backend_config;
+  JAX_CustomCallPartitioner_string mlir_module;
+  JAX_CustomCallPartitioner_string* args_sharding;
+  JAX_CustomCallPartitioner_string result_sharding;
+};
+
+struct JAX_CustomCallPartitioner_InferShardingFromOperands_Args;
+struct JAX_CustomCallPartitioner_PropagateUserSharding_Args;
+
+struct JAX_CustomCallPartitioner_Callbacks {
+  int64_t version;
+  void* private_data;
+  void (*dtor)(JAX_CustomCallPartitioner_Callbacks* data);
+  void (*partition)(JAX_CustomCallPartitioner_Callbacks* data,
+                    JAX_CustomCallPartitioner_Partition_Args* args);
+  void (*infer_sharding)(JAX_CustomCallPartitioner_Callbacks* data,
+                         JAX_CustomCallPartitioner_InferShardingFromOperands_Args* args);
+  void (*propagate_user_sharding)(JAX_CustomCallPartitioner_Callbacks* data,
+                                  JAX_CustomCallPartitioner_PropagateUserSharding_Args* args);
+  bool can_side_effecting_have_replicated_sharding;
+};
+
+struct PJRT_Register_Custom_Partitioner_Args {
+  size_t struct_size;
+  const char* name;
+  size_t name_size;
+  JAX_CustomCallPartitioner_Callbacks* callbacks;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Register_Custom_Partitioner_Args, callbacks);
+
+struct PJRT_Register_Batch_Partitionable_Args {
+  size_t struct_size;
+  const char* name;
+  size_t name_size;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Register_Batch_Partitionable_Args, name_size);
+
+struct PJRT_Custom_Partitioner_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Register_Custom_Partitioner_Args> register_custom_partitioner;
+  PJRT_Entry<PJRT_Register_Batch_Partitionable_Args> register_batch_partitionable;
+};
+
 // ---- Untyped custom calls (type 1000): an extension of our own
 //
 // PJRT's own for this is type 0, but clients take a plugin that has it for one of a GPU.
