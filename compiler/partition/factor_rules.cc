@@ -2,8 +2,10 @@
 
 #include <numeric>
 
+#include "base/custom_partitioners.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/sdy.h"
 #include "compiler/partition/shifts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Matchers.h"
@@ -153,10 +155,24 @@ FactorRule dotRule(shlo::DotGeneralOp op) {
   return rule;
 }
 
-// Dimensions that a slice takes whole are not touched by it.
-FactorRule sliceRule(shlo::SliceOp op) {
-  return alignedRule(
-      op, 0, 1, [&](int d) { return shapeOf(op.getOperand())[d] == shapeOf(op.getResult())[d]; });
+// The caller moves rows to where they belong in dimensions that are split.
+FactorRule concatenateRule(shlo::ConcatenateOp op) {
+  FactorRule rule = alignedRule(op, 0, op->getNumOperands(), [](int) { return true; });
+  rule.concatenated = static_cast<int>(op.getDimension());
+  return rule;
+}
+
+// Of collectives in code for each device: what they do along other axes than those that are split,
+// they do to each element, or to all but the dimensions that they cut and join.
+FactorRule collectiveRule(mlir::Operation* op, llvm::ArrayRef<uint64_t> touched) {
+  FactorRule rule = wholeRule(op);
+  int next = 0;
+  for (auto [operand, result] : llvm::zip(rule.operands, rule.results)) {
+    for (size_t d = 0; d < operand.size(); ++d) {
+      if (!llvm::is_contained(touched, d)) operand[d] = result[d] = next++;
+    }
+  }
+  return rule;
 }
 
 // JAX says of a call how many leading dimensions of all its arrays are a batch.
@@ -177,6 +193,38 @@ std::optional<FactorRule> batchRule(shlo::CustomCallOp op) {
     return std::nullopt;
   }
   return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d < numBatchDims; });
+}
+
+// What a call says of itself that somebody splits: others say only what they would have their
+// neighbours be split like. A dimension of several factors goes with the first, the major one,
+// and its blocks are made of whole ones of it. Sums along reduction factors are the call's own.
+std::optional<FactorRule> saidRule(shlo::CustomCallOp op) {
+  auto said = op->getAttrOfType<sdy::OpShardingRuleAttr>(sdy::kShardingRule);
+  if (!said || findCustomPartitioner(op.getCallTargetName()) == nullptr ||
+      said.getOperandMappings().size() != op->getNumOperands() ||
+      said.getResultMappings().size() != op->getNumResults()) {
+    return std::nullopt;
+  }
+  FactorRule rule = wholeRule(op);
+  auto fill = [&](llvm::ArrayRef<sdy::TensorMappingAttr> mappings, std::vector<Factors>& all) {
+    for (auto [mapping, factors] : llvm::zip(mappings, all)) {
+      if (mapping.getDimMappings().size() != factors.size()) return false;
+      for (auto [dim, factor] : llvm::zip(mapping.getDimMappings(), factors)) {
+        if (dim.getFactorIndices().empty()) continue;
+        const int64_t first = dim.getFactorIndices().front();
+        if (first < 0 || first >= static_cast<int64_t>(said.getFactorSizes().size())) return false;
+        if (llvm::is_contained(said.getNeedReplicationFactors(), first)) continue;
+        factor = static_cast<int>(first);
+        rule.units[factor] = said.getFactorSizes()[first];
+      }
+    }
+    return true;
+  };
+  if (!fill(said.getOperandMappings(), rule.operands) ||
+      !fill(said.getResultMappings(), rule.results)) {
+    return std::nullopt;
+  }
+  return rule;
 }
 
 }  // namespace
@@ -226,9 +274,13 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
       .Case([](shlo::DotGeneralOp op) { return dotRule(op); })
       .Case([](shlo::ConvolutionOp op) { return convolutionRule(op); })
       .Case([](shlo::PadOp op) { return padRule(op); })
-      .Case([](shlo::ConcatenateOp op) {
-        return alignedRule(op, 0, op->getNumOperands(),
-                           [&](int d) { return d != static_cast<int>(op.getDimension()); });
+      .Case([](shlo::ConcatenateOp op) { return concatenateRule(op); })
+      .Case<shlo::AllReduceOp, shlo::CollectivePermuteOp, shlo::CollectiveBroadcastOp>(
+          [](mlir::Operation* op) { return collectiveRule(op, {}); })
+      .Case([](shlo::AllGatherOp op) { return collectiveRule(op, {op.getAllGatherDim()}); })
+      .Case([](shlo::ReduceScatterOp op) { return collectiveRule(op, {op.getScatterDimension()}); })
+      .Case([](shlo::AllToAllOp op) {
+        return collectiveRule(op, {op.getSplitDimension(), op.getConcatDimension()});
       })
       // The caller exchanges the blocks of reversed dimensions.
       .Case([](shlo::ReverseOp op) { return alignedRule(op, 0, 1, [](int) { return true; }); })
@@ -251,6 +303,7 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
       .Case([](shlo::CustomCallOp op) -> std::optional<FactorRule> {
         // The caller exchanges the borders of blocks.
         if (shiftOf(op)) return alignedRule(op, 0, 1, [](int) { return true; });
+        if (std::optional<FactorRule> said = saidRule(op)) return said;
         return batchRule(op);
       })
       .Default([](mlir::Operation*) { return std::nullopt; });

@@ -18,6 +18,20 @@ namespace isthmus {
 inline constexpr int kWhole = -1;
 using Factors = std::vector<int>;
 
+// A dimension of an operand of which a block of the factor needs rows around its own. Counted with
+// the holes of `baseDilation`, and from `low` padding rows before the first, position i of `size`
+// positions looks at rows from i * stride on, `span` of them.
+struct Halo {
+  unsigned operand = 0;
+  int64_t dim = 0;
+  int factor = 0;
+  int64_t size = 0;
+  int64_t stride = 1;
+  int64_t low = 0;
+  int64_t span = 1;
+  int64_t baseDilation = 1;
+};
+
 struct FactorRule {
   std::vector<Factors> operands;
   std::vector<Factors> results;
@@ -32,6 +46,10 @@ struct FactorRule {
   std::optional<int> indexed;
   // Factors that fall into so many units, which stay together.
   std::map<int, int64_t> units;
+  // Dimensions whose blocks do not suffice.
+  std::vector<Halo> halos;
+  // The dimension along which operands are concatenated, if it may be split; a factor.
+  std::optional<int> concatenated;
 };
 
 // Nothing if no rule is known.
@@ -54,6 +72,7 @@ FactorRule alignedRule(mlir::Operation* op, size_t first, size_t last,
 FactorRule convolutionRule(shlo::ConvolutionOp op);
 FactorRule fftRule(shlo::FftOp op);
 FactorRule padRule(shlo::PadOp op);
+FactorRule sliceRule(shlo::SliceOp op);
 FactorRule reduceWindowRule(shlo::ReduceWindowOp op);
 FactorRule selectAndScatterRule(shlo::SelectAndScatterOp op);
 

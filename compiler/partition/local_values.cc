@@ -128,7 +128,7 @@ Value LocalValues::reshard(Value original, const MeshSharding& sharding, mlir::L
   Value nearest;
   for (const auto& [held, value] : copies_[original]) {
     std::vector<ReshardStep> plan =
-        planReshard(held, sharding, type.getShape(), elementBytes(type));
+        planReshard(held, sharding, type.getShape(), elementBytes(type), manual_);
     double cost = costOf(plan, bytes);
     if (nearest && cost >= least) continue;
     least = cost;

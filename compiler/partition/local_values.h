@@ -36,6 +36,10 @@ class LocalValues {
   // This device's block of `original`'s type, if it is an array.
   static StatusOr<mlir::Type> localType(mlir::Type type, const MeshSharding& sharding);
 
+  // From now on, devices that differ along `axes` have values of their own.
+  void setManual(std::vector<AxisPart> axes) { manual_ = std::move(axes); }
+  const std::vector<AxisPart>& manual() const { return manual_; }
+
   using Snapshot = llvm::DenseMap<mlir::Value, std::vector<std::pair<MeshSharding, mlir::Value>>>;
   Snapshot takeSnapshot() const { return copies_; }
   void restore(Snapshot snapshot) { copies_ = std::move(snapshot); }
@@ -50,6 +54,7 @@ class LocalValues {
   mlir::OpBuilder& builder_;
   SpmdBuilder& spmd_;
   int64_t numPartitions_;
+  std::vector<AxisPart> manual_;
   // The first of each value is what its operation gave.
   Snapshot copies_;
 };

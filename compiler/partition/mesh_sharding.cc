@@ -202,6 +202,118 @@ std::vector<std::string> manualAxesOf(sdy::ManualComputationOp op) {
   return axes;
 }
 
+// `axes` of the mesh, as parts of it, in `unreduced` of a sharding of no dimension.
+static StatusOr<MeshSharding> partsOf(llvm::ArrayRef<sdy::AxisRefAttr> axes, mlir::Attribute mesh,
+                                      int64_t numPartitions, mlir::ModuleOp module) {
+  auto attribute = sdy::TensorShardingAttr::get(module.getContext(), mesh, {}, {}, axes);
+  return resolveSharding(attribute, 0, numPartitions, module);
+}
+
+Status refineOpen(sdy::TensorShardingAttr attribute, const MeshSharding& more,
+                  int64_t numPartitions, mlir::ModuleOp module, MeshSharding& sharding) {
+  if (more.isReplicated() || !isOpen(attribute)) return {};
+  ISTHMUS_ASSIGN_OR_RETURN(
+      MeshSharding replicated,
+      partsOf(attribute.getReplicatedAxes(), attribute.getMeshOrRef(), numPartitions, module));
+  if (!replicated.unreduced.empty() && replicated.positionOf != more.positionOf) return {};
+  if (sharding.isReplicated()) sharding.positionOf = more.positionOf;
+  if (sharding.positionOf != more.positionOf) return {};
+  for (auto [d, dim] : llvm::enumerate(attribute.getDimShardings())) {
+    std::vector<AxisPart>& parts = sharding.dims[d];
+    const std::vector<AxisPart>& finer = more.dims[d];
+    bool isPrefix =
+        parts.size() < finer.size() && std::equal(parts.begin(), parts.end(), finer.begin());
+    if (dim.getIsClosed() || !isPrefix) continue;
+    auto rest = llvm::ArrayRef<AxisPart>(finer).drop_front(parts.size());
+    if (llvm::all_of(rest, [&](const AxisPart& part) {
+          return sharding.isFree(part) && replicated.isFree(part);
+        })) {
+      parts = finer;
+    }
+  }
+  return {};
+}
+
+StatusOr<std::optional<MeshSharding>> manualParts(sdy::ManualComputationOp op,
+                                                  int64_t numPartitions, mlir::ModuleOp module) {
+  auto shardings = op.getInShardings().getShardings();
+  if (shardings.empty()) shardings = op.getOutShardings().getShardings();
+  if (shardings.empty()) return std::optional<MeshSharding>();
+  llvm::SmallVector<sdy::AxisRefAttr> axes;
+  for (mlir::StringAttr axis : op.getManualAxes()) {
+    axes.push_back(sdy::AxisRefAttr::get(op->getContext(), axis.getValue()));
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(MeshSharding parts,
+                           partsOf(axes, shardings[0].getMeshOrRef(), numPartitions, module));
+  return std::optional(std::move(parts));
+}
+
+std::optional<MeshSharding> composed(const MeshSharding& outer, const MeshSharding& inner) {
+  if (inner.isReplicated()) return outer;
+  if (inner.positionOf != outer.positionOf && !outer.isReplicated()) return std::nullopt;
+  MeshSharding sharding = outer;
+  sharding.positionOf = inner.positionOf;
+  for (auto [parts, more] : llvm::zip(sharding.dims, inner.dims)) {
+    for (const AxisPart& part : more) {
+      if (!outer.isFree(part)) return std::nullopt;
+      appendAxisPart(parts, part);
+    }
+  }
+  return sharding;
+}
+
+MeshSharding withoutOuter(const MeshSharding& whole, const MeshSharding& outer,
+                          const std::vector<AxisPart>& manual) {
+  MeshSharding inner =
+      replicatedSharding(static_cast<int64_t>(whole.dims.size()), whole.numPartitions);
+  if (!outer.isReplicated() && whole.positionOf != outer.positionOf) return inner;
+  inner.positionOf = whole.positionOf;
+  auto isFree = [&](const AxisPart& part) {
+    return llvm::all_of(manual, [&](const AxisPart& axis) { return areIndependent(part, axis); });
+  };
+  for (size_t d = 0; d < whole.dims.size(); ++d) {
+    std::vector<AxisPart> rest = whole.dims[d];
+    bool isPrefix = true;
+    for (const AxisPart& part : outer.dims[d]) {
+      // Takes `part` from the front, where neighbouring axes may be one part.
+      isPrefix = isPrefix && !rest.empty() && rest[0].stride <= part.stride &&
+                 part.stride % rest[0].stride == 0 &&
+                 rest[0].stride * rest[0].size == part.stride * part.size;
+      if (!isPrefix) break;
+      rest[0].size = part.stride / rest[0].stride;
+      if (rest[0].size == 1) rest.erase(rest.begin());
+    }
+    if (isPrefix && llvm::all_of(rest, isFree)) inner.dims[d] = std::move(rest);
+  }
+  return inner;
+}
+
+MeshSharding overWholeAxes(MeshSharding sharding, mlir::ModuleOp module) {
+  // By where an axis ends, its size.
+  std::map<int64_t, int64_t> axes;
+  for (auto op : module.getOps<sdy::MeshOp>()) {
+    if (op.getMesh().getTotalSize() != sharding.numPartitions) continue;
+    if (!axes.empty()) return sharding;
+    int64_t devices = 1;
+    for (sdy::MeshAxisAttr axis : llvm::reverse(op.getMesh().getAxes())) {
+      if (axis.getSize() == 1) continue;
+      devices *= axis.getSize();
+      axes[devices] = axis.getSize();
+    }
+  }
+  if (axes.empty()) return sharding;
+  auto isWhole = [&](const AxisPart& part) {
+    int64_t end = part.stride * part.size;
+    while (end > part.stride && axes.count(end) != 0) end /= axes[end];
+    return end == part.stride;
+  };
+  for (std::vector<AxisPart>& parts : sharding.dims) {
+    auto broken = llvm::find_if_not(parts, isWhole);
+    parts.erase(broken, parts.end());
+  }
+  return sharding;
+}
+
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions) {
   MeshSharding sharding;
   sharding.numPartitions = numPartitions;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,31 @@ int64_t rankOf(mlir::Value value);
 // Whether some dimension may be split further than `attribute` says.
 bool isOpen(sdy::TensorShardingAttr attribute);
 
+// Splits the dimensions that `attribute` leaves open, of what it asks for, further as `more` does,
+// but not over axes that it wants replicated.
+Status refineOpen(sdy::TensorShardingAttr attribute, const MeshSharding& more,
+                  int64_t numPartitions, mlir::ModuleOp module, MeshSharding& sharding);
+
 // The axes over which the region of `op` is per-device code.
 std::vector<std::string> manualAxesOf(sdy::ManualComputationOp op);
+
+// The axes over which the region of `op` is per-device code, as parts of its mesh, in `unreduced`
+// of a sharding of no dimension; nothing if it has neither operands nor results.
+StatusOr<std::optional<MeshSharding>> manualParts(sdy::ManualComputationOp op,
+                                                  int64_t numPartitions, mlir::ModuleOp module);
+
+// How an array is split whose blocks, as `outer` cuts it, are split as `inner` says. Nothing if
+// they share axes, or are of two meshes.
+std::optional<MeshSharding> composed(const MeshSharding& outer, const MeshSharding& inner);
+
+// The `inner` for which composed(outer, inner) splits each dimension as `whole` does, as far as
+// there is one; nothing along `manual` axes.
+MeshSharding withoutOuter(const MeshSharding& whole, const MeshSharding& outer,
+                          const std::vector<AxisPart>& manual);
+
+// `sharding` without splits over parts of axes, which frameworks cannot name: of the module's one
+// mesh, if it has one.
+MeshSharding overWholeAxes(MeshSharding sharding, mlir::ModuleOp module);
 
 // Every device has the whole array.
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions);

@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/partition/factor_rules.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/indexed_blocks.h"
 #include "compiler/partition/inspect_sharding.h"
@@ -39,8 +40,10 @@ int64_t largestChannel(mlir::ModuleOp module) {
 
 class Partitioner {
  public:
-  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation wishes)
+  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation wishes,
+              CallPartitioner partitionCall)
       : module_(module),
+        partitionCall_(std::move(partitionCall)),
         numPartitions_(numPartitions),
         wishes_(std::move(wishes)),
         builder_(module.getContext()),
@@ -89,7 +92,7 @@ class Partitioner {
           std::optional<MeshSharding> asked,
           interfaceSharding(main.getResultAttrDict(i), operand, numPartitions_, module_));
       // Where nothing is asked for, what is split stays so.
-      MeshSharding sharding = asked ? *asked : values_.shardingOf(operand);
+      MeshSharding sharding = asked ? *asked : overWholeAxes(values_.shardingOf(operand), module_);
       ISTHMUS_ASSIGN_OR_RETURN(Value local,
                                values_.localOf(operand, sharding, terminator->getLoc()));
       function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
@@ -124,7 +127,7 @@ class Partitioner {
       } else if (llvm::isa<sdy::PropagationBarrierOp>(op)) {
         values_.holdLike(op.getResult(0), op.getOperand(0));
       } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
-        continue;
+        ISTHMUS_RETURN_IF_ERROR(buildGroupMember(op.getOperand(0), op.getLoc()));
       } else if (llvm::isa<sdy::SdyDialect>(op.getDialect())) {
         return unimplemented(sourceLocation(op.getLoc()),
                              ": partition: ", op.getName().getStringRef().str(),
@@ -148,7 +151,19 @@ class Partitioner {
     Value operand = op.getOperand(0);
     ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
                              resolveSharding(asked, rankOf(operand), numPartitions_, module_));
+    for (const MeshSharding& more : {values_.shardingOf(operand), wishes_.of(op.getResult(0))}) {
+      ISTHMUS_RETURN_IF_ERROR(refineOpen(asked, more, numPartitions_, module_, sharding));
+    }
     return constrain(op, sharding, isOpen(asked));
+  }
+
+  // What is to be split alike has one wish.
+  Status buildGroupMember(Value member, mlir::Location location) {
+    MeshSharding sharding = wishes_.of(member);
+    if (sharding.isReplicated()) return {};
+    ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(member, sharding, location));
+    values_.hold(member, local, sharding);
+    return {};
   }
 
   Status constrain(mlir::Operation& op, const MeshSharding& sharding, bool isOpen) {
@@ -183,6 +198,8 @@ class Partitioner {
       return true;
     }
     if (numPartitions_ == 1) return false;
+    ISTHMUS_ASSIGN_OR_RETURN(bool isBuilt, buildPartitionedCall(call));
+    if (isBuilt) return true;
     bool isPartitioned = call.getCallTargetName() == kPartitionedCallback;
     if (isPartitioned && llvm::all_of(op.getResultTypes(), llvm::IsaPred<shlo::TokenType>)) {
       // Each device calls its function with what it has.
@@ -210,6 +227,73 @@ class Partitioner {
     for (auto [original, result] : llvm::zip(op.getResults(), results))
       values_.holdFull(original, result);
     return true;
+  }
+
+  // A call that somebody else splits.
+  StatusOr<bool> buildPartitionedCall(shlo::CustomCallOp call) {
+    if (!partitionCall_) return false;
+    std::vector<MeshSharding> held;
+    for (Value operand : call->getOperands()) held.push_back(values_.shardingOf(operand));
+    std::vector<MeshSharding> wanted = wantedResults(*call, held);
+    if (std::optional<SplitRule> rule = splitRule(call, held, wanted)) {
+      held = std::move(rule->operands);
+      wanted = std::move(rule->results);
+    }
+    auto messages = [](const std::vector<MeshSharding>& shardings) {
+      std::vector<std::string> list;
+      for (const MeshSharding& sharding : shardings) list.push_back(sharding.toOpSharding());
+      return list;
+    };
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<PartitionedCall> part,
+                             partitionCall_(call, messages(held), messages(wanted)));
+    if (!part) return false;
+    auto main = part->program->lookupSymbol<mlir::func::FuncOp>("main");
+    bool fits = main && !main.isExternal() && part->operands.size() == call->getNumOperands() &&
+                part->results.size() == call->getNumResults() &&
+                main.getNumArguments() == call->getNumOperands() &&
+                main.getNumResults() == call->getNumResults();
+    if (!fits) return partitionerFailed(call, "gave a program with other operands or results");
+    ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(*part->program));
+    mlir::IRMapping mapping;
+    for (auto [i, operand] : llvm::enumerate(call->getOperands())) {
+      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingFrom(part->operands[i], operand));
+      ISTHMUS_ASSIGN_OR_RETURN(Value block, values_.localOf(operand, sharding, call.getLoc()));
+      if (block.getType() != main.getArgumentTypes()[i]) {
+        return partitionerFailed(call, "gave a program for other blocks of its operands");
+      }
+      mapping.map(main.getArgument(i), block);
+    }
+    for (mlir::Operation& op : main.getBody().front().without_terminator()) {
+      mlir::Operation* copy = builder_.clone(op, mapping);
+      copy->walk([&](mlir::Operation* nested) {
+        // Channels of another program.
+        if (nested->hasAttr("channel_handle")) {
+          nested->setAttr("channel_handle", spmd_.nextChannel());
+        }
+      });
+    }
+    auto returned = main.getBody().front().getTerminator()->getOperands();
+    for (auto [i, result] : llvm::enumerate(call->getResults())) {
+      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingFrom(part->results[i], result));
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(result.getType(), sharding));
+      Value block = mapping.lookupOrDefault(returned[i]);
+      if (block.getType() != type) {
+        return partitionerFailed(call, "gave a program with other blocks of its results");
+      }
+      values_.hold(result, block, sharding);
+    }
+    return true;
+  }
+
+  Status partitionerFailed(shlo::CustomCallOp call, std::string_view what) {
+    return invalidArgument(sourceLocation(call.getLoc()), ": the partitioner of @",
+                           call.getCallTargetName().str(), " ", what);
+  }
+
+  StatusOr<MeshSharding> shardingFrom(llvm::StringRef text, Value value) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
+                             readGspmdSharding(text, rankOf(value), numPartitions_));
+    return sharding ? *sharding : replicatedSharding(rankOf(value), numPartitions_);
   }
 
   // A constraint of GSPMD, or a border between the program and code for one device: blocks of the
@@ -253,31 +337,53 @@ class Partitioner {
                      isOpen);
   }
 
-  // The region is per-device code over the manual axes.
+  // The region is per-device code over the manual axes. What it does with blocks is split further
+  // over the others.
   Status buildManual(sdy::ManualComputationOp op) {
     std::vector<std::string> axes = manualAxesOf(op);
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> parts,
+                             manualParts(op, numPartitions_, module_));
+    std::vector<AxisPart> manual = values_.manual(), outside = manual;
+    if (parts) llvm::append_range(manual, parts->unreduced);
     mlir::Block& body = op.getBody().front();
     for (auto [i, operand] : llvm::enumerate(op.getTensors())) {
-      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
-                               resolveSharding(op.getInShardings().getShardings()[i],
-                                               rankOf(operand), numPartitions_, module_, &axes));
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, op.getLoc()));
-      if (local.getType() != body.getArgument(i).getType()) {
+      ISTHMUS_ASSIGN_OR_RETURN(
+          MeshSharding cut, resolveSharding(op.getInShardings().getShardings()[i], rankOf(operand),
+                                            numPartitions_, module_, &axes));
+      Value argument = body.getArgument(i);
+      MeshSharding inside = wishes_.of(argument);
+      std::optional<MeshSharding> whole = composed(cut, inside);
+      if (!whole) {
+        inside = replicatedSharding(rankOf(operand), numPartitions_);
+        whole = cut;
+      }
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, *whole, op.getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(argument.getType(), inside));
+      if (local.getType() != type) {
         return invalidArgument("partition: manual_computation argument ", i,
                                " does not have the type of its operand's block");
       }
-      values_.holdFull(body.getArgument(i), local);
+      values_.hold(argument, local, inside);
     }
+    values_.setManual(std::move(manual));
     ++manualDepth_;
     ISTHMUS_RETURN_IF_ERROR(buildBlock(body));
     --manualDepth_;
     for (auto [i, returned] : llvm::enumerate(body.getTerminator()->getOperands())) {
       Value result = op->getResult(i);
-      ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
-                               resolveSharding(op.getOutShardings().getShardings()[i],
-                                               rankOf(result), numPartitions_, module_, &axes));
-      values_.hold(result, values_.fullOf(returned, op.getLoc()), sharding);
+      ISTHMUS_ASSIGN_OR_RETURN(
+          MeshSharding cut, resolveSharding(op.getOutShardings().getShardings()[i], rankOf(result),
+                                            numPartitions_, module_, &axes));
+      MeshSharding inside = values_.shardingOf(returned);
+      std::optional<MeshSharding> whole = composed(cut, inside);
+      if (!whole) {
+        inside = replicatedSharding(rankOf(result), numPartitions_);
+        whole = cut;
+      }
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(returned, inside, op.getLoc()));
+      values_.hold(result, local, *whole);
     }
+    values_.setManual(std::move(outside));
     return {};
   }
 
@@ -326,6 +432,16 @@ class Partitioner {
       values_.hold(op.getResult(0), moved, sharding);
       return {};
     }
+    if (rule && rule->concatenatedDim) {
+      const int64_t d = *rule->concatenatedDim;
+      const MeshSharding& sharding = rule->results[0];
+      Value all =
+          moveRows(concatenatedSources(&op, d), concatenationRequest(&op, d, sharding.shards(d)),
+                   operands, nullptr, d, sharding, builder_, spmd_, op.getLoc());
+      values_.hold(op.getResult(0), all, sharding);
+      return {};
+    }
+    if (rule) addHalos(op, *rule, operands);
     std::optional<IndexedBlocks> indexed;
     if (rule && rule->indexedDim) {
       indexed.emplace(&op, *rule->indexedDim, rule->operands[0], builder_, spmd_);
@@ -363,6 +479,25 @@ class Partitioner {
       }
     }
     return {};
+  }
+
+  // Gives blocks the rows around them, and what the operation has for rows outside of the array.
+  void addHalos(mlir::Operation& op, const SplitRule& rule, llvm::MutableArrayRef<Value> operands) {
+    for (const HaloRows& rows : rule.halos) {
+      Value fill = llvm::isa<shlo::PadOp>(op) ? operands[1] : nullptr;
+      if (auto window = llvm::dyn_cast<shlo::ReduceWindowOp>(op)) {
+        fill = operands[window.getInputs().size() + rows.operand];
+      }
+      RowSource source{shapeOf(op.getOperand(rows.operand))[rows.dim], 0};
+      Value& operand = operands[rows.operand];
+      if (rows.isPlaced) {
+        operand = placeRows(source, rows.request, operand, rows.dim, rule.operands[rows.operand],
+                            builder_, spmd_, op.getLoc());
+        continue;
+      }
+      operand = moveRows(source, rows.request, operand, fill, rows.dim, rule.operands[rows.operand],
+                         builder_, spmd_, op.getLoc());
+    }
   }
 
   // `copy` reduced what this device has.
@@ -497,6 +632,7 @@ class Partitioner {
   }
 
   mlir::ModuleOp module_;
+  CallPartitioner partitionCall_;
   int64_t numPartitions_;
   Propagation wishes_;
   mlir::OpBuilder builder_;
@@ -523,7 +659,8 @@ void dropNestedConstraints(mlir::ModuleOp module) {
 
 }  // namespace
 
-Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
+Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
+                        CallPartitioner partitionCall) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
   ISTHMUS_RETURN_IF_ERROR(resolveReplicaGroups(module));
@@ -540,7 +677,8 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions) {
   }
   if (numPartitions > 1) recognizeShifts(module);
   ISTHMUS_ASSIGN_OR_RETURN(Propagation wishes, Propagation::run(main, module, numPartitions));
-  ISTHMUS_RETURN_IF_ERROR(Partitioner(module, numPartitions, std::move(wishes)).run(main));
+  ISTHMUS_RETURN_IF_ERROR(
+      Partitioner(module, numPartitions, std::move(wishes), std::move(partitionCall)).run(main));
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

@@ -27,6 +27,7 @@ StatusOr<Propagation> Propagation::run(mlir::func::FuncOp main, mlir::ModuleOp m
   mlir::Block& body = main.getBody().front();
   for (int i = 0; i < kMaxPasses; ++i) {
     propagation.hasChanged_ = false;
+    for (const auto& [id, values] : propagation.groups_) propagation.unite(values);
     propagation.visitBlock(body, i % 2 == 0);
     if (i > 0 && !propagation.hasChanged_) break;
   }
@@ -54,6 +55,9 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     std::optional<SplitRule> rule = splitRule(user, held, {});
     // What is picked from blocks by index is summed each time.
     if (rule && rule->indexedDim && llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
+      return false;
+    }
+    if (rule && llvm::any_of(rule->halos, [](const HaloRows& rows) { return rows.isPlaced; })) {
       return false;
     }
     return rule && rule->operands[use.getOperandNumber()] == sharding;
@@ -105,10 +109,13 @@ Status Propagation::seedBlock(mlir::Block& block) {
       for (auto [value, sharding] : llvm::zip(manual->getResults(), outs)) {
         ISTHMUS_RETURN_IF_ERROR(seedValue(value, sharding, &axes));
       }
+      ISTHMUS_RETURN_IF_ERROR(seedManual(manual));
     } else if (auto constraint = llvm::dyn_cast<sdy::ShardingConstraintOp>(op)) {
       ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), constraint.getSharding()));
     } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
       ISTHMUS_RETURN_IF_ERROR(seedValue(op.getResult(0), reshard.getSharding()));
+    } else if (auto group = llvm::dyn_cast<sdy::ShardingGroupOp>(op)) {
+      groups_[group.getGroupId()].push_back(op.getOperand(0));
     } else if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToWhole)) {
       ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
                                gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(op), numPartitions_));
@@ -120,6 +127,30 @@ Status Propagation::seedBlock(mlir::Block& block) {
     }
   }
   return {};
+}
+
+Status Propagation::seedManual(sdy::ManualComputationOp op) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> manual,
+                           manualParts(op, numPartitions_, module_));
+  if (!manual) return {};
+  ManualBorder border{std::move(manual->unreduced), {}, {}};
+  std::vector<std::string> axes = manualAxesOf(op);
+  auto resolve = [&](mlir::ValueRange values, llvm::ArrayRef<sdy::TensorShardingAttr> shardings,
+                     std::vector<MeshSharding>& list) -> Status {
+    for (auto [value, sharding] : llvm::zip(values, shardings)) {
+      ISTHMUS_ASSIGN_OR_RETURN(
+          MeshSharding resolved,
+          resolveSharding(sharding, rankOf(value), numPartitions_, module_, &axes));
+      list.push_back(std::move(resolved));
+    }
+    return {};
+  };
+  ISTHMUS_RETURN_IF_ERROR(
+      resolve(op.getTensors(), op.getInShardings().getShardings(), border.operands));
+  ISTHMUS_RETURN_IF_ERROR(
+      resolve(op->getResults(), op.getOutShardings().getShardings(), border.results));
+  borders_[op] = std::move(border);
+  return seedBlock(op.getBody().front());
 }
 
 void Propagation::say(Value value, const MeshSharding& sharding) {
@@ -173,7 +204,9 @@ void Propagation::transfer(mlir::Operation& op) {
 }
 
 void Propagation::visit(mlir::Operation& op, bool isForward) {
-  if (auto loop = llvm::dyn_cast<shlo::WhileOp>(op)) {
+  if (auto manual = llvm::dyn_cast<sdy::ManualComputationOp>(op)) {
+    visitManual(manual, isForward);
+  } else if (auto loop = llvm::dyn_cast<shlo::WhileOp>(op)) {
     visitLoop(loop, isForward);
   } else if (llvm::isa<shlo::CaseOp, shlo::IfOp>(op)) {
     visitBranches(op, isForward);
@@ -195,6 +228,25 @@ void Propagation::visitBlock(mlir::Block& block, bool isForward) {
   } else {
     for (mlir::Operation& op : llvm::reverse(block.without_terminator())) visit(op, isForward);
   }
+}
+
+// What a block of a value is split by, over axes that are left to us, holds inside as outside.
+void Propagation::visitManual(sdy::ManualComputationOp op, bool isForward) {
+  auto found = borders_.find(op);
+  if (found == borders_.end()) return;
+  const ManualBorder& border = found->second;
+  mlir::Block& body = op.getBody().front();
+  auto cross = [&](mlir::ValueRange outside, mlir::ValueRange inside,
+                   llvm::ArrayRef<MeshSharding> cuts) {
+    for (auto [whole, block, cut] : llvm::zip(outside, inside, cuts)) {
+      if (shardings_.contains(whole)) assign(block, withoutOuter(of(whole), cut, border.manual));
+      if (!shardings_.contains(block)) continue;
+      if (std::optional<MeshSharding> both = composed(cut, of(block))) assign(whole, *both);
+    }
+  };
+  cross(op.getTensors(), body.getArguments(), border.operands);
+  visitBlock(body, isForward);
+  cross(op->getResults(), body.getTerminator()->getOperands(), border.results);
 }
 
 void Propagation::visitLoop(shlo::WhileOp op, bool isForward) {

@@ -1,6 +1,8 @@
 // How the values of a program for many devices had best be split.
 #pragma once
 
+#include <map>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/mesh_sharding.h"
 #include "llvm/ADT/DenseMap.h"
@@ -31,6 +33,7 @@ class Propagation {
   Status seedValue(mlir::Value value, sdy::TensorShardingAttr sharding,
                    const std::vector<std::string>* onlyAxes = nullptr);
   Status seedBlock(mlir::Block& block);
+  Status seedManual(sdy::ManualComputationOp op);
   Status seedBoundary(mlir::Value value, mlir::DictionaryAttr attributes);
   void say(mlir::Value value, const MeshSharding& sharding);
   void assign(mlir::Value value, const MeshSharding& sharding);
@@ -38,13 +41,23 @@ class Propagation {
   void transfer(mlir::Operation& op);
   void visit(mlir::Operation& op, bool isForward);
   void visitBlock(mlir::Block& block, bool isForward);
+  void visitManual(sdy::ManualComputationOp op, bool isForward);
   void visitLoop(shlo::WhileOp op, bool isForward);
   void visitBranches(mlir::Operation& op, bool isForward);
+
+  // Of a manual computation: its axes, and how it cuts operands and results along them.
+  struct ManualBorder {
+    std::vector<AxisPart> manual;
+    std::vector<MeshSharding> operands, results;
+  };
 
   mlir::ModuleOp module_;
   int64_t numPartitions_;
   llvm::DenseMap<mlir::Value, MeshSharding> shardings_;
+  llvm::DenseMap<mlir::Operation*, ManualBorder> borders_;
   llvm::DenseSet<mlir::Value> said_;  // which are not refined
+  // By the ids of sharding groups: what is to be split alike.
+  std::map<uint64_t, llvm::SmallVector<mlir::Value>> groups_;
   bool hasChanged_ = false;
 };
 

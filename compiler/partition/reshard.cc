@@ -274,9 +274,13 @@ class Search {
       queue_;
 };
 
-// Which block partition `p` has, over all dimensions and summands.
-std::vector<int64_t> blockOf(const MeshSharding& sharding, int64_t p) {
+// Which block of which array partition `p` has, over all dimensions and summands.
+std::vector<int64_t> blockOf(const MeshSharding& sharding, llvm::ArrayRef<AxisPart> manual,
+                             int64_t p) {
   std::vector<int64_t> block;
+  for (const AxisPart& axis : manual) {
+    block.push_back(sharding.positionOf[p] / axis.stride % axis.size);
+  }
   for (size_t d = 0; d < sharding.dims.size(); ++d) {
     block.push_back(sharding.shardIndex(static_cast<int64_t>(d), p));
   }
@@ -290,20 +294,21 @@ std::vector<int64_t> blockOf(const MeshSharding& sharding, int64_t p) {
 
 // Who sends to whom: those who have what they need keep it. Nothing if `after` has other blocks.
 std::optional<std::vector<std::vector<int64_t>>> permutation(const MeshSharding& before,
-                                                             const MeshSharding& after) {
+                                                             const MeshSharding& after,
+                                                             llvm::ArrayRef<AxisPart> manual) {
   std::map<std::vector<int64_t>, std::vector<int64_t>> holders;
   std::vector<std::vector<int64_t>> pairs;
   std::vector<int64_t> waiting;
   for (int64_t p = 0; p < before.numPartitions; ++p) {
-    if (blockOf(before, p) == blockOf(after, p)) {
+    if (blockOf(before, manual, p) == blockOf(after, manual, p)) {
       pairs.push_back({p, p});
     } else {
-      holders[blockOf(before, p)].push_back(p);
+      holders[blockOf(before, manual, p)].push_back(p);
       waiting.push_back(p);
     }
   }
   for (int64_t p : waiting) {
-    std::vector<int64_t>& from = holders[blockOf(after, p)];
+    std::vector<int64_t>& from = holders[blockOf(after, manual, p)];
     if (from.empty()) return std::nullopt;
     pairs.push_back({from.back(), p});
     from.pop_back();
@@ -361,7 +366,8 @@ double bytesMoved(const ReshardStep& step, double arrayBytes) {
 }
 
 std::vector<ReshardStep> planReshard(const MeshSharding& from, const MeshSharding& to,
-                                     llvm::ArrayRef<int64_t> shape, int64_t elementBytes) {
+                                     llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                                     llvm::ArrayRef<AxisPart> manual) {
   auto arrayBytes = static_cast<double>(elementBytes);
   for (int64_t size : shape) arrayBytes *= static_cast<double>(size);
   std::vector<ReshardStep> steps;
@@ -378,7 +384,7 @@ std::vector<ReshardStep> planReshard(const MeshSharding& from, const MeshShardin
   steps = found ? std::move(*found) : planWithoutSearch(from, to);
   for (ReshardStep& step : steps) {
     if (step.kind != Kind::kPermute) continue;
-    auto pairs = permutation(step.before, step.after);
+    auto pairs = permutation(step.before, step.after, manual);
     if (!pairs) return planWithoutSearch(from, to);
     step.pairs = std::move(*pairs);
   }

@@ -4,9 +4,23 @@
 #include <optional>
 
 #include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/moved_rows.h"
 #include "mlir/IR/Operation.h"
 
 namespace isthmus {
+
+// The rows of an operand's split dimension from which a block is computed.
+struct HaloRows {
+  unsigned operand = 0;
+  int64_t dim = 0;
+  RowRequest request;
+  // Rows of padding (holes of a base dilation count) that remain before and behind what is asked
+  // for.
+  int64_t low = 0;
+  int64_t high = 0;
+  // Each device takes what it has of the rows, and zeros for the others: the result is a summand.
+  bool isPlaced = false;
+};
 
 // How an operation is to be split: it computes blocks of its results, or summands of them, from
 // blocks of its operands.
@@ -16,6 +30,10 @@ struct SplitRule {
   // Along these axes the devices' results are still to be combined, by the reducer of the
   // operation.
   std::vector<AxisPart> combined;
+  // Rows that operands need besides their blocks, and what the operation is to be told of them.
+  std::vector<HaloRows> halos;
+  // The split dimension along which operands are concatenated.
+  std::optional<int64_t> concatenatedDim;
   // A split dimension of operand 0 that indices address: they are to be made local
   // (indexed_blocks.h).
   std::optional<int64_t> indexedDim;
@@ -27,6 +45,10 @@ struct SplitRule {
 // operand can stay nor one of a result be computed, or if no rule is known.
 std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
                                    llvm::ArrayRef<MeshSharding> wanted);
+
+// The operands of a concatenation along `d`, and what blocks of its result are made of.
+std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d);
+RowRequest concatenationRequest(mlir::Operation* op, int64_t d, int64_t shards);
 
 // Fits `op`, a copy of an operation on blocks whose operands are blocks already, to blocks of
 // results that are split as `rule` says: its result types, and attributes that hold sizes.

@@ -48,6 +48,9 @@ class SpmdBuilder {
   mlir::Value permute(mlir::Value local, llvm::ArrayRef<std::vector<int64_t>> pairs,
                       mlir::Location location);
 
+  // On partition p, the scalar `values[p]` of type i64.
+  mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
+
   // A truth value: whether `flags` has a one for this partition.
   mlir::Value isOne(llvm::ArrayRef<int64_t> flags, mlir::Location location);
 
@@ -73,19 +76,18 @@ class SpmdBuilder {
   mlir::Value mirror(mlir::Value local, int64_t d, const MeshSharding& sharding,
                      mlir::Location location);
 
+  // A channel that nothing else has.
+  shlo::ChannelHandleAttr nextChannel();
+
  private:
   // The scalar of type i64.
   mlir::Value number(int64_t value, mlir::Location location);
-  // On partition p, the scalar `values[p]`.
-  mlir::Value perPartition(llvm::ArrayRef<int64_t> values, mlir::Location location);
-
   mlir::Value exchange(mlir::Value local, const ReshardStep& step, mlir::Location location);
   mlir::Value keepPart(mlir::Value local, const ReshardStep& step, mlir::Location location);
   mlir::Value reduceScatter(mlir::Value local, const ReshardStep& step, mlir::Location location);
   mlir::Value zeros(mlir::RankedTensorType type, mlir::Location location);
   shlo::AllReduceOp allReduce(mlir::Value local, const std::vector<std::vector<int64_t>>& groups,
                               mlir::Location location);
-  shlo::ChannelHandleAttr nextChannel();
 
   mlir::OpBuilder& builder_;
   int64_t nextChannel_;

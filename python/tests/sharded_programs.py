@@ -715,6 +715,79 @@ def one_axis_more(setup):
     return reshard(setup, ("x",), (("x", "y"),))
 
 
+# ---- Neighbours ----------------------------------------------------------------------------------
+
+@program
+def heat_equation(setup):
+    """A stencil over a grid that is split both ways, with the ends padded."""
+    setup.mesh(x=4, y=2)
+
+    def step(u, _):
+        p = jnp.pad(u, 1)
+        laplacian = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * u
+        return u + 0.1 * laplacian, None
+
+    return jax.jit(lambda u: lax.scan(step, u, length=5)[0]), (setup.normal((32, 32), "x", "y"),), 5
+
+
+@program
+def dilated_convolutions(setup):
+    """Along time, which is split; each looks further back."""
+    setup.mesh(x=8)
+    x = setup.normal((4, 128, 8), None, "x")
+    kernels = [setup.normal((3, 8, 8), scale=0.2) for _ in range(2)]
+
+    def f(x, kernels):
+        for i, kernel in enumerate(kernels):
+            reach = 2 * 2 ** i
+            x = jax.nn.relu(lax.conv_general_dilated(
+                x, kernel, (1,), [(reach, 0)], rhs_dilation=(2 ** i,),
+                dimension_numbers=("NWC", "WIO", "NWC")))
+        return jnp.sum(x * x)
+
+    return jax.jit(jax.grad(f, 1)), (x, kernels), 1
+
+
+@program
+def moving_average(setup):
+    setup.mesh(x=8)
+    f = lambda x: lax.reduce_window(x, 0.0, lax.add, (5, 1), (1, 1), "SAME") / 5  # noqa: E731
+    return jax.jit(f), (setup.normal((64, 16), "x"),), 1
+
+
+@program
+def first_half(setup):
+    setup.mesh(x=8)
+    return jax.jit(lambda x: jnp.tanh(x[:32]) * 2), (setup.normal((64, 16), "x"),), 1
+
+
+@program
+def last_row(setup):
+    """As the logits of the last token are taken."""
+    setup.mesh(x=8)
+    f = lambda x, w: x[:, -1] @ w  # noqa: E731
+    return jax.jit(f), (setup.normal((8, 64, 16), None, "x"), setup.normal((16, 32))), 1
+
+
+@program
+def pipeline_with_tensor_parallel_stages(setup):
+    """One axis by hand, the other left to the compiler inside."""
+    mesh = setup.mesh(x=4, y=2)
+    x = setup.normal((16, 32))
+    up = setup.normal((4, 32, 64), "x", None, "y", scale=0.2)
+    down = setup.normal((4, 64, 32), "x", "y", scale=0.2)
+
+    def stages(x, up, down):
+        for _ in range(4):
+            x = x + jax.nn.relu(x @ up[0]) @ down[0]
+            x = lax.ppermute(x, "x", [(i, (i + 1) % 4) for i in range(4)])
+        return x[None]
+
+    f = shard_map(stages, mesh=mesh, in_specs=(P(), P("x"), P("x")), out_specs=P("x"),
+                  axis_names={"x"}, check_vma=False)
+    return jax.jit(f), (x, up, down), 1
+
+
 # ---- Others --------------------------------------------------------------------------------------
 
 @program
