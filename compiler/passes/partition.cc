@@ -4,6 +4,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 
 namespace isthmus {
@@ -15,9 +16,13 @@ namespace {
 
 struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
   using PartitionPassBase::PartitionPassBase;
+  PartitionPass(const PartitionPassOptions& options, CallPartitioner partitionCall)
+      : PartitionPassBase(options), partitionCall(std::move(partitionCall)) {}
+
+  CallPartitioner partitionCall;
 
   void runOnOperation() override {
-    Status status = partitionProgram(getOperation(), numPartitions);
+    Status status = partitionProgram(getOperation(), numPartitions, partitionCall);
     if (status.ok()) return;
     emitStatus(getOperation(), status);
     signalPassFailure();
@@ -25,4 +30,11 @@ struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createPartitionPass(int64_t numPartitions,
+                                                CallPartitioner partitionCall) {
+  return std::make_unique<PartitionPass>(PartitionPassOptions{numPartitions},
+                                         std::move(partitionCall));
+}
+
 }  // namespace isthmus

@@ -5,7 +5,9 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/custom_partitioning.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/trace.h"
@@ -32,7 +34,7 @@ constexpr Stage kStages[] = {
     {"partition", "Makes one device's program, with arguments and results as they lie in memory.",
      "core stablehlo, sdy", "core stablehlo",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
-       passes.addPass(createPartitionPass({options.compile.numPartitions}));
+       passes.addPass(createPartitionPass(options.compile.numPartitions, &partitionCustomCall));
        passes.addPass(createExpandCollectivesPass(
            {options.compile.numReplicas, options.compile.numPartitions}));
        passes.addPass(createEntryLayoutsPass());
