@@ -127,7 +127,7 @@ std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
           return split.operands[0].isFree(part);
         });
     if (rows == 0 || held.dims[d].empty() || !isFree || held.shards(d) > kMaxBlocks ||
-        !isFew(rows, shapeOf(op.getOperand())[d])) {
+        !isFew(rows, shapeOf(op.getOperand())[d]) || isGatheredAnyway(op, d, held.shards(d))) {
       continue;
     }
     HaloRows placed{0, d, {}, 0, 0, /*isPlaced=*/true};
