@@ -71,14 +71,19 @@ def test_glibc_is_that_of_the_tag(library):
 
 def test_holds_what_it_should(wheel_files):
     names = {str(file) for file in wheel_files if ".dist-info" not in str(file)}
-    names = {name for name in names if "__pycache__" not in name and not name.endswith("bin/isthmus-run")}
+    names = {name for name in names if "__pycache__" not in name}
+    commands = {name for name in names if "/bin/" in name}
+    assert {name.rsplit("/", 1)[1] for name in commands} == {
+        "isthmus", "isthmus-compile", "isthmus-info", "isthmus-run"}
     modules = {f"isthmus/{file.name}" for file in (PYTHON / "isthmus").glob("*.py")}
     include = PYTHON.parent / "include/isthmus"
-    headers = {f"isthmus/include/isthmus/{name}" for name in ("client.hpp", "pjrt_c.h", "pjrt_c_api.h")}
+    headers = {f"isthmus/include/isthmus/{name}" for name in (
+        "client.hpp", "model.h", "pjrt_c.h", "pjrt_c_api.h")}
     headers |= {f"isthmus/include/isthmus/pjrt_c_api/{file.name}"
                 for file in (include / "pjrt_c_api").glob("*.h")}
-    libraries = {f"isthmus/{name}" for name in {"libisthmus.so", "libisthmus_gloo.so"} | CARRIED}
-    assert names == modules | headers | libraries | {"isthmus/cmake/isthmusConfig.cmake",
+    libraries = {f"isthmus/{name}" for name in {
+        "libisthmus.so", "libisthmus_gloo.so", "libisthmus_model.so"} | CARRIED}
+    assert names - commands == modules | headers | libraries | {"isthmus/cmake/isthmusConfig.cmake",
                                                      "jax_plugins/isthmus/__init__.py"}
     assert any(file.name == "LICENSE" for file in wheel_files)
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
@@ -16,6 +17,10 @@ using std::chrono::milliseconds;
 
 // Of the message that compares programs; long names are cut.
 constexpr size_t kIntroductionBytes = 256;
+
+// How long a process that seems to be gone has to say that it is not, and why it closed.
+constexpr milliseconds kWordPatience{1000};
+constexpr milliseconds kWordInterval{20};
 
 milliseconds collectiveTimeout() {
   int64_t seconds = flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS");
@@ -68,11 +73,32 @@ Status Job::exchange(std::string_view what, std::span<const OutgoingMessage> out
   return explain(status.withContext(what), lost);
 }
 
-// Why a connection broke: another process may have said so, and then closed it.
+std::string Job::wordKey(int process) const { return prefix_ + "saw/" + std::to_string(process); }
+
+// What a process whose connection broke saw before; kNotFound if it says nothing.
+StatusOr<std::string> Job::awaitWordOf(int process) const {
+  const auto deadline = std::chrono::steady_clock::now() + kWordPatience;
+  for (;;) {
+    StatusOr<std::string> word = store_->tryGet(wordKey(process));
+    if (word.ok()) return internal::concatenate("process ", process, " said: ", *word);
+    if (word.status().code() != StatusCode::kNotFound ||
+        std::chrono::steady_clock::now() >= deadline) {
+      return word.status();
+    }
+    std::this_thread::sleep_for(kWordInterval);
+  }
+}
+
+// Why a connection broke: another process may have said so, and then closed it. The transport of
+// one that sees a third go closes its connections before it can say why, so it is given a moment.
 Status Job::explain(const Status& error, int lost) {
   Status before = failed();
   if (!before.ok()) return before;
+  (void)store_->put(wordKey(processIndex_), error.message());
   StatusOr<std::string> reason = store_->tryGet(prefix_ + "failure");
+  if (!reason.ok() && reason.status().code() == StatusCode::kNotFound && lost >= 0) {
+    reason = awaitWordOf(lost);
+  }
   if (reason.ok()) {
     return fail(Status(error.code(), std::string(error.message()) + "; " + *reason));
   }

@@ -69,6 +69,8 @@ class Job {
   static std::string nextPrefix();
   Job(const JobOptions& options, std::string prefix);
   Status explain(const Status& error, int lost);
+  std::string wordKey(int process) const;
+  StatusOr<std::string> awaitWordOf(int process) const;
   Status failed() const;
 
   const int processIndex_;
