@@ -1,5 +1,6 @@
 #include "compiler/partition/indexed_blocks.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
@@ -9,15 +10,13 @@ using mlir::RankedTensorType;
 using mlir::Value;
 using Operands = llvm::SmallVectorImpl<Value>;
 
-RankedTensorType typeOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()); }
-
 }  // namespace
 
 IndexedBlocks::IndexedBlocks(mlir::Operation* op, int64_t d, const MeshSharding& sharding,
                              mlir::OpBuilder& builder, SpmdBuilder& spmd)
     : op_(op),
       d_(d),
-      size_(typeOf(op->getOperand(0)).getShape()[d]),
+      size_(tensorTypeOf(op->getOperand(0)).getShape()[d]),
       block_(size_ / sharding.shards(d)),
       builder_(builder),
       location_(op->getLoc()),
@@ -30,7 +29,7 @@ void IndexedBlocks::localize(Operands& operands) {
 }
 
 Value IndexedBlocks::converted(Value index) {
-  auto type = typeOf(index);
+  auto type = tensorTypeOf(index);
   if (type.getElementType().isSignlessInteger(64)) return index;
   return shlo::ConvertOp::create(
       builder_, location_, RankedTensorType::get(type.getShape(), builder_.getI64Type()), index);
@@ -38,7 +37,7 @@ Value IndexedBlocks::converted(Value index) {
 
 Value IndexedBlocks::filled(int64_t number, Value like) {
   return shlo::ConstantOp::create(builder_, location_,
-                                  mlir::DenseElementsAttr::get(typeOf(like), number));
+                                  mlir::DenseElementsAttr::get(tensorTypeOf(like), number));
 }
 
 Value IndexedBlocks::clamped(Value index, int64_t last) {
@@ -49,7 +48,7 @@ Value IndexedBlocks::clamped(Value index, int64_t last) {
 // The element of this device's block that is nearest to what `index` asks for, within the array;
 // isHere_ says where it is that.
 Value IndexedBlocks::nearest(Value index) {
-  Value start = shlo::BroadcastInDimOp::create(builder_, location_, typeOf(index), start_,
+  Value start = shlo::BroadcastInDimOp::create(builder_, location_, tensorTypeOf(index), start_,
                                                llvm::ArrayRef<int64_t>());
   Value local = shlo::SubtractOp::create(builder_, location_, clamped(index, size_ - 1), start);
   Value near = clamped(local, block_ - 1);
@@ -60,7 +59,7 @@ Value IndexedBlocks::nearest(Value index) {
 
 // Component k of the index vectors, which stay vectors of one.
 Value IndexedBlocks::component(Value indices, int64_t vectorDim, int64_t k, int64_t count) {
-  auto type = typeOf(indices);
+  auto type = tensorTypeOf(indices);
   if (vectorDim == type.getRank()) return indices;
   llvm::SmallVector<int64_t> starts(type.getRank()), limits(type.getShape()),
       strides(type.getRank(), 1);
@@ -70,7 +69,7 @@ Value IndexedBlocks::component(Value indices, int64_t vectorDim, int64_t k, int6
 }
 
 Value IndexedBlocks::withComponent(Value indices, Value value, int64_t vectorDim, int64_t k) {
-  auto type = typeOf(indices);
+  auto type = tensorTypeOf(indices);
   if (vectorDim == type.getRank() || type.getShape()[vectorDim] == 1) return value;
   int64_t last = type.getShape()[vectorDim] - 1;
   llvm::SmallVector<Value> parts;
@@ -98,7 +97,7 @@ void IndexedBlocks::localizeScatter(Operands& operands) {
   Value& indices = operands[scatter.getInputs().size()];
   Value wide = converted(indices);
   Value one = component(wide, dims.getIndexVectorDim(), k, 1);
-  Value start = shlo::BroadcastInDimOp::create(builder_, location_, typeOf(one), start_,
+  Value start = shlo::BroadcastInDimOp::create(builder_, location_, tensorTypeOf(one), start_,
                                                llvm::ArrayRef<int64_t>());
   Value local = shlo::SubtractOp::create(builder_, location_, one, start);
   indices = withComponent(wide, local, dims.getIndexVectorDim(), k);
@@ -110,7 +109,7 @@ void IndexedBlocks::localizeSlice(Operands& operands, size_t firstIndex) {
   index = nearest(index);
   if (firstIndex == 1) return;
   // Another device's place keeps what it has.
-  auto update = typeOf(operands[1]);
+  auto update = tensorTypeOf(operands[1]);
   llvm::SmallVector<Value> starts(llvm::drop_begin(operands, firstIndex));
   Value old = shlo::DynamicSliceOp::create(builder_, location_, update, operands[0], starts,
                                            update.getShape());
@@ -119,7 +118,7 @@ void IndexedBlocks::localizeSlice(Operands& operands, size_t firstIndex) {
 
 Value IndexedBlocks::masked(Value result) {
   if (!llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(op_)) return result;
-  auto type = typeOf(result);
+  auto type = tensorTypeOf(result);
   mlir::OpBuilder::InsertionGuard guard(builder_);
   Value isHere = isHere_;
   if (auto gather = llvm::dyn_cast<shlo::GatherOp>(op_)) {
@@ -131,7 +130,7 @@ Value IndexedBlocks::masked(Value result) {
       shape.push_back(type.getShape()[d]);
     }
     auto truth = RankedTensorType::get(shape, builder_.getI1Type());
-    if (typeOf(isHere) != truth) {
+    if (tensorTypeOf(isHere) != truth) {
       isHere = shlo::ReshapeOp::create(builder_, location_, truth, isHere);
     }
     isHere = shlo::BroadcastInDimOp::create(

@@ -23,7 +23,7 @@ std::optional<int64_t> placeable(const MeshSharding& held, const MeshSharding& w
   if (d == held.dims.end()) return std::nullopt;
   MeshSharding rest = held;
   rest.dims[d - held.dims.begin()].clear();
-  return rest == wanted.settled() ? std::optional(d - held.dims.begin()) : std::nullopt;
+  return rest == wanted.reduced() ? std::optional(d - held.dims.begin()) : std::nullopt;
 }
 
 void logGather(Value original, mlir::Location location) {
@@ -65,7 +65,7 @@ void LocalValues::holdLike(Value original, Value other) {
 
 MeshSharding LocalValues::shardingOf(Value original) const {
   auto found = copies_.find(original);
-  return found != copies_.end() ? found->second.front().first.settled()
+  return found != copies_.end() ? found->second.front().first.reduced()
                                 : replicatedSharding(rankOf(original), numPartitions_);
 }
 
@@ -86,23 +86,23 @@ Value LocalValues::fullOf(Value original, mlir::Location location) {
 }
 
 // Sums what the devices have, if they have only summands.
-void LocalValues::settle(Value original, mlir::Location location) {
+void LocalValues::reducePartialSums(Value original, mlir::Location location) {
   const MeshSharding& held = copies_[original].front().first;
   if (held.unreduced.empty()) return;
-  MeshSharding settled = held.settled();
-  if (!find(original, settled)) reshard(original, settled, location);
+  MeshSharding reduced = held.reduced();
+  if (!find(original, reduced)) reshard(original, reduced, location);
 }
 
 // Of a value that is to be a sum of what the devices have.
 Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
                              mlir::Location location) {
-  settle(original, location);
+  reducePartialSums(original, location);
   MeshSharding held = shardingOf(original);
   if (std::optional<int64_t> d = placeable(held, sharding)) {
     return spmd_.place(find(original, held), *d, held, location);
   }
-  Value sum = find(original, sharding.settled());
-  if (!sum) sum = reshard(original, sharding.settled(), location);
+  Value sum = find(original, sharding.reduced());
+  if (!sum) sum = reshard(original, sharding.reduced(), location);
   return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
 }
 

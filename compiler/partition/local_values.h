@@ -46,7 +46,7 @@ class LocalValues {
 
  private:
   mlir::Value find(mlir::Value original, const MeshSharding& sharding) const;
-  void settle(mlir::Value original, mlir::Location location);
+  void reducePartialSums(mlir::Value original, mlir::Location location);
   mlir::Value summandOf(mlir::Value original, const MeshSharding& sharding,
                         mlir::Location location);
   mlir::Value reshard(mlir::Value original, const MeshSharding& sharding, mlir::Location location);

@@ -89,17 +89,17 @@ bool MeshSharding::hasSameBlocks(const MeshSharding& other) const {
   return true;
 }
 
-MeshSharding MeshSharding::settled() const {
-  MeshSharding settled = *this;
-  settled.unreduced.clear();
-  return settled;
+MeshSharding MeshSharding::reduced() const {
+  MeshSharding reduced = *this;
+  reduced.unreduced.clear();
+  return reduced;
 }
 
 int64_t MeshSharding::shardIndex(int64_t d, int64_t p) const {
   return index(dims[d], positionOf[p]);
 }
 
-bool MeshSharding::isFree(const AxisPart& part) const {
+bool MeshSharding::isUnused(const AxisPart& part) const {
   auto isOther = [&](const AxisPart& other) { return areIndependent(part, other); };
   return llvm::all_of(unreduced, isOther) &&
          llvm::all_of(dims, [&](const auto& parts) { return llvm::all_of(parts, isOther); });
@@ -226,7 +226,7 @@ Status refineOpen(sdy::TensorShardingAttr attribute, const MeshSharding& more,
     if (dim.getIsClosed() || !isPrefix) continue;
     auto rest = llvm::ArrayRef<AxisPart>(finer).drop_front(parts.size());
     if (llvm::all_of(rest, [&](const AxisPart& part) {
-          return sharding.isFree(part) && replicated.isFree(part);
+          return sharding.isUnused(part) && replicated.isUnused(part);
         })) {
       parts = finer;
     }
@@ -255,7 +255,7 @@ std::optional<MeshSharding> composed(const MeshSharding& outer, const MeshShardi
   sharding.positionOf = inner.positionOf;
   for (auto [parts, more] : llvm::zip(sharding.dims, inner.dims)) {
     for (const AxisPart& part : more) {
-      if (!outer.isFree(part)) return std::nullopt;
+      if (!outer.isUnused(part)) return std::nullopt;
       appendAxisPart(parts, part);
     }
   }
@@ -388,7 +388,7 @@ StatusOr<MeshSharding> resolveSharding(sdy::TensorShardingAttr attribute, int64_
       part.stride *= part.size / before;
       part.size = sub.getSize();
     }
-    if (!sharding.isFree(part)) {
+    if (!sharding.isUnused(part)) {
       return invalidArgument("partition: a sharding names overlapping axes: '", name, "'");
     }
     appendAxisPart(parts, part);

@@ -43,13 +43,13 @@ struct MeshSharding {
   bool hasSameBlocks(const MeshSharding& other) const;
   bool isReplicated() const;
   // The same blocks, after the sums are made.
-  MeshSharding settled() const;
+  MeshSharding reduced() const;
   // Into how many blocks dimension `d` is split.
   int64_t shards(int64_t d) const;
   // Which block of dimension `d` partition `p` holds.
   int64_t shardIndex(int64_t d, int64_t p) const;
   // Whether no dimension is split, nor anything summed, along `part`.
-  bool isFree(const AxisPart& part) const;
+  bool isUnused(const AxisPart& part) const;
   // Groups of partitions that differ only along `parts`, each ordered by their coordinates.
   std::vector<std::vector<int64_t>> groups(const std::vector<AxisPart>& parts) const;
   // The array's shape on one device; nothing divides unevenly.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Matchers.h"
@@ -80,7 +81,7 @@ class Emitter {
       first.push_back(std::max<int64_t>(source.offset - start, 0));
       last.push_back(std::min(source.offset + source.rows - start, request_.count));
     }
-    return select(all, spread(fill, typeOf(all)), first, last);
+    return select(all, spread(fill, tensorTypeOf(all)), first, last);
   }
 
   // Each round's rows, put at their places.
@@ -89,7 +90,7 @@ class Emitter {
     Value all = fill ? spread(fill, type) : zeros(blocks.front(), request_.count);
     for (const std::vector<RowMove>& round : rounds) {
       Value block = blocks[round.front().source];
-      const int64_t rows = typeOf(block).getShape()[d_];
+      const int64_t rows = tensorTypeOf(block).getShape()[d_];
       int64_t most = rows;
       Dims starts(request_.starts.size()), places = starts, firsts = starts, lasts = starts;
       if (!isLocal(round)) {
@@ -117,14 +118,14 @@ class Emitter {
   }
 
  private:
-  static RankedTensorType typeOf(Value value) {
+  static RankedTensorType tensorTypeOf(Value value) {
     return llvm::cast<RankedTensorType>(value.getType());
   }
 
   RankedTensorType blockType(Value block, int64_t rows) const {
-    Dims shape(typeOf(block).getShape());
+    Dims shape(tensorTypeOf(block).getShape());
     shape[d_] = rows;
-    return RankedTensorType::get(shape, typeOf(block).getElementType());
+    return RankedTensorType::get(shape, tensorTypeOf(block).getElementType());
   }
 
   Value zero(mlir::Type element) {
@@ -144,7 +145,7 @@ class Emitter {
   }
 
   Value slice(Value block, int64_t start, int64_t count) {
-    Dims starts(typeOf(block).getRank()), limits(typeOf(block).getShape());
+    Dims starts(tensorTypeOf(block).getRank()), limits(tensorTypeOf(block).getShape());
     if (count == limits[d_]) return block;
     starts[d_] = start;
     limits[d_] = start + count;
@@ -180,7 +181,7 @@ class Emitter {
   // Rows [first, last) of `inside`, all others of `outside`.
   Value select(Value inside, Value outside, llvm::ArrayRef<int64_t> first,
                llvm::ArrayRef<int64_t> last) {
-    RankedTensorType type = typeOf(inside);
+    RankedTensorType type = tensorTypeOf(inside);
     if (llvm::all_of(first, [](int64_t row) { return row == 0; }) &&
         llvm::all_of(last, [&](int64_t row) { return row == request_.count; })) {
       return inside;

@@ -40,12 +40,12 @@ int64_t largestChannel(mlir::ModuleOp module) {
 
 class Partitioner {
  public:
-  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation wishes,
+  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation propagation,
               CallPartitioner partitionCall)
       : module_(module),
         partitionCall_(std::move(partitionCall)),
         numPartitions_(numPartitions),
-        wishes_(std::move(wishes)),
+        propagation_(std::move(propagation)),
         builder_(module.getContext()),
         spmd_(builder_, largestChannel(module) + 1),
         values_(builder_, spmd_, numPartitions) {}
@@ -151,7 +151,8 @@ class Partitioner {
     Value operand = op.getOperand(0);
     ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding,
                              resolveSharding(asked, rankOf(operand), numPartitions_, module_));
-    for (const MeshSharding& more : {values_.shardingOf(operand), wishes_.of(op.getResult(0))}) {
+    for (const MeshSharding& more :
+         {values_.shardingOf(operand), propagation_.of(op.getResult(0))}) {
       ISTHMUS_RETURN_IF_ERROR(refineOpen(asked, more, numPartitions_, module_, sharding));
     }
     return constrain(op, sharding, isOpen(asked));
@@ -159,7 +160,7 @@ class Partitioner {
 
   // What is to be split alike has one wish.
   Status buildGroupMember(Value member, mlir::Location location) {
-    MeshSharding sharding = wishes_.of(member);
+    MeshSharding sharding = propagation_.of(member);
     if (sharding.isReplicated()) return {};
     ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(member, sharding, location));
     values_.hold(member, local, sharding);
@@ -351,7 +352,7 @@ class Partitioner {
           MeshSharding cut, resolveSharding(op.getInShardings().getShardings()[i], rankOf(operand),
                                             numPartitions_, module_, &axes));
       Value argument = body.getArgument(i);
-      MeshSharding inside = wishes_.of(argument);
+      MeshSharding inside = propagation_.of(argument);
       std::optional<MeshSharding> whole = composed(cut, inside);
       if (!whole) {
         inside = replicatedSharding(rankOf(operand), numPartitions_);
@@ -393,8 +394,9 @@ class Partitioner {
     bool isWhole = llvm::all_of(held, [](const MeshSharding& one) { return one.isReplicated(); });
     std::vector<MeshSharding> wanted;
     for (Value result : op.getResults()) {
-      MeshSharding sharding = wishes_.of(result);
-      bool isRefused = isWhole && !sharding.isReplicated() && !wishes_.usersKeep(result, sharding);
+      MeshSharding sharding = propagation_.of(result);
+      bool isRefused =
+          isWhole && !sharding.isReplicated() && !propagation_.usersKeep(result, sharding);
       wanted.push_back(isRefused ? replicatedSharding(rankOf(result), numPartitions_) : sharding);
     }
     return wanted;
@@ -456,7 +458,7 @@ class Partitioner {
     if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op); reverse && rule) {
       Value blocks = copy->getResult(0);
       for (int64_t d : reverse.getDimensions()) {
-        blocks = spmd_.mirror(blocks, d, rule->results[0], op.getLoc());
+        blocks = spmd_.reverseBlocks(blocks, d, rule->results[0], op.getLoc());
       }
       values_.hold(op.getResult(0), blocks, rule->results[0]);
       return {};
@@ -552,11 +554,11 @@ class Partitioner {
       Value argument = body.getArgument(i);
       MeshSharding sharding = values_.shardingOf(operand);
       if (body.getTerminator()->getOperand(i) == argument) {
-        bool isKept = wishes_.usersKeep(argument, sharding) &&
-                      wishes_.usersKeep(op.getCond().front().getArgument(i), sharding);
+        bool isKept = propagation_.usersKeep(argument, sharding) &&
+                      propagation_.usersKeep(op.getCond().front().getArgument(i), sharding);
         if (!isKept) sharding = replicatedSharding(rankOf(operand), numPartitions_);
       } else if (sharding.isReplicated()) {
-        sharding = wishes_.of(argument);
+        sharding = propagation_.of(argument);
       }
       ISTHMUS_ASSIGN_OR_RETURN(Value value, values_.localOf(operand, sharding, op.getLoc()));
       operands.push_back(value);
@@ -607,7 +609,7 @@ class Partitioner {
     mlir::Operation* terminator = block.getTerminator();
     if (returned.empty()) {
       for (auto [operand, result] : llvm::zip(terminator->getOperands(), results)) {
-        MeshSharding wanted = wishes_.of(result);
+        MeshSharding wanted = propagation_.of(result);
         returned.push_back(wanted.isReplicated() ? values_.shardingOf(operand) : wanted);
       }
     }
@@ -634,7 +636,7 @@ class Partitioner {
   mlir::ModuleOp module_;
   CallPartitioner partitionCall_;
   int64_t numPartitions_;
-  Propagation wishes_;
+  Propagation propagation_;
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
   LocalValues values_;
@@ -676,9 +678,10 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
     return {};
   }
   if (numPartitions > 1) recognizeShifts(module);
-  ISTHMUS_ASSIGN_OR_RETURN(Propagation wishes, Propagation::run(main, module, numPartitions));
+  ISTHMUS_ASSIGN_OR_RETURN(Propagation propagation, Propagation::run(main, module, numPartitions));
   ISTHMUS_RETURN_IF_ERROR(
-      Partitioner(module, numPartitions, std::move(wishes), std::move(partitionCall)).run(main));
+      Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
+          .run(main));
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

@@ -43,7 +43,7 @@ MeshSharding Propagation::of(Value value) const {
 bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
   return llvm::all_of(value.getUses(), [&](mlir::OpOperand& use) {
     mlir::Operation* user = use.getOwner();
-    // Handed on: those who get it have wishes of their own.
+    // Handed on: those who get it have preferences of their own.
     if (user->hasTrait<mlir::OpTrait::IsTerminator>() ||
         llvm::isa<shlo::WhileOp, shlo::OptimizationBarrierOp>(user) ||
         llvm::isa<sdy::SdyDialect>(user->getDialect()) || gspmdCall(user, kGspmdConstraint)) {
@@ -159,15 +159,15 @@ void Propagation::say(Value value, const MeshSharding& sharding) {
 }
 
 void Propagation::assign(Value value, const MeshSharding& sharding) {
-  MeshSharding settled = sharding.settled();
-  if (said_.contains(value) || settled.isReplicated() || !fits(value, settled)) return;
-  auto [found, isNew] = shardings_.try_emplace(value, settled);
+  MeshSharding reduced = sharding.reduced();
+  if (said_.contains(value) || reduced.isReplicated() || !fits(value, reduced)) return;
+  auto [found, isNew] = shardings_.try_emplace(value, reduced);
   hasChanged_ |= isNew;
   MeshSharding& known = found->second;
-  if (isNew || known.positionOf != settled.positionOf) return;
-  for (auto [parts, more] : llvm::zip(known.dims, settled.dims)) {
+  if (isNew || known.positionOf != reduced.positionOf) return;
+  for (auto [parts, more] : llvm::zip(known.dims, reduced.dims)) {
     bool isFree = parts.empty() && !more.empty() &&
-                  llvm::all_of(more, [&](const AxisPart& part) { return known.isFree(part); });
+                  llvm::all_of(more, [&](const AxisPart& part) { return known.isUnused(part); });
     if (!isFree) continue;
     parts = more;
     hasChanged_ = true;

@@ -12,14 +12,14 @@ namespace isthmus {
 
 // What is said of some values (parameters, results, constraints, manual computations), carried
 // along operations that have a split rule, from operands to results and back, and around loops.
-// A value's first sharding stays. These are wishes: any of them may be refused.
+// A value's first sharding stays. These are preferences: any of them may be refused.
 class Propagation {
  public:
   // Errors: shardings that do not fit the program's meshes.
   static StatusOr<Propagation> run(mlir::func::FuncOp main, mlir::ModuleOp module,
                                    int64_t numPartitions);
 
-  // Replicated where nothing is wished; always settled.
+  // Replicated where nothing is preferred; never with partial sums.
   MeshSharding of(mlir::Value value) const;
 
   // Whether every user of `value` works on blocks of it, if it is split so.

@@ -175,7 +175,7 @@ class Search {
   // Dimensions that are right from the beginning stay as they are.
   bool changes(size_t d) const { return start_.dims[d] != goal_.dims[d]; }
 
-  bool isFree(const State& state, const AxisPart& axis) const {
+  bool isUnused(const State& state, const AxisPart& axis) const {
     return !contains(state.unreduced, axis) &&
            llvm::none_of(state.dims, [&](const Axes& axes) { return contains(axes, axis); });
   }
@@ -197,7 +197,7 @@ class Search {
     const State state = nodes_[index].state;
     reduce(index, cost, state);
     for (size_t d = 0; d < state.dims.size(); ++d) {
-      Axes run = following(state, d, [&](const AxisPart& axis) { return isFree(state, axis); });
+      Axes run = following(state, d, [&](const AxisPart& axis) { return isUnused(state, axis); });
       if (!run.empty()) {
         State next = state;
         llvm::append_range(next.dims[d], run);
@@ -325,7 +325,7 @@ std::vector<ReshardStep> planWithoutSearch(const MeshSharding& from, const MeshS
     now = std::move(after);
   };
   if (!from.unreduced.empty()) {
-    add(Kind::kAllReduce, from.unreduced, -1, -1, from.settled());
+    add(Kind::kAllReduce, from.unreduced, -1, -1, from.reduced());
   }
   for (size_t d = 0; d < from.dims.size(); ++d) {
     if (from.dims[d].empty()) continue;

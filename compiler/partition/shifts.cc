@@ -1,5 +1,6 @@
 #include "compiler/partition/shifts.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -16,8 +17,6 @@ constexpr llvm::StringLiteral kDimension = "isthmus.dimension";
 constexpr llvm::StringLiteral kBy = "isthmus.by";
 constexpr llvm::StringLiteral kWraps = "isthmus.wraps";
 
-RankedTensorType typeOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()); }
-
 bool isStatic(Value value) {
   auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape();
@@ -25,7 +24,7 @@ bool isStatic(Value value) {
 
 Value part(Value array, int64_t d, int64_t start, int64_t limit, mlir::OpBuilder& builder,
            mlir::Location location) {
-  Dims starts(typeOf(array).getRank()), limits(typeOf(array).getShape());
+  Dims starts(tensorTypeOf(array).getRank()), limits(tensorTypeOf(array).getShape());
   Dims strides(starts.size(), 1);
   if (start == 0 && limit == limits[d]) return array;
   starts[d] = start;
@@ -50,7 +49,7 @@ Value createShift(Value array, Value fill, const Shift& shift, mlir::OpBuilder& 
 // The dimension along which `slice` takes a part without gaps, all else being whole; -1 if there is
 // none, or more.
 int64_t cutDimension(shlo::SliceOp slice) {
-  auto whole = typeOf(slice.getOperand()).getShape();
+  auto whole = tensorTypeOf(slice.getOperand()).getShape();
   int64_t cut = -1;
   for (int64_t d = 0; d < static_cast<int64_t>(whole.size()); ++d) {
     if (slice.getStrides()[d] != 1) return -1;
@@ -70,9 +69,9 @@ void recognizeRotation(shlo::ConcatenateOp op) {
       cutDimension(right) != d) {
     return;
   }
-  const int64_t size = typeOf(op.getResult()).getShape()[d];
+  const int64_t size = tensorTypeOf(op.getResult()).getShape()[d];
   const int64_t start = left.getStartIndices()[d];
-  bool isRotation = typeOf(left.getOperand()) == typeOf(op.getResult()) &&
+  bool isRotation = tensorTypeOf(left.getOperand()) == tensorTypeOf(op.getResult()) &&
                     left.getLimitIndices()[d] == size && right.getStartIndices()[d] == 0 &&
                     right.getLimitIndices()[d] == start;
   if (!isRotation) return;
@@ -84,11 +83,12 @@ void recognizeRotation(shlo::ConcatenateOp op) {
 
 void recognizePaddedSlice(shlo::SliceOp op) {
   auto pad = op.getOperand().getDefiningOp<shlo::PadOp>();
-  if (!pad || !isStatic(op.getResult()) || typeOf(pad.getOperand()) != typeOf(op.getResult())) {
+  if (!pad || !isStatic(op.getResult()) ||
+      tensorTypeOf(pad.getOperand()) != tensorTypeOf(op.getResult())) {
     return;
   }
   Dims shifts;
-  for (int64_t d = 0; d < typeOf(op.getResult()).getRank(); ++d) {
+  for (int64_t d = 0; d < tensorTypeOf(op.getResult()).getRank(); ++d) {
     if (op.getStrides()[d] != 1 || pad.getInteriorPadding()[d] != 0) return;
     shifts.push_back(op.getStartIndices()[d] - pad.getEdgePaddingLow()[d]);
   }
@@ -106,19 +106,19 @@ void recognizePaddedSlice(shlo::SliceOp op) {
 Value shiftWhole(const Shift& shift, mlir::ValueRange operands, mlir::OpBuilder& builder,
                  mlir::Location location) {
   Value array = operands[0];
-  const int64_t d = shift.dimension, size = typeOf(array).getShape()[d];
+  const int64_t d = shift.dimension, size = tensorTypeOf(array).getShape()[d];
   if (shift.wraps) {
     const int64_t start = (shift.by % size + size) % size;
     if (start == 0) return array;
     llvm::SmallVector<Value> parts = {part(array, d, start, size, builder, location),
                                       part(array, d, 0, start, builder, location)};
-    return shlo::ConcatenateOp::create(builder, location, typeOf(array), parts,
+    return shlo::ConcatenateOp::create(builder, location, tensorTypeOf(array), parts,
                                        static_cast<uint64_t>(d));
   }
-  Dims low(typeOf(array).getRank()), high = low, interior = low;
+  Dims low(tensorTypeOf(array).getRank()), high = low, interior = low;
   low[d] = -shift.by;
   high[d] = shift.by;
-  return shlo::PadOp::create(builder, location, typeOf(array), array, operands[1], low, high,
+  return shlo::PadOp::create(builder, location, tensorTypeOf(array), array, operands[1], low, high,
                              interior);
 }
 
@@ -153,7 +153,7 @@ Value shiftBlocks(const Shift& shift, mlir::ValueRange operands, const MeshShard
   const int64_t d = shift.dimension, shards = sharding.shards(d);
   if (shards == 1) return shiftWhole(shift, operands, builder, location);
   Value block = operands[0];
-  const int64_t size = typeOf(block).getShape()[d];
+  const int64_t size = tensorTypeOf(block).getShape()[d];
   // Row 0 comes from row `rest` of the block that is `hops` further.
   int64_t hops = shift.by / size - (shift.by % size < 0 ? 1 : 0);
   const int64_t rest = shift.by - hops * size;
@@ -177,14 +177,14 @@ Value shiftBlocks(const Shift& shift, mlir::ValueRange operands, const MeshShard
     Value got = wanted;
     if (!pairs.empty()) got = spmd.permute(wanted, pairs, location);
     if (shift.wraps) return got;
-    Value fill = shlo::BroadcastInDimOp::create(builder, location, typeOf(wanted), operands[1],
-                                                llvm::ArrayRef<int64_t>());
-    return shlo::SelectOp::create(builder, location, typeOf(wanted), spmd.isOne(isInside, location),
-                                  got, fill);
+    Value fill = shlo::BroadcastInDimOp::create(builder, location, tensorTypeOf(wanted),
+                                                operands[1], llvm::ArrayRef<int64_t>());
+    return shlo::SelectOp::create(builder, location, tensorTypeOf(wanted),
+                                  spmd.isOne(isInside, location), got, fill);
   };
   if (rest == 0) return fetch(hops, 0, size);
   llvm::SmallVector<Value> parts = {fetch(hops, rest, size), fetch(hops + 1, 0, rest)};
-  return shlo::ConcatenateOp::create(builder, location, typeOf(block), parts,
+  return shlo::ConcatenateOp::create(builder, location, tensorTypeOf(block), parts,
                                      static_cast<uint64_t>(d));
 }
 

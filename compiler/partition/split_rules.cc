@@ -124,7 +124,7 @@ std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
     const int64_t rows = shapeOf(op.getResult())[d];
     bool isFree =
         split.operands[0].dims[d].empty() && llvm::all_of(held.dims[d], [&](const AxisPart& part) {
-          return split.operands[0].isFree(part);
+          return split.operands[0].isUnused(part);
         });
     if (rows == 0 || held.dims[d].empty() || !isFree || held.shards(d) > kMaxBlocks ||
         !isFew(rows, shapeOf(op.getOperand())[d]) || isGatheredAnyway(op, d, held.shards(d))) {

@@ -222,8 +222,8 @@ mlir::Value SpmdBuilder::iota(RankedTensorType block, int64_t d, const MeshShard
   return shlo::ConvertOp::create(builder_, location, block, sum);
 }
 
-mlir::Value SpmdBuilder::mirror(mlir::Value local, int64_t d, const MeshSharding& sharding,
-                                mlir::Location location) {
+mlir::Value SpmdBuilder::reverseBlocks(mlir::Value local, int64_t d, const MeshSharding& sharding,
+                                       mlir::Location location) {
   if (sharding.shards(d) == 1) return local;
   std::vector<std::vector<int64_t>> pairs;
   for (const std::vector<int64_t>& group : sharding.groups(sharding.dims[d])) {

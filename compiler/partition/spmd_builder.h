@@ -73,8 +73,8 @@ class SpmdBuilder {
 
   // The block that the device has whose block of dimension `d` is as far from the end as this
   // device's is from the beginning.
-  mlir::Value mirror(mlir::Value local, int64_t d, const MeshSharding& sharding,
-                     mlir::Location location);
+  mlir::Value reverseBlocks(mlir::Value local, int64_t d, const MeshSharding& sharding,
+                            mlir::Location location);
 
   // A channel that nothing else has.
   shlo::ChannelHandleAttr nextChannel();

@@ -19,7 +19,9 @@ using Dims = llvm::SmallVector<int64_t>;
 using mlir::RankedTensorType;
 using mlir::Value;
 
-RankedTensorType typeOf(Value value) { return llvm::dyn_cast<RankedTensorType>(value.getType()); }
+RankedTensorType rankedTypeOf(Value value) {
+  return llvm::dyn_cast<RankedTensorType>(value.getType());
+}
 
 bool isStatic(mlir::Type type) {
   auto tensor = llvm::dyn_cast<RankedTensorType>(type);
@@ -103,7 +105,7 @@ class Refiner {
       }
     } else if (op.hasTrait<mlir::OpTrait::SameOperandsAndResultShape>()) {
       for (Value result : op.getResults()) {
-        types.push_back(typeOf(result).clone(typeOf(op.getOperand(0)).getShape()));
+        types.push_back(rankedTypeOf(result).clone(rankedTypeOf(op.getOperand(0)).getShape()));
       }
     }
     if (types.size() != op.getNumResults()) return;
@@ -113,12 +115,12 @@ class Refiner {
   }
 
   RankedTensorType shaped(mlir::Operation& op, llvm::ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, typeOf(op.getResult(0)).getElementType());
+    return RankedTensorType::get(shape, rankedTypeOf(op.getResult(0)).getElementType());
   }
 
   // The shape of an operation's result: its type's, or the one that `shape` computes.
   std::optional<Dims> shapeOf(mlir::Operation& op, Value shape) {
-    RankedTensorType type = typeOf(op.getResult(0));
+    RankedTensorType type = rankedTypeOf(op.getResult(0));
     if (type.hasStaticShape()) return Dims(type.getShape());
     return asShape(known_.of(shape));
   }
@@ -130,7 +132,7 @@ class Refiner {
         .Case<shlo::SetDimensionSizeOp>([&](auto size) { return resized(size); })
         .Case<shlo::DynamicReshapeOp>([&](shlo::DynamicReshapeOp reshape) -> Value {
           std::optional<Dims> shape = shapeOf(op, reshape.getOutputShape());
-          RankedTensorType operand = typeOf(reshape.getOperand());
+          RankedTensorType operand = rankedTypeOf(reshape.getOperand());
           if (!shape || !operand.hasStaticShape()) return {};
           RankedTensorType type = shaped(op, *shape);
           if (type.getNumElements() != operand.getNumElements()) return {};
@@ -168,7 +170,7 @@ class Refiner {
   // A dimension that is set to a known size is a static one from there on.
   Value resized(shlo::SetDimensionSizeOp op) {
     std::optional<KnownIntegers::Numbers> size = known_.of(op.getSize());
-    RankedTensorType operand = typeOf(op.getOperand());
+    RankedTensorType operand = rankedTypeOf(op.getOperand());
     if (!size || !operand.hasStaticShape()) return {};
     Dims starts(operand.getRank(), 0), limits(operand.getShape()), strides(operand.getRank(), 1);
     if ((*size)[0] < 0 || (*size)[0] > limits[op.getDimension()]) return {};
@@ -182,7 +184,7 @@ class Refiner {
     auto interior = asShape(known_.of(op.getInteriorPadding()));
     if (!low || !high || !interior || !isStatic(op.getOperand().getType())) return {};
     Dims shape;
-    for (auto [d, size] : llvm::enumerate(typeOf(op.getOperand()).getShape())) {
+    for (auto [d, size] : llvm::enumerate(rankedTypeOf(op.getOperand()).getShape())) {
       int64_t padded = std::max<int64_t>(size - 1, 0), sum;
       if (llvm::MulOverflow(padded, (*interior)[d], padded) ||
           llvm::AddOverflow(padded, size, padded) || llvm::AddOverflow(padded, (*low)[d], padded) ||
@@ -199,7 +201,7 @@ class Refiner {
     auto starts = asShape(known_.of(op.getStartIndices()));
     auto limits = asShape(known_.of(op.getLimitIndices()));
     auto strides = asShape(known_.of(op.getStrides()));
-    RankedTensorType operand = typeOf(op.getOperand());
+    RankedTensorType operand = rankedTypeOf(op.getOperand());
     if (!strides || !operand.hasStaticShape()) return {};
     if (!starts || !limits) return movingSlice(op, *strides);
     Dims shape;
@@ -218,7 +220,7 @@ class Refiner {
         llvm::any_of(strides, [](int64_t stride) { return stride != 1; })) {
       return {};
     }
-    mlir::Type element = typeOf(op.getStartIndices()).getElementType();
+    mlir::Type element = rankedTypeOf(op.getStartIndices()).getElementType();
     llvm::SmallVector<Value> starts;
     for (int64_t d = 0; d < op.getType().getRank(); ++d) {
       Value start =
@@ -233,7 +235,8 @@ class Refiner {
 
   Value knownGather(shlo::DynamicGatherOp op) {
     auto sizes = asShape(known_.of(op.getSliceSizes()));
-    RankedTensorType operand = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
+    RankedTensorType operand = rankedTypeOf(op.getOperand()),
+                     indices = rankedTypeOf(op.getStartIndices());
     if (!sizes || !operand.hasStaticShape() || !indices.hasStaticShape()) return {};
     for (int64_t d = 0; d < operand.getRank(); ++d) {
       if ((*sizes)[d] > operand.getDimSize(d)) return {};
@@ -267,7 +270,8 @@ class Refiner {
         !isStatic(op.getRhs().getType())) {
       return {};
     }
-    auto matrix = RankedTensorType::get(typeOf(op.getPadding()).getShape(), builder_.getI64Type());
+    auto matrix =
+        RankedTensorType::get(rankedTypeOf(op.getPadding()).getShape(), builder_.getI64Type());
     if (!matrix.hasStaticShape()) return {};
     return shlo::ConvolutionOp::create(
         builder_, op.getLoc(), op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
