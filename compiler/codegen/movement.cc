@@ -4,10 +4,9 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/indexing.h"
 
 namespace isthmus::codegen {
-namespace {}  // namespace
-
 Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {
   llvm::Type* type = kind.computeType(loops_.context());
   auto number = [&](mlir::Attribute attribute) -> llvm::Value* {
@@ -172,24 +171,12 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
   MultiIndex result;
   result.dims.resize(from.getRank());
   if (to.getNumElements() <= 1) return get(op->getOperand(0), result);
-  // Groups of dimensions with equal products; within one, the operand's are left merged.
-  int64_t f = 0, t = 0;
-  while (f < from.getRank() || t < to.getRank()) {
-    int64_t fBegin = f, tBegin = t;
-    int64_t fProduct = 1, tProduct = 1;
-    if (f < from.getRank()) fProduct = from.getDimSize(f++);
-    if (t < to.getRank()) tProduct = to.getDimSize(t++);
-    while (fProduct != tProduct) {
-      if (fProduct < tProduct) {
-        fProduct *= from.getDimSize(f++);
-      } else {
-        tProduct *= to.getDimSize(t++);
-      }
-    }
-    // Dimensions of size 1 go with the group before them, so that no group lacks operand
-    // dimensions.
-    while (t < to.getRank() && to.getDimSize(t) == 1) ++t;
-    while (f < from.getRank() && from.getDimSize(f) == 1) ++f;
+  // Within a group of dimensions with equal products the operand's are left merged. None lacks
+  // operand dimensions, since those of size 1 go with the group before them.
+  ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
+  for (auto [operands, results] : llvm::zip(groups.from, groups.to)) {
+    auto [fBegin, f] = operands;
+    auto [tBegin, t] = results;
     IndexExpr linear;
     int64_t stride = 1;
     for (int64_t d = t - 1; d >= tBegin; --d) {

@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/indexing.h"
 #include "compiler/dialect/op_facts.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -17,38 +18,6 @@ struct Seen {
   llvm::DenseSet<std::pair<mlir::Value, int64_t>> pairs;
   bool insert(mlir::Value value, int64_t d) { return pairs.insert({value, d}).second; }
 };
-
-// Groups of dimensions of two shapes with equal products (a reshape's).
-struct Groups {
-  llvm::SmallVector<int64_t, 8> fromGroup, toGroup;            // group of each dimension
-  llvm::SmallVector<std::pair<int64_t, int64_t>, 4> from, to;  // [begin, end) of each group
-};
-
-Groups groupDims(mlir::RankedTensorType from, mlir::RankedTensorType to) {
-  Groups groups;
-  int64_t f = 0, t = 0;
-  if (from.getNumElements() == 0) return groups;
-  while (f < from.getRank() || t < to.getRank()) {
-    int64_t fBegin = f, tBegin = t;
-    int64_t fProduct = 1, tProduct = 1;
-    if (f < from.getRank()) fProduct = from.getDimSize(f++);
-    if (t < to.getRank()) tProduct = to.getDimSize(t++);
-    while (fProduct != tProduct) {
-      if (fProduct < tProduct) {
-        fProduct *= from.getDimSize(f++);
-      } else {
-        tProduct *= to.getDimSize(t++);
-      }
-    }
-    while (t < to.getRank() && to.getDimSize(t) == 1) ++t;
-    while (f < from.getRank() && from.getDimSize(f) == 1) ++f;
-    for (int64_t d = fBegin; d < f; ++d) groups.fromGroup.push_back(groups.from.size());
-    for (int64_t d = tBegin; d < t; ++d) groups.toGroup.push_back(groups.to.size());
-    groups.from.push_back({fBegin, f});
-    groups.to.push_back({tBegin, t});
-  }
-  return groups;
-}
 
 bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
   if (!seen.insert(value, d)) return true;
@@ -89,7 +58,7 @@ bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
       })
       .Case([&](shlo::ReshapeOp) {
         auto from = tensorTypeOf(op->getOperand(0));
-        Groups groups = groupDims(from, result);
+        ReshapeGroups groups = reshapeGroups(from.getShape(), result.getShape());
         if (groups.to.empty()) return false;
         // The operand's group is run over by one index in any case.
         for (int64_t e : {d, d + 1}) {
@@ -169,7 +138,7 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
       })
       .Case([&](shlo::ReshapeOp) {
         auto from = tensorTypeOf(op->getOperand(0));
-        Groups groups = groupDims(from, tensorTypeOf(value));
+        ReshapeGroups groups = reshapeGroups(from.getShape(), tensorTypeOf(value).getShape());
         if (groups.to.empty()) return false;
         int64_t k = groups.from[groups.toGroup[d]].second - 1;
         while (k > 0 && from.getDimSize(k) == 1) --k;
@@ -254,7 +223,7 @@ void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
       .Case([&](shlo::ReshapeOp) {
         auto from = tensorTypeOf(op->getOperand(0));
         auto to = tensorTypeOf(value);
-        Groups groups = groupDims(from, to);
+        ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
         if (groups.to.empty()) return;
         auto [begin, end] = groups.from[groups.toGroup[d]];
         auto [toBegin, toEnd] = groups.to[groups.toGroup[d]];
@@ -327,7 +296,7 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
       })
       .Case([&](shlo::ReshapeOp) {
         auto from = tensorTypeOf(op->getOperand(0));
-        Groups groups = groupDims(from, type);
+        ReshapeGroups groups = reshapeGroups(from.getShape(), type.getShape());
         if (groups.to.empty()) return;
         // The innermost dimensions of equal groups correspond.
         llvm::SmallVector<int64_t, 6> dims(from.getRank(), -1);
