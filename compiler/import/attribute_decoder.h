@@ -176,6 +176,24 @@ mlir::Attribute decodeEnum(DecodeStream& in, Symbolize symbolize) {
   return Attr::get(in.getContext(), *symbol);
 }
 
+// For MLIR's getChecked: reports at the location of what is read.
+inline auto reportAt(DecodeStream& in) {
+  return [&in] { return mlir::emitError(in.decoder().location()); };
+}
+
+// Attributes that StableHLO and VHLO write alike, behind different codes. Null as below.
+mlir::Attribute decodeComparisonDirection(DecodeStream& in);
+mlir::Attribute decodeComparisonType(DecodeStream& in);
+mlir::Attribute decodeFftType(DecodeStream& in);
+mlir::Attribute decodePrecision(DecodeStream& in);
+mlir::Attribute decodeRngAlgorithm(DecodeStream& in);
+mlir::Attribute decodeRngDistribution(DecodeStream& in);
+mlir::Attribute decodeTranspose(DecodeStream& in);
+mlir::Attribute decodeResultAccuracyMode(DecodeStream& in);
+mlir::Attribute decodeOutputOperandAlias(DecodeStream& in);
+mlir::Attribute decodeResultAccuracy(DecodeStream& in);
+mlir::Attribute decodeTypeExtensions(DecodeStream& in);
+
 // The encodings of each dialect. Null with the error in the sink, or in a diagnostic.
 mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
 mlir::Type decodeBuiltinType(DecodeStream& in);

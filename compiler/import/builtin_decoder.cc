@@ -58,10 +58,6 @@ enum TypeCode : uint64_t {
   kFloat8E8M0FNUType = 32,
 };
 
-auto reportAt(DecodeStream& in) {
-  return [&in] { return mlir::emitError(in.decoder().location()); };
-}
-
 mlir::Attribute decodeDictionary(DecodeStream& in) {
   llvm::SmallVector<mlir::NamedAttribute> entries;
   uint64_t count;

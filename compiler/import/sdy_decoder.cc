@@ -29,10 +29,6 @@ enum AttributeCode : uint64_t {
   kTensorShardingWithReduction = 17,
 };
 
-auto reportAt(DecodeStream& in) {
-  return [&in] { return mlir::emitError(in.decoder().location()); };
-}
-
 bool readBool(DecodeStream& in, bool& value) {
   uint8_t byte;
   if (!in.cursor().byte(byte)) return false;

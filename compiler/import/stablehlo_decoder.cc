@@ -76,14 +76,6 @@ mlir::Attribute decodeScatter(DecodeStream& in) {
                                                 indicesBatching, operandDims, indexVectorDim);
 }
 
-mlir::Attribute decodeAlias(DecodeStream& in) {
-  Dims outputTupleIndices, operandTupleIndices;
-  int64_t operandIndex;
-  if (!readAll(in, outputTupleIndices, operandIndex, operandTupleIndices)) return {};
-  return shlo::OutputOperandAliasAttr::get(in.getContext(), outputTupleIndices, operandIndex,
-                                           operandTupleIndices);
-}
-
 mlir::Attribute decodeDotAlgorithm(DecodeStream& in) {
   mlir::Type left, right, accumulation;
   int64_t leftCount, rightCount, operations, isImprecise;
@@ -91,22 +83,9 @@ mlir::Attribute decodeDotAlgorithm(DecodeStream& in) {
       !readAll(in, leftCount, rightCount, operations, isImprecise)) {
     return {};
   }
-  return shlo::DotAlgorithmAttr::getChecked(
-      [&in] { return mlir::emitError(in.decoder().location()); }, in.getContext(), left, right,
-      accumulation, leftCount, rightCount, operations, isImprecise != 0);
-}
-
-mlir::Attribute decodeResultAccuracy(DecodeStream& in) {
-  llvm::APFloat atol(llvm::APFloat::IEEEdouble()), rtol(llvm::APFloat::IEEEdouble());
-  int64_t ulps;
-  shlo::ResultAccuracyModeAttr mode;
-  if (!in.apFloat(llvm::APFloat::IEEEdouble(), atol) ||
-      !in.apFloat(llvm::APFloat::IEEEdouble(), rtol) || !readAll(in, ulps) || !in.attribute(mode)) {
-    return {};
-  }
-  return shlo::ResultAccuracyAttr::getChecked(
-      [&in] { return mlir::emitError(in.decoder().location()); }, in.getContext(), atol, rtol, ulps,
-      mode);
+  return shlo::DotAlgorithmAttr::getChecked(reportAt(in), in.getContext(), left, right,
+                                            accumulation, leftCount, rightCount, operations,
+                                            isImprecise != 0);
 }
 
 }  // namespace
@@ -121,46 +100,35 @@ mlir::Attribute decodeStablehloAttribute(DecodeStream& in) {
       return shlo::ChannelHandleAttr::get(in.getContext(), handle, type);
     }
     case kComparisonDirection:
-      return decodeEnum<shlo::ComparisonDirectionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeComparisonDirection(value); });
+      return decodeComparisonDirection(in);
     case kComparisonType:
-      return decodeEnum<shlo::ComparisonTypeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeComparisonType(value); });
+      return decodeComparisonType(in);
     case kConvDimensionNumbers:
       return decodeConvolution(in);
     case kDotDimensionNumbers:
       return decodeDot(in);
     case kFftType:
-      return decodeEnum<shlo::FftTypeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeFftType(value); });
+      return decodeFftType(in);
     case kGatherDimensionNumbers:
       return decodeGather(in);
     case kPrecision:
-      return decodeEnum<shlo::PrecisionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizePrecision(value); });
+      return decodePrecision(in);
     case kRngAlgorithm:
-      return decodeEnum<shlo::RngAlgorithmAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeRngAlgorithm(value); });
+      return decodeRngAlgorithm(in);
     case kRngDistribution:
-      return decodeEnum<shlo::RngDistributionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeRngDistribution(value); });
+      return decodeRngDistribution(in);
     case kScatterDimensionNumbers:
       return decodeScatter(in);
     case kTranspose:
-      return decodeEnum<shlo::TransposeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeTranspose(value); });
-    case kTypeExtensions: {
-      Dims bounds;
-      if (!readAll(in, bounds)) return {};
-      return shlo::TypeExtensionsAttr::get(in.getContext(), bounds);
-    }
+      return decodeTranspose(in);
+    case kTypeExtensions:
+      return decodeTypeExtensions(in);
     case kOutputOperandAlias:
-      return decodeAlias(in);
+      return decodeOutputOperandAlias(in);
     case kDotAlgorithm:
       return decodeDotAlgorithm(in);
     case kResultAccuracyMode:
-      return decodeEnum<shlo::ResultAccuracyModeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeResultAccuracyMode(value); });
+      return decodeResultAccuracyMode(in);
     case kResultAccuracy:
       return decodeResultAccuracy(in);
     default:

@@ -86,10 +86,6 @@ enum TypeCode : uint64_t {
   kFutureType = 42,
 };
 
-auto reportAt(DecodeStream& in) {
-  return [&in] { return mlir::emitError(in.decoder().location()); };
-}
-
 mlir::Attribute decodeDictionary(DecodeStream& in) {
   uint64_t count;
   if (!in.cursor().count(count)) return {};
@@ -129,29 +125,6 @@ mlir::Attribute decodeInteger(DecodeStream& in) {
   llvm::APInt value;
   if (!in.apInt(width, value)) return {};
   return mlir::IntegerAttr::get(type, value);
-}
-
-mlir::Attribute decodeOutputOperandAlias(DecodeStream& in) {
-  llvm::SmallVector<int64_t> outputIndices, operandIndices;
-  int64_t operand;
-  if (!in.signedVarInts(outputIndices) || !in.cursor().signedVarInt(operand) ||
-      !in.signedVarInts(operandIndices)) {
-    return {};
-  }
-  return shlo::OutputOperandAliasAttr::get(in.getContext(), outputIndices, operand, operandIndices);
-}
-
-mlir::Attribute decodeResultAccuracy(DecodeStream& in) {
-  llvm::APFloat atol(0.0), rtol(0.0);
-  int64_t ulps;
-  shlo::ResultAccuracyModeAttr mode;
-  if (!in.apFloat(llvm::APFloat::IEEEdouble(), atol) ||
-      !in.apFloat(llvm::APFloat::IEEEdouble(), rtol) || !in.cursor().signedVarInt(ulps) ||
-      !in.attribute(mode)) {
-    return {};
-  }
-  return shlo::ResultAccuracyAttr::getChecked(reportAt(in), in.getContext(), atol, rtol, ulps,
-                                              mode);
 }
 
 mlir::Attribute decodeAxisRef(DecodeStream& in) {
@@ -346,19 +319,16 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
       return mlir::BoolAttr::get(context, value == 1);
     }
     case kComparisonDirection:
-      return decodeEnum<shlo::ComparisonDirectionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeComparisonDirection(value); });
+      return decodeComparisonDirection(in);
     case kComparisonType:
-      return decodeEnum<shlo::ComparisonTypeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeComparisonType(value); });
+      return decodeComparisonType(in);
     case kCustomCallApiVersion:
       return decodeEnum<shlo::CustomCallApiVersionAttr>(
           in, [](uint32_t value) { return shlo::symbolizeCustomCallApiVersion(value); });
     case kDictionary:
       return decodeDictionary(in);
     case kFftType:
-      return decodeEnum<shlo::FftTypeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeFftType(value); });
+      return decodeFftType(in);
     case kFloat:
       return decodeFloat(in);
     case kInteger:
@@ -366,14 +336,11 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
     case kOutputOperandAlias:
       return decodeOutputOperandAlias(in);
     case kPrecision:
-      return decodeEnum<shlo::PrecisionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizePrecision(value); });
+      return decodePrecision(in);
     case kRngAlgorithm:
-      return decodeEnum<shlo::RngAlgorithmAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeRngAlgorithm(value); });
+      return decodeRngAlgorithm(in);
     case kRngDistribution:
-      return decodeEnum<shlo::RngDistributionAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeRngDistribution(value); });
+      return decodeRngDistribution(in);
     case kString: {
       llvm::StringRef value;
       if (!in.string(value)) return {};
@@ -386,21 +353,16 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
       return makeDenseElements(in, type, bytes);
     }
     case kTranspose:
-      return decodeEnum<shlo::TransposeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeTranspose(value); });
+      return decodeTranspose(in);
     case kType: {
       mlir::Type type;
       if (!in.type(type)) return {};
       return mlir::TypeAttr::get(type);
     }
-    case kTypeExtensions: {
-      llvm::SmallVector<int64_t> bounds;
-      if (!in.signedVarInts(bounds)) return {};
-      return shlo::TypeExtensionsAttr::get(context, bounds);
-    }
+    case kTypeExtensions:
+      return decodeTypeExtensions(in);
     case kResultAccuracyMode:
-      return decodeEnum<shlo::ResultAccuracyModeAttr>(
-          in, [](uint32_t value) { return shlo::symbolizeResultAccuracyMode(value); });
+      return decodeResultAccuracyMode(in);
     case kResultAccuracy:
       return decodeResultAccuracy(in);
     case kSubAxisInfo: {
