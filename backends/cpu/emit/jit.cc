@@ -1,21 +1,18 @@
-// Machine code from LLVM modules: the one file that sees LLVM's pass builder and target machines.
+// Machine code from LLVM modules, by LLVM's target machine of this CPU.
 #include "backends/cpu/emit/jit.h"
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 
+#include "compiler/codegen/analyses.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/thread.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
@@ -72,20 +69,6 @@ StatusOr<llvm::TargetMachine*> threadTargetMachine(const TargetModel& target,
   return slot.machine.get();
 }
 
-void runFullPipeline(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 Status emitFile(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
                 llvm::SmallVectorImpl<char>& out) {
   llvm::raw_svector_ostream stream(out);
@@ -131,7 +114,7 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
   }
   ISTHMUS_ASSIGN_OR_RETURN(llvm::TargetMachine * machine,
                            threadTargetMachine(target, options.effort));
-  if (options.effort == CodegenEffort::kFull) runFullPipeline(module, *machine);
+  if (options.effort == CodegenEffort::kFull) codegen::runDefaultPipeline(module, *machine);
   if (options.llvmIr) {
     llvm::raw_string_ostream stream(*options.llvmIr);
     module.print(stream, nullptr);

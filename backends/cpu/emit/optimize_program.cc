@@ -2,11 +2,8 @@
 #include "backends/cpu/emit/optimize_program.h"
 
 #include "backends/cpu/load/program_symbols.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "compiler/codegen/analyses.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
@@ -20,20 +17,11 @@
 namespace isthmus::cpu {
 
 void optimizeProgram(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  codegen::Analyses analyses;
 
-  llvm::AlwaysInlinerPass(/*InsertLifetime=*/false).run(module, modules);
-  modules.invalidate(module, llvm::PreservedAnalyses::none());
-  functions.clear();
+  llvm::AlwaysInlinerPass(/*InsertLifetime=*/false).run(module, analyses.modules);
+  analyses.modules.invalidate(module, llvm::PreservedAnalyses::none());
+  analyses.functions.clear();
 
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -53,7 +41,7 @@ void optimizeProgram(llvm::Module& module) {
   for (llvm::Function& function : module) {
     bool isMarked =
         function.hasFnAttribute(kOptimizeAttribute) || function.getName() == kMainSymbol;
-    if (isMarked && !function.isDeclaration()) passes.run(function, functions);
+    if (isMarked && !function.isDeclaration()) passes.run(function, analyses.functions);
   }
 }
 

@@ -4,16 +4,13 @@
 #include <mutex>
 
 #include "backends/cuda/codegen/libdevice.h"
+#include "compiler/codegen/analyses.h"
 #include "compiler/target/nvidia.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -94,20 +91,6 @@ Status setLaunchBounds(llvm::Module& module, std::span<const codegen::KernelInfo
   return {};
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 }  // namespace
 
 StatusOr<int> ptxCapability(int deviceCapability) {
@@ -178,7 +161,7 @@ StatusOr<std::string> compileToPtx(llvm::Module& module, int capability,
     return internalError("generated kernels are malformed: ", problems);
   }
   ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeMachine(capability));
-  optimize(module, *machine);
+  codegen::runDefaultPipeline(module, *machine);
   for (llvm::Function& function : module) {
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty()) {
       return internalError("a kernel calls ", function.getName().str(), ", which no device has");

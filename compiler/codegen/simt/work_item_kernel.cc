@@ -1,13 +1,10 @@
 #include "compiler/codegen/simt/work_item_kernel.h"
 
+#include "compiler/codegen/analyses.h"
 #include "compiler/codegen/group_threads.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/InferAddressSpaces.h"
@@ -34,16 +31,7 @@ llvm::Value* makeTable(llvm::IRBuilder<>& b, llvm::Function* kernel) {
 
 // Makes all addresses what they are: global, or private. The loop over one tile goes.
 void simplify(llvm::Function& kernel) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  Analyses analyses;
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::InferAddressSpacesPass(/*AddressSpace=*/0));
@@ -54,7 +42,7 @@ void simplify(llvm::Function& kernel) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses)));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
-  passes.run(kernel, functions);
+  passes.run(kernel, analyses.functions);
 }
 
 // Calls of what a kernel of a group asks of its device become what the device has for it.
