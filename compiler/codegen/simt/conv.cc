@@ -32,15 +32,13 @@ class ConvKernel {
     llvm::Value* place = nullptr;
     llvm::Value* isInside = nullptr;
   };
-  using Sums = llvm::SmallVector<Val, 8>;
+  using Sums = KernelWriter::Elements;
 
   Position locate(llvm::Value* number, llvm::Value* feature, int64_t numPositions);
   void moveWindow(Position& position, size_t dimension, llvm::Value* window);
   Sums sumOverWindow(size_t dimension, llvm::ArrayRef<Position> positions, llvm::Value* kernel,
                      Sums sums);
   Sums sumOverFeatures(llvm::ArrayRef<Position> positions, llvm::Value* kernel, Sums sums);
-  Sums loop(int64_t count, const Sums& sums,
-            const std::function<Sums(llvm::Value*, const Sums&)>& body);
 
   const ConvRoles& d_;
   const ElementKind &lhs_, &rhs_, &result_, &sum_;
@@ -94,31 +92,6 @@ void ConvKernel::moveWindow(Position& position, size_t dimension, llvm::Value* w
   position.place = b.CreateAdd(position.place, b.CreateMul(at, w_.i64(s.inputStride)));
 }
 
-ConvKernel::Sums ConvKernel::loop(int64_t count, const Sums& sums,
-                                  const std::function<Sums(llvm::Value*, const Sums&)>& body) {
-  auto flatten = [](const Sums& values) {
-    KernelWriter::Values all;
-    for (const Val& value : values) {
-      all.push_back(value.re);
-      if (value.im) all.push_back(value.im);
-    }
-    return all;
-  };
-  auto unflatten = [&](const KernelWriter::Values& all) {
-    Sums values(sums.size());
-    size_t next = 0;
-    for (Val& value : values) {
-      value.re = all[next++];
-      if (sum_.isComplex()) value.im = all[next++];
-    }
-    return values;
-  };
-  return unflatten(
-      w_.loop(count, flatten(sums), [&](llvm::Value* i, const KernelWriter::Values& carried) {
-        return flatten(body(i, unflatten(carried)));
-      }));
-}
-
 ConvKernel::Sums ConvKernel::sumOverFeatures(llvm::ArrayRef<Position> positions,
                                              llvm::Value* kernel, Sums sums) {
   llvm::SmallVector<llvm::Value*, 8> places;
@@ -126,18 +99,19 @@ ConvKernel::Sums ConvKernel::sumOverFeatures(llvm::ArrayRef<Position> positions,
     // Outside, an element that is there is read and not used.
     places.push_back(w_.b().CreateSelect(position.isInside, position.place, w_.i64(0)));
   }
-  return loop(d_.inputFeatures / d_.featureGroups, sums, [&](llvm::Value* i, const Sums& carried) {
-    Sums next = carried;
-    llvm::Value* at = w_.plus(kernel, w_.times(i, d_.kernelInputStride));
-    Val weight = w_.convert(w_.load(w_.buffer(1), at, rhs_), rhs_, sum_);
-    for (size_t p = 0; p < positions.size(); ++p) {
-      llvm::Value* from = w_.plus(places[p], w_.times(i, d_.inputFeatureStride));
-      Val value = w_.convert(w_.load(w_.buffer(0), from, lhs_), lhs_, sum_);
-      value = w_.select(positions[p].isInside, value, w_.zero(sum_));
-      next[p] = w_.multiplyAdd(value, weight, next[p], sum_);
-    }
-    return next;
-  });
+  return w_.loop(d_.inputFeatures / d_.featureGroups, sums,
+                 [&](llvm::Value* i, const Sums& carried) {
+                   Sums next = carried;
+                   llvm::Value* at = w_.plus(kernel, w_.times(i, d_.kernelInputStride));
+                   Val weight = w_.convert(w_.load(w_.buffer(1), at, rhs_), rhs_, sum_);
+                   for (size_t p = 0; p < positions.size(); ++p) {
+                     llvm::Value* from = w_.plus(places[p], w_.times(i, d_.inputFeatureStride));
+                     Val value = w_.convert(w_.load(w_.buffer(0), from, lhs_), lhs_, sum_);
+                     value = w_.select(positions[p].isInside, value, w_.zero(sum_));
+                     next[p] = w_.multiplyAdd(value, weight, next[p], sum_);
+                   }
+                   return next;
+                 });
 }
 
 ConvKernel::Sums ConvKernel::sumOverWindow(size_t dimension, llvm::ArrayRef<Position> positions,
@@ -146,7 +120,7 @@ ConvKernel::Sums ConvKernel::sumOverWindow(size_t dimension, llvm::ArrayRef<Posi
     return sumOverFeatures(positions, kernel, sums);
   }
   const ConvSpatialRole& s = d_.spatial[dimension];
-  return loop(s.kernelSize, sums, [&](llvm::Value* window, const Sums& carried) {
+  return w_.loop(s.kernelSize, sums, [&](llvm::Value* window, const Sums& carried) {
     llvm::SmallVector<Position, 8> moved(positions);
     for (Position& position : moved) moveWindow(position, dimension, window);
     llvm::Value* element =

@@ -57,7 +57,7 @@ class DotKernel {
   void emit(int64_t rowsPerItem, int64_t columnsPerItem);
 
  private:
-  using Sums = llvm::SmallVector<Val, 16>;
+  using Sums = KernelWriter::Elements;
   // Of a row or a column: its number, and where it begins in its operand.
   struct Line {
     llvm::Value* number;
@@ -118,30 +118,12 @@ DotKernel::Sums DotKernel::addProducts(Offsets at, Sums sums) {
 
 DotKernel::Sums DotKernel::sumOver(Dims dims, Offsets at, Sums sums) {
   if (dims.empty()) return addProducts(at, std::move(sums));
-  auto flatten = [&](llvm::ArrayRef<Val> values) {
-    KernelWriter::Values all;
-    for (const Val& value : values) {
-      all.push_back(value.re);
-      if (value.im) all.push_back(value.im);
-    }
-    return all;
-  };
-  auto unflatten = [&](const KernelWriter::Values& all) {
-    Sums values(sums.size());
-    size_t next = 0;
-    for (Val& value : values) {
-      value.re = all[next++];
-      if (sum_.isComplex()) value.im = all[next++];
-    }
-    return values;
-  };
   const DotDimension& dim = dims.front();
-  return unflatten(
-      w_.loop(dim.size, flatten(sums), [&](llvm::Value* k, const KernelWriter::Values& carried) {
-        Offsets inner{w_.plus(at.lhs, w_.times(k, dim.lhsStride)),
-                      w_.plus(at.rhs, w_.times(k, dim.rhsStride))};
-        return flatten(sumOver(dims.drop_front(), inner, unflatten(carried)));
-      }));
+  return w_.loop(dim.size, sums, [&](llvm::Value* k, const Sums& carried) {
+    Offsets inner{w_.plus(at.lhs, w_.times(k, dim.lhsStride)),
+                  w_.plus(at.rhs, w_.times(k, dim.rhsStride))};
+    return sumOver(dims.drop_front(), inner, carried);
+  });
 }
 
 void DotKernel::emit(int64_t rowsPerItem, int64_t columnsPerItem) {

@@ -66,6 +66,31 @@ KernelWriter::Values KernelWriter::loop(
   return next;
 }
 
+KernelWriter::Elements KernelWriter::loop(
+    int64_t count, const Elements& initial,
+    const std::function<Elements(llvm::Value*, const Elements&)>& body) {
+  auto flatten = [](const Elements& elements) {
+    Values all;
+    for (const Val& element : elements) {
+      all.push_back(element.re);
+      if (element.im) all.push_back(element.im);
+    }
+    return all;
+  };
+  auto unflatten = [&initial](const Values& all) {
+    Elements elements(initial.size());
+    size_t next = 0;
+    for (auto [element, model] : llvm::zip(elements, initial)) {
+      element.re = all[next++];
+      if (model.im) element.im = all[next++];
+    }
+    return elements;
+  };
+  return unflatten(loop(count, flatten(initial), [&](llvm::Value* i, const Values& carried) {
+    return flatten(body(i, unflatten(carried)));
+  }));
+}
+
 void KernelWriter::branch(llvm::Value* condition, const std::function<void()>& then) {
   llvm::BasicBlock* taken = newBlock("then");
   llvm::BasicBlock* after = newBlock("after");

@@ -27,9 +27,13 @@ class KernelWriter {
   llvm::Value* item(unsigned dimension) { return items_[dimension]; }
 
   using Values = llvm::SmallVector<llvm::Value*, 16>;
+  using Elements = llvm::SmallVector<Val, 16>;
   // for (i = 0; i < count; ++i): `body` gets i and the carried values, and returns their next ones.
   Values loop(int64_t count, const Values& initial,
               const std::function<Values(llvm::Value*, const Values&)>& body);
+  // The same for elements, all of which are complex or none.
+  Elements loop(int64_t count, const Elements& initial,
+                const std::function<Elements(llvm::Value*, const Elements&)>& body);
   void branch(llvm::Value* condition, const std::function<void()>& then);
 
   // i / size and i % size; none of it where that is known.
