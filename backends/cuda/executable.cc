@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/kernels/scratch.h"
+#include "backends/cpu/staging/step_runner.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -46,147 +46,72 @@ class RunMark {
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class CudaExecutable::Run {
+class CudaExecutable::Run final : public cpu::StepRunner {
  public:
   Run(const CudaExecutable& executable, const RunRequest& request)
-      : executable_(executable),
+      : StepRunner(request, *executable.hostFunctions_),
+        executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
-        device_(request.deviceId),
-        request_(request) {}
+        device_(request.deviceId) {}
 
   Status enqueue();
 
  private:
   const OnDevice& own() const { return executable_.devices_[device_]; }
-  void* addressOf(const Location& place) const {
+  void* addressOf(const Location& place) const override {
     return isthmus::addressOf(
-        place, image_, {request_.parameters, request_.results, own().constants, request_.scratch});
+        place, image_,
+        {request().parameters, request().results, own().constants, request().scratch});
   }
-  Status runSteps(const std::vector<Step>& steps);
-  Status runStep(const KernelLaunch& launch);
-  Status runStep(const HostCall& call);
-  Status runStep(const LibraryCall& call);
-  Status runStep(const Move& move);
-  Status runStep(const Loop& loop);
-  Status runStep(const Branch& branch);
-  // Waits for what was enqueued before.
-  Status read(const Location& from, void* to) {
-    ISTHMUS_RETURN_IF_ERROR(copy(to, addressOf(from), from.bytes));
-    return executable_.finish(device_);
-  }
-  Status copy(void* to, const void* from, int64_t bytes) {
+  Status copy(void* to, const void* from, int64_t bytes) override {
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
+  Status finish() override { return executable_.finish(device_); }
+  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
+  Status callLibrary(const LibraryCall& call) override;
+  Status swap(void* a, void* b, int64_t bytes) override;
 
   const CudaExecutable& executable_;
   const ProgramImage& image_;
   Driver& driver_;
   int device_;
-  const RunRequest& request_;
   Queue queue_ = Queue::kCompute;  // where steps are enqueued
 };
 
 Status CudaExecutable::Run::enqueue() {
   if (!executable_.usesGraphs_) return runSteps(image_.steps);
-  GraphCache::Addresses addresses(request_.parameters.begin(), request_.parameters.end());
-  addresses.insert(addresses.end(), request_.results.begin(), request_.results.end());
-  addresses.push_back(request_.scratch);
+  GraphCache::Addresses addresses(request().parameters.begin(), request().parameters.end());
+  addresses.insert(addresses.end(), request().results.begin(), request().results.end());
+  addresses.push_back(request().scratch);
   return own().graphs->run(addresses, [this](Queue queue) {
     queue_ = queue;
     return runSteps(image_.steps);
   });
 }
 
-Status CudaExecutable::Run::runSteps(const std::vector<Step>& steps) {
-  for (const Step& step : steps) {
-    ISTHMUS_RETURN_IF_ERROR(
-        std::visit([this](const auto& what) { return runStep(what); }, step.what));
-  }
-  return {};
-}
-
-Status CudaExecutable::Run::runStep(const KernelLaunch& launch) {
-  std::vector<void*> buffers;
-  for (const Location& place : launch.buffers) buffers.push_back(addressOf(place));
+Status CudaExecutable::Run::launch(const KernelLaunch& launch, const std::vector<void*>& buffers) {
   const LaunchShape& shape = image_.shapes[launch.kernel];
   return driver_
       .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
       .withContext(image_.kernels[launch.kernel].description);
 }
 
-Status CudaExecutable::Run::runStep(const HostCall& call) {
-  auto padded = [](int64_t bytes) {
-    constexpr auto kAlignment = static_cast<int64_t>(kBufferAlignment);
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
-  int64_t total = 0;
-  for (const auto* places : {&call.inputs, &call.outputs}) {
-    for (const Location& place : *places) total += padded(place.bytes);
-  }
-  cpu::Scratch<char> staging(*request_.services, std::max<int64_t>(total, 1));
-  if (!staging) return resourceExhausted("no host memory to stage ", total, " bytes");
-  std::vector<void*> buffers;
-  char* next = staging.data();
-  for (const auto* places : {&call.inputs, &call.outputs}) {
-    for (const Location& place : *places) {
-      buffers.push_back(next);
-      next += padded(place.bytes);
-    }
-  }
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(copy(buffers[i], addressOf(call.inputs[i]), call.inputs[i].bytes));
-  }
-  ISTHMUS_RETURN_IF_ERROR(executable_.finish(device_));
-  ISTHMUS_RETURN_IF_ERROR(executable_.hostFunctions_->call(call.function, request_, buffers));
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(
-        copy(addressOf(call.outputs[i]), buffers[call.inputs.size() + i], call.outputs[i].bytes));
-  }
-  // The staging memory goes.
-  return executable_.finish(device_);
-}
-
-Status CudaExecutable::Run::runStep(const LibraryCall& call) {
+Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   // lhs, rhs, result, workspace.
   return executable_.blas_->multiply(device_, queue_, *own().products[call.call],
                                      addressOf(call.buffers[0]), addressOf(call.buffers[1]),
                                      addressOf(call.buffers[2]), addressOf(call.buffers[3]));
 }
 
-Status CudaExecutable::Run::runStep(const Move& move) {
-  void* to = addressOf(move.to);
-  void* from = addressOf(move.from);
-  if (!move.isSwap) return copy(to, from, move.to.bytes);
-  ISTHMUS_ASSIGN_OR_RETURN(
-      void* kept, driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(move.to.bytes)));
-  Status status = copy(kept, to, move.to.bytes);
-  if (status.ok()) status = copy(to, from, move.to.bytes);
-  if (status.ok()) status = copy(from, kept, move.to.bytes);
+Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(void* kept,
+                           driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(bytes)));
+  Status status = copy(kept, a, bytes);
+  if (status.ok()) status = copy(a, b, bytes);
+  if (status.ok()) status = copy(b, kept, bytes);
   driver_.free(device_, Queue::kCompute, kept);
   return status;
-}
-
-Status CudaExecutable::Run::runStep(const Loop& loop) {
-  while (true) {
-    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.condition));
-    uint8_t predicate = 0;
-    ISTHMUS_RETURN_IF_ERROR(read(loop.predicate, &predicate));
-    if (!predicate) return {};
-    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.body));
-  }
-}
-
-Status CudaExecutable::Run::runStep(const Branch& branch) {
-  int32_t index = 0;
-  if (branch.isIf) {
-    uint8_t predicate = 0;
-    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &predicate));
-    index = predicate;
-  } else {
-    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &index));
-  }
-  return runSteps(branch.branches[chosenBranch(branch, index)]);
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver, Blas* blas,

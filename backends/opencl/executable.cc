@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backends/cpu/kernels/scratch.h"
+#include "backends/cpu/staging/step_runner.h"
 #include "isthmus/trace.h"
 
 namespace isthmus::opencl {
@@ -38,139 +39,60 @@ GroupShape groupShape(const std::array<int64_t, 3>& items, const DeviceFacts& fa
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class OpenclExecutable::Run {
+class OpenclExecutable::Run final : public cpu::StepRunner {
  public:
   Run(const OpenclExecutable& executable, const RunRequest& request)
-      : executable_(executable),
+      : StepRunner(request, *executable.hostFunctions_),
+        executable_(executable),
         image_(executable.image_),
-        driver_(executable.driver_),
-        request_(request) {}
-  ~Run() { driver_.free(arena_); }
+        driver_(executable.driver_) {}
+  ~Run() override { driver_.free(arena_); }
 
   Status run() {
     if (image_.scratchBytes > 0) {
       StatusOr<void*> arena =
-          driver_.allocate(request_.deviceId, static_cast<size_t>(image_.scratchBytes));
+          driver_.allocate(request().deviceId, static_cast<size_t>(image_.scratchBytes));
       if (!arena.ok()) return arena.status().withContext("program " + image_.info.name + ": arena");
       arena_ = *arena;
     }
     Status status = runSteps(image_.steps);
     // Even after an error: what was enqueued uses the buffers.
-    Status finished = driver_.finish(request_.deviceId);
+    Status finished = finish();
     return status.ok() ? finished.withContext("program " + image_.info.name) : status;
   }
 
  private:
-  void* addressOf(const Location& location) const;
-  Status runSteps(const std::vector<Step>& steps);
-  Status runStep(const KernelLaunch& launch);
-  Status runStep(const HostCall& call);
-  Status runStep(const LibraryCall&) { return internalError("OpenCL has no library to call"); }
-  Status runStep(const Move& move);
-  Status runStep(const Loop& loop);
-  Status runStep(const Branch& branch);
-  // Waits for what was enqueued before.
-  Status read(const Location& from, void* to) {
-    return driver_.enqueueCopy(request_.deviceId, to, addressOf(from),
-                               static_cast<size_t>(from.bytes), true);
+  void* addressOf(const Location& place) const override {
+    return isthmus::addressOf(
+        place, image_, {request().parameters, request().results, executable_.constants_, arena_});
   }
-  Status copy(void* to, const void* from, int64_t bytes) {
-    return driver_.enqueueCopy(request_.deviceId, to, from, static_cast<size_t>(bytes));
+  Status copy(void* to, const void* from, int64_t bytes) override {
+    return driver_.enqueueCopy(request().deviceId, to, from, static_cast<size_t>(bytes));
   }
+  Status finish() override { return driver_.finish(request().deviceId); }
+  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override {
+    return executable_.launch(request().deviceId, launch.kernel, buffers)
+        .withContext(image_.kernels[launch.kernel].description);
+  }
+  Status callLibrary(const LibraryCall&) override {
+    return internalError("OpenCL has no library to call");
+  }
+  Status swap(void* a, void* b, int64_t bytes) override;
 
   const OpenclExecutable& executable_;
   const ProgramImage& image_;
   Driver& driver_;
-  const RunRequest& request_;
   void* arena_ = nullptr;
 };
 
-void* OpenclExecutable::Run::addressOf(const Location& location) const {
-  return isthmus::addressOf(
-      location, image_, {request_.parameters, request_.results, executable_.constants_, arena_});
-}
-
-Status OpenclExecutable::Run::runSteps(const std::vector<Step>& steps) {
-  for (const Step& step : steps) {
-    ISTHMUS_RETURN_IF_ERROR(
-        std::visit([this](const auto& what) { return runStep(what); }, step.what));
-  }
-  return {};
-}
-
-Status OpenclExecutable::Run::runStep(const KernelLaunch& launch) {
-  std::vector<void*> buffers;
-  for (const Location& location : launch.buffers) buffers.push_back(addressOf(location));
-  return executable_.launch(request_.deviceId, launch.kernel, buffers)
-      .withContext(image_.kernels[launch.kernel].description);
-}
-
-Status OpenclExecutable::Run::runStep(const HostCall& call) {
-  auto padded = [](int64_t bytes) {
-    constexpr auto kAlignment = static_cast<int64_t>(kBufferAlignment);
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
-  int64_t total = 0;
-  for (const auto* places : {&call.inputs, &call.outputs}) {
-    for (const Location& place : *places) total += padded(place.bytes);
-  }
-  cpu::Scratch<char> staging(*request_.services, std::max<int64_t>(total, 1));
-  if (!staging) return resourceExhausted("no host memory to stage ", total, " bytes");
-  std::vector<void*> buffers;
-  char* next = staging.data();
-  for (const auto* places : {&call.inputs, &call.outputs}) {
-    for (const Location& place : *places) {
-      buffers.push_back(next);
-      next += padded(place.bytes);
-    }
-  }
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(read(call.inputs[i], buffers[i]));
-  }
-  ISTHMUS_RETURN_IF_ERROR(executable_.hostFunctions_->call(call.function, request_, buffers));
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    const Location& place = call.outputs[i];
-    // Blocks, since the staging memory goes.
-    ISTHMUS_RETURN_IF_ERROR(driver_.enqueueCopy(request_.deviceId, addressOf(place),
-                                                buffers[call.inputs.size() + i],
-                                                static_cast<size_t>(place.bytes), true));
-  }
-  return {};
-}
-
-Status OpenclExecutable::Run::runStep(const Move& move) {
-  void* to = addressOf(move.to);
-  void* from = addressOf(move.from);
-  if (!move.isSwap) return copy(to, from, move.to.bytes);
-  // A swap waits: its third place is in host memory.
-  cpu::Scratch<char> kept(*request_.services, move.to.bytes);
-  if (!kept) return resourceExhausted("no host memory for ", move.to.bytes, " bytes");
-  ISTHMUS_RETURN_IF_ERROR(read(move.to, kept.data()));
-  ISTHMUS_RETURN_IF_ERROR(copy(to, from, move.to.bytes));
-  return driver_.enqueueCopy(request_.deviceId, from, kept.data(),
-                             static_cast<size_t>(move.to.bytes), true);
-}
-
-Status OpenclExecutable::Run::runStep(const Loop& loop) {
-  while (true) {
-    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.condition));
-    uint8_t predicate = 0;
-    ISTHMUS_RETURN_IF_ERROR(read(loop.predicate, &predicate));
-    if (!predicate) return {};
-    ISTHMUS_RETURN_IF_ERROR(runSteps(loop.body));
-  }
-}
-
-Status OpenclExecutable::Run::runStep(const Branch& branch) {
-  int32_t index = 0;
-  if (branch.isIf) {
-    uint8_t predicate = 0;
-    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &predicate));
-    index = predicate;
-  } else {
-    ISTHMUS_RETURN_IF_ERROR(read(branch.index, &index));
-  }
-  return runSteps(branch.branches[chosenBranch(branch, index)]);
+// Waits: the third place is in host memory.
+Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {
+  cpu::Scratch<char> kept(*request().services, bytes);
+  if (!kept) return resourceExhausted("no host memory for ", bytes, " bytes");
+  const auto size = static_cast<size_t>(bytes);
+  ISTHMUS_RETURN_IF_ERROR(driver_.enqueueCopy(request().deviceId, kept.data(), a, size, true));
+  ISTHMUS_RETURN_IF_ERROR(copy(a, b, bytes));
+  return driver_.enqueueCopy(request().deviceId, b, kept.data(), size, true);
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclExecutable::load(Driver& driver,

@@ -1,0 +1,53 @@
+// Runs the steps of a device's program from the host: control flow, and operations that the host
+// carries out on copies. A backend says how its device copies, waits and launches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/staging/host_functions.h"
+#include "compiler/driver/device_program.h"
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cpu {
+
+// One run, on one thread. Steps are enqueued in their order; an error ends the run, and what was
+// enqueued before may still be under way.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+
+ protected:
+  // Both outlive the run.
+  StepRunner(const RunRequest& request, const HostFunctions& host)
+      : request_(request), host_(host) {}
+
+  Status runSteps(const std::vector<Step>& steps);
+  const RunRequest& request() const { return request_; }
+
+  virtual void* addressOf(const Location& place) const = 0;
+  // Enqueues a copy between any two memories.
+  virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
+  // Waits for all that was enqueued.
+  virtual Status finish() = 0;
+  virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
+  virtual Status callLibrary(const LibraryCall& call) = 0;
+  virtual Status swap(void* a, void* b, int64_t bytes) = 0;
+
+ private:
+  Status runStep(const KernelLaunch& step);
+  Status runStep(const HostCall& step);
+  Status runStep(const LibraryCall& step) { return callLibrary(step); }
+  Status runStep(const Move& step);
+  Status runStep(const Loop& step);
+  Status runStep(const Branch& step);
+  Status finishAfter(const Status& status);
+  // A value that decides what runs next.
+  Status read(const Location& from, void* to);
+
+  const RunRequest& request_;
+  const HostFunctions& host_;
+};
+
+}  // namespace isthmus::cpu
