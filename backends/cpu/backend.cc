@@ -5,29 +5,12 @@
 #include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/load/executable.h"
 #include "backends/cpu/load/serialization.h"
+#include "base/client_options.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "runtime/host_allocator.h"
 
 namespace isthmus::cpu {
-namespace {
-
-constexpr int64_t kMaxDevices = 1024;
-constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
-
-StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
-  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
-  return invalidArgument("client option ", name, " must be an integer");
-}
-
-bool isMemoryKind(std::string_view kind) {
-  for (const char* known : kMemoryKinds) {
-    if (kind == known) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::string CpuBackend::platformName() const {
   std::lock_guard lock(mutex_);
@@ -42,21 +25,15 @@ StatusOr<std::vector<DeviceDescription>> CpuBackend::describeDevices(const Attri
     if (name == "num_devices") {
       ISTHMUS_ASSIGN_OR_RETURN(numDevices, integerOption(name, value));
     } else if (name == "platform_name") {
-      const std::string* text = std::get_if<std::string>(&value);
-      if (!text || text->empty()) {
-        return invalidArgument("client option platform_name must be a string");
-      }
+      ISTHMUS_ASSIGN_OR_RETURN(std::string text, textOption(name, value));
       std::lock_guard lock(mutex_);
-      platformName_ = *text;
+      platformName_ = text;
     } else {
       return invalidArgument("unknown client option ", name,
                              ", expected num_devices or platform_name");
     }
   }
-  if (numDevices < 1 || numDevices > kMaxDevices) {
-    return invalidArgument("client option num_devices is ", numDevices, ", expected 1 to ",
-                           kMaxDevices);
-  }
+  ISTHMUS_RETURN_IF_ERROR(checkNumDevices(numDevices));
   std::vector<DeviceDescription> devices;
   for (int id = 0; id < numDevices; ++id) {
     DeviceDescription device;
@@ -64,16 +41,14 @@ StatusOr<std::vector<DeviceDescription>> CpuBackend::describeDevices(const Attri
     device.localHardwareId = id;
     device.kind = "cpu";
     device.debugString = "IsthmusCpuDevice(id=" + std::to_string(id) + ")";
-    for (const char* kind : kMemoryKinds) {
-      device.memories.push_back({kind, kind == kMemoryKinds[0]});
-    }
+    addMemories(device);
     devices.push_back(std::move(device));
   }
   return devices;
 }
 
 StatusOr<void*> CpuBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
-  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
+  ISTHMUS_RETURN_IF_ERROR(checkMemoryKind(memoryKind));
   void* data = hostAllocate(bytes);
   if (!data) return resourceExhausted("no memory for a buffer of ", bytes, " bytes");
   int64_t inUse = bytesInUse_.fetch_add(static_cast<int64_t>(bytes)) + static_cast<int64_t>(bytes);

@@ -6,26 +6,13 @@
 #include "backends/cpu/load/serialization.h"
 #include "backends/cuda/code_generator.h"
 #include "backends/cuda/executable.h"
+#include "base/client_options.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 
 namespace isthmus::cuda {
 namespace {
-
-constexpr int64_t kMaxDevices = 1024;
-constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
-
-StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
-  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
-  return invalidArgument("client option ", name, " must be an integer");
-}
-
-StatusOr<std::string> textOption(const std::string& name, const AttributeValue& value) {
-  const std::string* text = std::get_if<std::string>(&value);
-  if (text && !text->empty()) return *text;
-  return invalidArgument("client option ", name, " must be a string");
-}
 
 DeviceDescription describe(int id, const DeviceFacts& facts) {
   DeviceDescription device;
@@ -37,7 +24,7 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
                                                   std::to_string(facts.capability % 10)},
                        {"core_count", static_cast<int64_t>(facts.units)},
                        {"device_vendor", std::string("NVIDIA")}};
-  for (const char* kind : kMemoryKinds) device.memories.push_back({kind, kind == kMemoryKinds[0]});
+  addMemories(device);
   return device;
 }
 
@@ -132,10 +119,7 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
                              "num_nodes or enable_mock_nccl");
     }
   }
-  if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {
-    return invalidArgument("client option num_devices is ", choice.count, ", expected 1 to ",
-                           kMaxDevices);
-  }
+  if (hasCount) ISTHMUS_RETURN_IF_ERROR(checkNumDevices(choice.count));
   if (numNodes != 1 || node != 0) {
     return unimplemented("client option num_nodes is ", numNodes,
                          ": cuda programs over several processes are not supported yet");

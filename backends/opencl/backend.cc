@@ -3,33 +3,13 @@
 
 #include "backends/cpu/load/serialization.h"
 #include "backends/opencl/code_generator.h"
+#include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 
 namespace isthmus::opencl {
 namespace {
-
-constexpr int64_t kMaxDevices = 1024;
-constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
-
-StatusOr<int64_t> integerOption(const std::string& name, const AttributeValue& value) {
-  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
-  return invalidArgument("client option ", name, " must be an integer");
-}
-
-StatusOr<std::string> textOption(const std::string& name, const AttributeValue& value) {
-  const std::string* text = std::get_if<std::string>(&value);
-  if (text && !text->empty()) return *text;
-  return invalidArgument("client option ", name, " must be a string");
-}
-
-bool isMemoryKind(std::string_view kind) {
-  for (const char* known : kMemoryKinds) {
-    if (kind == known) return true;
-  }
-  return false;
-}
 
 DeviceDescription describe(int id, const DeviceFacts& facts) {
   DeviceDescription device;
@@ -43,7 +23,7 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
                        {"compute_units", static_cast<int64_t>(facts.computeUnits)},
                        {"kernel_language", std::string(facts.takesSpirv ? "SPIR-V" : "OpenCL C")},
                        {"host_operations", hostOperations()}};
-  for (const char* kind : kMemoryKinds) device.memories.push_back({kind, kind == kMemoryKinds[0]});
+  addMemories(device);
   return device;
 }
 
@@ -112,10 +92,7 @@ StatusOr<std::vector<DeviceDescription>> OpenclBackend::describeDevices(
                              "platform_name, node_id or num_nodes");
     }
   }
-  if (hasCount && (choice.count < 1 || choice.count > kMaxDevices)) {
-    return invalidArgument("client option num_devices is ", choice.count, ", expected 1 to ",
-                           kMaxDevices);
-  }
+  if (hasCount) ISTHMUS_RETURN_IF_ERROR(checkNumDevices(choice.count));
   if (numNodes != 1 || node != 0) {
     return unimplemented("client option num_nodes is ", numNodes,
                          ": xpu programs over several processes are not supported yet");
@@ -129,7 +106,7 @@ StatusOr<std::vector<DeviceDescription>> OpenclBackend::describeDevices(
 }
 
 StatusOr<void*> OpenclBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
-  if (!isMemoryKind(memoryKind)) return invalidArgument("no memory of kind ", memoryKind);
+  ISTHMUS_RETURN_IF_ERROR(checkMemoryKind(memoryKind));
   return driver()->allocate(deviceId, bytes);
 }
 
