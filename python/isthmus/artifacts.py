@@ -9,6 +9,8 @@ import struct
 
 import numpy as np
 
+from isthmus import protobuf
+
 BYTECODE = b"ML\xefR"
 
 
@@ -195,42 +197,12 @@ def _host(tensor):
 
 # ---- TensorFlow's SavedModel with a program of jax2tf or of another framework in it
 
-def _fields(data: bytes):
-    """The fields of a protobuf message: number, and bytes or an integer."""
-    at, end = 0, len(data)
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < end:
-        key = varint()
-        kind = key & 7
-        if kind == 0:
-            yield key >> 3, varint()
-        elif kind == 2:
-            size = varint()
-            yield key >> 3, data[at:at + size]
-            at += size
-        elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
-        else:
-            raise ValueError("not a protobuf message")
-
-
 def _inside(data: bytes, *path: int):
     """The messages at a path of field numbers."""
     if not path:
         yield data
         return
-    for number, value in _fields(data):
+    for number, value in protobuf.fields(data):
         if number == path[0] and isinstance(value, bytes):
             yield from _inside(value, *path[1:])
 

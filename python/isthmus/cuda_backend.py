@@ -13,29 +13,20 @@ import pathlib
 import shutil
 import sys
 
-import isthmus
-from isthmus import host_lowerings
+from isthmus import device_platform
 
 PLATFORM = "cuda"
 # Of JAX's own plugin.
 PRIORITY = 500
 
-# module, name, and what stops working without it.
-PRIVATE_NAMES = [
-    ("jax._src.xla_bridge", "register_plugin", "registration"),
-    ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
-    ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=cuda"),
-] + host_lowerings.PRIVATE_NAMES
+PRIVATE_NAMES = device_platform.private_names(PLATFORM)
 
 _logger = logging.getLogger(__name__)
 
 
 def library_path() -> pathlib.Path:
     """The plugin of this platform; ISTHMUS_CUDA_PLUGIN_PATH names another one."""
-    override = os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH")
-    if override:
-        return pathlib.Path(override)
-    return isthmus.library_path().with_name("libisthmus_cuda.so")
+    return device_platform.library_path(PLATFORM, "ISTHMUS_CUDA_PLUGIN_PATH")
 
 
 def toolkit_folders():
@@ -67,11 +58,9 @@ def client_options() -> dict:
     libdevice = toolkit_file("nvvm/libdevice/libdevice.10.bc")
     if libdevice and not os.environ.get("ISTHMUS_CUDA_LIBDEVICE"):
         options["libdevice"] = str(libdevice)
-    own = os.environ.get("ISTHMUS_NUM_DEVICES")
-    if own:
-        if not own.isdecimal() or int(own) < 1:
-            raise ValueError(f"ISTHMUS_NUM_DEVICES: expected a positive integer, got {own!r}")
-        options["num_devices"] = int(own)
+    count = device_platform.asked_devices()
+    if count:
+        options["num_devices"] = count
     return options
 
 
@@ -107,17 +96,4 @@ def register() -> None:
     if reason:
         _logger.info("platform cuda of Isthmus is not available: %s", reason)
         return
-    from jax._src import xla_bridge
-
-    getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
-    xla_bridge.register_plugin(
-        PLATFORM, priority=PRIORITY, library_path=str(library_path()), options=client_options)
-    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=cuda would leave out.
-    getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
-
-    try:
-        from isthmus import ffi
-        ffi.install(library_path(), PLATFORM)
-        host_lowerings.install(PLATFORM, replaces=True)
-    except Exception:  # the rest of the platform works without
-        _logger.warning("platform cuda has no custom calls and callbacks", exc_info=True)
+    device_platform.register(PLATFORM, library_path(), PRIORITY, client_options, replaces=True)

@@ -11,6 +11,7 @@ import logging
 import os
 
 import isthmus
+from isthmus import device_platform
 
 PLATFORM = "isthmus"
 # Above JAX's own CPU client (0), below GPU plugins (500): installing the wheel never takes the
@@ -51,11 +52,9 @@ def num_devices() -> int:
     """
     from jax._src import xla_bridge
 
-    own = os.environ.get("ISTHMUS_NUM_DEVICES")
-    if own:
-        if not own.isdecimal() or int(own) < 1:
-            raise ValueError(f"ISTHMUS_NUM_DEVICES: expected a positive integer, got {own!r}")
-        return int(own)
+    asked = device_platform.asked_devices()
+    if asked:
+        return asked
     if xla_bridge.num_cpu_devices.value > 0:
         return xla_bridge.num_cpu_devices.value
     for flag in reversed(os.environ.get("XLA_FLAGS", "").split()):

@@ -7,6 +7,7 @@ import collections
 import ctypes
 import struct
 
+from isthmus import protobuf
 from isthmus.c_api import Error, P, S
 
 # PJRT_Extension_Type_Profiler, and places in PLUGIN_Profiler_Api (pjrt_c_api/profiler.h).
@@ -70,61 +71,30 @@ def _profiler_table(api) -> int:
 
 # ---- XSpace, tensorflow/profiler's xplane.proto
 
-def _fields(data: bytes):
-    """Number and value of each field of a message: an integer, or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        result = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            result |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return result
-
-    while at < len(data):
-        tag = varint()
-        kind = tag & 7
-        if kind == 0:
-            yield tag >> 3, varint()
-        elif kind == 1:
-            at += 8
-            yield tag >> 3, data[at - 8:at]
-        elif kind == 2:
-            size = varint()
-            at += size
-            yield tag >> 3, data[at - size:at]
-        else:
-            raise ValueError(f"a field of wire type {kind} in a profile")
-
-
 def _entries(items):
     """A map from numbers to messages."""
     for item in items:
-        pair = dict(_fields(item))
+        pair = dict(protobuf.fields(item))
         yield pair.get(1, 0), pair.get(2, b"")
 
 
 def steps(space: bytes) -> "list[Step]":
     """The steps on the lines of devices, the longest first."""
     found = {}
-    for number, plane in _fields(space):
+    for number, plane in protobuf.fields(space):
         if number != 1:
             continue
         parts = collections.defaultdict(list)
-        for field, value in _fields(plane):
+        for field, value in protobuf.fields(plane):
             parts[field].append(value)
         if not parts[2] or not parts[2][0].startswith(b"/device:"):
             continue
-        names = {key: dict(_fields(value)).get(2, b"").decode()
+        names = {key: dict(protobuf.fields(value)).get(2, b"").decode()
                  for key, value in _entries(parts[5])}
         infos = {key: _describe(value, names) for key, value in _entries(parts[4])}
         for line in parts[3]:
             content = collections.defaultdict(list)
-            for field, value in _fields(line):
+            for field, value in protobuf.fields(line):
                 content[field].append(value)
             if not content[2] or not content[2][0].startswith(b"XLA Ops"):
                 continue
@@ -135,12 +105,12 @@ def steps(space: bytes) -> "list[Step]":
 
 def _describe(metadata: bytes, names: dict) -> Step:
     step = Step("")
-    for field, value in _fields(metadata):
+    for field, value in protobuf.fields(metadata):
         if field == 2:
             step.name = value.decode()
         if field != 5:
             continue
-        stat = dict(_fields(value))
+        stat = dict(protobuf.fields(value))
         name = names.get(stat.get(1))
         if 2 in stat:
             number, = struct.unpack("<d", stat[2])
@@ -157,7 +127,7 @@ def _describe(metadata: bytes, names: dict) -> Step:
 
 def _count(event: bytes, infos: dict, names: dict, found: dict) -> None:
     values = collections.defaultdict(list)
-    for field, value in _fields(event):
+    for field, value in protobuf.fields(event):
         values[field].append(value)
     number = values[1][0]
     if number not in infos:
@@ -165,6 +135,6 @@ def _count(event: bytes, infos: dict, names: dict, found: dict) -> None:
     step = found.setdefault(id(infos[number]), infos[number])
     step.count += 1
     step.seconds += (values[3][0] if values[3] else 0) * 1e-12
-    for stat in map(dict, map(_fields, values[4])):
+    for stat in map(dict, map(protobuf.fields, values[4])):
         if names.get(stat.get(1)) == "source" and 7 in stat:
             step.source = names.get(stat[7], "")

@@ -11,29 +11,20 @@ import os
 import pathlib
 import sys
 
-import isthmus
-from isthmus import host_lowerings
+from isthmus import device_platform
 
 PLATFORM = "xpu"
 # Below platform isthmus: an OpenCL driver for CPUs, which most machines could have, is slower.
 PRIORITY = 200
 
-# module, name, and what stops working without it.
-PRIVATE_NAMES = [
-    ("jax._src.xla_bridge", "register_plugin", "registration"),
-    ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
-    ("jax._src.xla_bridge", "_alias_to_platforms", "callbacks under JAX_PLATFORMS=xpu"),
-] + host_lowerings.PRIVATE_NAMES
+PRIVATE_NAMES = device_platform.private_names(PLATFORM)
 
 _logger = logging.getLogger(__name__)
 
 
 def library_path() -> pathlib.Path:
     """The plugin of this platform; ISTHMUS_XPU_LIBRARY_PATH names another one."""
-    override = os.environ.get("ISTHMUS_XPU_LIBRARY_PATH")
-    if override:
-        return pathlib.Path(override)
-    return isthmus.library_path().with_name("libisthmus_xpu.so")
+    return device_platform.library_path(PLATFORM, "ISTHMUS_XPU_LIBRARY_PATH")
 
 
 def _packaged_driver():
@@ -50,11 +41,9 @@ def opencl_library() -> str:
 def client_options() -> dict:
     """The options of a client; JAX calls this when it makes one."""
     options = {"opencl_library": opencl_library()}
-    own = os.environ.get("ISTHMUS_NUM_DEVICES")
-    if own:
-        if not own.isdecimal() or int(own) < 1:
-            raise ValueError(f"ISTHMUS_NUM_DEVICES: expected a positive integer, got {own!r}")
-        options["num_devices"] = int(own)
+    count = device_platform.asked_devices()
+    if count:
+        options["num_devices"] = count
     return options
 
 
@@ -88,17 +77,4 @@ def register() -> None:
     if not _is_wanted():
         _logger.info("platform xpu is not wanted, or has no OpenCL driver by %s", opencl_library())
         return
-    from jax._src import xla_bridge
-
-    getattr(xla_bridge, "_nonexperimental_plugins", set()).add(PLATFORM)
-    xla_bridge.register_plugin(
-        PLATFORM, priority=PRIORITY, library_path=str(library), options=client_options)
-    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=xpu would leave out.
-    getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
-
-    try:
-        from isthmus import ffi
-        ffi.install(library, PLATFORM)
-        host_lowerings.install(PLATFORM)
-    except Exception:  # the rest of the platform works without
-        _logger.warning("platform xpu has no custom calls and callbacks", exc_info=True)
+    device_platform.register(PLATFORM, library, PRIORITY, client_options)
