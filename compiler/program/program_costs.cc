@@ -1,5 +1,8 @@
 // Counts the arithmetic and the memory traffic of a program.
+#include <algorithm>
+
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/op_facts.h"
 #include "compiler/plan/byte_size.h"
 #include "compiler/program/program_info.h"
@@ -41,6 +44,44 @@ double flopsOf(mlir::Operation* op) {
   return workOf(op) == OpWork::kFlop ? result : 0;
 }
 
+// What `use` reads of the array: a part, where the operation takes rows or a block out of it.
+double readBytes(mlir::OpOperand& use) {
+  mlir::Operation* user = use.getOwner();
+  double whole = bytesOf(use.get());
+  if (use.getOperandNumber() > 0) return whole;
+  if (llvm::isa<shlo::SliceOp, shlo::DynamicSliceOp, shlo::GatherOp>(user)) {
+    return std::min(whole, bytesOf(user->getResult(0)));
+  }
+  // Updated where it is: what is kept is not touched.
+  if (llvm::isa<shlo::DynamicUpdateSliceOp>(user)) return 0;
+  return whole;
+}
+
+double writtenBytes(mlir::Value value) {
+  if (auto update = value.getDefiningOp<shlo::DynamicUpdateSliceOp>()) {
+    return bytesOf(update.getUpdate());
+  }
+  return bytesOf(value);
+}
+
+double accessedBytes(mlir::Operation* op) {
+  double bytes = 0;
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  if (!fusion) {
+    for (mlir::OpOperand& operand : op->getOpOperands()) bytes += readBytes(operand);
+    for (mlir::Value result : op->getResults()) bytes += writtenBytes(result);
+    return bytes;
+  }
+  mlir::Block& body = fusion.getBody().front();
+  for (mlir::BlockArgument argument : body.getArguments()) {
+    double read = 0;
+    for (mlir::OpOperand& use : argument.getUses()) read += readBytes(use);
+    bytes += std::min(read, bytesOf(argument));
+  }
+  for (mlir::Value result : body.getTerminator()->getOperands()) bytes += writtenBytes(result);
+  return bytes;
+}
+
 }  // namespace
 
 OperationCosts costsOf(mlir::Operation* op) {
@@ -51,8 +92,7 @@ OperationCosts costsOf(mlir::Operation* op) {
       costs.transcendentals += elementsOf(inner->getResult(0));
     }
   });
-  for (mlir::Value operand : op->getOperands()) costs.bytes += bytesOf(operand);
-  for (mlir::Value result : op->getResults()) costs.bytes += bytesOf(result);
+  costs.bytes = accessedBytes(op);
   return costs;
 }
 
@@ -70,8 +110,7 @@ void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs) {
     bool isTopLevel = parent == main.getOperation() || roleOf(parent) == OpRole::kWhile ||
                       roleOf(parent) == OpRole::kBranch;
     if (!isTopLevel || roleOf(op) != OpRole::kCompute) return;
-    for (mlir::Value operand : op->getOperands()) bytes += bytesOf(operand);
-    for (mlir::Value result : op->getResults()) bytes += bytesOf(result);
+    bytes += accessedBytes(op);
   });
   costs["flops"] = flops;
   costs["transcendentals"] = transcendentals;

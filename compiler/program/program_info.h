@@ -24,7 +24,7 @@ void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs);
 struct OperationCosts {
   double flops = 0;
   double transcendentals = 0;
-  double bytes = 0;  // of operands and results
+  double bytes = 0;  // read from operands and written to results
 };
 // Of one operation with all that is in its regions; a loop counts as one round.
 OperationCosts costsOf(mlir::Operation* op);
