@@ -4,9 +4,9 @@
 #include <limits>
 #include <mutex>
 
+#include "backends/opencl/codegen/emit_spirv.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -139,13 +139,7 @@ StatusOr<std::string> compileToSpirv(llvm::Module& module) {
     return internalError("generated kernels are malformed: ", problems);
   }
   ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeMachine());
-  llvm::SmallString<0> binary;
-  llvm::raw_svector_ostream stream(binary);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    return internalError("the code generator for ", kTriple, " cannot write object files");
-  }
-  passes.run(module);
+  ISTHMUS_ASSIGN_OR_RETURN(llvm::SmallString<0> binary, emitSpirv(module, *machine));
   return binary.str().str();
 }
 

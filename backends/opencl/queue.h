@@ -1,0 +1,74 @@
+// A device as the runtime sees it: its memory, its copies, and the ends of what runs on it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/opencl/driver/driver.h"
+#include "isthmus/device_queue.h"
+
+namespace isthmus::opencl {
+
+// The launches of one run of a program, in their order.
+struct Launches {
+  struct Launch {
+    CommandEvent event;
+    int kernel;
+  };
+  std::shared_ptr<const std::vector<std::string>> kernels;  // what each is, for errors
+  std::vector<Launch> list;
+
+  // The error of the first launch that failed by itself; else, unless it is OK, `end`.
+  Status failure(const Status& end) const;
+};
+
+// The end of a copy or of a program.
+class OpenclEvent final : public DeviceEvent {
+ public:
+  // An error is that of the launch that failed.
+  explicit OpenclEvent(CommandEvent end, Launches launches = {})
+      : end_(std::move(end)), launches_(std::move(launches)) {}
+
+  bool isReady() const override;
+  Status await() const override;
+  const CommandEvent& end() const { return end_; }
+
+ private:
+  const CommandEvent end_;
+  mutable std::atomic<bool> isOver_{false};
+  mutable std::mutex mutex_;
+  mutable bool isKnown_ =
+      false;  // then the outcome is in `status_`, and the launches are forgotten
+  mutable Status status_;
+  mutable Launches launches_;
+};
+
+// What is still to be waited for, of events of this backend.
+std::vector<CommandEvent> pendingEvents(DeviceEvents after);
+
+class OpenclQueue final : public DeviceQueue {
+ public:
+  // The driver outlives it.
+  OpenclQueue(Driver& driver, int device) : driver_(driver), device_(device) {}
+
+  StatusOr<Block> allocate(std::string_view memoryKind, size_t bytes) override;
+  void release(std::string_view memoryKind, void* data, size_t bytes, DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyFromHost(void* device, size_t offset, const void* host, size_t bytes,
+                                        DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyToHost(const void* device, size_t offset, void* host, size_t bytes,
+                                      DeviceEvents after) override;
+  StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
+                                          size_t bytes, DeviceEvents after) override;
+
+ private:
+  StatusOr<DeviceEventRef> copy(void* to, const void* from, size_t bytes, DeviceEvents after);
+
+  Driver& driver_;
+  int device_;
+};
+
+}  // namespace isthmus::opencl
