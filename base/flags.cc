@@ -40,7 +40,11 @@ constexpr FlagInfo kFlags[] = {
      "are not loaded."},
     {"ISTHMUS_LOG", FlagType::kString, "warning",
      "What is logged to stderr: debug, info, warning, error or off; compile: warnings and what "
-     "each kernel is."},
+     "each kernel is, and why no more is fused into it."},
+    {"ISTHMUS_MAX_ISA", FlagType::kString, "",
+     "Instruction set that the CPU's code may use at most, though the machine has more: v2 "
+     "(SSE4.2), "
+     "v3 (AVX2), v4 (AVX-512), vnni, bf16 or amx."},
     {"ISTHMUS_COMPARE", FlagType::kBool, "0",
      "Each run is compared with the reference evaluator's; one that differs fails and says which "
      "operation is wrong. Slow."},

@@ -3,12 +3,29 @@
 #include <algorithm>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/fusion/op_traits.h"
+#include "isthmus/log.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace isthmus {
 namespace {
+
+// "reduce at f.py:12:3"
+std::string describeBriefly(mlir::Operation* op) {
+  std::string where = sourceLocation(op->getLoc());
+  return op->getName().stripDialect().str() + (where.empty() ? "" : " at " + where);
+}
+
+// What becomes of two groups in one kernel, or why they stay two.
+struct Merged {
+  llvm::SmallVector<int> members;
+  KernelShape shape;
+  std::string refusal;  // empty: they may merge
+};
 
 class Grouping {
  public:
@@ -18,6 +35,7 @@ class Grouping {
   std::vector<FusionGroup> run() {
     for (int i = 0; i < graph_.size(); ++i) makeSingleton(i);
     if (options_.merge) merge();
+    if (options_.merge && logsCompilation()) logRefusals();
     std::vector<FusionGroup> result;
     for (FusionGroup& group : groups_) {
       if (!group.members.empty()) result.push_back(std::move(group));
@@ -43,9 +61,9 @@ class Grouping {
     if (node.users.empty() && !node.escapes) return;
     FusionGroup group;
     group.members.push_back(index);
-    std::optional<KernelShape> shape = analyzeLegality(graph_, group.members, options_);
-    if (shape) {
-      group.shape = std::move(*shape);
+    Legality legality = analyzeLegality(graph_, group.members, options_);
+    if (legality.shape) {
+      group.shape = std::move(*legality.shape);
     } else {
       group.shape.outputs.push_back(index);
     }
@@ -72,33 +90,67 @@ class Grouping {
     }
   }
 
+  Merged tryBoth(const FusionGroup& first, const FusionGroup& second) const {
+    Merged merged;
+    std::merge(first.members.begin(), first.members.end(), second.members.begin(),
+               second.members.end(), std::back_inserter(merged.members));
+    if (static_cast<int>(merged.members.size()) > options_.target.maxKernelOps) {
+      merged.refusal = "too many operations";
+      return merged;
+    }
+    Legality legality = analyzeLegality(graph_, merged.members, options_);
+    if (!legality.shape) {
+      merged.refusal = legality.refusal;
+      return merged;
+    }
+    merged.shape = std::move(*legality.shape);
+    double saved = options_.target.costPerKernel;
+    for (const FusionGroup* group : {&first, &second}) {
+      for (int output : group->shape.outputs) {
+        if (!llvm::is_contained(merged.shape.outputs, output))
+          saved += options_.target.costPerByte * valueBytes(output);
+      }
+    }
+    double extraWork = merged.shape.work - first.shape.work - second.shape.work;
+    if (extraWork > saved) {
+      merged.refusal =
+          llvm::formatv("computing again costs {0:F0}, and saves {1:F0}", extraWork, saved);
+    } else if (dependsThroughOthers(first, second) || dependsThroughOthers(second, first)) {
+      merged.refusal = "another kernel must run between them";
+    }
+    return merged;
+  }
+
   void tryMerge(int a, int b) {
     if (a < 0 || b < 0 || a == b) return;
     FusionGroup& first = groups_[a];
     FusionGroup& second = groups_[b];
-    llvm::SmallVector<int> members;
-    std::merge(first.members.begin(), first.members.end(), second.members.begin(),
-               second.members.end(), std::back_inserter(members));
-    if (static_cast<int>(members.size()) > options_.target.maxKernelOps) return;
-    std::optional<KernelShape> shape = analyzeLegality(graph_, members, options_);
-    if (!shape) return;
-    double saved = options_.target.costPerKernel;
-    for (const FusionGroup* group : {&first, &second}) {
-      for (int output : group->shape.outputs) {
-        if (!llvm::is_contained(shape->outputs, output))
-          saved += options_.target.costPerByte * valueBytes(output);
-      }
-    }
-    double extraWork = shape->work - first.shape.work - second.shape.work;
-    if (extraWork > saved) return;
-    if (dependsThroughOthers(first, second) || dependsThroughOthers(second, first)) return;
+    Merged merged = tryBoth(first, second);
+    if (!merged.refusal.empty()) return;
     countCrossings(first, -1);
     countCrossings(second, -1);
-    first.members = std::move(members);
+    first.members = std::move(merged.members);
     countCrossings(first, 1);
-    first.shape = std::move(*shape);
+    first.shape = std::move(merged.shape);
     second.members.clear();
     for (int member : first.members) groupOf_[member] = a;
+  }
+
+  // A line for each two kernels of which one feeds the other, asked once more in their final form.
+  void logRefusals() const {
+    llvm::DenseSet<std::pair<int, int>> seen;
+    for (int i = 0; i < graph_.size(); ++i) {
+      if (groupOf_[i] < 0 || graph_.node(i).free) continue;
+      for (int user : graph_.node(i).users) {
+        std::pair<int, int> pair{groupOf_[i], groupOf_[user]};
+        if (pair.second < 0 || pair.first == pair.second || !seen.insert(pair).second) continue;
+        Merged merged = tryBoth(groups_[pair.first], groups_[pair.second]);
+        // Merging is greedy: what was refused earlier may be possible now.
+        if (merged.refusal.empty()) merged.refusal = "each had joined others by then";
+        logCompilation(describeBriefly(graph_.node(i).op) + " is not fused into " +
+                       describeBriefly(graph_.node(user).op) + ": " + merged.refusal);
+      }
+    }
   }
 
   double valueBytes(int index) const {

@@ -19,6 +19,9 @@ constexpr Context kScalar = 3;
 
 constexpr unsigned kMaxContexts = 8;
 
+constexpr const char* kRowRefusal =
+    "rows that are read twice and are too long, or not the innermost";
+
 using Shape = llvm::SmallVector<int64_t>;
 
 // Whether a transpose moves the contiguous dimension.
@@ -41,14 +44,21 @@ class LegalityAnalysis {
     for (int member : members) members_.insert(member);
   }
 
-  std::optional<KernelShape> run() {
+  Legality run() {
     findOutputs();
-    if (!findSpace() || !propagateContexts() || !checkBuffers()) return std::nullopt;
-    return std::move(shape_);
+    if (!findSpace() || !propagateContexts() || !checkBuffers()) return {std::nullopt, refusal_};
+    return {std::move(shape_), nullptr};
   }
 
  private:
   mlir::Operation* op(int index) const { return graph_.node(index).op; }
+
+  // The analysis ends here.
+  bool refuse(const char* why) {
+    refusal_ = why;
+    return false;
+  }
+  bool require(bool condition, const char* why) { return condition || refuse(why); }
 
   void findOutputs() {
     for (int member : members_) {
@@ -80,23 +90,40 @@ class LegalityAnalysis {
           if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op(member));
               transpose && movesInnermost(transpose) &&
               elementCount(transpose.getType()) >= options_.target.minTransposeElements) {
-            if (!permutation_.empty() && permutation_ != transpose.getPermutation()) return false;
+            if (!permutation_.empty() && permutation_ != transpose.getPermutation()) {
+              return refuse("they transpose in different ways");
+            }
             permutation_ = transpose.getPermutation();
             ++transposes;
           }
       }
     }
-    if (scatters + windows > 0) return members_.size() == 1 && singleton();
-    if (updates > 0) return reduces_.empty() && transposes == 0 && updateSlice();
-    if (!reduces_.empty()) return transposes == 0 && reduction();
+    if (scatters + windows > 0) {
+      return require(members_.size() == 1, "a scatter or a window is a kernel by itself") &&
+             singleton();
+    }
+    if (updates > 0) {
+      return require(reduces_.empty() && transposes == 0,
+                     "an update in place with a reduction or a transpose") &&
+             updateSlice();
+    }
+    if (!reduces_.empty()) {
+      return require(transposes == 0, "a reduction with a transpose") && reduction();
+    }
     full_ = squeezedShape(op(shape_.outputs.front())->getResult(0).getType());
     for (int output : shape_.outputs) {
-      if (squeezedShape(op(output)->getResult(0).getType()) != full_) return false;
+      if (squeezedShape(op(output)->getResult(0).getType()) != full_) {
+        return refuse("results of different shapes");
+      }
       seed(output, kFull);
     }
-    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
+    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) {
+      return refuse("the target wants one result a kernel");
+    }
     if (transposes > 0) {
-      if (!options_.transposes) return members_.size() == 1;
+      if (!options_.transposes) {
+        return require(members_.size() == 1, "the target wants transposes by themselves");
+      }
       transposes_ = true;
     }
     return true;
@@ -110,10 +137,10 @@ class LegalityAnalysis {
 
   bool updateSlice() {
     // The update is computed over its own index space and lands in the operand's memory.
-    if (shape_.outputs.size() != 1) return false;
+    if (shape_.outputs.size() != 1) return refuse("an update in place with another result");
     auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(op(shape_.outputs.front()));
     if (!update || members_.contains(graph_.indexOf(update.getOperand().getDefiningOp()))) {
-      return false;
+      return refuse("what is updated in place must be in memory");
     }
     full_ = squeezedShape(update.getUpdate().getType());
     seed(shape_.outputs.front(), kFull);
@@ -125,13 +152,19 @@ class LegalityAnalysis {
     llvm::ArrayRef<int64_t> dimensions = reduces_.front().getDimensions();
     for (shlo::ReduceOp reduce : reduces_) {
       auto other = llvm::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
-      if (other.getShape() != type.getShape() || reduce.getDimensions() != dimensions) return false;
+      if (other.getShape() != type.getShape() || reduce.getDimensions() != dimensions) {
+        return refuse("reductions of different shapes or dimensions");
+      }
     }
-    if (type.getNumElements() == 0) return members_.size() == 1 && seedReduce();
+    if (type.getNumElements() == 0) {
+      return require(members_.size() == 1, "a reduction of nothing") && seedReduce();
+    }
     full_ = squeezedShape(type);
     outer_ = squeezedShape(reduces_.front().getResult(0).getType());
     // Where the reduction only drops dimensions of size 1, the two spaces cannot be told apart.
-    if (full_ == outer_) return members_.size() == 1 && seedReduce();
+    if (full_ == outer_) {
+      return require(members_.size() == 1, "a reduction over dimensions of size 1") && seedReduce();
+    }
 
     bool suffix = true;
     int64_t rowElements = 1;
@@ -145,15 +178,19 @@ class LegalityAnalysis {
     bool fullOutputs = false;
     for (int output : shape_.outputs) {
       Shape shape = squeezedShape(op(output)->getResult(0).getType());
-      if (shape != full_ && shape != outer_) return false;
+      if (shape != full_ && shape != outer_) {
+        return refuse("a result of neither the shape before nor after the reduction");
+      }
       fullOutputs |= shape == full_;
       seed(output, shape == full_ ? kFull : kOuter);
     }
-    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) return false;
+    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) {
+      return refuse("the target wants one result a kernel");
+    }
     rowAllowed_ = options_.rows && suffix &&
                   rowElements * elementBytes(type) <= options_.target.maxRowBytes &&
                   (!outer_.empty() || rowElements <= options_.target.maxSingleRowElements);
-    if (fullOutputs && !rowAllowed_) return false;
+    if (fullOutputs && !rowAllowed_) return refuse(kRowRefusal);
     rereadsRow_ = fullOutputs;
     keptDimensions_.clear();
     for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -181,7 +218,9 @@ class LegalityAnalysis {
       auto found = contexts_.find(index);
       if (found == contexts_.end()) continue;
       llvm::SmallDenseSet<Context, 4> contexts = found->second;
-      if (contexts.size() > kMaxContexts) return false;
+      if (contexts.size() > kMaxContexts) {
+        return refuse("a value that is needed at too many places at once");
+      }
       mlir::Operation* user = op(index);
       for (Context context : contexts) {
         shape_.work += elementCost(user) * evaluations(index, context);
@@ -191,12 +230,14 @@ class LegalityAnalysis {
           if (producerIndex < 0 || !inKernel(producerIndex)) continue;
           if (graph_.node(producerIndex).free == false &&
               BlockGraph::needsMemory(user, operand.getOperandNumber())) {
-            return false;
+            return refuse("an operand that must be in memory");
           }
           std::optional<Context> next = operandContext(user, operand.getOperandNumber(), context);
-          if (!next) return false;
+          if (!next) return false;  // operandContext said why
           // A reduction is computed once per outer index, nowhere else.
-          if (llvm::isa<shlo::ReduceOp>(producer) && *next != kOuter) return false;
+          if (llvm::isa<shlo::ReduceOp>(producer) && *next != kOuter) {
+            return refuse("a reduction would be computed again for each element");
+          }
           contexts_[producerIndex].insert(*next);
           double count = *next == kScalar ? 1
                          : *next == kFull || *next == kOuter
@@ -279,7 +320,10 @@ class LegalityAnalysis {
           mapsKeptDimensions(broadcast)) {
         if (!rereadsRow_ && producesReduction(user->getOperand(operand))) {
           // Reading a reduction back over the full space takes a second pass over the row.
-          if (!rowAllowed_) return std::nullopt;
+          if (!rowAllowed_) {
+            refuse(kRowRefusal);
+            return std::nullopt;
+          }
           rereadsRow_ = true;
         }
         return kOuter;
@@ -287,6 +331,7 @@ class LegalityAnalysis {
       if (shape.empty()) return kScalar;
     }
     if (llvm::isa<shlo::TransposeOp>(user) && transposes_ && context != kFull) {
+      refuse("a transpose of what is read out of order");
       return std::nullopt;
     }
     return llvm::hash_combine(user, operand, context) | 16;
@@ -343,15 +388,17 @@ class LegalityAnalysis {
         if (producer < 0 || !inKernel(producer)) buffers.insert(operand.getAsOpaquePointer());
       }
     }
-    return operations <= options_.target.maxKernelOps &&
-           static_cast<int>(buffers.size() + shape_.outputs.size()) <=
-               options_.target.maxKernelBuffers;
+    return require(operations <= options_.target.maxKernelOps, "too many operations") &&
+           require(static_cast<int>(buffers.size() + shape_.outputs.size()) <=
+                       options_.target.maxKernelBuffers,
+                   "too many arrays");
   }
 
   const BlockGraph& graph_;
   const FusionOptions& options_;
   llvm::SmallSetVector<int, 16> members_;
   KernelShape shape_;
+  const char* refusal_ = nullptr;
   llvm::SmallVector<shlo::ReduceOp> reduces_;
   llvm::ArrayRef<int64_t> permutation_;
   Shape full_, outer_, fullShape_, keptDimensions_;
@@ -364,8 +411,8 @@ class LegalityAnalysis {
 
 }  // namespace
 
-std::optional<KernelShape> analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
-                                           const FusionOptions& options) {
+Legality analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                         const FusionOptions& options) {
   return LegalityAnalysis(graph, members, options).run();
 }
 

@@ -18,9 +18,14 @@ struct KernelShape {
   llvm::SmallVector<int> outputs;
 };
 
-// How the operations `members` (indices into `graph`, ascending, none of them free) would be
-// computed by one kernel, or nothing if they cannot be.
-std::optional<KernelShape> analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
-                                           const FusionOptions& options);
+// How operations would be computed by one kernel, or why they cannot be.
+struct Legality {
+  std::optional<KernelShape> shape;
+  const char* refusal = nullptr;  // a part of a sentence, static; null if there is a shape
+};
+
+// Of `members`: indices into `graph`, ascending, none of them free.
+Legality analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
+                         const FusionOptions& options);
 
 }  // namespace isthmus
