@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <string>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+
+#include "isthmus/flags.h"
+#include "isthmus/log.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -47,12 +52,24 @@ Isa detect() {
   return Isa::kV2;
 }
 
+// What the user allows.
+Isa readMaximum() {
+  constexpr const char* kNames[] = {"v2", "v3", "v4", "vnni", "bf16", "amx"};
+  const std::string& name = flagString("ISTHMUS_MAX_ISA");
+  if (name.empty()) return kBestIsa;
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found != std::end(kNames)) return static_cast<Isa>(found - std::begin(kNames));
+  logLine(LogLevel::kWarning,
+          "ISTHMUS_MAX_ISA=" + name + " is ignored: expected v2, v3, v4, vnni, bf16 or amx");
+  return kBestIsa;
+}
+
 std::atomic<Isa> isaCap{kBestIsa};
 
 }  // namespace
 
 Isa hostIsa() {
-  static const Isa detected = detect();
+  static const Isa detected = std::min(detect(), readMaximum());
   return std::min(detected, isaCap.load(std::memory_order_relaxed));
 }
 

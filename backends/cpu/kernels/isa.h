@@ -14,7 +14,7 @@ namespace isthmus::cpu {
 enum class Isa { kV2 = 0, kV3 = 1, kV4 = 2, kVnni = 3, kBf16 = 4, kAmx = 5 };
 inline constexpr Isa kBestIsa = Isa::kAmx;
 
-// The best level of this machine, not above the cap. Thread-safe.
+// The best level of this machine, not above ISTHMUS_MAX_ISA and the cap. Thread-safe.
 Isa hostIsa();
 
 // Of the three versions of a function, that for hostIsa().

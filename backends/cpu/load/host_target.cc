@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/isa.h"
 #include "compiler/target/error_handlers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -37,6 +38,15 @@ TargetModel detectHost() {
   target.avx2 = has("avx2");
   target.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   target.vectorBits = target.avx512 ? 512 : (target.avx2 || has("avx")) ? 256 : 128;
+  // Held back by ISTHMUS_MAX_ISA: LLVM's own levels, and nothing of this machine's besides.
+  const Isa isa = hostIsa();
+  if ((isa < Isa::kV4 && target.avx512) || (isa < Isa::kV3 && target.avx2)) {
+    target.cpu = isa == Isa::kV3 ? "x86-64-v3" : "x86-64-v2";
+    target.features.clear();
+    target.avx512 = false;
+    target.fma = target.f16c = target.avx2 = isa == Isa::kV3;
+    target.vectorBits = target.avx2 ? 256 : 128;
+  }
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
   // Zero or less where the system does not know.
