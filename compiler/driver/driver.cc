@@ -9,6 +9,8 @@
 #include "compiler/program/program_info.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
+#include "llvm/Support/Base64.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus {
 namespace {
@@ -74,14 +76,10 @@ PlanOptions planOptions(const ProgramInfo& info, const ProgramCodegen& codegen) 
   return options;
 }
 
-StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,
-                                                        const CompileRequest& request) {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
-                           importTraced(request, *context));
-  std::string name = module->getName().value_or("main").str();
-  trace::Scope scope("compile", name);
-  Dump dump(flagString("ISTHMUS_DUMP"), flagString("ISTHMUS_OVERRIDE"), name);
+StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& generator,
+                                                          const CompileRequest& request,
+                                                          mlir::OwningOpRef<mlir::ModuleOp>& module,
+                                                          const std::string& name, Dump& dump) {
   PipelineOptions pipeline;
   pipeline.compile = request.options;
   ISTHMUS_ASSIGN_OR_RETURN(int64_t optimization, optimizationOf(request.options));
@@ -108,6 +106,48 @@ StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& gen
     };
   }
   return generateProgram(generator, *module, std::move(info), std::move(settings));
+}
+
+// What shows the error again without the framework: the program as it was imported, with its
+// locations, below the error and the options.
+std::string reproducerText(mlir::ModuleOp module, const CompileOptions& options,
+                           const Status& error) {
+  std::string text = "// isthmus-run --backend cpu reproducer.mlir, or isthmus-opt --to STAGE:\n";
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(error.message()).split(lines, '\n');
+  for (llvm::StringRef line : lines) text += "// " + line.str() + "\n";
+  text += "// CompileOptionsProto: " + llvm::encodeBase64(options.serialized) + "\n";
+  llvm::raw_string_ostream out(text);
+  module.print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  out << "\n";
+  return text;
+}
+
+StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,
+                                                        const CompileRequest& request) {
+  const std::string& dumpFolder = flagString("ISTHMUS_DUMP");
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = importTraced(request, *context);
+  if (!module.ok()) {
+    Dump(dumpFolder, "", "not-imported").write("program", request.code);
+    return module.status();
+  }
+  std::string name = (*module)->getName().value_or("main").str();
+  trace::Scope scope("compile", name);
+  Dump dump(dumpFolder, flagString("ISTHMUS_OVERRIDE"), name);
+  // The stages work on the module itself.
+  mlir::OwningOpRef<mlir::ModuleOp> imported;
+  if (dump.enabled()) imported = (*module)->clone();
+  StatusOr<std::shared_ptr<const Executable>> compiled =
+      compileModule(generator, request, *module, name, dump);
+  if (compiled.ok()) return compiled;
+  if (dump.enabled()) {
+    dump.write("reproducer.mlir", reproducerText(*imported, request.options, compiled.status()));
+  } else if (compiled.status().code() == StatusCode::kInternal) {
+    return internalError(compiled.status().message(),
+                         "; ISTHMUS_DUMP=FOLDER writes a reproducer there");
+  }
+  return compiled;
 }
 
 }  // namespace

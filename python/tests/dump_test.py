@@ -37,3 +37,32 @@ def test_log_has_a_line_for_each_kernel(python):
     sums = [line for line in lines if "tensor<64x64xf32>" in line and "reduce" in line]
     assert len(sums) == 2, done.stderr
     assert all("loop results=0 dims=" in line for line in sums), sums
+
+
+def test_a_program_that_is_refused_leaves_a_reproducer(python, tmp_path):
+    done = python("""
+        import isthmus
+        try:
+            isthmus.compile('''
+                func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+                  %y = stablehlo.custom_call @nobody(%x) : (tensor<2xf32>) -> tensor<2xf32> loc("model.py":7:1)
+                  func.return %y : tensor<2xf32>
+                }''')
+        except isthmus.Error as error:
+            print(error)
+    """, ISTHMUS_DUMP=tmp_path)
+    assert "no handler is registered for @nobody" in done.stdout, done.stdout
+    reproducer, = tmp_path.rglob("reproducer.mlir")
+    text = reproducer.read_text()
+    assert "model.py:7" in text, "no locations"
+    comments = [line for line in text.splitlines() if line.startswith("// ")]
+    assert any("CompileOptionsProto" in line for line in comments)
+    # The file itself is a program that is refused in the same way.
+    again = python(f"""
+        import isthmus
+        try:
+            isthmus.compile(open({str(reproducer)!r}).read())
+        except isthmus.Error as error:
+            print(error)
+    """)
+    assert again.stdout == done.stdout
