@@ -54,6 +54,9 @@ StatusOr<Driver*> OpenclBackend::openDriver(const Choice& choice) {
     ISTHMUS_ASSIGN_OR_RETURN(
         driver_, Driver::create(choice.library, choice.device, static_cast<int>(choice.count)));
     choice_ = choice;
+    for (int device = 0; device < driver_->numDevices(); ++device) {
+      queues_.push_back(std::make_unique<OpenclQueue>(*driver_, device));
+    }
   }
   if (choice != choice_) {
     return Status(StatusCode::kFailedPrecondition,
@@ -105,29 +108,13 @@ StatusOr<std::vector<DeviceDescription>> OpenclBackend::describeDevices(
   return devices;
 }
 
-StatusOr<void*> OpenclBackend::allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
-  ISTHMUS_RETURN_IF_ERROR(checkMemoryKind(memoryKind));
-  return driver()->allocate(deviceId, bytes);
+DeviceQueue* OpenclBackend::queue(int deviceId) {
+  std::lock_guard lock(mutex_);
+  return queues_[static_cast<size_t>(deviceId)].get();
 }
-
-void OpenclBackend::deallocate(int, std::string_view, void* data, size_t) { driver()->free(data); }
 
 AttributeMap OpenclBackend::memoryStats(int deviceId) const {
   return {{"bytes_limit", static_cast<int64_t>(driver()->facts(deviceId).memoryBytes)}};
-}
-
-Status OpenclBackend::copyFromHost(int deviceId, void* device, size_t offset, const void* host,
-                                   size_t bytes) {
-  return driver()->copyFromHost(deviceId, static_cast<char*>(device) + offset, host, bytes);
-}
-
-Status OpenclBackend::copyToHost(int deviceId, const void* device, size_t offset, void* host,
-                                 size_t bytes) {
-  return driver()->copyToHost(deviceId, static_cast<const char*>(device) + offset, host, bytes);
-}
-
-Status OpenclBackend::copyBetween(int toDeviceId, void* to, int, const void* from, size_t bytes) {
-  return driver()->copyBetween(toDeviceId, to, from, bytes);
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclBackend::compile(const CompileRequest& request) {

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backends/opencl/driver/driver.h"
+#include "backends/opencl/queue.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::opencl {
@@ -18,16 +20,9 @@ class OpenclBackend final : public Backend {
   // ISTHMUS_OPENCL_LIBRARY and ISTHMUS_OPENCL_DEVICE), platform_name, node_id, num_nodes.
   // kNotFound without a driver; kFailedPrecondition if an earlier client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
-  StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) override;
-  void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
+  DeviceQueue* queue(int deviceId) override;
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
-  Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
-                      size_t bytes) override;
-  Status copyToHost(int deviceId, const void* device, size_t offset, void* host,
-                    size_t bytes) override;
-  Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
-                     size_t bytes) override;
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
   Support supports(std::string_view op) const override;
 
@@ -46,6 +41,7 @@ class OpenclBackend final : public Backend {
   std::string platformName_ = "xpu";
   Choice choice_;
   std::unique_ptr<Driver> driver_;
+  std::vector<std::unique_ptr<OpenclQueue>> queues_;  // by device
 };
 
 }  // namespace isthmus::opencl

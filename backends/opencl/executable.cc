@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <set>
+#include <variant>
 
-#include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/staging/step_runner.h"
+#include "backends/opencl/memory_order.h"
+#include "backends/opencl/queue.h"
 #include "isthmus/trace.h"
 
 namespace isthmus::opencl {
 namespace {
-
-struct GroupShape {
-  std::array<size_t, 3> global;
-  std::array<size_t, 3> local;
-};
 
 // Groups lie along the first dimension: long enough for vectors, few enough work-items that all
 // units have work.
@@ -41,58 +40,193 @@ GroupShape groupShape(const std::array<int64_t, 3>& items, const DeviceFacts& fa
 // One run of the program: where everything is, and the steps in order.
 class OpenclExecutable::Run final : public cpu::StepRunner {
  public:
-  Run(const OpenclExecutable& executable, const RunRequest& request)
+  Run(const OpenclExecutable& executable, const RunRequest& request, DeviceEvents after)
       : StepRunner(request, *executable.hostFunctions_),
         executable_(executable),
         image_(executable.image_),
-        driver_(executable.driver_) {}
-  ~Run() override { driver_.free(arena_); }
-
-  Status run() {
-    if (image_.scratchBytes > 0) {
-      StatusOr<void*> arena =
-          driver_.allocate(request().deviceId, static_cast<size_t>(image_.scratchBytes));
-      if (!arena.ok()) return arena.status().withContext("program " + image_.info.name + ": arena");
-      arena_ = *arena;
-    }
-    Status status = runSteps(image_.steps);
-    // Even after an error: what was enqueued uses the buffers.
-    Status finished = finish();
-    return status.ok() ? finished.withContext("program " + image_.info.name) : status;
+        driver_(executable.driver_),
+        device_(request.deviceId),
+        before_(pendingEvents(after)),
+        order_([this](MemoryOrder::Command command) { return isOver(command); }) {
+    launches_.kernels = executable.kernelNames_;
   }
+
+  StatusOr<DeviceEventRef> enqueue();
 
  private:
+  static constexpr auto kQueue = Driver::Queue::kPrograms;
+  // Commands that are over are forgotten when so many are known.
+  static constexpr size_t kManyCommands = 256;
+  // More are joined first, since several commands wait for them.
+  static constexpr size_t kFewEvents = 4;
+
   void* addressOf(const Location& place) const override {
     return isthmus::addressOf(
-        place, image_, {request().parameters, request().results, executable_.constants_, arena_});
+        place, image_,
+        {request().parameters, request().results, executable_.constants_, request().scratch});
   }
-  Status copy(void* to, const void* from, int64_t bytes) override {
-    return driver_.enqueueCopy(request().deviceId, to, from, static_cast<size_t>(bytes));
-  }
-  Status finish() override { return driver_.finish(request().deviceId); }
-  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override {
-    return executable_.launch(request().deviceId, launch.kernel, buffers)
-        .withContext(image_.kernels[launch.kernel].description);
-  }
+  Status copy(void* to, const void* from, int64_t bytes) override;
+  Status stage(void* to, const void* from, int64_t bytes) override;
+  Status finish() override;
+  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
   Status callLibrary(const LibraryCall&) override {
     return internalError("OpenCL has no library to call");
   }
   Status swap(void* a, void* b, int64_t bytes) override;
 
+  bool isOver(MemoryOrder::Command command) const {
+    if (command == nextCommand()) return false;  // the one that is being enqueued
+    return command < firstCommand_ || commandOf(command).isOver();
+  }
+  const CommandEvent& commandOf(MemoryOrder::Command command) const {
+    return commands_[static_cast<size_t>(command - firstCommand_)];
+  }
+  MemoryOrder::Command nextCommand() const {
+    return firstCommand_ + static_cast<MemoryOrder::Command>(commands_.size());
+  }
+  // The events of commands; of all that came before the run, if there are none.
+  std::vector<CommandEvent> eventsOf(const std::vector<MemoryOrder::Command>& commands);
+  // Notes what has been enqueued as nextCommand(), after these.
+  void note(CommandEvent event, const std::vector<MemoryOrder::Command>& after);
+  void forgetOld();
+  Status awaitAll();
+
   const OpenclExecutable& executable_;
   const ProgramImage& image_;
   Driver& driver_;
-  void* arena_ = nullptr;
+  int device_;
+  std::vector<CommandEvent> before_;  // what the run waits for
+  MemoryOrder order_;
+  std::deque<CommandEvent> commands_;  // from number firstCommand_ on
+  MemoryOrder::Command firstCommand_ = 0;
+  std::set<MemoryOrder::Command> last_;  // those that no other waits for
+  std::vector<CommandEvent> staged_;     // copies of staging memory that nobody has awaited
+  Launches launches_;
 };
 
-// Waits: the third place is in host memory.
+std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
+    const std::vector<MemoryOrder::Command>& commands) {
+  if (commands.empty()) return before_;
+  std::vector<CommandEvent> events;
+  for (MemoryOrder::Command command : commands) events.push_back(commandOf(command));
+  return events;
+}
+
+void OpenclExecutable::Run::note(CommandEvent event,
+                                 const std::vector<MemoryOrder::Command>& after) {
+  for (MemoryOrder::Command command : after) last_.erase(command);
+  last_.insert(nextCommand());
+  commands_.push_back(std::move(event));
+  if (commands_.size() >= kManyCommands && commands_.size() % kManyCommands == 0) forgetOld();
+}
+
+// Only what went well: an error has to be found at the end.
+void OpenclExecutable::Run::forgetOld() {
+  auto isDone = [](const CommandEvent& event) { return event.outcome() == CL_SUCCESS; };
+  while (!commands_.empty() && isDone(commands_.front())) {
+    last_.erase(firstCommand_++);
+    commands_.pop_front();
+  }
+  std::erase_if(launches_.list, [&](const auto& launch) { return isDone(launch.event); });
+}
+
+Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
+                                     const std::vector<void*>& buffers) {
+  std::vector<MemoryRange> reads;
+  std::vector<MemoryRange> writes;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Location& place = launch.buffers[i];
+    bool isRead = i < static_cast<size_t>(launch.inputs);
+    // Nobody writes there.
+    if (place.space == Location::Space::kConstant) continue;  // nobody writes there
+    (isRead ? reads : writes).push_back({buffers[i], place.bytes});
+  }
+  std::vector<MemoryOrder::Command> after = order_.add(nextCommand(), reads, writes);
+  StatusOr<CommandEvent> event =
+      executable_.launch(device_, launch.kernel, buffers, eventsOf(after));
+  if (!event.ok()) {
+    return event.status().withContext(image_.kernels[launch.kernel].description);
+  }
+  launches_.list.push_back({*event, launch.kernel});
+  note(*std::move(event), after);
+  return {};
+}
+
+Status OpenclExecutable::Run::copy(void* to, const void* from, int64_t bytes) {
+  if (bytes == 0 || to == from) return {};
+  MemoryRange read{from, bytes};
+  MemoryRange write{to, bytes};
+  std::vector<MemoryOrder::Command> after =
+      order_.add(nextCommand(), std::span(&read, 1), std::span(&write, 1));
+  ISTHMUS_ASSIGN_OR_RETURN(
+      CommandEvent event,
+      driver_.copy(device_, kQueue, to, from, static_cast<size_t>(bytes), eventsOf(after)));
+  note(std::move(event), after);
+  return {};
+}
+
+Status OpenclExecutable::Run::stage(void* to, const void* from, int64_t bytes) {
+  MemoryOrder::Command before = nextCommand();
+  ISTHMUS_RETURN_IF_ERROR(copy(to, from, bytes));
+  if (nextCommand() != before) staged_.push_back(commandOf(before));
+  return {};
+}
+
+Status OpenclExecutable::Run::finish() {
+  Status status = driver_.flush(device_, kQueue);
+  for (const CommandEvent& event : staged_) {
+    Status one = event.await();
+    if (status.ok()) status = launches_.failure(one);
+  }
+  staged_.clear();
+  forgetOld();
+  return status;
+}
+
 Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {
-  cpu::Scratch<char> kept(*request().services, bytes);
-  if (!kept) return resourceExhausted("no host memory for ", bytes, " bytes");
-  const auto size = static_cast<size_t>(bytes);
-  ISTHMUS_RETURN_IF_ERROR(driver_.enqueueCopy(request().deviceId, kept.data(), a, size, true));
-  ISTHMUS_RETURN_IF_ERROR(copy(a, b, bytes));
-  return driver_.enqueueCopy(request().deviceId, b, kept.data(), size, true);
+  ISTHMUS_ASSIGN_OR_RETURN(void* kept, driver_.allocate(device_, static_cast<size_t>(bytes)));
+  Status status = copy(kept, a, bytes);
+  if (status.ok()) status = copy(a, b, bytes);
+  if (status.ok()) status = copy(b, kept, bytes);
+  // The last copy comes after the others.
+  if (status.ok()) {
+    driver_.free(kept, {commands_.back()});
+  } else {
+    driver_.free(kept, {commands_.begin(), commands_.end()});
+  }
+  return status;
+}
+
+// Even after an error: what was enqueued uses the buffers.
+Status OpenclExecutable::Run::awaitAll() {
+  Status status = driver_.flush(device_, kQueue);
+  for (const CommandEvent& event : commands_) {
+    Status one = event.await();
+    if (status.ok()) status = launches_.failure(one);
+  }
+  return status;
+}
+
+StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
+  Status status;
+  if (before_.size() > kFewEvents) {
+    ISTHMUS_ASSIGN_OR_RETURN(CommandEvent all, driver_.join(device_, kQueue, before_));
+    before_ = {std::move(all)};
+  }
+  status = runSteps(image_.steps);
+  std::vector<CommandEvent> last;
+  for (MemoryOrder::Command command : last_) last.push_back(commandOf(command));
+  if (last.empty()) last = before_;
+  if (status.ok() && last.empty()) return DeviceEventRef();
+  StatusOr<CommandEvent> end = CommandEvent();
+  if (status.ok()) end = last.size() == 1 ? last[0] : driver_.join(device_, kQueue, last);
+  if (status.ok() && !end.ok()) status = end.status();
+  if (status.ok()) status = driver_.flush(device_, kQueue);
+  if (status.ok()) {
+    return DeviceEventRef(std::make_shared<OpenclEvent>(*std::move(end), std::move(launches_)));
+  }
+  Status finished = awaitAll();
+  return finished.ok() ? status : finished;
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclExecutable::load(Driver& driver,
@@ -115,10 +249,19 @@ Status OpenclExecutable::build() {
     kernels_.push_back(std::make_unique<DeviceKernels>());
     kernels_.back()->kernels.resize(image_.kernels.size(), nullptr);
   }
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (const codegen::KernelInfo& kernel : image_.kernels) {
+    names->push_back("kernel " + kernel.name + " (" + kernel.description + ")");
+  }
+  kernelNames_ = std::move(names);
+  isStraight_ = std::all_of(image_.steps.begin(), image_.steps.end(), [](const Step& step) {
+    return std::holds_alternative<KernelLaunch>(step.what) ||
+           std::holds_alternative<Move>(step.what);
+  });
   if (!image_.constants.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(constants_, driver_.allocate(0, image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(
-        driver_.copyFromHost(0, constants_, image_.constants.data(), image_.constants.size()));
+        driver_.copyNow(0, constants_, image_.constants.data(), image_.constants.size()));
   }
   return {};
 }
@@ -132,7 +275,9 @@ OpenclExecutable::~OpenclExecutable() {
   driver_.free(constants_);
 }
 
-Status OpenclExecutable::launch(int device, int kernel, const std::vector<void*>& buffers) const {
+StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
+                                                const std::vector<void*>& buffers,
+                                                CommandEvents after) const {
   const codegen::KernelInfo& info = image_.kernels[kernel];
   DeviceKernels& own = *kernels_[device];
   std::lock_guard lock(own.mutex);
@@ -143,14 +288,11 @@ Status OpenclExecutable::launch(int device, int kernel, const std::vector<void*>
   for (unsigned i = 0; i < buffers.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(driver_.setPointer(object, i, buffers[i]));
   }
-  GroupShape shape = groupShape(info.items, driver_.facts(device));
-  return check(driver_.library().EnqueueNDRangeKernel(driver_.queue(device), object, 3, nullptr,
-                                                      shape.global.data(), shape.local.data(), 0,
-                                                      nullptr, nullptr),
-               "clEnqueueNDRangeKernel");
+  return driver_.launch(device, object, groupShape(info.items, driver_.facts(device)), after);
 }
 
-Status OpenclExecutable::run(const RunRequest& request) const {
+StatusOr<DeviceEventRef> OpenclExecutable::enqueue(const RunRequest& request,
+                                                   DeviceEvents after) const {
   if (request.parameters.size() != image_.info.parameters.size() ||
       request.results.size() != image_.info.outputs.size()) {
     return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
@@ -158,7 +300,9 @@ Status OpenclExecutable::run(const RunRequest& request) const {
                          image_.info.parameters.size(), " and ", image_.info.outputs.size());
   }
   trace::Scope scope("run", image_.info.name);
-  return Run(*this, request).run();
+  StatusOr<DeviceEventRef> end = Run(*this, request, after).enqueue();
+  if (!end.ok()) return end.status().withContext("program " + image_.info.name);
+  return end;
 }
 
 }  // namespace isthmus::opencl

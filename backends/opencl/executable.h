@@ -19,9 +19,11 @@ class OpenclExecutable final : public Executable {
   ~OpenclExecutable() override;
 
   const ProgramInfo& info() const override { return image_.info; }
-  // Enqueues all steps on the device's queue, reads predicates where control flow needs them, and
-  // returns when the device is done.
-  Status run(const RunRequest& request) const override;
+  // Enqueues all steps, each after those that it conflicts with; blocks where control flow needs a
+  // predicate, or the host has a part.
+  StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
+  size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
+  bool isCheap() const override { return isStraight_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
 
  private:
@@ -37,10 +39,13 @@ class OpenclExecutable final : public Executable {
   OpenclExecutable(Driver& driver, ProgramImage image)
       : driver_(driver), image_(std::move(image)) {}
   Status build();
-  Status launch(int device, int kernel, const std::vector<void*>& buffers) const;
+  StatusOr<CommandEvent> launch(int device, int kernel, const std::vector<void*>& buffers,
+                                CommandEvents after) const;
 
   Driver& driver_;
   ProgramImage image_;
+  bool isStraight_ = false;  // nothing is read while steps are enqueued
+  std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
   std::unique_ptr<cpu::HostFunctions> hostFunctions_;

@@ -88,6 +88,7 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
     steps.push_back({HostCall{code.hostFunction, std::move(operands), std::move(results)}});
     return {};
   }
+  auto inputs = static_cast<int>(operands.size());
   std::vector<Location> buffers = std::move(operands);
   buffers.insert(buffers.end(), results.begin(), results.end());
   if (code.scratchBytes() > 0) buffers.push_back(plan.scratchOf(op));
@@ -98,7 +99,7 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   for (const codegen::KernelModule::Stage& stage : code.kernels->stages) {
     bool isInPlace =
         stage.copiesFrom >= 0 && buffers[stage.copiesFrom].isSamePlace(buffers[stage.copiesTo]);
-    if (!isInPlace) steps.push_back({KernelLaunch{stage.kernel, buffers}});
+    if (!isInPlace) steps.push_back({KernelLaunch{stage.kernel, inputs, buffers}});
   }
   return {};
 }

@@ -12,9 +12,11 @@
 
 namespace isthmus {
 
-// Kernel number `kernel` over `buffers`, its arguments in order.
+// Kernel number `kernel` over `buffers`, its arguments in order. The first `inputs` are only read,
+// the others may be read and written.
 struct KernelLaunch {
   int kernel = 0;
+  int inputs = 0;
   std::vector<Location> buffers;
 };
 

@@ -194,3 +194,29 @@ def test_fault_in_a_program_is_an_error(xpu):
             print("absent" in str(error))
     """)
     assert result.stdout == "True\n"
+
+
+FAULTY = LIBRARY.parents[1] / "backends/opencl/libisthmus_faulty_opencl.so"
+
+
+@pytest.mark.skipif(not FAULTY.is_file(), reason="libisthmus_faulty_opencl.so is not built")
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+def test_failed_kernel_is_named_and_poisons_its_results(python):
+    result = python("""
+        import os
+        import jax, numpy as np
+        x = jax.device_put(np.ones(3, np.float32))
+        f, g = jax.jit(lambda x: x + 1).lower(x).compile(), jax.jit(lambda x: x * 2).lower(x).compile()
+        print(f(x)[0], g(x)[0])
+        os.environ["FAULTY_OPENCL_KERNEL"] = "kernel0"
+        y = f(x)
+        os.environ["FAULTY_OPENCL_KERNEL"] = ""
+        for value in (y, g(y)):
+            try:
+                value.block_until_ready()
+            except Exception as error:
+                print("kernel0 (stablehlo.add at" in str(error), "CL_INVALID_KERNEL_ARGS" in str(error))
+        print(f(x)[0], g(x)[0])
+    """, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, ISTHMUS_OPENCL_LIBRARY=FAULTY,
+                    ISTHMUS_OPENCL_DEVICE="portable")
+    assert result.stdout == "2.0 2.0\nTrue True\nTrue True\n2.0 2.0\n"

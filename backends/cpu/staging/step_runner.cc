@@ -46,13 +46,13 @@ Status StepRunner::runStep(const HostCall& step) {
   }
   Status status;
   for (size_t i = 0; i < step.inputs.size() && status.ok(); ++i) {
-    status = copy(buffers[i], addressOf(step.inputs[i]), step.inputs[i].bytes);
+    status = stage(buffers[i], addressOf(step.inputs[i]), step.inputs[i].bytes);
   }
   ISTHMUS_RETURN_IF_ERROR(finishAfter(status));
   ISTHMUS_RETURN_IF_ERROR(host_.call(step.function, request_, buffers));
   for (size_t i = 0; i < step.outputs.size() && status.ok(); ++i) {
     status =
-        copy(addressOf(step.outputs[i]), buffers[step.inputs.size() + i], step.outputs[i].bytes);
+        stage(addressOf(step.outputs[i]), buffers[step.inputs.size() + i], step.outputs[i].bytes);
   }
   return finishAfter(status);
 }
@@ -92,8 +92,8 @@ Status StepRunner::runStep(const Branch& step) {
 }
 
 Status StepRunner::read(const Location& from, void* to) {
-  ISTHMUS_RETURN_IF_ERROR(copy(to, addressOf(from), from.bytes));
-  return finish();
+  ISTHMUS_RETURN_IF_ERROR(finishAfter(stage(to, addressOf(from), from.bytes)));
+  return {};
 }
 
 }  // namespace isthmus::cpu

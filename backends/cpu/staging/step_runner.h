@@ -27,9 +27,11 @@ class StepRunner {
   const RunRequest& request() const { return request_; }
 
   virtual void* addressOf(const Location& place) const = 0;
-  // Enqueues a copy between any two memories.
+  // Enqueues a copy between memories of the device.
   virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
-  // Waits for all that was enqueued.
+  // Enqueues a copy from or to memory of the host.
+  virtual Status stage(void* to, const void* from, int64_t bytes) { return copy(to, from, bytes); }
+  // Waits for all that was staged, at least.
   virtual Status finish() = 0;
   virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
   virtual Status callLibrary(const LibraryCall& call) = 0;

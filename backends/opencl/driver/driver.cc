@@ -68,6 +68,8 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasUsm = has("cl_intel_unified_shared_memory");
   auto svm = reader.number<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
   facts.hasSvm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+  auto order = reader.number<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
+  facts.hasNoOrder = (order & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
   facts.maxAllocationBytes = reader.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
@@ -145,6 +147,30 @@ void BuildThread::loop() {
   }
 }
 
+CommandEvent::CommandEvent(const CommandEvent& other)
+    : library_(other.library_), event_(other.event_) {
+  if (event_) library_->RetainEvent(event_);
+}
+
+CommandEvent::~CommandEvent() {
+  if (event_) library_->ReleaseEvent(event_);
+}
+
+std::optional<cl_int> CommandEvent::outcome() const {
+  cl_int status = CL_COMPLETE;
+  cl_int code = library_->GetEventInfo(event_, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+                                       &status, nullptr);
+  if (code != CL_SUCCESS) return code;
+  if (status > CL_COMPLETE) return std::nullopt;
+  return status;
+}
+
+Status CommandEvent::await() const {
+  cl_int waited = library_->WaitForEvents(1, &event_);
+  if (std::optional<cl_int> code = outcome()) return check(*code, "a command");
+  return check(waited, "clWaitForEvents");
+}
+
 Program::~Program() { library_.ReleaseProgram(program_); }
 
 StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
@@ -214,10 +240,14 @@ Status Driver::makeQueues(int queues) {
   for (int i = 0; i < count; ++i) {
     Queues one;
     one.physical = i % static_cast<int>(devices_.size());
-    for (cl_command_queue* queue : {&one.compute, &one.transfer}) {
+    // A device that can only keep order is slower.
+    cl_queue_properties order = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    if (!facts_[one.physical].hasNoOrder) order = 0;
+    cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, order, 0};
+    for (cl_command_queue* queue : {&one.programs, &one.copies}) {
       cl_int code = CL_SUCCESS;
-      *queue = library_.CreateCommandQueueWithProperties(context_, devices_[one.physical], nullptr,
-                                                         &code);
+      *queue = library_.CreateCommandQueueWithProperties(context_, devices_[one.physical],
+                                                         properties, &code);
       ISTHMUS_RETURN_IF_ERROR(check(code, "clCreateCommandQueueWithProperties"));
     }
     queues_.push_back(one);
@@ -240,28 +270,51 @@ void Driver::release(void* data) {
   }
 }
 
-void Driver::releaseKept() {
-  for (auto& [size, blocks] : kept_) {
-    for (void* data : blocks) release(data);
+bool Driver::Kept::isUnused() const {
+  return std::all_of(after.begin(), after.end(),
+                     [](const CommandEvent& event) { return event.isOver(); });
+}
+
+void Driver::releaseKept(size_t bytes) {
+  for (auto& [block, all] : kept_) {
+    std::erase_if(all, [&](const Kept& one) {
+      if (keptBytes_ <= bytes || !one.isUnused()) return false;
+      release(one.data);
+      keptBytes_ -= block.bytes;
+      return true;
+    });
   }
-  kept_.clear();
-  keptBytes_ = 0;
+}
+
+void* Driver::takeKept(const Block& block) {
+  auto found = kept_.find(block);
+  if (found == kept_.end()) return nullptr;
+  std::vector<Kept>& all = found->second;
+  // The one used last is the likeliest to be in a cache.
+  auto unused = std::find_if(all.rbegin(), all.rend(), [](Kept& one) { return one.isUnused(); });
+  if (unused == all.rend()) return nullptr;
+  void* data = unused->data;
+  all.erase(std::next(unused).base());
+  keptBytes_ -= block.bytes;
+  return data;
 }
 
 StatusOr<void*> Driver::allocate(int device, size_t bytes) {
   Block block{queues_[device].physical, roundedSize(bytes)};
-  std::lock_guard lock(blocksMutex_);
-  void* data = nullptr;
-  if (auto it = kept_.find({block.physical, block.bytes});
-      it != kept_.end() && !it->second.empty()) {
-    data = it->second.back();
-    it->second.pop_back();
-    keptBytes_ -= block.bytes;
-  }
+  std::unique_lock lock(blocksMutex_);
   cl_int code = CL_SUCCESS;
+  void* data = takeKept(block);
   if (!data) data = allocateNew(device, block.bytes, code);
   if (!data) {
-    releaseKept();
+    // What is about to be free is worth waiting for.
+    std::vector<CommandEvent> pending;
+    for (auto& [key, all] : kept_) {
+      for (Kept& one : all) pending.insert(pending.end(), one.after.begin(), one.after.end());
+    }
+    lock.unlock();
+    for (const CommandEvent& event : pending) (void)event.await();
+    lock.lock();
+    releaseKept(0);
     data = allocateNew(device, block.bytes, code);
   }
   if (!data) {
@@ -272,51 +325,81 @@ StatusOr<void*> Driver::allocate(int device, size_t bytes) {
   return data;
 }
 
-void Driver::free(void* data) {
+void Driver::free(void* data, std::vector<CommandEvent> after) {
   if (!data) return;
   std::lock_guard lock(blocksMutex_);
   auto it = live_.find(data);
   if (it == live_.end()) return;
   Block block = it->second;
   live_.erase(it);
-  if (keptBytes_ + block.bytes > facts_[block.physical].memoryBytes / kKeptShare) {
-    release(data);
-    return;
-  }
-  kept_[{block.physical, block.bytes}].push_back(data);
+  kept_[block].push_back({data, std::move(after)});
   keptBytes_ += block.bytes;
+  releaseKept(facts_[block.physical].memoryBytes / kKeptShare);
 }
 
-Status Driver::copyOn(cl_command_queue queue, void* to, const void* from, size_t bytes,
-                      bool waits) {
-  if (bytes == 0 || to == from) return {};
-  cl_bool blocking = waits ? CL_TRUE : CL_FALSE;
-  if (usesUsm_) {
-    return check(usmCopy_(queue, blocking, to, from, bytes, 0, nullptr, nullptr),
-                 "clEnqueueMemcpyINTEL");
+namespace {
+
+// As the functions of OpenCL take a list of events.
+class WaitList {
+ public:
+  explicit WaitList(CommandEvents after) {
+    for (const CommandEvent& event : after) handles_.push_back(event.handle());
   }
-  return check(library_.EnqueueSVMMemcpy(queue, blocking, to, from, bytes, 0, nullptr, nullptr),
-               "clEnqueueSVMMemcpy");
+  cl_uint size() const { return static_cast<cl_uint>(handles_.size()); }
+  const cl_event* data() const { return handles_.empty() ? nullptr : handles_.data(); }
+
+ private:
+  std::vector<cl_event> handles_;
+};
+
+}  // namespace
+
+StatusOr<CommandEvent> Driver::copy(int device, Queue queue, void* to, const void* from,
+                                    size_t bytes, CommandEvents after) {
+  WaitList list(after);
+  cl_event event = nullptr;
+  if (usesUsm_) {
+    ISTHMUS_RETURN_IF_ERROR(check(usmCopy_(queueOf(device, queue), CL_FALSE, to, from, bytes,
+                                           list.size(), list.data(), &event),
+                                  "clEnqueueMemcpyINTEL"));
+  } else {
+    ISTHMUS_RETURN_IF_ERROR(
+        check(library_.EnqueueSVMMemcpy(queueOf(device, queue), CL_FALSE, to, from, bytes,
+                                        list.size(), list.data(), &event),
+              "clEnqueueSVMMemcpy"));
+  }
+  return CommandEvent(library_, event);
 }
 
-Status Driver::copyFromHost(int device, void* to, const void* host, size_t bytes) {
-  return copyOn(queues_[device].transfer, to, host, bytes, true);
+StatusOr<CommandEvent> Driver::launch(int device, cl_kernel kernel, const GroupShape& shape,
+                                      CommandEvents after) {
+  WaitList list(after);
+  cl_event event = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EnqueueNDRangeKernel(queues_[device].programs, kernel, 3, nullptr,
+                                          shape.global.data(), shape.local.data(), list.size(),
+                                          list.data(), &event),
+            "clEnqueueNDRangeKernel"));
+  return CommandEvent(library_, event);
 }
 
-Status Driver::copyToHost(int device, const void* from, void* host, size_t bytes) {
-  return copyOn(queues_[device].transfer, host, from, bytes, true);
+StatusOr<CommandEvent> Driver::join(int device, Queue queue, CommandEvents after) {
+  WaitList list(after);
+  cl_event event = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(check(
+      library_.EnqueueMarkerWithWaitList(queueOf(device, queue), list.size(), list.data(), &event),
+      "clEnqueueMarkerWithWaitList"));
+  return CommandEvent(library_, event);
 }
 
-Status Driver::copyBetween(int device, void* to, const void* from, size_t bytes) {
-  return copyOn(queues_[device].transfer, to, from, bytes, true);
+Status Driver::flush(int device, Queue queue) {
+  return check(library_.Flush(queueOf(device, queue)), "clFlush");
 }
 
-Status Driver::enqueueCopy(int device, void* to, const void* from, size_t bytes, bool waits) {
-  return copyOn(queues_[device].compute, to, from, bytes, waits);
-}
-
-Status Driver::finish(int device) {
-  return check(library_.Finish(queues_[device].compute), "clFinish");
+Status Driver::copyNow(int device, void* to, const void* from, size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(CommandEvent done, copy(device, Queue::kCopies, to, from, bytes, {}));
+  ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kCopies));
+  return done.await();
 }
 
 StatusOr<std::unique_ptr<Program>> Driver::build(cl_program program, const std::string& options) {

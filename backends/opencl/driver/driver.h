@@ -1,16 +1,22 @@
 // One OpenCL context with its devices: queues, memory and programs, with errors as Status.
 //
+// Queues keep no order: each command waits for the events that it is given, of any device, and
+// gives one for its end. A command whose event has failed fails those that wait for it.
+//
 // Memory is addresses: Intel's unified shared memory where the driver has it, else OpenCL 2's
 // shared virtual memory. Either way kernels may be given any address inside an allocation, so that
 // a program's arena is one allocation. All devices of a context see each other's memory.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -34,11 +40,51 @@ struct DeviceFacts {
   bool hasHalves = false;   // cl_khr_fp16: arithmetic, not only storage
   bool hasUsm = false;      // cl_intel_unified_shared_memory
   bool hasSvm = false;      // coarse-grained shared virtual memory
+  bool hasNoOrder = false;  // queues may be out of order
   uint64_t memoryBytes = 0;
   uint64_t maxAllocationBytes = 0;
   uint64_t localBytes = 0;  // per work-group
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
+};
+
+// The end of a command; copies are the same one. Null by default.
+class CommandEvent {
+ public:
+  CommandEvent() = default;
+  // Takes over the caller's reference.
+  CommandEvent(const Library& library, cl_event event) : library_(&library), event_(event) {}
+  CommandEvent(const CommandEvent& other);
+  CommandEvent(CommandEvent&& other) noexcept { swap(other); }
+  CommandEvent& operator=(CommandEvent other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~CommandEvent();
+
+  explicit operator bool() const { return event_ != nullptr; }
+  cl_event handle() const { return event_; }
+  // Nothing while the command is not over; then CL_SUCCESS or what it failed with.
+  std::optional<cl_int> outcome() const;
+  bool isOver() const { return outcome().has_value(); }
+  // Blocks until it is over. OK, or the error.
+  Status await() const;
+
+ private:
+  void swap(CommandEvent& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(event_, other.event_);
+  }
+
+  const Library* library_ = nullptr;
+  cl_event event_ = nullptr;
+};
+using CommandEvents = std::span<const CommandEvent>;
+
+// Work-items of a launch and of its groups.
+struct GroupShape {
+  std::array<size_t, 3> global;
+  std::array<size_t, 3> local;
 };
 
 // A built program. Kernels are made by those who launch them, since setting an argument is not
@@ -87,21 +133,26 @@ class Driver {
   const Library& library() const { return library_; }
   int numDevices() const { return static_cast<int>(queues_.size()); }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
-  // In order: what is enqueued later sees what was enqueued before.
-  cl_command_queue queue(int device) const { return queues_[device].compute; }
 
   // Never null; kResourceExhausted if the device has no more. Any thread. What was freed is kept
   // for the next allocation of about its size: new memory costs a page fault for each of its pages.
   StatusOr<void*> allocate(int device, size_t bytes);
-  void free(void* data);
+  // Once `after` are over, in any way.
+  void free(void* data, std::vector<CommandEvent> after = {});
 
-  // Done when they return. They use a queue of their own, so that they do not wait for programs.
-  Status copyFromHost(int device, void* to, const void* host, size_t bytes);
-  Status copyToHost(int device, const void* from, void* host, size_t bytes);
-  Status copyBetween(int device, void* to, const void* from, size_t bytes);
-  // Enqueued on the device's compute queue; blocks until done if `waits`.
-  Status enqueueCopy(int device, void* to, const void* from, size_t bytes, bool waits = false);
-  Status finish(int device);
+  // Programs have a queue of their own, so that no copy stands in line behind one.
+  enum class Queue { kPrograms, kCopies };
+  // Commands after those in `after`, of which none is null. They need not begin before `flush`, and
+  // must not be waited for before. Copies are of at least one byte, to another place.
+  StatusOr<CommandEvent> copy(int device, Queue queue, void* to, const void* from, size_t bytes,
+                              CommandEvents after);
+  StatusOr<CommandEvent> launch(int device, cl_kernel kernel, const GroupShape& shape,
+                                CommandEvents after);
+  // Computes nothing. `after` is not empty.
+  StatusOr<CommandEvent> join(int device, Queue queue, CommandEvents after);
+  Status flush(int device, Queue queue);
+  // Done when it returns.
+  Status copyNow(int device, void* to, const void* from, size_t bytes);
 
   // Programs for all devices. What the driver's compiler said is part of the error. All are built
   // by one thread: Intel's compiler for CPUs crashes when threads take turns ("Invalid br record").
@@ -114,31 +165,42 @@ class Driver {
  private:
   struct Queues {
     int physical = 0;
-    cl_command_queue compute = nullptr;
-    cl_command_queue transfer = nullptr;
+    cl_command_queue programs = nullptr;
+    cl_command_queue copies = nullptr;
   };
   Driver() = default;
   Status findDevices(const std::string& wanted);
   Status makeQueues(int queues);
   StatusOr<std::unique_ptr<Program>> build(cl_program program, const std::string& options);
-  Status copyOn(cl_command_queue queue, void* to, const void* from, size_t bytes, bool waits);
+  cl_command_queue queueOf(int device, Queue queue) const {
+    return queue == Queue::kPrograms ? queues_[device].programs : queues_[device].copies;
+  }
   cl_device_id deviceOf(int device) const { return devices_[queues_[device].physical]; }
 
-  void* allocateNew(int device, size_t bytes, cl_int& code);
-  void release(void* data);
-  void releaseKept();
-
-  // A live allocation, or one that is kept.
+  // Of a live allocation, or of one that is kept.
   struct Block {
     int physical = 0;
     size_t bytes = 0;
+    auto operator<=>(const Block&) const = default;
   };
+  struct Kept {
+    void* data;
+    std::vector<CommandEvent> after;  // not over when it was freed
+    bool isUnused() const;
+  };
+
+  void* allocateNew(int device, size_t bytes, cl_int& code);
+  // All with blocksMutex_ held.
+  void* takeKept(const Block& block);
+  void release(void* data);
+  // Of memory that is kept, what nobody uses any more; until so much is left.
+  void releaseKept(size_t bytes);
 
   Library library_;
   BuildThread builder_;
   std::mutex blocksMutex_;
   std::unordered_map<void*, Block> live_;
-  std::map<std::pair<int, size_t>, std::vector<void*>> kept_;  // by device and size
+  std::map<Block, std::vector<Kept>> kept_;
   size_t keptBytes_ = 0;
   cl_platform_id platform_ = nullptr;
   cl_context context_ = nullptr;
@@ -147,7 +209,6 @@ class Driver {
   std::vector<Queues> queues_;
   bool usesUsm_ = false;
   clDeviceMemAllocINTEL_fn deviceAlloc_ = nullptr;
-  clHostMemAllocINTEL_fn hostAlloc_ = nullptr;
   clMemBlockingFreeINTEL_fn usmFree_ = nullptr;
   clEnqueueMemcpyINTEL_fn usmCopy_ = nullptr;
   clSetKernelArgMemPointerINTEL_fn usmArgument_ = nullptr;

@@ -19,22 +19,26 @@ namespace isthmus::opencl {
   X(CreateKernel)                           \
   X(CreateProgramWithIL)                    \
   X(CreateProgramWithSource)                \
+  X(EnqueueMarkerWithWaitList)              \
   X(EnqueueNDRangeKernel)                   \
   X(EnqueueSVMMemcpy)                       \
-  X(Finish)                                 \
   X(Flush)                                  \
   X(GetDeviceIDs)                           \
   X(GetDeviceInfo)                          \
+  X(GetEventInfo)                           \
   X(GetExtensionFunctionAddressForPlatform) \
   X(GetPlatformIDs)                         \
   X(GetPlatformInfo)                        \
   X(GetProgramBuildInfo)                    \
+  X(ReleaseEvent)                           \
   X(ReleaseKernel)                          \
   X(ReleaseProgram)                         \
+  X(RetainEvent)                            \
   X(SetKernelArg)                           \
   X(SetKernelArgSVMPointer)                 \
   X(SVMAlloc)                               \
-  X(SVMFree)
+  X(SVMFree)                                \
+  X(WaitForEvents)
 
 // A table of them, so that nothing links OpenCL. Never unloaded.
 struct Library {
