@@ -64,6 +64,7 @@ Status runStages(const StageCommand& command, std::ostream& out, std::ostream& l
   };
   note(command.from.empty() ? "import" : "read");
   PipelineOptions options;
+  readDeviceCounts(*module, options.compile);
   options.startAt = command.from;
   options.stopAfter = command.to;
   if (!command.times) {

@@ -104,6 +104,18 @@ std::string describeStages() {
   return table;
 }
 
+void readDeviceCounts(mlir::ModuleOp module, CompileOptions& options) {
+  constexpr int64_t kMostDevices = 1 << 20;
+  auto read = [&](llvm::StringRef name, int& count) {
+    auto attribute = module->getAttrOfType<mlir::IntegerAttr>(name);
+    if (!attribute || attribute.getValue().getSignificantBits() > 64) return;
+    count = static_cast<int>(std::clamp<int64_t>(attribute.getInt(), 1, kMostDevices));
+  };
+  read("mhlo.num_replicas", options.numReplicas);
+  read("mhlo.num_partitions", options.numPartitions);
+  options.useSpmdPartitioning = options.numPartitions > 1;
+}
+
 std::unique_ptr<mlir::MLIRContext> makeContext() {
   installErrorHandlers();
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);

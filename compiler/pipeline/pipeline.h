@@ -48,6 +48,10 @@ std::span<const Stage> pipelineStages();
 // All of a compilation, from import to loaded code, as a table to read.
 std::string describeStages();
 
+// Takes the number of replicas and partitions from the module's attributes (mhlo.num_replicas,
+// mhlo.num_partitions), where there are such, for whoever has a program but no compile options.
+void readDeviceCounts(mlir::ModuleOp module, CompileOptions& options);
+
 // A context with all dialects loaded and MLIR's own threading off: the compiler runs many programs
 // side by side rather than one on many threads.
 std::unique_ptr<mlir::MLIRContext> makeContext();

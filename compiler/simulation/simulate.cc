@@ -253,11 +253,6 @@ TargetModel targetOf(const Machine& machine) {
   return target;
 }
 
-int countOf(mlir::ModuleOp module, llvm::StringRef name) {
-  auto count = module->getAttrOfType<mlir::IntegerAttr>(name);
-  return count ? static_cast<int>(std::clamp<int64_t>(count.getInt(), 1, 1 << 20)) : 1;
-}
-
 }  // namespace
 
 StatusOr<Report> simulate(std::string_view code, std::string_view format, const Machine& machine) {
@@ -265,9 +260,7 @@ StatusOr<Report> simulate(std::string_view code, std::string_view format, const 
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                            importProgram(code, format, *context));
   PipelineOptions options;
-  options.compile.numPartitions = countOf(*module, "mhlo.num_partitions");
-  options.compile.numReplicas = countOf(*module, "mhlo.num_replicas");
-  options.compile.useSpmdPartitioning = options.compile.numPartitions > 1;
+  readDeviceCounts(*module, options.compile);
   options.fusion.target = targetOf(machine);
   DeviceGrid grid{options.compile.numReplicas, options.compile.numPartitions};
   if (grid.numDevices() > machine.numDevices()) {
