@@ -62,6 +62,9 @@ constexpr FlagInfo kFlags[] = {
      "never."},
     {"ISTHMUS_OPENCL_LIBRARY", FlagType::kString, "libOpenCL.so.1",
      "OpenCL library of platform xpu: the loader of installable drivers, or a driver itself."},
+    {"ISTHMUS_OPENCL_KERNELS", FlagType::kString, "",
+     "How work-items of platform xpu compute: vectors, groups or elements; empty: as suits the "
+     "device."},
     {"ISTHMUS_OPENCL_DEVICE", FlagType::kString, "",
      "Part of the name of the OpenCL platform or device of platform xpu; default: GPUs before "
      "CPUs."},

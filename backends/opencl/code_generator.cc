@@ -8,6 +8,7 @@
 #include "backends/opencl/executable.h"
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/driver/device_codegen.h"
+#include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,11 +16,29 @@
 namespace isthmus::opencl {
 namespace {
 
+// More would leave a device's units with few groups each.
+constexpr uint64_t kMaxLocalBytes = 32 << 10;
+
+// Drivers of CPUs that take SPIR-V take its vectors as well; OpenCL C is written without.
+KernelDevice kernelDevice(const DeviceFacts& facts) {
+  std::string way = flagString("ISTHMUS_OPENCL_KERNELS");
+  if (way.empty()) way = !facts.isCpu ? "groups" : facts.takesSpirv ? "vectors" : "elements";
+  KernelDevice device;
+  if (way == "vectors") device.vectorBits = std::max(facts.vectorBits, 128U);
+  if (way != "groups") return device;
+  device.groupItems = static_cast<unsigned>(std::min<size_t>(facts.maxWorkGroupItems, 1024));
+  device.localBytes = static_cast<int64_t>(std::min<uint64_t>(facts.localBytes, kMaxLocalBytes));
+  return device;
+}
+
 class OpenclCodegen final : public DeviceCodegen {
  public:
   OpenclCodegen(Driver& driver, CodegenSettings settings,
                 std::unique_ptr<cpu::HostFunctionTable> host)
-      : driver_(driver), settings_(std::move(settings)), host_(std::move(host)) {}
+      : driver_(driver),
+        settings_(std::move(settings)),
+        form_(kernelForm(kernelDevice(driver.facts(0)))),
+        host_(std::move(host)) {}
 
   Status begin() {
     ISTHMUS_ASSIGN_OR_RETURN(module_, makeModule("kernels", context_));
@@ -44,7 +63,7 @@ class OpenclCodegen final : public DeviceCodegen {
 
   Driver& driver_;
   CodegenSettings settings_;
-  codegen::WorkItemForm form_ = kernelForm();
+  codegen::WorkItemForm form_;
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
@@ -86,14 +105,17 @@ StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram pr
 
 std::string OpenclCodeGenerator::identity() const {
   const DeviceFacts& device = driver_.facts(0);
-  return cpu::buildId() + "\n" + device.name + "\n" + device.version + "\n" + device.driverVersion;
+  return cpu::buildId() + "\n" + device.name + "\n" + device.version + "\n" + device.driverVersion +
+         "\n" + flagString("ISTHMUS_OPENCL_KERNELS");
 }
 
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {
-  // Work-items do not share a row's intermediate values yet.
-  options.fusion.rows = false;
-  options.fusion.transposes = false;
-  options.fusion.target = kernelForm().target;
+  options.fusion.target = kernelForm(kernelDevice(driver_.facts(0))).target;
+  const TargetModel& target = options.fusion.target;
+  bool isCpu = target.device == DeviceKind::kCpu;
+  // Without groups, work-items cannot share a row's intermediate values.
+  options.fusion.rows = isCpu || target.subgroupSize <= target.groupSize;
+  options.fusion.transposes = isCpu;
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(

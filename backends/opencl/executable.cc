@@ -16,7 +16,17 @@ namespace {
 
 // Groups lie along the first dimension: long enough for vectors, few enough work-items that all
 // units have work.
-GroupShape groupShape(const std::array<int64_t, 3>& items, const DeviceFacts& facts) {
+GroupShape groupShape(const codegen::KernelInfo& kernel, const DeviceFacts& facts) {
+  const codegen::Items& items = kernel.items;
+  if (kernel.groupThreads > 1) {
+    const size_t threads = kernel.groupThreads;
+    return {{static_cast<size_t>(items[0] * items[1] * items[2]) * threads, 1, 1}, {threads, 1, 1}};
+  }
+  if (kernel.isVector) {
+    return {{static_cast<size_t>(items[0]), static_cast<size_t>(items[1]),
+             static_cast<size_t>(items[2])},
+            {1, 1, 1}};
+  }
   constexpr int64_t kGroupsPerUnit = 4;
   constexpr int64_t kMinItems = 16;
   int64_t limit = facts.isCpu ? 1024 : 256;
@@ -288,7 +298,7 @@ StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
   for (unsigned i = 0; i < buffers.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(driver_.setPointer(object, i, buffers[i]));
   }
-  return driver_.launch(device, object, groupShape(info.items, driver_.facts(device)), after);
+  return driver_.launch(device, object, groupShape(info, driver_.facts(device)), after);
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::enqueue(const RunRequest& request,

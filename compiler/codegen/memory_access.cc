@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "compiler/target/portable_cpu.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
@@ -347,7 +348,8 @@ Val Evaluator::load(llvm::Value* base, const ElementKind& kind, const IndexExpr&
   IndexExpr real = scaleIndex(linear, 2);
   IndexExpr imaginary = add(real, IndexExpr(1));
   unsigned lanes = linear.isUniform() ? 1 : lanes_;
-  if (lanes > 1 && !linear.lanes && linear.laneStride == 1) {
+  bool fits = 2 * static_cast<uint64_t>(lanes) <= maxVectorElements(loops_.target());
+  if (lanes > 1 && !linear.lanes && linear.laneStride == 1 && fits) {
     // One load of both parts, then taken apart.
     llvm::Value* pointer = loops_.address(base, type, real);
     llvm::IRBuilder<>& b = loops_.at(level);
@@ -386,12 +388,17 @@ void Evaluator::store(llvm::Value* base, const ElementKind& kind, const IndexExp
       b.CreateAlignedStore(value.re, pointer, align);
       b.CreateAlignedStore(value.im, b.CreateConstInBoundsGEP1_64(type, pointer, 1), align);
     } else {
-      llvm::SmallVector<int, 16> zip;
-      for (unsigned i = 0; i < lanes; ++i) {
-        zip.push_back(i);
-        zip.push_back(i + lanes);
+      unsigned pieceLanes = std::min(lanes, maxVectorElements(loops_.target()) / 2);
+      for (unsigned begin = 0; begin < lanes; begin += pieceLanes) {
+        llvm::SmallVector<int, 16> zip;
+        for (unsigned i = begin; i < begin + pieceLanes; ++i) {
+          zip.push_back(static_cast<int>(i));
+          zip.push_back(static_cast<int>(i + lanes));
+        }
+        llvm::Value* to =
+            begin == 0 ? pointer : b.CreateConstInBoundsGEP1_64(type, pointer, 2 * begin);
+        b.CreateAlignedStore(b.CreateShuffleVector(value.re, value.im, zip), to, align);
       }
-      b.CreateAlignedStore(b.CreateShuffleVector(value.re, value.im, zip), pointer, align);
     }
     return;
   }

@@ -10,6 +10,7 @@
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/reduction_axes.h"
 #include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -143,7 +144,7 @@ void LoopScheduler::chooseLanes() {
     }
   });
   for (const Root& root : roots_) consider(tensorTypeOf(root.value).getElementType());
-  stage_.lanes = target_.lanesOf(widest);
+  stage_.lanes = vectorLanes(target_, widest);
   if (stage_.lanes > 1 && chooseInterleaving()) return;
   if (lanesMeetRowReductionAlong(stage_.dims.size() - 1)) stage_.lanes = 1;
   auto& dims = stage_.dims;

@@ -6,6 +6,7 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
 
 namespace isthmus {
 
@@ -52,7 +53,7 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(input.getType()).getElementType());
     if (kind) widest = std::max(widest, kind->computeBits());
   }
-  schedule.lanes = target.lanesOf(widest);
+  schedule.lanes = vectorLanes(target, widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   schedule.interleave = hasNeutralValue(reduce) ? kAccumulators : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {

@@ -9,6 +9,7 @@
 #include "compiler/schedule/scan.h"
 #include "compiler/schedule/scatter_dims.h"
 #include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -25,7 +26,7 @@ unsigned computeBits(mlir::ValueRange values) {
 }
 
 unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t size) {
-  unsigned lanes = target.lanesOf(computeBits(values));
+  unsigned lanes = vectorLanes(target, computeBits(values));
   while (lanes > 1 && lanes > size) lanes /= 2;
   return lanes;
 }

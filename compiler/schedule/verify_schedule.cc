@@ -6,6 +6,7 @@
 #include "compiler/schedule/loop_scheduler.h"
 #include "compiler/schedule/reduction_axes.h"
 #include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -31,6 +32,9 @@ class StageVerifier {
     }
     if (!llvm::isPowerOf2_32(stage_.lanes) || stage_.lanes > kMaxLanes) {
       return wrong("lanes must be a power of two up to ", kMaxLanes);
+    }
+    if (stage_.lanes > maxVectorElements(target_)) {
+      return wrong("lanes must be at most ", maxVectorElements(target_));
     }
     if (target_.device == DeviceKind::kGpu && stage_.lanes != 1) {
       return wrong("lanes must be 1, since threads are the lanes");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/target/nvidia.h"
+#include "compiler/target/portable_cpu.h"
 
 namespace isthmus {
 namespace {
@@ -15,6 +16,16 @@ TEST(TargetModelTest, ACpusLanesFillItsVectors) {
   EXPECT_EQ(target.lanesOf(64), 8u);
   target.vectorBits = 32;
   EXPECT_EQ(target.lanesOf(64), 1u);
+}
+
+TEST(TargetModelTest, VectorsInSpirvHaveAtMost16Elements) {
+  TargetModel portable = portableCpuTarget("spirv64-unknown-unknown", 512);
+  EXPECT_EQ(portable.device, DeviceKind::kCpu);
+  EXPECT_EQ(vectorLanes(portable, 8), 16u);
+  EXPECT_EQ(vectorLanes(portable, 64), 8u);
+  TargetModel host;
+  host.vectorBits = 512;
+  EXPECT_EQ(vectorLanes(host, 8), 64u);
 }
 
 TEST(TargetModelTest, AGpuComputesAnElementAThread) {

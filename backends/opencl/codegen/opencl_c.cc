@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "compiler/codegen/group_threads.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
@@ -29,6 +30,19 @@ Status unsupported(const llvm::Value& value, std::string_view what) {
   return unimplemented("OpenCL C has no ", what, ": ", show(value));
 }
 
+const char* spaceName(unsigned space) {
+  switch (space) {
+    case 0:
+      return "private";
+    case 1:
+      return "global";
+    case codegen::kGroupMemorySpace:
+      return "local";
+    default:
+      return nullptr;
+  }
+}
+
 // Integers are unsigned in C, so that they wrap.
 Text typeName(const llvm::Type* type, bool isSigned = false) {
   if (type->isFloatTy()) return std::string("float");
@@ -36,8 +50,8 @@ Text typeName(const llvm::Type* type, bool isSigned = false) {
   // Halves are only moved about: their bits.
   if (type->isHalfTy()) return std::string("ushort");
   if (auto* pointer = llvm::dyn_cast<llvm::PointerType>(type)) {
-    if (pointer->getAddressSpace() == 1) return std::string("global uchar*");
-    if (pointer->getAddressSpace() == 0) return std::string("private uchar*");
+    const char* space = spaceName(pointer->getAddressSpace());
+    if (space) return std::string(space) + " uchar*";
   }
   if (type->isIntegerTy(1)) return std::string("bool");
   const char* prefix = isSigned ? "" : "u";
@@ -67,6 +81,7 @@ class FunctionWriter {
 
  private:
   Status declare();
+  Status declareGroupMemory();
   Status writeBlock(const llvm::BasicBlock& block);
   Status writeInstruction(const llvm::Instruction& instruction);
   Status writeTerminator(const llvm::Instruction& terminator);
@@ -92,6 +107,7 @@ class FunctionWriter {
   llvm::DenseMap<const llvm::Value*, std::string> names_;
   llvm::DenseMap<const llvm::BasicBlock*, std::string> labels_;
   Status jumpError_;
+  int groupArrays_ = 0;
 };
 
 Text FunctionWriter::operand(const llvm::Value* value) {
@@ -110,6 +126,10 @@ Text FunctionWriter::operand(const llvm::Value* value) {
     ISTHMUS_ASSIGN_OR_RETURN(std::string type, typeName(value->getType()));
     return "(" + type + ")0";
   }
+  if (auto* place = llvm::dyn_cast<llvm::GEPOperator>(value)) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::string text, address(*place));
+    return "(" + text + ")";
+  }
   return unsupported(*value, "such operand");
 }
 
@@ -125,7 +145,8 @@ Text FunctionWriter::memory(const llvm::Value* pointer, const llvm::Type* type) 
   ISTHMUS_ASSIGN_OR_RETURN(std::string name, operand(pointer));
   if (type->isIntegerTy(1)) return unsupported(*pointer, "memory of single bits");
   ISTHMUS_ASSIGN_OR_RETURN(std::string element, typeName(type));
-  const char* space = pointer->getType()->getPointerAddressSpace() == 1 ? "global" : "private";
+  const char* space = spaceName(pointer->getType()->getPointerAddressSpace());
+  if (!space) return unsupported(*pointer, "such memory");
   return "*(" + std::string(space) + " " + element + "*)" + name;
 }
 
@@ -412,6 +433,7 @@ Text FunctionWriter::call(const llvm::CallInst& op) {
   if (!name.consume_front("_Z") || name.consumeInteger(10, length)) {
     return unsupported(op, "such function");
   }
+  if (name.take_front(length) == "barrier") return std::string("barrier(CLK_LOCAL_MEM_FENCE)");
   std::string text;
   for (const llvm::Value* argument : op.args()) {
     ISTHMUS_ASSIGN_OR_RETURN(std::string value, operand(argument));
@@ -507,8 +529,33 @@ Status FunctionWriter::writeInstruction(const llvm::Instruction& instruction) {
     return {};
   }
   if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return writeStore(*store);
+  if (auto* op = llvm::dyn_cast<llvm::CallInst>(&instruction); op && op->getType()->isVoidTy()) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::string text, call(*op));
+    out_ += "  " + text + ";\n";
+    return {};
+  }
   ISTHMUS_ASSIGN_OR_RETURN(std::string text, expression(instruction));
   out_ += "  " + names_[&instruction] + " = " + text + ";\n";
+  return {};
+}
+
+// The arrays that the group's work-items share: OpenCL C declares them in the kernel.
+Status FunctionWriter::declareGroupMemory() {
+  for (const llvm::GlobalVariable& memory : function_.getParent()->globals()) {
+    if (memory.getAddressSpace() != codegen::kGroupMemorySpace) continue;
+    bool isUsed = llvm::any_of(llvm::instructions(function_), [&](const auto& instruction) {
+      return llvm::any_of(instruction.operands(), [&](const llvm::Value* operand) {
+        return operand->stripInBoundsOffsets() == &memory;
+      });
+    });
+    if (!isUsed) continue;
+    uint64_t words = (layout_.getTypeAllocSize(memory.getValueType()).getFixedValue() + 7) / 8;
+    std::string name = "g" + std::to_string(groupArrays_++);
+    names_[&memory] = name;
+    // Longs, for their alignment.
+    out_ += "  local ulong " + name + "_memory[" + std::to_string(words) + "];\n";
+    out_ += "  local uchar* " + name + " = (local uchar*)" + name + "_memory;\n";
+  }
   return {};
 }
 
@@ -516,6 +563,7 @@ Status FunctionWriter::declare() {
   for (const llvm::BasicBlock& block : function_) {
     labels_[&block] = "b" + std::to_string(labels_.size());
   }
+  ISTHMUS_RETURN_IF_ERROR(declareGroupMemory());
   int number = 0;
   for (const llvm::Instruction& instruction : llvm::instructions(function_)) {
     if (instruction.getType()->isVoidTy()) continue;

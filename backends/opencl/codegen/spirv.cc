@@ -1,10 +1,13 @@
 #include "backends/opencl/codegen/spirv.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <mutex>
 
 #include "backends/opencl/codegen/emit_spirv.h"
+#include "compiler/target/portable_cpu.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -19,6 +22,8 @@ namespace isthmus::opencl {
 namespace {
 
 constexpr const char* kTriple = "spirv64-unknown-unknown";
+// What sums of a group's threads may take: an element of each, of 8 bytes, several times.
+constexpr int64_t kMinLocalBytes = 16 << 10;
 
 StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   static std::once_flag once;
@@ -44,38 +49,61 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
 
 namespace {
 
-TargetModel kernelTarget() {
+TargetModel kernelTarget(const KernelDevice& device) {
+  if (device.vectorBits > 0) return portableCpuTarget(kTriple, device.vectorBits);
   TargetModel target = gpuTarget(kTriple);
-  // Rows are not shared by the work-items of a group yet: each element is computed by itself.
-  target.subgroupSize = std::numeric_limits<int32_t>::max();
+  target.groupSize = llvm::bit_floor(std::min(device.groupItems, target.groupSize));
+  target.localBytes = device.localBytes;
+  target.maxRowBytes = device.localBytes;
+  if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
+    // Each element is computed by itself.
+    target.subgroupSize = std::numeric_limits<int32_t>::max();
+  }
   return target;
 }
 
-llvm::Value* globalIndex(llvm::IRBuilder<>& b, unsigned dimension) {
+// A call of one of OpenCL's functions, by its C++ name.
+llvm::CallInst* callBuiltin(llvm::IRBuilder<>& b, const char* name, llvm::Type* result,
+                            uint32_t argument, bool isBarrier = false) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();
-  // size_t get_global_id(uint)
-  llvm::FunctionCallee function =
-      module.getOrInsertFunction("_Z13get_global_idj", b.getInt64Ty(), b.getInt32Ty());
+  llvm::FunctionCallee function = module.getOrInsertFunction(name, result, b.getInt32Ty());
   auto* declared = llvm::cast<llvm::Function>(function.getCallee());
   declared->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   declared->setDoesNotThrow();
-  declared->setDoesNotAccessMemory();
-  llvm::CallInst* call = b.CreateCall(function, {b.getInt32(dimension)}, "index");
+  if (isBarrier) {
+    declared->setConvergent();
+  } else {
+    declared->setDoesNotAccessMemory();
+  }
+  llvm::CallInst* call = b.CreateCall(function, {b.getInt32(argument)});
   call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  if (isBarrier) call->setConvergent();
   return call;
 }
 
 }  // namespace
 
-codegen::WorkItemForm kernelForm() {
+codegen::WorkItemForm kernelForm(const KernelDevice& device) {
   codegen::WorkItemForm form;
-  form.target = kernelTarget();
+  form.target = kernelTarget(device);
   form.indices = [](llvm::IRBuilder<>& b, const codegen::Items& items) {
     std::array<llvm::Value*, 3> indices{};
     for (unsigned d = 0; d < items.size(); ++d) {
-      indices[d] = items[d] == 1 ? b.getInt64(0) : globalIndex(b, d);
+      indices[d] = items[d] == 1 ? static_cast<llvm::Value*>(b.getInt64(0))
+                                 : callBuiltin(b, "_Z13get_global_idj", b.getInt64Ty(), d);
     }
     return indices;
+  };
+  if (form.target.device == DeviceKind::kCpu) return form;
+  form.groupIndex = [](llvm::IRBuilder<>& b) -> llvm::Value* {
+    return callBuiltin(b, "_Z12get_group_idj", b.getInt64Ty(), 0);
+  };
+  form.threadInGroup = [](llvm::IRBuilder<>& b) -> llvm::Value* {
+    return callBuiltin(b, "_Z12get_local_idj", b.getInt64Ty(), 0);
+  };
+  form.barrier = [](llvm::IRBuilder<>& b) {
+    constexpr uint32_t kLocalMemoryFence = 1;
+    callBuiltin(b, "_Z7barrierj", b.getVoidTy(), kLocalMemoryFence, true);
   };
   return form;
 }
@@ -96,10 +124,74 @@ void selectExtremes(llvm::Function& function) {
   }
 }
 
+bool hasSpirvWidth(const llvm::Type* type) {
+  if (!type->isIntOrIntVectorTy()) return true;
+  unsigned bits = type->getScalarSizeInBits();
+  return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+// LLVM's passes make remainders by powers of two numbers of few bits, which its code generator for
+// SPIR-V takes for wider ones: they become masks. kInternal if something else became of them.
+Status widenIntegers(llvm::Function& function) {
+  llvm::SmallSetVector<llvm::Instruction*, 4> replaced;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* extend = llvm::dyn_cast<llvm::ZExtInst>(&instruction);
+    if (!extend || hasSpirvWidth(extend->getSrcTy())) continue;
+    auto* narrow = llvm::dyn_cast<llvm::TruncInst>(extend->getOperand(0));
+    if (!narrow) continue;
+    llvm::IRBuilder<> b(extend);
+    llvm::Type* wide = narrow->getSrcTy();
+    llvm::APInt mask = llvm::APInt::getLowBitsSet(wide->getScalarSizeInBits(),
+                                                  narrow->getType()->getScalarSizeInBits());
+    llvm::Value* masked = b.CreateAnd(narrow->getOperand(0), llvm::ConstantInt::get(wide, mask));
+    extend->replaceAllUsesWith(b.CreateZExtOrTrunc(masked, extend->getType()));
+    extend->eraseFromParent();
+    replaced.insert(narrow);
+  }
+  for (llvm::Instruction* narrow : replaced) {
+    if (narrow->use_empty()) narrow->eraseFromParent();
+  }
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (hasSpirvWidth(instruction.getType())) continue;
+    std::string text;
+    llvm::raw_string_ostream(text) << instruction;
+    return internalError("SPIR-V has no integers of this width: ", text);
+  }
+  return {};
+}
+
+// Whether any lane holds, by halves: SPIR-V has no such reduction that all drivers take.
+llvm::Value* anyOf(llvm::IRBuilder<>& b, llvm::Value* lanes) {
+  unsigned width = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
+  for (; width > 2; width /= 2) {
+    llvm::SmallVector<int, 8> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    lanes = b.CreateOr(b.CreateShuffleVector(lanes, low), b.CreateShuffleVector(lanes, high));
+  }
+  return b.CreateOr(b.CreateExtractElement(lanes, uint64_t{0}),
+                    b.CreateExtractElement(lanes, uint64_t{1}));
+}
+
+void expandReductions(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!call || call->getIntrinsicID() != llvm::Intrinsic::vector_reduce_or) continue;
+    llvm::IRBuilder<> b(call);
+    call->replaceAllUsesWith(anyOf(b, call->getArgOperand(0)));
+    call->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 void callBuiltins(llvm::Module& module) {
-  for (llvm::Function& function : module) selectExtremes(function);
+  for (llvm::Function& function : module) {
+    selectExtremes(function);
+    expandReductions(function);
+  }
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     llvm::Type* result = function.getReturnType();
     bool isMath = function.isDeclaration() && !function.isIntrinsic() &&
@@ -132,7 +224,33 @@ StatusOr<std::unique_ptr<llvm::Module>> makeModule(std::string_view name,
   return module;
 }
 
+// Tells drivers that a kernel's work-items compute in vectors. Intel's compiler for CPUs would take
+// these apart and join elements of work-items instead, and take twenty times as long about it.
+static void hintVectors(llvm::Function& kernel) {
+  for (const llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+    if (!type) continue;
+    llvm::LLVMContext& context = kernel.getContext();
+    auto* hint =
+        llvm::FixedVectorType::get(llvm::Type::getFloatTy(context), type->getNumElements());
+    auto* isSigned = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 0);
+    kernel.setMetadata(
+        "vec_type_hint",
+        llvm::MDNode::get(context, {llvm::ConstantAsMetadata::get(llvm::UndefValue::get(hint)),
+                                    llvm::ConstantAsMetadata::get(isSigned)}));
+    return;
+  }
+}
+
 StatusOr<std::string> compileToSpirv(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    hintVectors(function);
+    ISTHMUS_RETURN_IF_ERROR(widenIntegers(function));
+    // Drivers optimise. LLVM's reduction of strength in loops would make such numbers again.
+    function.addFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
   std::string problems;
   llvm::raw_string_ostream said(problems);
   if (llvm::verifyModule(module, &said)) {

@@ -1,6 +1,7 @@
 // SPIR-V by LLVM.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,11 +16,21 @@ class Module;
 
 namespace isthmus::opencl {
 
+// What kernels are made for.
+struct KernelDevice {
+  // Not 0: a CPU's registers, for whose vectors kernels are written; else work-items compute one
+  // element each.
+  unsigned vectorBits = 0;
+  // Work-items that a group may have, and the memory that they share; 0: kernels have no groups.
+  unsigned groupItems = 0;
+  int64_t localBytes = 0;
+};
+
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.
-codegen::WorkItemForm kernelForm();
+codegen::WorkItemForm kernelForm(const KernelDevice& device);
 
 // Makes calls of the C library's mathematical functions (sinf) calls of OpenCL's (sin of a float),
-// and integer minima and maxima selections.
+// integer minima and maxima selections, and reductions of vectors steps by halves.
 void callBuiltins(llvm::Module& module);
 
 // An empty module with the triple and data layout of 64-bit SPIR-V.

@@ -75,6 +75,7 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
   facts.maxWorkGroupItems = reader.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   facts.computeUnits = reader.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
+  facts.vectorBits = 32 * reader.number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   return facts;
 }
 

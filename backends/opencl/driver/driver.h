@@ -46,6 +46,7 @@ struct DeviceFacts {
   uint64_t localBytes = 0;  // per work-group
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
+  unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for
 };
 
 // The end of a command; copies are the same one. Null by default.

@@ -37,7 +37,11 @@ StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
     ISTHMUS_RETURN_IF_ERROR(
         makeWorkItemKernel(module_, name, buffers, stage.tiles, form_, stage.groupThreads));
     code.stages.push_back({static_cast<int>(kernels_.size()), stage.copiesFrom, stage.copiesTo});
-    kernels_.push_back({name, {stage.tiles, 1, 1}, stage.groupThreads, describeFusion(fusion)});
+    kernels_.push_back({name,
+                        {stage.tiles, 1, 1},
+                        stage.groupThreads,
+                        form_.target.device == DeviceKind::kCpu,
+                        describeFusion(fusion)});
   }
   return code;
 }
@@ -50,7 +54,7 @@ KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kerne
       op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
   for (const OpKernel& stage : kernels.stages) {
     code.stages.push_back({static_cast<int>(kernels_.size()), -1, -1});
-    kernels_.push_back({stage.name, stage.items, stage.groupThreads, description});
+    kernels_.push_back({stage.name, stage.items, stage.groupThreads, stage.isVector, description});
   }
   return code;
 }

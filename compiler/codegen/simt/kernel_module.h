@@ -22,6 +22,8 @@ struct KernelInfo {
   Items items{1, 1, 1};
   // If not 1: each item is a group of so many threads.
   unsigned groupThreads = 1;
+  // Items are few, compute vectors, and share nothing: a group has one.
+  bool isVector = false;
   std::string description;  // the operations and their source position, for errors
 };
 

@@ -7,7 +7,7 @@
 namespace isthmus::codegen {
 
 KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const std::string& name,
-                           unsigned buffers, const Items& items)
+                           unsigned buffers, const Items& items, unsigned groupThreads)
     : target_(form.target), builder_(module.getContext()) {
   llvm::LLVMContext& context = module.getContext();
   std::vector<llvm::Type*> types(buffers, llvm::PointerType::get(context, form.globalSpace));
@@ -21,7 +21,8 @@ KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const
   exit_ = newBlock("exit");
   builder_.SetInsertPoint(entry);
   llvm::Value* isInside = builder_.getTrue();
-  std::array<llvm::Value*, 3> indices = form.indices(builder_, items);
+  std::array<llvm::Value*, 3> indices =
+      groupThreads == 1 ? form.indices(builder_, items) : groupIndices(form, items);
   for (unsigned d = 0; d < items.size(); ++d) {
     items_[d] = i64(0);
     if (items[d] == 1) continue;
@@ -30,6 +31,23 @@ KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const
   }
   builder_.CreateCondBr(isInside, work, exit_);
   builder_.SetInsertPoint(work);
+}
+
+// The last dimension that is longer than 1 keeps what is beyond the launch.
+std::array<llvm::Value*, 3> KernelWriter::groupIndices(const WorkItemForm& form,
+                                                       const Items& items) {
+  std::array<llvm::Value*, 3> indices{i64(0), i64(0), i64(0)};
+  llvm::Value* rest = form.groupIndex(builder_);
+  for (size_t d = 0; d < items.size(); ++d) {
+    bool isLast = true;
+    for (size_t later = d + 1; later < items.size(); ++later) isLast &= items[later] == 1;
+    if (isLast) {
+      indices[d] = rest;
+      break;
+    }
+    std::tie(rest, indices[d]) = divide(rest, items[d]);
+  }
+  return indices;
 }
 
 llvm::BasicBlock* KernelWriter::newBlock(const char* name) {
@@ -119,13 +137,17 @@ llvm::Value* KernelWriter::address(llvm::Value* base, llvm::Value* index, llvm::
   return builder_.CreateGEP(type, base, times(index, parts));
 }
 
-Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind& kind) {
+Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
+                       unsigned lanes) {
   llvm::Type* type = kind.storageType(builder_.getContext());
   llvm::Value* place = address(base, index, type, kind.parts());
+  llvm::Type* loaded = lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
   auto part = [&](llvm::Value* at) -> llvm::Value* {
     llvm::Value* stored =
-        builder_.CreateAlignedLoad(type, at, llvm::Align(kind.storageBytes / kind.parts()));
-    if (kind.isBool()) return builder_.CreateICmpNE(stored, builder_.getInt8(0));
+        builder_.CreateAlignedLoad(loaded, at, llvm::Align(kind.storageBytes / kind.parts()));
+    if (kind.isBool()) {
+      return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(loaded));
+    }
     if (kind.isF16 || kind.isBf16 || kind.format) {
       return bitsToFloat(builder_, target_, stored, kind);
     }
@@ -144,7 +166,7 @@ void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKin
   auto part = [&](llvm::Value* at, llvm::Value* register_) {
     llvm::Value* stored = register_;
     if (kind.isBool()) {
-      stored = builder_.CreateZExt(register_, builder_.getInt8Ty());
+      stored = builder_.CreateZExt(register_, register_->getType()->getWithNewType(type));
     } else if (kind.isF16 || kind.isBf16 || kind.format) {
       stored = floatToBits(builder_, target_, register_, kind);
     }
@@ -189,6 +211,25 @@ Val KernelWriter::select(llvm::Value* condition, const Val& a, const Val& b) {
   value.re = builder_.CreateSelect(condition, a.re, b.re);
   if (a.im) value.im = builder_.CreateSelect(condition, a.im, b.im);
   return value;
+}
+
+llvm::Value* KernelWriter::sumOfLanes(llvm::Value* vector, const ElementKind& kind) {
+  for (unsigned width = Val{vector}.lanes(); width > 1; width /= 2) {
+    llvm::SmallVector<int, 8> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    llvm::Value* a = builder_.CreateShuffleVector(vector, low);
+    llvm::Value* b = builder_.CreateShuffleVector(vector, high);
+    if (width == 2) {
+      a = builder_.CreateExtractElement(vector, uint64_t{0});
+      b = builder_.CreateExtractElement(vector, uint64_t{1});
+    }
+    vector = kind.isFloat() ? builder_.CreateFAdd(a, b)
+                            : wrapInteger(builder_, builder_.CreateAdd(a, b), kind);
+  }
+  return vector;
 }
 
 void KernelWriter::finish() {

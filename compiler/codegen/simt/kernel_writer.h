@@ -16,9 +16,10 @@ namespace isthmus::codegen {
 class KernelWriter {
  public:
   // Adds a kernel with `buffers` parameters in global memory to `module`. Work-items beyond `items`
-  // do nothing. `form` outlives the writer.
+  // do nothing. If `groupThreads` is not 1, items are groups of so many threads, in one dimension.
+  // `form` outlives the writer.
   KernelWriter(llvm::Module& module, const WorkItemForm& form, const std::string& name,
-               unsigned buffers, const Items& items);
+               unsigned buffers, const Items& items, unsigned groupThreads = 1);
 
   llvm::IRBuilder<>& b() { return builder_; }
   llvm::Value* i64(int64_t value) { return builder_.getInt64(static_cast<uint64_t>(value)); }
@@ -41,19 +42,23 @@ class KernelWriter {
   llvm::Value* times(llvm::Value* index, int64_t factor);
   llvm::Value* plus(llvm::Value* a, llvm::Value* b);
 
-  // Element number `index` of an array of `kind`.
-  Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind);
+  // Element number `index` of an array of `kind`, or so many from there on as a vector (not of
+  // complex numbers).
+  Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind, unsigned lanes = 1);
   void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind, const Val& value);
   Val convert(const Val& value, const ElementKind& from, const ElementKind& to);
   Val zero(const ElementKind& kind);
   // sum + x * y in the arithmetic of `kind`; of bools, sum or (x and y).
   Val multiplyAdd(const Val& x, const Val& y, const Val& sum, const ElementKind& kind);
   Val select(llvm::Value* condition, const Val& a, const Val& b);
+  // The sum of a vector's elements, by halves, in the arithmetic of `kind`.
+  llvm::Value* sumOfLanes(llvm::Value* vector, const ElementKind& kind);
 
   void finish();
 
  private:
   llvm::BasicBlock* newBlock(const char* name);
+  std::array<llvm::Value*, 3> groupIndices(const WorkItemForm& form, const Items& items);
   llvm::Value* address(llvm::Value* base, llvm::Value* index, llvm::Type* type, unsigned parts);
 
   const TargetModel& target_;

@@ -17,6 +17,7 @@ struct OpKernel {
   Items items{1, 1, 1};
   // If not 1: each item is a group of so many threads.
   unsigned groupThreads = 1;
+  bool isVector = false;  // as KernelInfo says
 };
 
 // Kernels that run one after the other, each over the operands, the results and, if scratchBytes is

@@ -17,7 +17,9 @@ using Items = std::array<int64_t, 3>;
 
 // What a device's kernels look like in LLVM IR.
 struct WorkItemForm {
-  TargetModel target;        // what kernels are emitted for: one element at a time
+  // What kernels are emitted for: a GPU's work-items compute an element each, a CPU's a tile, in
+  // vectors.
+  TargetModel target;
   unsigned globalSpace = 1;  // address space of buffers; 0 is private memory
   llvm::CallingConv::ID convention = llvm::CallingConv::SPIR_KERNEL;
   // The number of the work-item along each dimension of a launch of `items`, each an i64; where

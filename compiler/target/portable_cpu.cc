@@ -1,0 +1,31 @@
+#include "compiler/target/portable_cpu.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace isthmus {
+
+TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
+  TargetModel target;
+  target.triple = std::move(triple);
+  target.vectorBits = vectorBits;
+  target.fma = true;
+  // As of a CPU that is known: registers of 512 bits come with shuffles of any two of them.
+  target.maxInterleave = vectorBits >= 512 ? 16 : 4;
+  // Rows are kept in private memory, on the stack of one of the driver's threads.
+  target.maxRowBytes = 64 << 10;
+  // A launch takes microseconds.
+  target.costPerKernel = 20'000;
+  return target;
+}
+
+unsigned maxVectorElements(const TargetModel& target) {
+  return target.triple.starts_with("spirv") ? 16 : std::numeric_limits<unsigned>::max();
+}
+
+unsigned vectorLanes(const TargetModel& target, unsigned bits) {
+  return std::min(target.lanesOf(bits), maxVectorElements(target));
+}
+
+}  // namespace isthmus
