@@ -1,6 +1,7 @@
 // Vectors whose elements lie apart in memory: whole vectors are read and written, and columns are
 // taken out of them, or woven into them, in registers.
 #include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/transpose_square.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
@@ -46,7 +47,8 @@ std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
   return key;
 }
 
-// Turns as many vectors as each has lanes, a power of two, into the columns of what they held:
+}  // namespace
+
 // Eklundh's swaps of the off-diagonal halves of ever larger squares.
 void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows) {
   size_t size = rows.size();
@@ -65,8 +67,6 @@ void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> r
     }
   }
 }
-
-}  // namespace
 
 llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                        Level* level) {

@@ -2,6 +2,7 @@
 #include "compiler/codegen/simt/contraction.h"
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/op_kernels.h"
+#include "compiler/codegen/simt/vector_conv.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -174,6 +175,8 @@ StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module
   OpKernels kernels;
   int64_t features = roles.outputFeatures;
   if (positions * features == 0) return kernels;
+  ConvKinds kinds{*lhs, *rhs, *result, sum};
+  if (emitVectorConvolution(roles, kinds, module, form, symbol, kernels)) return kernels;
   bool lanesAreFeatures = features >= kMinFeatures;
   int64_t perItem = lanesAreFeatures ? std::min(positions, kPositionsPerItem) : 1;
   int64_t blocks = (positions + perItem - 1) / perItem;

@@ -1,7 +1,9 @@
 // dot_general: each work-item computes some rows of one column of the result.
 #include "compiler/codegen/simt/contraction.h"
+#include "compiler/codegen/simt/group_dot.h"
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/op_kernels.h"
+#include "compiler/codegen/simt/vector_contraction.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -199,6 +201,49 @@ bool isWorthPacking(const Problem& problem) {
          sizeOf(problem.columns) >= kMinColumns && sizeOf(problem.sums) > 1;
 }
 
+// With the strides of the result, which is dense: batch, rows, columns.
+VectorContraction contractionOf(const DotRoles& roles) {
+  VectorContraction all;
+  int64_t stride = 1;
+  auto convert = [&](const DimList& dims, bool isInResult) {
+    TileDims converted;
+    for (size_t d = dims.size(); d-- > 0;) {
+      converted.push_back(
+          {dims[d].size, dims[d].lhsStride, dims[d].rhsStride, isInResult ? stride : 0});
+      if (isInResult) stride *= dims[d].size;
+    }
+    std::reverse(converted.begin(), converted.end());
+    return converted;
+  };
+  all.sums = convert(roles.sums, false);
+  all.columns = convert(roles.columns, true);
+  all.rows = convert(roles.rows, true);
+  all.batch = convert(roles.batch, true);
+  all.lhsElements = sizeOf(roles.batch) * sizeOf(roles.rows) * sizeOf(roles.sums);
+  return all;
+}
+
+// The rows as columns: lhs and rhs change places.
+VectorContraction swapped(VectorContraction all) {
+  std::swap(all.rows, all.columns);
+  std::swap(all.lhs, all.rhs);
+  std::swap(all.lhsBuffer, all.rhsBuffer);
+  all.lhsElements = 1;
+  for (TileDims* dims : {&all.batch, &all.rows, &all.columns, &all.sums}) {
+    for (TileDim& dim : *dims) {
+      std::swap(dim.lhs, dim.rhs);
+      if (dims != &all.columns) all.lhsElements *= dim.size;
+    }
+  }
+  return all;
+}
+
+std::optional<VectorPlan> vectorPlanOf(VectorContraction all, const TargetModel& target) {
+  if (target.device != DeviceKind::kCpu) return std::nullopt;
+  if (std::optional<VectorPlan> plan = planVectorContraction(all, 0, target)) return plan;
+  return planVectorContraction(swapped(all), 0, target);
+}
+
 StatusOr<ElementKind> kindOf(mlir::Value value) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
   std::optional<ElementKind> kind = elementKind(type.getElementType());
@@ -237,6 +282,22 @@ StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const W
   int64_t rows = sizeOf(problem.rows);
   int64_t columns = sizeOf(problem.columns);
   if (rows * columns * sizeOf(problem.batch) == 0) return kernels;
+  if (std::optional<OpKernel> kernel =
+          emitGroupDot(roles, {lhs, rhs, result, sum}, module, form, symbol)) {
+    kernels.stages.push_back(std::move(*kernel));
+    return kernels;
+  }
+  VectorContraction contraction = contractionOf(roles);
+  contraction.lhs = lhs;
+  contraction.rhs = rhs;
+  contraction.result = result;
+  contraction.sum = sum;
+  if (sizeOf(problem.sums) > 0) {
+    if (auto plan = vectorPlanOf(std::move(contraction), form.target)) {
+      emitVectorContraction(*plan, module, form, symbol, kernels);
+      return kernels;
+    }
+  }
   if (isWorthPacking(problem)) {
     const ElementKind& kind = problem.isSwapped ? lhs : rhs;
     kernels.scratchBytes =
