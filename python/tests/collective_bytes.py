@@ -52,10 +52,10 @@ def of_hlo(text, trips):
             lines = computations[head[1]] = []
         elif lines is not None:
             lines.append(line)
-    inside = set(re.findall(r"body=%?([\w.\-]+)", text))
+    inside = set(re.findall(r"(?:body|condition)=%?([\w.\-]+)", text))
     work = list(inside)
     while work:
-        called = re.findall(r"(?:calls|to_apply|body)=%?([\w.\-]+)",
+        called = re.findall(r"(?:calls|to_apply|body|condition)=%?([\w.\-]+)",
                             "\n".join(computations.get(work.pop(), [])))
         work += [name for name in called if name not in inside]
         inside |= set(called)

@@ -1,8 +1,8 @@
 """Programs over eight devices as people write them: training steps, resharding, sequences, tables.
 
-    python sharded_programs.py [NAME ...]
+    python sharded_programs.py [--all | NAME ...]
 
-runs them on Isthmus and on XLA:CPU and prints for each what it moves and how far the results are
+runs them (without names those of short tests) on Isthmus and on XLA:CPU and prints for each what it moves and how far the results are
 from each other, as a line of JSON. A program is a function of a `Setup` that returns a jitted
 function, its arguments, and how often its loops run.
 """
@@ -23,62 +23,11 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax import lax, shard_map  # noqa: E402
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import collective_bytes  # noqa: E402
-
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-class Setup:
-    """Meshes and arrays on some devices, the same numbers for each platform."""
-
-    def __init__(self, devices):
-        self.devices = np.array(devices)
-        self.rng = np.random.default_rng(0)
-
-    def mesh(self, **axes):
-        self.current = Mesh(self.devices.reshape(*axes.values()), tuple(axes))
-        return self.current
-
-    def sharding(self, *spec):
-        return NamedSharding(self.current, P(*spec))
-
-    def put(self, array, *spec):
-        return jax.device_put(array, self.sharding(*spec))
-
-    def normal(self, shape, *spec, scale=1.0):
-        return self.put((self.rng.normal(size=shape) * scale).astype("f"), *spec)
-
-    def integers(self, high, shape, *spec):
-        return self.put(self.rng.integers(0, high, size=shape).astype("i"), *spec)
-
-
-def training_step(loss, weights, *data, optimizer="sgd"):
-    """A jitted step whose results lie as the weights do."""
-    shardings = jax.tree.map(lambda w: w.sharding, weights)
-    if optimizer == "sgd":
-        def step(weights, *data):
-            return jax.tree.map(lambda w, g: w - 0.05 * g, weights, jax.grad(loss)(weights, *data))
-        return jax.jit(step, out_shardings=shardings), (weights, *data)
-
-    def adam(weights, first, second, *data):
-        gradients = jax.grad(loss)(weights, *data)
-        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
-        second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, gradients)
-        # Far from zero, so that the division does not magnify the last bits.
-        update = lambda w, m, v: w - 0.01 * m / (jnp.sqrt(v) + 1e-2)  # noqa: E731
-        return jax.tree.map(update, weights, first, second), first, second
-
-    zeros = lambda: jax.tree.map(  # noqa: E731
-        lambda w: jax.device_put(np.zeros(w.shape, "f"), w.sharding), weights)
-    return jax.jit(adam, out_shardings=(shardings,) * 3), (weights, zeros(), zeros(), *data)
-
+import more_sharded_programs  # noqa: E402, F401 (it adds to the table)
+from sharded_setup import ON_DEMAND, PROGRAMS, Setup, program, training_step  # noqa: E402
 
 # ---- Transformers --------------------------------------------------------------------------------
 
@@ -859,7 +808,8 @@ def run(name):
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or PROGRAMS:
+    short = [name for name in PROGRAMS if name not in ON_DEMAND]
+    for one in PROGRAMS if sys.argv[1:] == ["--all"] else sys.argv[1:] or short:
         try:
             print(json.dumps(run(one)), flush=True)
         except Exception as error:  # one program's failure is not the others'
