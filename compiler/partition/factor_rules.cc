@@ -309,4 +309,50 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
       .Default([](mlir::Operation*) { return std::nullopt; });
 }
 
+bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
+  if (rule.units.count(factor) != 0) return false;
+  if (rule.summed.contains(factor) && rule.indexed != factor &&
+      !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) {
+    return false;
+  }
+  bool isKnown =
+      (op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise) ||
+      llvm::isa<shlo::BroadcastInDimOp, shlo::IotaOp, shlo::TransposeOp, shlo::ReshapeOp,
+                shlo::ReduceOp, shlo::ReduceWindowOp, shlo::DotGeneralOp, shlo::ConvolutionOp,
+                shlo::PadOp, shlo::ConcatenateOp, shlo::SliceOp, shlo::DynamicSliceOp,
+                shlo::DynamicUpdateSliceOp, shlo::GatherOp, shlo::ScatterOp, shlo::SortOp,
+                shlo::FftOp, shlo::CholeskyOp, shlo::TriangularSolveOp>(op);
+  if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op)) {
+    isKnown = !llvm::is_contained(reverse.getDimensions(), factor);
+  } else if (std::optional<Shift> shift = shiftOf(op)) {
+    isKnown = shift->dimension != factor;
+  }
+  if (!isKnown) return false;
+  if (rule.concatenated == factor) return true;
+  // Blocks of dimensions of other sizes would have other padding; halos are asked for row by row.
+  auto hasHalo = [&](size_t operand, size_t d) {
+    return llvm::any_of(rule.halos, [&](const Halo& halo) {
+      return halo.operand == operand && halo.dim == static_cast<int64_t>(d);
+    });
+  };
+  std::optional<int64_t> size;
+  auto isAlike = [&](Value value, const Factors& factors, llvm::function_ref<bool(size_t)> isFree) {
+    for (auto [d, dim] : llvm::enumerate(factors)) {
+      if (dim != factor || isFree(d)) continue;
+      if (size && *size != shapeOf(value)[d]) return false;
+      size = shapeOf(value)[d];
+    }
+    return true;
+  };
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!isAlike(operand, rule.operands[i], [&, i = i](size_t d) { return hasHalo(i, d); })) {
+      return false;
+    }
+  }
+  for (auto [result, factors] : llvm::zip(op->getResults(), rule.results)) {
+    if (!isAlike(result, factors, [](size_t) { return false; })) return false;
+  }
+  return true;
+}
+
 }  // namespace isthmus

@@ -55,6 +55,10 @@ struct FactorRule {
 // Nothing if no rule is known.
 std::optional<FactorRule> factorRule(mlir::Operation* op);
 
+// Whether blocks of `factor` may have padding behind the last row, which means nothing and stays
+// out of what is summed if the caller masks it.
+bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor);
+
 // ---- For the files that define rules. -----------------------------------------------------------
 
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);

@@ -17,7 +17,7 @@ IndexedBlocks::IndexedBlocks(mlir::Operation* op, int64_t d, const MeshSharding&
     : op_(op),
       d_(d),
       size_(tensorTypeOf(op->getOperand(0)).getShape()[d]),
-      block_(size_ / sharding.shards(d)),
+      block_(blockRows(size_, sharding.shards(d))),
       builder_(builder),
       location_(op->getLoc()),
       start_(spmd.blockStart(sharding, d, block_, op->getLoc())) {}

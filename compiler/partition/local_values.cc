@@ -34,7 +34,36 @@ void logGather(Value original, mlir::Location location) {
       ", where no rule keeps it split");
 }
 
-double costOf(const std::vector<ReshardStep>& steps, double arrayBytes) {
+// Of `size` rows in blocks, with padding.
+int64_t paddedRows(int64_t size, int64_t shards) { return blockRows(size, shards) * shards; }
+
+// Whether blocks of both kinds begin at the same rows, as far as there are such.
+bool haveSameBorders(int64_t size, int64_t shards, int64_t otherShards) {
+  return shards == 1 || otherShards == 1 ||
+         paddedRows(size, shards) == paddedRows(size, otherShards);
+}
+
+// The shape with the padding that both shardings make; nothing if blocks have other borders.
+std::optional<std::vector<int64_t>> paddedShape(const MeshSharding& from, const MeshSharding& to,
+                                                llvm::ArrayRef<int64_t> shape) {
+  std::vector<int64_t> padded(shape.begin(), shape.end());
+  for (int64_t d = 0; d < static_cast<int64_t>(padded.size()); ++d) {
+    const int64_t shards = from.shards(d), otherShards = to.shards(d);
+    if (!haveSameBorders(shape[d], shards, otherShards)) return std::nullopt;
+    padded[d] = paddedRows(shape[d], std::max(shards, otherShards));
+  }
+  return padded;
+}
+
+MeshSharding withoutOtherBorders(MeshSharding from, const MeshSharding& to,
+                                 llvm::ArrayRef<int64_t> shape) {
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+    if (!haveSameBorders(shape[d], from.shards(d), to.shards(d))) from.dims[d].clear();
+  }
+  return from;
+}
+
+double stepsCost(const std::vector<ReshardStep>& steps, double arrayBytes) {
   double cost = 0;
   // A step more is worse than none, even if it moves nothing.
   for (const ReshardStep& step : steps) cost += 1 + bytesMoved(step, arrayBytes);
@@ -48,6 +77,12 @@ StatusOr<mlir::Type> LocalValues::localType(mlir::Type type, const MeshSharding&
   auto ranked = llvm::cast<RankedTensorType>(type);
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(ranked.getShape()));
   return mlir::Type(RankedTensorType::get(shape, ranked.getElementType()));
+}
+
+mlir::Type LocalValues::blockType(mlir::Type type, const MeshSharding& sharding) {
+  auto ranked = llvm::dyn_cast<RankedTensorType>(type);
+  if (!ranked || sharding.isReplicated()) return type;
+  return RankedTensorType::get(sharding.blockShape(ranked.getShape()), ranked.getElementType());
 }
 
 void LocalValues::hold(Value original, Value local, const MeshSharding& sharding) {
@@ -99,22 +134,28 @@ Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
   reducePartialSums(original, location);
   MeshSharding held = shardingOf(original);
   if (std::optional<int64_t> d = placeable(held, sharding)) {
-    return spmd_.place(find(original, held), *d, held, location);
+    Value placed = spmd_.place(find(original, held), *d, held, location);
+    return resized(placed,
+                   llvm::cast<RankedTensorType>(blockType(original.getType(), sharding)).getShape(),
+                   location);
   }
   Value sum = find(original, sharding.reduced());
   if (!sum) sum = reshard(original, sharding.reduced(), location);
   return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
 }
 
-StatusOr<Value> LocalValues::localOf(Value original, const MeshSharding& sharding,
-                                     mlir::Location location) {
+StatusOr<Value> LocalValues::evenOf(Value original, const MeshSharding& sharding,
+                                    mlir::Location location) {
+  if (Status status = localType(original.getType(), sharding).status(); !status.ok()) return status;
+  return localOf(original, sharding, location);
+}
+
+Value LocalValues::localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
   if (Value held = find(original, sharding)) return held;
-  auto type = llvm::cast<RankedTensorType>(original.getType());
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(type.getShape()));
   if (!sharding.unreduced.empty()) return summandOf(original, sharding, location);
   if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
-    auto block = RankedTensorType::get(shape, type.getElementType());
-    return Value(shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block)));
+    auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
+    return shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block));
   }
   if (sharding.isReplicated()) return fullOf(original, location);
   return reshard(original, sharding, location);
@@ -126,18 +167,95 @@ Value LocalValues::reshard(Value original, const MeshSharding& sharding, mlir::L
   double least = std::numeric_limits<double>::infinity();
   std::vector<ReshardStep> steps;
   Value nearest;
+  std::vector<int64_t> start;  // the shape of what the steps begin with
   for (const auto& [held, value] : copies_[original]) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+    if (!padded) continue;
     std::vector<ReshardStep> plan =
-        planReshard(held, sharding, type.getShape(), elementBytes(type), manual_);
-    double cost = costOf(plan, bytes);
+        planReshard(held, sharding, *padded, elementBytes(type), manual_);
+    double cost = stepsCost(plan, bytes);
     if (nearest && cost >= least) continue;
     least = cost;
     steps = std::move(plan);
     nearest = value;
+    start = held.blockShape(*padded);
   }
+  if (!nearest) {
+    // Blocks whose borders lie elsewhere: by way of the whole dimensions.
+    reshard(original, withoutOtherBorders(shardingOf(original), sharding, type.getShape()),
+            location);
+    return reshard(original, sharding, location);
+  }
+  if (Value made = remade(original, sharding, least, location)) {
+    copies_[original].emplace_back(sharding, made);
+    return made;
+  }
+  nearest = resized(nearest, start, location);
   for (const ReshardStep& step : steps) nearest = spmd_.reshard(nearest, step, location);
+  nearest = resized(nearest, sharding.blockShape(type.getShape()), location);
   copies_[original].emplace_back(sharding, nearest);
   return nearest;
+}
+
+double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
+  if (find(original, sharding)) return 0;
+  auto found = copies_.find(original);
+  auto type = llvm::dyn_cast<RankedTensorType>(original.getType());
+  double least = std::numeric_limits<double>::infinity();
+  if (found == copies_.end() || !type) return least;
+  auto bytes = static_cast<double>(type.getNumElements() * elementBytes(type));
+  for (const auto& [held, value] : found->second) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+    if (!padded) continue;
+    least = std::min(
+        least, stepsCost(planReshard(held, sharding, *padded, elementBytes(type), manual_), bytes));
+  }
+  return least;
+}
+
+Value LocalValues::remade(Value original, const MeshSharding& sharding, double cost,
+                          mlir::Location location) {
+  // Steps that move nothing are no reason.
+  auto type = llvm::cast<RankedTensorType>(original.getType());
+  if (cost < 16 || !sharding.unreduced.empty()) return nullptr;
+  auto block = llvm::cast<RankedTensorType>(blockType(type, sharding));
+  if (auto iota = original.getDefiningOp<shlo::IotaOp>()) {
+    return spmd_.iota(block, static_cast<int64_t>(iota.getIotaDimension()), sharding, location);
+  }
+  auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
+  if (!broadcast) return nullptr;
+  Value operand = broadcast.getOperand();
+  auto shape = llvm::cast<RankedTensorType>(operand.getType()).getShape();
+  MeshSharding needed = sharding;
+  needed.dims.clear();
+  for (auto [size, to] : llvm::zip(shape, broadcast.getBroadcastDimensions())) {
+    bool isSpread = size != type.getShape()[to];
+    needed.dims.push_back(isSpread ? std::vector<AxisPart>() : sharding.dims[to]);
+  }
+  if (costOf(operand, needed) + 1 >= cost) return nullptr;
+  return shlo::BroadcastInDimOp::create(builder_, location, block,
+                                        localOf(operand, needed, location),
+                                        broadcast.getBroadcastDimensions());
+}
+
+Value LocalValues::resized(Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  llvm::SmallVector<int64_t> none(shape.size()), limits(type.getShape()), high(none);
+  bool isCut = false, isWidened = false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    isCut |= shape[d] < limits[d];
+    isWidened |= shape[d] > limits[d];
+    limits[d] = std::min(limits[d], shape[d]);
+    high[d] = shape[d] - limits[d];
+  }
+  if (isCut) {
+    local = shlo::SliceOp::create(builder_, location, local, none, limits,
+                                  llvm::SmallVector<int64_t>(shape.size(), 1));
+  }
+  if (!isWidened) return local;
+  return shlo::PadOp::create(builder_, location,
+                             RankedTensorType::get(shape, type.getElementType()), local,
+                             spmd_.zero(type.getElementType(), location), none, high, none);
 }
 
 }  // namespace isthmus

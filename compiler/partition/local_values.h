@@ -29,12 +29,15 @@ class LocalValues {
 
   // The whole array.
   mlir::Value fullOf(mlir::Value original, mlir::Location location);
-  // This device's block as `sharding` gives it, made of what is nearest to it. Errors: uneven
-  // blocks.
-  StatusOr<mlir::Value> localOf(mlir::Value original, const MeshSharding& sharding,
-                                mlir::Location location);
-  // This device's block of `original`'s type, if it is an array.
+  // This device's block as `sharding` gives it, made of what is nearest to it.
+  mlir::Value localOf(mlir::Value original, const MeshSharding& sharding, mlir::Location location);
+  // The same where blocks leave the program, or its manual parts. Errors: uneven blocks.
+  StatusOr<mlir::Value> evenOf(mlir::Value original, const MeshSharding& sharding,
+                               mlir::Location location);
+  // This device's block of `original`'s type, if it is an array. Errors: uneven blocks.
   static StatusOr<mlir::Type> localType(mlir::Type type, const MeshSharding& sharding);
+  // The same, with padding where blocks are uneven.
+  static mlir::Type blockType(mlir::Type type, const MeshSharding& sharding);
 
   // From now on, devices that differ along `axes` have values of their own.
   void setManual(std::vector<AxisPart> axes) { manual_ = std::move(axes); }
@@ -50,6 +53,14 @@ class LocalValues {
   mlir::Value summandOf(mlir::Value original, const MeshSharding& sharding,
                         mlir::Location location);
   mlir::Value reshard(mlir::Value original, const MeshSharding& sharding, mlir::Location location);
+  // Makes `original` anew, split as `sharding` says, of what it is made of, if that moves less than
+  // `cost`; null if not.
+  mlir::Value remade(mlir::Value original, const MeshSharding& sharding, double cost,
+                     mlir::Location location);
+  // What it takes to get this device's block.
+  double costOf(mlir::Value original, const MeshSharding& sharding) const;
+  // `local` with padding behind its last rows, or less of it, so that dimension d has shape[d].
+  mlir::Value resized(mlir::Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location);
 
   mlir::OpBuilder& builder_;
   SpmdBuilder& spmd_;

@@ -53,6 +53,8 @@ int64_t product(const std::vector<AxisPart>& parts) {
 
 }  // namespace
 
+int64_t blockRows(int64_t size, int64_t shards) { return (size + shards - 1) / shards; }
+
 void appendAxisPart(std::vector<AxisPart>& parts, AxisPart part) {
   if (part.size == 1) return;
   if (!parts.empty() && parts.back().stride == part.stride * part.size) {
@@ -134,6 +136,34 @@ StatusOr<std::vector<int64_t>> MeshSharding::localShape(llvm::ArrayRef<int64_t> 
     local[d] /= blocks;
   }
   return local;
+}
+
+std::vector<int64_t> MeshSharding::blockShape(llvm::ArrayRef<int64_t> shape) const {
+  std::vector<int64_t> block(shape.begin(), shape.end());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    block[d] = blockRows(block[d], shards(static_cast<int64_t>(d)));
+  }
+  return block;
+}
+
+bool isMostlyRows(int64_t size, int64_t shards) {
+  return blockRows(size, shards) * shards < 2 * size;
+}
+
+bool isWorthPadding(const MeshSharding& sharding, llvm::ArrayRef<int64_t> shape) {
+  for (size_t d = 0; d < sharding.dims.size(); ++d) {
+    const int64_t shards = sharding.shards(static_cast<int64_t>(d));
+    if (shape[d] % shards != 0 && !isMostlyRows(shape[d], shards)) return false;
+  }
+  return true;
+}
+
+MeshSharding MeshSharding::evenPart(llvm::ArrayRef<int64_t> shape) const {
+  MeshSharding even = *this;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (shape[d] % shards(static_cast<int64_t>(d)) != 0) even.dims[d].clear();
+  }
+  return even;
 }
 
 std::string MeshSharding::toOpSharding() const {

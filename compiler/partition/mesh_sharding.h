@@ -21,6 +21,9 @@ struct AxisPart {
   bool operator==(const AxisPart&) const = default;
 };
 
+// How many rows each of `shards` blocks of `size` rows has, padding of the last ones included.
+int64_t blockRows(int64_t size, int64_t shards);
+
 // Appends `part` as the minor one of `parts`; what is one axis of the devices becomes one part, so
 // that shardings which mean the same are equal.
 void appendAxisPart(std::vector<AxisPart>& parts, AxisPart part);
@@ -54,6 +57,11 @@ struct MeshSharding {
   std::vector<std::vector<int64_t>> groups(const std::vector<AxisPart>& parts) const;
   // The array's shape on one device; nothing divides unevenly.
   StatusOr<std::vector<int64_t>> localShape(llvm::ArrayRef<int64_t> shape) const;
+  // The shape of the array's blocks, which are equal: where a dimension does not divide evenly,
+  // rows that mean nothing stand behind its last.
+  std::vector<int64_t> blockShape(llvm::ArrayRef<int64_t> shape) const;
+  // The same, but for dimensions that do not divide evenly: they are whole.
+  MeshSharding evenPart(llvm::ArrayRef<int64_t> shape) const;
   // A serialized xla.OpSharding: field numbers in the project's interface notes (type 1,
   // tile_assignment_dimensions 3, tile_assignment_devices 4, replicate_on_last_tile_dim 6,
   // last_tile_dims 8).
@@ -94,6 +102,11 @@ MeshSharding withoutOuter(const MeshSharding& whole, const MeshSharding& outer,
 // `sharding` without splits over parts of axes, which frameworks cannot name: of the module's one
 // mesh, if it has one.
 MeshSharding overWholeAxes(MeshSharding sharding, mlir::ModuleOp module);
+
+// Whether `shards` blocks of `size` rows have more rows than padding.
+bool isMostlyRows(int64_t size, int64_t shards);
+// Whether blocks of an array of `shape` do along each dimension.
+bool isWorthPadding(const MeshSharding& sharding, llvm::ArrayRef<int64_t> shape);
 
 // Every device has the whole array.
 MeshSharding replicatedSharding(int64_t rank, int64_t numPartitions);

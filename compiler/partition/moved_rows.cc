@@ -20,9 +20,9 @@ bool isLocal(const std::vector<RowMove>& round) { return round.front().from == r
 // Whether every block's rows lie alike around it: then blocks that lie equally far send the same
 // part.
 bool isUniform(llvm::ArrayRef<RowSource> sources, const RowRequest& request) {
-  if (sources.size() != 1) return false;
+  if (sources.size() != 1 || sources[0].isWhole) return false;
   const auto shards = static_cast<int64_t>(request.starts.size());
-  const int64_t rows = sources[0].rows / shards;
+  const int64_t rows = blockRows(sources[0].rows, shards);
   for (int64_t b = 0; b < shards; ++b) {
     if (request.starts[b] != request.starts[0] + b * rows) return false;
   }
@@ -71,17 +71,18 @@ class Emitter {
     }
     bool isInside = request_.starts.front() >= source.offset &&
                     request_.starts.back() + request_.count <= source.offset + source.rows;
-    // What nobody sends is zero.
-    if (isInside || !fill || mlir::matchPattern(fill, mlir::m_Zero()) ||
-        mlir::matchPattern(fill, mlir::m_AnyZeroFloat())) {
-      return all;
-    }
+    // What nobody sends is zero, but for padding.
+    const bool isPadded = source.rows % static_cast<int64_t>(request_.starts.size()) != 0;
+    const bool isZero = !fill || mlir::matchPattern(fill, mlir::m_Zero()) ||
+                        mlir::matchPattern(fill, mlir::m_AnyZeroFloat());
+    if (isInside || (isZero && !isPadded)) return all;
     Dims first, last;
     for (int64_t start : request_.starts) {
       first.push_back(std::max<int64_t>(source.offset - start, 0));
       last.push_back(std::min(source.offset + source.rows - start, request_.count));
     }
-    return select(all, spread(fill, tensorTypeOf(all)), first, last);
+    Value outside = fill ? spread(fill, tensorTypeOf(all)) : zeros(all, request_.count);
+    return select(all, outside, first, last);
   }
 
   // Each round's rows, put at their places.
@@ -215,7 +216,9 @@ RowRounds planRows(llvm::ArrayRef<RowSource> sources, const RowRequest& request)
   std::map<std::pair<size_t, int64_t>, std::vector<RowMove>> moves;
   RowRounds rounds;
   for (auto [k, source] : llvm::enumerate(sources)) {
-    const int64_t rows = source.rows / shards;
+    const int64_t rows = blockRows(source.rows, shards);
+    // Blocks that lie alike send alike, padding too.
+    const int64_t numRows = byDistance ? rows * shards : source.rows;
     RowRounds own;
     // The local round comes first.
     std::vector<RowMove> local;
@@ -232,7 +235,12 @@ RowRounds planRows(llvm::ArrayRef<RowSource> sources, const RowRequest& request)
     };
     for (int64_t to = 0; to < shards; ++to) {
       const int64_t begin = std::max<int64_t>(request.starts[to] - source.offset, 0);
-      const int64_t end = std::min(request.starts[to] + request.count - source.offset, source.rows);
+      const int64_t end = std::min(request.starts[to] + request.count - source.offset, numRows);
+      if (source.isWhole) {
+        const int64_t place = begin + source.offset - request.starts[to];
+        if (begin < end) local.push_back({k, to, to, begin, place, end - begin});
+        continue;
+      }
       for (int64_t row = begin; row < end;) {
         const int64_t from = row / rows, next = std::min((from + 1) * rows, end);
         RowMove move{
@@ -276,11 +284,12 @@ Value placeRows(const RowSource& source, const RowRequest& request, Value block,
                 mlir::Location location) {
   // Each device that has some of the rows receives from itself alone.
   RowRounds rounds = {{}};
-  const int64_t rows = source.rows / static_cast<int64_t>(request.starts.size());
+  const int64_t rows = blockRows(source.rows, static_cast<int64_t>(request.starts.size()));
   for (auto [b, start] : llvm::enumerate(request.starts)) {
     const auto block = static_cast<int64_t>(b);
     const int64_t begin = std::max(start - source.offset, block * rows);
-    const int64_t end = std::min(start + request.count - source.offset, (block + 1) * rows);
+    const int64_t end =
+        std::min({start + request.count - source.offset, (block + 1) * rows, source.rows});
     if (begin >= end) continue;
     rounds[0].push_back(
         {0, block, block, begin - block * rows, begin + source.offset - start, end - begin});

@@ -19,10 +19,11 @@ struct RowRequest {
 };
 
 // An array of `rows` rows along the dimension, whose row 0 is row `offset` of the request. Sources
-// do not overlap.
+// do not overlap. One that every device has whole is not sent.
 struct RowSource {
   int64_t rows = 0;
   int64_t offset = 0;
+  bool isWhole = false;
 };
 
 // Rows [start, start + count) of block `from` of source `source` become rows from `place` on of
@@ -33,7 +34,8 @@ struct RowMove {
 };
 
 // Moves of one round are of one source, and each device sends and receives at most one. In a round
-// either no row leaves its device, or all do. Each source must divide evenly.
+// either no row leaves its device, or all do. A source that does not divide evenly has padding
+// behind its last row.
 using RowRounds = std::vector<std::vector<RowMove>>;
 RowRounds planRows(llvm::ArrayRef<RowSource> sources, const RowRequest& request);
 

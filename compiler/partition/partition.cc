@@ -19,6 +19,7 @@
 #include "compiler/partition/spmd_builder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 namespace {
@@ -92,9 +93,9 @@ class Partitioner {
           std::optional<MeshSharding> asked,
           interfaceSharding(main.getResultAttrDict(i), operand, numPartitions_, module_));
       // Where nothing is asked for, what is split stays so.
-      MeshSharding sharding = asked ? *asked : overWholeAxes(values_.shardingOf(operand), module_);
+      MeshSharding sharding = asked ? *asked : overWholeAxes(evenShardingOf(operand), module_);
       ISTHMUS_ASSIGN_OR_RETURN(Value local,
-                               values_.localOf(operand, sharding, terminator->getLoc()));
+                               values_.evenOf(operand, sharding, terminator->getLoc()));
       function.setResultAttrs(i, interfaceAttributes(main.getResultAttrDict(i), sharding));
       results.push_back(local);
       types.push_back(local.getType());
@@ -162,8 +163,7 @@ class Partitioner {
   Status buildGroupMember(Value member, mlir::Location location) {
     MeshSharding sharding = propagation_.of(member);
     if (sharding.isReplicated()) return {};
-    ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(member, sharding, location));
-    values_.hold(member, local, sharding);
+    values_.hold(member, values_.localOf(member, sharding, location), sharding);
     return {};
   }
 
@@ -171,14 +171,18 @@ class Partitioner {
     Value operand = op.getOperand(0);
     auto type = llvm::dyn_cast<RankedTensorType>(operand.getType());
     if (numPartitions_ == 1 || (isOpen && sharding.isReplicated()) || !type ||
-        !sharding.localShape(type.getShape()).ok()) {
-      // A constraint may ask for blocks of unequal sizes; the array is right without it.
+        !isWorthPadding(sharding, type.getShape())) {
+      // A constraint may ask for blocks that are mostly padding; the array is right without it.
       values_.holdLike(op.getResult(0), operand);
       return {};
     }
-    ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, op.getLoc()));
-    values_.hold(op.getResult(0), local, sharding);
+    values_.hold(op.getResult(0), values_.localOf(operand, sharding, op.getLoc()), sharding);
     return {};
+  }
+
+  // How a value is split, as far as code that is not ours can tell blocks from padding.
+  MeshSharding evenShardingOf(Value value) const {
+    return values_.shardingOf(value).evenPart(shapeOf(value));
   }
 
   // A custom call that not all devices run alike.
@@ -206,9 +210,7 @@ class Partitioner {
       // Each device calls its function with what it has.
       llvm::SmallVector<Value> operands;
       for (Value operand : op.getOperands()) {
-        ISTHMUS_ASSIGN_OR_RETURN(
-            Value block, values_.localOf(operand, values_.shardingOf(operand), op.getLoc()));
-        operands.push_back(block);
+        operands.push_back(values_.localOf(operand, evenShardingOf(operand), op.getLoc()));
       }
       mlir::Operation* copy = builder_.clone(op);
       copy->setOperands(operands);
@@ -234,8 +236,11 @@ class Partitioner {
   StatusOr<bool> buildPartitionedCall(shlo::CustomCallOp call) {
     if (!partitionCall_) return false;
     std::vector<MeshSharding> held;
-    for (Value operand : call->getOperands()) held.push_back(values_.shardingOf(operand));
+    for (Value operand : call->getOperands()) held.push_back(evenShardingOf(operand));
     std::vector<MeshSharding> wanted = wantedResults(*call, held);
+    for (auto [result, sharding] : llvm::zip(call->getResults(), wanted)) {
+      sharding = sharding.evenPart(shapeOf(result));
+    }
     if (std::optional<SplitRule> rule = splitRule(call, held, wanted)) {
       held = std::move(rule->operands);
       wanted = std::move(rule->results);
@@ -258,7 +263,7 @@ class Partitioner {
     mlir::IRMapping mapping;
     for (auto [i, operand] : llvm::enumerate(call->getOperands())) {
       ISTHMUS_ASSIGN_OR_RETURN(MeshSharding sharding, shardingFrom(part->operands[i], operand));
-      ISTHMUS_ASSIGN_OR_RETURN(Value block, values_.localOf(operand, sharding, call.getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(Value block, values_.evenOf(operand, sharding, call.getLoc()));
       if (block.getType() != main.getArgumentTypes()[i]) {
         return partitionerFailed(call, "gave a program for other blocks of its operands");
       }
@@ -309,8 +314,8 @@ class Partitioner {
         ISTHMUS_ASSIGN_OR_RETURN(
             asked, gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(before), numPartitions_));
       }
-      MeshSharding sharding = asked ? *asked : values_.shardingOf(operand);
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, sharding, call.getLoc()));
+      MeshSharding sharding = asked ? *asked : evenShardingOf(operand);
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.evenOf(operand, sharding, call.getLoc()));
       if (local.getType() != result.getType()) {
         return invalidArgument("partition: @", kGspmdToBlocks.str(),
                                " does not give the type of its operand's block");
@@ -352,13 +357,13 @@ class Partitioner {
           MeshSharding cut, resolveSharding(op.getInShardings().getShardings()[i], rankOf(operand),
                                             numPartitions_, module_, &axes));
       Value argument = body.getArgument(i);
-      MeshSharding inside = propagation_.of(argument);
+      MeshSharding inside = propagation_.of(argument).evenPart(shapeOf(argument));
       std::optional<MeshSharding> whole = composed(cut, inside);
       if (!whole) {
         inside = replicatedSharding(rankOf(operand), numPartitions_);
         whole = cut;
       }
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(operand, *whole, op.getLoc()));
+      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.evenOf(operand, *whole, op.getLoc()));
       ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(argument.getType(), inside));
       if (local.getType() != type) {
         return invalidArgument("partition: manual_computation argument ", i,
@@ -375,14 +380,13 @@ class Partitioner {
       ISTHMUS_ASSIGN_OR_RETURN(
           MeshSharding cut, resolveSharding(op.getOutShardings().getShardings()[i], rankOf(result),
                                             numPartitions_, module_, &axes));
-      MeshSharding inside = values_.shardingOf(returned);
+      MeshSharding inside = evenShardingOf(returned);
       std::optional<MeshSharding> whole = composed(cut, inside);
       if (!whole) {
         inside = replicatedSharding(rankOf(result), numPartitions_);
         whole = cut;
       }
-      ISTHMUS_ASSIGN_OR_RETURN(Value local, values_.localOf(returned, inside, op.getLoc()));
-      values_.hold(result, local, *whole);
+      values_.hold(result, values_.localOf(returned, inside, op.getLoc()), *whole);
     }
     values_.setManual(std::move(outside));
     return {};
@@ -406,10 +410,9 @@ class Partitioner {
   Status buildOperation(mlir::Operation& op) {
     std::vector<MeshSharding> held;
     for (Value operand : op.getOperands()) held.push_back(values_.shardingOf(operand));
-    std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held));
+    std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held), /*mayMove=*/true);
     if (auto iota = llvm::dyn_cast<shlo::IotaOp>(op); iota && rule) {
-      ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type,
-                               values_.localType(op.getResultTypes()[0], rule->results[0]));
+      mlir::Type type = LocalValues::blockType(op.getResultTypes()[0], rule->results[0]);
       values_.hold(
           op.getResult(0),
           spmd_.iota(llvm::cast<RankedTensorType>(type),
@@ -419,13 +422,8 @@ class Partitioner {
     }
     llvm::SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-      Value block;
-      if (rule) {
-        ISTHMUS_ASSIGN_OR_RETURN(block, values_.localOf(operand, rule->operands[i], op.getLoc()));
-      } else {
-        block = values_.fullOf(operand, op.getLoc());
-      }
-      operands.push_back(block);
+      operands.push_back(rule ? values_.localOf(operand, rule->operands[i], op.getLoc())
+                              : values_.fullOf(operand, op.getLoc()));
     }
     if (std::optional<Shift> shift = shiftOf(&op)) {
       MeshSharding sharding =
@@ -437,13 +435,16 @@ class Partitioner {
     if (rule && rule->concatenatedDim) {
       const int64_t d = *rule->concatenatedDim;
       const MeshSharding& sharding = rule->results[0];
-      Value all =
-          moveRows(concatenatedSources(&op, d), concatenationRequest(&op, d, sharding.shards(d)),
-                   operands, nullptr, d, sharding, builder_, spmd_, op.getLoc());
+      Value all = moveRows(concatenatedSources(&op, d, rule->operands),
+                           concatenationRequest(&op, d, sharding.shards(d)), operands, nullptr, d,
+                           sharding, builder_, spmd_, op.getLoc());
       values_.hold(op.getResult(0), all, sharding);
       return {};
     }
-    if (rule) addHalos(op, *rule, operands);
+    if (rule) {
+      addHalos(op, *rule, operands);
+      maskPadding(op, *rule, operands);
+    }
     std::optional<IndexedBlocks> indexed;
     if (rule && rule->indexedDim) {
       indexed.emplace(&op, *rule->indexedDim, rule->operands[0], builder_, spmd_);
@@ -502,6 +503,19 @@ class Partitioner {
     }
   }
 
+  // What padding there is does not change sums, nor other reductions.
+  void maskPadding(mlir::Operation& op, const SplitRule& rule,
+                   llvm::MutableArrayRef<Value> operands) {
+    auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op);
+    for (const MaskedRows& rows : rule.masks) {
+      Value& operand = operands[rows.operand];
+      Value neutral = reduce ? operands[reduce.getInputs().size() + rows.operand]
+                             : spmd_.zero(mlir::getElementTypeOrSelf(operand), op.getLoc());
+      operand = spmd_.masked(operand, rows.dim, rows.rows, rule.operands[rows.operand], neutral,
+                             op.getLoc());
+    }
+  }
+
   // `copy` reduced what this device has.
   void combineParts(mlir::Operation& op, shlo::ReduceOp copy, const SplitRule& rule) {
     const MeshSharding& mesh = rule.results[0];
@@ -522,9 +536,7 @@ class Partitioner {
     llvm::SmallVector<Value> operands;
     for (Value operand : op.getOperands()) {
       shardings.push_back(values_.shardingOf(operand));
-      ISTHMUS_ASSIGN_OR_RETURN(Value block,
-                               values_.localOf(operand, shardings.back(), op.getLoc()));
-      operands.push_back(block);
+      operands.push_back(values_.localOf(operand, shardings.back(), op.getLoc()));
     }
     mlir::Operation* copy = builder_.clone(op);
     copy->setOperands(operands);
@@ -538,8 +550,7 @@ class Partitioner {
                    llvm::ArrayRef<MeshSharding> shardings) {
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       mlir::OpResult result = copy->getResult(i);
-      if (auto type = values_.localType(original.getType(), shardings[i]); type.ok())
-        result.setType(*type);
+      result.setType(LocalValues::blockType(original.getType(), shardings[i]));
       values_.hold(original, result, shardings[i]);
     }
   }
@@ -560,8 +571,7 @@ class Partitioner {
       } else if (sharding.isReplicated()) {
         sharding = propagation_.of(argument);
       }
-      ISTHMUS_ASSIGN_OR_RETURN(Value value, values_.localOf(operand, sharding, op.getLoc()));
-      operands.push_back(value);
+      operands.push_back(values_.localOf(operand, sharding, op.getLoc()));
       shardings.push_back(std::move(sharding));
     }
     mlir::Operation* copy = builder_.cloneWithoutRegions(*op);
@@ -615,9 +625,7 @@ class Partitioner {
     }
     llvm::SmallVector<Value> blocks;
     for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
-      ISTHMUS_ASSIGN_OR_RETURN(Value value,
-                               values_.localOf(operand, returned[i], terminator->getLoc()));
-      blocks.push_back(value);
+      blocks.push_back(values_.localOf(operand, returned[i], terminator->getLoc()));
     }
     builder_.clone(*terminator)->setOperands(blocks);
     values_.restore(std::move(outside));

@@ -1,6 +1,7 @@
 #include "compiler/partition/propagation.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/split_rules.h"
 
@@ -11,10 +12,12 @@ using mlir::Value;
 
 // Each pass carries shardings as far as straight-line code goes; only loops need more than two.
 constexpr int kMaxPasses = 8;
+// Until then, an elementwise operation whose operands differ waits for what its users say.
+constexpr int kUndecidedPasses = 2;
 
 bool fits(Value value, const MeshSharding& sharding) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && sharding.localShape(type.getShape()).ok();
+  return type && type.hasStaticShape() && isWorthPadding(sharding, type.getShape());
 }
 
 }  // namespace
@@ -27,9 +30,10 @@ StatusOr<Propagation> Propagation::run(mlir::func::FuncOp main, mlir::ModuleOp m
   mlir::Block& body = main.getBody().front();
   for (int i = 0; i < kMaxPasses; ++i) {
     propagation.hasChanged_ = false;
+    propagation.pass_ = i;
     for (const auto& [id, values] : propagation.groups_) propagation.unite(values);
     propagation.visitBlock(body, i % 2 == 0);
-    if (i > 0 && !propagation.hasChanged_) break;
+    if (i >= kUndecidedPasses && !propagation.hasChanged_) break;
   }
   return propagation;
 }
@@ -198,6 +202,10 @@ void Propagation::transfer(mlir::Operation& op) {
   if (!isKnown) return;
   std::optional<SplitRule> rule = splitRule(&op, held, wanted);
   if (!rule) return;
+  if (rule->hasConflict && pass_ < kUndecidedPasses &&
+      fusionClass(&op) == FusionClass::kElementwise) {
+    return;
+  }
   for (auto [value, sharding] : llvm::zip(op.getOperands(), rule->operands))
     assign(value, sharding);
   for (auto [value, sharding] : llvm::zip(op.getResults(), rule->results)) assign(value, sharding);

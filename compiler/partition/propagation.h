@@ -59,6 +59,7 @@ class Propagation {
   // By the ids of sharding groups: what is to be split alike.
   std::map<uint64_t, llvm::SmallVector<mlir::Value>> groups_;
   bool hasChanged_ = false;
+  int pass_ = 0;
 };
 
 }  // namespace isthmus

@@ -1,5 +1,7 @@
 #include "compiler/partition/split_rules.h"
 
+#include <limits>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/factor_rules.h"
 #include "llvm/ADT/STLExtras.h"
@@ -51,7 +53,8 @@ int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); 
 // The rows that each of `shards` blocks is computed from; nothing if they do not lie alike among
 // the holes between rows.
 std::optional<HaloRows> haloRows(const Halo& halo, int64_t shards) {
-  const int64_t size = halo.size / shards, step = size * halo.stride, holes = halo.baseDilation;
+  const int64_t size = blockRows(halo.size, shards), step = size * halo.stride,
+                holes = halo.baseDilation;
   const int64_t extent = (size - 1) * halo.stride + halo.span;
   if (step % holes != 0 || size == 0) return std::nullopt;
   HaloRows rows{halo.operand, halo.dim, {}, 0, 0};
@@ -73,37 +76,51 @@ constexpr int64_t kMaxBlocks = 256;
 
 bool isLess(const RowRounds& rounds, llvm::ArrayRef<RowSource> sources, int64_t shards) {
   int64_t gathered = 0;
-  for (const RowSource& source : sources) gathered += source.rows / shards * (shards - 1);
+  for (const RowSource& source : sources) {
+    if (!source.isWhole) gathered += blockRows(source.rows, shards) * (shards - 1);
+  }
   return rounds.size() <= kMaxRounds && rowsSent(rounds) < gathered;
 }
 
 // A few rows of a split dimension cost less to sum than all of them to gather.
 bool isFew(int64_t rows, int64_t of) { return 4 * rows <= of; }
 
-// Whether all of the operand of a slice is gathered for another slice of it along dimension `d`.
-bool isGatheredAnyway(shlo::SliceOp op, int64_t d, int64_t shards) {
-  return llvm::any_of(op.getOperand().getUsers(), [&](mlir::Operation* user) {
-    auto other = llvm::dyn_cast<shlo::SliceOp>(user);
-    if (!other || other == op) return false;
-    const int64_t rows = shapeOf(other.getResult())[d];
-    return rows % shards != 0 && !isFew(rows, shapeOf(op.getOperand())[d]);
-  });
+// How the operands of a concatenation are to be split along `d`: those that all devices have stay
+// whole, and so do those of few rows.
+std::vector<MeshSharding> concatenatedSplits(mlir::Operation* op, int64_t d,
+                                             llvm::ArrayRef<MeshSharding> held,
+                                             const std::vector<AxisPart>& split) {
+  std::vector<MeshSharding> splits(held.begin(), held.end());
+  for (auto [operand, sharding] : llvm::zip(op->getOperands(), splits)) {
+    bool isFree = sharding.dims[d].empty() && llvm::all_of(split, [&](const AxisPart& part) {
+                    return sharding.isUnused(part);
+                  });
+    sharding.dims[d].clear();
+    if (!isFree && isMostlyRows(shapeOf(operand)[d], blocksOf(split))) sharding.dims[d] = split;
+  }
+  return splits;
+}
+
+// Whether `op` takes so few rows of dimension `d` that they had better be summed.
+bool isFewRows(mlir::Operation* op, int64_t d) {
+  auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
+  return slice && isFew(shapeOf(slice.getResult())[d], shapeOf(slice.getOperand())[d]);
 }
 
 // Whether it costs less to send the rows that blocks of `factor` need than to gather all.
-bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor, int64_t shards) {
+bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
+                    const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held) {
+  const int64_t shards = blocksOf(split);
   const bool isConcatenated = rule.concatenated == factor;
   if (!isConcatenated &&
       llvm::none_of(rule.halos, [&](const Halo& halo) { return halo.factor == factor; })) {
     return true;
   }
   if (shards > kMaxBlocks) return false;
-  if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
-      slice && isGatheredAnyway(slice, factor, shards)) {
-    return false;
-  }
+  if (isFewRows(op, factor) && shapeOf(op->getResult(0))[factor] % shards != 0) return false;
   if (isConcatenated) {
-    std::vector<RowSource> sources = concatenatedSources(op, factor);
+    std::vector<RowSource> sources =
+        concatenatedSources(op, factor, concatenatedSplits(op, factor, held, split));
     return isLess(planRows(sources, concatenationRequest(op, factor, shards)), sources, shards);
   }
   return llvm::all_of(rule.halos, [&](const Halo& halo) {
@@ -112,6 +129,36 @@ bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor, int
     RowSource source{shapeOf(op->getOperand(halo.operand))[halo.dim], 0};
     return rows && isLess(planRows(source, rows->request), source, shards);
   });
+}
+
+// A product of an operand that is split along `factor`, which it sums, and one that all devices
+// have: whether it moves less to sum the products of blocks than to gather the operand.
+bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
+                const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held,
+                llvm::ArrayRef<MeshSharding> wanted,
+                const llvm::SmallDenseMap<int, std::vector<AxisPart>>& parts) {
+  if (!llvm::isa<shlo::DotGeneralOp>(op) || !rule.summed.contains(factor)) return true;
+  auto localSize = [&](Value value, const Factors& factors) {
+    double size = 1;
+    for (auto [rows, one] : llvm::zip(shapeOf(value), factors)) {
+      size *= static_cast<double>(blockRows(rows, blocksOf(parts.lookup(one))));
+    }
+    return size;
+  };
+  double gathered = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    auto d = llvm::find(rule.operands[i], factor) - rule.operands[i].begin();
+    bool isFree = held[i].dims[d].empty() &&
+                  llvm::all_of(split, [&](const AxisPart& part) { return held[i].isUnused(part); });
+    if (!isFree)
+      gathered += gathered > 0 ? std::numeric_limits<double>::infinity()
+                               : localSize(op->getOperand(i), rule.operands[i]);
+  }
+  // A wish for blocks of the sum halves what it takes.
+  bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
+    return !wanted[0].isUnused(part);
+  });
+  return gathered >= (isScattered ? 1 : 2) * localSize(op->getResult(0), rule.results[0]);
 }
 
 // A dimension of a slice's operand that remains split although its result is not.
@@ -127,7 +174,7 @@ std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
           return split.operands[0].isUnused(part);
         });
     if (rows == 0 || held.dims[d].empty() || !isFree || held.shards(d) > kMaxBlocks ||
-        !isFew(rows, shapeOf(op.getOperand())[d]) || isGatheredAnyway(op, d, held.shards(d))) {
+        !isFew(rows, shapeOf(op.getOperand())[d])) {
       continue;
     }
     HaloRows placed{0, d, {}, 0, 0, /*isPlaced=*/true};
@@ -138,15 +185,52 @@ std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
   return std::nullopt;
 }
 
-// Whether every dimension of `factor` falls into equal blocks.
+// Whether every dimension of `factor` falls into equal blocks, or may have padding.
 bool dividesAll(const std::vector<AxisPart>& parts, int factor, mlir::ValueRange values,
-                const std::vector<Factors>& factors) {
+                const std::vector<Factors>& factors, bool mayPad) {
   for (auto [value, dims] : llvm::zip(values, factors)) {
     for (auto [d, dim] : llvm::enumerate(dims)) {
-      if (dim == factor && !divides(parts, shapeOf(value)[d])) return false;
+      if (dim != factor || divides(parts, shapeOf(value)[d])) continue;
+      if (!mayPad || !isMostlyRows(shapeOf(value)[d], blocksOf(parts))) return false;
     }
   }
   return true;
+}
+
+// What blocks of `factor` have behind the last rows of operands that goes into sums.
+void addMasks(mlir::Operation* op, const FactorRule& rule, int factor, int64_t shards,
+              std::vector<MaskedRows>& masks) {
+  if (!llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    for (auto [d, dim] : llvm::enumerate(rule.operands[i])) {
+      const int64_t rows = shapeOf(op->getOperand(i))[d];
+      if (dim != factor || rows % shards == 0) continue;
+      bool hasHalo = llvm::any_of(rule.halos, [&, d = d](const Halo& halo) {
+        return halo.operand == i && halo.dim == static_cast<int64_t>(d);
+      });
+      // Halos come with what the operation has for rows outside of the array.
+      if (!hasHalo) masks.push_back({i, static_cast<int64_t>(d), rows});
+    }
+  }
+}
+
+// Whether an operand and a result are split alike along `factor`.
+bool isAgreed(int factor, llvm::ArrayRef<MeshSharding> held, const std::vector<Factors>& operands,
+              llvm::ArrayRef<MeshSharding> wanted, const std::vector<Factors>& results) {
+  auto any = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
+                 llvm::function_ref<bool(const MeshSharding&, size_t)> is) {
+    for (auto [sharding, factors] : llvm::zip(shardings, all)) {
+      for (auto [d, dim] : llvm::enumerate(factors)) {
+        if (dim == factor && !sharding.dims[d].empty() && is(sharding, d)) return true;
+      }
+    }
+    return false;
+  };
+  return any(wanted, results, [&](const MeshSharding& one, size_t to) {
+    return any(held, operands, [&](const MeshSharding& other, size_t from) {
+      return other.positionOf == one.positionOf && other.dims[from] == one.dims[to];
+    });
+  });
 }
 
 // `values` with those of dimension `d` replaced.
@@ -195,23 +279,24 @@ void fitToHalos(mlir::Operation* op, llvm::ArrayRef<HaloRows> halos) {
 
 RowRequest concatenationRequest(mlir::Operation* op, int64_t d, int64_t shards) {
   RowRequest request;
-  request.count = shapeOf(op->getResult(0))[d] / shards;
+  request.count = blockRows(shapeOf(op->getResult(0))[d], shards);
   for (int64_t b = 0; b < shards; ++b) request.starts.push_back(b * request.count);
   return request;
 }
 
-std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d) {
+std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d,
+                                           llvm::ArrayRef<MeshSharding> operands) {
   std::vector<RowSource> sources;
   int64_t end = 0;
-  for (Value operand : op->getOperands()) {
-    sources.push_back({shapeOf(operand)[d], end});
+  for (auto [operand, sharding] : llvm::zip(op->getOperands(), operands)) {
+    sources.push_back({shapeOf(operand)[d], end, sharding.shards(d) == 1});
     end += shapeOf(operand)[d];
   }
   return sources;
 }
 
 std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
-                                   llvm::ArrayRef<MeshSharding> wanted) {
+                                   llvm::ArrayRef<MeshSharding> wanted, bool mayMove) {
   const MeshSharding* mesh = nullptr;
   for (llvm::ArrayRef<MeshSharding> shardings : {held, wanted}) {
     for (const MeshSharding& sharding : shardings) {
@@ -222,18 +307,24 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   std::optional<FactorRule> rule = factorRule(op);
   if (!rule) return std::nullopt;
 
+  auto isPadded = [&](int factor) { return allowsPadding(op, *rule, factor); };
   // Whether `split` cuts everything of the factor into equal blocks, and it pays.
   auto canSplit = [&](const std::vector<AxisPart>& split, int factor) {
     auto units = rule->units.find(factor);
     return (units == rule->units.end() || divides(split, units->second)) &&
-           dividesAll(split, factor, op->getOperands(), rule->operands) &&
-           dividesAll(split, factor, op->getResults(), rule->results) &&
-           isWorthSending(op, *rule, factor, blocksOf(split));
+           (rule->concatenated == factor ||
+            dividesAll(split, factor, op->getOperands(), rule->operands, isPadded(factor))) &&
+           dividesAll(split, factor, op->getResults(), rule->results, isPadded(factor)) &&
+           isWorthSending(op, *rule, factor, split, held);
   };
   // The first value that splits a factor decides how; an axis splits one factor only.
   llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
+  auto isTaken = [&](const std::vector<AxisPart>& split) {
+    return llvm::any_of(parts, [&](const auto& other) { return sharesAxis(other.second, split); });
+  };
+  bool hasConflict = false;
   auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
-                    llvm::function_ref<bool(int)> isIn) {
+                    llvm::function_ref<bool(int)> isIn, bool mayCoarsen = true) {
     for (auto [sharding, factors] : llvm::zip(shardings, all)) {
       if (sharding.positionOf != mesh->positionOf) continue;
       for (auto [d, factor] : llvm::enumerate(factors)) {
@@ -241,17 +332,23 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
         if (factor == kWhole || split.empty() || parts.count(factor) != 0 || !isIn(factor)) {
           continue;
         }
-        bool isTaken =
-            llvm::any_of(parts, [&](const auto& other) { return sharesAxis(other.second, split); });
-        if (isTaken) continue;
+        hasConflict |= isTaken(split);
+        if (isTaken(split) || !isCheapSum(op, *rule, factor, split, held, wanted, parts)) continue;
         // Fewer, larger blocks may do.
+        if (!mayCoarsen && !canSplit(split, factor)) continue;
         while (!split.empty() && !canSplit(split, factor)) coarsen(split);
-        if (!split.empty()) parts[factor] = std::move(split);
+        bool isFewer = split != sharding.dims[d] && isFewRows(op, static_cast<int64_t>(d));
+        if (!split.empty() && !isFewer) parts[factor] = std::move(split);
       }
     }
   };
   auto isSummed = [&](int factor) { return rule->summed.contains(factor); };
   auto isIndexed = [&](int factor) { return rule->indexed == factor; };
+  // What operands and results agree on comes before what one operand has.
+  decide(held, rule->operands, [&](int f) {
+    return !isSummed(f) && !isIndexed(f) &&
+           isAgreed(f, held, rule->operands, wanted, rule->results);
+  });
   decide(held, rule->operands, [&](int f) { return !isSummed(f) && !isIndexed(f); });
   decide(held, rule->operands, [&](int f) { return isSummed(f) && !isIndexed(f); });
   decide(held, rule->operands, isIndexed);
@@ -260,7 +357,31 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     return rule->concatenated == factor ||
            llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
   };
-  decide(wanted, rule->results, [&](int f) { return !isSummed(f) && !isSent(f); });
+  SplitRule split;
+  split.hasConflict = hasConflict;
+  auto isWished = [&](int factor) { return !isSummed(factor) && !isSent(factor); };
+  decide(wanted, rule->results, isWished, /*mayCoarsen=*/!mayMove);
+  // What an operand has along a dimension that is needed whole goes to another one, which moves
+  // less than a gather.
+  for (auto [i, sharding] : llvm::enumerate(held)) {
+    if (!mayMove || sharding.positionOf != mesh->positionOf) continue;
+    for (const auto& [d, split] : llvm::enumerate(sharding.dims)) {
+      if (split.empty() || isTaken(split) || isFewRows(op, static_cast<int64_t>(d))) continue;
+      int best = kWhole;
+      int64_t most = 0;
+      for (auto [d, factor] : llvm::enumerate(rule->operands[i])) {
+        const int64_t size = shapeOf(op->getOperand(i))[d];
+        bool isFree = factor != kWhole && parts.count(factor) == 0 && !isSummed(factor) &&
+                      !isIndexed(factor) && !isSent(factor) && size > most &&
+                      size % blocksOf(split) == 0 && canSplit(split, factor);
+        if (!isFree) continue;
+        best = factor;
+        most = size;
+      }
+      if (best != kWhole) parts[best] = split;
+    }
+  }
+  decide(wanted, rule->results, isWished);
   auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
   if (parts.empty() && !slice) return std::nullopt;
 
@@ -273,12 +394,15 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     }
     return list;
   };
-  SplitRule split;
   split.operands = shardings(rule->operands);
   split.results = shardings(rule->results);
   for (const Halo& halo : rule->halos) {
     if (parts.count(halo.factor) == 0) continue;
     split.halos.push_back(*haloRows(halo, blocksOf(parts[halo.factor])));
+  }
+  for (int factor : rule->summed) {
+    if (parts.count(factor) == 0) continue;
+    addMasks(op, *rule, factor, blocksOf(parts[factor]), split.masks);
   }
   if (slice) {
     if (std::optional<HaloRows> placed = placedRows(slice, held[0], split)) {
@@ -289,7 +413,10 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     if (parts.empty() && split.halos.empty()) return std::nullopt;
   }
   if (rule->concatenated && parts.count(*rule->concatenated) != 0) {
-    split.concatenatedDim = *rule->concatenated;
+    const int64_t d = *rule->concatenated;
+    split.concatenatedDim = d;
+    std::vector<MeshSharding> splits = concatenatedSplits(op, d, held, parts[*rule->concatenated]);
+    for (auto [operand, one] : llvm::zip(split.operands, splits)) operand.dims[d] = one.dims[d];
   }
   if (rule->indexed && parts.count(*rule->indexed) != 0) {
     split.indexedDim = llvm::find(rule->operands[0], *rule->indexed) - rule->operands[0].begin();
@@ -311,8 +438,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
 void fitToBlocks(mlir::Operation* op, const SplitRule& rule) {
   for (auto [result, sharding] : llvm::zip(op->getResults(), rule.results)) {
     auto type = llvm::cast<RankedTensorType>(result.getType());
-    llvm::SmallVector<int64_t> shape(type.getShape());
-    for (size_t d = 0; d < shape.size(); ++d) shape[d] /= sharding.shards(static_cast<int64_t>(d));
+    std::vector<int64_t> shape = sharding.blockShape(type.getShape());
     result.setType(RankedTensorType::get(shape, type.getElementType()));
   }
   fitToHalos(op, rule.halos);
@@ -331,7 +457,8 @@ void fitToBlocks(mlir::Operation* op, const SplitRule& rule) {
     llvm::SmallVector<int64_t> sizes(gather.getSliceSizes());
     for (size_t d = 0; d < sizes.size(); ++d) {
       // One element of a dimension is one of a block too.
-      if (sizes[d] > 1) sizes[d] /= rule.operands[0].shards(static_cast<int64_t>(d));
+      if (sizes[d] > 1)
+        sizes[d] = blockRows(sizes[d], rule.operands[0].shards(static_cast<int64_t>(d)));
     }
     gather.setSliceSizes(sizes);
   } else if (auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {

@@ -22,6 +22,14 @@ struct HaloRows {
   bool isPlaced = false;
 };
 
+// Padding of an operand that would go into a result: it is to be made neutral, behind `rows` rows
+// of dimension `dim`.
+struct MaskedRows {
+  unsigned operand = 0;
+  int64_t dim = 0;
+  int64_t rows = 0;
+};
+
 // How an operation is to be split: it computes blocks of its results, or summands of them, from
 // blocks of its operands.
 struct SplitRule {
@@ -32,8 +40,12 @@ struct SplitRule {
   std::vector<AxisPart> combined;
   // Rows that operands need besides their blocks, and what the operation is to be told of them.
   std::vector<HaloRows> halos;
+  // What sums and the like must not see.
+  std::vector<MaskedRows> masks;
   // The split dimension along which operands are concatenated.
   std::optional<int64_t> concatenatedDim;
+  // Operands are split along one axis in different dimensions, and one of them decided.
+  bool hasConflict = false;
   // A split dimension of operand 0 that indices address: they are to be made local
   // (indexed_blocks.h).
   std::optional<int64_t> indexedDim;
@@ -41,13 +53,16 @@ struct SplitRule {
 
 // How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is
 // how somebody would like result i to be, and decides what the operands leave open. Operands that
-// are to be split otherwise are for the caller to gather or to cut. Nothing if no split of an
+// are to be split otherwise are for the caller to gather or to cut. If `mayMove`, what cannot stay
+// split goes to another dimension: a way out, and no preference. Nothing if no split of an
 // operand can stay nor one of a result be computed, or if no rule is known.
 std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
-                                   llvm::ArrayRef<MeshSharding> wanted);
+                                   llvm::ArrayRef<MeshSharding> wanted, bool mayMove = false);
 
-// The operands of a concatenation along `d`, and what blocks of its result are made of.
-std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d);
+// The operands of a concatenation along `d`, split as `operands` says, and what blocks of its
+// result are made of.
+std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d,
+                                           llvm::ArrayRef<MeshSharding> operands);
 RowRequest concatenationRequest(mlir::Operation* op, int64_t d, int64_t shards);
 
 // Fits `op`, a copy of an operation on blocks whose operands are blocks already, to blocks of

@@ -152,10 +152,15 @@ mlir::Value SpmdBuilder::place(mlir::Value local, int64_t d, const MeshSharding&
                                             local, starts);
 }
 
+mlir::Value SpmdBuilder::zero(mlir::Type element, mlir::Location location) {
+  return shlo::ConstantOp::create(
+      builder_, location,
+      llvm::cast<mlir::ElementsAttr>(builder_.getZeroAttr(RankedTensorType::get({}, element))));
+}
+
 mlir::Value SpmdBuilder::zeros(RankedTensorType type, mlir::Location location) {
-  mlir::Value zero = shlo::ConvertOp::create(
-      builder_, location, RankedTensorType::get({}, type.getElementType()), number(0, location));
-  return shlo::BroadcastInDimOp::create(builder_, location, type, zero, llvm::ArrayRef<int64_t>());
+  return shlo::BroadcastInDimOp::create(
+      builder_, location, type, zero(type.getElementType(), location), llvm::ArrayRef<int64_t>());
 }
 
 shlo::AllReduceOp SpmdBuilder::allReduce(mlir::Value local,
@@ -179,17 +184,19 @@ mlir::Value SpmdBuilder::broadcast(mlir::Value value, int64_t partition, int64_t
   return op->getResult(0);
 }
 
-mlir::Value SpmdBuilder::slice(mlir::Value full, const MeshSharding& sharding,
-                               llvm::ArrayRef<int64_t> localShape, mlir::Location location) {
-  if (sharding.isReplicated()) return full;
-  llvm::SmallVector<mlir::Value> starts;
-  for (int64_t d = 0; d < static_cast<int64_t>(sharding.dims.size()); ++d) {
-    starts.push_back(blockStart(sharding, d, localShape[d], location));
-  }
-  auto type = llvm::cast<RankedTensorType>(full.getType());
-  return shlo::DynamicSliceOp::create(builder_, location,
-                                      RankedTensorType::get(localShape, type.getElementType()),
-                                      full, starts, localShape);
+mlir::Value SpmdBuilder::masked(mlir::Value local, int64_t d, int64_t rows,
+                                const MeshSharding& sharding, mlir::Value neutral,
+                                mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  auto counters = RankedTensorType::get(type.getShape(), builder_.getI64Type());
+  auto spread = [&](mlir::Value scalar, RankedTensorType to) -> mlir::Value {
+    return shlo::BroadcastInDimOp::create(builder_, location, to, scalar,
+                                          llvm::ArrayRef<int64_t>());
+  };
+  mlir::Value isRow = shlo::CompareOp::create(
+      builder_, location, iota(counters, d, sharding, location),
+      spread(number(rows, location), counters), shlo::ComparisonDirection::LT);
+  return shlo::SelectOp::create(builder_, location, type, isRow, local, spread(neutral, type));
 }
 
 mlir::Value SpmdBuilder::blockStart(const MeshSharding& sharding, int64_t d, int64_t size,

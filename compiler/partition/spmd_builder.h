@@ -58,9 +58,13 @@ class SpmdBuilder {
   mlir::Value broadcast(mlir::Value value, int64_t partition, int64_t numPartitions,
                         mlir::Location location);
 
-  // This device's block, of shape `localShape`, of an array that each device has whole.
-  mlir::Value slice(mlir::Value full, const MeshSharding& sharding,
-                    llvm::ArrayRef<int64_t> localShape, mlir::Location location);
+  // This device's block of dimension `d`, of an array of `rows` rows, with the scalar `neutral` in
+  // the padding behind the last.
+  mlir::Value masked(mlir::Value local, int64_t d, int64_t rows, const MeshSharding& sharding,
+                     mlir::Value neutral, mlir::Location location);
+
+  // The scalar.
+  mlir::Value zero(mlir::Type element, mlir::Location location);
 
   // The scalar i64 index, along dimension `d` of an array, at which this device's block of `size`
   // begins.

@@ -34,6 +34,10 @@ constexpr Stage kStages[] = {
     {"partition", "Makes one device's program, with arguments and results as they lie in memory.",
      "core stablehlo, sdy", "core stablehlo",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       // What is computed twice would be moved twice.
+       if (options.simplify && options.compile.numPartitions > 1) {
+         passes.addPass(mlir::createCSEPass());
+       }
        passes.addPass(createPartitionPass(options.compile.numPartitions, &partitionCustomCall));
        passes.addPass(createExpandCollectivesPass(
            {options.compile.numReplicas, options.compile.numPartitions}));

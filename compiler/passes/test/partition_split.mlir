@@ -60,10 +60,11 @@ func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 
 // -----
 
-// An array that no block size divides is computed whole.
+// Blocks of an uneven array have padding behind the last row, which is cut off when they leave the program.
 // CHECK-LABEL: func.func @main
-// CHECK: "stablehlo.all_gather"
-// CHECK: stablehlo.slice {{.*}} : (tensor<8xf32>) -> tensor<5xf32>
+// CHECK: stablehlo.collective_permute
+// CHECK: "stablehlo.all_gather"({{.*}} : (tensor<3xf32>) -> tensor<6xf32>
+// CHECK: stablehlo.slice {{.*}} [0:5] : (tensor<6xf32>) -> tensor<5xf32>
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<5xf32> {
   %0 = stablehlo.slice %a [0:5] : (tensor<8xf32>) -> tensor<5xf32>
@@ -207,4 +208,73 @@ sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
   return %a : tensor<8xf32>
+}
+
+// -----
+
+// A sum of an uneven array does not see its padding: 1 is what it starts with.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[START:.*]] = stablehlo.constant dense<1.000000e+00>
+// CHECK: stablehlo.select {{.*}} : tensor<4xi1>, tensor<4xf32>
+// CHECK: stablehlo.reduce({{.*}} applies stablehlo.multiply {{.*}} : (tensor<4xf32>, tensor<f32>)
+// CHECK: "stablehlo.all_reduce"
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<f32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.slice %a [1:8] : (tensor<8xf32>) -> tensor<7xf32>
+  %1 = stablehlo.reduce(%0 init: %one) applies stablehlo.multiply across dimensions = [0]
+    : (tensor<7xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What an operation needs whole is split along another dimension instead.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.all_to_all"({{.*}} : (tensor<4x6xf32>) -> tensor<8x3xf32>
+// CHECK: "stablehlo.sort"
+// CHECK: "stablehlo.all_to_all"({{.*}} : (tensor<8x3xf32>) -> tensor<4x6xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %2 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  }) : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}
+
+// -----
+
+// A broadcast that is needed in other blocks is made of a small array anew.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_to_all
+// CHECK: "stablehlo.all_gather"(%arg0) {{.*}} : (tensor<4xf32>) -> tensor<8xf32>
+// CHECK: return {{.*}} : tensor<4x8xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.subtract %1, %0 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// Rows that every device has are not sent: one comes from the neighbour.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.collective_permute
+// CHECK-NOT: all_gather
+// CHECK: return {{.*}} : tensor<4xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %zero = stablehlo.constant dense<0.0> : tensor<1xf32>
+  %0 = stablehlo.slice %a [0:7] : (tensor<8xf32>) -> tensor<7xf32>
+  %1 = stablehlo.concatenate %zero, %0, dim = 0 : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
