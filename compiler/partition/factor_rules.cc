@@ -311,7 +311,7 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
 
 bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
   if (rule.units.count(factor) != 0) return false;
-  if (rule.summed.contains(factor) && rule.indexed != factor &&
+  if (rule.summed.contains(factor) && !rule.indexed.contains(factor) &&
       !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) {
     return false;
   }

@@ -41,9 +41,9 @@ struct FactorRule {
   bool isSum = true;
   // Operands that go into the sum as they are: each device needs a summand.
   std::vector<unsigned> summands;
-  // The factor of a dimension of operand 0 that the operation addresses by its indices: they are to
+  // Factors of dimensions of operand 0 that the operation addresses by its indices: they are to
   // count from where a block begins, and what lies elsewhere is left out.
-  std::optional<int> indexed;
+  llvm::SmallDenseSet<int> indexed;
   // Factors that fall into so many units, which stay together.
   std::map<int, int64_t> units;
   // Dimensions whose blocks do not suffice.

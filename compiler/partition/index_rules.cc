@@ -16,34 +16,36 @@ FactorRule slicedRule(Op op, size_t numArrays, mlir::Value slice) {
   return alignedRule(op, 0, numArrays, [&](int d) { return whole[d] == part[d]; });
 }
 
-// The first dimension, addressed by an index, of which one element is taken at a time; -1 if none.
-int addressed(Dims whole, Dims part) {
+// Dimensions, addressed by an index, of which one element is taken at a time.
+llvm::SmallVector<int> addressed(Dims whole, Dims part) {
+  llvm::SmallVector<int> dims;
   for (int d = 0; d < static_cast<int>(whole.size()); ++d) {
-    if (part[d] == 1 && whole[d] > 1) return d;
+    if (part[d] == 1 && whole[d] > 1) dims.push_back(d);
   }
-  return -1;
+  return dims;
 }
 
 }  // namespace
 
 FactorRule dynamicSliceRule(shlo::DynamicSliceOp op) {
   FactorRule rule = slicedRule(op, 1, op.getResult());
-  int d = addressed(shapeOf(op.getOperand()), shapeOf(op.getResult()));
-  if (d < 0 || !isSummable(op.getResult())) return rule;
-  const auto factor = static_cast<int>(rankOf(op.getResult()));
-  rule.operands[0][d] = factor;
-  rule.summed.insert(factor);
-  rule.indexed = factor;
+  if (!isSummable(op.getResult())) return rule;
+  auto factor = static_cast<int>(rankOf(op.getResult()));
+  for (int d : addressed(shapeOf(op.getOperand()), shapeOf(op.getResult()))) {
+    rule.operands[0][d] = factor;
+    rule.summed.insert(factor);
+    rule.indexed.insert(factor++);
+  }
   return rule;
 }
 
 FactorRule dynamicUpdateSliceRule(shlo::DynamicUpdateSliceOp op) {
   FactorRule rule = slicedRule(op, 2, op.getUpdate());
-  int d = addressed(shapeOf(op.getOperand()), shapeOf(op.getUpdate()));
-  if (d < 0) return rule;
+  llvm::SmallVector<int> dims = addressed(shapeOf(op.getOperand()), shapeOf(op.getUpdate()));
+  if (dims.empty()) return rule;
   const auto factor = static_cast<int>(rankOf(op.getResult()));
-  rule.operands[0][d] = rule.results[0][d] = factor;
-  rule.indexed = factor;
+  rule.operands[0][dims[0]] = rule.results[0][dims[0]] = factor;
+  rule.indexed.insert(factor);
   return rule;
 }
 
@@ -75,13 +77,12 @@ FactorRule gatherRule(shlo::GatherOp op) {
     ++from;
   }
   if (!isSummable(op.getResult())) return rule;
+  auto factor = static_cast<int>(rankOf(op.getResult()));
   for (int64_t d : dims.getStartIndexMap()) {
     if (!llvm::is_contained(dims.getCollapsedSliceDims(), d)) continue;
-    const auto factor = static_cast<int>(rankOf(op.getResult()));
     rule.operands[0][d] = factor;
     rule.summed.insert(factor);
-    rule.indexed = factor;
-    break;
+    rule.indexed.insert(factor++);
   }
   return rule;
 }
@@ -108,8 +109,7 @@ FactorRule scatterRule(shlo::ScatterOp op) {
     for (size_t i = 0; i < numInputs; ++i) {
       rule.operands[i][d] = rule.results[i][d] = static_cast<int>(d);
     }
-    rule.indexed = static_cast<int>(d);
-    break;
+    rule.indexed.insert(static_cast<int>(d));
   }
   bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op->getRegion(0))) &&
                numInputs == 1 && isSummable(op->getResult(0));

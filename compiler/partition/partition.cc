@@ -445,10 +445,10 @@ class Partitioner {
       addHalos(op, *rule, operands);
       maskPadding(op, *rule, operands);
     }
-    std::optional<IndexedBlocks> indexed;
-    if (rule && rule->indexedDim) {
-      indexed.emplace(&op, *rule->indexedDim, rule->operands[0], builder_, spmd_);
-      indexed->localize(operands);
+    std::vector<IndexedBlocks> indexed;
+    for (int64_t d : rule ? rule->indexedDims : std::vector<int64_t>()) {
+      indexed.emplace_back(&op, d, rule->operands[0], builder_, spmd_);
+      indexed.back().localize(operands);
     }
     mlir::IRMapping mapping;
     for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
@@ -468,9 +468,11 @@ class Partitioner {
       combineParts(op, llvm::cast<shlo::ReduceOp>(copy), *rule);
       return {};
     }
-    if (indexed) {
+    if (!indexed.empty()) {
       for (auto [i, original] : llvm::enumerate(op.getResults())) {
-        values_.hold(original, indexed->masked(copy->getResult(i)), rule->results[i]);
+        Value result = copy->getResult(i);
+        for (IndexedBlocks& blocks : indexed) result = blocks.masked(result);
+        values_.hold(original, result, rule->results[i]);
       }
       return {};
     }

@@ -58,7 +58,8 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     held[use.getOperandNumber()] = sharding;
     std::optional<SplitRule> rule = splitRule(user, held, {});
     // What is picked from blocks by index is summed each time.
-    if (rule && rule->indexedDim && llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
+    if (rule && !rule->indexedDims.empty() &&
+        llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
       return false;
     }
     if (rule && llvm::any_of(rule->halos, [](const HaloRows& rows) { return rows.isPlaced; })) {

@@ -60,6 +60,29 @@ int64_t cutDimension(shlo::SliceOp slice) {
   return cut;
 }
 
+// Rolls by nothing take all of an array and no rows of it.
+void dropEmptyParts(mlir::Operation* op) {
+  if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) {
+    if (slice.getOperand().getType() == slice.getResult().getType() &&
+        isStatic(slice.getResult())) {
+      slice.getResult().replaceAllUsesWith(slice.getOperand());
+    }
+    return;
+  }
+  auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op);
+  if (!concatenate || !isStatic(concatenate.getResult())) return;
+  llvm::SmallVector<Value> parts;
+  for (Value operand : op->getOperands()) {
+    if (!isStatic(operand)) return;
+    if (tensorTypeOf(operand).getNumElements() != 0) parts.push_back(operand);
+  }
+  if (parts.size() == 1 && parts[0].getType() == concatenate.getResult().getType()) {
+    concatenate.getResult().replaceAllUsesWith(parts[0]);
+  } else if (!parts.empty() && parts.size() < op->getNumOperands()) {
+    op->setOperands(parts);
+  }
+}
+
 void recognizeRotation(shlo::ConcatenateOp op) {
   if (op->getNumOperands() != 2 || !isStatic(op.getResult())) return;
   auto left = op->getOperand(0).getDefiningOp<shlo::SliceOp>();
@@ -134,6 +157,7 @@ std::optional<Shift> shiftOf(mlir::Operation* op) {
 }
 
 void recognizeShifts(mlir::ModuleOp module) {
+  module.walk([](mlir::Operation* op) { dropEmptyParts(op); });
   module.walk([](mlir::Operation* op) {
     if (auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op)) recognizeRotation(concatenate);
     if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) recognizePaddedSlice(slice);

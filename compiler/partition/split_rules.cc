@@ -109,8 +109,13 @@ bool isFewRows(mlir::Operation* op, int64_t d) {
 
 // Whether it costs less to send the rows that blocks of `factor` need than to gather all.
 bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
-                    const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held) {
+                    const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held,
+                    bool mayMove) {
   const int64_t shards = blocksOf(split);
+  auto hasBlocks = [&, d = size_t(0)](int64_t size) mutable {
+    return static_cast<int>(d++) != factor && size % shards == 0;
+  };
+  const bool hasOther = mayMove && llvm::any_of(shapeOf(op->getResult(0)), hasBlocks);
   const bool isConcatenated = rule.concatenated == factor;
   if (!isConcatenated &&
       llvm::none_of(rule.halos, [&](const Halo& halo) { return halo.factor == factor; })) {
@@ -121,7 +126,11 @@ bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
   if (isConcatenated) {
     std::vector<RowSource> sources =
         concatenatedSources(op, factor, concatenatedSplits(op, factor, held, split));
-    return isLess(planRows(sources, concatenationRequest(op, factor, shards)), sources, shards);
+    RowRounds rounds = planRows(sources, concatenationRequest(op, factor, shards));
+    if (!isLess(rounds, sources, shards)) return false;
+    // Two exchanges of everything may be less than many of parts.
+    const int64_t rows = blockRows(shapeOf(op->getResult(0))[factor], shards);
+    return !hasOther || rowsSent(rounds) <= 2 * rows * (shards - 1) / shards;
   }
   return llvm::all_of(rule.halos, [&](const Halo& halo) {
     if (halo.factor != factor) return true;
@@ -315,12 +324,17 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
            (rule->concatenated == factor ||
             dividesAll(split, factor, op->getOperands(), rule->operands, isPadded(factor))) &&
            dividesAll(split, factor, op->getResults(), rule->results, isPadded(factor)) &&
-           isWorthSending(op, *rule, factor, split, held);
+           isWorthSending(op, *rule, factor, split, held, mayMove);
   };
   // The first value that splits a factor decides how; an axis splits one factor only.
   llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
   auto isTaken = [&](const std::vector<AxisPart>& split) {
     return llvm::any_of(parts, [&](const auto& other) { return sharesAxis(other.second, split); });
+  };
+  // Rows that every device has are not to be sent.
+  auto isSent = [&](int factor) {
+    return rule->concatenated == factor ||
+           llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
   };
   bool hasConflict = false;
   auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
@@ -335,7 +349,9 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
         hasConflict |= isTaken(split);
         if (isTaken(split) || !isCheapSum(op, *rule, factor, split, held, wanted, parts)) continue;
         // Fewer, larger blocks may do.
-        if (!mayCoarsen && !canSplit(split, factor)) continue;
+        // Fewer blocks of what is sent would be gathered before.
+        bool isKept = !mayCoarsen || (mayMove && isSent(factor));
+        if (isKept && !canSplit(split, factor)) continue;
         while (!split.empty() && !canSplit(split, factor)) coarsen(split);
         bool isFewer = split != sharding.dims[d] && isFewRows(op, static_cast<int64_t>(d));
         if (!split.empty() && !isFewer) parts[factor] = std::move(split);
@@ -343,7 +359,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     }
   };
   auto isSummed = [&](int factor) { return rule->summed.contains(factor); };
-  auto isIndexed = [&](int factor) { return rule->indexed == factor; };
+  auto isIndexed = [&](int factor) { return rule->indexed.contains(factor); };
   // What operands and results agree on comes before what one operand has.
   decide(held, rule->operands, [&](int f) {
     return !isSummed(f) && !isIndexed(f) &&
@@ -352,11 +368,6 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   decide(held, rule->operands, [&](int f) { return !isSummed(f) && !isIndexed(f); });
   decide(held, rule->operands, [&](int f) { return isSummed(f) && !isIndexed(f); });
   decide(held, rule->operands, isIndexed);
-  // Rows that every device has are not to be sent.
-  auto isSent = [&](int factor) {
-    return rule->concatenated == factor ||
-           llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
-  };
   SplitRule split;
   split.hasConflict = hasConflict;
   auto isWished = [&](int factor) { return !isSummed(factor) && !isSent(factor); };
@@ -366,7 +377,11 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   for (auto [i, sharding] : llvm::enumerate(held)) {
     if (!mayMove || sharding.positionOf != mesh->positionOf) continue;
     for (const auto& [d, split] : llvm::enumerate(sharding.dims)) {
-      if (split.empty() || isTaken(split) || isFewRows(op, static_cast<int64_t>(d))) continue;
+      const int along = rule->operands[i][d];
+      bool isNeeded = along == kWhole || isSent(along);
+      if (split.empty() || !isNeeded || isTaken(split) || isFewRows(op, static_cast<int64_t>(d))) {
+        continue;
+      }
       int best = kWhole;
       int64_t most = 0;
       for (auto [d, factor] : llvm::enumerate(rule->operands[i])) {
@@ -381,7 +396,11 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
       if (best != kWhole) parts[best] = split;
     }
   }
-  decide(wanted, rule->results, isWished);
+  if (mayMove) {
+    mayMove = false;
+    decide(held, rule->operands, isSent);
+    decide(wanted, rule->results, isWished);
+  }
   auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
   if (parts.empty() && !slice) return std::nullopt;
 
@@ -418,8 +437,11 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     std::vector<MeshSharding> splits = concatenatedSplits(op, d, held, parts[*rule->concatenated]);
     for (auto [operand, one] : llvm::zip(split.operands, splits)) operand.dims[d] = one.dims[d];
   }
-  if (rule->indexed && parts.count(*rule->indexed) != 0) {
-    split.indexedDim = llvm::find(rule->operands[0], *rule->indexed) - rule->operands[0].begin();
+  for (size_t d = 0; !rule->indexed.empty() && d < rule->operands[0].size(); ++d) {
+    const int factor = rule->operands[0][d];
+    if (isIndexed(factor) && parts.count(factor) != 0) {
+      split.indexedDims.push_back(static_cast<int64_t>(d));
+    }
   }
   auto append = [&](std::vector<AxisPart>& axes) {
     for (int factor : rule->summed) {

@@ -46,9 +46,9 @@ struct SplitRule {
   std::optional<int64_t> concatenatedDim;
   // Operands are split along one axis in different dimensions, and one of them decided.
   bool hasConflict = false;
-  // A split dimension of operand 0 that indices address: they are to be made local
+  // Split dimensions of operand 0 that indices address: they are to be made local
   // (indexed_blocks.h).
-  std::optional<int64_t> indexedDim;
+  std::vector<int64_t> indexedDims;
 };
 
 // How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is

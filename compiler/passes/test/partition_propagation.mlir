@@ -93,3 +93,21 @@ func.func @main(%a: tensor<4x6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
     : (tensor<4x6x6xf32>) -> (tensor<4x6x6xf32>, tensor<4x6xf32>)
   return %0#0, %0#1 : tensor<4x6x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// Both indices are made local, and what neither device has is zero in the sum.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.gather"(%arg0, {{.*}} : (tensor<2x4xf32>, tensor<3x2xi64>) -> tensor<3xf32>
+// CHECK: stablehlo.select
+// CHECK: stablehlo.select
+// CHECK: "stablehlo.all_reduce"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>},
+                %i: tensor<3x2xi64>) -> tensor<3xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1],
+    start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}>
+    : (tensor<4x8xf32>, tensor<3x2xi64>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

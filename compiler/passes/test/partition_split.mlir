@@ -278,3 +278,18 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   %1 = stablehlo.concatenate %zero, %0, dim = 0 : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// A roll by nothing moves nothing.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: return %arg0 : tensor<2x6xf32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.slice %a [0:4, 0:6] : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.slice %a [0:0, 0:6] : (tensor<4x6xf32>) -> tensor<0x6xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4x6xf32>, tensor<0x6xf32>) -> tensor<4x6xf32>
+  return %2 : tensor<4x6xf32>
+}
