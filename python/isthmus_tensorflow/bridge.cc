@@ -17,8 +17,9 @@
 #include "tensorflow/compiler/jit/flags.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/common_runtime/next_pluggable_device/c/plugin_c_api.h"
-#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.h"
+
+#include "kernels.h"
 
 // From headers that need LLVM's, which the wheel lacks.
 namespace xla {
@@ -47,9 +48,9 @@ absl::Status SetPjRtClientInTFGlobalResourceManager(const DeviceType& deviceType
 
 namespace {
 
-constexpr char kDeviceType[] = "ISTHMUS";
-// What TensorFlow translates its operations for. The CPU wheel has no other kernels.
-constexpr char kCompilationDevice[] = "XLA_CPU_JIT";
+using isthmus::tensorflow_bridge::kCompilationDevice;
+using isthmus::tensorflow_bridge::kDeviceType;
+
 // Above TensorFlow's CPU (70 by default), below accelerators.
 constexpr int kPriority = 100;
 constexpr size_t kAlignment = 64;
@@ -121,25 +122,6 @@ void copyShape(XLA_Shape* from, int, bool, XLA_LayoutPreference, XLA_Shape* to, 
   copyList(from->layout.minor_to_major, to->layout.minor_to_major, &Int64List::heap);
 }
 
-// ---- Operations that TensorFlow would run on the device's memory as if it were the host's
-
-// TensorFlow's own kernels of these are for any device, and end the process on ours.
-class RefuseOutsideOfFunctions : public tensorflow::OpKernel {
- public:
-  using OpKernel::OpKernel;
-  void Compute(tensorflow::OpKernelContext* context) override {
-    context->SetStatus(absl::UnimplementedError(
-        "isthmus: " + std::string(type_string()) +
-        " updates a variable of an ISTHMUS device outside of a compiled function; put it into a "
-        "tf.function(jit_compile=True), or use assign()"));
-  }
-};
-
-REGISTER_KERNEL_BUILDER(Name("AssignAddVariableOp").Device(kDeviceType).HostMemory("resource"),
-                        RefuseOutsideOfFunctions);
-REGISTER_KERNEL_BUILDER(Name("AssignSubVariableOp").Device(kDeviceType).HostMemory("resource"),
-                        RefuseOutsideOfFunctions);
-
 // ---- Start
 
 int32_t deviceCount(TF_Status* status) {
@@ -169,8 +151,10 @@ void initialize(TF_Status* status) {
   auto& rollout = tensorflow::GetXlaOpsCommonFlags()->tf_xla_use_device_api;
   rollout.enabled_for_xla_launch_ = true;
   rollout.enabled_for_compile_and_run_ = true;
+  rollout.enabled_for_compile_on_demand_ = true;
   rollout.AllowForDeviceInXlaLaunch(tensorflow::DeviceType(kDeviceType));
   rollout.AllowForDeviceInXlaCompileAndRun(tensorflow::DeviceType(kDeviceType));
+  rollout.AllowForDeviceInXlaCompileOnDemand(tensorflow::DeviceType(kDeviceType));
 }
 
 }  // namespace
@@ -201,8 +185,9 @@ __attribute__((visibility("default"))) const TFNPD_Api* TFNPD_InitPlugin(TFNPD_P
   params->compilation_device_name = kCompilationDevice;
   params->priority = kPriority;
   params->is_pluggable_device = true;
-  params->use_pjrt_on_demand_compile = false;
+  params->use_pjrt_on_demand_compile = false;  // registerKernels() chooses what is compiled
   static const TFNPD_Api api = [] {
+    isthmus::tensorflow_bridge::registerKernels();
     TFNPD_Api table{};
     table.struct_size = TFNPD_Api_STRUCT_SIZE;
     table.TFNPD_DeviceAllocatorCreate = createAllocator;

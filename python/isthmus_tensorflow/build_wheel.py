@@ -32,9 +32,9 @@ def compile_bridge(output: pathlib.Path) -> None:
     # Found, not imported: importing would load an older bridge.
     root = pathlib.Path(importlib.util.find_spec("tensorflow").submodule_search_locations[0])
     subprocess.run([
-        os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
+        os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
         "-D_GLIBCXX_USE_CXX11_ABI=1", "-DEIGEN_MAX_ALIGN_BYTES=64", "-w",
-        f"-I{root}/include", str(HERE / "bridge.cc"), "-o", str(output),
+        f"-I{root}/include", str(HERE / "bridge.cc"), str(HERE / "kernels.cc"), "-o", str(output),
         f"-L{root}", "-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2",
         "-Wl,-rpath,$ORIGIN/../tensorflow", "-Wl,--as-needed"], check=True)
 

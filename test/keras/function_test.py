@@ -73,16 +73,6 @@ def test_variables_are_updated():
     np.testing.assert_array_equal(total, [2, 2, 2])
 
 
-def test_updates_outside_of_functions_are_refused():
-    with tf.device("/ISTHMUS:0"):
-        total = tf.Variable(tf.zeros(3))
-        for update in (total.assign_add, total.assign_sub):
-            with pytest.raises(tf.errors.UnimplementedError, match="compiled function"):
-                update(tf.ones(3))
-        total.assign(tf.ones(3))
-    np.testing.assert_array_equal(total, [1, 1, 1])
-
-
 def test_saved_model(tmp_path):
     class Model(tf.Module):
         def __init__(self):
@@ -96,4 +86,6 @@ def test_saved_model(tmp_path):
     tf.saved_model.save(Model(), str(tmp_path))
     with tf.device("/ISTHMUS:0"):
         loaded = tf.saved_model.load(str(tmp_path))
-        np.testing.assert_array_equal(loaded(tf.ones((4, 3))), np.full((4, 2), 3))
+        result = loaded(tf.ones((4, 3)))
+    assert result.device.endswith("ISTHMUS:0")
+    np.testing.assert_array_equal(result, np.full((4, 2), 3))

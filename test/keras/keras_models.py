@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import layers
 
 
@@ -45,13 +46,19 @@ def data(name, count=64):
     return random.randn(count, 32, 32, 3).astype("float32"), labels
 
 
-def compiled(name):
-    """The same weights on each device."""
+def weights(name):
+    """What all begin with: each device draws other numbers from one seed."""
     keras.utils.set_random_seed(0)
+    with tf.device("/CPU:0"):
+        return ALL[name]().get_weights()
+
+
+def compiled(name, start, **how):
     model = ALL[name]()
+    model.set_weights(start)
     # The normalisations of a fresh ResNet amplify rounding: TensorFlow's own CPU differs by 1 % from itself,
     # jitted or not, after one step.
     rate = 1e-4 if name == "resnet50" else 1e-2
-    model.compile(keras.optimizers.SGD(rate), metrics=["accuracy"], jit_compile=True,
+    model.compile(keras.optimizers.SGD(rate), metrics=["accuracy"], **{"jit_compile": True, **how},
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return model

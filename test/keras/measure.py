@@ -17,8 +17,9 @@ def measure(name, device):
     import keras_models as models
     import tensorflow as tf
 
+    start = models.weights(name)
     with tf.device(device):
-        model = models.compiled(name)
+        model = models.compiled(name, start)
         x, y = models.data(name, 16)
         times = []
         for _ in range(STEPS):

@@ -1,0 +1,13 @@
+// What our devices do with single operations, outside of functions that are compiled as a whole.
+#pragma once
+
+namespace isthmus::tensorflow_bridge {
+
+inline constexpr char kDeviceType[] = "ISTHMUS";
+// What TensorFlow translates its operations for. The CPU wheel has no other kernels.
+inline constexpr char kCompilationDevice[] = "XLA_CPU_JIT";
+
+// Registers the kernels of our devices. Once, before there are devices.
+void registerKernels();
+
+}  // namespace isthmus::tensorflow_bridge
