@@ -168,6 +168,20 @@ TEST_F(ImportTest, HloIdsAreLocalAndStartsMayBeAVector) {
   EXPECT_THAT(text, HasSubstr("stablehlo.dynamic_slice %0, %2, %4, sizes = [2, 3]"));
 }
 
+TEST_F(ImportTest, HloResultsOfSizesThatDependOnValuesAreRefused) {
+  constexpr int kF32 = 11, kS32 = 4;
+  const std::string bounded = bytes(3, number(2, kF32) + number(3, 5) + number(6, 1));
+  const std::string code =
+      bytes(1, "cut") + number(6, 7) +
+      bytes(3, bytes(1, "entry") + number(5, 7) + number(6, 3) +
+                   instruction("parameter", 1, arrayShape(kF32, {5}) + number(9, 0)) +
+                   instruction("parameter", 2, arrayShape(kS32, {}) + number(9, 1)) +
+                   instruction("set-dimension-size", 3, bounded + number(14, 0), {1, 2}));
+  const std::string text = import(code, "hlo");
+  EXPECT_THAT(text, HasSubstr("result 0"));
+  EXPECT_THAT(text, HasSubstr("tensor<?xf32, #stablehlo.bounds<5>>"));
+}
+
 TEST_F(ImportTest, HloTuplesAreFlattened) {
   const std::string text = import(readFile("control_flow.hlo"), "hlo");
   EXPECT_THAT(text, HasSubstr("stablehlo.while"));

@@ -115,3 +115,11 @@ def test_sizes_that_depend_on_values():
             tf.where(x > 0)
     finally:
         tf.config.set_soft_device_placement(True)
+
+
+def test_results_of_sizes_that_depend_on_values_are_refused_in_jitted_functions():
+    x = tf.constant([1.0, 0.0, 2.0])
+    count = tf.function(lambda x: tf.reduce_sum(tf.boolean_mask(x, x > 0)), jit_compile=True)
+    check(count(x), 3)
+    with pytest.raises(tf.errors.UnimplementedError, match="size depends on values"):
+        tf.function(tf.where, jit_compile=True)(x > 0)

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "compiler/import/diagnostics.h"
 #include "compiler/import/hlo/computation_reader.h"
 #include "compiler/import/hlo/messages.h"
 #include "compiler/import/hlo/shapes.h"
@@ -131,6 +132,23 @@ bool setShardings(const hlo::Computation& entry, mlir::func::FuncOp function, Er
   return true;
 }
 
+// Who sends these protos expects to be told the sizes of such results, which nobody does yet.
+bool resultsHaveKnownSizes(mlir::func::FuncOp function, ErrorSink& sink) {
+  mlir::Operation* end = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+    if (!type || type.hasStaticShape()) continue;
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return sink.fail(StatusCode::kUnimplemented,
+                     internal::concatenate("hlo program has result ", i, " of type ", text,
+                                           ", whose size depends on values; only arrays inside of "
+                                           "a program may have such sizes: ",
+                                           describeLocation(value.getLoc())));
+  }
+  return true;
+}
+
 }  // namespace
 
 mlir::OwningOpRef<mlir::ModuleOp> readHlo(llvm::StringRef code, bool withConfig,
@@ -150,7 +168,10 @@ mlir::OwningOpRef<mlir::ModuleOp> readHlo(llvm::StringRef code, bool withConfig,
   }
   if (!reader.addFunction(*entry, "main", /*isPublic=*/true)) return {};
   auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
-  if (!Aliases(*entry, main, sink).set(program) || !setShardings(*entry, main, sink)) return {};
+  if (!resultsHaveKnownSizes(main, sink) || !Aliases(*entry, main, sink).set(program) ||
+      !setShardings(*entry, main, sink)) {
+    return {};
+  }
   return module;
 }
 
