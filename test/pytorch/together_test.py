@@ -1,6 +1,7 @@
 """Frameworks in one process, imported in any order, each with the plugin.
 
-Every order of two of them occurs, and everybody is first and last: a list and its reverse, rotated.
+Every order of two of them occurs, and everybody is first and last: a list and its reverse, rotated. Except one:
+torch_xla after TensorFlow ends the process (both register LLVM's options), without Isthmus too.
 """
 
 import os
@@ -41,10 +42,14 @@ def orders():
     names = list(IMPORTS)
     for line in (names, names[::-1]):
         for begin in range(len(line)):
-            yield line[begin:] + line[:begin]
+            order = line[begin:] + line[:begin]
+            if order.index("tensorflow") < order.index("torch_xla"):
+                order.remove("torch_xla")
+                order.insert(order.index("tensorflow"), "torch_xla")
+            yield order
 
 
-@pytest.mark.parametrize("order", orders(), ids="-".join)
+@pytest.mark.parametrize("order", list(orders()), ids="-".join)
 def test_any_order(order):
     code = "\n".join([IMPORTS[name] + "\n" + USES[name] for name in order] + [USES[name] for name in order])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
