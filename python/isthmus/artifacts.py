@@ -18,16 +18,19 @@ class Program:
     """StableHLO (bytecode or text) and what its parameters are made of.
 
     `parameters` has an entry for each parameter of the program: the number of the caller's argument
-    that it is, or an array that is always the same. None: they are the caller's arguments.
+    that it is, or an array that is always the same. None: they are the caller's arguments. `count`
+    is the number of these, if it is known.
     """
 
-    def __init__(self, code: bytes, parameters=None, name: str = "program"):
-        self.code, self.parameters, self.name = code, parameters, name
+    def __init__(self, code: bytes, parameters=None, name: str = "program", count: int | None = None):
+        self.code, self.parameters, self.name, self.count = code, parameters, name, count
 
     def arguments(self, given):
         """The arrays of all parameters, of the caller's arguments."""
         if self.parameters is None:
             return list(given)
+        if self.count is not None and len(given) != self.count:
+            raise TypeError(f"{self.name}: got {len(given)} arguments, expected {self.count}")
         wanted = {p for p in self.parameters if isinstance(p, int)}
         if wanted and len(given) <= max(wanted):
             raise TypeError(f"{self.name}: got {len(given)} arguments, expected "
@@ -41,7 +44,7 @@ def read(source) -> Program:
         return source
     if hasattr(source, "mlir_module_serialized"):  # jax.export.Exported
         return _exported(source.mlir_module_serialized, source.module_kept_var_idx,
-                         source.platforms, source.fun_name)
+                         source.platforms, source.fun_name, len(source.in_avals))
     if hasattr(source, "get_stablehlo_bytecode"):  # torch_xla's StableHLOGraphModule
         return _torch_graph(source)
     if hasattr(source, "as_text") and hasattr(source, "compiler_ir"):  # jax.stages.Lowered
@@ -77,7 +80,7 @@ def _bytes(data: bytes, name: str) -> Program:
 
 # ---- jax.export
 
-def _exported(code, kept, platforms, name) -> Program:
+def _exported(code, kept, platforms, name, count) -> Program:
     """What JAX leaves out of a program, and adds to it, when it exports."""
     parameters = [int(i) for i in kept]
     if len(platforms) > 1:
@@ -87,7 +90,7 @@ def _exported(code, kept, platforms, name) -> Program:
         parameters.insert(0, np.int32(list(platforms).index("cpu")))
     elif "cpu" not in platforms and "isthmus" not in platforms:
         raise ValueError(f"{name} was exported for {list(platforms)}, not for cpu")
-    return Program(bytes(code), parameters, name)
+    return Program(bytes(code), parameters, name, count)
 
 
 class _Table:
@@ -114,6 +117,9 @@ class _Table:
         at += self._read("<I", at)
         return at + 4, self._read("<I", at)
 
+    def size(self, field: int) -> int:
+        return self._vector(field)[1]
+
     def bytes(self, field: int) -> bytes:
         start, count = self._vector(field)
         return self.data[start:start + count]
@@ -135,14 +141,14 @@ class _Table:
 
 def _flatbuffer_exported(data: bytes):
     """What jax.export's serialize() wrote; None if it is something else."""
-    name, platforms, module, kept = 1, 9, 13, 15
+    name, arguments, platforms, module, kept = 1, 3, 9, 13, 15
     try:
         table = _Table(data, struct.unpack_from("<I", data)[0])
         code = table.bytes(module)
         if not code.startswith(BYTECODE):
             return None
         return _exported(code, table.numbers(kept, "H"), table.strings(platforms),
-                         table.bytes(name).decode())
+                         table.bytes(name).decode(), table.size(arguments))
     except (struct.error, UnicodeDecodeError):
         return None
 

@@ -296,7 +296,7 @@ class Executable:
             # What is always the same goes to the device once.
             self._source = artifacts.Program(source.code, [
                 p if isinstance(p, int) else owner.put(p, device) for p in source.parameters],
-                source.name)
+                source.name, source.count)
         executable = self._api.call("LoadedExecutable_GetExecutable",
                                     loaded_executable=address).executable
         self._executable = _Handle(self._api, "Executable_Destroy", "executable", executable)

@@ -82,7 +82,11 @@ def _text(element: str, shape: tuple, body: str) -> str:
 def probe(client: Client, element: str, shape: tuple, body: str) -> str:
     """The time of a run in microseconds as text, or why there is none."""
     try:
-        argument = client.put(_ones(element, shape))
+        array = _ones(element, shape)
+    except ImportError:
+        return "needs ml_dtypes"
+    try:
+        argument = client.put(array)
         program = client.compile(_text(element, shape, body).encode())
         np.asarray(program(argument))
         begin = time.perf_counter()

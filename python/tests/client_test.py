@@ -125,6 +125,9 @@ def test_artifacts_of_jax_export(tmp_path):
         sines, total = isthmus.compile(source)(x, x)
         np.testing.assert_allclose(sines, 3 * np.sin(x), rtol=1e-6)
         assert float(total) == 15
+        for wrong in ((x,), (x, x, x)):
+            with pytest.raises(TypeError, match=f"got {len(wrong)} arguments, expected 2"):
+                isthmus.compile(source)(*wrong)
 
 
 def test_nothing_but_numpy_is_imported():
@@ -151,6 +154,10 @@ def test_info_says_what_a_device_can_do():
                           check=True)
     assert "platform  cpu" in done.stdout
     assert re.search(r"matrix product +f64 \d+ us, f32 \d+ us", done.stdout)
+    # NumPy alone is enough.
+    code = "import sys; sys.modules['ml_dtypes'] = None; from isthmus import info; info.main([], True)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "bf16 needs ml_dtypes" in done.stdout
     done = subprocess.run([sys.executable, "-m", "isthmus", "info", "--brief", "/no/such/library.so"],
                           capture_output=True, text=True)
     assert done.returncode == 1
