@@ -14,9 +14,7 @@ venv="$ROOT/.venv-$framework"
 python="$(ISTHMUS_PYTHON="$(command -v python3.11 || true)" find_python 3.11)" || die "there is no Python 3.11"
 make_venv "$venv" "dev.d/requirements/$framework.txt" "$python"
 "$ROOT/dev.d/wheel" --install "$venv"
-if [[ "$framework" == tensorflow ]]; then
-  "$ROOT/dev.d/wheel" --tensorflow "$venv"
-fi
+"$ROOT/dev.d/wheel" --tensorflow "$venv"
 mkdir -p "$OUT/results"
 unset PYTHONPATH ISTHMUS_LIBRARY_PATH
 mapfile -t files < <(git ls-files --cached --others --exclude-standard "$tests/*_test.py")
