@@ -13,12 +13,13 @@ bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
 
 bool BlockGraph::isOrdered(mlir::Operation* op) { return !mlir::isMemoryEffectFree(op); }
 
-BlockGraph::BlockGraph(mlir::Block& block) {
+BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
   for (mlir::Operation& op : block) {
     index_[&op] = size();
     Node node;
     node.op = &op;
     node.free = isRematerializable(&op);
+    node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);
     nodes_.push_back(std::move(node));
   }
   // Users come after producers, so a reverse walk sees each user finished.
@@ -35,7 +36,7 @@ BlockGraph::BlockGraph(mlir::Block& block) {
         // A free user that must exist itself is a kernel that reads this value.
         node.escapes |= user.escapes;
         node.users.append(user.users.begin(), user.users.end());
-      } else if (nested || !isKernel(user.op) || needsMemory(user.op, use.getOperandNumber())) {
+      } else if (nested || !user.kernel || needsMemory(user.op, use.getOperandNumber())) {
         node.escapes = true;
       } else {
         node.users.push_back(userIndex);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "compiler/fusion/fusion_options.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/Block.h"
@@ -15,6 +16,7 @@ class BlockGraph {
   struct Node {
     mlir::Operation* op = nullptr;
     bool free = false;
+    bool kernel = false;  // computed by kernels that fusion makes
     // The result must exist in memory whatever is fused: something that is no kernel reads it.
     bool escapes = false;
     // Operations of the block that use a result, in regions below them too.
@@ -25,7 +27,7 @@ class BlockGraph {
     llvm::SmallVector<int, 4> users;
   };
 
-  explicit BlockGraph(mlir::Block& block);
+  BlockGraph(mlir::Block& block, const FusionOptions& options);
 
   int size() const { return static_cast<int>(nodes_.size()); }
   const Node& node(int index) const { return nodes_[index]; }

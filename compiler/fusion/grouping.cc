@@ -55,7 +55,7 @@ class Grouping {
 
   void makeSingleton(int index) {
     const BlockGraph::Node& node = graph_.node(index);
-    if (!isKernel(node.op)) return;
+    if (!node.kernel) return;
     if (node.free && !node.escapes) return;
     // What nobody uses is not computed.
     if (node.users.empty() && !node.escapes) return;

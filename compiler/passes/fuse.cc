@@ -41,7 +41,7 @@ struct FusePass : impl::FusePassBase<FusePass> {
         }
       }
     }
-    BlockGraph graph(block);
+    BlockGraph graph(block, fusion_);
     return buildFusions(block, graph, groupOperations(graph, fusion_));
   }
 

@@ -38,6 +38,10 @@ def unrolled_scan(length):
     return program, [np.ones(32, np.float32), np.full(32, 0.01, np.float32)]
 
 
+def concatenation(length):
+    return lambda *x: jnp.concatenate(x), [np.ones(7, np.float32)] * length
+
+
 def compile_seconds(make, length):
     """CPU time of one compilation, of all threads: others on the machine do not count."""
     program, arguments = make(length)
@@ -47,7 +51,8 @@ def compile_seconds(make, length):
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize("make, length", [(elementwise, 150), (layers, 150), (unrolled_scan, 20)])
+@pytest.mark.parametrize("make, length", [(elementwise, 150), (layers, 150), (unrolled_scan, 20),
+                                          (concatenation, 150)])
 def test_compile_time_is_linear_in_the_length(make, length):
     compile_seconds(make, 10)  # what is done once
     short = min(compile_seconds(make, length) for _ in range(3))

@@ -92,3 +92,18 @@ def test_transposes_of_every_shape(both, shape):
     ours, theirs = both(lambda x: (x.T * 2, jnp.cos(x.T)), x)
     np.testing.assert_array_equal(ours[0], theirs[0])
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-6)
+
+
+# The last is copied by several threads.
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex64], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("shape, axis, count", [((4,), 0, 60), ((3, 4), 1, 200), ((2, 5, 3), 1, 50), ((2, 70_000), 1, 52)],
+                         ids=str)
+def test_concatenation_of_many_arrays(ours, dtype, shape, axis, count):
+    random, arrays = np.random.default_rng(0), []
+    for i in range(count):
+        extents = list(shape)
+        extents[axis] = shape[axis] * (i % 3) // 2  # some have no elements
+        arrays.append(random.integers(0, 100, extents).astype(dtype))
+    with jax.default_device(ours):
+        joined = jax.jit(lambda *x: jnp.concatenate(x, axis))(*arrays)
+    np.testing.assert_array_equal(joined, np.concatenate(arrays, axis))

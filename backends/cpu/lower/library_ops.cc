@@ -36,6 +36,7 @@ Builder builderOf(llvm::StringRef name) {
               "stablehlo.collective_broadcast", "stablehlo.collective_permute",
               "stablehlo.partition_id", "stablehlo.reduce_scatter", "stablehlo.replica_id"},
              lowerCollective)
+      .Case("stablehlo.concatenate", lowerConcatenate)
       .Case("stablehlo.composite", lowerComposite)
       .Case("stablehlo.custom_call", lowerCustomCall)
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.send"},

@@ -35,6 +35,7 @@ bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);
 StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerConcatenate(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& context);
