@@ -3,11 +3,14 @@
 // Canonical forms that later stages rely on: a broadcast_in_dim's operand has no dimension of
 // size 1, and one that only adds such dimensions is a reshape.
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/permutation.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 namespace {
@@ -235,6 +238,36 @@ struct SimplifyConcatenate : StaticPattern<shlo::ConcatenateOp> {
   }
 };
 
+// Over dimensions of size 1: each result combines one element with the initial value.
+struct SimplifyReduce : StaticPattern<shlo::ReduceOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::ReduceOp op, PatternRewriter& rewriter) const override {
+    mlir::Operation* combiner = soleOperation(op.getBody());
+    if (op.getInputs().size() != 1 || !combiner) return mlir::failure();
+    auto from = llvm::cast<mlir::RankedTensorType>(op.getInputs()[0].getType());
+    auto to = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+    if (mlir::getElementTypeOrSelf(combiner->getResult(0).getType()) != to.getElementType() ||
+        from.getElementType() != to.getElementType() || from.getNumElements() == 0 ||
+        from.getNumElements() != to.getNumElements()) {
+      return mlir::failure();
+    }
+    mlir::IRMapping arguments;
+    mlir::Block& body = op.getBody().front();
+    arguments.map(body.getArgument(0), shlo::BroadcastInDimOp::create(rewriter, op.getLoc(), to,
+                                                                      op.getInitValues()[0], Dims{})
+                                           .getResult());
+    arguments.map(
+        body.getArgument(1),
+        shlo::ReshapeOp::create(rewriter, op.getLoc(), to, op.getInputs()[0]).getResult());
+    mlir::Operation* combined = rewriter.clone(*combiner, arguments);
+    combined->getResult(0).setType(to);
+    combined->setLoc(op.getLoc());
+    rewriter.replaceOp(op, combined);
+    return mlir::success();
+  }
+};
+
 struct SimplifyReverse : StaticPattern<shlo::ReverseOp> {
   using StaticPattern::StaticPattern;
 
@@ -268,7 +301,8 @@ struct SimplifyBitcast : StaticPattern<shlo::BitcastConvertOp> {
 
 void addShapePatterns(mlir::RewritePatternSet& patterns) {
   patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifySlice, SimplifyPad,
-               SimplifyConcatenate, SimplifyReverse, SimplifyBitcast>(patterns.getContext());
+               SimplifyConcatenate, SimplifyReduce, SimplifyReverse, SimplifyBitcast>(
+      patterns.getContext());
 }
 
 }  // namespace isthmus

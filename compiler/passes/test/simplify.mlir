@@ -92,3 +92,15 @@ func.func @carried_values(%x: tensor<f32>, %n: tensor<i32>, %unused: tensor<f32>
   }
   return %r#2 : tensor<f32>
 }
+
+// A reduction over a dimension of size 1 combines each element with the initial value.
+// CHECK-LABEL: @reduce_of_one
+// CHECK-NOT: stablehlo.reduce(
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0
+// CHECK: %[[SUM:.*]] = stablehlo.add %[[X]], {{.*}} : tensor<3xf32>
+// CHECK: return %[[SUM]]
+func.func @reduce_of_one(%x: tensor<3x1xf32>) -> tensor<3xf32> {
+  %five = stablehlo.constant dense<5.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %five) applies stablehlo.add across dimensions = [1] : (tensor<3x1xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
