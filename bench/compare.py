@@ -1,12 +1,14 @@
 """Times the workloads on isthmus and on JAX's own CPU client, side by side in one process.
 
-    ./dev bench [--set target|more|all] [--only PATTERN] [--repetitions N] [--json FILE]
-                [--compile-only]
+    ./dev bench [--set target|more|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
+                [--compile-only] [--peaks]
 
 Each time is the best of the repetitions, which alternate: other work on the machine only adds.
+Beside the JSON file come a table (.md) and a chart (.svg).
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -20,24 +22,25 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 import more_workloads  # noqa: E402
+import programs  # noqa: E402
+import report as reports  # noqa: E402
 import workloads  # noqa: E402
 
 # A timing shorter than this is repeated and divided: clocks and schedulers are not finer.
 SHORTEST = 0.02
-# A ratio down to this counts as level.
-LEVEL = 0.95
 
 
 def compile_on(device, function, arguments, salt):
-    """Returns (jitted, arguments there, seconds). The salt makes the program new for any cache."""
+    """Returns (jitted, arguments there), seconds and costs. The salt makes the program new for any cache."""
     with jax.default_device(device):
         placed = jax.device_put(arguments, device)
         jitted = jax.jit(lambda *a: (function(*a), np.float32(salt)))
         lowered = jitted.lower(*placed)
         begin = time.perf_counter()
-        lowered.compile()
+        compiled = lowered.compile()
+        seconds = time.perf_counter() - begin
         # The jitted function, not the compiled one, has JAX's fast path of calls.
-        return jitted, placed, time.perf_counter() - begin
+        return (jitted, placed), seconds, compiled.cost_analysis() or {}
 
 
 def time_calls(jitted, arguments, calls):
@@ -73,11 +76,13 @@ def measure(function, arguments, devices, options):
     ready = {}
     for repetition in range(options.compile_repetitions):
         for name, device in devices.items():
-            *program, seconds = compile_on(device, function, arguments, repetition)
+            ready[name], seconds, cost = compile_on(device, function, arguments, repetition)
             times["compile"][name].append(seconds)
-            ready[name] = program
+            if name == options.platform:
+                ours = cost
     results = [jitted(*placed)[0] for jitted, placed in ready.values()]
     times["agree"] = agree(*results)
+    result_shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), results[0])
     del results
     if not options.compile_only:
         calls = {name: calls_needed(*program) for name, program in ready.items()}
@@ -85,67 +90,70 @@ def measure(function, arguments, devices, options):
             order = list(ready) if repetition % 2 else list(ready)[::-1]
             for name in order:
                 times["run"][name].append(time_calls(*ready[name], calls[name]))
+        if options.peaks:
+            times["peak"] = reports.share_of_peak(
+                ours, ready[options.platform][1], result_shapes, min(times["run"][options.platform]),
+                options.peaks)
     return times
-
-
-def show(seconds):
-    for unit, factor in [("s ", 1), ("ms", 1e3), ("us", 1e6)]:
-        if seconds * factor >= 1 or unit == "us":
-            return f"{seconds * factor:8.2f} {unit}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--platform", default="isthmus")
-    parser.add_argument("--set", choices=["target", "more", "all"], default="target",
-                        help="the twelve and the demo's step, the others, or all")
+    parser.add_argument("--set", choices=["target", "more", "programs", "all"], default="target",
+                        help="the twelve and the demo's step; what users meet between; whole programs; all")
     parser.add_argument("--only", default="", help="a regular expression on names")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--compile-repetitions", type=int, default=3)
     parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--peaks", action="store_true",
+                        help="measure the machine's peaks, and each workload's share of them")
     parser.add_argument("--json", type=pathlib.Path, default=workloads.ROOT / "out/bench.json")
     options = parser.parse_args()
 
     devices = {options.platform: jax.devices(options.platform)[0], "JAX CPU": jax.devices("cpu")[0]}
     print(f"{'':30}{options.platform:>11}{'JAX CPU':>11}{'ratio':>7}   "
           f"{'compile':>11}{'JAX CPU':>11}{'ratio':>7}")
-    report, slower = {}, {}
+    if options.peaks:
+        options.peaks = reports.measured_peaks()
+    found, slower = {}, {}
     chosen = {}
-    if options.set != "more":
-        chosen |= workloads.workloads()
-    if options.set != "target":
-        chosen |= more_workloads.workloads()
+    for name, module in {"target": workloads, "more": more_workloads, "programs": programs}.items():
+        if options.set in (name, "all"):
+            chosen |= module.workloads()
     for name, pair in chosen.items():
         if not re.search(options.only, name):
             continue
         function, arguments = pair() if callable(pair) else pair
         try:
-            times = measure(function, arguments, devices, options)
+            doubles = jax.enable_x64(True) if name in programs.X64 else contextlib.nullcontext()
+            with doubles:
+                times = measure(function, arguments, devices, options)
         except Exception as error:  # one workload that fails must not hide the others
             print(f"{name:30}{type(error).__name__}: {str(error).splitlines()[0][:90]}", flush=True)
-            report[name] = {"error": str(error)[:1000]}
+            found[name] = {"error": str(error)[:1000]}
             slower[name] = 0.0
             continue
         line = f"{name:30}"
         for kind in ("run", "compile"):
             ours, theirs = (min(t) if t else float("nan") for t in times[kind].values())
             times[f"{kind}_ratio"] = theirs / ours
-            line += f"{show(ours):>11}{show(theirs):>11}{theirs / ours:7.2f}   "
+            line += f"{reports.show(ours):>11}{reports.show(theirs):>11}{theirs / ours:7.2f}   "
         if not times["agree"]:
             line += " RESULTS DIFFER"
         print(line, flush=True)
-        report[name] = times
+        found[name] = times
         if name not in workloads.EXTRA:
             slower[name] = times["run_ratio"]
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(
-        {"jax": jax.__version__, "cores": os.cpu_count(), "workloads": report}, indent=1))
-    if slower and not options.compile_only:
-        level = sum(ratio >= LEVEL for ratio in slower.values())
-        print(f"{level} of {len(slower)} level or faster; the slowest at "
-              f"{min(slower.values()):.2f} of the speed of JAX's CPU client")
-    wrong = [name for name, times in report.items() if not times.get("agree")]
+    report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks,
+              "workloads": found}
+    options.json.write_text(json.dumps(report, indent=1))
+    options.json.with_suffix(".md").write_text(reports.markdown(report))
+    options.json.with_suffix(".svg").write_text(reports.chart(report))
+    print("\n".join(reports.summary({name: found[name] for name in slower})))
+    wrong = [name for name, times in found.items() if not times.get("agree")]
     return 1 if wrong else 0
 
 

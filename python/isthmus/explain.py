@@ -19,10 +19,10 @@ import numpy as np
 import isthmus
 
 _PRODUCT = """
-func.func @main(%a: tensor<{n}x{n}xf32>, %b: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
+func.func @main(%a: tensor<{n}x{n}x{type}>, %b: tensor<{n}x{n}x{type}>) -> tensor<{n}x{n}x{result}> {{
   %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
-      : (tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
-  func.return %c : tensor<{n}x{n}xf32>
+      : (tensor<{n}x{n}x{type}>, tensor<{n}x{n}x{type}>) -> tensor<{n}x{n}x{result}>
+  func.return %c : tensor<{n}x{n}x{result}>
 }}"""
 _SUM = """
 func.func @main(%a: tensor<{n}xf32>, %b: tensor<{n}xf32>) -> tensor<{n}xf32> {{
@@ -125,15 +125,21 @@ def _fastest(call, repeats: int) -> float:
     return min(times)
 
 
-def _peaks(client):
+def peak_flops(client, type="f32", dtype=np.float32) -> float:
+    """Operations in a second that a large product of matrices of this type reaches."""
     n = 1024
-    a = client.put(np.ones((n, n), np.float32))
-    product = client.compile(_PRODUCT.format(n=n))
-    flops = 2 * n**3 / _fastest(lambda: product(a, a).block_until_ready(), 10)
+    a = client.put(np.ones((n, n), dtype))
+    product = client.compile(
+        _PRODUCT.format(n=n, type=type, result="i32" if type.startswith("i") else type))
+    return 2 * n**3 / _fastest(lambda: product(a, a).block_until_ready(), 10)
+
+
+def peak_bytes(client) -> float:
+    """Bytes in a second that a sum of vectors that no cache holds reads and writes."""
     n = 1 << 25
     a = client.put(np.ones(n, np.float32))
     add = client.compile(_SUM.format(n=n))
-    return flops, 3 * 4 * n / _fastest(lambda: add(a, a).block_until_ready(), 5)
+    return 3 * 4 * n / _fastest(lambda: add(a, a).block_until_ready(), 5)
 
 
 def _made_up(array) -> np.ndarray:
@@ -169,7 +175,7 @@ def explain(model, arrays=None, runs: int = 20) -> Report:
             result.block_until_ready()
 
     with _captured_stderr([]):
-        peak_flops, peak_bytes = _peaks(client)
+        peaks = peak_flops(client), peak_bytes(client)
     try:
         wall = _fastest(run, runs)
     except clients.Error:
@@ -181,4 +187,4 @@ def explain(model, arrays=None, runs: int = 20) -> Report:
         wall = _fastest(run, runs)
     steps = profiler.record(client, lambda: [run() for _ in range(runs)])
     kernels = [line.removeprefix("isthmus compile: ") for line in choices]
-    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, peak_flops, peak_bytes, kernels)
+    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, *peaks, kernels)

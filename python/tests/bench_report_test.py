@@ -1,0 +1,60 @@
+"""The benchmark's table and chart, of made-up times, and that its workloads can be run."""
+
+import importlib
+import pathlib
+import sys
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+report = pytest.importorskip("report")
+
+
+def made_up():
+    fast = {"run": {"isthmus": [2e-3, 1e-3], "JAX CPU": [2e-3]}, "run_ratio": 2.0,
+            "compile": {"isthmus": [0.1], "JAX CPU": [0.4]}, "compile_ratio": 4.0, "agree": True,
+            "peak": {"share": 0.5, "bound": "compute"}}
+    slow = fast | {"run_ratio": 0.5, "compile_ratio": 1.0, "agree": False}
+    return {"jax": "0", "threads": 2, "peaks": {"f32": 1e11, "bf16": 2e11, "f64": 5e10, "i8": 4e11,
+                                                "bytes": 1e10},
+            "workloads": {"fast <one>": fast, "slow": slow, "broken": {"error": "no code\nmore"}}}
+
+
+def test_the_table_has_every_workload():
+    text = report.markdown(made_up())
+    assert "| fast <one> | 1.00 ms | 2.00 ms | 2.00 | 50% c | 100.00 ms | 400.00 ms | 4.00 |" in text
+    assert "| slow **results differ** |" in text and "| broken | no code |" in text
+    assert "run: geometric mean 1.00, 1 of 2 at 0.95 or above, the slowest 0.50" in text
+
+
+def test_the_chart_is_xml_with_a_bar_for_each_ratio():
+    root = xml.etree.ElementTree.fromstring(report.chart(made_up()))
+    bars = [e for e in root if e.tag.endswith("rect") and e.get("height") == "9"]
+    assert len(bars) == 2 and bars[0].get("fill") != bars[1].get("fill")
+    assert float(bars[0].get("width")) == pytest.approx(float(bars[1].get("width")), abs=0.2)
+
+
+def test_the_share_of_peak_is_that_of_the_narrowest_type():
+    peaks = {"f32": 100.0, "bf16": 200.0, "f64": 50.0, "i8": 400.0, "bytes": 10.0}
+    x = np.ones(5, np.float32)
+    assert report.share_of_peak({"flops": 100}, (x,), x, 10.0, peaks) == {
+        "share": pytest.approx(0.4), "bound": "memory"}
+    assert report.share_of_peak({"flops": 1000}, (x.astype(np.int8),), x, 10.0, peaks)["bound"] == "memory"
+    assert report.share_of_peak({"flops": 4000}, (x.astype(np.int8),), x, 10.0, peaks) == {
+        "share": pytest.approx(1.0), "bound": "compute"}
+
+
+def test_there_are_programs_of_all_kinds(monkeypatch):
+    found = {}
+    for name in ("workloads", "more_workloads", "programs"):
+        module = importlib.import_module(name)
+        # Their arguments take seconds to make.
+        monkeypatch.setattr(module, "values", lambda *shape, scale=1.0: np.broadcast_to(
+            np.float32(1), shape))
+        named = module.workloads()
+        assert not found.keys() & named.keys()
+        found |= named
+    assert len(found) >= 60
+    assert importlib.import_module("programs").X64 <= found.keys()
