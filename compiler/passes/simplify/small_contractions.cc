@@ -42,6 +42,10 @@ Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
 bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector,
              llvm::ArrayRef<int64_t> resultShape) {
   bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
+  // A product alone is rounded once, whatever sums are kept in, and joins what is around it.
+  if (terms == 1 && !isComplex && elementType.isIntOrFloat() && !elementType.isInteger(1)) {
+    return true;
+  }
   if (!isComplex && !elementType.isF32() && !elementType.isF64()) return false;
   int64_t limit = isComplex ? kMaxProducts : isMatrixVector ? kMaxTermsOfVector : kMaxTerms;
   if (terms == 0 || terms > limit) return false;

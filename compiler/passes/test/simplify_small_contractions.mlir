@@ -31,6 +31,20 @@ func.func @narrow_types_stay(%x: tensor<1000x3xbf16>, %y: tensor<3xbf16>) -> ten
 
 // -----
 
+// Nothing is added: any number of results, and any type.
+// CHECK-LABEL: @products_alone
+// CHECK-NOT: dot_general
+// CHECK: stablehlo.multiply %{{.*}}, %{{.*}} : tensor<2x3xbf16>
+// CHECK: return %arg2
+func.func @products_alone(%x: tensor<2xbf16>, %y: tensor<3xbf16>, %z: tensor<32xf32>) -> (tensor<2x3xbf16>, tensor<32xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x [] : (tensor<2xbf16>, tensor<3xbf16>) -> tensor<2x3xbf16>
+  %1 = stablehlo.dot_general %one, %z, contracting_dims = [] x [] : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
+  return %0, %1 : tensor<2x3xbf16>, tensor<32xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @others_stay
 // CHECK-COUNT-2: stablehlo.dot_general
 func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>>, %z: tensor<2x2xf32>) -> (tensor<8x9xcomplex<f32>>, tensor<2x2xf32>) {
