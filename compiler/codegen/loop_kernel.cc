@@ -24,11 +24,11 @@ LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSc
   }
 }
 
-MultiIndex LoopKernel::multiIndexOf(size_t root, llvm::ArrayRef<IndexExpr> at) {
+MultiIndex LoopKernel::multiIndexOf(const Root& root, llvm::ArrayRef<int64_t> space,
+                                    llvm::ArrayRef<IndexExpr> at) {
   MultiIndex index;
-  index.dims.resize(roots_[root].type().getRank());
-  const auto& space = spaces_[root];
-  for (size_t g = 0; g < dims().size(); ++g) {
+  index.dims.resize(root.type().getRank());
+  for (size_t g = 0; g < at.size(); ++g) {
     if (dims()[g].last < 0) continue;
     index.dims[space[dims()[g].last]] = at[g];
     for (int64_t d = space[dims()[g].first]; d < space[dims()[g].last]; ++d) {
@@ -67,6 +67,23 @@ void LoopKernel::emitAccumulation(
   }
 }
 
+void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
+  evaluator_.setLanes(1);
+  llvm::SmallVector<Root, 2> roots = rowRootsOf(fusion_, stage_);
+  llvm::SmallVector<MultiIndex, 2> indices;
+  // All values before any store, as in emitElement.
+  llvm::SmallVector<Val, 2> values;
+  for (const Root& root : roots) {
+    indices.push_back(multiIndexOf(root, spaceOf(root.type()), outer));
+    values.push_back(evaluator_.get(root.value, indices.back()));
+  }
+  for (auto [root, index, value] : llvm::zip(roots, indices, values)) {
+    evaluator_.store(kernel_.buffer(fusion_->getNumOperands() + root.result),
+                     evaluator_.kindOf(root.value), evaluator_.linearize(index, root.type()),
+                     value);
+  }
+}
+
 // Reductions that keep a row of what they compute run before the loop that reads it.
 void LoopKernel::computeKeptRows(llvm::ArrayRef<IndexExpr> at) {
   for (mlir::Operation* writer : rowWriters_) {
@@ -98,6 +115,7 @@ void LoopKernel::emitLastLoop(llvm::ArrayRef<IndexExpr> outer, llvm::Value* lo, 
     at.back() = j;
     emitElement(at);
   });
+  emitRowResults(outer);
   for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
 }
 

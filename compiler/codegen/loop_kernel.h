@@ -34,7 +34,11 @@ class LoopKernel {
 
   llvm::ArrayRef<LoopDim> dims() const { return stage_.dims; }
   int64_t lanes() const { return stage_.lanes; }
-  MultiIndex multiIndexOf(size_t root, llvm::ArrayRef<IndexExpr> at);
+  MultiIndex multiIndexOf(size_t root, llvm::ArrayRef<IndexExpr> at) {
+    return multiIndexOf(roots_[root], spaces_[root], at);
+  }
+  MultiIndex multiIndexOf(const Root& root, llvm::ArrayRef<int64_t> space,
+                          llvm::ArrayRef<IndexExpr> at);
   void allocateAccumulators();
   void allocateRows();
   // The first piece of the tiles at hand, and the one after the last.
@@ -56,6 +60,7 @@ class LoopKernel {
   Stretch stretchOf(size_t piece, llvm::Value* lo, llvm::Value* hi);
   void emitTail(const Stretch& stretch, const std::function<void(const IndexExpr&)>& body);
   void emitElement(llvm::ArrayRef<IndexExpr> at);
+  void emitRowResults(llvm::ArrayRef<IndexExpr> outer);
 
   // Blocks of rows (loop_blocks.cc).
   void forRowBlocks(size_t loop, size_t end, llvm::function_ref<void(RowBlock&)> body);

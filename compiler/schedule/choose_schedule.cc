@@ -5,6 +5,8 @@
 #include "compiler/schedule/loop_scheduler.h"
 #include "compiler/schedule/scan.h"
 #include "compiler/schedule/update_scheduler.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/IR/Builders.h"
 
 namespace isthmus {
@@ -56,9 +58,14 @@ class KernelScheduler {
   }
 
  private:
-  // Results of one shape, but for dimensions of size 1, share their loops; each shape is a stage.
+  // Results of one shape, but for dimensions of size 1, share their loops; each shape is a stage,
+  // unless its elements are by-products of the rows of another.
   void addLoop(unsigned first) {
     mlir::Operation* yield = yieldOf(fusion_);
+    for (unsigned j = first + 1; j < done_.size() && !done_[first]; ++j) {
+      if (!done_[j] && isLoop(j) && hasRowsOf(j, first)) addLoop(j);
+    }
+    if (done_[first]) return;
     StageSchedule stage;
     for (unsigned j = first; j < done_.size(); ++j) {
       if (done_[j] || squeezed(yield->getOperand(j)) != squeezed(yield->getOperand(first))) {
@@ -68,7 +75,52 @@ class KernelScheduler {
       stage.results.push_back(j);
     }
     scheduleLoop(fusion_, target_, &stage);
+    addRowResults(stage);
     schedule_.stages.push_back(std::move(stage));
+  }
+
+  bool isLoop(unsigned result) const {
+    return !wholeKind(yieldOf(fusion_)->getOperand(result).getDefiningOp());
+  }
+
+  // Whether the shape of `rows` is that of `result` without some of the last dimensions.
+  bool hasRowsOf(unsigned result, unsigned rows) const {
+    auto whole = squeezed(yieldOf(fusion_)->getOperand(result));
+    auto outer = squeezed(yieldOf(fusion_)->getOperand(rows));
+    return outer.size() < whole.size() && llvm::ArrayRef<int64_t>(whole).take_front(outer.size()) ==
+                                              llvm::ArrayRef<int64_t>(outer);
+  }
+
+  void addRowResults(StageSchedule& stage) {
+    if (target_.device != DeviceKind::kCpu || !finishesRows(stage)) return;
+    for (unsigned j = 0; j < done_.size(); ++j) {
+      mlir::Value value = yieldOf(fusion_)->getOperand(j);
+      if (done_[j] || !isLoop(j) || !hasRowsOf(stage.results[0], j) ||
+          static_cast<int64_t>(squeezed(value).size()) != stage.dims.back().first ||
+          !isReducedFromRows(value, stage)) {
+        continue;
+      }
+      done_[j] = true;
+      stage.rowResults.push_back(j);
+    }
+  }
+
+  // Whether `value` is computed from a reduction that lanes share, row by row.
+  bool isReducedFromRows(mlir::Value value, const StageSchedule& stage) const {
+    llvm::SmallPtrSet<mlir::Operation*, 16> rows, seen;
+    for (const ReductionSchedule& reduction : stage.reductions) {
+      if (reduction.strategy == ReductionStrategy::kRow) {
+        rows.insert(opNumbered(fusion_, reduction.op));
+      }
+    }
+    llvm::SmallVector<mlir::Value, 8> pending = {value};
+    while (!pending.empty()) {
+      mlir::Operation* op = pending.pop_back_val().getDefiningOp();
+      if (!op || !seen.insert(op).second) continue;
+      if (rows.contains(op)) return true;
+      llvm::append_range(pending, op->getOperands());
+    }
+    return false;
   }
 
   Status addWhole(StageKind kind, mlir::Operation* op, unsigned first) {
@@ -158,6 +210,20 @@ llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& sta
     roots.push_back(root);
   }
   return roots;
+}
+
+llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& stage) {
+  llvm::SmallVector<Root, 2> roots;
+  for (unsigned result : stage.rowResults) {
+    roots.push_back({yieldOf(fusion)->getOperand(result), result});
+  }
+  return roots;
+}
+
+bool finishesRows(const StageSchedule& stage) {
+  return stage.kind == StageKind::kLoop && stage.order == LoopOrder::kRows &&
+         stage.groupThreads == 1 && stage.chunk == stage.dims.back().size &&
+         stage.tiledDims < static_cast<int64_t>(stage.dims.size());
 }
 
 StatusOr<KernelSchedule> chooseSchedule(ir::FusionOp fusion, const TargetModel& target) {

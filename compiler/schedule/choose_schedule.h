@@ -31,6 +31,11 @@ struct Root {
   mlir::RankedTensorType type() const;
 };
 llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& stage);
+// What a loop stores after each row.
+llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& stage);
+
+// Whether each row of a loop stage is computed by one piece, which knows when it is finished.
+bool finishesRows(const StageSchedule& stage);
 
 // The op that computes the results of a stage which is no loop.
 mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageSchedule& stage);

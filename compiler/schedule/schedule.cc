@@ -120,6 +120,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   auto number = [](llvm::StringRef part, auto* value) { return parseNumber(part, value); };
   auto element = [](llvm::StringRef part, auto* value) { return parse(part, value); };
   if (key == "results") return parseList(text, &stage->results, number);
+  if (key == "rows") return parseList(text, &stage->rowResults, number);
   if (key == "lanes") return parseNumber(text, &stage->lanes);
   if (key == "ns") return parseNumber(text, &stage->ns);
   if (key == "dims") return parseList(text, &stage->dims, element);
@@ -193,6 +194,7 @@ std::string toString(const StageSchedule& stage) {
   };
   auto number = [](int64_t value) { return std::to_string(value); };
   field("results", listOf(stage.results, number));
+  if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
   if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
   if (stage.order != none.order) {
     field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));

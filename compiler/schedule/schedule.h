@@ -84,6 +84,9 @@ struct StageSchedule {
   unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
   llvm::SmallVector<ReductionSchedule, 2> reductions;
   llvm::SmallVector<KeptRow, 2> kept;
+  // Results with an element for each row of the last loop, written after the row: what reductions
+  // of the row give is there then, and need not be computed by a stage of their own.
+  llvm::SmallVector<unsigned, 2> rowResults;
 
   // Others.
   TileSpace tileSpace = TileSpace::kNone;

@@ -24,12 +24,12 @@ TargetModel vectorCpu() {
 class Program {
  public:
   Program(const std::string& input, const std::string& output, const std::string& body)
-      : context_(mlir::MLIRContext::Threading::DISABLED) {
+      : Program("func.func @main(%in: " + input + ") -> " + output +
+                " {\n%r = \"isthmus.fusion\"(%in) ({\n^bb0(%x: " + input + "):\n" + body +
+                "\nisthmus.yield %y : " + output + "\n}) : (" + input + ") -> " + output +
+                "\nreturn %r : " + output + "\n}\n") {}
+  explicit Program(const std::string& text) : context_(mlir::MLIRContext::Threading::DISABLED) {
     loadAllDialects(context_);
-    std::string text = "func.func @main(%in: " + input + ") -> " + output +
-                       " {\n%r = \"isthmus.fusion\"(%in) ({\n^bb0(%x: " + input + "):\n" + body +
-                       "\nisthmus.yield %y : " + output + "\n}) : (" + input + ") -> " + output +
-                       "\nreturn %r : " + output + "\n}\n";
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     if (module_) module_->walk([&](ir::FusionOp op) { fusion_ = op; });
   }
@@ -85,7 +85,7 @@ Program softmax() {
 
 TEST(ScheduleText, is_read_as_it_was_written) {
   const char* text =
-      "loop results=0,2 dims=0-1:4096,2:128 order=transposed@0 lanes=16 cuts=0,100,128 "
+      "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 lanes=16 cuts=0,100,128 "
       "tails=narrow "
       "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane kept=3@5 ns=1200";
   StatusOr<StageSchedule> stage = parseStageSchedule(text);
@@ -189,6 +189,26 @@ TEST(VerifySchedule, refuses_what_would_compute_something_else) {
                                     "chunk=1000 reduce=2:accumulate:1x4",
                                     target),
               HasSubstr("read while they grow"));
+  // The second result has an element for each row.
+  Program rows(R"(
+    func.func @main(%in: tensor<64x1000xf32>) -> (tensor<64x1000xf32>, tensor<64xf32>) {
+      %r:2 = "isthmus.fusion"(%in) ({
+      ^bb0(%x: tensor<64x1000xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+            : (tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>
+        %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x1000xf32>
+        isthmus.yield %b, %s : tensor<64x1000xf32>, tensor<64xf32>
+      }) : (tensor<64x1000xf32>) -> (tensor<64x1000xf32>, tensor<64xf32>)
+      return %r#0, %r#1 : tensor<64x1000xf32>, tensor<64xf32>
+    })");
+  std::string chosen = rows.schedule(target);
+  EXPECT_THAT(chosen, HasSubstr("loop results=0 rows=1 dims=0:64,1:1000"));
+  EXPECT_EQ(rows.problemWith(chosen, target), "");
+  const std::string loop =
+      "loop results=0 rows=1 dims=0:64,1:1000 lanes=16 cuts=0,1000 reduce=1:row:16x4 ";
+  EXPECT_EQ(rows.problemWith(loop + "tiled=1 chunk=1000 grain=3", target), "");
+  EXPECT_THAT(rows.problemWith(loop + "tiled=1 chunk=512", target), HasSubstr("whole rows"));
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ class StageVerifier {
       : stage_(stage), chosen_(chosen), fusion_(fusion), target_(target) {}
 
   Status run() const {
-    if (stage_.kind != chosen_.kind || stage_.results != chosen_.results) {
+    if (stage_.kind != chosen_.kind || stage_.results != chosen_.results ||
+        stage_.rowResults != chosen_.rowResults) {
       return wrong("the stage computes other results than the fusion has");
     }
     if (!llvm::isPowerOf2_32(stage_.lanes) || stage_.lanes > kMaxLanes) {
@@ -49,6 +50,10 @@ class StageVerifier {
     ISTHMUS_RETURN_IF_ERROR(checkDims());
     ISTHMUS_RETURN_IF_ERROR(checkOrder());
     ISTHMUS_RETURN_IF_ERROR(checkTiles());
+    if (!stage_.rowResults.empty() &&
+        (!finishesRows(stage_) || stage_.dims.back().first != chosen_.dims.back().first)) {
+      return wrong("results of rows need whole rows");
+    }
     return checkReductions();
   }
 

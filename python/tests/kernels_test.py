@@ -107,3 +107,19 @@ def test_concatenation_of_many_arrays(ours, dtype, shape, axis, count):
     with jax.default_device(ours):
         joined = jax.jit(lambda *x: jnp.concatenate(x, axis))(*arrays)
     np.testing.assert_array_equal(joined, np.concatenate(arrays, axis))
+
+
+@pytest.mark.parametrize("shape", [(5, 300), (3, 4, 65), (2, 3, 1), (130, 7), (0, 9), (6, 0), (2000,)], ids=str)
+def test_rows_with_by_products(both, shape):
+    """What a layer keeps for its gradient: an element for each row, written beside the row's."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+    def layer(x, scale):
+        total = x.sum(-1)
+        centred = x - (total / max(shape[-1], 1))[..., None]
+        spread = jnp.sqrt((centred ** 2).sum(-1, keepdims=True) + 1) * scale
+        e = jnp.exp(centred)
+        return centred / spread, spread, total * 2, e, e.sum(-1)
+
+    for ours, theirs in zip(*both(layer, x, np.float32(3))):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5)

@@ -16,6 +16,20 @@ func.func @transposed(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
   return %0 : tensor<128x128xf32>
 }
 
+// What a row gives besides its elements is written when the row is finished.
+// CHECK-LABEL: @rows
+// CHECK: schedule = ["loop results=1 rows=0 dims=0:8,1:64 lanes=4
+// CHECK-NOT: "loop
+// CHECK: return
+func.func @rows(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>
+  %e = stablehlo.exponential %s : tensor<8xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x64xf32>
+  %r = stablehlo.divide %x, %b : tensor<8x64xf32>
+  return %e, %r : tensor<8xf32>, tensor<8x64xf32>
+}
+
 // The operand is copied, unless it is the same memory; then its window is overwritten.
 // CHECK-LABEL: @update
 // CHECK: schedule = ["copy results=0 dims=0-1:8192 lanes=4{{[^"]*}}", "update_slice results=0 lanes=4 ns={{[^"]*}}"]
