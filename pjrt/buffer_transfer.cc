@@ -135,7 +135,7 @@ Status bufferDonateWithControlDependency(PJRT_Buffer_DonateWithControlDependency
   args.dependency_ready_callback = nullptr;
   args.out_buffer = nullptr;
   ISTHMUS_REQUIRE(args, buffer);
-  auto dependency = std::make_unique<Promise>();
+  auto dependency = std::make_unique<Promise>(Promise::ofCaller());
   ISTHMUS_ASSIGN_OR_RETURN(BufferRef out, fromHandle(args.buffer).donateAfter(dependency->event()));
   args.out_buffer = toHandle(std::move(out));
   args.callback_data = dependency.release();

@@ -62,7 +62,7 @@ Status eventOnReady(PJRT_Event_OnReady_Args& args) {
 }
 
 Status eventCreate(PJRT_Event_Create_Args& args) {
-  Promise promise;
+  Promise promise = Promise::ofCaller();
   args.event = new PJRT_Event{promise.event(), promise};
   return {};
 }

@@ -107,6 +107,16 @@ StatusOr<Storage*> Buffer::storage() {
   return storage;
 }
 
+void Buffer::setAliasSource(BufferRef source) {
+  // Memory is taken over, and the buffers go, one within the other.
+  constexpr int kMaxDepth = 64;
+  bool hasMemory = source->storage_.load(std::memory_order_acquire) != nullptr;
+  int depth = hasMemory ? 0 : source->aliasDepth_ + 1;
+  if (depth > kMaxDepth) return;
+  aliasDepth_ = depth;
+  aliasSource_ = std::move(source);
+}
+
 Ref<Storage> Buffer::storageToTakeOver() {
   // A hold of our own, or the launch could end and free the memory meanwhile. With one hold on a
   // deleted buffer, no other can come.

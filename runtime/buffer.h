@@ -106,7 +106,7 @@ class Buffer final : public RefCounted<Buffer> {
   bool setStorage(Ref<Storage> storage);
   // For the result of a launch to which `source` was donated: takes over the memory of `source`
   // when memory is first needed, if nobody else uses it by then. Before others see this buffer.
-  void setAliasSource(BufferRef source) { aliasSource_ = std::move(source); }
+  void setAliasSource(BufferRef source);
   // The device's work that defines the contents, on asynchronous devices, as its output of this
   // number. Before others see this buffer.
   void setWork(Ref<DeviceWork> work, int output = 0) {
@@ -149,6 +149,7 @@ class Buffer final : public RefCounted<Buffer> {
   int output_ = 0;            // of work_
   bool isLent_ = false;       // the reference on the storage went to the result that took it over
   BufferRef aliasSource_;     // until the memory is there
+  int aliasDepth_ = 0;        // how many sources hang on each other
   Ref<DeviceWork> work_;
   std::mutex mutex_;  // taken to allocate late
 };
@@ -162,7 +163,8 @@ class AliasPromise {
   // An unfulfilled alias gets an error.
   ~AliasPromise();
 
-  // kInvalidArgument if the types differ in size or the promise has been kept already.
+  // kInvalidArgument if the types differ in size, if the promise has been kept already, or if
+  // `source` itself waits for the alias, which then gets that error.
   Status fulfill(Buffer& source);
   Status fail(Status error);
 

@@ -24,7 +24,7 @@ Event copyWhenDefined(BufferRef source, size_t bytes, Copy copy) {
     source->dropHold();
     return Event::of(std::move(status));
   }
-  Promise promise;
+  Promise promise = Promise::after(definition);
   Event done = promise.event();
   definition.onReady([source, isSmall, copy = std::move(copy), promise](const Status& status) {
     auto finish = [source, promise, copy](Status status) mutable {
@@ -82,7 +82,7 @@ BufferRef shareWhenDefined(BufferRef source, Memory& memory, std::shared_ptr<con
     return makeRef<Buffer>(memory, std::move(type), std::move(storage),
                            Event::of(std::move(status)));
   }
-  Promise promise;
+  Promise promise = Promise::after(ready);
   auto result = makeRef<Buffer>(memory, std::move(type), nullptr, promise.event(), false);
   ready.onReady([source, result, promise](const Status& before) {
     Status status = before;
@@ -152,7 +152,7 @@ StatusOr<BufferRef> Buffer::copyToMemory(Memory& destination) {
     return shareWhenDefined(self, destination, type_, Event());
   }
   // The new buffer keeps its memory while it is written, whatever its owner does to it.
-  Promise promise;
+  Promise promise = Promise::after(definition_);
   auto copy = makeRef<Buffer>(destination, type_, nullptr, promise.event());
   if (memory_.queue() != nullptr) {
     enqueueCopy(self, copy, promise);
@@ -192,7 +192,7 @@ StatusOr<BufferRef> Buffer::bitcast(ArrayType type) {
 
 std::pair<BufferRef, std::unique_ptr<AliasPromise>> AliasPromise::make(
     Memory& memory, std::shared_ptr<const ArrayType> type) {
-  Promise promise;
+  Promise promise = Promise::ofCaller();
   auto alias = makeRef<Buffer>(memory, std::move(type), nullptr, promise.event(), false);
   return {alias, std::unique_ptr<AliasPromise>(new AliasPromise(alias, promise))};
 }
@@ -214,6 +214,13 @@ Status AliasPromise::fulfill(Buffer& source) {
   if (used_.exchange(true, std::memory_order_acq_rel)) {
     source.dropHold();
     return invalidArgument("alias buffer fulfilled twice");
+  }
+  if (!promise_.handOver(source.definition())) {
+    source.dropHold();
+    Status error = invalidArgument("alias buffer of ", alias_->type().toString(),
+                                   " fulfilled with itself, or with what is computed from it");
+    promise_.set(error);
+    return error;
   }
   BufferRef shared(&source);
   source.definition().onReady([shared, alias = alias_, promise = promise_](const Status& before) {

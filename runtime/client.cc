@@ -2,6 +2,7 @@
 #include "runtime/client.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "isthmus/flags.h"
 #include "runtime/collectives/in_process.h"
@@ -244,6 +245,26 @@ StatusOr<Ref<LoadedExecutable>> Client::load(std::shared_ptr<const Executable> e
   }
   return LoadedExecutable::create(Ref<Client>(this), std::move(executable), std::move(assignment),
                                   isPortable);
+}
+
+Status Client::admitForCaller(size_t launches, const Event& callersPart) {
+  constexpr size_t kMany = 1024;
+  constexpr size_t kMost = size_t{1} << 16;
+  constexpr auto kMoment = std::chrono::milliseconds(1);
+  size_t waiting = waitingForCaller_->fetch_add(launches, std::memory_order_relaxed);
+  if (waiting >= kMost) {
+    waitingForCaller_->fetch_sub(launches, std::memory_order_relaxed);
+    return resourceExhausted(waiting,
+                             " launches wait already for what their caller has yet to do: fulfil "
+                             "an alias buffer, complete a transfer, or set an event");
+  }
+  callersPart.onReady([count = waitingForCaller_, launches](const Status&) {
+    count->fetch_sub(launches, std::memory_order_relaxed);
+  });
+  if (waiting >= kMany && !TaskQueue::isQueueThread()) {
+    (void)callersPart.awaitUntil(std::chrono::steady_clock::now() + kMoment);
+  }
+  return {};
 }
 
 }  // namespace isthmus

@@ -120,6 +120,10 @@ class Client final : public RefCounted<Client> {
   std::deque<Gang*>& gangsInOrder() { return gangsInOrder_; }
   int64_t nextLaunchId() { return nextLaunchId_.fetch_add(1, std::memory_order_relaxed); }
   LaunchIds& launchIds() { return launchIds_; }
+  // Called before launches are queued whose arguments wait for `callersPart`: kResourceExhausted if
+  // too many do already. Where there are many, blocks for a moment each time, so that who forgot to
+  // stop does not fill the memory at once; the caller may be who makes `callersPart` happen.
+  Status admitForCaller(size_t launches, const Event& callersPart);
   // Null in a job of one process.
   Job* job() { return job_.get(); }
 
@@ -140,6 +144,9 @@ class Client final : public RefCounted<Client> {
   std::deque<Gang*> gangsInOrder_;
   LaunchIds launchIds_;
   std::atomic<int64_t> nextLaunchId_{int64_t{1} << 62};
+  // How many launches wait for the caller; theirs, who may outlive the client.
+  const std::shared_ptr<std::atomic<size_t>> waitingForCaller_ =
+      std::make_shared<std::atomic<size_t>>(0);
   std::shared_ptr<void> attachment_;
 };
 

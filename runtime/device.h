@@ -60,8 +60,9 @@ class Device {
   // Called with the end of each queued launch: blocks the caller while more than
   // ISTHMUS_MAX_IN_FLIGHT of them are not done, so that a program that never waits does not fill
   // the memory with arguments. Gives up after some seconds without progress, and then does not
-  // block until there is some: the launches may wait for what the caller has yet to do. Does not
-  // block a program's own thread.
+  // block until there is some: the launches may wait for others in a collective that the caller has
+  // yet to launch. Does not block a program's own thread. Not for launches whose arguments wait for
+  // the caller: Client::admitForCaller.
   void throttle(Event done);
 
   // ---- For the runtime: the launches that wait in the queue or for their arguments ----

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -123,6 +124,52 @@ TEST(WhenAll, HappensAfterTheLastWithTheFirstError) {
   b.set(internalError("b"));
   ASSERT_TRUE(all.isReady());
   EXPECT_EQ(all.status().message(), "b");
+}
+
+TEST(Event, LongChainsNeedNoStack) {
+  constexpr int kLength = 300'000;
+  std::vector<Promise> chain(kLength);
+  std::vector<int> order;
+  for (int i = 0; i + 1 < kLength; ++i) {
+    chain[i].event().onReady([&, i](const Status& status) {
+      order.push_back(i);
+      chain[i + 1].set(status);
+    });
+  }
+  chain.front().set(internalError("first"));
+  EXPECT_EQ(chain.back().event().await().message(), "first");
+  ASSERT_EQ(order.size(), kLength - 1u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(CallersPart, FollowsFromCauses) {
+  EXPECT_TRUE(Promise().event().callersPart().isReady());
+  Promise a = Promise::ofCaller(), b = Promise::ofCaller();
+  Promise afterA = Promise::after(a.event());
+  EXPECT_FALSE(Promise::after(afterA.event()).event().callersPart().isReady());
+  const Event both[] = {afterA.event(), Promise().event(), b.event()};
+  Event part = callersPart(both);
+  Event all = whenAll(both);
+  a.set();
+  EXPECT_TRUE(afterA.event().callersPart().isReady());
+  EXPECT_FALSE(part.isReady());
+  EXPECT_FALSE(all.callersPart().isReady());
+  b.set(internalError("ready all the same"));
+  EXPECT_TRUE(part.isReady());
+  EXPECT_TRUE(all.callersPart().isReady());
+  EXPECT_FALSE(all.isReady());
+}
+
+TEST(CallersPart, IsHandedOver) {
+  Promise a = Promise::ofCaller(), b = Promise::ofCaller(), running;
+  EXPECT_FALSE(a.handOver(a.event()));
+  EXPECT_FALSE(a.event().callersPart().isReady());
+  EXPECT_TRUE(a.handOver(b.event()));
+  EXPECT_FALSE(b.handOver(Promise::after(a.event()).event()));
+  EXPECT_FALSE(a.event().callersPart().isReady());
+  EXPECT_TRUE(b.handOver(running.event()));
+  EXPECT_TRUE(a.event().callersPart().isReady());
+  EXPECT_FALSE(a.event().isReady());
 }
 
 TEST(WhenAll, ReadyEventsNeedNothing) {

@@ -21,7 +21,7 @@ struct HostToDeviceTransfers::Entry {
   bool isDefined = false;
   int running = 0;  // copies that are going on
   Status error;     // of the first copy that failed
-  Promise promise;
+  Promise promise = Promise::ofCaller();
 };
 
 HostToDeviceTransfers::HostToDeviceTransfers(Memory& memory) : memory_(memory) {}

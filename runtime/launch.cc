@@ -27,8 +27,13 @@ void LaunchServices::freeScratch(void* data, size_t bytes) { hostDeallocate(data
 Collectives& LaunchServices::collectives() { return client_.collectives(); }
 
 Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
-               const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info)
-    : executable_(std::move(executable)), place_(place), info_(info), userData_(options.userData) {
+               const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info,
+               Promise done)
+    : executable_(std::move(executable)),
+      place_(place),
+      info_(info),
+      userData_(options.userData),
+      done_(std::move(done)) {
   pending_.launchId = options.launchId;
 }
 

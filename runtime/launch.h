@@ -47,7 +47,7 @@ struct Flight {
 class Launch final : public Task {
  public:
   Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
-         const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info);
+         const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info, Promise done);
 
   Device& device() const { return *place_.device; }
   // Drops the holds and makes the results happen; on the device's thread.

@@ -280,12 +280,30 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
   return {};
 }
 
+// What the caller has yet to do before all arguments are there.
+Event LoadedExecutable::callersPartOf(std::span<const DeviceLaunch> launches) {
+  std::vector<Event> pending;
+  for (const DeviceLaunch& launch : launches) {
+    for (const Buffer* argument : launch.arguments) {
+      if (!argument->definition().isReady()) pending.push_back(argument->definition());
+    }
+  }
+  return callersPart(pending);
+}
+
 Status LoadedExecutable::launchQueued(std::span<const Place> places,
                                       std::span<const DeviceLaunch> launches,
                                       const ExecuteOptions& options, const LaunchInfo& info) {
+  Event callersPart = callersPartOf(launches);
+  bool waitsForCaller = !callersPart.isReady();
+  if (waitsForCaller) {
+    Status admitted = client_->admitForCaller(places.size(), callersPart);
+    if (!admitted.ok()) return admitted.withContext("execute " + info_.name);
+  }
   std::vector<std::unique_ptr<Launch>> queued;
   for (size_t i = 0; i < places.size(); ++i) {
-    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, info);
+    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, info,
+                                           Promise::after(callersPart));
     launch->isDonated_ = std::make_unique<bool[]>(parameters_.size());
     Status status =
         acquire(launches[i].arguments, options, {launch->isDonated_.get(), parameters_.size()});
@@ -319,6 +337,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
   std::vector<Event> done;
   for (auto& launch : queued) done.push_back(launch->done_.event());
   Gang::start(std::move(queued));
+  if (waitsForCaller) return {};
   for (size_t i = 0; i < places.size(); ++i) places[i].device->throttle(std::move(done[i]));
   return {};
 }

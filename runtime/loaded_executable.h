@@ -131,6 +131,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   Memory& outputMemory(const Device& device, const Output& output) const;
   Status launchInline(const Place& place, const DeviceLaunch& launch,
                       const ExecuteOptions& options) const;
+  static Event callersPartOf(std::span<const DeviceLaunch> launches);
   Status launchQueued(std::span<const Place> places, std::span<const DeviceLaunch> launches,
                       const ExecuteOptions& options, const LaunchInfo& info);
   // Whether it communicates with devices of other processes.
