@@ -75,11 +75,11 @@ void Launch::followFlight() {
   Device& device = this->device();
   std::shared_ptr<Flight> flight = std::move(flight_);
   device.whenDone(Device::Lane::kLaunches, flight->event, "program " + executable_->info().name,
-                  [flight, info = info_, done = done_](Status end) {
+                  [flight, info = info_, done = done_, device = device.id()](Status end) {
                     LoadedExecutable& executable = *flight->executable;
                     bool isNamed = end.code() == StatusCode::kDeadlineExceeded;
                     if (!isNamed) end = end.withContext("program " + executable.info().name);
-                    tellEnd(executable, info, end);
+                    tellEnd(executable, info, end, device);
                     whenAll(flight->definitions).onReady([flight, done, end](const Status& before) {
                       done.set(before.ok() ? end : before);
                     });

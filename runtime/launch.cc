@@ -33,16 +33,24 @@ Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& 
       place_(place),
       info_(info),
       userData_(options.userData),
-      done_(std::move(done)) {
+      done_(std::move(done)),
+      defined_(done_) {
+  if (executable_->callsUserCode_ && !executable_->isAsynchronous_ && info_.participants > 1) {
+    defined_ = Promise::after(done_.event());
+  }
   pending_.launchId = options.launchId;
 }
 
 void Launch::run() {
   Status status = device().removePending(pending_);
   if (status.ok()) status = argumentError_;
+  bool mayEndBefore = !(defined_ == done_);
+  if (mayEndBefore) {
+    executable_->client().collectives().promiseOnAbort(info_.id, device().id(), defined_);
+  }
   if (status.ok()) status = runGuarded();
   bool isInFlight = work_ && status.ok();
-  if (!isInFlight) tellEnd(*executable_, info_, status);
+  if (!isInFlight) tellEnd(*executable_, info_, status, device().id());
   // Before the results happen, so that memory is free when somebody sees that they have.
   for (BufferRef& argument : arguments_) argument->dropHold();
   for (BufferRef& result : results_) result->endWriting();
@@ -50,15 +58,16 @@ void Launch::run() {
   results_.clear();
   if (isInFlight) return followFlight();
   if (work_) work_->fail(status);
+  if (mayEndBefore) defined_.set(status);
   done_.set(std::move(status));
 }
 
 void Launch::tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
-                     const Status& status) {
+                     const Status& status, int deviceId) {
   if (info.participants > 1 || executable.isOverProcesses()) {
     InProcessCollectives& collectives = executable.client().collectives();
     if (!status.ok()) collectives.abortLaunch(info.id, status);
-    collectives.leaveLaunch(info.id, info.participants);
+    collectives.leaveLaunch(info.id, info.participants, deviceId);
   }
   if (executable.isOverProcesses() && !status.ok()) {
     // The other processes would wait for this one.

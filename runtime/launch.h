@@ -70,7 +70,7 @@ class Launch final : public Task {
   int maxThreads() const;
   // What others are told when the program has ended.
   static void tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
-                      const Status& status);
+                      const Status& status, int deviceId);
 
   Ref<LoadedExecutable> executable_;
   LoadedExecutable::Place place_;
@@ -81,6 +81,9 @@ class Launch final : public Task {
   std::unique_ptr<bool[]> isDonated_;
   std::vector<BufferRef> results_;
   Promise done_;
+  // What the results wait for: the same but where user code may keep a device while others meet,
+  // who should not have to wait to be told that they do so in vain.
+  Promise defined_;
   Status argumentError_;
   Ref<DeviceWork> work_;  // of the results; null on synchronous devices
   std::unique_ptr<Flight> flight_;

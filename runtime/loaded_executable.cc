@@ -319,10 +319,10 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
     Launch& launch = *queued[i];
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
     if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>(outputDescriptions_);
-    Event done = launch.done_.event();
+    Event done = launch.done_.event(), defined = launch.defined_.event();
     for (size_t o = 0; o < outputs_.size(); ++o) {
       auto result = makeRef<Buffer>(outputMemory(*places[i].device, outputs_[o]), outputs_[o].type,
-                                    nullptr, done);
+                                    nullptr, defined);
       int aliased = outputs_[o].aliasedParameter;
       if (aliased >= 0 && launch.isDonated_[aliased]) {
         result->setAliasSource(launch.arguments_[aliased]);

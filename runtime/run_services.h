@@ -45,6 +45,10 @@ class Collectives {
   // Also a broadcast: rank r's output becomes the input of rank sources[r], or zero if that is -1.
   virtual Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
                          const void* input, void* output) = 0;
+
+  // Code that may take for ever is told before it is called and null afterwards: `what` a device of
+  // a launch is at, for the errors of the others. It stays valid meanwhile.
+  virtual void announce(int64_t launchId, int deviceId, const char* what) {}
 };
 
 // One per launch and device; used by the thread that runs the program.

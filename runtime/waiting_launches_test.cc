@@ -5,7 +5,9 @@
 #include <chrono>
 #include <thread>
 
+#include "isthmus/flags.h"
 #include "runtime/fake_backend.h"
+#include "runtime/run_services.h"
 
 namespace isthmus {
 namespace {
@@ -145,6 +147,53 @@ TEST(AliasOfItself, IsFoundOverOthers) {
   BufferRef x = fixture.buffer({1});
   ASSERT_TRUE(promiseOfC->fulfill(*x).ok());
   EXPECT_EQ(y->readyEvent().await().code(), StatusCode::kInvalidArgument);
+}
+
+// Device 0 stays in user code; device 1 waits for it in vain, and all results say so before that
+// code returns.
+TEST(StuckUserCode, DoesNotKeepTheErrorOfTheOthers) {
+  setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "1");
+  Fixture fixture(2);
+  isthmus::ProgramInfo info;
+  info.outputs = {isthmus::testing::output(f32({1}))};
+  info.options.numPartitions = 2;
+  Promise gate;
+  auto program = fixture.load(
+      info,
+      [gate](const RunRequest& request) -> Status {
+        Collectives& collectives = request.services->collectives();
+        if (request.deviceId == 0) {
+          collectives.announce(request.launchId, 0, "custom call @stays at file.py:3");
+          (void)gate.event().await();
+          collectives.announce(request.launchId, 0, nullptr);
+          *static_cast<float*>(request.results[0]) = 1;
+        }
+        const int64_t group[] = {0, 1};
+        CollectiveCall call{request.launchId, 1, request.deviceId, group, "test"};
+        float value = 1;
+        return collectives.allReduce(call, ReductionKind::kSum, ElementType::kF32, 1, &value,
+                                     request.results[0]);
+      },
+      false, true);
+  BufferRef results[2];
+  Event complete[2];
+  DeviceLaunch launches[] = {{{}, {&results[0], 1}, &complete[0]},
+                             {{}, {&results[1], 1}, &complete[1]}};
+  ASSERT_TRUE(program->execute(launches, {}).ok());
+  for (BufferRef& result : results) {
+    Status status = result->readyEvent().await();
+    EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("for device 0 (which is in custom call @stays at file.py:3)"));
+  }
+  EXPECT_FALSE(complete[1].await().ok());
+  EXPECT_FALSE(complete[0].isReady());
+  // What the code still writes to stays until it returns.
+  results[0]->release();
+  results[0] = nullptr;
+  gate.set();
+  EXPECT_EQ(complete[0].await().code(), StatusCode::kDeadlineExceeded);
+  setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "600");
 }
 
 }  // namespace

@@ -27,12 +27,37 @@ struct InProcessCollectives::Key {
   auto operator<=>(const Key&) const = default;
 };
 
+// What devices are at that do not come.
+class InProcessCollectives::Announcements {
+ public:
+  void set(int64_t launchId, int64_t deviceId, const char* what) {
+    std::lock_guard lock(mutex_);
+    if (what != nullptr) {
+      all_[{launchId, deviceId}] = what;
+    } else {
+      all_.erase({launchId, deviceId});
+    }
+  }
+
+  // " (which is in …)", or nothing.
+  std::string describe(int64_t launchId, int64_t deviceId) {
+    std::lock_guard lock(mutex_);
+    auto found = all_.find({launchId, deviceId});
+    if (found == all_.end()) return "";
+    return internal::concatenate(" (which is in ", found->second, ")");
+  }
+
+ private:
+  std::mutex mutex_;  // taken with others held
+  std::map<std::pair<int64_t, int64_t>, const char*> all_;
+};
+
 // One meeting of a group. It is complete when all of this process have arrived, and may fail only
 // before that.
 class InProcessCollectives::Rendezvous {
  public:
-  Rendezvous(size_t size, size_t numLocal, int process)
-      : parts(size), numLocal_(numLocal), process_(process) {}
+  Rendezvous(size_t size, size_t numLocal, int process, Announcements& announcements)
+      : parts(size), announcements_(announcements), numLocal_(numLocal), process_(process) {}
 
   std::vector<Part> parts;          // by rank; those of other processes stay empty
   std::unique_ptr<char[]> partial;  // if one was asked for
@@ -166,14 +191,16 @@ class InProcessCollectives::Rendezvous {
       std::string device = std::to_string(call.group[rank]);
       group += (group.empty() ? "" : ", ") + device;
       bool isElsewhere = numLocal_ < parts.size() && processOfDevice(call.group[rank]) != process_;
-      if (parts[rank].operation == nullptr && !isElsewhere)
-        missing += (missing.empty() ? "" : ", ") + device;
+      if (parts[rank].operation != nullptr || isElsewhere) continue;
+      missing += (missing.empty() ? "" : ", ") + device;
+      missing += announcements_.describe(call.launchId, call.group[rank]);
     }
     return internal::concatenate(first_.operation, " (", call.description, ") has waited ", seconds,
                                  " s for device ", missing, " of group [", group, "], launch ",
                                  call.launchId, ", channel ", call.channel);
   }
 
+  Announcements& announcements_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<uint32_t> phase_{kWaiting};
@@ -189,6 +216,7 @@ class InProcessCollectives::Rendezvous {
 struct InProcessCollectives::Launch {
   std::map<Key, std::shared_ptr<Rendezvous>> open;
   std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
+  std::map<int, Promise> onAbort;        // by device
   Status error;
   int left = 0;  // participants that are done with the launch
 };
@@ -209,7 +237,8 @@ struct InProcessCollectives::Meeting {
   void* output() const { return parts[rank].output; }
 };
 
-InProcessCollectives::InProcessCollectives(Job* job) : job_(job) {}
+InProcessCollectives::InProcessCollectives(Job* job)
+    : job_(job), announcements_(std::make_unique<Announcements>()) {}
 InProcessCollectives::~InProcessCollectives() = default;
 
 StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const CollectiveCall& call,
@@ -243,8 +272,9 @@ StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const Colle
   if (!launch.error.ok()) return launch.error;
   auto slot = launch.open.find(key);
   if (slot == launch.open.end()) {
-    auto rendezvous = std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
-                                                   job_ == nullptr ? 0 : job_->processIndex());
+    auto rendezvous =
+        std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
+                                     job_ == nullptr ? 0 : job_->processIndex(), *announcements_);
     slot = launch.open.emplace(std::move(key), std::move(rendezvous)).first;
   }
   meeting.rendezvous = slot->second;
@@ -541,17 +571,40 @@ Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const
   return meet(call, mine, work, speak);
 }
 
-void InProcessCollectives::abortLaunch(int64_t launchId, const Status& error) {
-  std::lock_guard lock(mutex_);
-  Launch& launch = launches_[launchId];
-  if (launch.error.ok()) launch.error = error;
-  for (auto& [key, rendezvous] : launch.open) rendezvous->fail(launch.error);
-  launch.open.clear();
+void InProcessCollectives::announce(int64_t launchId, int deviceId, const char* what) {
+  announcements_->set(launchId, deviceId, what);
 }
 
-void InProcessCollectives::leaveLaunch(int64_t launchId, int participants) {
+void InProcessCollectives::promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {
+  Status error;
+  {
+    std::lock_guard lock(mutex_);
+    Launch& launch = launches_[launchId];
+    error = launch.error;
+    if (error.ok()) launch.onAbort.emplace(deviceId, promise);
+  }
+  if (!error.ok()) promise.set(error);
+}
+
+void InProcessCollectives::abortLaunch(int64_t launchId, const Status& error) {
+  std::map<int, Promise> promises;
+  Status first;
+  {
+    std::lock_guard lock(mutex_);
+    Launch& launch = launches_[launchId];
+    if (launch.error.ok()) launch.error = error;
+    first = launch.error;
+    for (auto& [key, rendezvous] : launch.open) rendezvous->fail(launch.error);
+    launch.open.clear();
+    promises.swap(launch.onAbort);
+  }
+  for (auto& [device, promise] : promises) promise.set(first);
+}
+
+void InProcessCollectives::leaveLaunch(int64_t launchId, int participants, int deviceId) {
   std::lock_guard lock(mutex_);
   Launch& launch = launches_[launchId];
+  launch.onAbort.erase(deviceId);
   if (++launch.left >= participants) launches_.erase(launchId);
 }
 

@@ -15,6 +15,7 @@
 
 #include "isthmus/status.h"
 #include "runtime/collectives/wire.h"
+#include "runtime/event.h"
 #include "runtime/run_services.h"
 
 namespace isthmus {
@@ -38,13 +39,18 @@ class InProcessCollectives final : public Collectives {
   Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
                  const void* input, void* output) override;
 
+  void announce(int64_t launchId, int deviceId, const char* what) override;
+
+  // When the launch is aborted `promise` gets the error at once, whatever the device is at.
+  void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise);
   // Makes every collective of the launch, waiting or to come, fail with `error`.
   void abortLaunch(int64_t launchId, const Status& error);
   // One participant is done with the launch, which is forgotten when all are.
-  void leaveLaunch(int64_t launchId, int participants);
+  void leaveLaunch(int64_t launchId, int participants, int deviceId);
 
  private:
   class Rendezvous;
+  class Announcements;
   using Part = CollectivePart;
   struct Key;
   struct Launch;
@@ -71,6 +77,7 @@ class InProcessCollectives final : public Collectives {
                           int64_t elements, Outputs&& outputs);
 
   Job* job_;
+  const std::unique_ptr<Announcements> announcements_;
   std::mutex mutex_;
   std::map<int64_t, Launch> launches_;
 };

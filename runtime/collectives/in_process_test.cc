@@ -154,7 +154,7 @@ TEST_F(CollectivesTest, AbortReachesThoseWhoWaitAndThoseWhoCome) {
   EXPECT_EQ(statuses[0].message(), "device 2 failed");
   EXPECT_EQ(statuses[1].message(), "device 2 failed");
   EXPECT_EQ(reduce(3).message(), "device 2 failed");
-  for (int i = 0; i < 4; ++i) collectives.leaveLaunch(10, 4);
+  for (int i = 0; i < 4; ++i) collectives.leaveLaunch(10, 4, i);
   expectAllOk(onAll({0, 1, 2, 3}, reduce));
 }
 
@@ -184,6 +184,30 @@ TEST_F(CollectivesTest, WatchdogNamesTheMissingDevice) {
               "all-reduce (op at file.py:12) has waited 1 s for device 2 of group [3, 0, 2, 1], "
               "launch 10, channel 1");
   }
+  setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "600");
+}
+
+TEST_F(CollectivesTest, WatchdogSaysWhatTheMissingDeviceIsAt) {
+  setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "1");
+  const std::vector<int64_t> pair = {0, 1};
+  Promise stuck;
+  collectives.promiseOnAbort(10, 1, stuck);
+  collectives.announce(10, 1, "custom call @sleeps at file.py:3");
+  collectives.announce(11, 1, "another launch's");
+  collectives.announce(10, 0, "what is over");
+  collectives.announce(10, 0, nullptr);
+  float value = 1;
+  Status status = collectives.allReduce(callOf(0, pair), ReductionKind::kSum, ElementType::kF32, 1,
+                                        &value, &value);
+  EXPECT_EQ(status.message(),
+            "all-reduce (op at file.py:12) has waited 1 s for device 1 (which is in custom call "
+            "@sleeps at file.py:3) of group [0, 1], launch 10, channel 1");
+  ASSERT_TRUE(stuck.event().isReady());
+  EXPECT_EQ(stuck.event().status().message(), status.message());
+  // Who comes after that hears of it too.
+  Promise late;
+  collectives.promiseOnAbort(10, 2, late);
+  EXPECT_EQ(late.event().await().message(), status.message());
   setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "600");
 }
 

@@ -1,6 +1,31 @@
 #include "backends/cpu/load/custom_call_functions.h"
 
 namespace isthmus::cpu {
+namespace {
+
+// Tells the devices that meet this one what keeps it.
+class Announcement {
+ public:
+  Announcement(const RunRequest& request, RunServices& services, const std::string& what)
+      : request_(request), services_(services) {
+    isShared_ = request.assignment != nullptr && request.assignment->deviceIds.size() > 1;
+    if (isShared_) tell(what.c_str());
+  }
+  ~Announcement() {
+    if (isShared_) tell(nullptr);
+  }
+
+ private:
+  void tell(const char* what) {
+    services_.collectives().announce(request_.launchId, request_.deviceId, what);
+  }
+
+  const RunRequest& request_;
+  RunServices& services_;
+  bool isShared_;
+};
+
+}  // namespace
 
 extern "C" int32_t isthmus_rt_custom_call(IsthmusRun* run, const void* descriptor,
                                           void* const* buffers) {
@@ -10,7 +35,9 @@ extern "C" int32_t isthmus_rt_custom_call(IsthmusRun* run, const void* descripto
   }
   const RunRequest& request = *run->request;
   ffi::CallSite::Launch launch{run->services, request.userData, request.deviceId, request.launchId};
-  Status status = (*run->callSites)[index]->call(launch, buffers);
+  ffi::CallSite& site = *(*run->callSites)[index];
+  Announcement announcement(request, *run->services, site.spec().description);
+  Status status = site.call(launch, buffers);
   return status.ok() ? 0 : fail(run, std::move(status));
 }
 
