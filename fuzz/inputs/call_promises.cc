@@ -43,10 +43,9 @@ void CallSequence::fulfil(size_t index, bool isFailure) {
   switch (duty.kind) {
     case Duty::kAlias: {
       Buffer* source = isFailure ? nullptr : pick();
-      // Waiting for itself it would wait for ever.
-      if (source != nullptr && source->content->dependsOn(*duty.content)) {
-        return fulfil(index, true);
-      }
+      // Waiting for itself it would wait for ever. What has an error by now may wait no more.
+      const bool isCyclic = source != nullptr && source->content->dependsOn(*duty.content);
+      if (isCyclic && source->content->state() == State::kOpen) return fulfil(index, true);
       auto args = make<PJRT_Client_FulfillAliasBuffer_Args>();
       args.client = world_.client;
       args.status_code = code;
@@ -54,7 +53,7 @@ void CallSequence::fulfil(size_t index, bool isFailure) {
       args.error_message_size = 7;
       args.buffer = source != nullptr ? source->handle : nullptr;
       args.fulfill_alias_buffer_cb = duty.alias;
-      const bool isLegal = source == nullptr || !source->isDeleted;
+      const bool isLegal = source == nullptr || (!source->isDeleted && !isCyclic);
       if (!accepted(call(api().PJRT_Client_FulfillAliasBuffer, args), isLegal,
                     "FulfillAliasBuffer") ||
           isFailure) {
