@@ -74,6 +74,17 @@ def test_refuses_what_is_no_plugin(tmp_path):
     assert "grade: none" in done.stdout
 
 
+@pytest.mark.parametrize("defect, says", [
+    ("client_create_fails", "It cannot be judged here: plugin.makes_a_client: INVALID_ARGUMENT"),
+    ("client_create_hangs", "It cannot be judged here: plugin.makes_a_client: no end within 2 s, in or after PJRT_Client_Create"),
+    ("initialize_aborts", "It cannot be judged here: plugin.loads: signal Aborted, in or after PJRT_Plugin_Initialize")])
+def test_says_once_that_a_plugin_is_for_other_machines(defect, says):
+    done = conform(DEFECTIVE, "--timeout", "2", ISTHMUS_DEFECTIVE_BASE=str(PLUGIN), ISTHMUS_NO_DEVICE=defect)
+    assert done.returncode == 1
+    assert says in done.stdout and "grade: none" in done.stdout
+    assert sum(line.startswith(("FAIL", "HANG", "CRASH")) for line in done.stdout.splitlines()) == 1
+
+
 def test_checks_the_platform():
     assert conform(PLUGIN, "--only", "client.platform", "--platform", "cpu").returncode == 0
     assert conform(PLUGIN, "--only", "client.platform", "--platform", "abacus").returncode == 1

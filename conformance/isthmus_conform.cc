@@ -19,12 +19,25 @@
 namespace isthmus::conformance {
 namespace {
 
+constexpr char kUsage[] = R"(usage: isthmus-conform PLUGIN.so [OPTION...]
+Judges a PJRT plugin by the C API alone: a grade from 0 (it loads) to 4 (complete), and what it does wrong.
+  --grade 0..4       the checks up to this grade (4)
+  --only PATTERN     the checks with this in their name
+  --platform NAME    the client must report this platform
+  --timeout SECONDS  how long one check may take (60)
+  --junit FILE, --html FILE   reports
+  --repro DIR        the program and the calls of each failure
+  --list             what would be checked
+  --quiet            failures only
+)";
+
 struct Options {
   RunSettings run;
   std::string only, junit, html, repro, platform;
   int grade = kNumGrades - 1;
   bool list = false;
   bool quiet = false;
+  bool help = false;
 };
 
 bool parse(int argc, char** argv, Options& options) {
@@ -47,6 +60,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.run.timeoutSeconds = std::atof(number.c_str());
     } else if (argument == "--list") {
       options.list = true;
+    } else if (argument == "--help" || argument == "-h") {
+      options.help = true;
     } else if (argument == "--quiet") {
       options.quiet = true;
     } else if (argument[0] != '-' && options.run.plugin.empty()) {
@@ -56,14 +71,11 @@ bool parse(int argc, char** argv, Options& options) {
       return false;
     }
   }
-  const bool complete = options.list || !options.run.plugin.empty();
+  const bool complete = options.list || options.help || !options.run.plugin.empty();
   const bool valid =
       options.grade >= 0 && options.grade < kNumGrades && options.run.timeoutSeconds > 0;
   if (!complete || !valid) {
-    std::cerr
-        << "usage: isthmus-conform PLUGIN.so [--only PATTERN] [--platform NAME] [--grade 0..4]"
-           " [--timeout SECONDS] [--junit FILE] [--html FILE] [--repro DIR] [--list]"
-           " [--quiet]\n";
+    std::cerr << kUsage;
   }
   return complete && valid;
 }
@@ -121,5 +133,6 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   isthmus::conformance::Options options;
   if (!isthmus::conformance::parse(argc, argv, options)) return 2;
+  if (options.help) return std::fputs(isthmus::conformance::kUsage, stdout) < 0;
   return isthmus::conformance::run(options);
 }

@@ -160,9 +160,11 @@ std::string summary(const std::vector<Result>& results) {
                      std::to_string(count(results, Verdict::kHang)) + " hang, " +
                      std::to_string(count(results, Verdict::kSkip)) +
                      " skip\ngrade: " + describeGrade(grade) + "\n";
-  if (std::none_of(results.begin(), results.end(),
-                   [](const Result& result) { return result.isFailure(); })) {
-    return text;
+  const auto failure = std::find_if(results.begin(), results.end(),
+                                    [](const Result& result) { return result.isFailure(); });
+  if (failure == results.end()) return text;
+  if (failure->check->name.starts_with("plugin.")) {
+    return text + "It cannot be judged here: " + failure->check->name + ": " + failure->got + "\n";
   }
   text += "missing for the next:\n";
   int shown = 0;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,9 +89,9 @@ class PipeReader {
 // ---- The process that calls the plugin
 // ------------------------------------------------------------------------------------
 
-Result runOne(const Plugin& plugin, const Check& check) {
+Result runOne(const Plugin& plugin, const Check& check, Progress* progress) {
   Result result;
-  Session session(plugin);
+  Session session(plugin, progress);
   auto fail = [&](std::string expected, std::string got) {
     result.verdict = Verdict::kFail;
     result.expected = std::move(expected);
@@ -106,34 +107,69 @@ Result runOne(const Plugin& plugin, const Check& check) {
     result.verdict = Verdict::kSkip;
     result.got = skip.what();
   } catch (const std::exception& other) {
-    fail("the check to run", other.what());
+    fail("no exception to leave the plugin", other.what());
   }
   return result;
 }
 
-[[noreturn]] void work(const std::vector<Check>& checks, size_t first, const std::string& path,
-                       int fd) {
+// What each process does first. A plugin of which these fail is not asked anything else: it is for
+// other machines.
+const Check& loading() {
+  static const Check& check = *new Check{
+      "plugin.loads", Grade::kLoads,
+      "the library loads, exports GetPjrtApi, and PJRT_Plugin_Initialize succeeds", nullptr};
+  return check;
+}
+const Check& makingAClient() {
+  static const Check& check =
+      *new Check{"plugin.makes_a_client", Grade::kLoads, "PJRT_Client_Create gives a client",
+                 [](Session& session, const Check&) { session.client(); }};
+  return check;
+}
+
+Result load(const std::string& path, std::optional<Plugin>& plugin, Progress* progress) {
+  Result result;
+  try {
+    plugin = Plugin::load(path);
+    Session session(*plugin, progress);
+    auto initialize = make<PJRT_Plugin_Initialize_Args>();
+    session.must(&PJRT_Api::PJRT_Plugin_Initialize, initialize);
+    return result;
+  } catch (const Failure& failure) {
+    result.got = failure.got;
+  } catch (const std::exception& error) {
+    result.got = error.what();
+  }
+  result.verdict = Verdict::kFail;
+  result.expected = "a plugin that loads";
+  return result;
+}
+
+bool needsClient(const Check& check) { return !check.name.starts_with("table."); }
+
+// From which check on a process goes, and what is known by then.
+struct Start {
+  size_t check = 0;
+  bool triesClient = true;
+  bool hasClient = true;
+};
+
+[[noreturn]] void work(const std::vector<Check>& checks, Start start, const std::string& path,
+                       int fd, Progress* progress) {
   // A child's errors are its own: what it prints goes to stderr, and it never runs our exit
   // handlers.
   std::optional<Plugin> plugin;
-  std::string loadError;
-  try {
-    plugin = Plugin::load(path);
-    auto initialize = make<PJRT_Plugin_Initialize_Args>();
-    plugin->call(&PJRT_Api::PJRT_Plugin_Initialize, initialize);
-  } catch (const std::exception& error) {
-    loadError = error.what();
+  const Result loaded = load(path, plugin, progress);
+  writeResult(fd, loaded);
+  if (loaded.isFailure()) _exit(0);
+  if (start.triesClient) {
+    const Result made = runOne(*plugin, makingAClient(), progress);
+    writeResult(fd, made);
+    start.hasClient = !made.isFailure();
   }
-  for (size_t i = first; i < checks.size(); ++i) {
-    Result result;
-    if (plugin) {
-      result = runOne(*plugin, checks[i]);
-    } else {
-      result.verdict = Verdict::kFail;
-      result.expected = "a plugin that loads";
-      result.got = loadError;
-    }
-    writeResult(fd, result);
+  for (size_t i = start.check; i < checks.size(); ++i) {
+    if (!start.hasClient && needsClient(checks[i])) continue;
+    writeResult(fd, runOne(*plugin, checks[i], progress));
   }
   _exit(0);
 }
@@ -143,14 +179,15 @@ struct Worker {
   int fd;
 };
 
-Worker start(const std::vector<Check>& checks, size_t first, const std::string& plugin) {
+Worker startWorker(const std::vector<Check>& checks, Start start, const std::string& plugin,
+                   Progress* progress) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
     close(ends[0]);
-    work(checks, first, plugin, ends[1]);
+    work(checks, start, plugin, ends[1], progress);
   }
   close(ends[1]);
   return {pid, ends[0]};
@@ -166,34 +203,113 @@ std::string stop(const Worker& worker) {
   return "exit with status " + std::to_string(WEXITSTATUS(status));
 }
 
+// Memory that a child writes and that stays when it crashes.
+class SharedProgress {
+ public:
+  SharedProgress()
+      : progress_(mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (progress_ == MAP_FAILED) throw std::runtime_error("mmap failed");
+  }
+  ~SharedProgress() { munmap(progress_, sizeof(Progress)); }
+  Progress* get() { return static_cast<Progress*>(progress_); }
+
+ private:
+  void* progress_;
+};
+
+// The processes, one after the other, and the results of the one that runs.
+class Runner {
+ public:
+  Runner(const std::vector<Check>& checks, const RunSettings& settings)
+      : checks_(checks), settings_(settings) {}
+  ~Runner() {
+    if (worker_) stop(*worker_);
+  }
+
+  // Starts a process: how its loading went.
+  Result begin(Start start) {
+    worker_ = startWorker(checks_, start, settings_.plugin, progress_.get());
+    Result result = next(loading());
+    if (result.isFailure()) end();
+    return result;
+  }
+  bool isRunning() const { return worker_.has_value(); }
+
+  Result next(const Check& check) {
+    const double begin = now();
+    Result result;
+    const auto state = PipeReader(worker_->fd, begin + settings_.timeoutSeconds).read(result);
+    result.check = &check;
+    result.seconds = now() - begin;
+    if (state == PipeReader::State::kOk) return result;
+    const bool late = state == PipeReader::State::kLate;
+    if (late) kill(worker_->pid, SIGKILL);
+    const std::string how = end();
+    result.verdict = late ? Verdict::kHang : Verdict::kCrash;
+    result.expected = "the process to survive";
+    result.got =
+        late ? "no end within " + std::to_string(static_cast<int>(settings_.timeoutSeconds)) + " s"
+             : how;
+    const Progress& progress = *progress_.get();
+    if (*progress.call != 0) result.got += std::string(", in or after ") + progress.call;
+    result.trace = progress.call;
+    result.program = progress.program;
+    return result;
+  }
+
+ private:
+  std::string end() {
+    const std::string how = stop(*worker_);
+    worker_.reset();
+    return how;
+  }
+
+  const std::vector<Check>& checks_;
+  const RunSettings& settings_;
+  SharedProgress progress_;
+  std::optional<Worker> worker_;
+};
+
 }  // namespace
 
 std::vector<Result> runChecks(const std::vector<Check>& checks, const RunSettings& settings,
                               const std::function<void(const Result&)>& visit) {
+  constexpr int kMostHangs = 8;  // in a row
   std::vector<Result> results;
-  std::optional<Worker> worker;
-  for (size_t i = 0; i < checks.size(); ++i) {
-    if (!worker) worker = start(checks, i, settings.plugin);
-    const double begin = now();
-    Result result;
-    const auto state = PipeReader(worker->fd, begin + settings.timeoutSeconds).read(result);
-    result.check = &checks[i];
-    result.seconds = now() - begin;
-    if (state != PipeReader::State::kOk) {
-      const bool late = state == PipeReader::State::kLate;
-      if (late) kill(worker->pid, SIGKILL);
-      const std::string end = stop(*worker);
-      worker.reset();
-      result.verdict = late ? Verdict::kHang : Verdict::kCrash;
-      result.expected = "the process to survive";
-      result.got =
-          late ? "no end within " + std::to_string(static_cast<int>(settings.timeoutSeconds)) + " s"
-               : end;
-    }
+  auto add = [&](Result result) {
     visit(result);
     results.push_back(std::move(result));
+    return !results.back().isFailure();
+  };
+  auto skip = [&](const Check& check, std::string why) {
+    Result result;
+    result.check = &check;
+    result.verdict = Verdict::kSkip;
+    result.got = std::move(why);
+    add(std::move(result));
+  };
+
+  Runner runner(checks, settings);
+  const bool loads = add(runner.begin({}));
+  const bool hasClient = loads && add(runner.next(makingAClient()));
+  int hangs = 0;
+  for (size_t i = 0; i < checks.size(); ++i) {
+    if (!loads) {
+      skip(checks[i], "the plugin does not load");
+    } else if (!hasClient && needsClient(checks[i])) {
+      skip(checks[i], "no client can be made");
+    } else if (hangs == kMostHangs) {
+      skip(checks[i], "the plugin hung " + std::to_string(kMostHangs) + " times in a row");
+    } else {
+      Result result;
+      if (!runner.isRunning()) result = runner.begin({i, false, hasClient});
+      if (!result.isFailure()) result = runner.next(checks[i]);
+      result.check = &checks[i];
+      hangs = result.verdict == Verdict::kHang ? hangs + 1 : 0;
+      add(std::move(result));
+    }
   }
-  if (worker) stop(*worker);
   return results;
 }
 

@@ -1,6 +1,7 @@
 #include "conformance/session.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace isthmus::conformance {
 namespace {
@@ -19,7 +20,18 @@ std::string compileOptions(CompileShape shape) {
   return options + build;
 }
 
+template <size_t kSize>
+void keep(char (&into)[kSize], std::string_view text) {
+  const size_t size = std::min(text.size(), kSize - 1);
+  std::memcpy(into, text.data(), size);
+  into[size] = 0;
+}
+
 }  // namespace
+
+Session::Session(const Plugin& plugin, Progress* progress) : plugin_(plugin), progress_(progress) {
+  if (progress_ != nullptr) *progress_->call = *progress_->program = 0;
+}
 
 Session::~Session() {
   if (client_ == nullptr) return;
@@ -29,6 +41,7 @@ Session::~Session() {
 }
 
 void Session::note(std::string line) {
+  if (progress_ != nullptr && !line.starts_with(' ')) keep(progress_->call, line);
   if (trace_.size() > kMaxTraceBytes) return;
   trace_ += line + "\n";
 }
@@ -156,6 +169,7 @@ HostArray Session::toHost(const Buffer& buffer) {
 Outcome Session::tryCompile(std::string_view text, LoadedExecutable* executable, CompileShape shape,
                             std::string_view format) {
   program_ = text;
+  if (progress_ != nullptr) keep(progress_->program, text);
   std::string code(text), formatName(format);
   const std::string options = compileOptions(shape);
   auto program = make<PJRT_Program>();

@@ -58,9 +58,16 @@ struct CompileShape {
   int partitions = 1;
 };
 
+// What a check was at, in memory that outlives its process.
+struct Progress {
+  char call[256];       // the last one noted
+  char program[65536];  // the last one compiled, or its beginning
+};
+
 class Session {
  public:
-  explicit Session(const Plugin& plugin) : plugin_(plugin) {}
+  // `progress`, if not null, is kept up to date.
+  explicit Session(const Plugin& plugin, Progress* progress = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -152,6 +159,7 @@ class Session {
   PJRT_Client* client_ = nullptr;
   std::string trace_;
   std::string program_;
+  Progress* progress_;
 };
 
 template <typename Handle>

@@ -340,7 +340,7 @@ ISTHMUS_CHECK(buffer, refuses_negative_dimensions, kFramework,
   }
 }
 
-ISTHMUS_CHECK(buffer, refuses_unknown_types, kFramework,
+ISTHMUS_CHECK(buffer, refuses_unknown_types, kComplete,
               "an element type that no version has is refused") {
   const float data[4] = {};
   const int64_t dims[1] = {4};

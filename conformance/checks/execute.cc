@@ -87,7 +87,7 @@ ISTHMUS_CHECK(execute, wrong_number_of_arguments, kFramework,
            s.tryExecute(executable.get(), {{x.get()}}, 2, {}, &results), "for one argument of two");
 }
 
-ISTHMUS_CHECK(execute, wrong_argument, kFramework,
+ISTHMUS_CHECK(execute, wrong_argument, kComplete,
               "arguments of another type or shape are refused") {
   LoadedExecutable executable = s.compile(kAddOne);
   for (const HostArray& wrong :
@@ -123,7 +123,7 @@ ISTHMUS_CHECK(execute, without_events, kFramework, "device_complete_events may b
 }
 
 ISTHMUS_CHECK(
-    execute, old_options, kFramework,
+    execute, old_options, kComplete,
     "execute options of older callers, which end after num_recv_ops and launch_id, will do") {
   LoadedExecutable executable = s.compile(kAddOne);
   Buffer x = s.fromHost(floats({1, 2, 3, 4}));
@@ -298,7 +298,7 @@ ISTHMUS_CHECK(executable, addressable_devices, kFramework, "an executable knows 
            std::to_string(args.num_addressable_devices));
 }
 
-ISTHMUS_CHECK(executable, delete_is_final, kFramework,
+ISTHMUS_CHECK(executable, delete_is_final, kComplete,
               "a deleted executable says so and does not run") {
   LoadedExecutable loaded = s.compile(kAddOne);
   Buffer x = s.fromHost(floats({1, 2, 3, 4}));

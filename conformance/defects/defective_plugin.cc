@@ -1,6 +1,7 @@
 // A plugin with one defect: another plugin's table with an entry or two replaced.
 //
-// ISTHMUS_DEFECTIVE_BASE names the other plugin, ISTHMUS_DEFECT the defect.
+// ISTHMUS_DEFECTIVE_BASE names the other plugin, ISTHMUS_DEFECT the defect; or ISTHMUS_NO_DEVICE
+// says how it behaves on a machine without a device of its kind.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -335,6 +336,21 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   const char* number = std::getenv("ISTHMUS_DEFECT");
   const size_t index = number ? std::strtoul(number, nullptr, 10) : ~size_t{0};
   if (index < std::size(kDefects)) kDefects[index].apply();
+  const char* without = std::getenv("ISTHMUS_NO_DEVICE");
+  const std::string_view noDevice = without ? without : "";
+  if (noDevice == "client_create_fails") {
+    table.PJRT_Client_Create = [](PJRT_Client_Create_Args* args) {
+      auto refused = *args;
+      refused.struct_size = 1;
+      return base->PJRT_Client_Create(&refused);
+    };
+  } else if (noDevice == "client_create_hangs") {
+    table.PJRT_Client_Create = [](PJRT_Client_Create_Args*) -> PJRT_Error* {
+      while (true) pause();
+    };
+  } else if (noDevice == "initialize_aborts") {
+    table.PJRT_Plugin_Initialize = [](PJRT_Plugin_Initialize_Args*) -> PJRT_Error* { abort(); };
+  }
   return &table;
 }
 
