@@ -18,6 +18,7 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/event.h"
+#include "runtime/fork_mutex.h"
 #include "runtime/launch_ids.h"
 #include "runtime/memory.h"
 #include "runtime/ref.h"
@@ -114,7 +115,7 @@ class Client final : public RefCounted<Client> {
   // Copies and other work that must not run on the caller's thread.
   TaskQueue& transferQueue() { return transferQueue_; }
   // Held while a launch is put on several queues, so that all see launches in one order.
-  std::mutex& gangMutex() { return gangMutex_; }
+  ForkMutex& gangMutex() { return gangMutex_; }
   // Launches over several processes that are not on their queues yet, as they were issued. Guarded
   // by gangMutex.
   std::deque<Gang*>& gangsInOrder() { return gangsInOrder_; }
@@ -140,7 +141,7 @@ class Client final : public RefCounted<Client> {
   std::vector<Memory*> memories_;
   std::unique_ptr<InProcessCollectives> collectives_;
   TaskQueue transferQueue_;
-  std::mutex gangMutex_;
+  ForkMutex gangMutex_{ForkMutex::Rank::kOuter};
   std::deque<Gang*> gangsInOrder_;
   LaunchIds launchIds_;
   std::atomic<int64_t> nextLaunchId_{int64_t{1} << 62};

@@ -12,6 +12,7 @@
 
 #include "isthmus/backend.h"
 #include "runtime/event.h"
+#include "runtime/fork_mutex.h"
 #include "runtime/memory.h"
 #include "runtime/task_queue.h"
 
@@ -90,11 +91,11 @@ class Device {
   TaskQueue queue_;
   TaskQueue lanes_[3];
   std::atomic<bool> isGivenUp_{false};
-  std::mutex inFlightMutex_;
+  ForkMutex inFlightMutex_;
   std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;
   bool isStuck_ = false;  // the last wait ended without progress, and none has been seen since
-  std::mutex pendingMutex_;
+  ForkMutex pendingMutex_;
   PendingLaunch* firstPending_ = nullptr;
 };
 

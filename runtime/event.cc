@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/fork_mutex.h"
 #include "runtime/spin.h"
 
 namespace isthmus {
@@ -23,8 +24,8 @@ class ClosedMark final : public EventCallback {
 ClosedMark closedMark;
 
 // Only events that wait for the caller take it.
-std::mutex& callersPartMutex() {
-  static std::mutex& mutex = *new std::mutex;
+ForkMutex& callersPartMutex() {
+  static ForkMutex& mutex = *new ForkMutex;
   return mutex;
 }
 

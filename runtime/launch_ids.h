@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/fork_mutex.h"
 #include "runtime/stable_hash.h"
 
 namespace isthmus {
@@ -52,7 +53,7 @@ class LaunchIds {
   }
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::map<std::pair<uint64_t, size_t>, std::shared_ptr<LaunchCounts>> counts_;
 };
 

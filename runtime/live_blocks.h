@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "isthmus/types.h"
+#include "runtime/fork_mutex.h"
 
 namespace isthmus {
 
@@ -30,7 +30,7 @@ class LiveBlocks {
     size_t bytes;
     std::string text;
   };
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   std::unordered_map<const void*, Block> blocks_;
 };
 

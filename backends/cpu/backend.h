@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "isthmus/backend.h"
+#include "runtime/fork_mutex.h"
 
 namespace isthmus::cpu {
 
@@ -23,7 +23,7 @@ class CpuBackend final : public Backend {
   StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override;
 
  private:
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   std::string platformName_ = "cpu";
   std::atomic<int64_t> bytesInUse_{0};
   std::atomic<int64_t> peakBytes_{0};

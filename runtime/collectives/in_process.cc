@@ -48,7 +48,7 @@ class InProcessCollectives::Announcements {
   }
 
  private:
-  std::mutex mutex_;  // taken with others held
+  ForkMutex mutex_;  // taken with others held
   std::map<std::pair<int64_t, int64_t>, const char*> all_;
 };
 

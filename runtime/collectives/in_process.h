@@ -16,6 +16,7 @@
 #include "isthmus/status.h"
 #include "runtime/collectives/wire.h"
 #include "runtime/event.h"
+#include "runtime/fork_mutex.h"
 #include "runtime/run_services.h"
 
 namespace isthmus {
@@ -78,7 +79,7 @@ class InProcessCollectives final : public Collectives {
 
   Job* job_;
   const std::unique_ptr<Announcements> announcements_;
-  std::mutex mutex_;
+  ForkMutex mutex_{ForkMutex::Rank::kMiddle};
   std::map<int64_t, Launch> launches_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "runtime/ffi/api.h"
 #include "runtime/ffi/error.h"
+#include "runtime/fork_mutex.h"
 
 namespace isthmus::ffi {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr int64_t kFirstOwnTypeId = int64_t{1} << 56;
 
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::pair<std::string, std::string>, Handler> handlers;  // by platform and target
   std::map<int64_t, TypeInfo> types;
   std::map<std::string, int64_t, std::less<>> typeIds;

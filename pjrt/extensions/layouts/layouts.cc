@@ -11,12 +11,13 @@
 #include "pjrt/handles.h"
 #include "pjrt/layout.h"
 #include "pjrt/loaded_executable.h"
+#include "runtime/fork_mutex.h"
 
 namespace isthmus::pjrt {
 
 PJRT_Layouts_MemoryLayout* layoutOf(const ArrayType& type) {
   struct Table {
-    std::mutex mutex;
+    ForkMutex mutex;
     std::map<std::vector<int64_t>, PJRT_Layouts_MemoryLayout> layouts;
   };
   static Table& table = *new Table;
