@@ -41,7 +41,8 @@ PJRT_Api makeApi() {
 
   for (PJRT_Extension_Base* extension :
        {&layoutsExtension(), &shardingsExtension(), &memoryDescriptionsExtension(), &ffiExtension(),
-        &customCallExtension(), &profilerExtension(), &customPartitionerExtension()}) {
+        &customCallExtension(), &profilerExtension(), &customPartitionerExtension(),
+        &crossHostTransfersExtension()}) {
     extension->next = api.extension_start;
     api.extension_start = extension;
   }

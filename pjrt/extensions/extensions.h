@@ -13,5 +13,6 @@ PJRT_Extension_Base& ffiExtension();
 PJRT_Extension_Base& customCallExtension();
 PJRT_Extension_Base& profilerExtension();
 PJRT_Extension_Base& customPartitionerExtension();
+PJRT_Extension_Base& crossHostTransfersExtension();
 
 }  // namespace isthmus::pjrt

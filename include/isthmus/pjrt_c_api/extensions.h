@@ -197,6 +197,55 @@ struct PJRT_FFI_Extension {
   PJRT_Entry<PJRT_FFI_Register_Handler_Args> register_handler;
 };
 
+// ---- Cross-host transfers (type 12, version 5)
+//
+// Buffers between devices of different processes. Sender and receiver name the same key.
+
+struct PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Client* client;
+  size_t num_buffers;
+  PJRT_Buffer** buffers;
+  const int32_t* dst_global_device_ids;  // num_buffers of them
+  const int64_t* transfer_keys;          // likewise
+  PJRT_Event** send_events;              // out: likewise; owned by the caller
+};
+ISTHMUS_PJRT_SIZE(PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args, send_events);
+
+struct PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Client* client;
+  size_t num_shapes;
+  size_t* shape_num_dims;
+  const int64_t** num_dims;  // dimensions, for each shape
+  PJRT_Buffer_Type* element_types;
+  PJRT_Buffer_MemoryLayout** layouts;
+  PJRT_Device* device;
+  const int32_t* src_global_device_ids;  // num_shapes of them
+  const int64_t* transfer_keys;          // likewise
+  PJRT_Buffer** buffers;                 // out: likewise; owned by the caller
+};
+ISTHMUS_PJRT_SIZE(PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args, buffers);
+
+// The older way, whose receivers do not know who sends. More fields follow.
+struct PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args {
+  ISTHMUS_PJRT_HEAD
+  PJRT_Client* client;
+};
+ISTHMUS_PJRT_SIZE(PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args, client);
+
+// The first two belong together.
+struct PJRT_CrossHostTransfers_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Entry<PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args>
+      PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers;
+  void (*PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice)();
+  PJRT_Entry<PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args>
+      PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers;
+  PJRT_Entry<PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args>
+      PJRT_Transfers_PJRT_Client_CrossHostSendBuffers;
+};
+
 // ---- Custom partitioners (type 2, version 1)
 //
 // Functions of a framework that say how calls of a name are split over devices. Those that fill
