@@ -137,6 +137,9 @@ PROGRAMS = {
                     "(jnp.ones((2, 5, 9, 16))), array(2, 10, 9, 3), array(3, 3, 3, 16), tolerance=1e-4)",
     "grouped convolution": "compare(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), 'SAME', "
                            "feature_group_count=4), array(2, 8, 7, 6), array(16, 2, 3, 3))",
+    "depthwise convolution": "compare(lambda x, w: jax.vjp(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), 'SAME', "
+                             "dimension_numbers=('NHWC', 'HWIO', 'NHWC'), feature_group_count=24), x, w)[1]"
+                             "(jnp.ones((2, 9, 8, 24))), array(2, 9, 8, 24), array(3, 3, 1, 24), tolerance=1e-4)",
     "control flow": "compare(lambda x: (lax.while_loop(lambda c: c[0] < 7, lambda c: (c[0] + 1, c[1] * 1.5 + c[0]), "
                     "(0, x)), lax.cond(x[0] > 9, jnp.sin, jnp.cos, x), lax.scan(lambda c, y: (y, c + y), x[0], x)), array(5))",
     "indexing": "compare(lambda x, i: (x[i], x.at[i].add(1.), x.at[i, 0].max(2.), jnp.cumsum(x, 0), jnp.roll(x, 2), "

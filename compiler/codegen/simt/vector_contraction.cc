@@ -47,6 +47,11 @@ int64_t bestRows(int64_t rows, int64_t most) {
   return best;
 }
 
+// Whether each column has a lhs of its own.
+bool isByColumn(const VectorContraction& p) {
+  return p.columns.size() == 1 && p.columns[0].lhs != 0;
+}
+
 bool isContiguous(const TileDims& columns) { return columns.size() == 1 && columns[0].rhs == 1; }
 
 struct Offsets {
@@ -132,9 +137,14 @@ TileKernel::Values TileKernel::addProducts(llvm::Value* lhs, llvm::Value* rhs, c
   size_t number = 0;
   for (llvm::Value* row : lhsRows_) {
     llvm::Value* at = w_.plus(lhs, row);
-    llvm::Value* element = load(lhsBase_, at, lhsKind_, plan_.sumsAreLanes ? plan_.lanes : 1);
-    if (!plan_.sumsAreLanes) element = w_.b().CreateVectorSplat(plan_.lanes, element);
-    for (llvm::Value* column : columns) {
+    bool isVector = plan_.sumsAreLanes || isByColumn(p_);
+    llvm::Value* element = load(lhsBase_, at, lhsKind_, isVector ? plan_.lanes : 1);
+    if (!isVector) element = w_.b().CreateVectorSplat(plan_.lanes, element);
+    for (auto [v, column] : llvm::enumerate(columns)) {
+      if (v > 0 && isByColumn(p_)) {
+        llvm::Value* later = w_.plus(at, w_.i64(columnOffsets_[v]));
+        element = load(lhsBase_, later, lhsKind_, plan_.lanes);
+      }
       next[number] = w_.multiplyAdd({element}, {column}, {next[number]}, p_.sum).re;
       ++number;
     }
@@ -235,7 +245,9 @@ void TileKernel::emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& 
       llvm::FixedVectorType::get(p_.sum.computeType(w_.b().getContext()), plan_.lanes);
   Values sums(static_cast<size_t>(plan_.rowsPerTile * plan_.vectors),
               llvm::Constant::getNullValue(type));
-  sums = sumOver(0, w_.plus(batch.lhs, outer.lhs), rhs, sums);
+  llvm::Value* lhs = w_.plus(batch.lhs, outer.lhs);
+  if (isByColumn(p_)) lhs = w_.plus(lhs, firstColumn);
+  sums = sumOver(0, lhs, rhs, sums);
   storeTile(sums, firstColumn, w_.plus(batch.result, outer.result));
 }
 
@@ -371,6 +383,7 @@ bool chooseLanes(VectorPlan& plan, const TargetModel& target) {
   bool areSmall = rows * columns * product(p.sums) < kMinProducts;
   if (lanes < 4 || (areSmall && product(p.batch) > kEnoughItems)) return false;
   bool isRead = isContiguous(p.columns);
+  if (isByColumn(p) && (p.columns[0].lhs != 1 || !isRead)) return false;
   bool sumsLieTogether = !p.sums.empty() && p.sums.back().lhs == 1 && p.sums.back().rhs == 1 &&
                          p.sums.back().size % lanes == 0 && p.columns.size() <= 1 &&
                          p.lhs.storageBytes == p.sum.storageBytes;
@@ -382,7 +395,7 @@ bool chooseLanes(VectorPlan& plan, const TargetModel& target) {
   if (columns < 4 || (!isRead && rows < kMinRowsToTranspose)) return false;
   while (lanes > columns) lanes /= 2;
   plan.lanes = lanes;
-  plan.packsRhs = !isRead || rows >= kMinRowsToPack;
+  plan.packsRhs = !isRead || (rows >= kMinRowsToPack && !isByColumn(p));
   return true;
 }
 

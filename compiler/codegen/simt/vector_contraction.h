@@ -20,8 +20,10 @@ struct TileDim {
 using TileDims = llvm::SmallVector<TileDim, 6>;
 
 // result[batch, rows, columns] = sum over sums of lhs[batch, rows, sums] * rhs[batch, sums,
-// columns]. Rows may overlap in the lhs, as a convolution's do. No dimension has the size 0. The
-// result's columns lie `columns.back().result` elements apart.
+// columns]. Columns that the lhs has as well are those of a convolution of each feature with itself
+// alone: there is one dimension of them, and both operands have it contiguous. Rows may overlap in
+// the lhs, as a convolution's do. No dimension has the size 0. The result's columns lie
+// `columns.back().result` elements apart.
 struct VectorContraction {
   TileDims batch, rows, columns, sums;
   int64_t rhsOffset = 0;  // of the element at all indices 0

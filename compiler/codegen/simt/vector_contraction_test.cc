@@ -254,6 +254,8 @@ TEST(VectorContraction, convolutions_of_all_windows) {
   checkConvolution({11, 4, 8, 2, 3, 1, 0, 1, 2, 1});
   checkConvolution({5, 8, 32, 3, 1, 1, 1, 1, 1, 4});
   checkConvolution({6, 4, 8, 3, 1, -1, 1, 1, 1, 1});
+  checkConvolution({9, 40, 40, 3, 1, 1, 1, 1, 1, 40});
+  checkConvolution({8, 8, 8, 2, 2, 0, 0, 1, 1, 8});
 }
 
 }  // namespace

@@ -48,8 +48,11 @@ std::optional<PaddedInput> padded(const ConvRoles& roles, const ConvKinds& kinds
   }
   llvm::SmallVector<PaddedDim*, 5> order{&input.batch, &input.feature};
   for (PaddedDim& dim : input.spatial) order.push_back(&dim);
-  // Of dimensions of one element the order does not matter.
-  llvm::stable_sort(order, [](auto* a, auto* b) { return a->stride < b->stride; });
+  // Dimensions of one element have no neighbours to lie beside.
+  llvm::stable_sort(order, [](const PaddedDim* a, const PaddedDim* b) {
+    if ((a->size == 1) != (b->size == 1)) return b->size == 1;
+    return a->stride < b->stride;
+  });
   for (PaddedDim* dim : order) {
     if (dim->size > most / input.elements) return std::nullopt;
     dim->copyStride = input.isCopied ? input.elements : dim->stride;
@@ -105,10 +108,12 @@ VectorContraction contractionOf(const ConvRoles& roles, const PaddedInput& input
   auto add = [](TileDims& dims, const TileDim& dim) {
     if (dim.size > 1) dims.push_back(dim);
   };
-  add(all.batch, {groups,
-                  roles.featureGroups > 1 ? inputFeatures * input.feature.copyStride
-                                          : batch * input.batch.copyStride,
-                  features * roles.kernelOutputStride, features * roles.outputFeatureStride});
+  // Groups of one feature each are columns, of both operands.
+  add(features == 1 ? all.columns : all.batch,
+      {groups,
+       roles.featureGroups > 1 ? inputFeatures * input.feature.copyStride
+                               : batch * input.batch.copyStride,
+       features * roles.kernelOutputStride, features * roles.outputFeatureStride});
   add(all.rows, {batch, input.batch.copyStride, 0, roles.outputBatchStride});
   add(all.sums, {inputFeatures, input.feature.copyStride, roles.kernelInputStride, 0});
   add(all.columns, {features, 0, roles.kernelOutputStride, roles.outputFeatureStride});
