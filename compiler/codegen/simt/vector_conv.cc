@@ -4,6 +4,8 @@
 
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/vector_contraction.h"
+#include "compiler/target/portable_cpu.h"
+#include "llvm/ADT/bit.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -62,41 +64,104 @@ std::optional<PaddedInput> padded(const ConvRoles& roles, const ConvKinds& kinds
   return input;
 }
 
-// One element by each work-item: neighbours along the dimension that lies together, so that whether
-// they are inside is mostly the same for all of a vector.
-OpKernel emitPadding(const PaddedInput& input, const ConvKinds& kinds, llvm::Module& module,
-                     const WorkItemForm& form, const std::string& symbol) {
+// Where places of the copy are in the input, and whether they are inside.
+struct Place {
+  llvm::Value* from;
+  llvm::Value* isInside;
+};
+
+void addDimension(KernelWriter& w, const PaddedDim& dim, llvm::Value* at, Place& place) {
+  if (dim.size == 1) at = w.i64(0);
+  if (dim.padLow != 0) at = w.b().CreateSub(at, w.i64(dim.padLow));
+  // Below zero is far beyond the end, as an unsigned number.
+  if (dim.padLow > 0 || dim.size - dim.padLow > (dim.input - 1) * dim.dilation + 1) {
+    place.isInside = w.b().CreateAnd(
+        place.isInside, w.b().CreateICmpULT(at, w.i64((dim.input - 1) * dim.dilation + 1)));
+  }
+  if (dim.dilation > 1) {
+    auto [quotient, remainder] = w.divide(at, dim.dilation);
+    place.isInside = w.b().CreateAnd(place.isInside, w.b().CreateICmpEQ(remainder, w.i64(0)));
+    at = quotient;
+  }
+  place.from = w.b().CreateAdd(place.from, w.b().CreateMul(at, w.i64(dim.stride)));
+}
+
+// The same for all dimensions from number `first` on, of place number `rest` in them.
+void addDimensions(KernelWriter& w, const PaddedInput& input, size_t first, llvm::Value* rest,
+                   Place& place) {
+  for (size_t d = first; d < input.inOrder.size(); ++d) {
+    llvm::Value* at = nullptr;
+    std::tie(rest, at) = w.divide(rest, input.inOrder[d].size);
+    addDimension(w, input.inOrder[d], input.inOrder[d].size == 1 ? w.i64(0) : at, place);
+  }
+}
+
+// `lanes` elements: outside, elements that are there are read and not used.
+void copyElements(KernelWriter& w, const ConvKinds& kinds, const Place& place, llvm::Value* to,
+                  unsigned lanes) {
+  llvm::Value* from = w.b().CreateSelect(place.isInside, place.from, w.i64(0));
+  Val value = w.convert(w.load(w.buffer(0), from, kinds.lhs, lanes), kinds.lhs, kinds.sum);
+  value = w.select(place.isInside, value, {llvm::Constant::getNullValue(value.re->getType())});
+  w.store(w.buffer(3), to, kinds.sum, value);
+}
+
+// One element by each work-item.
+OpKernel emitPaddingOfElements(const PaddedInput& input, const ConvKinds& kinds,
+                               llvm::Module& module, const WorkItemForm& form,
+                               const std::string& symbol) {
   const PaddedDim& inner = input.inOrder[0];
   Items items{inner.size, input.elements / inner.size, 1};
   KernelWriter w(module, form, symbol, 4, items);
-  llvm::Value* rest = w.item(1);
-  llvm::Value* from = w.i64(0);
-  llvm::Value* isInside = w.b().getTrue();
-  for (size_t d = 0; d < input.inOrder.size(); ++d) {
-    const PaddedDim& dim = input.inOrder[d];
-    llvm::Value* at = w.item(0);
-    if (d > 0) std::tie(rest, at) = w.divide(rest, dim.size);
-    if (dim.size == 1) at = w.i64(0);
-    if (dim.padLow != 0) at = w.b().CreateSub(at, w.i64(dim.padLow));
-    // Below zero is far beyond the end, as an unsigned number.
-    if (dim.padLow > 0 || dim.size - dim.padLow > (dim.input - 1) * dim.dilation + 1) {
-      isInside = w.b().CreateAnd(
-          isInside, w.b().CreateICmpULT(at, w.i64((dim.input - 1) * dim.dilation + 1)));
-    }
-    if (dim.dilation > 1) {
-      auto [quotient, remainder] = w.divide(at, dim.dilation);
-      isInside = w.b().CreateAnd(isInside, w.b().CreateICmpEQ(remainder, w.i64(0)));
-      at = quotient;
-    }
-    from = w.b().CreateAdd(from, w.b().CreateMul(at, w.i64(dim.stride)));
-  }
-  // Outside, an element that is there is read and not used.
-  from = w.b().CreateSelect(isInside, from, w.i64(0));
-  Val value = w.convert(w.load(w.buffer(0), from, kinds.lhs), kinds.lhs, kinds.sum);
-  llvm::Value* to = w.plus(w.times(w.item(1), inner.size), w.item(0));
-  w.store(w.buffer(3), to, kinds.sum, w.select(isInside, value, w.zero(kinds.sum)));
+  Place place{w.i64(0), w.b().getTrue()};
+  addDimension(w, inner, w.item(0), place);
+  addDimensions(w, input, 1, w.item(1), place);
+  copyElements(w, kinds, place, w.plus(w.times(w.item(1), inner.size), w.item(0)), 1);
   w.finish();
   return {symbol, items};
+}
+
+// Vectors along the innermost dimension, which has no padding; the two innermost dimensions by each
+// work-item.
+OpKernel emitPaddingOfVectors(const PaddedInput& input, const ConvKinds& kinds, unsigned lanes,
+                              llvm::Module& module, const WorkItemForm& form,
+                              const std::string& symbol) {
+  const PaddedDim& inner = input.inOrder[0];
+  const PaddedDim& middle = input.inOrder[1];
+  Items items{input.elements / inner.size / middle.size, 1, 1};
+  KernelWriter w(module, form, symbol, 4, items);
+  Place outer{w.i64(0), w.b().getTrue()};
+  addDimensions(w, input, 2, w.item(0), outer);
+  int64_t vectors = (inner.size + lanes - 1) / lanes;
+  w.loop(middle.size, KernelWriter::Values(), [&](llvm::Value* i, const auto&) {
+    Place place = outer;
+    addDimension(w, middle, i, place);
+    llvm::Value* line = w.plus(w.times(w.item(0), middle.size), i);
+    llvm::Value* to = w.times(line, inner.size);
+    w.loop(vectors, KernelWriter::Values(), [&](llvm::Value* v, const auto&) {
+      // The last vector ends where the dimension does.
+      llvm::Value* first = w.times(v, lanes);
+      llvm::Value* last = w.i64(inner.size - lanes);
+      if (inner.size % lanes) {
+        first = w.b().CreateSelect(w.b().CreateICmpULT(first, last), first, last);
+      }
+      Place own{w.b().CreateAdd(place.from, first), place.isInside};
+      copyElements(w, kinds, own, w.plus(to, first), lanes);
+      return KernelWriter::Values();
+    });
+    return KernelWriter::Values();
+  });
+  w.finish();
+  return {symbol, items, 1, true};
+}
+
+OpKernel emitPadding(const PaddedInput& input, const ConvKinds& kinds, llvm::Module& module,
+                     const WorkItemForm& form, const std::string& symbol) {
+  const PaddedDim& inner = input.inOrder[0];
+  auto lanes = static_cast<unsigned>(std::min<int64_t>(
+      vectorLanes(form.target, kinds.sum.computeBits()), llvm::bit_floor(uint64_t(inner.size))));
+  bool isWhole = inner.size == inner.input && inner.padLow == 0 && inner.stride == 1;
+  return lanes >= 4 && isWhole ? emitPaddingOfVectors(input, kinds, lanes, module, form, symbol)
+                               : emitPaddingOfElements(input, kinds, module, form, symbol);
 }
 
 VectorContraction contractionOf(const ConvRoles& roles, const PaddedInput& input) {
