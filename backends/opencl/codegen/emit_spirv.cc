@@ -8,6 +8,8 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,9 +48,33 @@ class NumberBlocks final : public llvm::MachineFunctionPass {
 
 char NumberBlocks::ID = 0;
 
+// LLVM 22 leaves out the first half of `extend(truncate(x))` where the second is to a type between
+// the two, and masks x in its own type by a constant of the other. Here x is cut off in its type.
+void cutOffBeforeTruncation(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    bool isSigned = llvm::isa<llvm::SExtInst>(instruction);
+    if (!isSigned && !llvm::isa<llvm::ZExtInst>(instruction)) continue;
+    auto* truncation = llvm::dyn_cast<llvm::TruncInst>(instruction.getOperand(0));
+    // Booleans are a type of their own.
+    if (!truncation || truncation->getType()->getScalarSizeInBits() == 1) continue;
+    llvm::IRBuilder<> b(&instruction);
+    llvm::Value* whole = truncation->getOperand(0);
+    llvm::Type* type = whole->getType();
+    unsigned rest = type->getScalarSizeInBits() - truncation->getType()->getScalarSizeInBits();
+    llvm::Value* shift = llvm::ConstantInt::get(type, rest);
+    llvm::Value* cut = b.CreateShl(whole, shift);
+    cut = isSigned ? b.CreateAShr(cut, shift) : b.CreateLShr(cut, shift);
+    cut = b.CreateIntCast(cut, instruction.getType(), isSigned);
+    instruction.replaceAllUsesWith(cut);
+    instruction.eraseFromParent();
+    if (truncation->use_empty()) truncation->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 StatusOr<llvm::SmallString<0>> emitSpirv(llvm::Module& module, llvm::TargetMachine& machine) {
+  for (llvm::Function& function : module) cutOffBeforeTruncation(function);
   std::lock_guard lock(emission);
   // As LLVM's addPassesToEmitFile does it, with one more pass before the last.
   auto& target = static_cast<llvm::CodeGenTargetMachineImpl&>(machine);

@@ -1,4 +1,4 @@
-// Runs LLVM's code generator for SPIR-V, which has a fault to be kept from showing.
+// Runs LLVM's code generator for SPIR-V, which has faults to be kept from showing.
 #pragma once
 
 #include "isthmus/status.h"

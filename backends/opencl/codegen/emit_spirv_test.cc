@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 #include <thread>
 #include <vector>
@@ -88,6 +89,44 @@ TEST(EmitSpirv, threads_emit_side_by_side) {
   EXPECT_EQ(emitMany(30), "");
   thread.join();
   EXPECT_EQ(other, "");
+}
+
+// The operands of integer arithmetic have its type, which SPIR-V demands.
+TEST(EmitSpirv, parts_of_integers_are_cut_off_in_their_own_type) {
+  for (bool isSigned : {false, true}) {
+    llvm::LLVMContext context;
+    StatusOr<std::unique_ptr<llvm::Module>> module = makeModule("kernels", context);
+    ASSERT_TRUE(module.ok());
+    llvm::IRBuilder<> b(context);
+    auto* pointer = llvm::PointerType::get(context, 1);
+    auto* kernel =
+        llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer}, false),
+                               llvm::Function::ExternalLinkage, "kernel0", **module);
+    kernel->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
+    b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", kernel));
+    llvm::Value* whole = b.CreateLoad(b.getInt32Ty(), kernel->getArg(0));
+    llvm::Value* part = b.CreateTrunc(whole, b.getInt8Ty());
+    llvm::Value* wide = b.CreateIntCast(part, b.getInt16Ty(), isSigned);
+    b.CreateStore(b.CreateLShr(wide, 1), kernel->getArg(1));
+    b.CreateRetVoid();
+    StatusOr<std::string> binary = compileToSpirv(**module);
+    ASSERT_TRUE(binary.ok()) << binary.status().message();
+
+    std::vector<uint32_t> words(binary->size() / 4);
+    std::memcpy(words.data(), binary->data(), words.size() * 4);
+    std::map<uint32_t, uint32_t> typeOf;
+    int checked = 0;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+      uint32_t opcode = words[at] & 0xffff;
+      if (opcode < 41 || opcode == 56 || opcode == 62 || opcode == 248 || opcode >= 249) continue;
+      if (opcode == 71) continue;  // OpDecorate
+      typeOf[words[at + 2]] = words[at + 1];
+      if (opcode < 194 || opcode > 199) continue;  // shifts and operations on bits
+      EXPECT_EQ(typeOf[words[at + 3]], words[at + 1]) << "of the instruction at word " << at;
+      ++checked;
+    }
+    EXPECT_GT(checked, 0);
+  }
 }
 
 }  // namespace
