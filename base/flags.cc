@@ -57,6 +57,10 @@ constexpr FlagInfo kFlags[] = {
      "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
+    {"ISTHMUS_FALLBACK", FlagType::kString, "",
+     "cpu: an operation for which a device has no code runs on the CPU, over copies, with a line "
+     "in "
+     "the log; default: its program is refused."},
     {"ISTHMUS_FOLD_BYTES", FlagType::kInt, "4096",
      "Operations on constants are computed by the compiler if their results are no larger; 0: "
      "never."},

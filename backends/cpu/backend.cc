@@ -6,6 +6,7 @@
 #include "backends/cpu/load/executable.h"
 #include "backends/cpu/load/serialization.h"
 #include "base/client_options.h"
+#include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "runtime/host_allocator.h"
@@ -74,6 +75,12 @@ AttributeMap CpuBackend::memoryStats(int deviceId) const {
 
 StatusOr<std::shared_ptr<const Executable>> CpuBackend::compile(const CompileRequest& request) {
   return compileProgram(hostCodeGenerator(), request);
+}
+
+Support CpuBackend::supports(std::string_view op) const {
+  // What another device's host does, this one does itself.
+  Support elsewhere = supportByKernels(op);
+  return elsewhere == Support::kByHost ? Support::kOnDevice : elsewhere;
 }
 
 StatusOr<std::string> CpuBackend::optimizedProgram(const ProgramInfo& info) {

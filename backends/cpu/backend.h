@@ -19,6 +19,7 @@ class CpuBackend final : public Backend {
   void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) override;
   AttributeMap memoryStats(int deviceId) const override;
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  Support supports(std::string_view op) const override;
   StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override;
   StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override;
 

@@ -7,6 +7,7 @@
 #include "backends/cuda/code_generator.h"
 #include "backends/cuda/executable.h"
 #include "base/client_options.h"
+#include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
@@ -171,6 +172,8 @@ StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRe
   });
   return compileProgram(generator, request);
 }
+
+Support CudaBackend::supports(std::string_view op) const { return supportByKernels(op); }
 
 }  // namespace isthmus::cuda
 

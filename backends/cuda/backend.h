@@ -27,6 +27,7 @@ class CudaBackend final : public Backend {
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  Support supports(std::string_view op) const override;
 
  private:
   struct Choice {

@@ -213,6 +213,12 @@ TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {
   EXPECT_THAT(*result, ElementsAre(1, 0, 0, 1));
 }
 
+TEST_F(CudaRuntime, says_where_operations_are_computed) {
+  EXPECT_EQ(linkedBackend().supports("stablehlo.add"), Support::kOnDevice);
+  EXPECT_EQ(linkedBackend().supports("stablehlo.cholesky"), Support::kByHost);
+  EXPECT_EQ(linkedBackend().supports("stablehlo.infeed"), Support::kNo);
+}
+
 TEST_F(CudaRuntime, unsupported_operations_are_named) {
   StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
     func.func @main(%t: !stablehlo.token, %a: tensor<2xf32>) -> !stablehlo.token {

@@ -55,6 +55,7 @@ class OpenclCodegen final : public DeviceCodegen {
     }
     return code;
   }
+  StatusOr<int> addHostFunction(mlir::Operation* op) override { return host_->add(op); }
   codegen::KernelModule& kernels() override { return *kernels_; }
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override;
 

@@ -6,6 +6,8 @@
 #include "compiler/dialect/op_facts.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
+#include "isthmus/flags.h"
+#include "isthmus/log.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -21,15 +23,41 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
 
 Status DeviceCodegen::select(std::span<const Computation> computations) {
   for (const Computation& computation : computations) {
-    OperationCode code;
-    if (auto fusion = llvm::dyn_cast<ir::FusionOp>(computation.op)) {
-      ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
-    } else {
-      ISTHMUS_ASSIGN_OR_RETURN(static_cast<OtherCode&>(code), selectOther(computation.op));
+    StatusOr<OperationCode> code = selectOne(computation.op);
+    if (code.status().code() == StatusCode::kUnimplemented) {
+      code = fallBack(computation.op, code.status());
     }
-    code_[computation.op] = std::move(code);
+    if (!code.ok()) return code.status();
+    code_[computation.op] = *std::move(code);
   }
   return {};
+}
+
+StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::selectOne(mlir::Operation* op) {
+  OperationCode code;
+  if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
+  } else {
+    ISTHMUS_ASSIGN_OR_RETURN(static_cast<OtherCode&>(code), selectOther(op));
+  }
+  return code;
+}
+
+StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::fallBack(mlir::Operation* op,
+                                                               const Status& why) {
+  const std::string& where = flagString("ISTHMUS_FALLBACK");
+  if (where.empty()) return why;
+  if (where != "cpu") {
+    return invalidArgument("ISTHMUS_FALLBACK is ", where, ", expected cpu or nothing");
+  }
+  StatusOr<int> function = addHostFunction(op);
+  if (!function.ok()) {
+    return function.status().code() == StatusCode::kUnimplemented ? why : function.status();
+  }
+  log(LogLevel::kWarning, "ISTHMUS_FALLBACK: ", why.message(), "; the CPU does it instead");
+  OperationCode code;
+  code.hostFunction = *function;
+  return code;
 }
 
 bool DeviceCodegen::canShare(mlir::Operation* op, unsigned operand, unsigned result) const {

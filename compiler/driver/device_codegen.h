@@ -1,7 +1,9 @@
 // Code for a device whose host enqueues steps: kernels of work-items, and what has none.
 //
 // A backend derives from this, says how an operation without a kernel is carried out, and loads the
-// finished program.
+// finished program. Some operations are the host's by design (supportByKernels); any other one that
+// the device has no code for is refused, or with ISTHMUS_FALLBACK=cpu falls to the host, and the
+// log says so.
 #pragma once
 
 #include <memory>
@@ -37,6 +39,9 @@ class DeviceCodegen : public ProgramCodegen {
   };
   // kUnimplemented, naming the operation, if there is no way.
   virtual StatusOr<OtherCode> selectOther(mlir::Operation* op) = 0;
+  // The number of a function of the host that carries out `op`, which may be a fusion.
+  // kUnimplemented if the host has none either.
+  virtual StatusOr<int> addHostFunction(mlir::Operation* op) = 0;
   virtual codegen::KernelModule& kernels() = 0;
   virtual StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) = 0;
 
@@ -45,6 +50,9 @@ class DeviceCodegen : public ProgramCodegen {
     int64_t scratchBytes() const { return kernels ? kernels->scratchBytes : libraryScratchBytes; }
   };
 
+  StatusOr<OperationCode> selectOne(mlir::Operation* op);
+  // For an operation that the device refuses for the reason `why`.
+  StatusOr<OperationCode> fallBack(mlir::Operation* op, const Status& why);
   Status placeConstants(const MemoryPlan& plan);
   void placeSlots(const MemoryPlan& plan);
   Status addSteps(mlir::Block& block, const MemoryPlan& plan, std::vector<Step>& steps);

@@ -2,6 +2,8 @@
 
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "compiler/codegen/kernel_emitter.h"
+#include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/op_error.h"
 #include "isthmus/log.h"
@@ -17,6 +19,36 @@ std::string describe(mlir::Operation* op) {
   }
   std::string position = sourcePosition(op->getLoc());
   return position.empty() ? text : text + " at " + position;
+}
+
+// Runs the kernels of a fusion. The descriptor is numbers of 64 bits: buffers, kernels, and the
+// tiles of each kernel. The kernels come after the buffers.
+int32_t runKernels(IsthmusRun* run, const void* descriptor, void* const* buffers) {
+  const auto* numbers = static_cast<const int64_t*>(descriptor);
+  for (int64_t i = 0; i < numbers[1]; ++i) {
+    auto kernel = reinterpret_cast<IsthmusKernel>(buffers[numbers[0] + i]);
+    run->parallelFor(run, kernel, buffers, numbers[2 + i], 1);
+  }
+  return 0;
+}
+
+constexpr const char* kRunKernels = "isthmus_rt_run_kernels";
+const LibraryFunction kRunKernelsFunction(kRunKernels, runKernels);
+
+StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context) {
+  std::string symbol = "kernel" + std::to_string(context.nextNumber++);
+  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
+                           emitKernel(fusion, context.target, context.module, symbol));
+  std::vector<int64_t> numbers = {fusion->getNumOperands() + fusion->getNumResults(),
+                                  static_cast<int64_t>(kernel.stages.size())};
+  HostFunction function;
+  function.function = kRunKernels;
+  for (const KernelStage& stage : kernel.stages) {
+    numbers.push_back(stage.tiles);
+    function.callbacks.push_back(stage.symbol);
+  }
+  function.descriptor.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8);
+  return function;
 }
 
 struct TileCall {
@@ -48,7 +80,8 @@ StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create(std::stri
       new HostFunctionTable(std::move(platform), std::move(module)));
 }
 
-StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
+StatusOr<HostFunction> HostFunctionTable::lower(mlir::Operation* op) {
+  if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) return lowerFusion(fusion, context_);
   ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, lowerToLibraryCall(op, context_));
   if (code.libraryFunction.empty()) {
     return unsupportedOp(op, "the " + platform_ + " backend has no code for this operation yet");
@@ -58,6 +91,11 @@ StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
   function.descriptor = std::move(code.descriptor);
   function.callbacks = std::move(code.callbacks);
   function.scratchBytes = code.scratchBytes;
+  return function;
+}
+
+StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
+  ISTHMUS_ASSIGN_OR_RETURN(HostFunction function, lower(op));
   function.description = describe(op);
   log(LogLevel::kInfo, platform_, ": ", function.description, " runs on the host");
   functions_.push_back(std::move(function));

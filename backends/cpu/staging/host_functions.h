@@ -42,14 +42,15 @@ class HostFunctionTable {
   // `platform` is who lacks the operations ("xpu"), for messages.
   static StatusOr<std::unique_ptr<HostFunctionTable>> create(std::string platform);
 
-  // The number of the function that carries out `op`. kUnimplemented, naming the operation, its
-  // types and its source position, if the CPU backend has none either.
+  // The number of the function that carries out `op`, an operation or a fusion. kUnimplemented,
+  // naming the operation, its types and its source position, if the CPU backend has none either.
   StatusOr<int> add(mlir::Operation* op);
   // What was collected; the table is then empty.
   StatusOr<HostProgram> finish();
 
  private:
   HostFunctionTable(std::string platform, JitModule module);
+  StatusOr<HostFunction> lower(mlir::Operation* op);
 
   std::string platform_;
   JitModule module_;
