@@ -6,12 +6,14 @@
 #include "compiler/codegen/group_threads.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::opencl {
@@ -41,6 +43,27 @@ const char* spaceName(unsigned space) {
     default:
       return nullptr;
   }
+}
+
+// A table of constants, which OpenCL C keeps outside of functions in a space of its own; or null.
+const llvm::GlobalVariable* tableOf(const llvm::Value* pointer) {
+  auto* table = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
+  return table && table->isConstant() && table->hasInitializer() ? table : nullptr;
+}
+
+// "constant ulong t0[] = {…};": whole longs, for their alignment.
+Text writeTable(const llvm::GlobalVariable& table, const std::string& name) {
+  auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(table.getInitializer());
+  if (!data && !table.getInitializer()->isNullValue()) return unsupported(table, "such table");
+  const llvm::DataLayout& layout = table.getParent()->getDataLayout();
+  std::string bytes(layout.getTypeAllocSize(table.getValueType()).getFixedValue(), '\0');
+  if (data) bytes = data->getRawDataValues().str();
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+  std::string text = "constant ulong " + name + "[] = {";
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    text += std::to_string(llvm::support::endian::read64le(bytes.data() + at)) + "UL, ";
+  }
+  return text + "};\n";
 }
 
 // Integers are unsigned in C, so that they wrap.
@@ -74,8 +97,10 @@ std::string constantText(const llvm::APInt& value) {
 
 class FunctionWriter {
  public:
-  explicit FunctionWriter(const llvm::Function& function)
-      : function_(function), layout_(function.getParent()->getDataLayout()) {}
+  // `tables`: the names of the module's tables.
+  FunctionWriter(const llvm::Function& function,
+                 const llvm::DenseMap<const llvm::Value*, std::string>& tables)
+      : function_(function), layout_(function.getParent()->getDataLayout()), names_(tables) {}
 
   StatusOr<std::string> write();
 
@@ -145,7 +170,8 @@ Text FunctionWriter::memory(const llvm::Value* pointer, const llvm::Type* type) 
   ISTHMUS_ASSIGN_OR_RETURN(std::string name, operand(pointer));
   if (type->isIntegerTy(1)) return unsupported(*pointer, "memory of single bits");
   ISTHMUS_ASSIGN_OR_RETURN(std::string element, typeName(type));
-  const char* space = spaceName(pointer->getType()->getPointerAddressSpace());
+  const char* space =
+      tableOf(pointer) ? "constant" : spaceName(pointer->getType()->getPointerAddressSpace());
   if (!space) return unsupported(*pointer, "such memory");
   return "*(" + std::string(space) + " " + element + "*)" + name;
 }
@@ -570,6 +596,7 @@ Status FunctionWriter::declare() {
     std::string name = "v" + std::to_string(number++);
     names_[&instruction] = name;
     ISTHMUS_ASSIGN_OR_RETURN(std::string type, typeName(instruction.getType()));
+    if (instruction.getType()->isPointerTy() && tableOf(&instruction)) type = "constant uchar*";
     if (auto* memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
       std::optional<llvm::TypeSize> bytes = memory->getAllocationSize(layout_);
       if (!bytes || bytes->isScalable()) return unsupported(instruction, "such memory");
@@ -626,9 +653,17 @@ bool usesDoubles(const llvm::Module& module) {
 StatusOr<std::string> writeOpenclC(const llvm::Module& module) {
   std::string text = "#pragma OPENCL FP_CONTRACT OFF\n";
   if (usesDoubles(module)) text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+  llvm::DenseMap<const llvm::Value*, std::string> tables;
+  for (const llvm::GlobalVariable& table : module.globals()) {
+    if (!tableOf(&table)) continue;
+    std::string name = "t" + std::to_string(tables.size());
+    ISTHMUS_ASSIGN_OR_RETURN(std::string array, writeTable(table, name));
+    text += array;
+    tables[&table] = "((constant uchar*)" + name + ")";
+  }
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    ISTHMUS_ASSIGN_OR_RETURN(std::string kernel, FunctionWriter(function).write());
+    ISTHMUS_ASSIGN_OR_RETURN(std::string kernel, FunctionWriter(function, tables).write());
     text += kernel;
   }
   return text;

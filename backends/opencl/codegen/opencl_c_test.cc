@@ -44,6 +44,26 @@ TEST(OpenclC, signature_and_memory) {
   EXPECT_THAT(text, HasSubstr("*(global float*)a0 = v0;"));
 }
 
+TEST(OpenclC, tables_of_constants_are_outside_of_kernels) {
+  StatusOr<std::string> text = write(R"(
+    @table = private addrspace(1) constant [3 x i32] [i32 7, i32 -1, i32 9]
+    @zeros = private addrspace(1) constant [2 x float] zeroinitializer
+    define spir_kernel void @k(ptr addrspace(1) %p, i64 %i) {
+      %place = getelementptr i32, ptr addrspace(1) @table, i64 %i
+      %x = load i32, ptr addrspace(1) %place
+      %y = load float, ptr addrspace(1) @zeros
+      store i32 %x, ptr addrspace(1) %p
+      ret void
+    })");
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  // Little-endian: 2^64 - 2^32 + 7, and 9.
+  EXPECT_THAT(*text, HasSubstr("constant ulong t0[] = {18446744069414584327UL, 9UL, };"));
+  EXPECT_THAT(*text, HasSubstr("constant ulong t1[] = {0UL, };"));
+  EXPECT_THAT(*text, HasSubstr("constant uchar* v0;"));
+  EXPECT_THAT(*text, HasSubstr("v1 = *(constant uint*)v0;"));
+  EXPECT_THAT(*text, HasSubstr("v2 = *(constant float*)((constant uchar*)t1);"));
+}
+
 TEST(OpenclC, narrow_products_wrap_as_unsigned) {
   EXPECT_THAT(body("i16", "%y = mul i16 %x, %x"), HasSubstr("v1 = (ushort)((uint)v0 * (uint)v0);"));
 }
