@@ -26,6 +26,11 @@ std::optional<int64_t> placeable(const MeshSharding& held, const MeshSharding& w
   return rest == wanted.reduced() ? std::optional(d - held.dims.begin()) : std::nullopt;
 }
 
+bool isZero(Value value) {
+  return mlir::matchPattern(value, mlir::m_Zero()) ||
+         mlir::matchPattern(value, mlir::m_AnyZeroFloat());
+}
+
 void logGather(Value original, mlir::Location location) {
   if (!logs(LogLevel::kInfo)) return;
   std::string type;
@@ -98,11 +103,13 @@ void LocalValues::holdLike(Value original, Value other) {
   copies_[original] = std::move(copies);
 }
 
-MeshSharding LocalValues::shardingOf(Value original) const {
+MeshSharding LocalValues::heldOf(Value original) const {
   auto found = copies_.find(original);
-  return found != copies_.end() ? found->second.front().first.reduced()
+  return found != copies_.end() ? found->second.front().first
                                 : replicatedSharding(rankOf(original), numPartitions_);
 }
+
+MeshSharding LocalValues::shardingOf(Value original) const { return heldOf(original).reduced(); }
 
 Value LocalValues::find(Value original, const MeshSharding& sharding) const {
   auto found = copies_.find(original);
@@ -133,6 +140,11 @@ Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
                              mlir::Location location) {
   reducePartialSums(original, location);
   MeshSharding held = shardingOf(original);
+  // Zeros are summands of themselves.
+  auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
+  if (held.hasSameBlocks(sharding.reduced()) && broadcast && isZero(broadcast.getOperand())) {
+    return find(original, held);
+  }
   if (std::optional<int64_t> d = placeable(held, sharding)) {
     Value placed = spmd_.place(find(original, held), *d, held, location);
     return resized(placed,

@@ -23,6 +23,8 @@ class LocalValues {
   // `original` is the same as `other`.
   void holdLike(mlir::Value original, mlir::Value other);
 
+  // What the operation of a value gave: blocks, or summands.
+  MeshSharding heldOf(mlir::Value original) const;
   // How a value is split on the devices, once it is summed; not at all if every device has it
   // whole.
   MeshSharding shardingOf(mlir::Value original) const;

@@ -406,8 +406,79 @@ class Partitioner {
     return wanted;
   }
 
+  // Whether `op` gives a sum over devices of what it gives of each device's summand of `operand`.
+  bool isOfSummands(mlir::Operation& op, Value operand, const MeshSharding& held) {
+    if (llvm::isa<shlo::TransposeOp>(op)) return true;
+    if (!held.reduced().isReplicated()) return false;
+    auto type = llvm::dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    auto from = llvm::dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || !from || !type.hasStaticShape() || !from.hasStaticShape()) return false;
+    if (llvm::isa<shlo::ReshapeOp, shlo::BroadcastInDimOp>(op)) {
+      return type.getNumElements() == from.getNumElements();
+    }
+    auto wide = llvm::dyn_cast<mlir::FloatType>(type.getElementType());
+    auto narrow = llvm::dyn_cast<mlir::FloatType>(from.getElementType());
+    return llvm::isa<shlo::ConvertOp>(op) && wide && narrow && wide.getWidth() >= narrow.getWidth();
+  }
+
+  // Sums and what moves elements go before the sum over devices: that is made once, of what they
+  // give, if nobody else needs it sooner.
+  bool buildOnSummands(mlir::Operation& op) {
+    std::optional<MeshSharding> sum;
+    size_t numArrays = 1;
+    if (llvm::isa<shlo::AddOp>(op)) {
+      numArrays = 2;
+      MeshSharding left = values_.heldOf(op.getOperand(0)),
+                   right = values_.heldOf(op.getOperand(1));
+      bool areAlone = op.getOperand(0).hasOneUse() && op.getOperand(1).hasOneUse();
+      if (!left.unreduced.empty() &&
+          (accumulators_.contains(op.getOperand(0)) || (areAlone && left == right))) {
+        sum = left;
+      } else if (accumulators_.contains(op.getOperand(1)) && !right.unreduced.empty()) {
+        sum = right;
+      }
+    } else if (llvm::isa<shlo::DynamicUpdateSliceOp>(op)) {
+      numArrays = 2;
+      MeshSharding held = values_.heldOf(op.getOperand(0));
+      if (accumulators_.contains(op.getOperand(0)) && held.reduced().isReplicated()) sum = held;
+    } else if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+               op.getOperand(0).hasOneUse()) {
+      MeshSharding held = values_.heldOf(op.getOperand(0));
+      if (!held.unreduced.empty() && isOfSummands(op, op.getOperand(0), held)) sum = held;
+    }
+    if (!sum || sum->unreduced.empty()) return false;
+    llvm::SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      MeshSharding sharding = *sum;
+      sharding.dims.resize(rankOf(operand));
+      operands.push_back(i < numArrays ? values_.localOf(operand, sharding, op.getLoc())
+                                       : values_.fullOf(operand, op.getLoc()));
+    }
+    MeshSharding result = *sum;
+    result.dims.assign(rankOf(op.getResult(0)), {});
+    if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op)) {
+      for (auto [to, from] : llvm::enumerate(transpose.getPermutation())) {
+        result.dims[to] = sum->dims[from];
+      }
+    } else if (llvm::isa<shlo::AddOp>(op)) {
+      result.dims = sum->dims;
+    }
+    mlir::Operation* copy = builder_.clone(op);
+    copy->setOperands(operands);
+    copy->removeAttr(sdy::kSharding);
+    copy->getResult(0).setType(LocalValues::blockType(op.getResult(0).getType(), result));
+    values_.hold(op.getResult(0), copy->getResult(0), result);
+    if (numArrays == 2 && llvm::any_of(op.getOperands(), [&](Value operand) {
+          return accumulators_.contains(operand);
+        })) {
+      accumulators_.insert(op.getResult(0));
+    }
+    return true;
+  }
+
   // Computes blocks where a rule says how, else the whole on every device.
   Status buildOperation(mlir::Operation& op) {
+    if (numPartitions_ > 1 && buildOnSummands(op)) return {};
     std::vector<MeshSharding> held;
     for (Value operand : op.getOperands()) held.push_back(values_.shardingOf(operand));
     std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held), /*mayMove=*/true);
@@ -557,6 +628,65 @@ class Partitioner {
     }
   }
 
+  // What a loop adds to what it carries, if it does nothing else with that; null if it does.
+  static Value addedTo(shlo::WhileOp op, unsigned i) {
+    mlir::Block& body = op.getBody().front();
+    Value value = body.getArgument(i), added;
+    if (!op.getCond().front().getArgument(i).use_empty()) return nullptr;
+    while (value.hasOneUse()) {
+      mlir::OpOperand& use = *value.getUses().begin();
+      mlir::Operation* user = use.getOwner();
+      if (user == body.getTerminator()) {
+        return use.getOperandNumber() == i ? added : nullptr;
+      }
+      if (user->getBlock() != &body) return nullptr;
+      if (llvm::isa<shlo::AddOp>(user)) {
+        added = user->getOperand(1 - use.getOperandNumber());
+      } else if (llvm::isa<shlo::DynamicUpdateSliceOp>(user) && use.getOperandNumber() == 0) {
+        added = user->getOperand(1);
+      } else if (!llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(user)) {
+        return nullptr;
+      }
+      value = user->getResult(0);
+    }
+    return nullptr;
+  }
+
+  // How `added` is likely to come, if as summands.
+  std::optional<MeshSharding> likelySummands(Value added) {
+    mlir::Operation* op = added.getDefiningOp();
+    while (op && llvm::isa<shlo::TransposeOp>(op) && op->getOperand(0).hasOneUse()) {
+      op = op->getOperand(0).getDefiningOp();
+    }
+    if (!op || !llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp, shlo::ReduceOp>(op)) {
+      return std::nullopt;
+    }
+    std::vector<MeshSharding> held, wanted;
+    for (Value operand : op->getOperands()) held.push_back(propagation_.of(operand));
+    wanted.push_back(propagation_.of(op->getResult(0)));
+    std::optional<SplitRule> rule = splitRule(op, held, wanted);
+    if (!rule || rule->results[0].unreduced.empty()) return std::nullopt;
+    return rule->results[0];
+  }
+
+  // How a loop may carry sums to which it only adds: as summands, which are summed after it.
+  std::optional<MeshSharding> summandCarry(shlo::WhileOp op, unsigned i,
+                                           const MeshSharding& sharding) {
+    Value added = addedTo(op, i);
+    if (!added || !isSummable(op->getResult(i))) return std::nullopt;
+    MeshSharding held = values_.heldOf(op->getOperand(i));
+    if (!held.unreduced.empty()) return held;
+    std::optional<MeshSharding> summands = likelySummands(added);
+    // Sums that are to be split are scattered at once.
+    if (!summands || !sharding.isReplicated() || !summands->reduced().isReplicated()) {
+      return std::nullopt;
+    }
+    MeshSharding carried = sharding;
+    carried.positionOf = summands->positionOf;
+    carried.unreduced = summands->unreduced;
+    return carried;
+  }
+
   // What a loop carries stays split as it comes in, or is cut as its body likes it. What it only
   // reads and would gather each time is gathered once, before.
   Status buildLoop(shlo::WhileOp op) {
@@ -572,6 +702,10 @@ class Partitioner {
         if (!isKept) sharding = replicatedSharding(rankOf(operand), numPartitions_);
       } else if (sharding.isReplicated()) {
         sharding = propagation_.of(argument);
+      }
+      if (std::optional<MeshSharding> summands = summandCarry(op, i, sharding)) {
+        sharding = std::move(*summands);
+        accumulators_.insert(argument);
       }
       operands.push_back(values_.localOf(operand, sharding, op.getLoc()));
       shardings.push_back(std::move(sharding));
@@ -650,7 +784,8 @@ class Partitioner {
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
   LocalValues values_;
-  int manualDepth_ = 0;  // how many manual computations the current operation is in
+  llvm::DenseSet<Value> accumulators_;  // which loops carry as summands
+  int manualDepth_ = 0;                 // how many manual computations the current operation is in
 };
 
 // Scalar computations (of reductions, sorts, …) have nothing to split: JAX constrains their values

@@ -293,3 +293,37 @@ func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4x6xf32>, tensor<0x6xf32>) -> tensor<4x6xf32>
   return %2 : tensor<4x6xf32>
 }
+
+// -----
+
+// A loop that only adds to a sum carries each device's summand: the devices' are summed once, after it.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.while
+// CHECK-NOT: all_reduce
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+// CHECK-NOT: all_reduce
+// CHECK: stablehlo.return
+// CHECK: "stablehlo.all_reduce"
+// CHECK: (tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK: return
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %0:2 = stablehlo.while(%i = %first, %sum = %zeros) : tensor<i32>, tensor<4x4xf32>
+  cond {
+    %last = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.add %sum, %2 : tensor<4x4xf32>
+    %4 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %4, %3 : tensor<i32>, tensor<4x4xf32>
+  }
+  return %0#1 : tensor<4x4xf32>
+}
