@@ -49,6 +49,16 @@ double bytesRead(mlir::Value argument) {
 
 double arithmeticWeight(mlir::Operation* op) { return weightOf(*op); }
 
+double bodyWeight(mlir::Operation* op) {
+  constexpr double kLoopWeight = 1e6;
+  double weight = 0;
+  op->walk([&](mlir::Operation* nested) {
+    if (nested == op) return;
+    weight += mlir::isa<shlo::WhileOp>(nested) ? kLoopWeight : weightOf(*nested);
+  });
+  return std::max(0.0, weight - 1);
+}
+
 double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots) {
   double bytes = 0;
   for (mlir::Value argument : fusion.getBody().getArguments()) bytes += bytesRead(argument);
@@ -64,7 +74,12 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
         elements = std::max(elements, bytesOf(operand.getType()) / 4);
       }
     }
-    work += weightOf(op) * elements;
+    // Each element of a window's result is computed from the whole window.
+    const OpFacts* facts = findOpFacts(&op);
+    bool isWindow = facts != nullptr && facts->fusionClass == FusionClass::kWindow;
+    double weight = isWindow ? elementCost(&op) : weightOf(op);
+    if (op.getNumRegions() > 0) weight += bodyWeight(&op) * (isWindow ? weight / 2 : 1);
+    work += weight * elements;
   }
   bool isNear = bytes <= static_cast<double>(target.cacheResidentBytes);
   return std::max(bytes / (isNear ? target.cacheBytesPerNs : target.memoryBytesPerNs),

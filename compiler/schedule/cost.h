@@ -14,4 +14,8 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
 // Vector instructions per element that `op` takes, about.
 double arithmeticWeight(mlir::Operation* op);
 
+// Vector instructions for each time that the regions of `op` are evaluated, beyond the one
+// operation that its own weight stands for. A loop counts as very long.
+double bodyWeight(mlir::Operation* op);
+
 }  // namespace isthmus

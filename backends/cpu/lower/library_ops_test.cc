@@ -117,6 +117,44 @@ TEST(SortTest, any_other_comparator_is_generated) {
   EXPECT_TRUE(hasComparator(text));
 }
 
+// What takes milliseconds must not run on the thread of who launches it: what a region computes
+// counts as often as it is evaluated.
+TEST(Estimates, count_what_regions_compute) {
+  std::string sines;
+  for (int i = 0; i < 100; ++i) {
+    std::string from = i == 0 ? "a" : "s" + std::to_string(i - 1);
+    sines += "%s" + std::to_string(i) + " = stablehlo.sine %" + from + " : tensor<f32>\n";
+  }
+  auto estimate = [](const std::string& body) {
+    StatusOr<ProgramImage> image = compileText(
+        "func.func @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {\n%z = stablehlo.constant "
+        "dense<0.0> : tensor<f32>\n" +
+        body + "return %0 : tensor<1024xf32>\n}");
+    EXPECT_TRUE(image.ok()) << image.status().message();
+    return image.ok() ? image->estimatedNs : 0;
+  };
+  auto sort = [&](const std::string& work, const std::string& key) {
+    return estimate(
+        "%0 = \"stablehlo.sort\"(%x) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" + work +
+        "%c = stablehlo.compare LT, %" + key +
+        ", %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : "
+        "tensor<i1>\n}) {dimension = 0 : i64} : (tensor<1024xf32>) -> tensor<1024xf32>\n");
+  };
+  EXPECT_LT(sort("", "a"), 100'000);
+  EXPECT_GT(sort(sines, "s99"), 1'000'000);
+  auto window = [&](int64_t size) {
+    return estimate(
+        "%0 = \"stablehlo.reduce_window\"(%x, %z) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "%c = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) "
+        "{window_dimensions = array<i64: " +
+        std::to_string(size) + ">, padding = dense<[[" + std::to_string(size / 2) + ", " +
+        std::to_string(size - 1 - size / 2) +
+        "]]> : tensor<1x2xi64>} : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>\n");
+  };
+  EXPECT_LT(window(3), 15'000);
+  EXPECT_GT(window(1023), 50'000);
+}
+
 TEST(SortTest, top_k_is_a_composite) {
   auto results = run(R"(
     func.func @main(%x: tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>) {

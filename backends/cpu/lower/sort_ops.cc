@@ -7,6 +7,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "compiler/program/comparator.h"
+#include "compiler/schedule/cost.h"
 
 namespace isthmus::cpu {
 
@@ -43,7 +44,8 @@ StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context) 
   } else {
     ISTHMUS_ASSIGN_OR_RETURN(std::string comparator, emitComparator(sort.getComparator(), context));
     code.callbacks.push_back(std::move(comparator));
-    code.estimatedNs = 50 + 6 * steps;
+    // One element at a time, about as long as a vector.
+    code.estimatedNs = 50 + (6 + bodyWeight(op)) * steps;
   }
   code.descriptor = descriptorBytes(descriptor);
   return code;
