@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
+#include "compiler/partition/combine_collectives.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/indexed_blocks.h"
@@ -827,6 +828,7 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
   ISTHMUS_RETURN_IF_ERROR(
       Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
           .run(main));
+  combineAllReduces(module);
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

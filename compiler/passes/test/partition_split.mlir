@@ -327,3 +327,25 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   }
   return %0#1 : tensor<4x4xf32>
 }
+
+// -----
+
+// Two sums are one all_reduce, and what is made of the first waits for it.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[ONE:.*]] = stablehlo.reduce(
+// CHECK: %[[OTHER:.*]] = stablehlo.dot_general
+// CHECK: %[[SUMS:.*]]:2 = "stablehlo.all_reduce"(%[[ONE]], %[[OTHER]])
+// CHECK-NOT: all_reduce
+// CHECK: stablehlo.negate %[[SUMS]]#0
+// CHECK: return
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6xf32>, tensor<6x6xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+  %1 = stablehlo.negate %0 : tensor<6xf32>
+  %2 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0]
+    : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
+  return %1, %2 : tensor<6xf32>, tensor<6x6xf32>
+}
