@@ -74,6 +74,9 @@ bool CallSequence::isBlocked() const { return launchesPending() > 0; }
 
 void CallSequence::execute() {
   if (launchesPending() >= kMaxPendingLaunches) return;
+  // One that has an error to begin with is not pending, but stands in the same queue.
+  launchesBehind_ = isBlocked() ? launchesBehind_ + 1 : 0;
+  if (launchesBehind_ >= 2 * kMaxPendingLaunches) return;
   const int program = number(0, kNumPrograms - 1);
   const bool isPortable = chance(2), keepsFirst = chance(4);
   const size_t where = isPortable ? number(0, kNumDevices - 1) : 0;

@@ -131,6 +131,7 @@ class CallSequence {
   std::deque<std::array<float, kElements>> memory_;
   std::vector<std::pair<const float*, Content::Ref>> lent_;  // host arrays, which nobody may change
   Content::Ref waiters_ = Content::promise();
+  size_t launchesBehind_ = 0;  // since one has been pending
   bool isReleased_ = false;
   bool destroysClientFirst_ = false;
   int failsOdd_ = 0;
