@@ -10,7 +10,7 @@ module @jit_convolution_block attributes {mhlo.num_partitions = 1 : i32, mhlo.nu
       %6 = stablehlo.maximum %4, %5 : tensor<8x32x32x32xf32>
       isthmus.yield %6 : tensor<8x32x32x32xf32>
     }) : (tensor<32xf32>, tensor<8x32x32x32xf32>) -> tensor<8x32x32x32xf32>
-    %2 = "isthmus.fusion"(%1) <{schedule = ["loop results=0 dims=0:8,1:16,2:16,3:32 lanes=4 cuts=0,32 tiled=1 chunk=32 ns=1.311e+05"]}> ({
+    %2 = "isthmus.fusion"(%1) <{schedule = ["loop results=0 dims=0:8,1:16,2:16,3:32 lanes=4 cuts=0,32 tiled=2 chunk=32 grain=14 ns=1.966e+05"]}> ({
     ^bb0(%arg3: tensor<8x32x32x32xf32>):
       %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
       %3 = "stablehlo.reduce_window"(%arg3, %cst) <{base_dilations = array<i64: 1, 1, 1, 1>, padding = dense<0> : tensor<4x2xi64>, window_dilations = array<i64: 1, 1, 1, 1>, window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
