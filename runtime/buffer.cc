@@ -104,16 +104,23 @@ StatusOr<Storage*> Buffer::storage() {
   }
   storage = made.detach();
   storage_.store(storage, std::memory_order_release);
+  if (aliasChain_) aliasChain_->done.store(aliasPosition_, std::memory_order_release);
   return storage;
 }
 
 void Buffer::setAliasSource(BufferRef source) {
-  // Memory is taken over, and the buffers go, one within the other.
-  constexpr int kMaxDepth = 64;
-  bool hasMemory = source->storage_.load(std::memory_order_acquire) != nullptr;
-  int depth = hasMemory ? 0 : source->aliasDepth_ + 1;
-  if (depth > kMaxDepth) return;
-  aliasDepth_ = depth;
+  // Of buffers without memory each takes it over, and goes, within the next one. How many there are
+  // is counted from the last that has some: a program that is always a launch behind never ends.
+  constexpr int64_t kMaxPending = 64;
+  if (source->storage_.load(std::memory_order_acquire) == nullptr) {
+    aliasChain_ = source->aliasChain_ ? source->aliasChain_ : makeRef<AliasChain>();
+    aliasPosition_ = source->aliasPosition_ + 1;
+    if (aliasPosition_ - aliasChain_->done.load(std::memory_order_acquire) > kMaxPending) {
+      aliasChain_.reset();
+      aliasPosition_ = 0;
+      return;
+    }
+  }
   aliasSource_ = std::move(source);
 }
 

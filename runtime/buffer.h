@@ -149,7 +149,12 @@ class Buffer final : public RefCounted<Buffer> {
   int output_ = 0;            // of work_
   bool isLent_ = false;       // the reference on the storage went to the result that took it over
   BufferRef aliasSource_;     // until the memory is there
-  int aliasDepth_ = 0;        // how many sources hang on each other
+  // Of buffers of which each is to take over the memory of the one before.
+  struct AliasChain final : RefCounted<AliasChain> {
+    std::atomic<int64_t> done{0};  // the last position that has its memory
+  };
+  Ref<AliasChain> aliasChain_;
+  int64_t aliasPosition_ = 0;
   Ref<DeviceWork> work_;
   std::mutex mutex_;  // taken to allocate late
 };

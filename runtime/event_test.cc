@@ -145,9 +145,9 @@ TEST(Event, LongChainsNeedNoStack) {
 TEST(CallersPart, FollowsFromCauses) {
   EXPECT_TRUE(Promise().event().callersPart().isReady());
   Promise a = Promise::ofCaller(), b = Promise::ofCaller();
-  Promise afterA = Promise::after(a.event());
+  Promise afterA = Promise::after(a.event()), running;
   EXPECT_FALSE(Promise::after(afterA.event()).event().callersPart().isReady());
-  const Event both[] = {afterA.event(), Promise().event(), b.event()};
+  const Event both[] = {afterA.event(), running.event(), b.event()};
   Event part = callersPart(both);
   Event all = whenAll(both);
   a.set();
@@ -158,6 +158,10 @@ TEST(CallersPart, FollowsFromCauses) {
   EXPECT_TRUE(part.isReady());
   EXPECT_TRUE(all.callersPart().isReady());
   EXPECT_FALSE(all.isReady());
+  // What joins events keeps them until they have happened.
+  afterA.set();
+  running.set();
+  EXPECT_TRUE(all.isReady());
 }
 
 TEST(CallersPart, IsHandedOver) {

@@ -116,6 +116,28 @@ TEST_P(Launches, DonationChainsUseOneBlock) {
   EXPECT_EQ(fixture.memory().stats().peakBytesInUse, 8);
 }
 
+// The caller is ahead of the device all the time, as in a training loop.
+TEST(Launch, DonationChainsOfSlowLaunchesUseOneBlock) {
+  Fixture fixture;
+  isthmus::ProgramInfo info;
+  info.name = "slow";
+  info.parameters = {parameter(f32({2}), DonationKind::kMustAlias, 0)};
+  info.outputs = {output(f32({2}))};
+  auto slow = fixture.load(
+      info,
+      [](const RunRequest& run) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        return Fixture::addOneTo(2)(run);
+      },
+      false);
+  BufferRef x = fixture.buffer({1, 2});
+  void* address = x->pointer().value();
+  for (int i = 0; i < 300; ++i) x = run(*slow, {x.get()}).value();
+  EXPECT_THAT(read(*x).value(), ElementsAre(301, 302));
+  EXPECT_EQ(x->pointer().value(), address);
+  EXPECT_EQ(fixture.memory().stats().peakBytesInUse, 8);
+}
+
 TEST_P(Launches, MustAliasCopiesWhatIsReferencedOutside) {
   Fixture fixture;
   auto addOne = fixture.addOne(2, GetParam(), DonationKind::kMustAlias);

@@ -29,7 +29,7 @@ struct Collective {
 struct CollectiveCost {
   double seconds = 0;
   double sentBytes = 0;   // by the device that sends most
-  std::string_view link;  // the level that takes longest; "" if nothing is sent
+  std::string_view link;  // of the machine: the level that takes longest; "" if nothing is sent
 };
 
 // The time of the slowest group. Within a level the algorithms are those whose time is latency
