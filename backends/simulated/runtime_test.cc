@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
+#include <memory>
 #include <thread>
 
 #include "backends/simulated/backend.h"
@@ -40,11 +42,26 @@ struct Gate {
   }
 };
 
+// Of the last few tests: a thread of the runtime may still be looking at the device when a test and
+// its memory are gone.
+SimulatedBackend& newBackend(DeviceOptions options) {
+  struct Machine {
+    explicit Machine(DeviceOptions options) : backend(host, options) {}
+    FakeBackend host;
+    SimulatedBackend backend;
+  };
+  constexpr size_t kKept = 8;
+  static auto& latest = *new std::deque<std::unique_ptr<Machine>>;
+  latest.push_back(std::make_unique<Machine>(options));
+  if (latest.size() > kKept) latest.pop_front();
+  return latest.back()->backend;
+}
+
 class OnSimulatedDevice : public ::testing::TestWithParam<int> {
  protected:
   OnSimulatedDevice()
-      : backend(host, {size_t{1} << 24, std::chrono::microseconds(GetParam() % 3 * 20),
-                       static_cast<uint32_t>(GetParam())}),
+      : backend(newBackend({size_t{1} << 24, std::chrono::microseconds(GetParam() % 3 * 20),
+                            static_cast<uint32_t>(GetParam())})),
         client(std::move(Client::create(backend, {{"num_devices", int64_t{2}}})).value()) {}
   ~OnSimulatedDevice() override {
     client.reset();
@@ -84,8 +101,7 @@ class OnSimulatedDevice : public ::testing::TestWithParam<int> {
     });
   }
 
-  FakeBackend host;
-  SimulatedBackend backend;
+  SimulatedBackend& backend;
   Ref<Client> client;
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, OnSimulatedDevice, ::testing::Range(0, 6));
