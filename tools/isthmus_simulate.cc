@@ -5,28 +5,17 @@
 // PROGRAM is StableHLO as text or bytecode, "-" for standard input; how many devices it is for is
 // in it (mhlo.num_partitions). docs/howto/simulate-a-cluster.md.
 #include <charconv>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include "compiler/simulation/simulate.h"
+#include "tools/read_file.h"
 
 namespace isthmus {
 namespace {
 
 constexpr const char* kUsage =
     "usage: isthmus-simulate PROGRAM --machine FILE.json [--steps N] [--json]\n";
-
-StatusOr<std::string> readAll(const std::string& name) {
-  std::ifstream file;
-  if (name != "-") {
-    file.open(name, std::ios::binary);
-    if (!file) return notFound(name, ": cannot be read");
-  }
-  std::istream& in = name == "-" ? std::cin : file;
-  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-}
 
 Status run(int argc, char** argv) {
   std::string program, machineFile;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <ostream>
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "llvm/Support/raw_os_ostream.h"
 #include "mlir/Parser/Parser.h"
+#include "tools/read_file.h"
 
 namespace isthmus {
 namespace {
@@ -26,16 +25,6 @@ Status checkStage(const std::string& name) {
     return {};
   }
   return invalidArgument("no stage to run is called ", name, "; there are:\n", describeStages());
-}
-
-StatusOr<std::string> readAll(const std::string& name) {
-  std::ifstream file;
-  if (name != "-") {
-    file.open(name, std::ios::binary);
-    if (!file) return notFound(name, ": cannot be read");
-  }
-  std::istream& in = name == "-" ? std::cin : file;
-  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
 // A program as users have it is imported; what a stage wrote has operations that import refuses.
