@@ -8,6 +8,7 @@
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -23,8 +24,6 @@ constexpr int64_t kEnoughTiles = 128;
 constexpr int64_t kMinSize = 24;
 // So many of memory's banks are passed over from line to line, for stores across the lines.
 constexpr int64_t kPadding = 4;
-
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class GroupDotKernel {
  public:
@@ -44,18 +43,19 @@ class GroupDotKernel {
     Operand lhs = operand(true), rhs = operand(false);
     int64_t sums = sizeOf(roles_.sums);
     Elements zeros(static_cast<size_t>(perSide_ * perSide_), w_.zero(kinds_.sum));
-    Elements all = w_.loop(
-        divideUp(sums, kTileSums), zeros, [&](llvm::Value* number, const Elements& carried) {
-          llvm::Value* first = w_.times(number, kTileSums);
-          // What is in the group's memory is still read by others.
-          form_.barrier(w_.b());
-          copyTile(lhs, first);
-          copyTile(rhs, first);
-          form_.barrier(w_.b());
-          return w_.loop(kTileSums, carried, [&](llvm::Value* k, const Elements& partial) {
-            return addProducts(lhs, rhs, k, partial);
-          });
-        });
+    Elements all =
+        w_.loop(llvm::divideCeilSigned(sums, kTileSums), zeros,
+                [&](llvm::Value* number, const Elements& carried) {
+                  llvm::Value* first = w_.times(number, kTileSums);
+                  // What is in the group's memory is still read by others.
+                  form_.barrier(w_.b());
+                  copyTile(lhs, first);
+                  copyTile(rhs, first);
+                  form_.barrier(w_.b());
+                  return w_.loop(kTileSums, carried, [&](llvm::Value* k, const Elements& partial) {
+                    return addProducts(lhs, rhs, k, partial);
+                  });
+                });
     store(all);
   }
 
@@ -210,7 +210,8 @@ std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const DotKinds& kind
   }
   auto tilesOf = [&](int64_t perSide) {
     int64_t tile = perSide * kSide;
-    return Items{divideUp(columns, tile), divideUp(rows, tile), sizeOf(roles.batch)};
+    return Items{llvm::divideCeilSigned(columns, tile), llvm::divideCeilSigned(rows, tile),
+                 sizeOf(roles.batch)};
   };
   auto bytesOf = [&](int64_t perSide) {
     return 2 * kTileSums * (perSide * kSide + kPadding) *

@@ -35,14 +35,13 @@ int64_t product(llvm::ArrayRef<TileDim> dims) {
   return size;
 }
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Rows at a time, at most `most`, so that the last tile repeats few.
 int64_t bestRows(int64_t rows, int64_t most) {
   if (rows <= most) return rows;
   int64_t best = most;
   for (int64_t size = most; size > most / 2; --size) {
-    if (divideUp(rows, size) * size < divideUp(rows, best) * best) best = size;
+    if (llvm::divideCeilSigned(rows, size) * size < llvm::divideCeilSigned(rows, best) * best)
+      best = size;
   }
   return best;
 }
@@ -203,7 +202,7 @@ void TileKernel::emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& 
     }
   } else {
     TileDim last = p_.rows.empty() ? TileDim{1, 0, 0, 0} : p_.rows.back();
-    auto [rest, block] = w_.divide(tile, divideUp(last.size, plan_.rowsPerTile));
+    auto [rest, block] = w_.divide(tile, llvm::divideCeilSigned(last.size, plan_.rowsPerTile));
     if (p_.rows.size() > 1) {
       bool isOne = last.size == plan_.rowsPerTile;
       outer = offsetsOf(w_, isOne ? tile : rest, llvm::ArrayRef(p_.rows).drop_back());
@@ -233,7 +232,7 @@ void TileKernel::emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& 
       sums_[d].rhs = stride;
       stride *= sums_[d].size;
     }
-    int64_t panels = divideUp(columns, columnsPerTile());
+    int64_t panels = llvm::divideCeilSigned(columns, columnsPerTile());
     llvm::Value* number = w_.plus(w_.times(w_.item(2), panels), panel);
     rhs = w_.times(number, numSums * columnsPerTile());
   } else {
@@ -260,10 +259,10 @@ void TileKernel::emit() {
   Offsets batch = offsetsOf(w_, w_.item(2), p_.batch);
   int64_t tiles = 1;
   if (plan_.flattensRows) {
-    tiles = divideUp(product(p_.rows), plan_.rowsPerTile);
+    tiles = llvm::divideCeilSigned(product(p_.rows), plan_.rowsPerTile);
   } else if (!p_.rows.empty()) {
     int64_t last = p_.rows.back().size;
-    tiles = product(p_.rows) / last * divideUp(last, plan_.rowsPerTile);
+    tiles = product(p_.rows) / last * llvm::divideCeilSigned(last, plan_.rowsPerTile);
   }
   int64_t perItem = std::min(plan_.tilesPerItem, tiles);
   llvm::Value* first = blockStart(w_, w_.item(0), perItem, tiles);
@@ -275,14 +274,15 @@ void TileKernel::emit() {
 
 int64_t tilesOf(const VectorPlan& plan) {
   const TileDims& rows = plan.problem.rows;
-  if (plan.flattensRows) return divideUp(product(rows), plan.rowsPerTile);
+  if (plan.flattensRows) return llvm::divideCeilSigned(product(rows), plan.rowsPerTile);
   if (rows.empty()) return 1;
-  return product(rows) / rows.back().size * divideUp(rows.back().size, plan.rowsPerTile);
+  return product(rows) / rows.back().size *
+         llvm::divideCeilSigned(rows.back().size, plan.rowsPerTile);
 }
 
 int64_t panelsOf(const VectorPlan& plan) {
   int64_t width = plan.sumsAreLanes ? plan.vectors : plan.vectors * plan.lanes;
-  return divideUp(product(plan.problem.columns), width);
+  return llvm::divideCeilSigned(product(plan.problem.columns), width);
 }
 
 // Elements of the lhs in the type of the sum, each at its place.
@@ -308,7 +308,7 @@ class PackingKernel {
     int64_t columns = product(p_.columns), sums = product(p_.sums);
     int64_t count = std::min(kPackedSums, sums);
     llvm::Value* first = blockStart(w_, w_.item(1), count, sums);
-    llvm::Value* panels = w_.i64(divideUp(columns, width_));
+    llvm::Value* panels = w_.i64(llvm::divideCeilSigned(columns, width_));
     llvm::Value* panel = w_.plus(w_.b().CreateMul(w_.item(2), panels), w_.item(0));
     to_ = w_.times(panel, sums * width_);
     batch_ = sumOf(w_, offsetsOf(w_, w_.item(2), p_.batch).rhs, w_.i64(p_.rhsOffset));
@@ -463,16 +463,18 @@ void emitVectorContraction(const VectorPlan& plan, llvm::Module& module, const W
         std::min<int64_t>(vectorLanes(form.target, p.sum.computeBits()), p.lhsElements));
     lanes = llvm::bit_floor(lanes);
     int64_t perItem = std::min(kConvertedElements, p.lhsElements / lanes * lanes);
-    add(symbol + "_convert", {divideUp(p.lhsElements, perItem), 1, 1},
+    add(symbol + "_convert", {llvm::divideCeilSigned(p.lhsElements, perItem), 1, 1},
         [&](KernelWriter& w) { emitConversion(plan, w, perItem, lanes); });
   }
   if (plan.packsRhs) {
     int64_t sums = product(p.sums);
     add(symbol + "_pack",
-        {panelsOf(plan), divideUp(sums, std::min(kPackedSums, sums)), product(p.batch)},
+        {panelsOf(plan), llvm::divideCeilSigned(sums, std::min(kPackedSums, sums)),
+         product(p.batch)},
         [&](KernelWriter& w) { PackingKernel(plan, w).emit(); });
   }
-  add(symbol, {divideUp(tilesOf(plan), plan.tilesPerItem), panelsOf(plan), product(p.batch)},
+  add(symbol,
+      {llvm::divideCeilSigned(tilesOf(plan), plan.tilesPerItem), panelsOf(plan), product(p.batch)},
       [&](KernelWriter& w) { TileKernel(plan, w).emit(); });
 }
 
