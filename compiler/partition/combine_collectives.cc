@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/DenseSet.h"
@@ -36,12 +37,9 @@ bool isCombinable(shlo::AllReduceOp op) {
 }
 
 bool isAlike(shlo::AllReduceOp a, shlo::AllReduceOp b) {
-  auto handleType = [](shlo::AllReduceOp op) {
-    return op.getChannelHandle() ? op.getChannelHandle()->getHandle() > 0 : false;
-  };
   mlir::Operation* reducer = soleOperation(a.getComputation());
   return a->getAttr("replica_groups") == b->getAttr("replica_groups") &&
-         a.getUseGlobalDeviceIds() == b.getUseGlobalDeviceIds() && handleType(a) == handleType(b) &&
+         a.getUseGlobalDeviceIds() == b.getUseGlobalDeviceIds() && hasChannel(a) == hasChannel(b) &&
          reducer->getName() == soleOperation(b.getComputation())->getName() &&
          mlir::getElementTypeOrSelf(a->getOperand(0).getType()) ==
              mlir::getElementTypeOrSelf(b->getOperand(0).getType()) &&

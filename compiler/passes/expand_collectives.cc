@@ -1,6 +1,7 @@
 // The expand-collectives pass: all_reduce and reduce_scatter that backends do not compute by
 // themselves, as exchanges and arithmetic.
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/legalize/array_builder.h"
@@ -55,11 +56,10 @@ struct ExpandCollectivesPass : impl::ExpandCollectivesPassBase<ExpandCollectives
                      [](const llvm::APInt& id) { return id.isNegative(); })) {
       return 0;
     }
-    bool hasChannel = op.getChannelHandle() && op.getChannelHandle()->getHandle() > 0;
     int64_t listed =
         groups.getNumElements() == 0 ? int64_t{numReplicas} : groups.getType().getDimSize(1);
     bool ofAllPartitions =
-        hasChannel && (!op.getUseGlobalDeviceIds() || groups.getNumElements() == 0);
+        hasChannel(op) && (!op.getUseGlobalDeviceIds() || groups.getNumElements() == 0);
     return listed * (ofAllPartitions ? int64_t{numPartitions} : 1);
   }
 

@@ -1,6 +1,6 @@
 #include "compiler/simulation/read_collective.h"
 
-#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/plan/byte_size.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -8,29 +8,9 @@
 namespace isthmus::simulation {
 namespace {
 
-// What the numbers in a table of groups are.
-enum class Ids { kReplicas, kPartitions, kReplicasOfAllPartitions, kDevices };
-
-template <typename Op>
-bool hasChannel(Op op) {
-  auto channel = op.getChannelHandle();
-  return channel && channel->getHandle() > 0;
-}
-
-template <typename Op>
-Ids idsOfReduction(Op op) {
-  if (!hasChannel(op)) return Ids::kReplicas;
-  return op.getUseGlobalDeviceIds() ? Ids::kDevices : Ids::kReplicasOfAllPartitions;
-}
-
-template <typename Op>
-Ids idsOfExchange(Op op) {
-  return hasChannel(op) ? Ids::kPartitions : Ids::kReplicas;
-}
-
 struct Described {
   CollectiveKind kind;
-  Ids ids;
+  GroupIds ids;
   mlir::Attribute table;
   bool countsResults = false;
 };
@@ -39,47 +19,50 @@ std::optional<Described> describe(mlir::Operation* op) {
   using Result = std::optional<Described>;
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
       .Case([](shlo::AllReduceOp op) -> Result {
-        return Described{CollectiveKind::kAllReduce, idsOfReduction(op), op.getReplicaGroups()};
+        return Described{CollectiveKind::kAllReduce, groupIdsOfReduction(op),
+                         op.getReplicaGroups()};
       })
       .Case([](shlo::AllGatherOp op) -> Result {
-        return Described{CollectiveKind::kAllGather, idsOfReduction(op), op.getReplicaGroups(),
+        return Described{CollectiveKind::kAllGather, groupIdsOfReduction(op), op.getReplicaGroups(),
                          true};
       })
       .Case([](shlo::ReduceScatterOp op) -> Result {
-        return Described{CollectiveKind::kReduceScatter, idsOfReduction(op), op.getReplicaGroups()};
+        return Described{CollectiveKind::kReduceScatter, groupIdsOfReduction(op),
+                         op.getReplicaGroups()};
       })
       .Case([](shlo::AllToAllOp op) -> Result {
-        return Described{CollectiveKind::kAllToAll, idsOfExchange(op), op.getReplicaGroups()};
+        return Described{CollectiveKind::kAllToAll, groupIdsOfExchange(op), op.getReplicaGroups()};
       })
       .Case([](shlo::CollectivePermuteOp op) -> Result {
-        return Described{CollectiveKind::kPermute, idsOfExchange(op), op.getSourceTargetPairs()};
+        return Described{CollectiveKind::kPermute, groupIdsOfExchange(op),
+                         op.getSourceTargetPairs()};
       })
       .Case([](shlo::CollectiveBroadcastOp op) -> Result {
-        return Described{CollectiveKind::kBroadcast, idsOfExchange(op), op.getReplicaGroups()};
+        return Described{CollectiveKind::kBroadcast, groupIdsOfExchange(op), op.getReplicaGroups()};
       })
       .Default([](mlir::Operation*) -> Result { return std::nullopt; });
 }
 
-std::vector<std::vector<int64_t>> devicesOf(const std::vector<int64_t>& row, Ids ids,
+std::vector<std::vector<int64_t>> devicesOf(const std::vector<int64_t>& row, GroupIds ids,
                                             DeviceGrid grid) {
   std::vector<std::vector<int64_t>> groups;
   auto device = [&](int64_t replica, int64_t partition) {
     return replica * grid.numPartitions + partition;
   };
   switch (ids) {
-    case Ids::kDevices:
+    case GroupIds::kDevices:
       return {row};
-    case Ids::kReplicas:
+    case GroupIds::kReplicas:
       for (int64_t p = 0; p < grid.numPartitions; ++p) {
         for (int64_t& member : groups.emplace_back(row)) member = device(member, p);
       }
       return groups;
-    case Ids::kPartitions:
+    case GroupIds::kPartitions:
       for (int64_t r = 0; r < grid.numReplicas; ++r) {
         for (int64_t& member : groups.emplace_back(row)) member = device(r, member);
       }
       return groups;
-    case Ids::kReplicasOfAllPartitions:
+    case GroupIds::kReplicasOfAllPartitions:
       groups.emplace_back();
       for (int64_t replica : row) {
         for (int64_t p = 0; p < grid.numPartitions; ++p) groups[0].push_back(device(replica, p));
@@ -98,9 +81,9 @@ StatusOr<std::optional<Collective>> readCollective(mlir::Operation* op, DeviceGr
   if (!table || table.getType().getRank() != 2) {
     return unsupportedOp(op, "its groups are no table of ids");
   }
-  int64_t count = described->ids == Ids::kDevices      ? grid.numDevices()
-                  : described->ids == Ids::kPartitions ? grid.numPartitions
-                                                       : grid.numReplicas;
+  int64_t count = described->ids == GroupIds::kDevices      ? grid.numDevices()
+                  : described->ids == GroupIds::kPartitions ? grid.numPartitions
+                                                            : grid.numReplicas;
   Collective collective{.kind = described->kind};
   for (mlir::Value value : described->countsResults ? mlir::ValueRange(op->getResults())
                                                     : mlir::ValueRange(op->getOperands())) {

@@ -1,6 +1,7 @@
 // Collectives and process ids as library calls.
 #include "backends/cpu/load/collective_functions.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
@@ -32,21 +33,28 @@ StatusOr<Groups> readTable(mlir::Attribute attribute) {
   return groups;
 }
 
-bool hasChannel(std::optional<shlo::ChannelHandleAttr> handle) {
-  return handle && handle->getHandle() > 0;
+// As the functions of the library have it.
+GroupMode modeOf(GroupIds ids) {
+  switch (ids) {
+    case GroupIds::kPartitions:
+      return GroupMode::kPartitions;
+    case GroupIds::kReplicasOfAllPartitions:
+      return GroupMode::kReplicasAllPartitions;
+    case GroupIds::kDevices:
+      return GroupMode::kDevices;
+    case GroupIds::kReplicas:
+      break;
+  }
+  return GroupMode::kReplicas;
 }
 
 // all_reduce, all_gather and reduce_scatter.
-StatusOr<GroupMode> reductionMode(bool channel, bool globalIds) {
-  if (globalIds) {
-    if (!channel) return invalidArgument("use_global_device_ids needs a channel");
-    return GroupMode::kDevices;
+template <typename Op>
+StatusOr<GroupMode> reductionMode(Op op) {
+  if (op.getUseGlobalDeviceIds() && !hasChannel(op)) {
+    return invalidArgument("use_global_device_ids needs a channel");
   }
-  return channel ? GroupMode::kReplicasAllPartitions : GroupMode::kReplicas;
-}
-
-GroupMode exchangeMode(bool channel) {
-  return channel ? GroupMode::kPartitions : GroupMode::kReplicas;
+  return modeOf(groupIdsOfReduction(op));
 }
 
 // The reduction that a computation of two scalars is.
@@ -90,47 +98,40 @@ StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& con
   OperationCode code;
   int64_t splitDimension = 0;
   int64_t joinDimension = 0;
-  auto readHandle = [](auto collective) {
-    auto attribute = collective.getChannelHandle();
-    return attribute ? std::optional<shlo::ChannelHandleAttr>(*attribute) : std::nullopt;
-  };
   if (auto reduce = llvm::dyn_cast<shlo::AllReduceOp>(op)) {
     code.libraryFunction = "isthmus_rt_all_reduce";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(reduce.getReplicaGroups()));
-    ISTHMUS_ASSIGN_OR_RETURN(
-        head.mode, reductionMode(hasChannel(readHandle(reduce)), reduce.getUseGlobalDeviceIds()));
+    ISTHMUS_ASSIGN_OR_RETURN(head.mode, reductionMode(reduce));
     ISTHMUS_ASSIGN_OR_RETURN(head.reduction, reductionOf(reduce.getComputation()));
   } else if (auto gather = llvm::dyn_cast<shlo::AllGatherOp>(op)) {
     code.libraryFunction = "isthmus_rt_all_gather";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(gather.getReplicaGroups()));
-    ISTHMUS_ASSIGN_OR_RETURN(
-        head.mode, reductionMode(hasChannel(readHandle(gather)), gather.getUseGlobalDeviceIds()));
+    ISTHMUS_ASSIGN_OR_RETURN(head.mode, reductionMode(gather));
     joinDimension = gather.getAllGatherDim();
   } else if (auto scatter = llvm::dyn_cast<shlo::ReduceScatterOp>(op)) {
     code.libraryFunction = "isthmus_rt_reduce_scatter";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(scatter.getReplicaGroups()));
-    ISTHMUS_ASSIGN_OR_RETURN(
-        head.mode, reductionMode(hasChannel(readHandle(scatter)), scatter.getUseGlobalDeviceIds()));
+    ISTHMUS_ASSIGN_OR_RETURN(head.mode, reductionMode(scatter));
     ISTHMUS_ASSIGN_OR_RETURN(head.reduction, reductionOf(scatter.getComputation()));
     splitDimension = scatter.getScatterDimension();
   } else if (auto exchange = llvm::dyn_cast<shlo::AllToAllOp>(op)) {
     code.libraryFunction = "isthmus_rt_all_to_all";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(exchange.getReplicaGroups()));
-    head.mode = exchangeMode(hasChannel(readHandle(exchange)));
+    head.mode = modeOf(groupIdsOfExchange(exchange));
     splitDimension = exchange.getSplitDimension();
     joinDimension = exchange.getConcatDimension();
   } else if (auto broadcast = llvm::dyn_cast<shlo::CollectiveBroadcastOp>(op)) {
     if (broadcast.getHasDynamicRoot()) return unimplemented("a root that is not constant");
     code.libraryFunction = "isthmus_rt_collective_broadcast";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(broadcast.getReplicaGroups()));
-    head.mode = exchangeMode(hasChannel(readHandle(broadcast)));
+    head.mode = modeOf(groupIdsOfExchange(broadcast));
   } else if (auto permute = llvm::dyn_cast<shlo::CollectivePermuteOp>(op)) {
     code.libraryFunction = "isthmus_rt_collective_permute";
     ISTHMUS_ASSIGN_OR_RETURN(groups, readTable(permute.getSourceTargetPairs()));
     if (groups.size != 2 && groups.count > 0) {
       return invalidArgument("source_target_pairs: rows of ", groups.size, ", expected 2");
     }
-    head.mode = exchangeMode(hasChannel(readHandle(permute)));
+    head.mode = modeOf(groupIdsOfExchange(permute));
   } else {
     return unimplemented("an unknown collective");
   }
