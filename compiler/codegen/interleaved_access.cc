@@ -79,6 +79,8 @@ llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, cons
   // The block's rows run along the symbol, one row per lane. All of the block is read at once, the
   // other columns are remembered.
   int64_t first = linear.constant - transposition_.step;
+  // Every step of the unrolled block asks with a constant that differs by its step: less that, all
+  // of them name the same block.
   std::string key = blockKey("transposed", base, type, linear.terms, {first, linear.laneStride});
   auto columnKey = [&](unsigned column) { return key + "#" + std::to_string(column); };
   if (auto it = level->scalars.find(columnKey(transposition_.step)); it != level->scalars.end()) {
@@ -115,6 +117,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   uniform.constant = begin;
   uniform.laneStride = 0;
   Range range = rangeOf(uniform, 1);
+  // The block is wider than what is asked for, and must not reach past the array.
   if (range.lo < 0 || range.hi + stride * lanes > count) return nullptr;
 
   std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes});
@@ -130,6 +133,8 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     }
     vectors.push_back(vector);
   }
+  // As many columns as lanes: one transposition gives all of them, and the neighbours will be asked
+  // for.
   if (stride == lanes && linear.laneStride > 0) {
     auto columnKey = [&](int64_t column) { return key + "|" + std::to_string(column); };
     int64_t column = linear.constant - begin;
@@ -165,6 +170,7 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
   bool isSquare = width == lanes;
+  // log2(width) shuffles a vector, where picking takes up to width.
   if (isSquare) transposeSquare(b, parts);
   // Element e of the block is lane e / width of column e % width.
   auto woven = [&](int64_t vector) {

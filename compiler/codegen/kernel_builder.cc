@@ -21,6 +21,7 @@ KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedu
     function_->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
   }
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  // The table of buffers is never written by a kernel: what was loaded from it stays.
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
   buffers_ = function_->getArg(0);
   begin_ = function_->getArg(1);

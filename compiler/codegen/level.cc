@@ -40,6 +40,7 @@ LoopBuilder::Values LoopBuilder::loop(
     int64_t length = hi->getSExtValue() - lo->getSExtValue();
     if (length <= 0) return initial;
     empty = false;
+    // Without the loop its index is a constant, which folds in all that is computed from it.
     if (length <= bounds.step) return body(IndexExpr(lo->getSExtValue()), initial);
   }
 
@@ -66,8 +67,11 @@ LoopBuilder::Values LoopBuilder::loop(
 
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context(), "done", function_);
   at(inner);
+  // Bounds are far from the ends of i64, so nothing wraps; with that said LLVM widens no index
+  // again.
   llvm::Value* following = builder_.CreateAdd(variable, i64(bounds.step), "next", true, true);
   builder_.CreateCondBr(builder_.CreateICmpSLT(following, bounds.hi), header, exit);
+  // The body may have opened and closed loops of its own: where it ends is not where it began.
   llvm::BasicBlock* latch = inner->block;
 
   at(outer);
@@ -183,6 +187,7 @@ llvm::Value* LoopBuilder::uniformPart(const IndexExpr& expr) {
   llvm::Value* sum = sumOfTerms(byDepth(expr.terms));
   if (expr.constant == 0) return sum;
   if (expr.terms.empty()) return i64(expr.constant);
+  // A term without a symbol tells the sum with the constant from the one without it.
   IndexExpr::Term marker{nullptr, expr.constant};
   Level* level = levelOf(expr, entry());
   if (expr.lanes) {
@@ -243,6 +248,7 @@ llvm::Value* LoopBuilder::laneValues(const IndexExpr& expr, unsigned lanes, Leve
   if (expr.lanes) vector = vector ? b.CreateAdd(vector, expr.lanes) : expr.lanes;
   bool zero = expr.terms.empty() && expr.constant == 0;
   if (vector && zero) return vector;
+  // Fits: useWideLanes() was called if any array has more elements than laneType() counts.
   llvm::Value* splat = b.CreateVectorSplat(lanes, b.CreateTrunc(uniform, laneType_));
   return vector ? b.CreateAdd(splat, vector) : splat;
 }

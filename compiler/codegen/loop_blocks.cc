@@ -46,6 +46,7 @@ void LoopKernel::forRowBlocks(size_t loop, size_t end, llvm::function_ref<void(R
       block.hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, block.hi, loops_.i64(rows));
     }
     block.middle = block.hi;
+    // Lanes are a power of two: the mask rounds down to whole vectors.
     if (rows % lanes()) {
       llvm::Value* whole = b.CreateAnd(b.CreateSub(block.hi, block.lo), loops_.i64(-lanes()));
       block.middle = b.CreateAdd(block.lo, whole);
@@ -58,6 +59,8 @@ void LoopKernel::forRowBlocks(size_t loop, size_t end, llvm::function_ref<void(R
 // A vector of columns of as many rows as lanes, which are unrolled.
 void LoopKernel::emitTransposedBlock(Position& at, const IndexExpr& row, const IndexExpr& column) {
   evaluator_.setLanes(stage_.lanes);
+  // The evaluator tells the block's rows by their symbol; a block that runs once has a constant
+  // instead.
   const Symbol* symbol = row.terms.empty()
                              ? loops_.makeSymbol(loops_.i64(row.constant), loops_.entry(),
                                                  {row.constant, row.constant})

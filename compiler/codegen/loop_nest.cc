@@ -24,6 +24,7 @@ class LoopNest {
       evaluator_.setLanes(1);
       return body_(at);
     }
+    // Vectors run along the last dimension, where elements lie side by side.
     int64_t step = d + 1 == sizes_.size() ? lanes_ : 1;
     int64_t vectorEnd = sizes_[d] / step * step;
     loop(d, 0, vectorEnd, step, at);

@@ -13,6 +13,7 @@ static llvm::Type* withLanes(llvm::Type* type, unsigned lanes) {
 }
 
 IndexExpr Evaluator::addIndex(const IndexExpr& a, const IndexExpr& b) {
+  // Registers are added only where both have some: the rest is arithmetic on constants.
   if (!a.lanes || !b.lanes) return add(a, b);
   Level* level = LoopBuilder::deeper(a.lanesLevel, b.lanesLevel);
   llvm::Value* lanes = loops_.at(level).CreateAdd(a.lanes, b.lanes);
@@ -78,6 +79,8 @@ void Evaluator::divideIndex(const IndexExpr& a, int64_t divisor, IndexExpr* quot
     if (!q) {
       llvm::Value* value = loops_.uniformPart(uniform);
       llvm::IRBuilder<>& b = loops_.at(level);
+      // Indices are never negative, and an unsigned division by a constant is a multiplication and
+      // a shift.
       q = b.CreateUDiv(value, loops_.i64(divisor));
       r = b.CreateSub(value, b.CreateMul(q, loops_.i64(divisor)));
     }
@@ -147,6 +150,7 @@ IndexExpr Evaluator::indexFrom(Val value, const ElementKind& kind, int64_t lo, i
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value.re)) {
     int64_t number = kind.isSigned || constant->getBitWidth() == 64 ? constant->getSExtValue()
                                                                     : constant->getZExtValue();
+    // An unsigned 64-bit number beyond i64: past the end, wherever that is.
     if (!kind.isSigned && number < 0) number = hi;
     return IndexExpr(clamp ? std::max(lo, std::min(hi, number)) : number);
   }
@@ -192,6 +196,7 @@ IndexExpr Evaluator::indexFrom(Val value, const ElementKind& kind, int64_t lo, i
 Condition Evaluator::within(const IndexExpr& expr, int64_t lo, int64_t hi) {
   unsigned lanes = expr.isUniform() ? 1 : lanes_;
   Range range = rangeOf(expr, lanes);
+  // Padding and windows are mostly decided here, so that interiors compute no masks.
   if (range.lo >= lo && range.hi < hi) return Condition::always(true);
   if (range.hi < lo || range.lo >= hi || lo >= hi) return Condition::always(false);
   Level* level = nullptr;
@@ -204,6 +209,7 @@ Condition Evaluator::within(const IndexExpr& expr, int64_t lo, int64_t hi) {
   } else if (range.hi < hi) {
     inside = b.CreateICmpSGE(value, llvm::ConstantInt::getSigned(type, lo));
   } else {
+    // Below lo it wraps to a large number: one comparison for both bounds.
     llvm::Value* shifted = b.CreateSub(value, llvm::ConstantInt::getSigned(type, lo));
     inside = b.CreateICmpULT(shifted, llvm::ConstantInt::getSigned(type, hi - lo));
   }
@@ -311,6 +317,8 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     llvm::Value* loaded = loops_.at(level).CreateAlignedLoad(vector, offset(first), align);
     return loops_.at(level).CreateVectorReverse(loaded);
   }
+  // From cheap to dear: columns of a block that is read anyway, of whole vectors nearby, element by
+  // element.
   if (llvm::Value* element = transposedLoad(base, type, linear, level)) return element;
   if (llvm::Value* column = interleavedLoad(base, type, linear, level, count)) return column;
   llvm::IRBuilder<>& b = loops_.at(level);
@@ -322,6 +330,8 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     llvm::Value* from = offset(linear.constant);
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes; ++lane) {
+      // Gather instructions issue the same loads, and are slow where microcode guards them against
+      // gather data sampling.
       llvm::Value* index = b.CreateSExt(b.CreateExtractElement(indices, lane), b.getInt64Ty());
       llvm::Value* element = b.CreateAlignedLoad(type, b.CreateGEP(type, from, index), align);
       result = b.CreateInsertElement(result, element, lane);

@@ -242,6 +242,7 @@ Val Evaluator::padAt(mlir::Operation* op, const MultiIndex& index) {
     int64_t size = from.getDimSize(d);
     IndexExpr shifted = addIndex(apart.dims[d], IndexExpr(-low));
     Condition here = within(shifted, 0, (size - 1) * step + 1);
+    // Where the padding is, some element that exists is read and then not chosen.
     IndexExpr safe = selectIndex(here, shifted, 0, 0, (size - 1) * step);
     if (step > 1 && !(here.known && !here.value)) {
       IndexExpr quotient, remainder;

@@ -66,6 +66,8 @@ class Accumulation {
     });
   }
 
+  // Several rows a step: the accumulators are read and written once for all of them, which is what
+  // a sum over rows waits for.
   void overRows(const Index& at) {
     size_t a = at.size();
     bool isLast = a + 1 == axes_.axes.size();

@@ -36,6 +36,7 @@ Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
       memory.store(thread, combine({a}, {b})[0].re);
       return Values();
     });
+    // Outside of the branch: every thread of the group has to come by, or the others wait for ever.
     groupBarrier(loops_);
   }
   Group result = {Val{memory.load(loops_.i64(0)), nullptr, loops_.current()}};

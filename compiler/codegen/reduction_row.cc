@@ -74,6 +74,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
   return groups;
 }
 
+// By halves: log2(lanes) steps, and each adds what is of one size.
 Group ReductionEmitter::foldLanes(Group group) {
   for (unsigned width = rowLanes_; width > 1; width /= 2) {
     llvm::SmallVector<int, 16> low, high;
@@ -99,6 +100,8 @@ Group ReductionEmitter::foldLanes(Group group) {
 }
 
 Group ReductionEmitter::fold(llvm::SmallVector<Group, 4> groups) {
+  // In pairs, as the lanes are: additions that do not wait for each other, and a smaller rounding
+  // error.
   for (size_t width = groups.size(); width > 1; width = (width + 1) / 2) {
     for (size_t i = 0; i + (width + 1) / 2 < width; ++i) {
       groups[i] = combine(groups[i], groups[i + (width + 1) / 2]);

@@ -86,6 +86,7 @@ class ScatterEmitter {
       if (!start[d]) continue;
       int64_t extent = dims_.windowOf[d] < 0 ? 1 : updates_.getDimSize(dims_.windowOf[d]);
       int64_t places = std::max<int64_t>(0, to_.getDimSize(d) - extent + 1);
+      // Unsigned, so that a negative start is too large.
       whole = b.CreateAnd(whole, b.CreateICmpULT(start[d], loops_.i64(places)));
     }
     loops_.branch(whole, {}, [&] {

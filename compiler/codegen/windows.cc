@@ -26,6 +26,7 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
   }
   int64_t elements = 1;
   for (int64_t extent : window.size) elements *= extent;
+  // Up to a 3x4 window: its indices fold to constants, and neighbours share their loads.
   bool unroll = elements <= 12;
 
   auto step = [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) -> Values {
@@ -39,10 +40,12 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
       int64_t limit = (type.getDimSize(d) - 1) * spread + 1;
       Condition here = type.getDimSize(d) == 0 ? Condition::always(false) : within(expr, 0, limit);
       if (here.known && !here.value) return carried;
+      // Outside, an element that exists is read in its place and then not chosen.
       expr = selectIndex(here, expr, 0, 0, limit - 1);
       if (spread > 1) {
         IndexExpr quotient, remainder;
         divideIndex(expr, spread, &quotient, &remainder);
+        // Between the spread elements there are holes.
         here = both(here, within(remainder, 0, 1));
         expr = quotient;
       }
@@ -124,6 +127,7 @@ class ScanEmitter {
       return Values();
     };
     int64_t size = type_.getDimSize(d);
+    // This dimension runs inside all others, in runAlong(): here it has one position.
     if (d == scan_.dim) {
       inside(IndexExpr(0));
     } else if (stage_.tileSpace != TileSpace::kNone && d == stage_.tileDim) {
@@ -133,6 +137,7 @@ class ScanEmitter {
       bounds.range = {0, size - 1};
       loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) { return inside(i); });
     } else {
+      // Lanes run along the last dimension, if the scan does not: each carries its own reduction.
       int64_t step = d + 1 == type_.getRank() ? stage_.lanes : 1;
       int64_t vectorEnd = size / step * step;
       loops_.loop(0, vectorEnd, step, {}, [&](const IndexExpr& i, const Values&) {
