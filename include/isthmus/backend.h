@@ -32,11 +32,13 @@ class UserData;  // runtime/ffi/user_data.h
 
 // ---- Devices and memories -----------------------------------------------------------------------
 
+// A kind of memory that a device can reach.
 struct MemoryDescription {
   std::string kind;  // "device", "pinned_host", "unpinned_host"
   bool isDefault = false;
 };
 
+// A device as frameworks see it, in this process or another.
 struct DeviceDescription {
   int id = 0;  // unique among all processes; 0 … n-1
   int processIndex = 0;
@@ -116,6 +118,7 @@ class Executable {
 // Where an operation of a program is computed.
 enum class Support { kUnknown, kNo, kByHost, kOnDevice };
 
+// A platform: what a plugin links. One lives as long as its client; any thread may call it.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -25,6 +25,7 @@
 
 namespace isthmus::client {
 
+// What every function here throws: an error of the plugin, or one of this header about the plugin.
 class Error : public std::runtime_error {
  public:
   Error(PJRT_Error_Code code, const std::string& message)

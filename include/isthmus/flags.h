@@ -13,6 +13,7 @@ namespace isthmus {
 
 enum class FlagType { kBool, kInt, kString };
 
+// An environment variable that is read.
 struct FlagInfo {
   std::string_view name;  // "ISTHMUS_NUM_THREADS"
   FlagType type;

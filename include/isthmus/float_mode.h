@@ -6,6 +6,7 @@
 
 namespace isthmus {
 
+// The two modes that code of ours runs in.
 enum class FloatMode : uint8_t {
   // Nearest, subnormal numbers are numbers, nothing traps: what the C library and everybody's code
   // expects. Compilation and user code run so.
@@ -31,8 +32,7 @@ class ScopedFloatMode {
   uint16_t scalar_;
 };
 
-// ---- Implementation: two registers of x86-64, one of vectors and one of long double
-// --------------
+// ---- Implementation: two registers of x86-64, one of vectors and one of long double ------------
 
 namespace internal {
 
@@ -56,6 +56,7 @@ inline void setScalarMode(uint16_t mode) { asm volatile("fldcw %0" : : "m"(mode)
 
 }  // namespace internal
 
+// Both registers at once.
 inline void setFloatMode(FloatMode mode) {
   internal::setVectorMode(internal::vectorModeOf(mode));
   internal::setScalarMode(internal::kScalarIeee);

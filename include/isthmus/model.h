@@ -34,6 +34,7 @@ typedef struct {
   const int64_t* dims; /* as long as the model */
 } isthmus_model_array;
 
+/* How many there are, tuples flattened. */
 size_t isthmus_model_num_arguments(const isthmus_model* model);
 size_t isthmus_model_num_results(const isthmus_model* model);
 /* All zero for an index beyond the last one. */

@@ -42,6 +42,7 @@ struct CompileOptions {
   std::string serialized;  // the CompileOptionsProto as it came
 };
 
+// What Backend::compile is asked for.
 struct CompileRequest {
   std::string_view code;    // only read during the call
   std::string_view format;  // "mlir", "hlo", "hlo_with_config"
@@ -58,17 +59,20 @@ struct BufferSpec {
   std::string source;
 };
 
+// What becomes of a parameter's memory.
 enum class DonationKind {
   kNone,
   kMayDonate,  // jax.buffer_donor: the program may reuse the memory, and the caller loses it
   kMustAlias,  // tf.aliasing_output: output `aliasedOutput` is written into this memory
 };
 
+// A parameter: what it is, and whether the program may write into it.
 struct ParameterSpec : BufferSpec {
   DonationKind donation = DonationKind::kNone;
   int aliasedOutput = -1;
 };
 
+// Bytes on one device.
 struct MemoryAnalysis {
   int64_t generatedCodeBytes = 0;
   int64_t argumentBytes = 0;
@@ -77,6 +81,7 @@ struct MemoryAnalysis {
   int64_t tempBytes = 0;  // the arena
 };
 
+// What is known of a compiled program before it runs; the same on all devices.
 struct ProgramInfo {
   std::string name;
   std::vector<ParameterSpec> parameters;  // tuples are flattened

@@ -27,12 +27,14 @@ struct EventInfo {
   double bytes = 0;           // read and written by one occurrence
 };
 
+// The line of the timeline that an event is drawn on.
 enum class Track : uint8_t {
   kHost,  // a thread of the host
   kRun,   // a device: one execution of a program
   kStep,  // a device: a kernel or a library call of an execution
 };
 
+// One occurrence.
 struct Event {
   const EventInfo* info = nullptr;  // lives until the recording is given up: see `record`
   int64_t beginNs = 0;              // of `now`

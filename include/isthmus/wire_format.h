@@ -14,6 +14,7 @@
 
 namespace isthmus::wire {
 
+// How a field is encoded: the lower three bits of its tag (protobuf.dev, "Encoding").
 enum class WireType : uint8_t {
   kVarint = 0,
   kFixed64 = 1,
