@@ -1,5 +1,15 @@
 # The few target kinds that the tree is built from, so that each CMakeLists.txt is a list of files.
 
+# isthmus_reuse_dialect_headers(target): the headers of MLIR, LLVM and the dialect that every stage reads, which
+# take seconds in each file, come precompiled.
+function(isthmus_reuse_dialect_headers target)
+  if(TARGET isthmus_dialect)
+    target_precompile_headers(${target} REUSE_FROM isthmus_dialect)
+    # Executables too: headers serve only code that is made alike.
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+endfunction()
+
 # isthmus_library(name SOURCES ... DEPS ...): a static library. With MLIR, it sees MLIR's headers.
 function(isthmus_library name)
   cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
@@ -9,6 +19,9 @@ function(isthmus_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
   if(ARG_MLIR)
     target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+    if(NOT name STREQUAL isthmus_dialect)
+      isthmus_reuse_dialect_headers(${name})
+    endif()
   endif()
 endfunction()
 
@@ -38,6 +51,7 @@ endfunction()
 # isthmus_link_mlir(target): links the static MLIR and LLVM archives into a final binary.
 function(isthmus_link_mlir target)
   target_link_libraries(${target} PRIVATE ${ISTHMUS_MLIR_LIBS} ${ISTHMUS_LLVM_LIBS})
+  isthmus_reuse_dialect_headers(${target})
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endfunction()
 
