@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of a framework in a virtual environment of its own: ./dev test --set torch|tensorflow.
+# Tests of a framework in a virtual environment of its own: ./dev test --set torch|tensorflow|ecosystem.
 source "$(dirname "$0")/lib.sh"
 
 framework="$1"
@@ -7,14 +7,15 @@ shift
 case "$framework" in
   torch) tests=test/pytorch ;;
   tensorflow) tests=test/keras ;;
-  *) die "no set of tests for $framework; there are torch and tensorflow" ;;
+  ecosystem) tests=test/ecosystem ;;
+  *) die "no set of tests for $framework; there are torch, tensorflow and ecosystem" ;;
 esac
 venv="$ROOT/.venv-$framework"
 # The wheels of torch_xla and TensorFlow end with Python 3.13; 3.11 is what the numbers are made with.
 python="$(ISTHMUS_PYTHON="$(command -v python3.11 || true)" find_python 3.11)" || die "there is no Python 3.11"
 make_venv "$venv" "dev.d/requirements/$framework.txt" "$python"
 "$ROOT/dev.d/wheel" --install "$venv"
-"$ROOT/dev.d/wheel" --tensorflow "$venv"
+[[ "$framework" == ecosystem ]] || "$ROOT/dev.d/wheel" --tensorflow "$venv"
 mkdir -p "$OUT/results"
 unset PYTHONPATH ISTHMUS_LIBRARY_PATH
 mapfile -t files < <(git ls-files --cached --others --exclude-standard "$tests/*_test.py")
@@ -29,5 +30,6 @@ if [[ "$framework" == torch && $# -eq 0 ]]; then
   "$venv/bin/python" test/pytorch/op_database.py --compare \
     "$OUT/results/op-database-ISTHMUS.json" "$OUT/results/op-database-CPU.json"
 fi
+[[ -f "$tests/measure.py" ]] || exit "$failed"
 "$venv/bin/python" "$tests/measure.py" --output "$OUT/results/$framework-speed.json" || failed=1
 exit "$failed"
