@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <set>
 
@@ -35,6 +38,32 @@ TEST(Flags, EnvironmentOverridesDefault) {
 TEST(Flags, MalformedValueKeepsTheDefault) {
   EXPECT_FALSE(flagIsSet("ISTHMUS_COLLECTIVE_WARN_SECONDS"));
   EXPECT_EQ(flagInt("ISTHMUS_COLLECTIVE_WARN_SECONDS"), 20);
+}
+
+// What a process that the other test starts says of a flag of its environment.
+constexpr int kSeen = 42, kNotSeen = 43;
+TEST(FlagsOfAChild, DISABLED_AreToldByTheExitCode) {
+  _exit(flagInt("ISTHMUS_NUM_DEVICES") == 3 ? kSeen : kNotSeen);
+}
+
+// As in a setuid program: the user's variables would act with the rights of the file's owner.
+TEST(Flags, HaveNoEffectInProcessesWithOtherRightsThanTheUsers) {
+  if (getuid() != 0 || geteuid() != 0) GTEST_SKIP() << "needs to be root, to run as somebody else";
+  for (bool isPrivileged : {false, true}) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      constexpr uid_t kNobody = 65534;
+      if (isPrivileged && setresuid(kNobody, 0, 0) != 0) _exit(1);
+      execl("/proc/self/exe", "flags_test", "--gtest_also_run_disabled_tests",
+            "--gtest_filter=FlagsOfAChild.*", nullptr);
+      _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), isPrivileged ? kNotSeen : kSeen);
+  }
 }
 
 TEST(Flags, UnknownNameIsZero) {
