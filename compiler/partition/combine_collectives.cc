@@ -84,8 +84,7 @@ class BlockCombiner {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
       auto reduce = llvm::dyn_cast<shlo::AllReduceOp>(op);
       const bool isLate = needsLate(op);
-      if (isLate && !reduce && &op != &block.back() && op.getNumRegions() == 0 &&
-          mlir::isMemoryEffectFree(&op) && late_.size() < kMaxLate) {
+      if (isLate && !reduce && &op != &block.back() && canPutOff(op) && late_.size() < kMaxLate) {
         putOff(op);
         continue;
       }
@@ -113,6 +112,12 @@ class BlockCombiner {
       return isLate ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
     });
     return result.wasInterrupted();
+  }
+
+  static bool canPutOff(mlir::Operation& op) {
+    // Loops and branches may meet other devices.
+    bool isPlain = op.getNumRegions() == 0 || llvm::isa<shlo::ReduceOp>(op);
+    return isPlain && mlir::isMemoryEffectFree(&op);
   }
 
   void putOff(mlir::Operation& op) {

@@ -48,6 +48,9 @@ struct FactorRule {
   std::map<int, int64_t> units;
   // Dimensions whose blocks do not suffice.
   std::vector<Halo> halos;
+  // The dimension along which each row is combined with all before it, or behind it; a factor. The
+  // caller combines blocks.
+  std::optional<int> running;
   // The dimension along which operands are concatenated, if it may be split; a factor.
   std::optional<int> concatenated;
 };

@@ -15,6 +15,7 @@
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/propagation.h"
 #include "compiler/partition/replica_groups.h"
+#include "compiler/partition/running_windows.h"
 #include "compiler/partition/shifts.h"
 #include "compiler/partition/split_rules.h"
 #include "compiler/partition/spmd_builder.h"
@@ -410,6 +411,11 @@ class Partitioner {
   // Whether `op` gives a sum over devices of what it gives of each device's summand of `operand`.
   bool isOfSummands(mlir::Operation& op, Value operand, const MeshSharding& held) {
     if (llvm::isa<shlo::TransposeOp>(op)) return true;
+    if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
+      std::optional<FactorRule> rule = factorRule(&op);
+      return rule && rule->isSum &&
+             llvm::all_of(reduce.getDimensions(), [&](int64_t d) { return held.dims[d].empty(); });
+    }
     if (!held.reduced().isReplicated()) return false;
     auto type = llvm::dyn_cast<RankedTensorType>(op.getResult(0).getType());
     auto from = llvm::dyn_cast<RankedTensorType>(operand.getType());
@@ -442,8 +448,8 @@ class Partitioner {
       numArrays = 2;
       MeshSharding held = values_.heldOf(op.getOperand(0));
       if (accumulators_.contains(op.getOperand(0)) && held.reduced().isReplicated()) sum = held;
-    } else if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
-               op.getOperand(0).hasOneUse()) {
+    } else if ((op.getNumOperands() == 1 || llvm::isa<shlo::ReduceOp>(op)) &&
+               op.getNumResults() == 1 && op.getOperand(0).hasOneUse()) {
       MeshSharding held = values_.heldOf(op.getOperand(0));
       if (!held.unreduced.empty() && isOfSummands(op, op.getOperand(0), held)) sum = held;
     }
@@ -460,6 +466,11 @@ class Partitioner {
     if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op)) {
       for (auto [to, from] : llvm::enumerate(transpose.getPermutation())) {
         result.dims[to] = sum->dims[from];
+      }
+    } else if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
+      size_t to = 0;
+      for (auto [d, parts] : llvm::enumerate(sum->dims)) {
+        if (!llvm::is_contained(reduce.getDimensions(), d)) result.dims[to++] = parts;
       }
     } else if (llvm::isa<shlo::AddOp>(op)) {
       result.dims = sum->dims;
@@ -536,6 +547,14 @@ class Partitioner {
       values_.hold(op.getResult(0), blocks, rule->results[0]);
       return {};
     }
+    if (rule && rule->runsOverBlocks) {
+      std::optional<RunningWindow> window = runningWindowOf(llvm::cast<shlo::ReduceWindowOp>(op));
+      values_.hold(op.getResult(0),
+                   runOverBlocks(*window, llvm::cast<shlo::ReduceWindowOp>(copy), rule->results[0],
+                                 builder_, spmd_),
+                   rule->results[0]);
+      return {};
+    }
     if (rule && !rule->combined.empty()) {
       combineParts(op, llvm::cast<shlo::ReduceOp>(copy), *rule);
       return {};
@@ -580,11 +599,11 @@ class Partitioner {
   // What padding there is does not change sums, nor other reductions.
   void maskPadding(mlir::Operation& op, const SplitRule& rule,
                    llvm::MutableArrayRef<Value> operands) {
-    auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op);
+    bool hasInits = llvm::isa<shlo::ReduceOp, shlo::ReduceWindowOp>(op);
     for (const MaskedRows& rows : rule.masks) {
       Value& operand = operands[rows.operand];
-      Value neutral = reduce ? operands[reduce.getInputs().size() + rows.operand]
-                             : spmd_.zero(mlir::getElementTypeOrSelf(operand), op.getLoc());
+      Value neutral = hasInits ? operands[operands.size() / 2 + rows.operand]
+                               : spmd_.zero(mlir::getElementTypeOrSelf(operand), op.getLoc());
       operand = spmd_.masked(operand, rows.dim, rows.rows, rule.operands[rows.operand], neutral,
                              op.getLoc());
     }

@@ -423,6 +423,12 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     if (parts.count(factor) == 0) continue;
     addMasks(op, *rule, factor, blocksOf(parts[factor]), split.masks);
   }
+  if (rule->running && parts.count(*rule->running) != 0) {
+    split.runsOverBlocks = true;
+    // What runs from behind begins with padding.
+    const int64_t d = *rule->running, rows = shapeOf(op->getOperand(0))[d];
+    if (rows % blocksOf(parts[*rule->running]) != 0) split.masks.push_back({0, d, rows});
+  }
   if (slice) {
     if (std::optional<HaloRows> placed = placedRows(slice, held[0], split)) {
       split.operands[0].dims[placed->dim] = held[0].dims[placed->dim];

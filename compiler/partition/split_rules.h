@@ -44,6 +44,8 @@ struct SplitRule {
   std::vector<MaskedRows> masks;
   // The split dimension along which operands are concatenated.
   std::optional<int64_t> concatenatedDim;
+  // Blocks of results are to be combined with those before them: by running_windows.h.
+  bool runsOverBlocks = false;
   // Operands are split along one axis in different dimensions, and one of them decided.
   bool hasConflict = false;
   // Split dimensions of operand 0 that indices address: they are to be made local

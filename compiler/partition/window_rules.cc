@@ -1,6 +1,7 @@
 // Rules of operations that look at neighbours: convolutions, windows, slices, padding, Fourier
 // transforms.
 #include "compiler/partition/factor_rules.h"
+#include "compiler/partition/running_windows.h"
 
 namespace isthmus {
 namespace {
@@ -119,6 +120,7 @@ FactorRule sliceRule(shlo::SliceOp op) {
 FactorRule reduceWindowRule(shlo::ReduceWindowOp op) {
   const size_t inputs = op.getInputs().size();
   FactorRule rule = alignedRule(op, 0, inputs, [](int) { return true; });
+  std::optional<RunningWindow> running = runningWindowOf(op);
   for (int d = 0; d < rankOf(op->getResult(0)); ++d) {
     const int64_t window = op.getWindowDimensions()[d];
     const int64_t stride = sizeOr1(op.getWindowStrides(), d);
@@ -129,6 +131,10 @@ FactorRule reduceWindowRule(shlo::ReduceWindowOp op) {
     bool areApart = window == stride && dilation == 1 && baseDilation == 1 &&
                     !isPadded(op.getPadding(), d) && shapeOf(op.getInputs()[0])[d] == size * window;
     if (areApart) continue;
+    if (running && running->dimension == d) {
+      rule.running = d;
+      continue;
+    }
     for (unsigned i = 0; i < inputs; ++i) {
       rule.halos.push_back({i, d, d, size, stride, lowPadding(op.getPadding(), d),
                             (window - 1) * dilation + 1, baseDilation});

@@ -77,3 +77,30 @@ func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// A cumulative sum from behind, of an uneven dimension: padding is zero, and devices exchange what
+// their blocks come to.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.select
+// CHECK: %[[BLOCK:.*]] = "stablehlo.reduce_window"{{.*}}padding = dense<{{\[\[}}0, 2], [0, 0]]>{{.*}}window_dimensions = array<i64: 3, 1>
+// CHECK: stablehlo.slice %[[BLOCK]] [0:1, 0:2] : (tensor<3x2xf32>) -> tensor<1x2xf32>
+// CHECK: "stablehlo.all_gather"({{.*}} : (tensor<1x2xf32>) -> tensor<4x2xf32>
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.compare GT
+// CHECK: stablehlo.reduce({{.*}} : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>
+// CHECK: stablehlo.add {{.*}}, %[[BLOCK]] : tensor<3x2xf32>
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<12x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<10x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.slice %x [0:10, 0:2] : (tensor<12x2xf32>) -> tensor<10x2xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<10x2xf32>
+  %2 = "stablehlo.reduce_window"(%1, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) {window_dimensions = array<i64: 10, 1>, padding = dense<[[0, 9], [0, 0]]> : tensor<2x2xi64>} : (tensor<10x2xf32>, tensor<f32>) -> tensor<10x2xf32>
+  %4 = sdy.sharding_constraint %2 <@mesh, [{"x"}, {}]> : tensor<10x2xf32>
+  return %4 : tensor<10x2xf32>
+}

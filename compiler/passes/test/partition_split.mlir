@@ -349,3 +349,30 @@ func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
     : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
   return %1, %2 : tensor<6xf32>, tensor<6x6xf32>
 }
+
+// -----
+
+// What is summed on a device is summed before the devices meet; reductions wait, as others do, so
+// that the two are one all_reduce.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.dot_general
+// CHECK: %[[ONE:.*]] = stablehlo.reduce({{.*}} -> tensor<3xf32>
+// CHECK: %[[OTHER:.*]] = stablehlo.reduce({{.*}} -> tensor<6xf32>
+// CHECK: %[[SUMS:.*]]:2 = "stablehlo.all_reduce"(%[[ONE]], %[[OTHER]])
+// CHECK: stablehlo.reduce(%[[SUMS]]#0 {{.*}} applies stablehlo.maximum
+// CHECK-NOT: all_reduce
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<f32>, tensor<6xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+    : (tensor<4x3xf32>, tensor<4x6xf32>) -> tensor<3x6xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<3x6xf32>, tensor<f32>) -> tensor<3xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.maximum across dimensions = [0]
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %2, %3 : tensor<f32>, tensor<6xf32>
+}
