@@ -7,6 +7,7 @@
 
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
+#include "runtime/bootstrap/peer_check.h"
 #include "runtime/bootstrap/topology_exchange.h"
 #include "runtime/stable_hash.h"
 
@@ -51,10 +52,10 @@ StatusOr<std::unique_ptr<Job>> Job::join(const JobOptions& options, Topology& to
   ISTHMUS_RETURN_IF_ERROR(exchangeTopologies(
       *options.store, {options.processIndex, options.numProcesses, job->prefix_, timeout},
       topology));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      job->transport_,
-      openTransport(*options.store, {options.processIndex, options.numProcesses, job->prefix_,
-                                     options.coordinatorAddress, timeout}));
+  const TransportOptions transport{options.processIndex, options.numProcesses, job->prefix_,
+                                   options.coordinatorAddress, timeout};
+  ISTHMUS_ASSIGN_OR_RETURN(job->transport_, openTransport(*options.store, transport));
+  ISTHMUS_RETURN_IF_ERROR(checkPeers(*job->transport_, *options.store, transport));
   return job;
 }
 
