@@ -13,7 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -23,12 +23,23 @@
 namespace isthmus::cpu {
 namespace {
 
+// The emitter writes few values that change with a loop, and x86 addresses memory by a base and a
+// scaled index: the pass gains nothing on such loops, and takes a fifth of code generation. LLVM
+// has no other switch for it than that of its command line.
+void skipLoopStrengthReduction() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  if (auto option = options.find("disable-lsr"); option != options.end()) {
+    static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+  }
+}
+
 void initializeNativeTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
     installErrorHandlers();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    skipLoopStrengthReduction();
   });
 }
 
@@ -52,31 +63,93 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const TargetMod
   return machine;
 }
 
-// Making one costs as much as a small kernel, so each thread keeps its last one per effort.
-StatusOr<llvm::TargetMachine*> threadTargetMachine(const TargetModel& target,
-                                                   CodegenEffort effort) {
-  struct Cached {
-    std::string key;
-    std::unique_ptr<llvm::TargetMachine> machine;
-  };
-  thread_local Cached cache[3];
-  Cached& slot = cache[static_cast<int>(effort)];
-  std::string key = target.triple + '/' + target.cpu + '/' + target.features;
-  if (!slot.machine || slot.key != key) {
-    ISTHMUS_ASSIGN_OR_RETURN(slot.machine, makeTargetMachine(target, effort));
-    slot.key = key;
+// A target machine, and the passes of instruction selection and after, which write an object.
+// Making the two costs as much as a small kernel, so they are kept between modules.
+class Generator {
+ public:
+  Generator(std::string key, std::unique_ptr<llvm::TargetMachine> machine)
+      : key_(std::move(key)), machine_(std::move(machine)) {}
+
+  const std::string& key() const { return key_; }
+  llvm::TargetMachine& machine() { return *machine_; }
+
+  StatusOr<std::string> emitObject(llvm::Module& module) {
+    object_.clear();
+    if (!passes_) {
+      auto passes = std::make_unique<llvm::legacy::PassManager>();
+      if (machine_->addPassesToEmitFile(*passes, stream_, nullptr,
+                                        llvm::CodeGenFileType::ObjectFile)) {
+        return internalError("the code generator cannot write object files");
+      }
+      passes_ = std::move(passes);
+    }
+    passes_->run(module);
+    return object_.str().str();
   }
-  return slot.machine.get();
+
+ private:
+  std::string key_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  llvm::SmallString<0> object_;
+  llvm::raw_svector_ostream stream_{object_};
+  std::unique_ptr<llvm::legacy::PassManager> passes_;
+};
+
+// The generators that no thread uses at the moment.
+class GeneratorPool {
+ public:
+  // Those that are idle stay for the process's life, so they are few.
+  static constexpr size_t kMaxIdle = 8;
+
+  StatusOr<std::unique_ptr<Generator>> take(const TargetModel& target, CodegenEffort effort) {
+    std::string key = std::to_string(static_cast<int>(effort)) + '/' + target.triple + '/' +
+                      target.cpu + '/' + target.features;
+    {
+      std::lock_guard lock(mutex_);
+      auto found = std::find_if(idle_.rbegin(), idle_.rend(),
+                                [&](const auto& generator) { return generator->key() == key; });
+      if (found != idle_.rend()) {
+        std::unique_ptr<Generator> generator = std::move(*found);
+        idle_.erase(std::next(found).base());
+        return generator;
+      }
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine,
+                             makeTargetMachine(target, effort));
+    return std::make_unique<Generator>(std::move(key), std::move(machine));
+  }
+
+  // Only of a generator whose passes ran to their end: an exception leaves them in any state.
+  void giveBack(std::unique_ptr<Generator> generator) {
+    std::unique_ptr<Generator> oldest;
+    std::lock_guard lock(mutex_);
+    if (idle_.size() == kMaxIdle) {
+      oldest = std::move(idle_.front());
+      idle_.erase(idle_.begin());
+    }
+    idle_.push_back(std::move(generator));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Generator>> idle_;
+};
+
+GeneratorPool& generatorPool() {
+  // Never destroyed: threads may compile while the process ends.
+  static auto* pool = new GeneratorPool;
+  return *pool;
 }
 
-Status emitFile(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
-                llvm::SmallVectorImpl<char>& out) {
-  llvm::raw_svector_ostream stream(out);
+Status emitAssembly(llvm::Module& module, llvm::TargetMachine& machine, std::string& out) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) {
-    return internalError("the code generator cannot write object files");
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    return internalError("the code generator cannot write assembly");
   }
   passes.run(module);
+  out = text.str().str();
   return Status();
 }
 
@@ -93,13 +166,14 @@ JitModule& JitModule::operator=(JitModule&& other) noexcept {
 JitModule::~JitModule() { module.reset(); }
 
 StatusOr<JitModule> makeModule(std::string_view name, const TargetModel& target) {
-  ISTHMUS_ASSIGN_OR_RETURN(llvm::TargetMachine * machine,
-                           threadTargetMachine(target, CodegenEffort::kDefault));
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
+                           generatorPool().take(target, CodegenEffort::kDefault));
   JitModule result;
   result.context = std::make_unique<llvm::LLVMContext>();
   result.module = std::make_unique<llvm::Module>(llvm::StringRef(name), *result.context);
   result.module->setTargetTriple(llvm::Triple(target.triple));
-  result.module->setDataLayout(machine->createDataLayout());
+  result.module->setDataLayout(generator->machine().createDataLayout());
+  generatorPool().giveBack(std::move(generator));
   return result;
 }
 
@@ -112,9 +186,10 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
       return internalError("generated code is malformed: ", problems);
     }
   }
-  ISTHMUS_ASSIGN_OR_RETURN(llvm::TargetMachine * machine,
-                           threadTargetMachine(target, options.effort));
-  if (options.effort == CodegenEffort::kFull) codegen::runDefaultPipeline(module, *machine);
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
+                           generatorPool().take(target, options.effort));
+  llvm::TargetMachine& machine = generator->machine();
+  if (options.effort == CodegenEffort::kFull) codegen::runDefaultPipeline(module, machine);
   if (options.llvmIr) {
     llvm::raw_string_ostream stream(*options.llvmIr);
     module.print(stream, nullptr);
@@ -122,13 +197,11 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
   if (options.assembly) {
     // Code generation rewrites IR, so the text comes from a copy of its own.
     std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-    llvm::SmallString<0> text;
-    ISTHMUS_RETURN_IF_ERROR(emitFile(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text));
-    *options.assembly = text.str().str();
+    ISTHMUS_RETURN_IF_ERROR(emitAssembly(*copy, machine, *options.assembly));
   }
-  llvm::SmallString<0> object;
-  ISTHMUS_RETURN_IF_ERROR(emitFile(module, *machine, llvm::CodeGenFileType::ObjectFile, object));
-  return object.str().str();
+  ISTHMUS_ASSIGN_OR_RETURN(std::string object, generator->emitObject(module));
+  generatorPool().giveBack(std::move(generator));
+  return object;
 }
 
 StatusOr<std::vector<std::string>> compileModules(std::span<JitModule> modules,

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <thread>
 
 #include "backends/cpu/load/object_loader.h"
 #include "llvm/IR/IRBuilder.h"
@@ -49,6 +50,28 @@ TEST(Jit, objects_call_each_other_and_the_c_library) {
   ASSERT_NE(outer, nullptr);
   EXPECT_EQ(outer(1.25), std::sin(1.25) * 0.5 * 3.0);
   EXPECT_EQ((*code)->lookup("absent"), nullptr);
+}
+
+// The generators of code are used again.
+TEST(Jit, objects_do_not_depend_on_what_was_compiled_before) {
+  auto compile = [](const char* name, double factor) {
+    auto module = makeModule("m", hostTarget());
+    EXPECT_TRUE(module.ok());
+    addScaledCall(*module->module, name, "sin", factor);
+    auto object = compileToObject(*module->module, hostTarget());
+    EXPECT_TRUE(object.ok()) << object.status().message();
+    return object.ok() ? *object : std::string();
+  };
+  const std::string first = compile("f", 2.0);
+  EXPECT_NE(compile("another_with_a_longer_name", 3.0), first);
+  EXPECT_EQ(compile("f", 2.0), first);
+  std::vector<std::thread> threads;
+  std::vector<std::string> objects(12);
+  for (size_t i = 0; i < objects.size(); ++i) {
+    threads.emplace_back([&, i] { objects[i] = compile("f", 2.0); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& object : objects) EXPECT_EQ(object, first);
 }
 
 TEST(Jit, an_unknown_symbol_is_named) {
