@@ -5,6 +5,7 @@
 #include "compiler/dialect/op_facts.h"
 #include "compiler/driver/reference_comparison.h"
 #include "compiler/import/import.h"
+#include "compiler/pipeline/context_pool.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/program_info.h"
 #include "isthmus/flags.h"
@@ -126,7 +127,7 @@ std::string reproducerText(mlir::ModuleOp module, const CompileOptions& options,
 StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,
                                                         const CompileRequest& request) {
   const std::string& dumpFolder = flagString("ISTHMUS_DUMP");
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  ContextPool::Lease context = contextPool().take(request.code.size());
   StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = importTraced(request, *context);
   if (!module.ok()) {
     Dump(dumpFolder, "", "not-imported").write("program", request.code);
