@@ -1,10 +1,14 @@
 """JAX's own test files on a platform and on JAX's CPU, test by test.
 
     ./dev yardstick jax --jax ../jax [--only PATTERN] [--fresh]
+    ./dev yardstick jax --jax ../jax --platform xpu --device cpu --sample 20 --out out/yardstick/xpu
 
 The checkout must be at the tag of the installed JAX. Each file runs in its own pytest with one
 worker that is replaced when it crashes; a file that has a report is not run again. Reports go to
 out/yardstick/jax-PLATFORM/FILE.xml. known_failures.txt names the tests that may fail, with reasons.
+
+JAX's tests skip much on platforms whose names they do not know. `--device cpu` tells them that the
+device under test is a CPU, as that of platform xpu is with a driver for CPUs.
 """
 
 import argparse
@@ -36,6 +40,12 @@ def test_files(checkout):
     return found
 
 
+def devices_of(path):
+    """How many devices the tests of a file ask JAX's CPU client for."""
+    asked = re.search(r"request_cpu_devices\((\d+)\)", path.read_text(encoding="utf-8"))
+    return int(asked[1]) if asked else 1
+
+
 def run_file(path, platform, directory, options):
     """Runs one file with pytest unless its report is there already."""
     xml = directory / f"{path.stem}.xml"
@@ -44,9 +54,13 @@ def run_file(path, platform, directory, options):
     platforms = platform if platform == "cpu" else f"{platform},cpu"
     environment = {
         **os.environ, "JAX_PLATFORMS": platforms, "JAX_NUM_GENERATED_CASES": str(options.cases),
-        "PYTHONDONTWRITEBYTECODE": "1"}
+        "PYTHONDONTWRITEBYTECODE": "1", "ISTHMUS_YARDSTICK_SAMPLE": str(options.sample),
+        "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))}
+    if platform != "cpu":
+        environment |= {"ISTHMUS_YARDSTICK_DEVICE": options.device,
+                        "ISTHMUS_NUM_DEVICES": str(devices_of(path))}
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no",
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_options", "--color=no",
         "-n", str(options.jobs), "--max-worker-restart=200", f"--timeout={options.seconds}",
         "--tb=short", "-c", os.devnull, f"--rootdir={path.parent}",
         f"--confcutdir={path.parent}", f"--junitxml={xml}.part", str(path)]
@@ -101,6 +115,8 @@ def main():
     parser.add_argument("--jax", type=pathlib.Path, default=os.environ.get("JAX_SOURCE_DIR"),
                         help="a checkout of jax-ml/jax (or JAX_SOURCE_DIR)")
     parser.add_argument("--platform", default="isthmus", help="the platform to look at")
+    parser.add_argument("--device", default="", help="jax_test_dut: what the tests are told that the device is")
+    parser.add_argument("--sample", type=int, default=1, help="of each file every Nth test only")
     parser.add_argument("--only", default="", help="a regular expression on file names")
     parser.add_argument("--tests", default="", help="pytest's -k: run these even if reported")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/yardstick")
@@ -139,6 +155,8 @@ def main():
     passed = {name for name, result in here.items() if result["status"] == "pass"}
     version = ".".join(importlib.metadata.version("jax").split(".")[:2])
     new, healed = known_failures.judge(lost, passed, known_failures.load(), version)
+    if options.platform != "isthmus":
+        healed = []  # the manifest is of platform isthmus
     for name in healed:
         print(f"known failure passes, take it out of known_failures.txt: {name}")
     print(f"{len(lost) - len(new)} known failures, {len(new)} others")

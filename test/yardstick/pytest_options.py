@@ -1,0 +1,34 @@
+"""A plugin of pytest in jax_tests.py's workers: which device JAX's tests believe in, and a sample of them.
+
+ISTHMUS_YARDSTICK_DEVICE is JAX's own flag jax_test_dut ("device under test"). ISTHMUS_YARDSTICK_SAMPLE is
+N: of each file every Nth test, rounded up. Which ones depends on their names alone, so that they are the
+same on all platforms, whatever else was collected.
+"""
+
+import os
+import zlib
+
+
+def sample(names, every):
+    """Every `every`th of the names, rounded up: those with the smallest checksums."""
+    count = -(-len(names) // every)
+    return set(sorted(names, key=lambda name: (zlib.crc32(name.encode()), name))[:count])
+
+
+def pytest_configure(config):
+    device = os.environ.get("ISTHMUS_YARDSTICK_DEVICE")
+    if device:
+        import jax
+        import jax._src.test_util  # defines the flag
+
+        jax.config.update("jax_test_dut", device)
+
+
+def pytest_collection_modifyitems(config, items):
+    every = int(os.environ.get("ISTHMUS_YARDSTICK_SAMPLE", "1"))
+    if every <= 1:
+        return
+    name = lambda item: item.nodeid.split("/")[-1]  # noqa: E731
+    kept = sample([name(item) for item in items], every)
+    config.hook.pytest_deselected(items=[item for item in items if name(item) not in kept])
+    items[:] = [item for item in items if name(item) in kept]
