@@ -1,0 +1,153 @@
+"""What platform cuda declares of CUDA by hand, against NVIDIA's own headers where those are installed."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+DRIVER = pathlib.Path(__file__).resolve().parents[1] / "backends/cuda/driver"
+COMPILER = shutil.which("clang++-22") or shutil.which("clang++") or shutil.which("g++")
+
+
+def _include_folder(header):
+    """A folder that has the header: of the toolkit in the environment, else of the system."""
+    folders = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
+    for folder in filter(None, folders):
+        if (pathlib.Path(folder) / "include" / header).is_file():
+            return pathlib.Path(folder) / "include"
+    return None
+
+
+# Whether a call by one type is one by the other: enumerations are passed as numbers, and of what we
+# only hand on (void*, or a struct without a definition) no more is known than that it is a pointer.
+PRELUDE = """
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+template <typename T, typename = void> struct IsComplete : std::false_type {};
+template <typename T> struct IsComplete<T, decltype(void(sizeof(T)))> : std::true_type {};
+template <typename A, typename B> constexpr bool sameAbi() {
+  using T = std::remove_cv_t<A>;
+  using U = std::remove_cv_t<B>;
+  if constexpr (std::is_pointer_v<T> && std::is_pointer_v<U>) {
+    using X = std::remove_pointer_t<T>;
+    using Y = std::remove_pointer_t<U>;
+    if constexpr (std::is_void_v<X> || std::is_void_v<Y> || !IsComplete<X>::value || !IsComplete<Y>::value) {
+      return true;
+    } else if constexpr (std::is_class_v<X> != std::is_class_v<Y>) {
+      return alignof(X) == alignof(Y);  // the first of the numbers that a struct is made of
+    } else {
+      return sameAbi<X, Y>();
+    }
+  } else if constexpr (std::is_pointer_v<T> || std::is_pointer_v<U>) {
+    return false;
+  } else if constexpr (std::is_class_v<T> && std::is_class_v<U>) {
+    return sizeof(T) == sizeof(U) && alignof(T) == alignof(U);
+  } else {
+    return sizeof(T) == sizeof(U) && std::is_floating_point_v<T> == std::is_floating_point_v<U>;
+  }
+}
+template <typename A, typename B> struct SameFunction : std::false_type {};
+template <typename R, typename... A, typename S, typename... B>
+struct SameFunction<R (*)(A...), S (*)(B...)> {
+  static constexpr bool compare() {
+    if constexpr (sizeof...(A) != sizeof...(B)) return false;
+    else return (sameAbi<A, B>() && ... && sameAbi<R, S>());
+  }
+  static constexpr bool value = compare();
+};
+"""
+
+
+def _functions(file, macro):
+    """(symbol, parameters) of each entry of a list of functions."""
+    text = (DRIVER / file).read_text().replace("\\\n", " ")
+    (line,) = re.findall(rf"#define {macro}\(X\)(.*)", text)
+    found = re.findall(r'X\(\w+, "(\w+)",\s*(\((?:[^()]|\([^()]*\))*\))\)', line)
+    assert len(found) == line.count("X(") > 5
+    return found
+
+
+def _compile(tmp_path, header, lines):
+    include = _include_folder(header)
+    if include is None or COMPILER is None:
+        pytest.skip(f"no {header}: CUDA_HOME names a toolkit with headers")
+    source = tmp_path / "check.cc"
+    source.write_text(f"#include <{header}>\n" + PRELUDE + "\n".join(lines) + "\n")
+    return subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-ferror-limit=0", "-Wno-everything",
+                           f"-I{include}", source], capture_output=True, text=True, timeout=300)
+
+
+def _checks_of_functions(file, macro, result):
+    return [f'static_assert(SameFunction<decltype(&::{symbol}), {result} (*){parameters}>::value, "{symbol}");'
+            for symbol, parameters in _functions(file, macro)]
+
+
+def _driver_checks():
+    text = (DRIVER / "api.h").read_text()
+    lines = ["using CUdeviceAttribute = CUdevice_attribute;", "using CUmemPoolAttribute = CUmemPool_attribute;",
+             "using CUjitOption = CUjit_option;"]
+    for name, kind in re.findall(r"using (\w+) = ((?!struct)[\w ]+);", text):
+        lines.append(f'static_assert(sameAbi<::{name}, {kind}>(), "{name}");')
+    values = re.findall(r"\b(CU\w*_[A-Z]\w*) = (\d+)", text)
+    assert len(values) > 20
+    lines += [f'static_assert(static_cast<long>({name}) == {value}, "{name}");' for name, value in values]
+    return lines + _checks_of_functions("library.h", "ISTHMUS_CUDA_FUNCTIONS", "CUresult")
+
+
+# Our names of values, which are private to blas.cc, and NVIDIA's.
+BLAS_VALUES = {
+    "kSuccess": "CUBLAS_STATUS_SUCCESS", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
+    "kDescTransA": "CUBLASLT_MATMUL_DESC_TRANSA", "kDescTransB": "CUBLASLT_MATMUL_DESC_TRANSB",
+    "kLayoutBatchCount": "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT",
+    "kLayoutBatchOffset": "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET",
+    "kPreferenceWorkspaceBytes": "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES",
+    "kOpN": "CUBLAS_OP_N", "kOpT": "CUBLAS_OP_T",
+}
+BLAS_ALIGNMENTS = [f"CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{matrix}_BYTES" for matrix in "ABCD"]
+BLAS_TYPES = {"kF16": "CUDA_R_16F", "kBf16": "CUDA_R_16BF", "kF32": "CUDA_R_32F", "kF64": "CUDA_R_64F",
+              "kC64": "CUDA_C_32F", "kC128": "CUDA_C_64F"}
+
+
+def _blas_checks():
+    text = (DRIVER / "blas.cc").read_text()
+    lines = ["using Handle = void*; using Opaque = void*; using CUstream = cudaStream_t;"]
+    for name, theirs in BLAS_VALUES.items():
+        (value,) = re.findall(rf"\b{name} = (\d+)", text)
+        lines.append(f'static_assert({theirs} == {value}, "{name}");')
+    (listed,) = re.findall(r"kPreferenceAlignments\[\] = \{([\d, ]+)\}", text)
+    for theirs, value in zip(BLAS_ALIGNMENTS, listed.split(","), strict=True):
+        lines.append(f'static_assert({theirs} == {value}, "{theirs}");')
+    (types,) = re.findall(r"enum class BlasType[^{]*\{([^}]*)\}", (DRIVER.parent / "matrix_product.h").read_text())
+    values = dict(re.findall(r"(\w+) = (\d+)", types))
+    assert set(values) == set(BLAS_TYPES)
+    lines += [f'static_assert({BLAS_TYPES[name]} == {value}, "{name}");' for name, value in values.items()]
+    (fields,) = re.findall(r"(struct Heuristic \{.*?\n\};)", text, re.DOTALL)
+    lines.append(fields)
+    theirs = "cublasLtMatmulHeuristicResult_t"
+    lines.append(f"static_assert(sizeof(Heuristic) == sizeof({theirs}));")
+    for ours, name in (("algorithm", "algo"), ("workspaceBytes", "workspaceSize"), ("state", "state"),
+                       ("waves", "wavesCount"), ("reserved", "reserved")):
+        lines.append(f'static_assert(offsetof(Heuristic, {ours}) == offsetof({theirs}, {name}), "{ours}");')
+    return lines + _checks_of_functions("blas.cc", "ISTHMUS_BLAS_FUNCTIONS", "int")
+
+
+CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks}
+
+
+@pytest.mark.parametrize("header", CHECKS)
+def test_agrees_with_nvidia(header, tmp_path):
+    result = _compile(tmp_path, header, CHECKS[header]())
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("line", [
+    'static_assert(SameFunction<decltype(&::cuInit), CUresult (*)(long)>::value, "wrong");',
+    'static_assert(SameFunction<decltype(&::cuInit), CUresult (*)()>::value, "wrong");',
+    'static_assert(SameFunction<decltype(&::cuDeviceGetCount), CUresult (*)(long*)>::value, "wrong");',
+])
+def test_a_wrong_declaration_is_seen(line, tmp_path):
+    assert "wrong" in _compile(tmp_path, "cuda.h", [line]).stderr
