@@ -4,6 +4,9 @@ JAX has lowerings for `cpu` only (LAPACK, Python callbacks), and donates only on
 Private names are listed in PRIVATE_NAMES; the tests of the platforms say which a new version has moved.
 """
 
+import itertools
+import secrets
+
 # module, name, and what stops working without it.
 PRIVATE_NAMES = [
     ("jax._src.interpreters.mlir", "_platform_specific_lowerings", "linear algebra"),
@@ -19,17 +22,25 @@ PRIVATE_NAMES = [
 
 # The functions of callbacks by number. They stay: a launch may outlive the Python side of its program.
 _callbacks = {}
+# A program that another process has compiled must not find a function here: its numbers are others.
+_numbers = itertools.count(secrets.randbits(30) << 32)
 
 
 class _Callbacks(list):
-    """Stands for a program's list of callbacks: gives each a number of this process.
+    """Stands for a program's list of callbacks, `real`: gives each a number of this process.
 
-    JAX sends a program's list with its launches only to clients of names that it knows.
+    JAX sends a program's list with its launches only to clients of names that it knows. The list says also
+    that the program has callbacks, and is not for the compilation cache.
     """
 
+    def __init__(self, real):
+        super().__init__()
+        self._real = real
+
     def append(self, function):
-        self._last = len(_callbacks)
+        self._last = next(_numbers)
         _callbacks[self._last] = function
+        self._real.append(function)
 
     def __len__(self):
         return self._last + 1  # JAX writes the length less one into the program
@@ -48,9 +59,14 @@ def _as_on_cpu(rule, numbers_own):
 
     def lower(ctx, *arguments, **parameters):
         module = ctx.module_context
-        on_cpu = module.replace(platforms=("cpu",), backend=xla_bridge.get_backend("cpu"),
-                                host_callbacks=_Callbacks() if numbers_own else module.host_callbacks)
-        return rule(ctx.replace(module_context=on_cpu), *arguments, **parameters)
+        callbacks = module.host_callbacks
+        on_cpu = ctx.replace(module_context=module.replace(
+            platforms=("cpu",), backend=xla_bridge.get_backend("cpu"),
+            host_callbacks=_Callbacks(callbacks) if numbers_own else callbacks))
+        results = rule(on_cpu, *arguments, **parameters)
+        if on_cpu.tokens_out is not None:  # of ordered effects
+            ctx.set_tokens_out(on_cpu.tokens_out)
+        return results
     return lower
 
 

@@ -179,8 +179,20 @@ def test_callbacks(xpu):
         print(f(3.0), f(4.0))
         jax.jit(lambda x: jax.debug.print("x is {}", x))(5.0)
         jax.effects_barrier()
+
+        from jax.experimental import io_callback
+        seen = []
+        @jax.jit
+        def in_order(x):
+            for i in range(3):
+                io_callback(seen.append, None, x + i, ordered=True)
+            jax.debug.print("then {}", x, ordered=True)
+            return x
+        in_order(1).block_until_ready()
+        jax.effects_barrier()
+        print([int(x) for x in seen])
     """)
-    assert result.stdout == "7.0 9.0\nx is 5.0\n"
+    assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n"
 
 
 def test_donated_arrays_are_gone(xpu):
