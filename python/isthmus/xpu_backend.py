@@ -1,7 +1,7 @@
 """Registers platform `xpu` (the OpenCL backend) with JAX, and gives it what JAX keeps for names it knows.
 
 Its client reports a name of its own, so JAX finds no lowerings that are for `cpu` only, does not donate, and
-counts the name as unknown: host_lowerings.py wins back what that loses. Private names are listed in
+counts the name as unknown: host_lowerings.py and dlpack_copies.py win back what that loses. Private names are listed in
 PRIVATE_NAMES, and python/tests/xpu_test.py says which of them a new version of JAX has moved.
 """
 
@@ -11,13 +11,13 @@ import os
 import pathlib
 import sys
 
-from isthmus import device_platform
+from isthmus import device_platform, dlpack_copies
 
 PLATFORM = "xpu"
 # Below platform isthmus: an OpenCL driver for CPUs, which most machines could have, is slower.
 PRIORITY = 200
 
-PRIVATE_NAMES = device_platform.private_names(PLATFORM)
+PRIVATE_NAMES = device_platform.private_names(PLATFORM) + dlpack_copies.PRIVATE_NAMES
 
 _logger = logging.getLogger(__name__)
 
@@ -78,3 +78,7 @@ def register() -> None:
         _logger.info("platform xpu is not wanted, or has no OpenCL driver by %s", opencl_library())
         return
     device_platform.register(PLATFORM, library, PRIORITY, client_options)
+    try:
+        dlpack_copies.install(PLATFORM)
+    except Exception:  # arrays then leave by NumPy only
+        _logger.warning("platform xpu has no DLPack", exc_info=True)

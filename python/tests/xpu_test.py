@@ -195,6 +195,24 @@ def test_callbacks(xpu):
     assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n"
 
 
+def test_dlpack_copies_to_the_host(xpu):
+    result = xpu("""
+        import jax, numpy as np
+        x = jax.numpy.arange(4.).reshape(2, 2)
+        print(np.from_dlpack(x).tolist(), jax.dlpack.from_dlpack(x).devices() == x.devices())
+        y = jax.dlpack.from_dlpack(np.ones(2, np.float32), device=jax.devices()[0])
+        print(y.devices() == x.devices(), y.tolist())
+        try:
+            x.__dlpack__(copy=False)
+        except BufferError as error:
+            print("xpu" in str(error), "copy=False" in str(error))
+        on_cpu = jax.device_put(x, jax.devices("cpu")[0])
+        view = np.from_dlpack(on_cpu)
+        print(view.__array_interface__["data"][0] == on_cpu.unsafe_buffer_pointer())
+    """)
+    assert result.stdout == "[[0.0, 1.0], [2.0, 3.0]] True\nTrue [1.0, 1.0]\nTrue True\nTrue\n"
+
+
 def test_donated_arrays_are_gone(xpu):
     result = xpu("""
         import jax
