@@ -20,7 +20,7 @@ _EXECUTE = 3
 _TOKEN = 17
 
 # The id under which jaxlib sends its functions with a launch, the same in each of its builds so far.
-_LOADED_CALLBACKS_TYPE = ctypes.c_int64(7357244197867843242)
+LOADED_CALLBACKS_TYPE = ctypes.c_int64(7357244197867843242)
 
 _DTYPES = {
     number: np.dtype(kind) for number, kind in {
@@ -36,7 +36,7 @@ _DTYPES = {
 }
 
 
-class _LoadedCallbacks(ctypes.Structure):
+class LoadedCallbacks(ctypes.Structure):
     _fields_ = [("callbacks", ctypes.POINTER(ctypes.py_object)), ("size", ctypes.c_uint32)]
 
 
@@ -61,25 +61,28 @@ def _argument(buffer):
     return array
 
 
-def _function(frame):
+def find_index(frame):
+    """Where the attribute `index` of a callback is, and its value."""
     attributes = frame.attributes
     for i in range(attributes.size):
         name = attributes.names[i].contents
         if ctypes.string_at(name.pointer, name.size) == b"index":
             scalar = ffi.Scalar.from_address(attributes.values[i])
-            index = ctypes.c_uint64.from_address(scalar.value).value
-            break
-    else:
-        raise ValueError("the callback has no attribute `index`")
+            return i, ctypes.c_uint64.from_address(scalar.value).value
+    raise ValueError("the callback has no attribute `index`")
+
+
+def _function(frame):
+    _, index = find_index(frame)
     get = ffi.ContextGet(ctypes.sizeof(ffi.ContextGet), None, frame.context,
-                         ctypes.addressof(_LOADED_CALLBACKS_TYPE), None)
+                         ctypes.addressof(LOADED_CALLBACKS_TYPE), None)
     error = ffi.call(frame.api.contents.context_get, get)
     if error:
         ffi.destroy_error(frame.api.contents, error)
         # Platforms of names that JAX does not know get no functions: they number their own.
         from isthmus import host_lowerings
         return host_lowerings.find_callback(index)
-    loaded = _LoadedCallbacks.from_address(get.data)
+    loaded = LoadedCallbacks.from_address(get.data)
     if index >= loaded.size:
         raise IndexError(f"callback {index} of {loaded.size}")
     return loaded.callbacks[index]

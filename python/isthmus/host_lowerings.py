@@ -18,12 +18,13 @@ PRIVATE_NAMES = [
     ("jax._src.debugging", "debug_callback_p", "debug callbacks"),
     ("jax._src.debugging", "debug_print_p", "debug prints"),
     ("jax._src.checkify", "check_p", "checks"),
+    ("jax._src.buffer_callback", "buffer_callback_p", "buffer callbacks"),
 ]
 
 # The functions of callbacks by number. They stay: a launch may outlive the Python side of its program.
 _callbacks = {}
 # A program that another process has compiled must not find a function here: its numbers are others.
-_numbers = itertools.count(secrets.randbits(30) << 32)
+_numbers = itertools.count(1 + secrets.randbits(29) << 32)
 
 
 class _Callbacks(list):
@@ -46,11 +47,17 @@ class _Callbacks(list):
         return self._last + 1  # JAX writes the length less one into the program
 
 
+def own_callback(number):
+    """The function of a callback by its number in the program, if that is of this process; else None."""
+    return _callbacks.get(number)
+
+
 def find_callback(number):
     """The function of a callback by its number in the program."""
-    if number not in _callbacks:
+    function = own_callback(number)
+    if function is None:
         raise RuntimeError("the Python function of a callback is of another process")
-    return _callbacks[number]
+    return function
 
 
 def _as_on_cpu(rule, numbers_own):
@@ -96,7 +103,7 @@ def install(platform: str, replaces: bool = False) -> None:
 
     A name with lowerings of its own is one that JAX knows, and sends callbacks to.
     """
-    from jax._src import callback, checkify, debugging
+    from jax._src import buffer_callback, callback, checkify, debugging
     from jax._src.interpreters import mlir
 
     tables = mlir._platform_specific_lowerings
@@ -104,7 +111,8 @@ def install(platform: str, replaces: bool = False) -> None:
     ours = kind({} if replaces else tables[platform], tables["cpu"])
     tables[platform] = ours
     for primitive in (callback.pure_callback_p, callback.io_callback_p,
-                      debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p):
+                      debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p,
+                      buffer_callback.buffer_callback_p):
         entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
         if entry is not None:
             rule = _as_on_cpu(entry.rule, numbers_own=not replaces)

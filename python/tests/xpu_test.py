@@ -191,8 +191,14 @@ def test_callbacks(xpu):
         in_order(1).block_until_ready()
         jax.effects_barrier()
         print([int(x) for x in seen])
+
+        from jax.experimental import buffer_callback
+        def double(context, result, argument):
+            np.asarray(result)[:] = 2 * np.asarray(argument)
+        print(jax.jit(buffer_callback.buffer_callback(
+            double, jax.ShapeDtypeStruct((2,), np.float32)))(jax.numpy.ones(2)))
     """)
-    assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n"
+    assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n[2. 2.]\n"
 
 
 def test_dlpack_copies_to_the_host(xpu):
