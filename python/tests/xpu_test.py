@@ -128,7 +128,8 @@ PROGRAMS = {
                 "jnp.float32(x), lax.population_count(x)), random.integers(-999, 999, 50).astype(np.int32))",
     "narrow floats": "compare(lambda x: (x.astype(jnp.bfloat16) * 3, x.astype(jnp.float16) * 3, "
                      "x.astype(jnp.float8_e4m3fn)), array(50), tolerance=1e-2)",
-    "reductions": "compare(lambda x: (x.sum(), x.sum(0), x.max(1), x.argmin(0), jax.nn.softmax(x)), array(30, 41))",
+    "reductions": "compare(lambda x: (x.sum(), x.sum(0), x.max(1), x.argmin(0), jax.nn.softmax(x), (x > 1).argmax(0), "
+                  "(x > 1).argmin(1), (x > 1).max(0)), array(30, 41))",
     "products": "a, b = array(33, 47), array(47, 29); compare(lambda a, b: (a @ b, a @ b[:, 0], a.T @ a, "
                 "jnp.einsum('ij,jk->ki', a, b), (a * 1j) @ b, (a.astype(jnp.bfloat16) @ b.astype(jnp.bfloat16)"
                 ").astype(jnp.float32)), a, b, tolerance=3e-2)",

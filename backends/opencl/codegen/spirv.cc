@@ -160,6 +160,28 @@ Status widenIntegers(llvm::Function& function) {
   return {};
 }
 
+// SPIR-V orders integers only, and LLVM's code generator for it lets comparisons of booleans
+// through, which Intel's driver then takes for something else.
+void compareBooleans(llvm::Function& function) {
+  using Predicate = llvm::CmpInst::Predicate;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction);
+    if (!compare || !compare->getOperand(0)->getType()->isIntOrIntVectorTy(1)) continue;
+    if (compare->isEquality()) continue;
+    llvm::IRBuilder<> b(compare);
+    llvm::Value* left = compare->getOperand(0);
+    llvm::Value* right = compare->getOperand(1);
+    // As a signed number a set bit is -1.
+    Predicate predicate = compare->getPredicate();
+    bool isLess = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+    if (isLess != compare->isSigned()) std::swap(left, right);
+    llvm::Value* result = compare->isTrueWhenEqual() ? b.CreateOr(left, b.CreateNot(right))
+                                                     : b.CreateAnd(left, b.CreateNot(right));
+    compare->replaceAllUsesWith(result);
+    compare->eraseFromParent();
+  }
+}
+
 // Whether any lane holds, by halves: SPIR-V has no such reduction that all drivers take.
 llvm::Value* anyOf(llvm::IRBuilder<>& b, llvm::Value* lanes) {
   unsigned width = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
@@ -246,6 +268,7 @@ StatusOr<std::string> compileToSpirv(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     hintVectors(function);
+    compareBooleans(function);
     ISTHMUS_RETURN_IF_ERROR(widenIntegers(function));
     // Drivers optimise. LLVM's reduction of strength in loops would make such numbers again.
     function.addFnAttr(llvm::Attribute::OptimizeNone);

@@ -105,6 +105,39 @@ TEST(Spirv, complex_numbers_and_bytes) {
                "%y = stablehlo.convert %x : (tensor<999xf32>) -> tensor<999xui8>"));
 }
 
+// The code generator's own check lets through what the standard has for integers only.
+TEST(Spirv, booleans_are_not_compared_as_integers) {
+  llvm::LLVMContext context;
+  for (const char* predicate : {"ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"}) {
+    llvm::SMDiagnostic problem;
+    std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(std::string(R"(
+    target datalayout = "e-i64:64-n8:16:32:64-G1"
+    target triple = "spirv64-unknown-unknown"
+    define spir_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+      %x = load <4 x i8>, ptr addrspace(1) %p
+      %a = trunc <4 x i8> %x to <4 x i1>
+      %y = load <4 x i8>, ptr addrspace(1) %q
+      %b = trunc <4 x i8> %y to <4 x i1>
+      %c = icmp )") + predicate + R"( <4 x i1> %a, %b
+      %d = zext <4 x i1> %c to <4 x i8>
+      store <4 x i8> %d, ptr addrspace(1) %p
+      ret void
+    })",
+                                                                     problem, context);
+    ASSERT_TRUE(module) << problem.getMessage().str();
+    StatusOr<std::string> binary = compileToSpirv(*module);
+    ASSERT_TRUE(binary.ok()) << binary.status().message();
+    for (const llvm::Instruction& instruction : llvm::instructions(module->getFunction("k"))) {
+      EXPECT_FALSE(llvm::isa<llvm::ICmpInst>(instruction) &&
+                   instruction.getOperand(0)->getType()->isIntOrIntVectorTy(1))
+          << predicate;
+    }
+    if (hasValidator()) {
+      EXPECT_EQ(judge(*binary), "") << predicate;
+    }
+  }
+}
+
 TEST(Spirv, rows_and_columns_are_reduced) {
   for (const char* dimension : {"0", "1"}) {
     std::string size = *dimension == '0' ? "200" : "300";
