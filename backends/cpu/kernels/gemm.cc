@@ -27,6 +27,14 @@ constexpr int64_t kFinishColumns = 256;
 constexpr int64_t kScratchColumns = 1024;
 // Of b, packed at a time: what the threads find in a shared cache.
 constexpr int64_t kNearBytes = int64_t{8} << 20;
+// Of the result, while the blocks of k are added to it, beside a block of a in a second-level
+// cache.
+constexpr int64_t kNearSumsBytes = 256 << 10;
+// Of a, packed for all blocks of k at a time by one thread, and by all threads together.
+constexpr int64_t kPackedRowsBytes = int64_t{4} << 20;
+constexpr int64_t kSharedRowsBytes = int64_t{16} << 20;
+// Of a block of a: what a second-level cache holds beside panels of b and sums.
+constexpr int64_t kNearRowsBytes = 900 << 10;
 constexpr int64_t kAlignment = 64;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -69,24 +77,47 @@ struct Plan {
   }
 };
 
-// Memory of one thread: a block of a, one panel of b and, if needed, the sums.
+// Memory of one thread: rows of a for some blocks of k, one panel of b and, if needed, the sums.
 struct BlockMemory {
   char* a;
   char* b;
   char* sums;
+  int64_t aBlocks;
+  bool hasPackedA = false;
 
-  static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, bool needsSums) {
-    int64_t total = ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr) +
-                    plan.panelBytes(plan.kernels.nr);
+  // For how many of `blocks` blocks of k rows of a are packed at once: all of them, so that the
+  // columns of the result can be computed some at a time, or one.
+  static int64_t aBlocksOf(const Plan& plan, int64_t rows, int64_t blocks) {
+    return blocks * aBytes(plan, rows) <= kPackedRowsBytes ? blocks : 1;
+  }
+  static int64_t aBytes(const Plan& plan, int64_t rows) {
+    return ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr);
+  }
+  static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, int64_t blocks,
+                       bool needsSums) {
+    int64_t total =
+        aBlocksOf(plan, rows, blocks) * aBytes(plan, rows) + plan.panelBytes(plan.kernels.nr);
     if (needsSums) {
       total += roundUp(rows * std::min(columns, kScratchColumns) * plan.kernels.elementBytes,
                        kAlignment);
     }
     return total;
   }
-  BlockMemory(const Plan& plan, int64_t rows, char* memory) {
+  // Beside all of a, which is packed already: one panel of b and the sums.
+  static BlockMemory withPackedA(const Plan& plan, char* packed, char* memory) {
+    BlockMemory result;
+    result.a = packed;
+    result.b = memory;
+    result.sums = memory + plan.panelBytes(plan.kernels.nr);
+    result.aBlocks = plan.kBlocks;
+    result.hasPackedA = true;
+    return result;
+  }
+  BlockMemory() = default;
+  BlockMemory(const Plan& plan, int64_t rows, int64_t blocks, char* memory)
+      : aBlocks(aBlocksOf(plan, rows, blocks)) {
     a = memory;
-    b = a + ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr);
+    b = a + aBlocks * aBytes(plan, rows);
     sums = b + plan.panelBytes(plan.kernels.nr);
   }
 };
@@ -118,9 +149,23 @@ void packPart(const Plan& plan, int64_t batch, const Part& part, Range positions
   }
 }
 
-// Computes a rectangle of at most kBlockRows rows for the part's blocks of k, which are all blocks
-// unless sums go straight to the result. `packed` holds the part's columns (columns.begin must lie
-// on a panel of it), or is null: then panels are packed as they are needed.
+// Packs the panels at positions [positions.begin, positions.end) of all of a: those of the first
+// block of k, then those of the next.
+void packRows(const Plan& plan, int64_t batch, Range positions, char* packed) {
+  const GemmJob& job = plan.job;
+  const int mr = plan.kernels.mr;
+  const int64_t panels = ceilDiv(job.m, mr);
+  for (int64_t at = positions.begin; at < positions.end; ++at) {
+    const Range k = plan.kRange(at / panels);
+    const int64_t row = at % panels * mr;
+    job.packA(batch, packed + at * plan.panelBytes(mr), mr, row,
+              static_cast<int>(std::min<int64_t>(mr, job.m - row)), k.begin, k.end - k.begin);
+  }
+}
+
+// Computes a rectangle, of as many rows as `memory` is for, for the part's blocks of k, which are
+// all blocks unless sums go straight to the result. `packed` holds the part's columns
+// (columns.begin must lie on a panel of it), or is null: then panels are packed as they are needed.
 void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, const char* packed,
                   const Part& part, const BlockMemory& memory) {
   const GemmJob& job = plan.job;
@@ -132,7 +177,12 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   const int64_t rowPanels = ceilDiv(rowCount, mr);
   int64_t ldDirect = 0;
   char* direct = static_cast<char*>(job.directResult(batch, &ldDirect));
-  const int64_t chunkColumns = direct ? columns.end - columns.begin : kScratchColumns / nr * nr;
+  const bool packsAllOfA = memory.aBlocks >= part.blockCount();
+  int64_t chunkColumns = direct ? columns.end - columns.begin : kScratchColumns / nr * nr;
+  if (direct && packsAllOfA && part.blockCount() > 1) {
+    // The result is read and written once for each block of k: as many columns as stay near.
+    chunkColumns = std::min(chunkColumns, roundUp(kNearSumsBytes / (rowCount * elementBytes), nr));
+  }
   if (kernels.begin) kernels.begin();
 
   for (int64_t chunk = columns.begin; chunk < columns.end; chunk += chunkColumns) {
@@ -146,9 +196,12 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
     for (int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
       const Range k = plan.kRange(block);
       const int64_t kc = k.end - k.begin;
-      for (int64_t p = 0; p < rowPanels; ++p) {
+      char* a = memory.a;
+      if (packsAllOfA) a += (block - part.blocks.begin) * rowPanels * aPanelBytes;
+      const bool packs = !memory.hasPackedA && (!packsAllOfA || chunk == columns.begin);
+      for (int64_t p = 0; packs && p < rowPanels; ++p) {
         int64_t row = rows.begin + p * mr;
-        job.packA(batch, memory.a + p * aPanelBytes, mr, row,
+        job.packA(batch, a + p * aPanelBytes, mr, row,
                   static_cast<int>(std::min<int64_t>(mr, rows.end - row)), k.begin, kc);
       }
       int64_t finished = chunk;
@@ -162,9 +215,9 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
         }
         for (int64_t p = 0; p < rowPanels; ++p) {
           const int64_t row = p * mr;
-          kernels.tile(kc, memory.a + p * aPanelBytes, b,
-                       c + (row * ldc + column - chunk) * elementBytes, ldc,
-                       static_cast<int>(std::min<int64_t>(mr, rowCount - row)), cols, block > 0);
+          kernels.tile(kc, a + p * aPanelBytes, b, c + (row * ldc + column - chunk) * elementBytes,
+                       ldc, static_cast<int>(std::min<int64_t>(mr, rowCount - row)), cols,
+                       block > 0);
         }
         if (block + 1 == plan.kBlocks &&
             (column + cols - finished >= kFinishColumns || column + cols == chunkEnd)) {
@@ -186,16 +239,19 @@ struct PartSize {
   int64_t bytes(const Plan& plan) const {
     return panels * blocks * plan.panelBytes(plan.kernels.nr);
   }
-  // All columns for as many blocks of k as stay near, if sums can be left in the result between
-  // parts; else all blocks of k for some columns.
+  // All blocks of k for as many columns as stay near, so that threads seldom wait for each other.
+  // If these are few, and sums can be left in the result between parts, all columns for some
+  // blocks.
   static PartSize choose(const Plan& plan, int64_t columns, bool needsSums, int64_t nearBytes) {
+    constexpr int64_t kFewPanels = 16;
     const int64_t panelBytes = plan.panelBytes(plan.kernels.nr);
     const int64_t panels = ceilDiv(columns, plan.kernels.nr);
     int64_t blocks = plan.kBlocks;
-    if (!needsSums) {
+    if (!needsSums && 2 * nearBytes / (blocks * panelBytes) < std::min(panels, kFewPanels)) {
       blocks = std::min(blocks, std::max<int64_t>(1, nearBytes / (panels * panelBytes)));
     }
-    return {std::min(panels, std::max<int64_t>(4, 4 * nearBytes / (blocks * panelBytes))), blocks};
+    const int64_t fit = std::max<int64_t>(4, 2 * nearBytes / (blocks * panelBytes));
+    return {ceilDiv(panels, std::max<int64_t>(1, ceilDiv(panels, fit))), blocks};
   }
 };
 
@@ -214,7 +270,7 @@ void forEachPart(const Plan& plan, Range columns, PartSize size, Visit visit) {
 // Computes a rectangle of any size on the calling thread.
 void computeRange(const Plan& plan, int64_t batch, Range rows, Range columns, char* memory,
                   int64_t blockRows, char* packed, PartSize size) {
-  BlockMemory blockMemory(plan, blockRows, memory);
+  BlockMemory blockMemory(plan, blockRows, size.blocks, memory);
   if (rows.end - rows.begin <= blockRows) {
     return computeBlock(plan, batch, rows, columns, nullptr, {columns, {0, plan.kBlocks}},
                         blockMemory);
@@ -245,12 +301,12 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
   const int nr = plan.kernels.nr;
   const int64_t perTask = roundUp(ceilDiv(job.n, splits), nr);
   splits = ceilDiv(job.n, perTask);
-  const int64_t blockRows =
-      job.m <= kBlockRows + kBlockRows / 4 ? job.m : kBlockRows / plan.kernels.mr * plan.kernels.mr;
-  PartSize size{0, 0};
+  const bool isNear = BlockMemory::aBytes(plan, job.m) <= kNearRowsBytes;
+  const int64_t blockRows = isNear ? job.m : kBlockRows / plan.kernels.mr * plan.kernels.mr;
+  PartSize size{0, plan.kBlocks};
   if (job.m > blockRows) size = PartSize::choose(plan, perTask, needsSums, kNearBytes / 4);
   parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
-    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, needsSums);
+    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, size.blocks, needsSums);
     Scratch<char> scratch(plan.services, blockBytes + size.bytes(plan));
     if (!scratch) {
       plan.outOfMemory = true;
@@ -264,6 +320,43 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
   });
 }
 
+// Threads first pack all of a together, then take columns, whose panels of b they pack one by one
+// for all rows.
+void runByColumnsOfPackedRows(Plan& plan, int threads) {
+  const GemmJob& job = plan.job;
+  int64_t ld;
+  const bool needsSums = job.directResult(0, &ld) == nullptr;
+  const int mr = plan.kernels.mr, nr = plan.kernels.nr;
+  const int64_t rowPanels = ceilDiv(job.m, mr), panels = ceilDiv(job.n, nr);
+  const int64_t blockBytes = BlockMemory::aBytes(plan, job.m);
+  const int64_t taskPanels = std::clamp<int64_t>(panels / (4 * threads), 1, 8);
+  const int64_t perTask = taskPanels * nr;
+  Scratch<char> packed(plan.services, plan.kBlocks * blockBytes);
+  if (!packed) {
+    plan.outOfMemory = true;
+    return;
+  }
+  for (int64_t batch = 0; batch < job.batches; ++batch) {
+    parallel(plan.services, plan.kBlocks * rowPanels, false, [&](int64_t begin, int64_t end) {
+      packRows(plan, batch, {begin, end}, packed.data());
+    });
+    parallel(plan.services, ceilDiv(panels, taskPanels), false, [&](int64_t begin, int64_t end) {
+      const int64_t sumsBytes = BlockMemory::bytes(plan, job.m, perTask, 1, needsSums) - blockBytes;
+      Scratch<char> scratch(plan.services, sumsBytes);
+      if (!scratch) {
+        plan.outOfMemory = true;
+        return;
+      }
+      BlockMemory memory = BlockMemory::withPackedA(plan, packed.data(), scratch.data());
+      for (int64_t task = begin; task < end; ++task) {
+        const Range columns{task * perTask, std::min(job.n, (task + 1) * perTask)};
+        computeBlock(plan, batch, {0, job.m}, columns, nullptr, {columns, {0, plan.kBlocks}},
+                     memory);
+      }
+    });
+  }
+}
+
 // Threads first pack b together, then take blocks of rows.
 void runByRows(Plan& plan, int threads) {
   const GemmJob& job = plan.job;
@@ -271,12 +364,17 @@ void runByRows(Plan& plan, int threads) {
   const bool needsSums = job.directResult(0, &ld) == nullptr;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
   const PartSize size = PartSize::choose(plan, job.n, needsSums, kNearBytes);
-  // Blocks in a multiple of the threads, at least two each where they do not get too low for that.
-  int64_t blocks = std::max(ceilDiv(job.m, kBlockRows / mr * mr), int64_t{2} * threads);
-  int64_t blockRows = roundUp(ceilDiv(job.m, roundUp(blocks, threads)), mr);
-  blockRows = std::max<int64_t>(blockRows, 4 * mr);
-  const int64_t rowBlocks = ceilDiv(job.m, blockRows);
-  int64_t columnParts = rowBlocks >= 2 * threads ? 1 : ceilDiv(2 * threads, rowBlocks);
+  // Blocks in a multiple of the threads, at least two each where they do not get too low for that,
+  // of as many panels each but for one: threads wait for the one that has most.
+  const int64_t rowPanels = ceilDiv(job.m, mr);
+  int64_t rowBlocks = std::max(ceilDiv(rowPanels, kBlockRows / mr), int64_t{2} * threads);
+  rowBlocks = std::min(roundUp(rowBlocks, threads), std::max<int64_t>(1, rowPanels / 4));
+  const int64_t blockRows = ceilDiv(rowPanels, rowBlocks) * mr;
+  auto firstRow = [&](int64_t block) {
+    return std::min(job.m, block * rowPanels / rowBlocks * mr);
+  };
+  // So many tasks that a thread which is late has others take of its share.
+  int64_t columnParts = ceilDiv(4 * threads, rowBlocks);
   columnParts = std::min(columnParts, ceilDiv(size.panels, 16));
   const int64_t taskPanels = ceilDiv(size.panels, columnParts);
   Scratch<char> packed(plan.services, size.bytes(plan));
@@ -294,16 +392,17 @@ void runByRows(Plan& plan, int threads) {
       });
       const int64_t tasksPerRow = ceilDiv(part.panels(plan), taskPanels);
       parallel(plan.services, rowBlocks * tasksPerRow, false, [&](int64_t begin, int64_t end) {
-        Scratch<char> scratch(plan.services, BlockMemory::bytes(plan, blockRows, job.n, needsSums));
+        Scratch<char> scratch(plan.services,
+                              BlockMemory::bytes(plan, blockRows, job.n, size.blocks, needsSums));
         if (!scratch) {
           plan.outOfMemory = true;
           return;
         }
-        BlockMemory memory(plan, blockRows, scratch.data());
+        BlockMemory memory(plan, blockRows, size.blocks, scratch.data());
         for (int64_t task = begin; task < end; ++task) {
-          const int64_t row = task / tasksPerRow * blockRows;
+          const int64_t block = task / tasksPerRow;
           const int64_t column = part.columns.begin + task % tasksPerRow * taskPanels * nr;
-          computeBlock(plan, batch, {row, std::min(job.m, row + blockRows)},
+          computeBlock(plan, batch, {firstRow(block), firstRow(block + 1)},
                        {column, std::min(part.columns.end, column + taskPanels * nr)},
                        packed.data(), part, memory);
         }
@@ -360,10 +459,17 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, true, 1);
   } else if (job.batches >= 2 * threads) {
     runByColumns(plan, false, 1);
-  } else if (job.m <= kBlockRows || job.n > 16 * job.m) {
+  } else if (job.m <= kBlockRows) {
     int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
     runByColumns(plan, false, splits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
+    runByColumns(plan, false, splits);
+  } else if (BlockMemory::aBytes(plan, job.m) <= kNearRowsBytes &&
+             plan.kBlocks * BlockMemory::aBytes(plan, job.m) <= kSharedRowsBytes &&
+             job.n >= 4 * plan.kernels.nr * threads) {
+    runByColumnsOfPackedRows(plan, threads);
+  } else if (job.n > 16 * job.m) {
+    int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
     runByColumns(plan, false, splits);
   } else {
     runByRows(plan, threads);
