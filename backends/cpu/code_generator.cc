@@ -109,6 +109,7 @@ std::string CpuCodeGenerator::identity() const {
 
 void CpuCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.target = target_;
+  options.channelsLast = true;
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> CpuCodeGenerator::begin(CodegenSettings settings) const {

@@ -173,6 +173,25 @@ def SimplifyPass : Pass<"simplify", "mlir::ModuleOp"> {
   }];
 }
 
+def ChannelsLastPass : Pass<"channels-last", "mlir::ModuleOp"> {
+  let summary = "Moves the features of convolutions, and of what lies between them, to the end.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], …
+    %1 = stablehlo.maximum %0, %zero : tensor<8x16x32x32xf32>
+    ```
+    After:
+    ```mlir
+    %2 = stablehlo.transpose %x, dims = [0, 2, 3, 1] : …
+    %3 = stablehlo.transpose %k, dims = [2, 3, 1, 0] : …
+    %4 = stablehlo.convolution(%2, %3) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], …
+    %5 = stablehlo.maximum %4, %zero : tensor<8x32x32x16xf32>
+    %1 = stablehlo.transpose %5, dims = [0, 3, 1, 2] : …
+    ```
+  }];
+}
+
 def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
   let summary = "Reduces long arrays to few results in two steps, so that all threads take part.";
   let description = [{

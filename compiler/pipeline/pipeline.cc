@@ -53,6 +53,7 @@ constexpr Stage kStages[] = {
     {"fuse", "Groups operations into regions that become one kernel each.", "core stablehlo",
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       if (options.simplify && options.channelsLast) passes.addPass(createChannelsLastPass());
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));

@@ -26,6 +26,8 @@ struct PipelineOptions {
   FusionOptions fusion;
   // Off: the program is not simplified.
   bool simplify = true;
+  // Convolutions, and what lies between them, had better have their features side by side.
+  bool channelsLast = false;
   // Not owned; may be null.
   Dump* dump = nullptr;
   // The first and the last stage to run, by name; empty: of all.
