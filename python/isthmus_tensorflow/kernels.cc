@@ -163,17 +163,20 @@ absl::StatusOr<Tensor> zerosOnDevice(OpKernelContext* context, tensorflow::DataT
   return result;
 }
 
-void setList(OpKernelContext* context, int output, TensorList list) {
+absl::Status setList(OpKernelContext* context, int output, TensorList list) {
   tensorflow::AllocatorAttributes onHost;
   onHost.set_on_host(true);
   Tensor* handle = nullptr;
-  OP_REQUIRES_OK(context, context->allocate_output(output, TensorShape({}), &handle, onHost));
-  handle->scalar<tensorflow::Variant>()() = std::move(list);
+  absl::Status status = context->allocate_output(output, TensorShape({}), &handle, onHost);
+  if (status.ok()) handle->scalar<tensorflow::Variant>()() = std::move(list);
+  return status;
 }
 
-class ListOp : public OpKernel {
+// What knows the type of a list's elements, if the operation says it.
+class TypedOp : public OpKernel {
  public:
-  explicit ListOp(OpKernelConstruction* context) : OpKernel(context) {
+  explicit TypedOp(OpKernelConstruction* context) : OpKernel(context) {
+    if (!context->HasAttr("element_dtype")) return;
     OP_REQUIRES_OK(context, context->GetAttr("element_dtype", &type_));
   }
 
@@ -181,47 +184,59 @@ class ListOp : public OpKernel {
   tensorflow::DataType type_ = tensorflow::DT_INVALID;
 };
 
+// An operation whose first operand is a list.
+class ListOp : public TypedOp {
+ public:
+  using TypedOp::TypedOp;
+  void Compute(OpKernelContext* context) final {
+    auto list = listOf(context);
+    OP_REQUIRES_OK(context, list.ok() ? run(context, **list) : list.status());
+  }
+
+ protected:
+  virtual absl::Status run(OpKernelContext* context, const TensorList& list) = 0;
+};
+
 // TensorListStack: the elements as one tensor.
 class StackOp : public ListOp {
  public:
   using ListOp::ListOp;
-  void Compute(OpKernelContext* context) override {
-    auto list = listOf(context);
-    OP_REQUIRES_OK(context, list.status());
-    auto shape = shapeOfElements(context, **list);
-    OP_REQUIRES_OK(context, shape.status());
-    std::vector<Tensor> elements = (*list)->tensors();
+
+ protected:
+  absl::Status run(OpKernelContext* context, const TensorList& list) override {
+    auto shape = shapeOfElements(context, list);
+    if (!shape.ok()) return shape.status();
+    std::vector<Tensor> elements = list.tensors();
     if (elements.empty()) {
       shape->InsertDim(0, 0);
       Tensor* empty = nullptr;
-      OP_REQUIRES_OK(context, context->allocate_output(0, *shape, &empty));
-      return;
+      return context->allocate_output(0, *shape, &empty);
     }
     for (Tensor& element : elements) {
       if (element.dtype() == tensorflow::DT_INVALID) {
         auto zeros = zerosOnDevice(context, type_, *shape);
-        OP_REQUIRES_OK(context, zeros.status());
+        if (!zeros.ok()) return zeros.status();
         element = *zeros;
       }
-      OP_REQUIRES(
-          context, element.dtype() == type_ && element.shape() == *shape,
-          absl::InvalidArgumentError("isthmus: elements of a list differ in shape or type"));
+      if (element.dtype() != type_ || element.shape() != *shape) {
+        return absl::InvalidArgumentError("isthmus: elements of a list differ in shape or type");
+      }
     }
     tensorflow::NodeDef node;
     std::vector<tensorflow::NodeDefBuilder::NodeOut> inputs(elements.size(), {"element", 0, type_});
-    OP_REQUIRES_OK(
-        context,
-        tensorflow::NodeDefBuilder("stack", "Pack").Input(inputs).Attr("axis", 0).Finalize(&node));
     std::vector<Tensor> results;
-    OP_REQUIRES_OK(context, runCompiled(context, node, elements, results));
-    context->set_output(0, results[0]);
+    absl::Status status =
+        tensorflow::NodeDefBuilder("stack", "Pack").Input(inputs).Attr("axis", 0).Finalize(&node);
+    if (status.ok()) status = runCompiled(context, node, elements, results);
+    if (status.ok()) context->set_output(0, results[0]);
+    return status;
   }
 };
 
 // TensorListFromTensor: the rows of a tensor.
-class FromTensorOp : public ListOp {
+class FromTensorOp : public TypedOp {
  public:
-  using ListOp::ListOp;
+  using TypedOp::TypedOp;
   void Compute(OpKernelContext* context) override {
     const Tensor& tensor = context->input(0);
     OP_REQUIRES(context, tensor.dims() > 0,
@@ -246,7 +261,7 @@ class FromTensorOp : public ListOp {
                                   .Finalize(&node));
       OP_REQUIRES_OK(context, runCompiled(context, node, {tensor}, list.tensors()));
     }
-    setList(context, 0, std::move(list));
+    OP_REQUIRES_OK(context, setList(context, 0, std::move(list)));
   }
 };
 
@@ -274,12 +289,12 @@ absl::StatusOr<Tensor> elementOf(OpKernelContext* context, const TensorList& lis
 class GetItemOp : public ListOp {
  public:
   using ListOp::ListOp;
-  void Compute(OpKernelContext* context) override {
-    auto list = listOf(context);
-    OP_REQUIRES_OK(context, list.status());
-    auto element = elementOf(context, **list, context->input(1).scalar<int32_t>()(), type_);
-    OP_REQUIRES_OK(context, element.status());
-    context->set_output(0, *element);
+
+ protected:
+  absl::Status run(OpKernelContext* context, const TensorList& list) override {
+    auto element = elementOf(context, list, context->input(1).scalar<int32_t>()(), type_);
+    if (element.ok()) context->set_output(0, *element);
+    return element.status();
   }
 };
 
@@ -287,69 +302,75 @@ class GetItemOp : public ListOp {
 class PopBackOp : public ListOp {
  public:
   using ListOp::ListOp;
-  void Compute(OpKernelContext* context) override {
-    auto list = listOf(context);
-    OP_REQUIRES_OK(context, list.status());
-    auto last = static_cast<int64_t>((*list)->tensors().size()) - 1;
-    auto element = elementOf(context, **list, last, type_);
-    OP_REQUIRES_OK(context, element.status());
+
+ protected:
+  absl::Status run(OpKernelContext* context, const TensorList& list) override {
+    auto last = static_cast<int64_t>(list.tensors().size()) - 1;
+    auto element = elementOf(context, list, last, type_);
+    if (!element.ok()) return element.status();
     context->set_output(1, *element);
-    TensorList rest = (*list)->Copy();
+    TensorList rest = list.Copy();
     rest.tensors().pop_back();
-    setList(context, 0, std::move(rest));
+    return setList(context, 0, std::move(rest));
   }
 };
 
 // ZerosLike of a list, which is what gradients of loops start from.
-class ListOfZerosOp : public OpKernel {
+class ListOfZerosOp : public ListOp {
  public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* context) override {
-    auto list = listOf(context);
-    OP_REQUIRES_OK(context, list.status());
-    TensorList result = (*list)->Copy();
+  using ListOp::ListOp;
+
+ protected:
+  absl::Status run(OpKernelContext* context, const TensorList& list) override {
+    TensorList result = list.Copy();
     for (Tensor& element : result.tensors()) {
       if (element.dtype() == tensorflow::DT_INVALID) continue;
       auto zeros = zerosOnDevice(context, element.dtype(), element.shape());
-      OP_REQUIRES_OK(context, zeros.status());
+      if (!zeros.ok()) return zeros.status();
       element = *zeros;
     }
-    setList(context, 0, std::move(result));
+    return setList(context, 0, std::move(result));
   }
 };
 
 // AddN of lists: element by element, of which those that were never set are zeros.
-class SumOfListsOp : public OpKernel {
+class SumOfListsOp : public ListOp {
  public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* context) override {
-    auto first = listOf(context);
-    OP_REQUIRES_OK(context, first.status());
-    TensorList result = (*first)->Copy();
+  using ListOp::ListOp;
+
+ protected:
+  absl::Status run(OpKernelContext* context, const TensorList& first) override {
+    TensorList result = first.Copy();
     for (int i = 1; i < context->num_inputs(); ++i) {
       auto list = listOf(context, i);
-      OP_REQUIRES_OK(context, list.status());
-      OP_REQUIRES(context, (*list)->tensors().size() == result.tensors().size(),
-                  absl::InvalidArgumentError("isthmus: a sum of lists of different lengths"));
+      if (!list.ok()) return list.status();
+      if ((*list)->tensors().size() != result.tensors().size()) {
+        return absl::InvalidArgumentError("isthmus: a sum of lists of different lengths");
+      }
       for (size_t k = 0; k < result.tensors().size(); ++k) {
-        Tensor& sum = result.tensors()[k];
-        const Tensor& element = (*list)->tensors()[k];
-        if (element.dtype() == tensorflow::DT_INVALID) continue;
-        if (sum.dtype() == tensorflow::DT_INVALID) {
-          sum = element;
-          continue;
-        }
-        tensorflow::NodeDef node;
-        OP_REQUIRES_OK(context, tensorflow::NodeDefBuilder("sum", "AddV2")
-                                    .Input("x", 0, sum.dtype())
-                                    .Input("y", 0, sum.dtype())
-                                    .Finalize(&node));
-        std::vector<Tensor> results;
-        OP_REQUIRES_OK(context, runCompiled(context, node, {sum, element}, results));
-        sum = results[0];
+        absl::Status status = add(context, (*list)->tensors()[k], result.tensors()[k]);
+        if (!status.ok()) return status;
       }
     }
-    setList(context, 0, std::move(result));
+    return setList(context, 0, std::move(result));
+  }
+
+ private:
+  static absl::Status add(OpKernelContext* context, const Tensor& element, Tensor& sum) {
+    if (element.dtype() == tensorflow::DT_INVALID) return absl::OkStatus();
+    if (sum.dtype() == tensorflow::DT_INVALID) {
+      sum = element;
+      return absl::OkStatus();
+    }
+    tensorflow::NodeDef node;
+    std::vector<Tensor> results;
+    absl::Status status = tensorflow::NodeDefBuilder("sum", "AddV2")
+                              .Input("x", 0, sum.dtype())
+                              .Input("y", 0, sum.dtype())
+                              .Finalize(&node);
+    if (status.ok()) status = runCompiled(context, node, {sum, element}, results);
+    if (status.ok()) sum = results[0];
+    return status;
   }
 };
 
