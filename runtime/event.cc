@@ -218,25 +218,27 @@ namespace {
 
 // Makes `promise` happen when all of `events` have.
 void join(std::span<const Event> events, const Promise& promise) {
+  // The events hold this by their callbacks, so it must not hold them.
   struct Join {
-    std::vector<Event> events;
+    std::vector<Status> outcomes;
     std::atomic<size_t> missing;
     Promise promise;
-    void arrive() {
+    void arrive(size_t index, const Status& status) {
+      outcomes[index] = status;
       if (missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
       Status first;
-      for (const Event& event : events) {
-        if (first.ok()) first = event.status();
+      for (Status& outcome : outcomes) {
+        if (first.ok()) first = std::move(outcome);
       }
       promise.set(std::move(first));
     }
   };
   auto join = std::make_shared<Join>();
-  join->events.assign(events.begin(), events.end());
+  join->outcomes.resize(events.size());
   join->missing.store(events.size(), std::memory_order_relaxed);
   join->promise = promise;
-  for (const Event& event : events) {
-    event.onReady([join](const Status&) { join->arrive(); });
+  for (size_t i = 0; i < events.size(); ++i) {
+    events[i].onReady([join, i](const Status& status) { join->arrive(i, status); });
   }
 }
 

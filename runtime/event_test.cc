@@ -126,6 +126,20 @@ TEST(WhenAll, HappensAfterTheLastWithTheFirstError) {
   EXPECT_EQ(all.status().message(), "b");
 }
 
+// Each event kept the join by its callback, and the join each event.
+TEST(WhenAll, KeepsNoEventsThatNobodyElseHas) {
+  auto token = std::make_shared<int>();
+  {
+    Promise a, b;
+    a.event().onReady([token](const Status&) {});
+    const Event both[] = {a.event(), b.event()};
+    Event all = whenAll(both);
+    b.set();
+    EXPECT_FALSE(all.isReady());
+  }
+  EXPECT_EQ(token.use_count(), 1);
+}
+
 TEST(Event, LongChainsNeedNoStack) {
   constexpr int kLength = 300'000;
   std::vector<Promise> chain(kLength);
