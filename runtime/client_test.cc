@@ -128,6 +128,19 @@ TEST(Topology, HostileTextIsRefused) {
   EXPECT_FALSE(Topology::deserialize(text + "1 ").ok());
   EXPECT_FALSE(Topology::deserialize("isthmus-topology-1 99999999999999999999 x").ok());
   EXPECT_FALSE(Topology::deserialize("isthmus-topology-1 -4 x").ok());
+
+  auto withDevices = [](std::string_view devices) {
+    return Topology::deserialize("isthmus-topology-1 1 p1 v0 " + std::string(devices)).status();
+  };
+  EXPECT_TRUE(withDevices("2 0 0 0 1 k1 d0 0 1 0 1 1 k1 d0 0 ").ok());
+  EXPECT_TRUE(withDevices("1 0 0 -1 1 k1 d0 0 ").ok());
+  // Numbers that an int does not hold were cut off, to those of other devices.
+  EXPECT_FALSE(withDevices("1 4294967296 0 0 1 k1 d0 0 ").ok());
+  EXPECT_FALSE(withDevices("1 -1 0 0 1 k1 d0 0 ").ok());
+  EXPECT_FALSE(withDevices("1 0 -1 0 1 k1 d0 0 ").ok());
+  EXPECT_FALSE(withDevices("1 0 0 -2 1 k1 d0 0 ").ok());
+  EXPECT_EQ(withDevices("2 3 0 0 1 k1 d0 0 3 0 1 1 k1 d0 0 ").message(),
+            "serialized topology: two devices have the id 3");
 }
 
 }  // namespace

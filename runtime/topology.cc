@@ -3,6 +3,8 @@
 
 #include <bit>
 #include <charconv>
+#include <limits>
+#include <unordered_set>
 
 #include "runtime/stable_hash.h"
 
@@ -56,6 +58,12 @@ class Reader {
     if (error != std::errc() || length == rest_.size() || *end != ' ') return fail();
     rest_.remove_prefix(length + 1);
     return value;
+  }
+  // An id or rank: a number from `least` on that an int holds.
+  int index(int64_t least) {
+    int64_t value = number();
+    if (value < least || value > std::numeric_limits<int>::max()) value = fail();
+    return static_cast<int>(value);
   }
   // A count of things that each take at least a byte.
   int64_t count() {
@@ -158,9 +166,9 @@ StatusOr<Topology> Topology::deserialize(std::string_view text) {
   topology.attributes = reader.attributes();
   for (int64_t left = reader.count(); left > 0 && reader.isValid(); --left) {
     DeviceDescription& device = topology.devices.emplace_back();
-    device.id = static_cast<int>(reader.number());
-    device.processIndex = static_cast<int>(reader.number());
-    device.localHardwareId = static_cast<int>(reader.number());
+    device.id = reader.index(0);
+    device.processIndex = reader.index(0);
+    device.localHardwareId = reader.index(-1);
     device.kind = reader.string();
     device.debugString = reader.string();
     device.attributes = reader.attributes();
@@ -172,6 +180,12 @@ StatusOr<Topology> Topology::deserialize(std::string_view text) {
   }
   if (!reader.isValid() || !reader.isAtEnd()) {
     return invalidArgument("serialized topology: malformed after the header");
+  }
+  std::unordered_set<int> ids;
+  for (const DeviceDescription& device : topology.devices) {
+    if (!ids.insert(device.id).second) {
+      return invalidArgument("serialized topology: two devices have the id ", device.id);
+    }
   }
   return topology;
 }
