@@ -90,23 +90,27 @@ void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,
       });
 }
 
-void Device::throttle(Event done) {
-  constexpr auto kPatience = std::chrono::seconds(5);
+bool Device::throttle(Event done, std::chrono::milliseconds patience) {
+  InFlight oldest{std::move(done)};
   {
     std::lock_guard lock(inFlightMutex_);
-    if (inFlight_.empty()) return;
-    std::swap(done, inFlight_[oldest_]);
+    if (inFlight_.empty()) return true;
+    std::swap(oldest, inFlight_[oldest_]);
     oldest_ = (oldest_ + 1) % inFlight_.size();
-    if (done.isReady()) isStuck_ = false;
-    if (done.isReady() || isStuck_) return;
+    bool isReady = oldest.done.isReady();
+    // Launches run in the order in which they become able to: one that has ended may stand between
+    // others that have not, and says nothing of them.
+    if (isReady && !oldest.isOld) isStuck_ = false;
+    if (isReady || isStuck_) return true;
   }
-  if (TaskQueue::isQueueThread()) return;
-  if (!done.awaitUntil(std::chrono::steady_clock::now() + kPatience)) {
-    log(LogLevel::kInfo, "device ", id(), " has more than ", inFlight_.size(),
-        " launches in flight and has finished none for a while");
-    std::lock_guard lock(inFlightMutex_);
-    isStuck_ = true;
-  }
+  if (TaskQueue::isQueueThread()) return true;
+  if (oldest.done.awaitUntil(std::chrono::steady_clock::now() + patience)) return true;
+  log(LogLevel::kInfo, "device ", id(), " has more than ", inFlight_.size(),
+      " launches in flight and has finished none for a while");
+  std::lock_guard lock(inFlightMutex_);
+  isStuck_ = true;
+  for (InFlight& launch : inFlight_) launch.isOld = launch.done.isReady();
+  return false;
 }
 
 bool Device::poisonExecution(int64_t launchId, const Status& error) {

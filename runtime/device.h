@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -60,11 +61,12 @@ class Device {
 
   // Called with the end of each queued launch: blocks the caller while more than
   // ISTHMUS_MAX_IN_FLIGHT of them are not done, so that a program that never waits does not fill
-  // the memory with arguments. Gives up after some seconds without progress, and then does not
-  // block until there is some: the launches may wait for others in a collective that the caller has
-  // yet to launch. Does not block a program's own thread. Not for launches whose arguments wait for
-  // the caller: Client::admitForCaller.
-  void throttle(Event done);
+  // the memory with arguments. Gives up after `kPatience` without progress (then it is false), and
+  // does not block again until there is some: the launches may wait for others in a collective that
+  // the caller has yet to launch. Does not block a program's own thread. Not for launches whose
+  // arguments wait for the caller: Client::admitForCaller.
+  static constexpr std::chrono::milliseconds kPatience{5000};
+  bool throttle(Event done, std::chrono::milliseconds patience = kPatience);
 
   // ---- For the runtime: the launches that wait in the queue or for their arguments ----
 
@@ -92,7 +94,11 @@ class Device {
   TaskQueue lanes_[3];
   std::atomic<bool> isGivenUp_{false};
   ForkMutex inFlightMutex_;
-  std::vector<Event> inFlight_;  // a ring: the oldest is at `oldest_`
+  struct InFlight {
+    Event done;
+    bool isOld = false;  // had happened when the last wait ended without progress
+  };
+  std::vector<InFlight> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;
   bool isStuck_ = false;  // the last wait ended without progress, and none has been seen since
   ForkMutex pendingMutex_;

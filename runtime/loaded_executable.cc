@@ -338,7 +338,7 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
   for (auto& launch : queued) done.push_back(launch->done_.event());
   Gang::start(std::move(queued));
   if (waitsForCaller) return {};
-  for (size_t i = 0; i < places.size(); ++i) places[i].device->throttle(std::move(done[i]));
+  for (size_t i = 0; i < places.size(); ++i) (void)places[i].device->throttle(std::move(done[i]));
   return {};
 }
 

@@ -359,6 +359,29 @@ TEST(Launch, TooManyInFlightBlockTheCaller) {
   EXPECT_EQ(launched, 40);
 }
 
+// A caller waited again for each launch that was behind, if others between them had ended long ago.
+TEST(Launch, StuckDeviceBlocksTheCallerOnce) {
+  Fixture fixture;
+  constexpr auto kPatience = std::chrono::milliseconds(20);
+  constexpr int kInFlight = 32;
+  Promise stuck[kInFlight / 2];
+  for (const Promise& promise : stuck) {
+    EXPECT_TRUE(fixture.device().throttle(promise.event(), kPatience));
+    EXPECT_TRUE(fixture.device().throttle(Event(), kPatience));
+  }
+  Promise more[kInFlight];
+  int given = 0;
+  for (const Promise& promise : more) {
+    if (!fixture.device().throttle(promise.event(), kPatience)) ++given;
+  }
+  EXPECT_EQ(given, 1);
+  // Progress: the first that has ended since is a reason to wait for the next.
+  more[0].set();
+  EXPECT_TRUE(fixture.device().throttle(Event(), kPatience));
+  EXPECT_FALSE(fixture.device().throttle(Event(), kPatience));
+  EXPECT_TRUE(fixture.device().throttle(Event(), kPatience));
+}
+
 TEST(Launch, ProgramMayLaunchAnotherOnItsOwnDevice) {
   Fixture fixture;
   auto inner = fixture.addOne(1, false);
