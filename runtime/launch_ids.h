@@ -1,6 +1,7 @@
 // Numbers of launches that all who take part in one give it, without asking each other.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -41,20 +42,39 @@ class LaunchCounts {
   std::vector<std::atomic<int64_t>> counts_;
 };
 
-// All programs of a client. A program that is compiled again goes on with the count that it had.
+// All programs of a client. A program that is compiled again goes on with the count that it had, as
+// long as an executable of it or a launch is there; over several processes for ever, since others
+// may still have one.
 class LaunchIds {
  public:
   // `program` is the same number in all processes.
-  std::shared_ptr<LaunchCounts> of(uint64_t program, size_t numDevices) {
+  std::shared_ptr<LaunchCounts> of(uint64_t program, size_t numDevices, bool isOverProcesses) {
     std::lock_guard lock(mutex_);
-    auto& counts = counts_[{program, numDevices}];
-    if (counts == nullptr) counts = std::make_shared<LaunchCounts>(program, numDevices);
+    if (counts_.size() >= sweepAt_) {
+      std::erase_if(counts_, [](const auto& entry) { return entry.second.expired(); });
+      sweepAt_ = std::max(kLeastSweep, 2 * counts_.size());
+    }
+    std::weak_ptr<LaunchCounts>& known = counts_[{program, numDevices}];
+    std::shared_ptr<LaunchCounts> counts = known.lock();
+    if (counts == nullptr) {
+      counts = std::make_shared<LaunchCounts>(program, numDevices);
+      known = counts;
+      if (isOverProcesses) kept_.push_back(counts);
+    }
     return counts;
+  }
+  // How many programs are remembered.
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return counts_.size();
   }
 
  private:
+  static constexpr size_t kLeastSweep = 64;
   ForkMutex mutex_;
-  std::map<std::pair<uint64_t, size_t>, std::shared_ptr<LaunchCounts>> counts_;
+  std::map<std::pair<uint64_t, size_t>, std::weak_ptr<LaunchCounts>> counts_;
+  std::vector<std::shared_ptr<LaunchCounts>> kept_;
+  size_t sweepAt_ = kLeastSweep;
 };
 
 }  // namespace isthmus

@@ -105,7 +105,7 @@ Status LoadedExecutable::initialize() {
   processes_.erase(std::unique(processes_.begin(), processes_.end()), processes_.end());
   isOverProcesses_ = processes_.size() > 1 && !info_.exchanges.empty();
   uint64_t program = identify(info_, assignment_, isOverProcesses_, executable_.get());
-  launchCounts_ = client_->launchIds().of(program, devices_.size());
+  launchCounts_ = client_->launchIds().of(program, devices_.size(), isOverProcesses_);
   return {};
 }
 

@@ -359,6 +359,20 @@ TEST(Launch, TooManyInFlightBlockTheCaller) {
   EXPECT_EQ(launched, 40);
 }
 
+// The count of each program that was ever loaded stayed for as long as the client.
+TEST(LaunchIds, ForgetProgramsThatNobodyHas) {
+  LaunchIds ids;
+  auto kept = ids.of(1, 2, false);
+  int64_t first = kept->next(0);
+  int64_t firstOfAll = ids.of(2, 2, true)->next(0);
+  for (uint64_t program = 3; program < 1000; ++program) (void)ids.of(program, 2, false);
+  EXPECT_LT(ids.size(), 200u);
+  // One that is compiled again goes on; over several processes also if it was gone meanwhile.
+  EXPECT_EQ(ids.of(1, 2, false), kept);
+  EXPECT_NE(ids.of(1, 2, false)->next(0), first);
+  EXPECT_NE(ids.of(2, 2, true)->next(0), firstOfAll);
+}
+
 // A caller waited again for each launch that was behind, if others between them had ended long ago.
 TEST(Launch, StuckDeviceBlocksTheCallerOnce) {
   Fixture fixture;
