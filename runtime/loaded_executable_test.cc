@@ -254,6 +254,29 @@ TEST_P(Launches, OutOfMemoryIsAnErrorOfTheResult) {
   EXPECT_EQ(y->readyEvent().await().code(), StatusCode::kResourceExhausted);
 }
 
+TEST(Launch, DeletingAnExecutableRacesWithItsLaunches) {
+  Fixture fixture;
+  for (bool isCheap : {true, false}) {
+    auto addOne = fixture.addOne(1, isCheap);
+    std::atomic<int> launched{0};
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&] {
+        BufferRef x = fixture.buffer({1});
+        StatusOr<BufferRef> y = run(*addOne, {x.get()});
+        for (; y.ok(); y = run(*addOne, {x.get()})) {
+          EXPECT_THAT(read(**y).value(), ElementsAre(2));
+          ++launched;
+        }
+        EXPECT_THAT(std::string(y.status().message()), HasSubstr("was deleted"));
+      });
+    }
+    while (launched < 20) std::this_thread::yield();
+    addOne->release();
+    for (std::thread& caller : callers) caller.join();
+  }
+}
+
 TEST(Launch, DroppedHandlesDoNotDisturbWorkInFlight) {
   Fixture fixture;
   auto addOne = fixture.addOne(1, false);

@@ -128,14 +128,34 @@ def survive(programs, library):
                 assert str(error)
 
 
-@pytest.mark.parametrize("programs", GROUPS, ids=lambda group: group.__name__)
-def test_survives(library, programs):
+def run_child(library, name):
     import subprocess
 
-    done = subprocess.run([sys.executable, __file__, str(library), programs.__name__], capture_output=True, text=True, timeout=300,
+    return subprocess.run([sys.executable, __file__, str(library), name], capture_output=True, text=True, timeout=300,
                           env=os.environ | {"ISTHMUS_NUM_DEVICES": "2", "PYTHONPATH": str(pathlib.Path(__file__).parent)})
+
+
+@pytest.mark.parametrize("programs", GROUPS, ids=lambda group: group.__name__)
+def test_survives(library, programs):
+    done = run_child(library, programs.__name__)
     assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
 
 
+def run_endless(library):
+    os.environ |= {"ISTHMUS_LIBRARY_PATH": library, "JAX_PLATFORMS": "isthmus"}
+    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+    import jax
+
+    jax.jit(lambda x: jax.lax.while_loop(lambda i: i != -1, lambda i: (i + 1) & 1, x))(0)
+    os._exit(42)  # without waiting for it
+
+
+def test_a_loop_that_never_ends_does_not_block_who_runs_it(library):
+    done = run_child(library, run_endless.__name__)
+    assert done.returncode == 42, f"{done.returncode}: {done.stderr[-2000:]}"
+
+
 if __name__ == "__main__":
+    if sys.argv[2] == run_endless.__name__:
+        run_endless(sys.argv[1])
     survive(next(group for group in GROUPS if group.__name__ == sys.argv[2])(), sys.argv[1])
