@@ -43,7 +43,10 @@ def test_isthmus_is_complete(tmp_path):
     assert int(suite.get("failures")) + int(suite.get("errors")) == 0
     # A check that is skipped holds nothing: on this platform none may be.
     assert int(suite.get("skipped")) == 0, done.stdout
-    assert "<h2>Operations and types</h2>" in html.read_text()
+    page = html.read_text()
+    assert "<h2>Operations and types</h2>" in page
+    assert "<h2>Failures</h2>\n<p>None." in page
+    assert page.count("has it") == 5 and "not yet" not in page
 
 
 def test_there_are_enough_defects():

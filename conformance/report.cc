@@ -105,6 +105,30 @@ std::string matrixHtml(const Matrix& matrix) {
   return html + "</table>\n";
 }
 
+// What each grade means, and how far the plugin is with it.
+std::string gradesHtml(const std::vector<Result>& results) {
+  const int grade = gradeOf(results);
+  std::string html =
+      "<h2>Grades</h2>\n<p>A plugin has a grade if it passes all checks of it and of those "
+      "below.\n<table><tr><th>grade</th><th>what a plugin of it does</th><th>checks passed</th>"
+      "<th></th></tr>\n";
+  for (int i = 0; i < kNumGrades; ++i) {
+    Support support;
+    for (const Result& result : results) {
+      if (static_cast<int>(result.check->grade) != i) continue;
+      ++support.all;
+      support.passed += result.verdict == Verdict::kPass;
+    }
+    html += "<tr><td>" + std::to_string(i) + "</td><td>" + kGradeNames[i] + "</td><td>" +
+            std::to_string(support.passed) + " of " + std::to_string(support.all) + "</td>" +
+            (support.all == 0 ? "<td class=skip>not asked"
+             : i <= grade     ? "<td class=pass>has it"
+                              : "<td class=fail>not yet") +
+            "</td></tr>\n";
+  }
+  return html + "</table>\n";
+}
+
 // The calls of a failed check as a comment above a program that makes a client, so that a debugger
 // can stand where the check stood.
 std::string reproSource(const Result& result) {
@@ -203,13 +227,20 @@ std::string toJunit(const std::vector<Result>& results, const std::string& plugi
 }
 
 std::string toHtml(const std::vector<Result>& results, const std::string& plugin) {
-  std::string html = R"(<!doctype html><meta charset="utf-8"><title>Conformance</title><style>
+  std::string html =
+      R"(<!doctype html><html lang="en"><meta charset="utf-8"><title>PJRT conformance</title><style>
 body{font:15px sans-serif;margin:2em auto;max-width:70em}pre{background:#f4f4f4;padding:1em;overflow:auto}
 table{border-collapse:collapse;font-size:12px}td,th{border:1px solid #ddd;padding:2px 5px}th{text-align:left}
-.pass{background:#d8f0d8}.fail{background:#f6c8c8}</style>
+.pass{background:#d8f0d8}.fail{background:#f6c8c8}.skip{background:#eee}</style>
 )";
-  html += "<h1>" + escape(plugin) + "</h1>\n<pre>" + escape(summary(results)) + "</pre>\n";
-  html += "<h2>Failures</h2>\n";
+  html += "<h1>PJRT conformance of " + escape(plugin) + "</h1>\n" +
+          "<p><code>isthmus-conform</code> called this plugin by PJRT's C API alone, each check in "
+          "a process of its own. To see one again: <code>isthmus-conform PLUGIN.so --only "
+          "NAME</code>, with <code>--repro DIR</code> for its program and its calls.\n<pre>" +
+          escape(summary(results)) + "</pre>\n" + gradesHtml(results) + "<h2>Failures</h2>\n";
+  if (std::none_of(results.begin(), results.end(), [](const Result& r) { return r.isFailure(); })) {
+    html += "<p>None.\n";
+  }
   for (const Result& result : results) {
     if (!result.isFailure()) continue;
     html += "<details><summary class=fail>" + escape(result.check->name) + ": " +
@@ -219,15 +250,28 @@ table{border-collapse:collapse;font-size:12px}td,th{border:1px solid #ddd;paddin
     if (!result.trace.empty()) html += "<pre>" + escape(result.trace) + "</pre>";
     html += "</details>\n";
   }
-  html += "<h2>Operations and types</h2>\n" + matrixHtml(supportMatrix(results));
-  html += "<h2>All checks</h2>\n<table>\n";
+  html +=
+      "<h2>Operations and types</h2>\n<p>Cases that passed of those that were run, each compared "
+      "with the "
+      "reference evaluator of StableHLO; where nothing stands, there is no case.\n" +
+      matrixHtml(supportMatrix(results)) +
+      "<h2>All checks</h2>\n<table><tr><th>result</th><th>grade</th><th>check</th><th>rule</th>"
+      "<th>seconds</th></tr>\n";
   for (const Result& result : results) {
-    html += std::string("<tr><td class=") + (result.isFailure() ? "fail" : "pass") + ">" +
-            nameOf(result.verdict) + "</td><td>" +
+    char seconds[32];
+    std::snprintf(seconds, sizeof(seconds), "%.2f", result.seconds);
+    const bool isSkipped = result.verdict == Verdict::kSkip;
+    html += std::string("<tr><td class=") +
+            (isSkipped            ? "skip"
+             : result.isFailure() ? "fail"
+                                  : "pass") +
+            ">" + nameOf(result.verdict) + "</td><td>" +
             std::to_string(static_cast<int>(result.check->grade)) + "</td><td>" +
-            escape(result.check->name) + "</td><td>" + escape(result.check->rule) + "</td></tr>\n";
+            escape(result.check->name) + "</td><td>" + escape(result.check->rule) +
+            (isSkipped ? " (skipped: " + escape(result.got) + ")" : "") + "</td><td>" + seconds +
+            "</td></tr>\n";
   }
-  return html + "</table>\n";
+  return html + "</table></html>\n";
 }
 
 bool writeRepros(const std::vector<Result>& results, const std::string& folder) {
