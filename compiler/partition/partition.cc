@@ -7,6 +7,7 @@
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/combine_collectives.h"
 #include "compiler/partition/factor_rules.h"
+#include "compiler/partition/first_rows.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/indexed_blocks.h"
 #include "compiler/partition/inspect_sharding.h"
@@ -493,6 +494,7 @@ class Partitioner {
     if (numPartitions_ > 1 && buildOnSummands(op)) return {};
     std::vector<MeshSharding> held;
     for (Value operand : op.getOperands()) held.push_back(values_.shardingOf(operand));
+    if (buildFirstRows(op, held)) return {};
     std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held), /*mayMove=*/true);
     if (auto iota = llvm::dyn_cast<shlo::IotaOp>(op); iota && rule) {
       mlir::Type type = LocalValues::blockType(op.getResultTypes()[0], rule->results[0]);
@@ -575,6 +577,40 @@ class Partitioner {
       }
     }
     return {};
+  }
+
+  // A sort of which the first rows are enough, and the slices that take them.
+  bool buildFirstRows(mlir::Operation& op, llvm::ArrayRef<MeshSharding> held) {
+    auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
+    if (auto found = slice ? sorted_.find(slice.getOperand()) : sorted_.end();
+        found != sorted_.end()) {
+      const auto& [sharding, first] = found->second;
+      std::vector<int64_t> limits = sharding.blockShape(shapeOf(slice.getResult()));
+      Value rows = shlo::SliceOp::create(builder_, op.getLoc(), first, slice.getStartIndices(),
+                                         limits, slice.getStrides());
+      values_.hold(slice.getResult(), rows, sharding);
+      return true;
+    }
+    auto sort = llvm::dyn_cast<shlo::SortOp>(op);
+    std::optional<FirstRows> rows = sort ? firstRowsOf(sort, held) : std::nullopt;
+    if (!rows) return false;
+    mlir::IRMapping mapping;
+    mapCaptured(op.getRegion(0), mapping);
+    auto copy = llvm::cast<shlo::SortOp>(builder_.clone(op, mapping));
+    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+      copy->setOperand(i, values_.localOf(operand, rows->sharding, op.getLoc()));
+      copy->getResult(i).setType(copy->getOperand(i).getType());
+    }
+    copy->removeAttr(sdy::kSharding);
+    // What is made of the operands comes before the sort.
+    copy->moveBefore(builder_.getBlock(), builder_.getInsertionPoint());
+    MeshSharding whole = rows->sharding;
+    whole.dims[sort.getDimension()].clear();
+    for (auto [original, first] :
+         llvm::zip(op.getResults(), sortFirstRows(copy, *rows, builder_, spmd_))) {
+      sorted_[original] = {whole, first};
+    }
+    return true;
   }
 
   // Gives blocks the rows around them, and what the operation has for rows outside of the array.
@@ -805,7 +841,9 @@ class Partitioner {
   SpmdBuilder spmd_;
   LocalValues values_;
   llvm::DenseSet<Value> accumulators_;  // which loops carry as summands
-  int manualDepth_ = 0;                 // how many manual computations the current operation is in
+  // Of sorts of which only the first rows are used, what begins with those.
+  llvm::DenseMap<Value, std::pair<MeshSharding, Value>> sorted_;
+  int manualDepth_ = 0;  // how many manual computations the current operation is in
 };
 
 // Scalar computations (of reductions, sorts, …) have nothing to split: JAX constrains their values

@@ -115,3 +115,28 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   }) : (tensor<8xf32>, tensor<f32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// The first rows of a sort are among the first rows of its blocks, in the order of the whole.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[BLOCKS:.*]]:2 = "stablehlo.sort"
+// CHECK: }) : (tensor<16xf32>, tensor<16xi32>)
+// CHECK: %[[VALUES:.*]] = stablehlo.slice %[[BLOCKS]]#0 [0:2]
+// CHECK: %[[ALL:.*]] = "stablehlo.all_gather"(%[[VALUES]]) {{.*}} -> tensor<4xf32>
+// CHECK: %[[SORTED:.*]]:2 = "stablehlo.sort"(%[[ALL]],
+// CHECK: %[[ONE:.*]] = stablehlo.slice %[[SORTED]]#1 [0:1] : (tensor<4xi32>) -> tensor<1xi32>
+// CHECK: %[[TWO:.*]] = stablehlo.slice %[[SORTED]]#0 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+// CHECK: return %[[TWO]], %[[ONE]]
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<2xf32>, tensor<1xi32>) {
+  %0 = stablehlo.iota dim = 0 : tensor<32xi32>
+  %1:2 = "stablehlo.sort"(%x, %0) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>):
+    %4 = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }) : (tensor<32xf32>, tensor<32xi32>) -> (tensor<32xf32>, tensor<32xi32>)
+  %2 = stablehlo.slice %1#1 [0:1] : (tensor<32xi32>) -> tensor<1xi32>
+  %3 = stablehlo.slice %1#0 [0:2] : (tensor<32xf32>) -> tensor<2xf32>
+  return %3, %2 : tensor<2xf32>, tensor<1xi32>
+}
