@@ -1,20 +1,14 @@
 """More programs over eight devices: `sharded_programs.py` runs them with its own."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, shard_map
 from jax.sharding import PartitionSpec as P
 
-from sharded_setup import ON_DEMAND, program, training_step
+from sharded_setup import ON_DEMAND, constrained, program, training_step
 
 NHWC = ("NHWC", "HWIO", "NHWC")
-
-
-def constrained(setup, *spec):
-    return functools.partial(lax.with_sharding_constraint, shardings=setup.sharding(*spec))
 
 
 # ---- Training ------------------------------------------------------------------------------------

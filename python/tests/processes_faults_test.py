@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -100,6 +101,36 @@ def test_cut_off_process_is_named(tmp_path, two_networks):
         cut()
         (result,) = job.finish([0])
         assert "process 1 has not answered for 5 s" in result.stdout, job.report()
+
+
+def test_lost_packets_change_nothing(tmp_path, two_networks):
+    """The cable's ends take bursts of a few packets only and drop the rest."""
+    names, _ = two_networks
+    tc = lambda name, *command: subprocess.run(
+        ["tc", "-n", name, "-s", "qdisc", *command], check=True, capture_output=True, text=True).stdout
+    program = """
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+    mesh = Mesh(np.array(jax.devices()), "x")
+    size = 1 << 16
+    x = jax.make_array_from_callback(
+        (count, size), NamedSharding(mesh, P("x")), lambda i: np.arange(size, dtype="f")[None] + i[0].start)
+    step = jax.jit(lambda x: x.sum(0), out_shardings=NamedSharding(mesh, P()))
+    for _ in range(4):
+        np.testing.assert_array_equal(step(x), 2 * np.arange(size, dtype="f") + 1)
+    print("right", flush=True)
+    """
+    prefixes = [["ip", "netns", "exec", name] for name in names]
+    with processes.Job(tmp_path, [program] * 2, host="10.77.0.1", prefixes=prefixes,
+                       **variables(processes.PATIENCE_SECONDS)) as job:
+        try:
+            for name in names:
+                tc(name, "add", "dev", "cable", "root", "tbf", "rate", "100mbit", "burst", "3kb", "limit", "6kb")
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("no queues that drop packets here")
+        for result in job.finish():
+            assert result.returncode == 0 and "right" in result.stdout, job.report()
+    dropped = [int(re.search(r"dropped (\d+)", tc(name, "show", "dev", "cable"))[1]) for name in names]
+    assert min(dropped) > 0, dropped
 
 
 def test_different_programs_are_found(tmp_path):

@@ -26,7 +26,9 @@ from jax import lax, shard_map  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import collective_bytes  # noqa: E402
-import more_sharded_programs  # noqa: E402, F401 (it adds to the table)
+import further_sharded_programs  # noqa: E402, F401 (these add to the table)
+import more_sharded_programs  # noqa: E402, F401
+import numeric_sharded_programs  # noqa: E402, F401
 from sharded_setup import ON_DEMAND, PROGRAMS, Setup, program, training_step  # noqa: E402
 
 # ---- Transformers --------------------------------------------------------------------------------

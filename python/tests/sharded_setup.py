@@ -1,8 +1,11 @@
 """What programs over eight devices are made with: a table of them, meshes, arrays, training steps."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 PROGRAMS = {}
@@ -36,6 +39,15 @@ class Setup:
 
     def integers(self, high, shape, *spec):
         return self.put(self.rng.integers(0, high, size=shape).astype("i"), *spec)
+
+
+def constrained(setup, *spec):
+    return functools.partial(lax.with_sharding_constraint, shardings=setup.sharding(*spec))
+
+
+def ring(size, step=1):
+    """Pairs for ppermute."""
+    return [(i, (i + step) % size) for i in range(size)]
 
 
 def training_step(loss, weights, *data, optimizer="sgd"):
