@@ -1,6 +1,6 @@
 """Times the workloads on isthmus and on JAX's own CPU client, side by side in one process.
 
-    ./dev bench [--set target|more|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
+    ./dev bench [--set target|more|everyday|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
                 [--compile-only] [--peaks]
 
 Each time is the best of the repetitions, which alternate: other work on the machine only adds.
@@ -21,6 +21,7 @@ os.environ.setdefault("JAX_PLATFORMS", "isthmus")
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
+import everyday  # noqa: E402
 import more_workloads  # noqa: E402
 import programs  # noqa: E402
 import report as reports  # noqa: E402
@@ -100,8 +101,9 @@ def measure(function, arguments, devices, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--platform", default="isthmus")
-    parser.add_argument("--set", choices=["target", "more", "programs", "all"], default="target",
-                        help="the twelve and the demo's step; what users meet between; whole programs; all")
+    parser.add_argument("--set", choices=["target", "more", "everyday", "programs", "all"], default="target",
+                        help="the twelve and the demo's step; what users meet between; what they meet "
+                             "every day; whole programs; all")
     parser.add_argument("--only", default="", help="a regular expression on names")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--compile-repetitions", type=int, default=3)
@@ -118,7 +120,8 @@ def main():
         options.peaks = reports.measured_peaks()
     found, slower = {}, {}
     chosen = {}
-    for name, module in {"target": workloads, "more": more_workloads, "programs": programs}.items():
+    for name, module in {"target": workloads, "more": more_workloads, "everyday": everyday,
+                         "programs": programs}.items():
         if options.set in (name, "all"):
             chosen |= module.workloads()
     for name, pair in chosen.items():
@@ -126,7 +129,7 @@ def main():
             continue
         function, arguments = pair() if callable(pair) else pair
         try:
-            doubles = jax.enable_x64(True) if name in programs.X64 else contextlib.nullcontext()
+            doubles = jax.enable_x64(True) if name in programs.X64 | everyday.X64 else contextlib.nullcontext()
             with doubles:
                 times = measure(function, arguments, devices, options)
         except Exception as error:  # one workload that fails must not hide the others

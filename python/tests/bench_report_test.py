@@ -48,7 +48,7 @@ def test_the_share_of_peak_is_that_of_the_narrowest_type():
 
 def test_there_are_programs_of_all_kinds(monkeypatch):
     found = {}
-    for name in ("workloads", "more_workloads", "programs"):
+    for name in ("workloads", "more_workloads", "everyday", "programs"):
         module = importlib.import_module(name)
         # Their arguments take seconds to make.
         monkeypatch.setattr(module, "values", lambda *shape, scale=1.0: np.broadcast_to(
@@ -57,4 +57,5 @@ def test_there_are_programs_of_all_kinds(monkeypatch):
         assert not found.keys() & named.keys()
         found |= named
     assert len(found) >= 60
-    assert importlib.import_module("programs").X64 <= found.keys()
+    for name in ("everyday", "programs"):
+        assert importlib.import_module(name).X64 <= found.keys()
