@@ -15,7 +15,7 @@
 
 namespace isthmus::cpu {
 
-inline constexpr int32_t kAbiVersion = 3;
+inline constexpr int32_t kAbiVersion = 4;
 
 using CallSites = std::vector<std::unique_ptr<ffi::CallSite>>;
 

@@ -113,6 +113,7 @@ std::string CudaCodeGenerator::identity() const {
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.transposes = false;
+  options.epilogues = false;
   options.fusion.target = nvidiaTarget(target_.capability);
 }
 

@@ -117,6 +117,7 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
   // Without groups, work-items cannot share a row's intermediate values.
   options.fusion.rows = isCpu || target.subgroupSize <= target.groupSize;
   options.fusion.transposes = isCpu;
+  options.epilogues = false;
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(

@@ -149,6 +149,7 @@ Val Evaluator::compute(mlir::Value value, const MultiIndex& index) {
 Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
   mlir::Operation* op = value.getOwner();
   if (isElementwise(op)) return elementwiseAt(op, index);
+  if (op == sums.op) return sumAt(op);
   using Method = Val (Evaluator::*)(mlir::Operation*, const MultiIndex&);
   Method method = llvm::StringSwitch<Method>(op->getName().getStringRef())
                       .Case("stablehlo.constant", &Evaluator::constantAt)
@@ -181,6 +182,12 @@ Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
     return reduceWindowAt(value, index);
   }
   return fail(op, "the op is not one that kernels are generated for");
+}
+
+Val Evaluator::sumAt(mlir::Operation* op) {
+  Val sum = load(sums.row, sums.kind, sums.column, sums.level);
+  sum.re = roundToKind(loops_.at(sum.level), loops_.target(), sum.re, kindOf(op->getResult(0)));
+  return sum;
 }
 
 Val Evaluator::elementwiseAt(mlir::Operation* op, const MultiIndex& index) {

@@ -184,6 +184,7 @@ class Evaluator {
   Val gatherAt(mlir::Operation* op, const MultiIndex& index);
   Val bitcastAt(mlir::Operation* op, const MultiIndex& index);
   Val reduceWindowAt(mlir::OpResult result, const MultiIndex& index);
+  Val sumAt(mlir::Operation* op);
 
   // From the bytes of memory to a compute register and back.
   llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);
@@ -212,6 +213,18 @@ class Evaluator {
   int depth_ = 0;
   int64_t emitted_ = 0;
   Status status_;
+
+ public:
+  // The product that the fusion works on: what is asked of it is the sum in column `column` of the
+  // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
+  struct Sums {
+    mlir::Operation* op = nullptr;
+    ElementKind kind;
+    llvm::Value* row = nullptr;
+    Level* level = nullptr;
+    IndexExpr column;
+  };
+  Sums sums;
 };
 
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.

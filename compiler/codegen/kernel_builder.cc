@@ -11,8 +11,10 @@ KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedu
   ir::FusionOp fusion = stageContext.fusion;
   llvm::LLVMContext& context = stageContext.module.getContext();
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
-                                       {llvm::PointerType::getUnqual(context), i64, i64}, false);
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
+  llvm::SmallVector<llvm::Type*, 7> parameters = {pointer, i64, i64};
+  if (stage.kind == StageKind::kDot) parameters.append({i64, i64, pointer, i64});
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   function_ =
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &stageContext.module);
   if (target.device == DeviceKind::kCpu) {

@@ -12,13 +12,15 @@ namespace isthmus::codegen {
 
 class KernelBuilder {
  public:
-  // Adds an empty function of the kernels' signature to `module`.
+  // Adds an empty function of the stage's signature to `module`.
   KernelBuilder(const StageContext& context, const StageSchedule& stage, const std::string& symbol);
 
   LoopBuilder& loops() { return *loops_; }
   Evaluator& evaluator() { return *evaluator_; }
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
+  // Of an epilogue, after the rows that are begin and end: columns, and sums with their distance.
+  llvm::Value* argument(unsigned index) const { return function_->getArg(index); }
   // The address of an operand, of a result (they follow the operands), or of the scratch memory.
   llvm::Value* buffer(unsigned index);
 

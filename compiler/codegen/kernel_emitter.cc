@@ -27,6 +27,8 @@ void emitBody(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& s
       return codegen::emitUpdateSlice(kernel, fusion, stage);
     case StageKind::kSelectAndScatter:
       return codegen::emitSelectAndScatter(kernel, fusion, stage);
+    case StageKind::kDot:
+      return codegen::emitEpilogue(kernel, fusion, stage);
   }
 }
 

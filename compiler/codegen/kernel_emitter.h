@@ -19,6 +19,9 @@ namespace isthmus {
 // One generated function `void symbol(void* const* buffers, int64_t begin, int64_t end)` that
 // computes tiles [begin, end) (IsthmusKernel in backends/cpu/abi.h). Tiles are independent. A stage
 // with one tile ignores begin and end.
+//
+// Of a stage that is a dot_general, the function is the epilogue (SumsEpilogue in
+// backends/cpu/kernels/dot.h), which the backend's kernel calls.
 struct KernelStage {
   std::string symbol;
   int64_t tiles = 1;

@@ -3,6 +3,7 @@
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/indexing.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace isthmus {
@@ -57,6 +58,10 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result) {
   if (!from || !to || from->storageBytes != to->storageBytes ||
       operandType.getNumElements() != resultType.getNumElements()) {
     return false;
+  }
+  // Sums are there before the operand has been read.
+  if (shlo::DotGeneralOp dot = contractionOf(fusion)) {
+    if (canHoldSums(dot, resultType.getElementType())) return false;
   }
   // Updates in place keep what they do not overwrite, if nothing else reads the operand.
   if (mlir::Operation* op = yield->getOperand(result).getDefiningOp()) {

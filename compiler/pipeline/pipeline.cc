@@ -8,6 +8,7 @@
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/custom_partitioning.h"
+#include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/trace.h"
@@ -57,6 +58,9 @@ constexpr Stage kStages[] = {
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));
+       if (options.fusion.merge && options.epilogues) {
+         passes.addPass(createFuseEpiloguesPass(options.fusion.target));
+       }
      }},
     {"schedule", "Decides how each kernel runs over its elements.", "isthmus.fusion",
      "isthmus.fusion with schedules",

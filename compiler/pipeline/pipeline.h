@@ -28,6 +28,8 @@ struct PipelineOptions {
   bool simplify = true;
   // Convolutions, and what lies between them, had better have their features side by side.
   bool channelsLast = false;
+  // Elementwise work on the result of a dot_general becomes part of its kernel.
+  bool epilogues = true;
   // Not owned; may be null.
   Dump* dump = nullptr;
   // The first and the last stage to run, by name; empty: of all.

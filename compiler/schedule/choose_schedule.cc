@@ -2,6 +2,7 @@
 #include "compiler/schedule/choose_schedule.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop_scheduler.h"
 #include "compiler/schedule/scan.h"
 #include "compiler/schedule/update_scheduler.h"
@@ -45,6 +46,7 @@ class KernelScheduler {
         return unimplemented("a kernel's result must be an array of static shape");
       }
     }
+    if (shlo::DotGeneralOp dot = contractionOf(fusion_)) return product(dot);
     for (unsigned i = 0; i < done_.size(); ++i) {
       if (done_[i]) continue;
       mlir::Operation* op = yield->getOperand(i).getDefiningOp();
@@ -58,6 +60,23 @@ class KernelScheduler {
   }
 
  private:
+  StatusOr<KernelSchedule> product(shlo::DotGeneralOp dot) {
+    if (const char* why = epilogueRefusal(fusion_, dot.getResult(), dot, target_)) {
+      return unimplemented("no kernel computes a dot_general with this work on its sums: ", why);
+    }
+    for (mlir::Value operand : dot->getOperands()) {
+      if (operand.getDefiningOp()) {
+        return unimplemented("the operands of a kernel's dot_general must be in memory");
+      }
+    }
+    StageSchedule stage;
+    stage.kind = StageKind::kDot;
+    for (unsigned i = 0; i < done_.size(); ++i) stage.results.push_back(i);
+    scheduleDot(fusion_, target_, &stage);
+    schedule_.stages.push_back(std::move(stage));
+    return std::move(schedule_);
+  }
+
   // Results of one shape, but for dimensions of size 1, share their loops; each shape is a stage,
   // unless its elements are by-products of the rows of another.
   void addLoop(unsigned first) {

@@ -47,6 +47,23 @@ double bytesRead(mlir::Value argument) {
 
 }  // namespace
 
+double contractionNs(const TargetModel& target, double products) {
+  // Operands stay in registers: multiplications and additions keep all units busy.
+  constexpr double kFlopsPerElementOp = 3;
+  return 2 * products / (kFlopsPerElementOp * target.elementOpsPerNs);
+}
+
+double contractionNs(const TargetModel& target, mlir::Operation* op) {
+  auto dot = mlir::cast<shlo::DotGeneralOp>(op);
+  auto lhs = mlir::cast<mlir::RankedTensorType>(dot.getLhs().getType());
+  auto result = mlir::cast<mlir::RankedTensorType>(dot.getResult().getType());
+  auto products = static_cast<double>(result.getNumElements());
+  for (int64_t dim : dot.getDotDimensionNumbers().getLhsContractingDimensions()) {
+    products *= static_cast<double>(lhs.getDimSize(dim));
+  }
+  return contractionNs(target, products);
+}
+
 double arithmeticWeight(mlir::Operation* op) { return weightOf(*op); }
 
 double bodyWeight(mlir::Operation* op) {
@@ -63,9 +80,13 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
   double bytes = 0;
   for (mlir::Value argument : fusion.getBody().getArguments()) bytes += bytesRead(argument);
   for (mlir::Value root : roots) bytes += bytesOf(root.getType());
-  double work = 0;
+  double work = 0, contractions = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (updatesInPlace(&op)) continue;
+    if (mlir::isa<shlo::DotGeneralOp>(op)) {
+      contractions += contractionNs(target, &op);
+      continue;
+    }
     double elements = 0;
     for (mlir::Type type : op.getResultTypes()) elements = std::max(elements, bytesOf(type) / 4);
     if (op.getNumRegions() > 0) {
@@ -83,7 +104,8 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
   }
   bool isNear = bytes <= static_cast<double>(target.cacheResidentBytes);
   return std::max(bytes / (isNear ? target.cacheBytesPerNs : target.memoryBytesPerNs),
-                  work / target.elementOpsPerNs);
+                  work / target.elementOpsPerNs) +
+         contractions;
 }
 
 }  // namespace isthmus

@@ -11,6 +11,10 @@ namespace isthmus {
 // arithmetic.
 double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> roots);
 
+// Of a dot_general, a convolution or the like with so many multiplications, on one thread.
+double contractionNs(const TargetModel& target, double products);
+double contractionNs(const TargetModel& target, mlir::Operation* dot);
+
 // Vector instructions per element that `op` takes, about.
 double arithmeticWeight(mlir::Operation* op);
 

@@ -15,14 +15,14 @@ namespace {
 template <typename E, size_t N>
 using Names = std::array<std::pair<E, llvm::StringLiteral>, N>;
 
-constexpr Names<StageKind, 7> kStageKinds = {
-    {{StageKind::kLoop, "loop"},
-     {StageKind::kCopy, "copy"},
-     {StageKind::kFill, "fill"},
-     {StageKind::kScan, "scan"},
-     {StageKind::kScatter, "scatter"},
-     {StageKind::kUpdateSlice, "update_slice"},
-     {StageKind::kSelectAndScatter, "select_and_scatter"}}};
+constexpr Names<StageKind, 8> kStageKinds = {{{StageKind::kLoop, "loop"},
+                                              {StageKind::kCopy, "copy"},
+                                              {StageKind::kFill, "fill"},
+                                              {StageKind::kScan, "scan"},
+                                              {StageKind::kScatter, "scatter"},
+                                              {StageKind::kUpdateSlice, "update_slice"},
+                                              {StageKind::kSelectAndScatter, "select_and_scatter"},
+                                              {StageKind::kDot, "dot"}}};
 constexpr Names<LoopOrder, 3> kOrders = {{{LoopOrder::kRows, "rows"},
                                           {LoopOrder::kTransposed, "transposed"},
                                           {LoopOrder::kInterleaved, "interleaved"}}};
@@ -121,6 +121,8 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   auto element = [](llvm::StringRef part, auto* value) { return parse(part, value); };
   if (key == "results") return parseList(text, &stage->results, number);
   if (key == "rows") return parseList(text, &stage->rowResults, number);
+  if (key == "of") return parseNumber(text, &stage->contraction);
+  if (key == "sums") return parseNumber(text, &stage->sums);
   if (key == "lanes") return parseNumber(text, &stage->lanes);
   if (key == "ns") return parseNumber(text, &stage->ns);
   if (key == "dims") return parseList(text, &stage->dims, element);
@@ -195,6 +197,8 @@ std::string toString(const StageSchedule& stage) {
   auto number = [](int64_t value) { return std::to_string(value); };
   field("results", listOf(stage.results, number));
   if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
+  if (stage.contraction >= 0) field("of", number(stage.contraction));
+  if (stage.sums >= 0) field("sums", number(stage.sums));
   if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
   if (stage.order != none.order) {
     field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));

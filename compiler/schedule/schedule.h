@@ -60,6 +60,7 @@ enum class StageKind {
   kScatter,
   kUpdateSlice,
   kSelectAndScatter,
+  kDot,        // a dot_general, and on its sums what the fusion computes of them
 };
 
 // What the tiles of a stage that is no loop over results are parts of.
@@ -93,6 +94,10 @@ struct StageSchedule {
   int64_t tileDim = -1;
   int64_t tileUnit = 1;  // elements of that dimension in a tile
   int64_t tileCount = 1;
+
+  // Products.
+  int contraction = -1;  // the dot_general
+  int sums = -1;         // which of the fusion's results has room for sums meanwhile; -1: none
 
   bool operator==(const StageSchedule&) const = default;
 

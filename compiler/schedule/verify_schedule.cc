@@ -3,6 +3,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop_scheduler.h"
 #include "compiler/schedule/reduction_axes.h"
 #include "compiler/target/element_kind.h"
@@ -44,6 +45,7 @@ class StageVerifier {
         (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {
       return wrong("threads must be a power of two up to ", target_.groupSize);
     }
+    if (stage_.kind == StageKind::kDot) return checkProduct();
     bool isLoop = stage_.kind == StageKind::kLoop || stage_.kind == StageKind::kCopy ||
                   stage_.kind == StageKind::kFill;
     if (!isLoop) return checkWhole();
@@ -61,6 +63,18 @@ class StageVerifier {
   template <typename... Parts>
   Status wrong(Parts&&... parts) const {
     return invalidArgument("schedule '", toString(stage_), "': ", std::forward<Parts>(parts)...);
+  }
+
+  Status checkProduct() const {
+    if (stage_.lanes > chosen_.lanes)
+      return wrong("at most ", chosen_.lanes, " lanes lie together");
+    if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
+    if (stage_.sums == chosen_.sums) return {};
+    auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion_, chosen_.contraction));
+    const bool isResult =
+        stage_.sums >= 0 && stage_.sums < static_cast<int>(fusion_->getNumResults());
+    if (isResult && canHoldSums(dot, elementTypeOf(fusion_->getResult(stage_.sums)))) return {};
+    return wrong("the sums have no room there");
   }
 
   Status checkWhole() const {
@@ -201,8 +215,12 @@ class StageVerifier {
     return {};
   }
 
+  static mlir::Type elementTypeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+  }
+
   static int64_t bytesOf(mlir::Value value) {
-    auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType());
+    auto kind = elementKind(elementTypeOf(value));
     return kind ? kind->storageBytes : 8;
   }
 

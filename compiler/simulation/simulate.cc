@@ -260,6 +260,7 @@ StatusOr<Report> simulate(std::string_view code, std::string_view format, const 
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                            importProgram(code, format, *context));
   PipelineOptions options;
+  options.epilogues = false;  // rooflines are of products and of kernels
   readDeviceCounts(*module, options.compile);
   options.fusion.target = targetOf(machine);
   DeviceGrid grid{options.compile.numReplicas, options.compile.numPartitions};

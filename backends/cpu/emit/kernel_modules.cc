@@ -4,6 +4,7 @@
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/plan/byte_size.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -20,6 +21,8 @@ constexpr int64_t kMaxInlineBytes = 2048;
 constexpr unsigned kMaxInlineInstructions = 400;
 
 bool isSmall(ir::FusionOp fusion) {
+  // An epilogue is called by a library function.
+  if (contractionOf(fusion)) return false;
   auto fits = [](mlir::Value value) {
     StatusOr<int64_t> bytes = byteSize(value.getType());
     return bytes.ok() && *bytes <= kMaxInlineBytes;

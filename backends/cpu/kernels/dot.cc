@@ -13,8 +13,21 @@ namespace {
 
 DotProblem decode(const DotDescriptor& dot, void* const* buffers) {
   const DotDimension* dims = dot.dims;
-  DotProblem p{dot, buffers[0], buffers[1], buffers[2], {}, {},      {},
-               {},  0,          0,          0,          0,  nullptr, nullptr};
+  void* result = dot.sumsBuffer < 0 ? nullptr : buffers[dot.sumsBuffer];
+  DotProblem p{dot,
+               buffers[dot.lhsBuffer],
+               buffers[dot.rhsBuffer],
+               result,
+               {},
+               {},
+               {},
+               {},
+               0,
+               0,
+               0,
+               0,
+               nullptr,
+               buffers};
   p.batch = {dims, static_cast<size_t>(dot.batchRank)};
   p.m = {p.batch.data() + dot.batchRank, static_cast<size_t>(dot.mRank)};
   p.n = {p.m.data() + dot.mRank, static_cast<size_t>(dot.nRank)};
@@ -24,8 +37,7 @@ DotProblem decode(const DotDescriptor& dot, void* const* buffers) {
   p.cols = groupSize(p.n);
   p.depth = groupSize(p.k);
   if (dot.flags & kDotHasEpilogue) {
-    p.epilogue = reinterpret_cast<DotEpilogue>(buffers[3]);
-    p.epilogueBuffers = buffers + 4;
+    p.epilogue = reinterpret_cast<SumsEpilogue>(buffers[dot.epilogueBuffer]);
   }
   return p;
 }
@@ -52,7 +64,7 @@ class DotJob : public GemmJob {
     colRun_ = innerRun(p_.n, &DotDimension::rhsStride);
     kLhsRun_ = innerRun(p_.k, &DotDimension::lhsStride);
     kRhsRun_ = innerRun(p_.k, &DotDimension::rhsStride);
-    direct_ = isDomainType(domain, p_.dot.resultType);
+    direct_ = p_.epilogue ? p_.result != nullptr : isDomainType(domain, p_.dot.resultType);
   }
 
   void packA(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
@@ -68,12 +80,19 @@ class DotJob : public GemmJob {
   void* directResult(int64_t batch, int64_t* ld) const override {
     *ld = n;
     if (!direct_) return nullptr;
-    return static_cast<char*>(p_.result) +
-           batch * m * n * static_cast<int64_t>(storageBytes(p_.dot.resultType));
+    return static_cast<char*>(p_.result) + batch * m * n * kernels_.elementBytes;
   }
   void finish(int64_t batch, int64_t rowBegin, int64_t rowEnd, int64_t colBegin, int64_t colEnd,
               const void* sums, int64_t ldSums) const override {
     int64_t firstRow = batch * m;
+    if (p_.epilogue) {
+      if (!sums) {
+        sums = static_cast<char*>(directResult(batch, &ldSums)) +
+               (rowBegin * n + colBegin) * kernels_.elementBytes;
+      }
+      return p_.epilogue(p_.buffers, firstRow + rowBegin, firstRow + rowEnd, colBegin, colEnd, sums,
+                         ldSums);
+    }
     if (sums) {
       for (int64_t row = rowBegin; row < rowEnd; ++row) {
         storeSums(
@@ -81,9 +100,6 @@ class DotJob : public GemmJob {
             static_cast<const char*>(sums) + (row - rowBegin) * ldSums * kernels_.elementBytes,
             colEnd - colBegin, p_.dot.resultType, p_.result, (firstRow + row) * n + colBegin);
       }
-    }
-    if (p_.epilogue) {
-      p_.epilogue(p_.epilogueBuffers, firstRow + rowBegin, firstRow + rowEnd, colBegin, colEnd);
     }
   }
 

@@ -32,14 +32,14 @@ struct DotDimension {
 inline constexpr int kMaxDotDimensions = 24;
 
 enum DotFlags : int32_t {
-  // buffers[3] is a DotEpilogue; it is called with the address of buffers[4].
+  // There is a SumsEpilogue, which is called instead of storing the result.
   kDotHasEpilogue = 1,
 };
 
 // Plain data without pointers; generated code holds it as a constant. Make it with
 // makeDotDescriptor.
 //
-// buffers: lhs, rhs, result[, epilogue function, the epilogue's own buffers…].
+// buffers: lhs, rhs, result; or what the fields say of an epilogue and its buffers.
 struct DotDescriptor {
   ElementType lhsType;
   ElementType rhsType;
@@ -51,14 +51,27 @@ struct DotDescriptor {
   int32_t nRank;
   int32_t kRank;
   DotDimension dims[kMaxDotDimensions];
-  // For operands packed once when the program is loaded; zero today.
-  int64_t reserved[4];
+  // Which of the buffers: with an epilogue, there may be others. `sumsBuffer` is the result, or
+  // with an epilogue an array of its shape whose elements are of the sums' width, where sums may
+  // lie until the epilogue has read them; -1 if there is none.
+  int32_t lhsBuffer;
+  int32_t rhsBuffer;
+  int32_t sumsBuffer;
+  int32_t epilogueBuffer;
 };
 
-// Called on each finished rectangle of the result, while it is in cache: the result seen as a
-// row-major matrix of (product of batch and m) rows by (product of n) columns. Each element is
-// covered exactly once, from any thread. `buffers` is &buffers[4] of the dot (of the convolution):
-// what it holds is between the generated caller and the generated epilogue.
+// Called on each finished rectangle of sums, while it is in cache, with all buffers of the dot: the
+// result seen as a row-major matrix of (product of batch and m) rows by (product of n) columns.
+// Each element is covered exactly once, from any thread. `sums` is the rectangle's first, in the
+// accumulation type; rows are `ldSums` elements apart.
+extern "C" typedef void (*SumsEpilogue)(void* const* buffers, int64_t rowBegin, int64_t rowEnd,
+                                        int64_t colBegin, int64_t colEnd, const void* sums,
+                                        int64_t ldSums);
+
+// What a convolution calls on each finished rectangle of its result, which is stored: the result
+// seen as a row-major matrix of rows by columns, each element covered exactly once, from any
+// thread. `buffers` is &buffers[4] of the convolution: what it holds is between the generated
+// caller and the generated epilogue.
 extern "C" typedef void (*DotEpilogue)(void* const* buffers, int64_t rowBegin, int64_t rowEnd,
                                        int64_t colBegin, int64_t colEnd);
 

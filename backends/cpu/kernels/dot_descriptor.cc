@@ -129,6 +129,10 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
   descriptor.nRank = static_cast<int32_t>(begins[3] - begins[2]);
   descriptor.kRank = static_cast<int32_t>(begins[4] - begins[3]);
   std::copy(dims.begin(), dims.end(), descriptor.dims);
+  descriptor.lhsBuffer = 0;
+  descriptor.rhsBuffer = 1;
+  descriptor.sumsBuffer = 2;
+  descriptor.epilogueBuffer = 3;
   return descriptor;
 }
 

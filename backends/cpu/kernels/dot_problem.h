@@ -13,11 +13,11 @@ struct DotProblem {
   const DotDescriptor& dot;
   const void* lhs;
   const void* rhs;
-  void* result;
+  void* result;  // null if there is an epilogue but no memory for sums
   std::span<const DotDimension> batch, m, n, k;
   int64_t batches, rows, cols, depth;
-  DotEpilogue epilogue;
-  void* const* epilogueBuffers;
+  SumsEpilogue epilogue;
+  void* const* buffers;
 };
 
 struct DotOffsets {

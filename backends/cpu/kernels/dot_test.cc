@@ -461,7 +461,6 @@ TEST_P(DotTest, StridedAndBroadcastOperands) {
 
 // The epilogue must see finished values, and each element exactly once.
 struct EpilogueRecord {
-  float* result;
   float* output;
   int64_t cols;
   std::mutex mutex;
@@ -469,11 +468,12 @@ struct EpilogueRecord {
 };
 
 void recordEpilogue(void* const* buffers, int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
-                    int64_t colEnd) {
-  auto* record = static_cast<EpilogueRecord*>(buffers[0]);
+                    int64_t colEnd, const void* sums, int64_t ldSums) {
+  auto* record = static_cast<EpilogueRecord*>(buffers[4]);
   for (int64_t r = rowBegin; r < rowEnd; ++r) {
     for (int64_t c = colBegin; c < colEnd; ++c) {
-      record->output[r * record->cols + c] = 2 * record->result[r * record->cols + c] + 1;
+      const float sum = static_cast<const float*>(sums)[(r - rowBegin) * ldSums + c - colBegin];
+      record->output[r * record->cols + c] = 2 * sum + 1;
     }
   }
   std::lock_guard lock(record->mutex);
@@ -505,13 +505,18 @@ TEST_P(DotTest, EpilogueSeesEachFinishedElementOnce) {
     void* plainBuffers[] = {lhs.data(), rhs.data(), plain.data()};
     ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, plainBuffers), 0);
     descriptor->flags |= kDotHasEpilogue;
-    EpilogueRecord record{fused.data(), output.data(), n, {}, std::vector<int>(b * m * n)};
-    void* buffers[] = {lhs.data(), rhs.data(), fused.data(),
-                       reinterpret_cast<void*>(&recordEpilogue), &record};
-    ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
-    for (size_t i = 0; i < plain.size(); ++i) {
-      ASSERT_EQ(record.visits[i], 1) << i;
-      ASSERT_EQ(output[i], 2 * plain[i] + 1) << i;
+    // With memory for the sums, and without.
+    for (int32_t sumsBuffer : {2, -1}) {
+      SCOPED_TRACE(sumsBuffer);
+      descriptor->sumsBuffer = sumsBuffer;
+      EpilogueRecord record{output.data(), n, {}, std::vector<int>(b * m * n)};
+      void* buffers[] = {lhs.data(), rhs.data(), sumsBuffer < 0 ? nullptr : fused.data(),
+                         reinterpret_cast<void*>(&recordEpilogue), &record};
+      ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+      for (size_t i = 0; i < plain.size(); ++i) {
+        ASSERT_EQ(record.visits[i], 1) << i;
+        ASSERT_NEAR(output[i], 2 * plain[i] + 1, 1e-3) << i;
+      }
     }
   }
 }

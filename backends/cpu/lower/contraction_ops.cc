@@ -4,40 +4,67 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/dot_scheduler.h"
+#include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {
 namespace {
 
-// What a core does per nanosecond in well-tuned kernels, for the estimates.
-constexpr double kFlopsPerNs = 50;
+constexpr const char* kDotFunction = "isthmus_rt_dot";
 
 std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) { return {list.data(), list.size()}; }
 
-}  // namespace
-
-StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext&) {
-  auto dot = llvm::cast<shlo::DotGeneralOp>(op);
+StatusOr<DotDescriptor> descriptorOf(shlo::DotGeneralOp dot) {
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(dot.getLhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(dot.getRhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(dot.getResult().getType()));
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  ISTHMUS_ASSIGN_OR_RETURN(
-      DotDescriptor descriptor,
-      makeDotDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
-                        result.elementType, toSpan(numbers.getLhsBatchingDimensions()),
-                        toSpan(numbers.getRhsBatchingDimensions()),
-                        toSpan(numbers.getLhsContractingDimensions()),
-                        toSpan(numbers.getRhsContractingDimensions())));
+  return makeDotDescriptor(
+      {lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}}, result.elementType,
+      toSpan(numbers.getLhsBatchingDimensions()), toSpan(numbers.getRhsBatchingDimensions()),
+      toSpan(numbers.getLhsContractingDimensions()), toSpan(numbers.getRhsContractingDimensions()));
+}
+
+}  // namespace
+
+StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context) {
+  auto dot = llvm::cast<shlo::DotGeneralOp>(op);
+  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, descriptorOf(dot));
   OperationCode code;
-  code.libraryFunction = "isthmus_rt_dot";
+  code.libraryFunction = kDotFunction;
   code.descriptor = descriptorBytes(descriptor);
-  double products = static_cast<double>(result.numElements());
-  for (int64_t dim : numbers.getLhsContractingDimensions()) products *= lhs.dims[dim];
-  code.estimatedNs = 30 + 2 * products / kFlopsPerNs;
+  code.estimatedNs = 30 + contractionNs(context.target, dot);
   return code;
 }
 
-StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext&) {
+Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext& context) {
+  shlo::DotGeneralOp dot = contractionOf(fusion);
+  ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, context.target));
+  const StageSchedule& stage = schedule.stages[0];
+  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, descriptorOf(dot));
+  auto bufferOf = [](mlir::Value value) {
+    return static_cast<int32_t>(mlir::cast<mlir::BlockArgument>(value).getArgNumber());
+  };
+  const auto operands = static_cast<int32_t>(fusion->getNumOperands());
+  descriptor.flags |= kDotHasEpilogue;
+  descriptor.lhsBuffer = bufferOf(dot.getLhs());
+  descriptor.rhsBuffer = bufferOf(dot.getRhs());
+  descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
+  descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
+  code.libraryFunction = kDotFunction;
+  code.descriptor = descriptorBytes(descriptor);
+  code.estimatedNs = 30 + stage.ns;
+  code.callbacks = {code.stages[0].symbol};
+  code.stages.clear();
+  // The function may be in another module.
+  context.module.getOrInsertFunction(
+      code.callbacks[0],
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), false));
+  return {};
+}
+
+StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& context) {
   auto conv = llvm::cast<shlo::ConvolutionOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(conv.getLhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(conv.getRhs().getType()));
@@ -77,7 +104,7 @@ StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext&) {
   int64_t outputFeatures = std::max<int64_t>(1, rhs.dims[numbers.kernelOutputFeature]);
   double products = static_cast<double>(result.numElements()) *
                     static_cast<double>(rhs.numElements() / outputFeatures);
-  code.estimatedNs = 50 + 2 * products / kFlopsPerNs;
+  code.estimatedNs = 50 + contractionNs(context.target, products);
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/emit/program_emitter.h"
 #include "base/program/custom_call.h"
+#include "compiler/dialect/isthmus.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Operation.h"
@@ -27,6 +28,10 @@ struct LibraryContext {
 // The code of an operation outside of fusions. kUnimplemented, naming op, types and source
 // position, if there is no library function for it.
 StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& context);
+
+// Makes of `code`, the kernel of a fusion with a dot_general, the call of the library function with
+// that kernel as its epilogue.
+Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext& context);
 
 // Whether the library function of `op` may write `result` over `operand`.
 bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);

@@ -1,0 +1,145 @@
+#include "compiler/schedule/epilogue_pass.h"
+
+#include "compiler/dialect/source_location.h"
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/dot_scheduler.h"
+#include "isthmus/log.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+std::string describeBriefly(mlir::Operation* op) {
+  std::string where = sourceLocation(op->getLoc());
+  return op->getName().stripDialect().str() + (where.empty() ? "" : " at " + where);
+}
+
+// The first operation of the block that uses the result, in a region below it or itself.
+mlir::Operation* firstUser(shlo::DotGeneralOp dot) {
+  mlir::Operation* first = nullptr;
+  for (mlir::Operation* user : dot->getUsers()) {
+    mlir::Operation* op = dot->getBlock()->findAncestorOpInBlock(*user);
+    if (!first || op->isBeforeInBlock(first)) first = op;
+  }
+  return first;
+}
+
+class EpilogueFuser {
+ public:
+  explicit EpilogueFuser(const TargetModel& target) : target_(target) {}
+
+  void fuse(shlo::DotGeneralOp dot) {
+    // What uses the result later finds it in memory all the same.
+    auto fusion = mlir::dyn_cast_or_null<ir::FusionOp>(firstUser(dot));
+    if (!fusion) return;
+    if (const char* why = refusal(dot, fusion)) {
+      if (logsCompilation()) {
+        logCompilation(describeBriefly(dot) + " has no epilogue " + describeBriefly(fusion) + ": " +
+                       why);
+      }
+      return;
+    }
+    merge(dot, fusion);
+  }
+
+ private:
+  const char* refusal(shlo::DotGeneralOp dot, ir::FusionOp fusion) const {
+    unsigned operand = 0;
+    while (fusion->getOperand(operand) != dot.getResult()) ++operand;
+    mlir::Value sums = fusion.getBody().getArgument(operand);
+    if (const char* why = epilogueRefusal(fusion, sums, dot, target_)) return why;
+    // Kernels of few products run on one thread, and the epilogue with them.
+    mlir::Operation* yield = fusion.getBody().front().getTerminator();
+    llvm::SmallVector<mlir::Value> roots(yield->getOperands());
+    constexpr double kParallelProducts = 4;  // so many times what other kernels want
+    if (contractionNs(target_, dot) < kParallelProducts * target_.parallelNs &&
+        costNs(target_, fusion, roots) > target_.parallelNs) {
+      return "the product alone would not use the threads";
+    }
+    return nullptr;
+  }
+
+  // The fusion with the dot_general in its region, and the product among its results if others use
+  // it.
+  void merge(shlo::DotGeneralOp dot, ir::FusionOp fusion) const {
+    mlir::Value product = dot.getResult();
+    llvm::SmallSetVector<mlir::Value, 8> inputs;
+    inputs.insert(dot.getLhs());
+    inputs.insert(dot.getRhs());
+    for (mlir::Value operand : fusion->getOperands()) {
+      if (operand != product) inputs.insert(operand);
+    }
+    mlir::Block& body = fusion.getBody().front();
+    llvm::SmallVector<mlir::Type> types(fusion->getResultTypes());
+    const bool isKept = !product.hasOneUse();
+    if (isKept) types.push_back(product.getType());
+
+    mlir::OpBuilder builder(fusion);
+    auto merged = ir::FusionOp::create(builder, fusion.getLoc(), types, inputs.getArrayRef());
+    mlir::Block* block = builder.createBlock(&merged.getBody());
+    mlir::IRMapping outside, inside;
+    for (mlir::Value input : inputs) {
+      outside.map(input, block->addArgument(input.getType(), input.getLoc()));
+    }
+    mlir::Operation* copy = builder.clone(*dot, outside);
+    outside.map(product, copy->getResult(0));
+    for (auto [argument, operand] : llvm::zip(body.getArguments(), fusion->getOperands())) {
+      inside.map(argument, outside.lookup(operand));
+    }
+    for (mlir::Operation& op : body.without_terminator()) builder.clone(op, inside);
+    llvm::SmallVector<mlir::Value> results;
+    for (mlir::Value result : body.getTerminator()->getOperands()) {
+      results.push_back(inside.lookup(result));
+    }
+    if (isKept) results.push_back(copy->getResult(0));
+    ir::YieldOp::create(builder, fusion.getLoc(), results);
+
+    fusion->replaceAllUsesWith(merged->getResults().take_front(fusion->getNumResults()));
+    fusion.erase();
+    if (isKept) product.replaceAllUsesWith(merged->getResults().back());
+    dot.erase();
+  }
+
+  const TargetModel& target_;
+};
+
+class FuseEpiloguesPass
+    : public mlir::PassWrapper<FuseEpiloguesPass, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseEpiloguesPass)
+
+  FuseEpiloguesPass() = default;
+  explicit FuseEpiloguesPass(const TargetModel& target) : target_(target) {}
+
+  llvm::StringRef getArgument() const override { return "fuse-epilogues"; }
+  llvm::StringRef getDescription() const override {
+    return "Puts elementwise work on a product's elements into the product's kernel.";
+  }
+
+  void runOnOperation() override {
+    llvm::SmallVector<shlo::DotGeneralOp> dots;
+    getOperation().walk([&](shlo::DotGeneralOp dot) {
+      if (!mlir::isa<ir::FusionOp>(dot->getParentOp())) dots.push_back(dot);
+    });
+    EpilogueFuser fuser(target_);
+    for (shlo::DotGeneralOp dot : dots) fuser.fuse(dot);
+  }
+
+ private:
+  TargetModel target_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFuseEpiloguesPass(const TargetModel& target) {
+  return std::make_unique<FuseEpiloguesPass>(target);
+}
+
+void registerFuseEpiloguesPass() {
+  mlir::PassRegistration<FuseEpiloguesPass>([] { return createFuseEpiloguesPass(TargetModel()); });
+}
+
+}  // namespace isthmus
