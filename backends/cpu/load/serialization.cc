@@ -1,12 +1,7 @@
-// The container of serialized executables: a header that is checked, then the image field by field.
+// The image field by field, in its envelope.
 #include "backends/cpu/load/serialization.h"
 
-#include <set>
-
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/load/host_target.h"
 #include "backends/cpu/load/image_checks.h"
-#include "base/digest.h"
 #include "base/program/program_bytes.h"
 
 namespace isthmus::cpu {
@@ -14,33 +9,7 @@ namespace {
 
 constexpr std::string_view kMagic = "ISTHMUS\x02";
 
-std::set<std::string_view> presentFeatures(std::string_view list) {
-  std::set<std::string_view> features;
-  while (!list.empty()) {
-    size_t comma = std::min(list.find(','), list.size());
-    std::string_view feature = list.substr(0, comma);
-    if (feature.size() > 1 && feature[0] == '+') features.insert(feature.substr(1));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return features;
-}
-
 }  // namespace
-
-std::string buildId() {
-  return "isthmus " ISTHMUS_VERSION ", CPU interface " + std::to_string(kAbiVersion);
-}
-
-std::string missingFeatures(std::string_view needed, std::string_view available) {
-  std::set<std::string_view> here = presentFeatures(available);
-  std::string missing;
-  for (std::string_view feature : presentFeatures(needed)) {
-    if (here.count(feature) != 0) continue;
-    if (!missing.empty()) missing += ", ";
-    missing += feature;
-  }
-  return missing;
-}
 
 std::string serializeImage(const ProgramImage& image, std::string_view key) {
   ByteWriter body;
@@ -53,47 +22,15 @@ std::string serializeImage(const ProgramImage& image, std::string_view key) {
   body.write(image.callsUserCode);
   body.writeList(image.calls, [&](const ffi::CallSpec& call) { writeCall(body, call); });
   writeSteps(body, image.steps);
-  std::string bytes = body.take();
-
-  ByteWriter out;
-  out.write(kMagic);
-  out.write(buildId());
-  out.write(image.features);
-  out.write(Digest().add(image.features).add(bytes).hex());
-  out.write(key.empty() ? std::string() : authenticationCode(key, image.features + '\0' + bytes));
-  out.write(bytes);
-  return out.take();
+  return sealBytes(kMagic, image.features, body.take(), key);
 }
 
 StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view key) {
-  ByteReader header(bytes);
-  if (header.readBytes() != kMagic) {
-    return invalidArgument("not a serialized executable of the isthmus CPU backend");
-  }
-  std::string id = header.readString();
-  if (header.ok() && id != buildId()) {
-    return failedPrecondition("the executable was made by \"", id, "\", this is \"", buildId(),
-                              "\"; compile it again");
-  }
+  ISTHMUS_ASSIGN_OR_RETURN(UnsealedBytes unsealed, unsealBytes(bytes, kMagic, "CPU", key));
+  ISTHMUS_RETURN_IF_ERROR(checkFeatures(unsealed.device));
   ProgramImage image;
-  image.features = header.readString();
-  std::string missing = missingFeatures(image.features, hostTarget().features);
-  if (header.ok() && !missing.empty()) {
-    return failedPrecondition("the executable needs CPU features that are missing here: ", missing);
-  }
-  std::string digest = header.readString();
-  std::string code = header.readString();
-  std::string_view body = header.readBytes();
-  if (!header.ok() || !header.rest().empty() ||
-      Digest().add(image.features).add(body).hex() != digest) {
-    return invalidArgument("the serialized executable is damaged: its digest does not match");
-  }
-  if (!key.empty() &&
-      !isEqualCode(code, authenticationCode(key, image.features + '\0' + std::string(body)))) {
-    return failedPrecondition(
-        "the serialized executable was not made with the key of ISTHMUS_CACHE_KEY_FILE");
-  }
-  ByteReader in(body);
+  image.features = std::move(unsealed.device);
+  ByteReader in(unsealed.body);
   image.info = readInfo(in);
   image.objects = in.readList([&] { return in.readString(); });
   image.constants = in.readString();

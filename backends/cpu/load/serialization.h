@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backends/cpu/load/executable.h"
+#include "backends/cpu/load/sealed_bytes.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cpu {
@@ -16,11 +17,5 @@ std::string serializeImage(const ProgramImage& image, std::string_view key = {})
 // kFailedPrecondition, with what is needed and what is here, if they are for another build,
 // interface or CPU, or were not made with `key`, if there is one.
 StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view key = {});
-
-// What code of this plugin cannot run without: version and interface.
-std::string buildId();
-
-// The features of `needed` ("+avx2,-sse4a,+fma") that `available` lacks, joined by commas.
-std::string missingFeatures(std::string_view needed, std::string_view available);
 
 }  // namespace isthmus::cpu
