@@ -112,6 +112,7 @@ StatusOr<HostProgram> HostFunctionTable::finish() {
     ISTHMUS_ASSIGN_OR_RETURN(std::string object,
                              compileToObject(*module_.module, hostTarget(), options));
     program.objects.push_back(std::move(object));
+    program.features = hostTarget().features;
   }
   program.functions = std::move(functions_);
   program.calls = std::move(context_.calls);

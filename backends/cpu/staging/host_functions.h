@@ -32,6 +32,7 @@ struct HostFunction {
 struct HostProgram {
   std::vector<HostFunction> functions;
   std::vector<std::string> objects;  // ELF objects with the callbacks
+  std::string features;              // what these need of the CPU: "+avx2,+fma,…"
   std::vector<ffi::CallSpec> calls;  // custom calls, by the index in their descriptors
   bool callsUserCode = false;
 };
