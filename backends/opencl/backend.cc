@@ -1,8 +1,11 @@
 // Devices and memory of the OpenCL backend.
 #include "backends/opencl/backend.h"
 
-#include "backends/cpu/load/serialization.h"
+#include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/opencl/code_generator.h"
+#include "backends/opencl/executable.h"
+#include "backends/opencl/serialization.h"
 #include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
@@ -121,6 +124,14 @@ StatusOr<std::shared_ptr<const Executable>> OpenclBackend::compile(const Compile
   Driver* driver = this->driver();
   if (!driver) return failedPrecondition("programs are compiled for a client's devices");
   return compileProgram(OpenclCodeGenerator(*driver), request);
+}
+
+StatusOr<std::shared_ptr<const Executable>> OpenclBackend::deserialize(std::string_view bytes) {
+  Driver* driver = this->driver();
+  if (!driver) return failedPrecondition("programs are loaded for a client's devices");
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, driver->identity(), key));
+  return OpenclExecutable::load(*driver, std::move(image));
 }
 
 Support OpenclBackend::supports(std::string_view op) const { return supportByKernels(op); }

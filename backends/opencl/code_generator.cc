@@ -1,7 +1,7 @@
 // From a fused program to kernels and the steps that launch them.
 #include "backends/opencl/code_generator.h"
 
-#include "backends/cpu/load/serialization.h"
+#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cpu/staging/host_functions.h"
 #include "backends/opencl/codegen/opencl_c.h"
 #include "backends/opencl/codegen/spirv.h"
@@ -105,9 +105,7 @@ StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram pr
 }  // namespace
 
 std::string OpenclCodeGenerator::identity() const {
-  const DeviceFacts& device = driver_.facts(0);
-  return cpu::buildId() + "\n" + device.name + "\n" + device.version + "\n" + device.driverVersion +
-         "\n" + flagString("ISTHMUS_OPENCL_KERNELS");
+  return cpu::buildId() + "\n" + driver_.identity() + flagString("ISTHMUS_OPENCL_KERNELS");
 }
 
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {

@@ -6,9 +6,12 @@
 #include <set>
 #include <variant>
 
+#include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/staging/step_runner.h"
 #include "backends/opencl/memory_order.h"
 #include "backends/opencl/queue.h"
+#include "backends/opencl/serialization.h"
+#include "isthmus/log.h"
 #include "isthmus/trace.h"
 
 namespace isthmus::opencl {
@@ -246,12 +249,22 @@ StatusOr<std::shared_ptr<const Executable>> OpenclExecutable::load(Driver& drive
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
+StatusOr<std::unique_ptr<Program>> OpenclExecutable::buildKernels() {
+  if (!image_.binaries.empty()) {
+    StatusOr<std::unique_ptr<Program>> program = driver_.buildBinaries(image_.binaries);
+    image_.binaries.clear();
+    if (program.ok()) return program;
+    log(LogLevel::kWarning, "xpu: program ", image_.info.name,
+        " is compiled again, since the driver refuses its binary: ", program.status().message());
+  }
+  return driver_.facts(0).takesSpirv ? driver_.buildSpirv(image_.spirv)
+                                     : driver_.buildSource(image_.source, "");
+}
+
 Status OpenclExecutable::build() {
   ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, cpu::HostFunctions::load(image_.host));
   if (!image_.kernels.empty()) {
-    bool takesSpirv = driver_.facts(0).takesSpirv;
-    StatusOr<std::unique_ptr<Program>> program =
-        takesSpirv ? driver_.buildSpirv(image_.spirv) : driver_.buildSource(image_.source, "");
+    StatusOr<std::unique_ptr<Program>> program = buildKernels();
     if (!program.ok()) return program.status().withContext("program " + image_.info.name);
     program_ = std::move(*program);
   }
@@ -299,6 +312,15 @@ StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
     ISTHMUS_RETURN_IF_ERROR(driver_.setPointer(object, i, buffers[i]));
   }
   return driver_.launch(device, object, groupShape(info, driver_.facts(device)), after);
+}
+
+StatusOr<std::string> OpenclExecutable::serialize() const {
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ProgramImage image = image_;
+  if (program_) {
+    ISTHMUS_ASSIGN_OR_RETURN(image.binaries, driver_.binariesOf(*program_));
+  }
+  return serializeImage(image, driver_.identity(), key);
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::enqueue(const RunRequest& request,

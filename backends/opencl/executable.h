@@ -25,6 +25,7 @@ class OpenclExecutable final : public Executable {
   size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
   bool isCheap() const override { return isStraight_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
+  StatusOr<std::string> serialize() const override;
 
  private:
   class Run;
@@ -39,6 +40,7 @@ class OpenclExecutable final : public Executable {
   OpenclExecutable(Driver& driver, ProgramImage image)
       : driver_(driver), image_(std::move(image)) {}
   Status build();
+  StatusOr<std::unique_ptr<Program>> buildKernels();
   StatusOr<CommandEvent> launch(int device, int kernel, const std::vector<void*>& buffers,
                                 CommandEvents after) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backends/cpu/staging/host_functions.h"
 #include "compiler/driver/device_program.h"
@@ -11,6 +12,8 @@ namespace isthmus::opencl {
 struct ProgramImage : DeviceProgram {
   std::string spirv;   // of all kernels, for drivers that take it
   std::string source;  // OpenCL C, for those that do not
+  // What a driver made of either, by kind of device; serialized programs have it.
+  std::vector<std::string> binaries;
   cpu::HostProgram host;
 };
 

@@ -1,5 +1,6 @@
 """What platforms of devices (xpu, cuda) have in common in registering themselves with JAX."""
 
+import functools
 import logging
 import os
 import pathlib
@@ -15,6 +16,28 @@ def private_names(platform: str) -> list:
         ("jax._src.xla_bridge", "_nonexperimental_plugins", "silence of the 'experimental' warning"),
         ("jax._src.xla_bridge", "_alias_to_platforms", f"callbacks under JAX_PLATFORMS={platform}"),
     ] + host_lowerings.PRIVATE_NAMES
+
+
+class _KnownClient:
+    """A client as the compilation cache asks for it, under a platform's name that it has in its list."""
+
+    platform = "cpu"
+
+    def __init__(self, client):
+        self.supports_executable_serialization = getattr(client, "supports_executable_serialization", True)
+
+
+def use_compilation_cache(platform: str) -> None:
+    """Lets JAX's compilation cache serve a platform whose executables can be serialized."""
+    from jax._src import compilation_cache
+
+    original = compilation_cache.is_cache_used
+
+    @functools.wraps(original)
+    def is_cache_used(backend):
+        return original(_KnownClient(backend) if backend.platform == platform else backend)
+
+    compilation_cache.is_cache_used = is_cache_used
 
 
 def library_path(platform: str, variable: str) -> pathlib.Path:

@@ -1,7 +1,8 @@
 """Registers platform `xpu` (the OpenCL backend) with JAX, and gives it what JAX keeps for names it knows.
 
 Its client reports a name of its own, so JAX finds no lowerings that are for `cpu` only, does not donate, and
-counts the name as unknown: host_lowerings.py and dlpack_copies.py win back what that loses. Private names are listed in
+counts the name as unknown: host_lowerings.py, dlpack_copies.py and device_platform.py win back what
+that loses. Private names are listed in
 PRIVATE_NAMES, and python/tests/xpu_test.py says which of them a new version of JAX has moved.
 """
 
@@ -17,7 +18,9 @@ PLATFORM = "xpu"
 # Below platform isthmus: an OpenCL driver for CPUs, which most machines could have, is slower.
 PRIORITY = 200
 
-PRIVATE_NAMES = device_platform.private_names(PLATFORM) + dlpack_copies.PRIVATE_NAMES
+PRIVATE_NAMES = device_platform.private_names(PLATFORM) + [
+    ("jax._src.compilation_cache", "is_cache_used", "the compilation cache"),
+] + dlpack_copies.PRIVATE_NAMES
 
 _logger = logging.getLogger(__name__)
 
@@ -78,6 +81,10 @@ def register() -> None:
         _logger.info("platform xpu is not wanted, or has no OpenCL driver by %s", opencl_library())
         return
     device_platform.register(PLATFORM, library, PRIORITY, client_options)
+    try:
+        device_platform.use_compilation_cache(PLATFORM)
+    except Exception:  # programs are then compiled by each process
+        _logger.warning("platform xpu has no compilation cache", exc_info=True)
     try:
         dlpack_copies.install(PLATFORM)
     except Exception:  # arrays then leave by NumPy only

@@ -202,6 +202,52 @@ def test_callbacks(xpu):
     assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n[2. 2.]\n"
 
 
+# Kernels, steps of the host, control flow, constants; and a program with a callback, which no cache may have.
+CACHED = """
+    import jax, jax.numpy as jnp, numpy as np
+    counts = {}
+    def count(name, **_):
+        counts[name] = counts.get(name, 0) + 1
+    jax.monitoring.register_event_listener(count)
+    @jax.jit
+    def f(x):
+        x = jnp.sort(x, axis=0) @ x + np.arange(4, dtype=np.float32)
+        x = jax.lax.while_loop(lambda c: c.sum() < 1e4, lambda c: c * 2 + 1, x)
+        x = jax.lax.cond(x[0, 0] > 0, jnp.tanh, jnp.cos, x)
+        return jnp.linalg.cholesky(x @ x.T + jnp.eye(4)).sum(0)
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    print(np.asarray(f(x)).tolist())
+    g = jax.jit(lambda x: jax.pure_callback(lambda y: np.asarray(y) + 1, jax.ShapeDtypeStruct((), np.float32), x))
+    print(g(np.float32(1)))
+    print(*(counts.get("/jax/compilation_cache/cache_" + kind, 0) for kind in ("hits", "misses")))
+"""
+
+
+def test_programs_come_from_the_compilation_cache(xpu, tmp_path):
+    settings = {"JAX_COMPILATION_CACHE_DIR": tmp_path / "cache", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": 0}
+    first, second = (xpu(CACHED, **settings).stdout.splitlines() for _ in range(2))
+    assert first[:2] == second[:2]
+    assert (first[2], second[2]) == ("0 1", "1 0")
+    # What is damaged is compiled again.
+    (entry,) = (tmp_path / "cache").glob("jit_f-*-cache")
+    entry.write_bytes(entry.read_bytes()[:-1])
+    third = xpu(CACHED, **settings)
+    assert third.stdout.splitlines()[:2] == first[:2]
+    assert "jit_f" in third.stderr
+
+
+def test_executables_are_serialized(xpu):
+    result = xpu("""
+        import jax, numpy as np
+        from jax.experimental import serialize_executable
+        compiled = jax.jit(lambda x: np.float32(2) * x + 1).lower(np.ones(3, np.float32)).compile()
+        data, *trees = serialize_executable.serialize(compiled)
+        again = serialize_executable.deserialize_and_load(data, *trees, execution_devices=jax.devices()[:1])
+        print(again(np.ones(3, np.float32)))
+    """)
+    assert result.stdout == "[3. 3. 3.]\n"
+
+
 def test_dlpack_copies_to_the_host(xpu):
     result = xpu("""
         import jax, numpy as np

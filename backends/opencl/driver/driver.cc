@@ -256,6 +256,18 @@ Status Driver::makeQueues(int queues) {
   return {};
 }
 
+std::string Driver::identity() const {
+  std::string text;
+  for (const DeviceFacts& facts : facts_) {
+    text += facts.platform + "; " + facts.name + "; " + facts.version + "; driver " +
+            facts.driverVersion + "; " + (facts.takesSpirv ? "SPIR-V" : "OpenCL C") + "; " +
+            (usesUsm_ ? "USM" : "SVM") + "; vectors of " + std::to_string(facts.vectorBits) +
+            " bits; groups of " + std::to_string(facts.maxWorkGroupItems) + " with " +
+            std::to_string(facts.localBytes) + " bytes\n";
+  }
+  return text;
+}
+
 void* Driver::allocateNew(int device, size_t bytes, cl_int& code) {
   if (usesUsm_) {
     return deviceAlloc_(context_, deviceOf(device), nullptr, bytes, kBufferAlignment, &code);
@@ -438,6 +450,48 @@ StatusOr<std::unique_ptr<Program>> Driver::buildSource(std::string_view text,
     cl_program program = library_.CreateProgramWithSource(context_, 1, &data, &size, &code);
     Status made = check(code, "clCreateProgramWithSource");
     result = made.ok() ? build(program, options) : made;
+  });
+  return result;
+}
+
+StatusOr<std::vector<std::string>> Driver::binariesOf(const Program& program) const {
+  std::vector<size_t> sizes(devices_.size());
+  const size_t bytes = sizes.size() * sizeof(size_t);
+  ISTHMUS_RETURN_IF_ERROR(check(library_.GetProgramInfo(program.handle(), CL_PROGRAM_BINARY_SIZES,
+                                                        bytes, sizes.data(), nullptr),
+                                "clGetProgramInfo"));
+  std::vector<std::string> binaries;
+  std::vector<unsigned char*> pointers;
+  for (size_t size : sizes) binaries.emplace_back(size, '\0');
+  for (std::string& binary : binaries) {
+    pointers.push_back(reinterpret_cast<unsigned char*>(binary.data()));
+  }
+  ISTHMUS_RETURN_IF_ERROR(check(
+      library_.GetProgramInfo(program.handle(), CL_PROGRAM_BINARIES,
+                              pointers.size() * sizeof(unsigned char*), pointers.data(), nullptr),
+      "clGetProgramInfo"));
+  return binaries;
+}
+
+StatusOr<std::unique_ptr<Program>> Driver::buildBinaries(const std::vector<std::string>& binaries) {
+  if (binaries.size() != devices_.size()) {
+    return invalidArgument("binaries for ", binaries.size(), " devices, expected ",
+                           devices_.size());
+  }
+  std::vector<size_t> sizes;
+  std::vector<const unsigned char*> pointers;
+  for (const std::string& binary : binaries) {
+    sizes.push_back(binary.size());
+    pointers.push_back(reinterpret_cast<const unsigned char*>(binary.data()));
+  }
+  StatusOr<std::unique_ptr<Program>> result = internalError("not built");
+  builder_.run([&] {
+    cl_int code = CL_SUCCESS;
+    cl_program program = library_.CreateProgramWithBinary(
+        context_, static_cast<cl_uint>(devices_.size()), devices_.data(), sizes.data(),
+        pointers.data(), nullptr, &code);
+    Status made = check(code, "clCreateProgramWithBinary");
+    result = made.ok() ? build(program, "") : made;
   });
   return result;
 }

@@ -134,6 +134,8 @@ class Driver {
   const Library& library() const { return library_; }
   int numDevices() const { return static_cast<int>(queues_.size()); }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
+  // What code for these devices depends on: the driver, and each kind of device.
+  std::string identity() const;
 
   // Never null; kResourceExhausted if the device has no more. Any thread. What was freed is kept
   // for the next allocation of about its size: new memory costs a page fault for each of its pages.
@@ -159,6 +161,11 @@ class Driver {
   // by one thread: Intel's compiler for CPUs crashes when threads take turns ("Invalid br record").
   StatusOr<std::unique_ptr<Program>> buildSpirv(std::string_view binary);
   StatusOr<std::unique_ptr<Program>> buildSource(std::string_view text, const std::string& options);
+
+  // What the driver made of a program, by kind of device, and a program of that again. A driver
+  // need not take it.
+  StatusOr<std::vector<std::string>> binariesOf(const Program& program) const;
+  StatusOr<std::unique_ptr<Program>> buildBinaries(const std::vector<std::string>& binaries);
 
   StatusOr<cl_kernel> createKernel(const Program& program, const std::string& name);
   Status setPointer(cl_kernel kernel, unsigned index, const void* data);

@@ -17,6 +17,7 @@ namespace isthmus::opencl {
   X(CreateCommandQueueWithProperties)       \
   X(CreateContext)                          \
   X(CreateKernel)                           \
+  X(CreateProgramWithBinary)                \
   X(CreateProgramWithIL)                    \
   X(CreateProgramWithSource)                \
   X(EnqueueMarkerWithWaitList)              \
@@ -30,6 +31,7 @@ namespace isthmus::opencl {
   X(GetPlatformIDs)                         \
   X(GetPlatformInfo)                        \
   X(GetProgramBuildInfo)                    \
+  X(GetProgramInfo)                         \
   X(ReleaseEvent)                           \
   X(ReleaseKernel)                          \
   X(ReleaseProgram)                         \
