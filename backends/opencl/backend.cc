@@ -126,6 +126,10 @@ StatusOr<std::shared_ptr<const Executable>> OpenclBackend::compile(const Compile
   return compileProgram(OpenclCodeGenerator(*driver), request);
 }
 
+StatusOr<std::string> OpenclBackend::optimizedProgram(const ProgramInfo& info) {
+  return optimizedProgramText(info);
+}
+
 StatusOr<std::shared_ptr<const Executable>> OpenclBackend::deserialize(std::string_view bytes) {
   Driver* driver = this->driver();
   if (!driver) return failedPrecondition("programs are loaded for a client's devices");

@@ -24,6 +24,7 @@ class OpenclBackend final : public Backend {
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override;
   StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override;
   Support supports(std::string_view op) const override;
 
