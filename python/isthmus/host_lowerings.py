@@ -61,7 +61,7 @@ def find_callback(number):
 
 
 def _as_on_cpu(rule, numbers_own):
-    """A lowering rule of callbacks that believes to lower for cpu, and numbers them our way if asked to."""
+    """A lowering rule that believes to lower for cpu, and numbers callbacks our way if asked to."""
     from jax._src import xla_bridge
 
     def lower(ctx, *arguments, **parameters):
@@ -77,18 +77,25 @@ def _as_on_cpu(rule, numbers_own):
     return lower
 
 
+def _entry_as_on_cpu(entry, numbers_own):
+    from jax._src.interpreters import mlir
+
+    return mlir.LoweringRuleEntry(_as_on_cpu(entry.rule, numbers_own), entry.inline)
+
+
 class _Lowerings(dict):
     """Lowering rules by primitive: own ones, else those of cpu, also such as come later."""
 
-    def __init__(self, own, cpu):
+    def __init__(self, own, cpu, numbers_own):
         super().__init__(own)
         self._cpu = cpu
+        self._numbers_own = numbers_own
 
     def __contains__(self, primitive):
         return super().__contains__(primitive) or primitive in self._cpu
 
     def __missing__(self, primitive):
-        return self._cpu[primitive]
+        return _entry_as_on_cpu(self._cpu[primitive], self._numbers_own)
 
 
 class _ReplacedLowerings(_Lowerings):
@@ -108,14 +115,13 @@ def install(platform: str, replaces: bool = False) -> None:
 
     tables = mlir._platform_specific_lowerings
     kind = _ReplacedLowerings if replaces else _Lowerings
-    ours = kind({} if replaces else tables[platform], tables["cpu"])
+    ours = kind({} if replaces else tables[platform], tables["cpu"], not replaces)
     tables[platform] = ours
     for primitive in (callback.pure_callback_p, callback.io_callback_p,
                       debugging.debug_callback_p, debugging.debug_print_p, checkify.check_p,
                       buffer_callback.buffer_callback_p):
         entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
         if entry is not None:
-            rule = _as_on_cpu(entry.rule, numbers_own=not replaces)
-            dict.__setitem__(ours, primitive, mlir.LoweringRuleEntry(rule, entry.inline))
+            dict.__setitem__(ours, primitive, _entry_as_on_cpu(entry, not replaces))
     if platform not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(platform)

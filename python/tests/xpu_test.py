@@ -151,6 +151,8 @@ PROGRAMS = {
     "transforms": "compare(lambda x: (jnp.fft.fft(x), jnp.fft.irfft2(jnp.fft.rfft2(x))), array(8, 24), tolerance=1e-4)",
     "linear algebra": "compare(lambda x: (jnp.linalg.cholesky(x @ x.T + 9 * jnp.eye(9)), jnp.linalg.svd(x)[1], "
                       "jnp.linalg.eigvalsh(x @ x.T), jnp.linalg.inv(x[:, :9] + 9 * jnp.eye(9))), array(9, 12), tolerance=1e-4)",
+    "sparse solver": "from jax.experimental.sparse.linalg import spsolve; compare(lambda data, b: spsolve(data, "
+                     "np.int32([0, 2, 1, 2]), np.int32([0, 2, 3, 4]), b), np.float32([2, 1, 3, 4]), array(3))",
     "tables": "compare(lambda x: (x + jnp.asarray(np.arange(5.) ** 2, x.dtype), x.astype(jnp.int8) * np.int8([1, -2, 3, 4, 5])), "
               "array(5))",
     "empty arrays": "compare(lambda x: (x[:0], x[:0].sum(), x[:, :0] @ x[:0]), array(3, 3))",
