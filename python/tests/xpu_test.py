@@ -98,6 +98,35 @@ def test_missing_library_names_it(xpu):
     assert result.stdout == "True True\n"
 
 
+COLLECTIVES = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import serialize_executable
+    n = jax.device_count()
+    ring = [(i, (i + 1) % n) for i in range(n)]
+    f = jax.pmap(lambda x: (jax.lax.psum(x, "i"), jax.lax.all_gather(x, "i"), jax.lax.ppermute(x, "i", ring)),
+                 axis_name="i")
+    print([np.asarray(result).tolist() for result in f(np.arange(n, dtype=np.float32))])
+    for device in jax.devices():
+        x = jax.device_put(np.arange(5, dtype=np.float32), device)
+        compiled = jax.jit(lambda x: x * 2 + 1).lower(x).compile()
+        again = serialize_executable.deserialize_and_load(
+            *serialize_executable.serialize(compiled), execution_devices=[device])
+        y = again(x)
+        moved = jax.device_put(y, jax.devices()[0])
+        print(y.devices() == {device}, moved.devices() == {jax.devices()[0]}, moved.tolist())
+"""
+
+
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@pytest.mark.parametrize("devices", ["pthread pthread", "basic pthread"])
+def test_devices_of_one_driver_meet(python, devices):
+    result = python(COLLECTIVES, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES=devices,
+                    **DRIVERS["pocl"][0])
+    assert result.stdout.splitlines() == [
+        "[[1.0, 1.0], [[0.0, 1.0], [0.0, 1.0]], [1.0, 0.0]]"] + 2 * ["True True [1.0, 3.0, 5.0, 7.0, 9.0]"]
+    assert "compiled again" not in result.stderr
+
+
 # Each prints nothing if xpu and JAX's own CPU client agree.
 COMPARE = """
     import warnings; warnings.simplefilter("ignore")
@@ -266,6 +295,21 @@ def test_dlpack_copies_to_the_host(xpu):
         print(view.__array_interface__["data"][0] == on_cpu.unsafe_buffer_pointer())
     """)
     assert result.stdout == "[[0.0, 1.0], [2.0, 3.0]] True\nTrue [1.0, 1.0]\nTrue True\nTrue\n"
+
+
+def test_three_platforms_share_a_process(xpu):
+    xpu("""
+        import jax, jax.numpy as jnp, numpy as np
+        devices = [jax.devices(platform)[0] for platform in ("isthmus", "xpu", "cpu")]
+        for device in devices:
+            x = jax.jit(lambda x: jnp.sort(-x) * 2)(jax.device_put(np.arange(6, dtype=np.float32), device))
+            assert x.devices() == {device}
+            assert np.from_dlpack(x).tolist() == [-10, -8, -6, -4, -2, 0]
+            assert jax.dlpack.from_dlpack(x).devices() == {device}
+            for other in devices:
+                for moved in (jax.device_put(x, other), jax.dlpack.from_dlpack(x, device=other)):
+                    assert moved.devices() == {other} and moved.tolist() == x.tolist()
+    """, JAX_PLATFORMS="isthmus,xpu,cpu")
 
 
 def test_donated_arrays_are_gone(xpu):
