@@ -333,6 +333,22 @@ TEST_P(ConvTest, Gradients) {
   }
 }
 
+// The gradient of a window of one with strides: most results meet no tap, the others lie apart.
+TEST_P(ConvTest, GradientOfSkippedPositions) {
+  std::mt19937 rng(8);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16}) {
+    for (int64_t groups : {1, 2}) {
+      Case c;
+      c.lhsType = c.rhsType = c.resultType = type;
+      c.batch = 3, c.inputFeatures = 6 * groups, c.outputFeatures = 10 * groups;
+      c.featureGroups = groups;
+      for (int64_t size : {7, 5}) c.spatial.push_back({size, 1, 1, 0, 1, 2, 1, true});
+      channelsLast(c);
+      checkCase(c, rng);
+    }
+  }
+}
+
 TEST_P(ConvTest, EveryElementType) {
   std::mt19937 rng(7);
   using E = ElementType;

@@ -57,8 +57,10 @@ class WindowConv {
     const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
     if (!contiguous) return false;
     if (p_.groups > 1 && p_.inputGroupStride != p_.inputFeatures) return false;
-    // Without windows nothing is read twice. Short rows fill few registers.
-    if (p_.taps() == 1) return false;
+    // Without windows nothing is read twice: only results that lie apart are better written here.
+    // Short rows fill few registers.
+    const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
+    if (p_.taps() == 1 && !liesApart) return false;
     return p_.inputFeatures > 0 && axes_[rank_ - 1].taps > 0 && inner().outputSize >= 4;
   }
 

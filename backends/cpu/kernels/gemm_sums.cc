@@ -28,6 +28,12 @@ void storeBfloat16(const float* sums, int64_t count, uint16_t* result) {
 
 void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,
                int64_t index) {
+  if (type == floatTypeOf(domain)) {
+    const auto bytes = static_cast<int64_t>(storageBytes(type));
+    std::memcpy(static_cast<char*>(result) + index * bytes, sums,
+                static_cast<size_t>(count * bytes));
+    return;
+  }
   switch (domain) {
     case GemmDomain::kF32:
     case GemmDomain::kBf16:
