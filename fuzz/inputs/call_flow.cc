@@ -13,8 +13,6 @@ namespace {
 
 constexpr const char* kNames[kNumPrograms] = {"stablehlo.add", "accumulate", "may_donate", "host",
                                               "fail",          "wait",       "no_outputs"};
-// So few launches may wait that none blocks its caller (ISTHMUS_MAX_IN_FLIGHT).
-constexpr size_t kMaxPendingLaunches = 8;
 constexpr size_t kMaxObjects = 64;
 
 Values sum(const std::vector<Values>& inputs) {
@@ -64,19 +62,13 @@ void World::destroy() {
   expectOk(call(api().PJRT_Client_Destroy, args), "Client_Destroy");
 }
 
-size_t CallSequence::launchesPending() const {
-  return std::count_if(launches_.begin(), launches_.end(), [](const Content::Ref& launch) {
+bool CallSequence::isBlocked() const {
+  return std::any_of(launches_.begin(), launches_.end(), [](const Content::Ref& launch) {
     return launch->state() == State::kPending || launch->state() == State::kOpen;
   });
 }
 
-bool CallSequence::isBlocked() const { return launchesPending() > 0; }
-
 void CallSequence::execute() {
-  if (launchesPending() >= kMaxPendingLaunches) return;
-  // One that has an error to begin with is not pending, but stands in the same queue.
-  launchesBehind_ = isBlocked() ? launchesBehind_ + 1 : 0;
-  if (launchesBehind_ >= 2 * kMaxPendingLaunches) return;
   const int program = number(0, kNumPrograms - 1);
   const bool isPortable = chance(2), keepsFirst = chance(4);
   const size_t where = isPortable ? number(0, kNumDevices - 1) : 0;
@@ -122,6 +114,7 @@ void CallSequence::execute() {
   launches_.push_back(result);
   if (program != kNoOutputs) add(output, result, where);
   watch(complete, result);
+  outlast(complete);
 }
 
 // An executable of this sequence's own: run over bytes, deleted, and refused from then on.
@@ -270,9 +263,13 @@ void CallSequence::finish() {
   for (Buffer& buffer : buffers_) destroy(buffer);
   // Callbacks and the ends of views may come a little later, on threads of the plugin.
   for (int wait = 0; wait < 50000; ++wait) {
-    if (callbacks_ == expectedCallbacks_ && deletions_ == expectedDeletions_) break;
+    if (callbacks_ == expectedCallbacks_ && deletions_ == expectedDeletions_ &&
+        ends_ == expectedEnds_) {
+      break;
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
+  expect(ends_ == expectedEnds_, "launches and copies end");
   expect(callbacks_ == expectedCallbacks_, "each callback of an event runs once");
   expect(deletions_ == expectedDeletions_, "each view says once that it is not needed any more");
   testing::holdWaiters();

@@ -4,7 +4,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <atomic>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -77,7 +77,8 @@ class CallSequence {
   };
 
   void step();
-  // Steps: of buffers in call_steps.cc, of promises and transfers in call_promises.cc.
+  // Steps: of buffers in call_steps.cc, of promises and transfers in call_promises.cc, of the
+  // client in call_client.cc.
   void fromHost();
   void viewOfMemory();
   void errorBuffer();
@@ -113,13 +114,15 @@ class CallSequence {
   void add(PJRT_Buffer* handle, Content::Ref content, size_t device, bool isFloat = true);
   void watch(PJRT_Event* event, Content::Ref content, float* destination = nullptr,
              size_t first = 0, size_t count = 0);
+  // The sequence does not end before this event has happened, whoever destroys it: what it stands
+  // for uses the sequence's memory, or a device.
+  void outlast(PJRT_Event* event);
   // Calls that a deleted buffer must refuse and any other must accept.
   bool accepted(const Outcome& outcome, bool isLegal, const char* what);
   void check(Watched& watched);
   void destroy(Buffer& buffer);
   void fulfil(size_t index, bool isFailure);
   bool isBlocked() const;  // whether a launch waits for somebody
-  size_t launchesPending() const;
 
   World& world_;
   FuzzedDataProvider in_;
@@ -128,15 +131,15 @@ class CallSequence {
   std::vector<Duty> duties_;
   std::vector<Transfer> transfers_;
   std::vector<Content::Ref> launches_;
-  std::deque<std::array<float, kElements>> memory_;
+  // One allocation each, so that ASan sees what goes beyond one.
+  std::vector<std::unique_ptr<std::array<float, kElements>>> memory_;
   std::vector<std::pair<const float*, Content::Ref>> lent_;  // host arrays, which nobody may change
   Content::Ref waiters_ = Content::promise();
-  size_t launchesBehind_ = 0;  // since one has been pending
   bool isReleased_ = false;
   bool destroysClientFirst_ = false;
   int failsOdd_ = 0;
-  std::atomic<int> callbacks_{0}, deletions_{0};
-  int expectedCallbacks_ = 0, expectedDeletions_ = 0;
+  std::atomic<int> callbacks_{0}, deletions_{0}, ends_{0};
+  int expectedCallbacks_ = 0, expectedDeletions_ = 0, expectedEnds_ = 0;
 };
 
 }  // namespace isthmus::fuzz

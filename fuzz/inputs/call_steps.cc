@@ -24,9 +24,9 @@ CallSequence::Buffer* CallSequence::pick() {
 }
 
 float* CallSequence::hostMemory() {
-  auto& place = memory_.emplace_back();
-  for (float& value : place) value = static_cast<float>(number(-8, 8));
-  return place.data();
+  auto& place = memory_.emplace_back(std::make_unique<std::array<float, kElements>>());
+  for (float& value : *place) value = static_cast<float>(number(-8, 8));
+  return place->data();
 }
 
 void CallSequence::add(PJRT_Buffer* handle, Content::Ref content, size_t device, bool isFloat) {
@@ -37,7 +37,20 @@ void CallSequence::add(PJRT_Buffer* handle, Content::Ref content, size_t device,
 void CallSequence::watch(PJRT_Event* event, Content::Ref content, float* destination, size_t first,
                          size_t count) {
   expect(event != nullptr, "a call that succeeds gives an event");
+  if (destination != nullptr) outlast(event);
   watched_.push_back({event, std::move(content), destination, first, count});
+}
+
+void CallSequence::outlast(PJRT_Event* event) {
+  auto args = make<PJRT_Event_OnReady_Args>();
+  args.event = event;
+  args.user_arg = this;
+  args.callback = [](PJRT_Error* error, void* self) {
+    consume(error);
+    ++static_cast<CallSequence*>(self)->ends_;
+  };
+  expectOk(call(api().PJRT_Event_OnReady, args), "Event_OnReady");
+  ++expectedEnds_;
 }
 
 bool CallSequence::accepted(const Outcome& outcome, bool isLegal, const char* what) {
