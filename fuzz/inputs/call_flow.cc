@@ -231,7 +231,8 @@ void CallSequence::step() {
       &CallSequence::createEvent,    &CallSequence::doDuty,       &CallSequence::execute,
       &CallSequence::execute,        &CallSequence::execute,      &CallSequence::scratchExecutable,
       &CallSequence::createTransfer, &CallSequence::transferStep, &CallSequence::transferStep,
-      &CallSequence::event,          &CallSequence::event};
+      &CallSequence::event,          &CallSequence::event,        &CallSequence::dmaMap,
+      &CallSequence::topology};
   if (buffers_.size() > kMaxObjects) return destroyBuffer();
   (this->*kSteps[number(0, std::size(kSteps) - 1)])();
 }

@@ -103,6 +103,8 @@ class CallSequence {
   void scratchExecutable();
   void createTransfer();
   void transferStep();
+  void dmaMap();
+  void topology();
   void event();
   void finish();
 
