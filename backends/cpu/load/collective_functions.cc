@@ -151,13 +151,66 @@ Status checkResult(const Collective& collective, const CollectiveOperand& operan
                          " elements, expected ", expectedElements, " in a group of ", ranks);
 }
 
+// Operands that are reduced together cost two copies, and save a meeting each.
+constexpr int64_t kMostPackedBytes = int64_t{64} << 10;
+
+// The end of the operands from `first` on that are reduced together.
+int32_t endOfPack(const Collective& collective, int32_t first, int64_t width) {
+  int64_t bytes = 0;
+  int32_t end = first;
+  while (end < collective.head.numOperands) {
+    bytes += collective.operands[end].elements * width;
+    if (bytes > kMostPackedBytes) break;
+    ++end;
+  }
+  return std::max(end, first + 1);
+}
+
+// Reduces operands [first, end) one behind the other in memory of their own.
+Status allReducePacked(IsthmusRun* run, const Collective& collective, const CollectiveCall& call,
+                       int32_t first, int32_t end, void* const* buffers) {
+  const auto width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
+  int64_t elements = 0;
+  for (int32_t i = first; i < end; ++i) elements += collective.operands[i].elements;
+  const auto bytes = static_cast<size_t>(std::max<int64_t>(1, elements * width));
+  char* pack = static_cast<char*>(run->services->allocateScratch(bytes));
+  if (pack == nullptr) {
+    return resourceExhausted(collective.description, ": no memory for ", bytes, " bytes");
+  }
+  auto forEach = [&](auto copy) {
+    char* place = pack;
+    for (int32_t i = first; i < end; ++i) {
+      const auto size = static_cast<size_t>(collective.operands[i].elements * width);
+      if (size > 0) copy(i, place, size);
+      place += size;
+    }
+  };
+  forEach([&](int32_t i, char* place, size_t size) { std::memcpy(place, buffers[i], size); });
+  Status status = run->services->collectives().allReduce(
+      call, collective.head.reduction, collective.head.type, elements, pack, pack);
+  if (status.ok()) {
+    forEach([&](int32_t i, char* place, size_t size) {
+      std::memcpy(buffers[collective.head.numOperands + i], place, size);
+    });
+  }
+  run->services->freeScratch(pack, bytes);
+  return status;
+}
+
 Status allReduce(IsthmusRun* run, const Collective& collective, void* const* buffers) {
   ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(Process(*run), collective));
   int32_t count = collective.head.numOperands;
-  for (int32_t i = 0; i < count; ++i) {
+  const auto width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
+  for (int32_t i = 0, end = 0; i < count; i = end) {
+    CollectiveCall call = makeCall(*run, collective, group);
+    end = endOfPack(collective, i, width);
+    if (end > i + 1) {
+      ISTHMUS_RETURN_IF_ERROR(allReducePacked(run, collective, call, i, end, buffers));
+      continue;
+    }
     ISTHMUS_RETURN_IF_ERROR(run->services->collectives().allReduce(
-        makeCall(*run, collective, group), collective.head.reduction, collective.head.type,
-        collective.operands[i].elements, buffers[i], buffers[count + i]));
+        call, collective.head.reduction, collective.head.type, collective.operands[i].elements,
+        buffers[i], buffers[count + i]));
   }
   return {};
 }

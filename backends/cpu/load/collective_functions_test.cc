@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace isthmus::cpu {
@@ -15,10 +16,12 @@ class FakeCollectives : public Collectives {
   std::vector<int64_t> group;
   int64_t channel = -1;
   std::vector<int64_t> sources;
+  std::vector<int64_t> sizes;  // elements of each all_reduce
 
   Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
                    int64_t elements, const void* input, void* output) override {
     note(call);
+    sizes.push_back(elements);
     for (int64_t i = 0; i < elements; ++i) {
       float sum = 0;
       for (size_t rank = 0; rank < group.size(); ++rank) sum += at(input, i, rank);
@@ -88,12 +91,13 @@ class FakeCollectives : public Collectives {
 class FakeServices : public RunServices {
  public:
   FakeCollectives fake;
+  bool hasMemory = true;
   int numThreads() const override { return 1; }
   void parallelFor(int64_t tiles, int64_t, TileFunction function, void* context) override {
     function(context, 0, tiles);
   }
-  void* allocateScratch(size_t) override { return nullptr; }
-  void freeScratch(void*, size_t) override {}
+  void* allocateScratch(size_t bytes) override { return hasMemory ? std::malloc(bytes) : nullptr; }
+  void freeScratch(void* memory, size_t) override { std::free(memory); }
   Collectives& collectives() override { return fake; }
 };
 
@@ -164,6 +168,33 @@ TEST_F(CollectiveFunctionsTest, a_device_in_no_group_is_an_error) {
   std::string descriptor = describe(GroupMode::kPartitions, {{1, 1}}, {0, 1}, 1, 2);
   EXPECT_EQ(call(isthmus_rt_all_reduce, descriptor, {1}, output), 1);
   EXPECT_NE(status_.message().find("f.py:3"), std::string_view::npos);
+}
+
+TEST_F(CollectiveFunctionsTest, small_operands_are_reduced_together) {
+  const int64_t large = 40000;
+  std::vector<std::vector<float>> inputs = {{1, 2}, {}, {3}, std::vector<float>(large, 4),
+                                            {5},    {6}};
+  std::vector<std::vector<float>> outputs;
+  std::vector<CollectiveOperand> operands;
+  std::vector<void*> buffers;
+  for (std::vector<float>& input : inputs) {
+    const auto size = static_cast<int64_t>(input.size());
+    operands.push_back({size, size});
+    outputs.emplace_back(input.size());
+    buffers.push_back(input.data());
+  }
+  for (std::vector<float>& output : outputs) buffers.push_back(output.data());
+  std::string text = describe(GroupMode::kPartitions, operands, {0, 2}, 1, 2);
+  ASSERT_EQ(isthmus_rt_all_reduce(&run_, text.data(), buffers.data()), 0);
+  EXPECT_EQ(services_.fake.sizes, (std::vector<int64_t>{3, large, 2}));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t j = 0; j < inputs[i].size(); ++j) {
+      ASSERT_EQ(outputs[i][j], 2 * inputs[i][j] + 100) << i << ", " << j;
+    }
+  }
+  services_.hasMemory = false;
+  EXPECT_NE(isthmus_rt_all_reduce(&run_, text.data(), buffers.data()), 0);
+  EXPECT_EQ(status_.code(), StatusCode::kResourceExhausted);
 }
 
 TEST_F(CollectiveFunctionsTest, all_gather_joins_along_an_inner_dimension) {
