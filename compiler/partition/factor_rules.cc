@@ -321,7 +321,8 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
                 shlo::ReduceOp, shlo::ReduceWindowOp, shlo::DotGeneralOp, shlo::ConvolutionOp,
                 shlo::PadOp, shlo::ConcatenateOp, shlo::SliceOp, shlo::DynamicSliceOp,
                 shlo::DynamicUpdateSliceOp, shlo::GatherOp, shlo::ScatterOp, shlo::SortOp,
-                shlo::FftOp, shlo::CholeskyOp, shlo::TriangularSolveOp>(op);
+                shlo::FftOp, shlo::CholeskyOp, shlo::TriangularSolveOp, shlo::SelectAndScatterOp>(
+          op);
   if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op)) {
     isKnown = !llvm::is_contained(reverse.getDimensions(), factor);
   } else if (std::optional<Shift> shift = shiftOf(op)) {

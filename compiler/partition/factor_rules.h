@@ -30,6 +30,11 @@ struct Halo {
   int64_t low = 0;
   int64_t span = 1;
   int64_t baseDilation = 1;
+  // If not 0, `size` rows are what windows of so many rows, each `stride` behind the last, scatter
+  // to; no row lies between two. A block needs the windows that touch it (where the operand has one
+  // row for each), or all rows of those.
+  int64_t scatterWindow = 0;
+  bool isOfWindows = false;
 };
 
 struct FactorRule {

@@ -549,6 +549,10 @@ class Partitioner {
       values_.hold(op.getResult(0), blocks, rule->results[0]);
       return {};
     }
+    if (llvm::isa<shlo::SelectAndScatterOp>(op) && rule && !rule->halos.empty()) {
+      values_.hold(op.getResult(0), ownRows(*copy, *rule), rule->results[0]);
+      return {};
+    }
     if (rule && rule->runsOverBlocks) {
       std::optional<RunningWindow> window = runningWindowOf(llvm::cast<shlo::ReduceWindowOp>(op));
       values_.hold(op.getResult(0),
@@ -630,6 +634,26 @@ class Partitioner {
       operand = moveRows(source, rows.request, operand, fill, rows.dim, rule.operands[rows.operand],
                          builder_, spmd_, op.getLoc());
     }
+  }
+
+  // `copy` scattered to all rows that its windows have; this device's block is among them.
+  Value ownRows(mlir::Operation& copy, const SplitRule& rule) {
+    auto block = llvm::cast<RankedTensorType>(copy.getResult(0).getType());
+    copy.getResult(0).setType(copy.getOperand(0).getType());
+    const MeshSharding& sharding = rule.results[0];
+    llvm::SmallVector<Value> starts(
+        block.getRank(), spmd_.perPartition(std::vector<int64_t>(numPartitions_), copy.getLoc()));
+    for (const HaloRows& rows : rule.halos) {
+      if (rows.operand != 0) continue;
+      std::vector<int64_t> places;
+      for (int64_t p = 0; p < numPartitions_; ++p) {
+        const int64_t b = sharding.shardIndex(rows.dim, p);
+        places.push_back(b * block.getDimSize(rows.dim) - rows.request.starts[b]);
+      }
+      starts[rows.dim] = spmd_.perPartition(places, copy.getLoc());
+    }
+    return shlo::DynamicSliceOp::create(builder_, copy.getLoc(), block, copy.getResult(0), starts,
+                                        block.getShape());
   }
 
   // What padding there is does not change sums, nor other reductions.

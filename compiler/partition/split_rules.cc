@@ -50,9 +50,26 @@ void coarsen(std::vector<AxisPart>& parts) {
 // Towards minus infinity.
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+// The windows that touch each of `shards` blocks, or their rows: as many for each block.
+HaloRows scatteredRows(const Halo& halo, int64_t shards) {
+  const int64_t rows = blockRows(halo.size, shards);
+  HaloRows needed{halo.operand, halo.dim, {}, 0, 0};
+  for (int64_t b = 0; b < shards; ++b) {
+    const int64_t first = floorDivide(b * rows - halo.scatterWindow, halo.stride) + 1;
+    const int64_t last = floorDivide((b + 1) * rows - 1, halo.stride);
+    needed.request.starts.push_back(halo.isOfWindows ? first : first * halo.stride);
+    needed.request.count = std::max(needed.request.count, last - first + 1);
+  }
+  if (!halo.isOfWindows) {
+    needed.request.count = (needed.request.count - 1) * halo.stride + halo.scatterWindow;
+  }
+  return needed;
+}
+
 // The rows that each of `shards` blocks is computed from; nothing if they do not lie alike among
 // the holes between rows.
 std::optional<HaloRows> haloRows(const Halo& halo, int64_t shards) {
+  if (halo.scatterWindow != 0) return scatteredRows(halo, shards);
   const int64_t size = blockRows(halo.size, shards), step = size * halo.stride,
                 holes = halo.baseDilation;
   const int64_t extent = (size - 1) * halo.stride + halo.span;

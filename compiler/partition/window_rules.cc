@@ -1,7 +1,9 @@
 // Rules of operations that look at neighbours: convolutions, windows, slices, padding, Fourier
 // transforms.
+#include "compiler/dialect/combiner.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/running_windows.h"
+#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -144,11 +146,27 @@ FactorRule reduceWindowRule(shlo::ReduceWindowOp op) {
 }
 
 FactorRule selectAndScatterRule(shlo::SelectAndScatterOp op) {
-  return alignedRule(op, 0, 2, [&](int d) {
-    int64_t window = sizeOr1(op.getWindowDimensions(), d);
-    return window == sizeOr1(op.getWindowStrides(), d) && !isPadded(op.getPadding(), d) &&
-           shapeOf(op.getOperand())[d] == shapeOf(op.getSource())[d] * window;
-  });
+  FactorRule rule = wholeRule(op);
+  // Windows that there are not add nothing.
+  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op.getScatter())) &&
+               (mlir::matchPattern(op.getInitValue(), mlir::m_Zero()) ||
+                mlir::matchPattern(op.getInitValue(), mlir::m_AnyZeroFloat()));
+  for (int d = 0; d < rankOf(op.getOperand()); ++d) {
+    const int64_t window = sizeOr1(op.getWindowDimensions(), d);
+    const int64_t stride = sizeOr1(op.getWindowStrides(), d);
+    const int64_t rows = shapeOf(op.getOperand())[d], windows = shapeOf(op.getSource())[d];
+    if (isPadded(op.getPadding(), d)) continue;
+    bool areApart = window == stride && rows == windows * window;
+    if (!areApart && (!isSum || window < stride)) continue;
+    rule.operands[0][d] = rule.operands[1][d] = rule.results[0][d] = d;
+    if (areApart) continue;
+    Halo halo{.dim = d, .factor = d, .size = rows, .stride = stride, .scatterWindow = window};
+    rule.halos.push_back(halo);
+    halo.operand = 1;
+    halo.isOfWindows = true;
+    rule.halos.push_back(halo);
+  }
+  return rule;
 }
 
 }  // namespace isthmus

@@ -104,3 +104,32 @@ func.func @main(%x: tensor<12x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
   %4 = sdy.sharding_constraint %2 <@mesh, [{"x"}, {}]> : tensor<10x2xf32>
   return %4 : tensor<10x2xf32>
 }
+
+// -----
+
+// The gradient of a pool of overlapping windows: each device has the windows that touch its rows, and
+// keeps those rows of what they scatter.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.select_and_scatter"
+// CHECK: }) : (tensor<7xf32>, tensor<3xf32>, tensor<f32>) -> tensor<7xf32>
+// CHECK: stablehlo.dynamic_slice {{.*}} -> tensor<4xf32>
+// CHECK-NOT: all_gather
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %g: tensor<7xf32>) -> (tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = sdy.sharding_constraint %g <@mesh, [{"x"}]> : tensor<7xf32>
+  %0 = stablehlo.slice %x [0:15] : (tensor<16xf32>) -> tensor<15xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<15xf32>
+  %2 = "stablehlo.select_and_scatter"(%1, %s, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) {window_dimensions = array<i64: 3>, window_strides = array<i64: 2>} : (tensor<15xf32>, tensor<7xf32>, tensor<f32>) -> tensor<15xf32>
+  %3 = stablehlo.pad %2, %zero, low = [0], high = [1], interior = [0] : (tensor<15xf32>, tensor<f32>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
