@@ -328,6 +328,12 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
       indices = b.CreateAdd(indices, loops_.laneRamp(lanes, linear.laneStride));
     }
     llvm::Value* from = offset(linear.constant);
+    // One instruction, where there is one for elements of this size.
+    unsigned bits = type->getPrimitiveSizeInBits();
+    if (loops_.target().avx512 && (bits == 32 || bits == 64) && lanes >= 4) {
+      llvm::Value* wide = b.CreateSExt(indices, withLanes(b.getInt64Ty(), lanes));
+      return b.CreateMaskedGather(vector, b.CreateGEP(type, from, wide), align);
+    }
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       // Gather instructions issue the same loads, and are slow where microcode guards them against
