@@ -240,13 +240,15 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
                                                          : roundToKind(b, target, number, to);
   }
   // Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
-  if (to.isSubByte()) {
+  if (to.bits <= 16) {
+    // By way of i32, which vectors convert to; LLVM would convert elements one by one.
     V x(&math, value);
     double lo = to.isSigned ? -(1 << (to.bits - 1)) : 0;
     double hi = to.isSigned ? (1 << (to.bits - 1)) - 1 : (1 << to.bits) - 1;
     x = select(x < x.k(lo), lo, x);
     x = select(x > x.k(hi), hi, x);
-    value = x.v;
+    x = select(isNan(x), 0.0, x);
+    return b.CreateTrunc(b.CreateFPToSI(x.v, like(value, b.getInt32Ty())), wanted);
   }
   auto id = to.isSigned ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {wanted, value->getType()}, {value});
