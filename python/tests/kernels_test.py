@@ -94,6 +94,45 @@ def test_transposes_of_every_shape(both, shape):
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-6)
 
 
+# Vectors of indices, of all widths of elements and indices, past the ends as well.
+@pytest.mark.parametrize("index", [np.int8, np.int32, np.int64], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64, np.complex64], ids=lambda t: t.__name__)
+def test_gathers_of_elements(ours, dtype, index):
+    random = np.random.default_rng(0)
+    x, i = random.integers(-100, 100, (9, 50)).astype(dtype), random.integers(-60, 60, (9, 77)).astype(index)
+    with jax.enable_x64(True), jax.default_device(ours):
+        rows, flat = jax.jit(lambda x, i: (jnp.take_along_axis(x, i, 1, mode="clip"), x[:, 0][i]))(x, i)
+    np.testing.assert_array_equal(rows, np.take_along_axis(x, np.clip(np.where(i < 0, i + 50, i), 0, 49).astype(np.int64), 1))
+    np.testing.assert_array_equal(flat, x[np.clip(np.where(i < 0, i + 9, i), 0, 8), 0])
+
+
+# Through i32, in vectors; what does not fit becomes the nearest that does, and NaN 0.
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.float64], ids=lambda t: t.__name__)
+def test_conversions_to_narrow_integers(ours, source, dtype):
+    x = np.array([0, -0.0, 0.9, -0.9, 127.9, 128, -128.9, -129, 255.5, 256, 32767.9, -32769, 65535.5, 65504, 1e30, -1e30,
+                  np.inf, -np.inf, np.nan, 1e-40] * 5)
+    with np.errstate(over="ignore"):
+        x = x.astype(source)
+    limits = np.iinfo(dtype)
+    with jax.enable_x64(True), jax.default_device(ours):
+        got = jax.jit(lambda x: jax.lax.convert_element_type(x, dtype))(x)
+    wanted = np.clip(np.trunc(np.nan_to_num(x.astype(np.float64), nan=0)), limits.min, limits.max).astype(dtype)
+    np.testing.assert_array_equal(got, wanted)
+
+
+# Sums along rows, whichever way the operands lie.
+@pytest.mark.parametrize("form", ["bi,bi->b", "bi,ib->b", "ib,ib->b", "abij,baji->ab", "bi,bi->"])
+@pytest.mark.parametrize("length", [3, 17, 300])
+def test_products_of_rows_with_rows(ours, form, length):
+    random = np.random.default_rng(0)
+    sizes = {"a": 5, "b": 70, "i": length, "j": 4}
+    x, y = (random.normal(size=[sizes[d] for d in dims]).astype(np.float32) for dims in form.split("->")[0].split(","))
+    with jax.default_device(ours):
+        got = jax.jit(lambda x, y: jnp.einsum(form, x, y))(x, y)
+    np.testing.assert_allclose(got, np.einsum(form, x.astype(np.float64), y), rtol=1e-4, atol=1e-4)
+
+
 # The last is copied by several threads.
 @pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex64], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("shape, axis, count", [((4,), 0, 60), ((3, 4), 1, 200), ((2, 5, 3), 1, 50), ((2, 70_000), 1, 52)],

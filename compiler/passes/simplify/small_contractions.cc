@@ -1,6 +1,6 @@
 // Small contractions become a product and a sum in one kernel, which joins others: those of complex
-// numbers, and those of real ones that add a few terms for each of many results. A library call,
-// which is for tiles, would cost more than the work.
+// numbers, and those of real ones that add a few terms for each of many results, or that multiply
+// vectors with vectors. A library call, which is for tiles, would cost more than the work.
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
 // cancel agree with it to the last bit.
@@ -24,6 +24,45 @@ constexpr int64_t kMaxProducts = 512;
 constexpr int64_t kMaxTerms = 4;
 constexpr int64_t kMaxTermsOfVector = 16;  // of matrices times vectors
 constexpr int64_t kMinResults = 64;
+// Of pairs of vectors: a row of a sum that is read once, however the product is computed.
+constexpr int64_t kMaxTermsOfPair = 8192;
+
+// Many products of vector with vector, as of rows with rows: over (batch, contracted), summed along
+// rows.
+bool areManyPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType rhs,
+                  RankedTensorType type) {
+  shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  auto fixed = static_cast<int64_t>(numbers.getLhsContractingDimensions().size() +
+                                    numbers.getLhsBatchingDimensions().size());
+  if (lhs.getRank() != fixed || rhs.getRank() != fixed) return false;
+  if (!type.getElementType().isF32() && !type.getElementType().isF64()) return false;
+  int64_t terms = 1;
+  for (int64_t d : numbers.getLhsContractingDimensions()) {
+    terms = std::min(terms, kMaxTermsOfPair) * std::min(lhs.getDimSize(d), kMaxTermsOfPair + 1);
+  }
+  return terms > 0 && terms <= kMaxTermsOfPair && type.getNumElements() >= kMinResults;
+}
+
+Value sumOfPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType type,
+                 PatternRewriter& rewriter) {
+  shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  ArrayBuilder b(op, rewriter);
+  Dims shape(type.getShape());
+  for (int64_t d : numbers.getLhsContractingDimensions()) shape.push_back(lhs.getDimSize(d));
+  auto along = [&](Value operand, llvm::ArrayRef<int64_t> batch, llvm::ArrayRef<int64_t> summed) {
+    Dims map(tensorTypeOf(operand).getRank());
+    int64_t next = 0;
+    for (int64_t d : batch) map[d] = next++;
+    for (int64_t d : summed) map[d] = next++;
+    return b.broadcast(operand, shape, map);
+  };
+  Value product = b.mul(
+      along(op.getLhs(), numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions()),
+      along(op.getRhs(), numbers.getRhsBatchingDimensions(),
+            numbers.getRhsContractingDimensions()));
+  return b.sum(product, llvm::to_vector(llvm::seq<int64_t>(type.getRank(),
+                                                           static_cast<int64_t>(shape.size()))));
+}
 
 // The operand over (contracted, batch, free of lhs, free of rhs); `offset` is where its free
 // dimensions begin there.
@@ -82,7 +121,9 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
        sums = static_cast<int64_t>(leftSum.size());
   bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
   if (!isSmall(type.getElementType(), terms, isMatrixVector, type.getShape())) {
-    return mlir::failure();
+    if (!areManyPairs(op, lhs, rhs, type)) return mlir::failure();
+    rewriter.replaceOp(op, sumOfPairs(op, lhs, type, rewriter));
+    return mlir::success();
   }
   llvm::append_range(shape, type.getShape());
   ArrayBuilder b(op, rewriter);

@@ -45,6 +45,19 @@ func.func @products_alone(%x: tensor<2xbf16>, %y: tensor<3xbf16>, %z: tensor<32x
 
 // -----
 
+// Rows with rows are summed along the row, however many terms; a few long ones are a library's.
+// CHECK-LABEL: @pairs_of_vectors
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<100x300xf32>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.dot_general
+func.func @pairs_of_vectors(%x: tensor<100x300xf32>, %y: tensor<300x100xf32>, %z: tensor<300xf32>) -> (tensor<100xf32>, tensor<f32>) {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [1], contracting_dims = [1] x [0] : (tensor<100x300xf32>, tensor<300x100xf32>) -> tensor<100xf32>
+  %1 = stablehlo.dot_general %z, %z, contracting_dims = [0] x [0] : (tensor<300xf32>, tensor<300xf32>) -> tensor<f32>
+  return %0, %1 : tensor<100xf32>, tensor<f32>
+}
+
+// -----
+
 // CHECK-LABEL: @others_stay
 // CHECK-COUNT-2: stablehlo.dot_general
 func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>>, %z: tensor<2x2xf32>) -> (tensor<8x9xcomplex<f32>>, tensor<2x2xf32>) {
