@@ -33,8 +33,12 @@ class EpilogueFuser {
 
   void fuse(shlo::DotGeneralOp dot) {
     // What uses the result later finds it in memory all the same.
-    auto fusion = mlir::dyn_cast_or_null<ir::FusionOp>(firstUser(dot));
-    if (!fusion) return;
+    mlir::Operation* user = firstUser(dot);
+    auto view = mlir::dyn_cast_or_null<shlo::ReshapeOp>(user);
+    if (view && dot->hasOneUse() && view->hasOneUse()) user = *view->user_begin();
+    auto fusion = mlir::dyn_cast_or_null<ir::FusionOp>(user);
+    if (!fusion || fusion->getBlock() != dot->getBlock()) return;
+    moveViewInto(fusion, dot);
     if (const char* why = refusal(dot, fusion)) {
       if (logsCompilation()) {
         logCompilation(describeBriefly(dot) + " has no epilogue " + describeBriefly(fusion) + ": " +
@@ -46,6 +50,22 @@ class EpilogueFuser {
   }
 
  private:
+  // A view of the product between it and the fusion becomes part of the fusion.
+  static void moveViewInto(ir::FusionOp fusion, shlo::DotGeneralOp dot) {
+    for (mlir::OpOperand& operand : fusion->getOpOperands()) {
+      auto view = operand.get().getDefiningOp<shlo::ReshapeOp>();
+      if (!view || view.getOperand() != dot.getResult()) continue;
+      mlir::BlockArgument argument = fusion.getBody().getArgument(operand.getOperandNumber());
+      mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&fusion.getBody().front());
+      argument.setType(dot.getType());
+      auto inner = shlo::ReshapeOp::create(builder, view.getLoc(), view.getType(), argument);
+      argument.replaceAllUsesExcept(inner.getResult(), inner);
+      operand.set(dot.getResult());
+      view.erase();
+      return;
+    }
+  }
+
   const char* refusal(shlo::DotGeneralOp dot, ir::FusionOp fusion) const {
     unsigned operand = 0;
     while (fusion->getOperand(operand) != dot.getResult()) ++operand;

@@ -27,7 +27,17 @@ func.func @kept(%x: tensor<64x32xbf16>, %w: tensor<32x48xbf16>, %v: tensor<48x16
   return %1, %2 : tensor<64x48xbf16>, tensor<64x16xbf16>
 }
 
-// LOG-DAG: dot_general at product has no epilogue isthmus.fusion{{.*}}: it is read at other places than it is computed
+// Rows that become several dimensions are still rows.
+// CHECK-LABEL: @reshaped
+// CHECK: schedule = ["dot results=0 of={{[0-9]}} sums=0 lanes=4
+func.func @reshaped(%x: tensor<64x32xf32>, %w: tensor<32x48xf32>, %r: tensor<8x8x48xf32>) -> tensor<8x8x48xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x48xf32>) -> tensor<64x48xf32>
+  %1 = stablehlo.reshape %0 : (tensor<64x48xf32>) -> tensor<8x8x48xf32>
+  %2 = stablehlo.add %1, %r : tensor<8x8x48xf32>
+  return %2 : tensor<8x8x48xf32>
+}
+
+// LOG-DAG: dot_general at product has no epilogue fusion at {{.*}}: it is read at other places than it is computed
 func.func @transposed(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x64xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32> loc("product")
   %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -35,7 +45,7 @@ func.func @transposed(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>) -> tensor<64
   return %2 : tensor<64x64xf32>
 }
 
-// LOG-DAG: dot_general at sums has no epilogue isthmus.fusion{{.*}}: a reduction, a window or a scatter is not an epilogue
+// LOG-DAG: dot_general at sums has no epilogue fusion at {{.*}}: a reduction, a window or a scatter is not an epilogue
 func.func @reduced(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>) -> tensor<64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32> loc("sums")
@@ -43,14 +53,14 @@ func.func @reduced(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>) -> tensor<64xf3
   return %1 : tensor<64xf32>
 }
 
-// LOG-DAG: dot_general at narrow has no epilogue isthmus.fusion{{.*}}: its rows are shorter than a vector
+// LOG-DAG: dot_general at narrow has no epilogue fusion at {{.*}}: its rows are shorter than a vector
 func.func @narrow(%x: tensor<64x32xf32>, %w: tensor<32x3xf32>) -> tensor<64x3xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x3xf32>) -> tensor<64x3xf32> loc("narrow")
   %1 = stablehlo.tanh %0 : tensor<64x3xf32>
   return %1 : tensor<64x3xf32>
 }
 
-// LOG-DAG: dot_general at outer has no epilogue isthmus.fusion{{.*}}: the product alone would not use the threads
+// LOG-DAG: dot_general at outer has no epilogue fusion at {{.*}}: the product alone would not use the threads
 func.func @outer(%x: tensor<1024x1xf32>, %w: tensor<1x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1024x1xf32>, tensor<1x1024xf32>) -> tensor<1024x1024xf32> loc("outer")
   %1 = stablehlo.tanh %0 : tensor<1024x1024xf32>
