@@ -16,6 +16,7 @@
 #include "compiler/dialect/interpreter.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/pipeline.h"
+#include "compiler/schedule/attention_pass.h"
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
   if (std::optional<int> status = runStageCommand(argc, argv)) return *status;
   mlir::registerTransformsPasses();
   isthmus::registerIsthmusPasses();
+  isthmus::registerFuseAttentionPass();
   isthmus::registerFuseEpiloguesPass();
   isthmus::registerSchedulePass();
   mlir::DialectRegistry registry;

@@ -9,6 +9,7 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "base/digest.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "runtime/thread_pool.h"
@@ -40,7 +41,9 @@ class CpuCodegen final : public ProgramCodegen {
       auto fusion = llvm::dyn_cast<ir::FusionOp>(computation.op);
       if (!fusion) continue;
       ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, modules_.emit(fusion, computation.isInLoop));
-      if (contractionOf(fusion)) {
+      if (attentionOf(fusion)) {
+        ISTHMUS_RETURN_IF_ERROR(callWithRows(fusion, code, library_));
+      } else if (contractionOf(fusion)) {
         ISTHMUS_RETURN_IF_ERROR(callWithEpilogue(fusion, code, library_));
       }
       code_[computation.op] = std::move(code);

@@ -5,6 +5,7 @@
 #include "compiler/codegen/loop_kernel.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/attention.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus {
@@ -29,6 +30,8 @@ void emitBody(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& s
       return codegen::emitSelectAndScatter(kernel, fusion, stage);
     case StageKind::kDot:
       return codegen::emitEpilogue(kernel, fusion, stage);
+    case StageKind::kAttention:
+      return;  // has no kernel of its own
   }
 }
 
@@ -57,6 +60,12 @@ StatusOr<KernelStage> emitStage(const StageContext& context, const StageSchedule
 StatusOr<Kernel> emitKernel(ir::FusionOp fusion, const TargetModel& target, llvm::Module& module,
                             std::string_view symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, target));
+  if (std::optional<Attention> attention = attentionOf(fusion)) {
+    // Its kernel is that of the rows, which the backend's function calls on some at a time.
+    ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule rows, rowScheduleOf(attention->rows, target));
+    attachSchedule(rows, attention->rows);
+    return emitKernel(attention->rows, target, module, symbol);
+  }
   StageContext context{fusion, target, module};
   Kernel kernel;
   for (const StageSchedule& stage : schedule.stages) {

@@ -8,6 +8,7 @@
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/custom_partitioning.h"
+#include "compiler/schedule/attention_pass.h"
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
@@ -59,6 +60,7 @@ constexpr Stage kStages[] = {
        passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));
        if (options.fusion.merge && options.epilogues) {
+         passes.addPass(createFuseAttentionPass(options.fusion.target));
          passes.addPass(createFuseEpiloguesPass(options.fusion.target));
        }
      }},

@@ -2,6 +2,7 @@
 #include "compiler/schedule/choose_schedule.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop_scheduler.h"
 #include "compiler/schedule/scan.h"
@@ -46,6 +47,7 @@ class KernelScheduler {
         return unimplemented("a kernel's result must be an array of static shape");
       }
     }
+    if (std::optional<Attention> attention = attentionOf(fusion_)) return rows(*attention);
     if (shlo::DotGeneralOp dot = contractionOf(fusion_)) return product(dot);
     for (unsigned i = 0; i < done_.size(); ++i) {
       if (done_[i]) continue;
@@ -60,6 +62,18 @@ class KernelScheduler {
   }
 
  private:
+  StatusOr<KernelSchedule> rows(const Attention& attention) {
+    if (const char* why = attentionRefusal(attention, target_)) {
+      return unimplemented("no kernel computes these rows between products: ", why);
+    }
+    StageSchedule stage;
+    stage.kind = StageKind::kAttention;
+    stage.results = {0};
+    scheduleAttention(fusion_, target_, &stage);
+    schedule_.stages.push_back(std::move(stage));
+    return std::move(schedule_);
+  }
+
   StatusOr<KernelSchedule> product(shlo::DotGeneralOp dot) {
     if (const char* why = epilogueRefusal(fusion_, dot.getResult(), dot, target_)) {
       return unimplemented("no kernel computes a dot_general with this work on its sums: ", why);

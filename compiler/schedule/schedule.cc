@@ -15,14 +15,15 @@ namespace {
 template <typename E, size_t N>
 using Names = std::array<std::pair<E, llvm::StringLiteral>, N>;
 
-constexpr Names<StageKind, 8> kStageKinds = {{{StageKind::kLoop, "loop"},
+constexpr Names<StageKind, 9> kStageKinds = {{{StageKind::kLoop, "loop"},
                                               {StageKind::kCopy, "copy"},
                                               {StageKind::kFill, "fill"},
                                               {StageKind::kScan, "scan"},
                                               {StageKind::kScatter, "scatter"},
                                               {StageKind::kUpdateSlice, "update_slice"},
                                               {StageKind::kSelectAndScatter, "select_and_scatter"},
-                                              {StageKind::kDot, "dot"}}};
+                                              {StageKind::kDot, "dot"},
+                                              {StageKind::kAttention, "attention"}}};
 constexpr Names<LoopOrder, 3> kOrders = {{{LoopOrder::kRows, "rows"},
                                           {LoopOrder::kTransposed, "transposed"},
                                           {LoopOrder::kInterleaved, "interleaved"}}};

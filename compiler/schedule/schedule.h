@@ -61,6 +61,7 @@ enum class StageKind {
   kUpdateSlice,
   kSelectAndScatter,
   kDot,        // a dot_general, and on its sums what the fusion computes of them
+  kAttention,  // rows of a product, a fusion of them, and their product, some at a time
 };
 
 // What the tiles of a stage that is no loop over results are parts of.

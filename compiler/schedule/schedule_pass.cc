@@ -2,6 +2,7 @@
 #include "compiler/schedule/schedule_pass.h"
 
 #include "compiler/dialect/source_location.h"
+#include "compiler/schedule/attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,7 +47,10 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
   void runOnOperation() override {
     int number = 0;
     getOperation().walk([&](ir::FusionOp fusion) {
-      StatusOr<KernelSchedule> schedule = chooseSchedule(fusion, target_);
+      // Rows of an attention, which is scheduled after what is in it.
+      const bool isInner = mlir::isa<ir::FusionOp>(fusion->getParentOp());
+      StatusOr<KernelSchedule> schedule =
+          isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
       if (schedule.ok()) attachSchedule(*schedule, fusion);
       if (logsCompilation()) logCompilation(lineOf(fusion, number++, schedule));
     });

@@ -46,6 +46,7 @@ class StageVerifier {
       return wrong("threads must be a power of two up to ", target_.groupSize);
     }
     if (stage_.kind == StageKind::kDot) return checkProduct();
+    if (stage_.kind == StageKind::kAttention) return checkAttention();
     bool isLoop = stage_.kind == StageKind::kLoop || stage_.kind == StageKind::kCopy ||
                   stage_.kind == StageKind::kFill;
     if (!isLoop) return checkWhole();
@@ -63,6 +64,12 @@ class StageVerifier {
   template <typename... Parts>
   Status wrong(Parts&&... parts) const {
     return invalidArgument("schedule '", toString(stage_), "': ", std::forward<Parts>(parts)...);
+  }
+
+  Status checkAttention() const {
+    constexpr int64_t kMostRows = 1024;
+    if (stage_.chunk >= 1 && stage_.chunk <= kMostRows) return {};
+    return wrong("chunk must be from 1 to ", kMostRows, " rows");
   }
 
   Status checkProduct() const {

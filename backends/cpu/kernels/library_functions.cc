@@ -5,6 +5,7 @@
 #include <new>
 
 #include "backends/cpu/abi.h"
+#include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/concatenate.h"
 #include "backends/cpu/kernels/conv.h"
 #include "backends/cpu/kernels/decompositions.h"
@@ -23,6 +24,7 @@ namespace {
 // Constant-initialized, hence null before any constructor below or elsewhere runs.
 constinit LibraryFunction* head = nullptr;
 
+const LibraryFunction kAttention("isthmus_rt_attention", walled<isthmus_rt_attention>);
 const LibraryFunction kConcatenate("isthmus_rt_concatenate", walled<isthmus_rt_concatenate>);
 const LibraryFunction kConv("isthmus_rt_conv", walled<isthmus_rt_conv>);
 const LibraryFunction kDecompose("isthmus_rt_decompose", walled<isthmus_rt_decompose>);

@@ -33,6 +33,9 @@ StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& 
 // that kernel as its epilogue.
 Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext& context);
 
+// The same for a fusion that is an attention, with the kernel of its rows.
+Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& context);
+
 // Whether the library function of `op` may write `result` over `operand`.
 bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);
 

@@ -1,0 +1,69 @@
+// Rows of a product that are worked on and multiplied again are computed some at a time and not stored.
+// RUN: isthmus-opt %s -fuse -fuse-attention -fuse-epilogues -schedule | FileCheck %s
+// RUN: env ISTHMUS_LOG=compile isthmus-opt %s -fuse -fuse-attention 2>&1 | FileCheck %s --check-prefix=LOG
+
+// The kernel of the rows has a tile for each, and the result is written as it is transposed.
+// CHECK-LABEL: @softmax
+// CHECK: isthmus.fusion
+// CHECK-SAME: schedule = ["attention results=0 chunk=64 ns={{[^"]*}}"]
+// CHECK: stablehlo.dot_general
+// CHECK: isthmus.fusion
+// CHECK-SAME: schedule = ["loop results=0 dims=0-2:1024,3:256 lanes=4 cuts=0,256 tiled=1 chunk=256 reduce=
+// CHECK: stablehlo.dot_general
+// CHECK: stablehlo.transpose
+func.func @softmax(%q: tensor<2x128x4x64xf32>, %k: tensor<2x256x4x64xf32>, %v: tensor<2x256x4x64xf32>) -> tensor<2x128x4x64xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3] : (tensor<2x128x4x64xf32>, tensor<2x256x4x64xf32>) -> tensor<2x4x128x256xf32>
+  %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [3] : (tensor<2x4x128x256xf32>, tensor<f32>) -> tensor<2x4x128xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1, 2] : (tensor<2x4x128xf32>) -> tensor<2x4x128x256xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x4x128x256xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x4x128x256xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [3] : (tensor<2x4x128x256xf32>, tensor<f32>) -> tensor<2x4x128xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1, 2] : (tensor<2x4x128xf32>) -> tensor<2x4x128x256xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x4x128x256xf32>
+  %8 = stablehlo.dot_general %v, %7, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3] : (tensor<2x256x4x64xf32>, tensor<2x4x128x256xf32>) -> tensor<2x4x64x128xf32>
+  %9 = stablehlo.transpose %8, dims = [0, 3, 1, 2] : (tensor<2x4x64x128xf32>) -> tensor<2x128x4x64xf32>
+  return %9 : tensor<2x128x4x64xf32>
+}
+
+// Weights that are a result are stored, and so is everything.
+// CHECK-LABEL: @kept
+// CHECK-NOT: "attention
+func.func @kept(%q: tensor<512x64xf32>, %k: tensor<512x64xf32>, %v: tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<512x512xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x512xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %3 = stablehlo.divide %0, %2 : tensor<512x512xf32>
+  %4 = stablehlo.dot_general %3, %v, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  return %4, %3 : tensor<512x64xf32>, tensor<512x512xf32>
+}
+
+// LOG-DAG: rows of products{{.*}} are stored: the second product sums other dimensions than the rows'
+func.func @other_sums(%q: tensor<512x64xf32>, %k: tensor<512x64xf32>, %v: tensor<512x64xf32>) -> tensor<512x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x512xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %3 = stablehlo.divide %0, %2 : tensor<512x512xf32>
+  %4 = stablehlo.dot_general %3, %v, contracting_dims = [0] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  return %4 : tensor<512x64xf32>
+}
+
+// LOG-DAG: rows of products{{.*}} are stored: nothing is reduced in rows, or rows depend on each other
+func.func @mixed(%q: tensor<512x64xf32>, %k: tensor<512x64xf32>, %v: tensor<512x64xf32>) -> tensor<512x64xf32> {
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x512xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<512x512xf32>
+  %2 = stablehlo.add %0, %1 : tensor<512x512xf32>
+  %3 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  return %3 : tensor<512x64xf32>
+}
+
+// LOG-DAG: rows of products{{.*}} are stored: scores are few enough to stay in the cache
+func.func @small(%q: tensor<64x64xf32>, %k: tensor<64x64xf32>, %v: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.tanh %0 : tensor<64x64xf32>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}

@@ -1,0 +1,118 @@
+"""Attention whose scores are never stored, beside NumPy in f64."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def random(*shape, dtype=np.float32):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
+
+
+def by_einsum(q, k, v, mask=None, bias=None):
+    """As it is written by hand."""
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / np.sqrt(q.shape[-1]).astype(q.dtype)
+    scores = scores if bias is None else scores + bias
+    scores = scores if mask is None else jnp.where(mask, scores, -1e30)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
+
+
+FORMS = [by_einsum, jax.nn.dot_product_attention]
+
+
+@pytest.fixture
+def run(ours):
+    def run(function, *arguments):
+        with jax.default_device(ours):
+            return jax.device_get(jax.jit(function)(*arguments))
+    return run
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v, mask=None, bias=0, scale=None):
+    """Of arrays [batch, position, head, feature]; heads of keys are shared by groups of queries' heads."""
+    q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))
+    scores = np.einsum("bqhd,bkhd->bhqk", q, k) * (scale or 1 / np.sqrt(q.shape[-1])) + bias
+    if mask is not None:
+        scores = np.where(mask, scores, -1e30)
+    return np.einsum("bhqk,bkhd->bqhd", softmax(scores), v)
+
+
+def close(found, wanted, tolerance=2e-5):
+    np.testing.assert_allclose(np.asarray(found, np.float64), wanted, rtol=tolerance, atol=tolerance)
+
+
+# Rows, keys and features that tiles do not divide, more keys than a block of them, few batches and many.
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("b, t, s, h, d", [(2, 128, 128, 4, 64), (1, 515, 130, 2, 24), (1, 70, 1100, 1, 33), (9, 130, 66, 3, 16)])
+def test_softmax(run, form, b, t, s, h, d):
+    q, k, v = random(b, t, h, d), random(b, s, h, d), random(b, s, h, d)
+    close(run(form, q, k, v), attention(q, k, v))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_masks(run, form):
+    """Causal, boolean, and a bias; what a mask leaves nothing of is finite."""
+    q, k, v = (random(2, 150, 4, 32) for _ in range(3))
+    causal = np.tril(np.ones((150, 150), bool))
+    close(run(lambda *a: form(*a, mask=jnp.tril(jnp.ones((1, 1, 150, 150), bool))), q, k, v), attention(q, k, v, causal))
+    mask = random(2, 1, 150, 150) > 0
+    bias = random(1, 4, 150, 150)
+    found = run(lambda q, k, v, m, b: form(q, k, v, mask=m, bias=b), q, k, v, mask, bias)
+    close(found, attention(q, k, v, mask, bias))
+
+
+def test_groups_of_heads(run):
+    q, k, v = random(2, 200, 8, 32), random(2, 200, 2, 32), random(2, 200, 2, 32)
+    close(run(jax.nn.dot_product_attention, q, k, v), attention(q, k, v))
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(jnp.bfloat16, 3e-2), (np.float32, 2e-5)])
+@pytest.mark.parametrize("form", FORMS)
+def test_types(run, form, dtype, tolerance):
+    q, k, v = (random(2, 200, 4, 32).astype(dtype) for _ in range(3))
+    close(run(form, q, k, v), attention(q, k, v), tolerance)
+
+
+def test_rows_that_are_no_softmax(run):
+    """The kernel between the products may be any that works on rows."""
+    q, k, v = random(300, 40), random(400, 40), random(400, 70)
+
+    def squared(q, k, v):
+        weights = jax.nn.relu(q @ k.T) ** 2
+        return (weights / (1 + jnp.sum(weights, axis=1, keepdims=True))) @ v
+
+    weights = np.maximum(q.astype(np.float64) @ k.T, 0) ** 2
+    close(run(squared, q, k, v), weights / (1 + weights.sum(1, keepdims=True)) @ v)
+
+
+def test_transposed_layouts(run):
+    """Heads first, as PyTorch has them, and einsum's orders."""
+    q, k, v = (random(2, 4, 150, 32) for _ in range(3))
+
+    def heads_first(q, k, v):
+        return jax.nn.softmax(q @ jnp.swapaxes(k, -1, -2) / np.sqrt(32), axis=-1) @ v
+
+    swapped = [np.swapaxes(x, 1, 2) for x in (q, k, v)]
+    close(run(heads_first, q, k, v), np.swapaxes(attention(*swapped), 1, 2))
+    found = run(lambda q, k, v: jnp.einsum("bhqk,bhkd->dbqh", jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k)), v),
+                q, k, v)
+    close(found, np.einsum("bqhd->dbqh", attention(*swapped, scale=1)))
+
+
+def test_memory_is_not_that_of_scores(ours):
+    """64 MB of scores, and what is asked of memory is far less."""
+    q = jax.ShapeDtypeStruct((4, 2048, 64), np.float32)
+
+    def heads_first(q, k, v):
+        return jax.nn.softmax(q @ jnp.swapaxes(k, -1, -2), axis=-1) @ v
+
+    with jax.default_device(ours):
+        compiled = jax.jit(heads_first).lower(q, q, q).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 8 << 20
