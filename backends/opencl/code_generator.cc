@@ -24,6 +24,7 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   std::string way = flagString("ISTHMUS_OPENCL_KERNELS");
   if (way.empty()) way = !facts.isCpu ? "groups" : facts.takesSpirv ? "vectors" : "elements";
   KernelDevice device;
+  device.atomicBits = facts.hasLongAtomics ? 64 : 32;
   if (way == "vectors") device.vectorBits = std::max(facts.vectorBits, 128U);
   if (way != "groups") return device;
   device.groupItems = static_cast<unsigned>(std::min<size_t>(facts.maxWorkGroupItems, 1024));

@@ -87,6 +87,33 @@ TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace
   return tiled;
 }
 
+void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
+                const std::function<void(const MultiIndex&)>& body) {
+  LoopBuilder& loops = kernel.loops();
+  Evaluator& evaluator = kernel.evaluator();
+  int64_t count = updates.getNumElements();
+  TiledDim tiles = tiledDimOf(kernel, stage, TileSpace::kIndices, count);
+  evaluator.setLanes(1);
+  LoopBuilder::Bounds bounds;
+  bounds.lo = tiles.lo ? tiles.lo : loops.i64(0);
+  bounds.hi = tiles.hi ? tiles.hi : loops.i64(count);
+  bounds.range = {0, count - 1};
+  loops.loop(bounds, {}, [&](const IndexExpr& number, const Values&) {
+    MultiIndex at;
+    at.dims.resize(updates.getRank());
+    IndexExpr rest = number;
+    for (int64_t d = updates.getRank(); d-- > 0;) {
+      if (d == 0) {
+        at.dims[d] = rest;
+      } else {
+        evaluator.divideIndex(rest, updates.getDimSize(d), &rest, &at.dims[d]);
+      }
+    }
+    body(at);
+    return Values();
+  });
+}
+
 void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
               const std::function<void(llvm::ArrayRef<IndexExpr>)>& body, const TiledDim& tiled) {
   LoopNest(kernel, sizes, lanes, body, tiled).emit({});

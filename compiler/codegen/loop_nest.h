@@ -25,4 +25,8 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
               const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
               const TiledDim& tiled = {});
 
+// Each of the updates of the tiles at hand, which `stage` has cut into runs of them.
+void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
+                const std::function<void(const MultiIndex&)>& body);
+
 }  // namespace isthmus::codegen

@@ -1,4 +1,5 @@
 // Stages that change a result in place: scatter and dynamic_update_slice.
+#include "compiler/codegen/atomic_update.h"
 #include "compiler/codegen/loop_nest.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/array_shape.h"
@@ -40,6 +41,10 @@ class ScatterEmitter {
     auto sizeOf = [&](llvm::ArrayRef<int64_t> sizes, TileSpace space) {
       return stage_.tileSpace == space ? sizes[stage_.tileDim] : 1;
     };
+    if (tilesAreUpdates(stage_)) {
+      forUpdates(kernel_, stage_, updates_, [&](const MultiIndex& from) { updateElement(from); });
+      return;
+    }
     TiledDim indexTiles = tiledDimOf(kernel_, stage_, TileSpace::kIndices,
                                      sizeOf(dims_.indexSizes, TileSpace::kIndices));
     windowTiles_ = tiledDimOf(kernel_, stage_, TileSpace::kWindow,
@@ -72,7 +77,26 @@ class ScatterEmitter {
                                 : indexAt[dims_.batchingOfIndices[it - batching.begin()]];
   }
 
+  void updateElement(const MultiIndex& from) {
+    llvm::SmallVector<IndexExpr> indexAt, window;
+    for (int64_t d = 0; d < updates_.getRank(); ++d) {
+      (llvm::is_contained(dims_.windowDims, d) ? window : indexAt).push_back(from.dims[d]);
+    }
+    whereWindowFits(
+        indexAt, [&](llvm::ArrayRef<IndexExpr> starts) { updateElement(starts, indexAt, window); });
+  }
+
   void updateWindow(llvm::ArrayRef<IndexExpr> indexAt) {
+    whereWindowFits(indexAt, [&](llvm::ArrayRef<IndexExpr> starts) {
+      loopNest(
+          kernel_, dims_.windowSizes, dims_.windowSizes.empty() ? 1 : stage_.lanes,
+          [&](llvm::ArrayRef<IndexExpr> window) { updateElement(starts, indexAt, window); },
+          windowTiles_);
+    });
+  }
+
+  void whereWindowFits(llvm::ArrayRef<IndexExpr> indexAt,
+                       const std::function<void(llvm::ArrayRef<IndexExpr>)>& body) {
     llvm::SmallVector<llvm::Value*> start(to_.getRank(), nullptr);
     llvm::SmallVector<IndexExpr> batch(to_.getRank());
     for (int64_t d = 0; d < to_.getRank(); ++d) {
@@ -97,10 +121,7 @@ class ScatterEmitter {
             loops_.makeSymbol(start[d], loops_.current(), {0, to_.getDimSize(d) - 1});
         starts[d] = evaluator_.addIndex(IndexExpr::of(symbol), batch[d]);
       }
-      loopNest(
-          kernel_, dims_.windowSizes, dims_.windowSizes.empty() ? 1 : stage_.lanes,
-          [&](llvm::ArrayRef<IndexExpr> window) { updateElement(starts, indexAt, window); },
-          windowTiles_);
+      body(starts);
       return Values();
     });
   }
@@ -118,6 +139,11 @@ class ScatterEmitter {
       into.dims.push_back(along < 0 ? starts[d] : evaluator_.addIndex(starts[d], from.dims[along]));
     }
     IndexExpr linear = evaluator_.linearize(into, to_);
+    if (tilesAreUpdates(stage_) && !scatter_.getUniqueIndices()) {
+      updateAtomically(evaluator_, bases_[0], kinds_[0], linear, scatter_.getUpdateComputation(),
+                       evaluator_.get(scatter_.getUpdates()[0], from));
+      return;
+    }
     llvm::SmallVector<Val, 4> arguments;
     for (size_t i = 0; i < bases_.size(); ++i) {
       arguments.push_back(evaluator_.load(bases_[i], kinds_[i], linear, loops_.current()));

@@ -1,4 +1,5 @@
 // The select_and_scatter stage: each window's chosen element gets the source's value added.
+#include "compiler/codegen/atomic_update.h"
 #include "compiler/codegen/loop_nest.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/array_shape.h"
@@ -29,6 +30,10 @@ class SelectAndScatterEmitter {
     if (source_.getNumElements() == 0 || to_.getNumElements() == 0) return;
     if (kind_.isComplex()) {
       evaluator_.fail(select_, "complex numbers have no order");
+      return;
+    }
+    if (tilesAreUpdates(stage_)) {
+      forUpdates(kernel_, stage_, source_, [&](const MultiIndex& at) { emitAt(at.dims); });
       return;
     }
     int64_t size = stage_.tileSpace == TileSpace::kIndices ? source_.getDimSize(stage_.tileDim) : 1;
@@ -107,6 +112,13 @@ class SelectAndScatterEmitter {
                  const Val& update) {
     llvm::Value* here = loops_.here().CreateICmpEQ(chosen[1], numberOf(offset));
     IndexExpr linear = evaluator_.linearize(position, to_);
+    if (tilesAreUpdates(stage_) && window_.meet()) {
+      loops_.branch(here, {}, [&] {
+        updateAtomically(evaluator_, base_, kind_, linear, select_.getScatter(), update);
+        return Values();
+      });
+      return;
+    }
     Val old = evaluator_.splat(evaluator_.load(base_, kind_, linear, loops_.current()), width_);
     llvm::SmallVector<Val, 2> sum = evaluator_.evaluateRegion(select_.getScatter(), {old, update});
     if (sum.empty()) return;

@@ -1,7 +1,9 @@
 // The dimension numbers of scatter and select_and_scatter, from the updates' point of view.
 #include "compiler/schedule/scatter_dims.h"
 
+#include "compiler/target/element_kind.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
 
@@ -33,6 +35,22 @@ ScatterDims::ScatterDims(shlo::ScatterOp scatter) {
 bool ScatterDims::isMovedByIndex(int64_t window) const {
   auto it = llvm::find(windowOf, windowDims[window]);
   return it == windowOf.end() || llvm::is_contained(operandDimsOfIndex, it - windowOf.begin());
+}
+
+bool canExchange(mlir::RankedTensorType array, const TargetModel& target) {
+  if (target.device != DeviceKind::kGpu) return false;
+  bool hasLongs =
+      target.triple.starts_with("nvptx") || target.features.find(kLongAtomics) != std::string::npos;
+  std::optional<ElementKind> kind = elementKind(array.getElementType());
+  return kind && llvm::isPowerOf2_32(kind->storageBytes) &&
+         kind->storageBytes <= (hasLongs ? 8 : 4);
+}
+
+bool SelectWindow::meet() const {
+  for (auto [extent, step] : llvm::zip(size, stride)) {
+    if (extent > step) return true;
+  }
+  return false;
 }
 
 SelectWindow::SelectWindow(shlo::SelectAndScatterOp select) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target_model.h"
 
 namespace isthmus {
 
@@ -20,9 +22,26 @@ struct ScatterDims {
   bool isInnermostWindow = false;  // the operand's innermost dimension is the updates'
 };
 
+// Whether the tiles of a scatter or select_and_scatter are runs of all updates in their order in
+// memory (TileSpace::kIndices of dimension kAllUpdates), which may meet in the result.
+inline constexpr int64_t kAllUpdates = -1;
+inline bool tilesAreUpdates(const StageSchedule& stage) {
+  return stage.tileSpace == TileSpace::kIndices && stage.tileDim == kAllUpdates;
+}
+
+// TargetModel::features of devices whose threads can exchange integers of 64 bits in memory, beside
+// those of 32 bits.
+inline constexpr char kLongAtomics[] = "+int64-atomics";
+
+// Whether threads that update the same elements of the array can exchange them.
+bool canExchange(mlir::RankedTensorType array, const TargetModel& target);
+
 // The attributes with their defaults filled in.
 struct SelectWindow {
   explicit SelectWindow(shlo::SelectAndScatterOp select);
+
+  // Whether two windows may have an element in common.
+  bool meet() const;
 
   llvm::SmallVector<int64_t> size, stride, low;
 };

@@ -46,6 +46,21 @@ void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, in
 
 }  // namespace
 
+namespace {
+
+// All updates side by side, where one thread for each of `enough` is more than the tiles so far.
+void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
+                   const TargetModel& target) {
+  int64_t count = updates.getNumElements();
+  if (stage->tileCount >= std::min(count, target.enoughRows)) return;
+  stage->lanes = 1;
+  stage->tileCount = 1;
+  tileBy(stage, TileSpace::kIndices, kAllUpdates, count, target.minScatterUpdates,
+         target.maxScatterTiles);
+}
+
+}  // namespace
+
 void scheduleScan(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   mlir::Operation* op = wholeOpOf(fusion, *stage);
   int64_t dim = scanOf(op)->dim;
@@ -91,6 +106,13 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedu
     int64_t least = std::max<int64_t>(1, target.minScatterUpdates / std::max<int64_t>(1, inner));
     tileBy(stage, TileSpace::kIndices, 0, dims.indexSizes[0], least, target.maxScatterTiles);
   }
+  bool canMeet = !scatter.getUniqueIndices();
+  bool isOne = scatter->getNumResults() == 1;
+  // Where lanes are threads, an update needs no neighbours.
+  if (target.device == DeviceKind::kGpu &&
+      (!canMeet || (isOne && canExchange(tensorTypeOf(scatter->getResult(0)), target)))) {
+    tileByUpdates(stage, updates, target);
+  }
   double places = 1;
   for (int64_t size : dims.indexSizes) places *= static_cast<double>(size);
   double ns = static_cast<double>(updates.getNumElements()) * (stage->lanes > 1 ? 0.25 : 1.0);
@@ -125,6 +147,9 @@ void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target,
   }
   if (rank > 1 && isPlain(0)) {
     tileBy(stage, TileSpace::kIndices, 0, source.getDimSize(0), 1, source.getDimSize(0));
+  }
+  if (target.device == DeviceKind::kGpu && (!window.meet() || canExchange(to, target))) {
+    tileByUpdates(stage, source, target);
   }
   int64_t elements = 1;
   for (int64_t extent : window.size) elements *= extent;

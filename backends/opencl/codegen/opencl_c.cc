@@ -125,6 +125,10 @@ class FunctionWriter {
   // Of an integer, as C's signed type.
   Text signedOperand(const llvm::Value* value);
   Text memory(const llvm::Value* pointer, const llvm::Type* type);
+  // "(volatile global uint*)x": what OpenCL's atomic functions take.
+  Text atomicAddress(const llvm::Value* pointer, const llvm::Type* type, bool isSigned = false);
+  Text exchange(const llvm::AtomicCmpXchgInst& op);
+  Text atomic(const llvm::AtomicRMWInst& op);
 
   const llvm::Function& function_;
   const llvm::DataLayout& layout_;
@@ -173,7 +177,67 @@ Text FunctionWriter::memory(const llvm::Value* pointer, const llvm::Type* type) 
   const char* space =
       tableOf(pointer) ? "constant" : spaceName(pointer->getType()->getPointerAddressSpace());
   if (!space) return unsupported(*pointer, "such memory");
-  return "*(" + std::string(space) + " " + element + "*)" + name;
+  return "*(" + std::string(space) + " any_" + element + "*)" + name;
+}
+
+Text FunctionWriter::atomicAddress(const llvm::Value* pointer, const llvm::Type* type,
+                                   bool isSigned) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::string name, operand(pointer));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string element, typeName(type, isSigned));
+  const char* space = spaceName(pointer->getType()->getPointerAddressSpace());
+  if (!space || !(type->isIntegerTy(32) || type->isIntegerTy(64))) {
+    return unsupported(*pointer, "such shared memory");
+  }
+  return "(volatile " + std::string(space) + " " + element + "*)" + name;
+}
+
+// Those of 64 bits have names of their own.
+static std::string atomicName(const llvm::Type* type, const char* what) {
+  return std::string(type->isIntegerTy(64) ? "atom_" : "atomic_") + what;
+}
+
+// What was there: the first of the pair that LLVM's instruction gives.
+Text FunctionWriter::exchange(const llvm::AtomicCmpXchgInst& op) {
+  const llvm::Type* type = op.getCompareOperand()->getType();
+  ISTHMUS_ASSIGN_OR_RETURN(std::string place, atomicAddress(op.getPointerOperand(), type));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string expected, operand(op.getCompareOperand()));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string next, operand(op.getNewValOperand()));
+  return atomicName(type, "cmpxchg") + "(" + place + ", " + expected + ", " + next + ")";
+}
+
+Text FunctionWriter::atomic(const llvm::AtomicRMWInst& op) {
+  using Op = llvm::AtomicRMWInst;
+  const char* name = nullptr;
+  bool isSigned = op.getOperation() == Op::Max || op.getOperation() == Op::Min;
+  switch (op.getOperation()) {
+    case Op::Add:
+      name = "add";
+      break;
+    case Op::And:
+      name = "and";
+      break;
+    case Op::Or:
+      name = "or";
+      break;
+    case Op::Xor:
+      name = "xor";
+      break;
+    case Op::Max:
+    case Op::UMax:
+      name = "max";
+      break;
+    case Op::Min:
+    case Op::UMin:
+      name = "min";
+      break;
+    default:
+      return unsupported(op, "such atomic function");
+  }
+  const llvm::Value* value = op.getValOperand();
+  ISTHMUS_ASSIGN_OR_RETURN(std::string place,
+                           atomicAddress(op.getPointerOperand(), value->getType(), isSigned));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string text, isSigned ? signedOperand(value) : operand(value));
+  return atomicName(value->getType(), name) + "(" + place + ", " + text + ")";
 }
 
 Text FunctionWriter::binary(const llvm::BinaryOperator& op) {
@@ -477,6 +541,13 @@ Text FunctionWriter::expression(const llvm::Instruction& instruction) {
   if (auto* op = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     return memory(op->getPointerOperand(), op->getType());
   }
+  if (auto* op = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return exchange(*op);
+  if (auto* op = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return atomic(*op);
+  if (auto* op = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) {
+    if (llvm::isa<llvm::AtomicCmpXchgInst>(op->getAggregateOperand()) && op->getIndices()[0] == 0) {
+      return operand(op->getAggregateOperand());
+    }
+  }
   if (instruction.getOpcode() == llvm::Instruction::FNeg) {
     ISTHMUS_ASSIGN_OR_RETURN(std::string x, operand(instruction.getOperand(0)));
     return "-" + x;
@@ -595,7 +666,11 @@ Status FunctionWriter::declare() {
     if (instruction.getType()->isVoidTy()) continue;
     std::string name = "v" + std::to_string(number++);
     names_[&instruction] = name;
-    ISTHMUS_ASSIGN_OR_RETURN(std::string type, typeName(instruction.getType()));
+    const llvm::Type* valueType = instruction.getType();
+    if (auto* op = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      valueType = op->getCompareOperand()->getType();
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(std::string type, typeName(valueType));
     if (instruction.getType()->isPointerTy() && tableOf(&instruction)) type = "constant uchar*";
     if (auto* memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
       std::optional<llvm::TypeSize> bytes = memory->getAllocationSize(layout_);
@@ -648,11 +723,40 @@ bool usesDoubles(const llvm::Module& module) {
   return false;
 }
 
+// Whether integers of 64 bits are updated by several work-items at once.
+bool exchangesLongs(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (!instruction.isAtomic()) continue;
+      auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
+      const llvm::Value* value = update     ? update->getValOperand()
+                                 : exchange ? exchange->getNewValOperand()
+                                            : nullptr;
+      if (value && value->getType()->isIntegerTy(64)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 StatusOr<std::string> writeOpenclC(const llvm::Module& module) {
   std::string text = "#pragma OPENCL FP_CONTRACT OFF\n";
-  if (usesDoubles(module)) text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+  // In LLVM IR memory has no types: a float may be moved as an integer.
+  for (const char* type : {"uchar", "ushort", "uint", "ulong", "float"}) {
+    text += std::string("typedef ") + type + " __attribute__((may_alias)) any_" + type + ";\n";
+  }
+  if (usesDoubles(module)) {
+    text +=
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+        "typedef double __attribute__((may_alias)) any_double;\n";
+  }
+  if (exchangesLongs(module)) {
+    text +=
+        "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+        "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n";
+  }
   llvm::DenseMap<const llvm::Value*, std::string> tables;
   for (const llvm::GlobalVariable& table : module.globals()) {
     if (!tableOf(&table)) continue;

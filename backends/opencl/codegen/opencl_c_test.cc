@@ -40,8 +40,25 @@ TEST(OpenclC, signature_and_memory) {
   std::string text = body("float", "store float %x, ptr addrspace(1) %p");
   EXPECT_THAT(text, HasSubstr("#pragma OPENCL FP_CONTRACT OFF"));
   EXPECT_THAT(text, HasSubstr("kernel void k(global uchar* a0) {"));
-  EXPECT_THAT(text, HasSubstr("v0 = *(global float*)a0;"));
-  EXPECT_THAT(text, HasSubstr("*(global float*)a0 = v0;"));
+  EXPECT_THAT(text, HasSubstr("v0 = *(global any_float*)a0;"));
+  EXPECT_THAT(text, HasSubstr("*(global any_float*)a0 = v0;"));
+}
+
+TEST(OpenclC, memory_that_work_items_share) {
+  std::string text = body("i32", R"(
+      %old = atomicrmw max ptr addrspace(1) %p, i32 %x monotonic
+      %pair = cmpxchg ptr addrspace(1) %p, i32 %x, i32 %old monotonic monotonic
+      %found = extractvalue { i32, i1 } %pair, 0
+      store i32 %found, ptr addrspace(1) %p)");
+  EXPECT_THAT(text, HasSubstr("atomic_max((volatile global int*)a0, (int)v0)"));
+  EXPECT_THAT(text, HasSubstr("uint v2;"));
+  EXPECT_THAT(text, HasSubstr("v2 = atomic_cmpxchg((volatile global uint*)a0, v0, v1);"));
+  EXPECT_THAT(text, HasSubstr("v3 = v2;"));
+  text = body("i64", "%old = atomicrmw add ptr addrspace(1) %p, i64 %x monotonic");
+  EXPECT_THAT(text, HasSubstr("cl_khr_int64_base_atomics : enable"));
+  EXPECT_THAT(text, HasSubstr("atom_add((volatile global ulong*)a0, v0)"));
+  EXPECT_THAT(body("i32", "%old = atomicrmw nand ptr addrspace(1) %p, i32 %x monotonic"),
+              HasSubstr("OpenCL C has no such atomic function"));
 }
 
 TEST(OpenclC, tables_of_constants_are_outside_of_kernels) {

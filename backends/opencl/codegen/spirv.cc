@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backends/opencl/codegen/emit_spirv.h"
+#include "compiler/schedule/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
@@ -54,6 +55,7 @@ TargetModel kernelTarget(const KernelDevice& device) {
   TargetModel target = gpuTarget(kTriple);
   target.groupSize = llvm::bit_floor(std::min(device.groupItems, target.groupSize));
   target.localBytes = device.localBytes;
+  if (device.atomicBits >= 64) target.features = kLongAtomics;
   target.maxRowBytes = device.localBytes;
   if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
     // Each element is computed by itself.

@@ -24,6 +24,8 @@ struct KernelDevice {
   // Work-items that a group may have, and the memory that they share; 0: kernels have no groups.
   unsigned groupItems = 0;
   int64_t localBytes = 0;
+  // The widest integers that work-items compare and exchange in global memory.
+  unsigned atomicBits = 32;
 };
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.

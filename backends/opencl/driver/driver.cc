@@ -65,6 +65,7 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.takesSpirv = reader.text(CL_DEVICE_IL_VERSION).find("SPIR-V") != std::string::npos;
   facts.hasDoubles = has("cl_khr_fp64");
   facts.hasHalves = has("cl_khr_fp16");
+  facts.hasLongAtomics = has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
   facts.hasUsm = has("cl_intel_unified_shared_memory");
   auto svm = reader.number<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
   facts.hasSvm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;

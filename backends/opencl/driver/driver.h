@@ -35,12 +35,13 @@ struct DeviceFacts {
   std::string version;        // "OpenCL 3.1 …"
   std::string driverVersion;  // of the driver
   bool isCpu = false;
-  bool takesSpirv = false;  // clCreateProgramWithIL
-  bool hasDoubles = false;  // cl_khr_fp64
-  bool hasHalves = false;   // cl_khr_fp16: arithmetic, not only storage
-  bool hasUsm = false;      // cl_intel_unified_shared_memory
-  bool hasSvm = false;      // coarse-grained shared virtual memory
-  bool hasNoOrder = false;  // queues may be out of order
+  bool takesSpirv = false;      // clCreateProgramWithIL
+  bool hasDoubles = false;      // cl_khr_fp64
+  bool hasHalves = false;       // cl_khr_fp16: arithmetic, not only storage
+  bool hasLongAtomics = false;  // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
+  bool hasUsm = false;          // cl_intel_unified_shared_memory
+  bool hasSvm = false;          // coarse-grained shared virtual memory
+  bool hasNoOrder = false;      // queues may be out of order
   uint64_t memoryBytes = 0;
   uint64_t maxAllocationBytes = 0;
   uint64_t localBytes = 0;  // per work-group
