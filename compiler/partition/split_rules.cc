@@ -4,6 +4,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/factor_rules.h"
+#include "compiler/partition/reshape_rule.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
@@ -301,6 +302,34 @@ void fitToHalos(mlir::Operation* op, llvm::ArrayRef<HaloRows> halos) {
   }
 }
 
+// A reshape that keeps blocks although several dimensions of `rule`'s factors share their split.
+std::optional<SplitRule> sharedSplit(shlo::ReshapeOp op, const FactorRule& rule,
+                                     llvm::ArrayRef<MeshSharding> held,
+                                     llvm::ArrayRef<MeshSharding> wanted) {
+  auto isShared = [](const MeshSharding& sharding, const Factors& factors) {
+    return llvm::any_of(llvm::zip(sharding.dims, factors), [](auto pair) {
+      return !std::get<0>(pair).empty() && std::get<1>(pair) == kWhole;
+    });
+  };
+  Dims from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
+  SplitRule split;
+  std::optional<MeshSharding> operand, result;
+  if (!held[0].isReplicated()) {
+    operand = held[0].reduced();
+    result = reshapedSharding(*operand, from, to);
+  } else if (!wanted.empty()) {
+    result = wanted[0].reduced();
+    operand = reshapedSharding(*result, to, from);
+  }
+  if (!operand || !result ||
+      !(isShared(*operand, rule.operands[0]) || isShared(*result, rule.results[0]))) {
+    return std::nullopt;
+  }
+  split.operands = {std::move(*operand)};
+  split.results = {std::move(*result)};
+  return split;
+}
+
 }  // namespace
 
 RowRequest concatenationRequest(mlir::Operation* op, int64_t d, int64_t shards) {
@@ -332,6 +361,9 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   if (!mesh || !hasStaticShapes(op)) return std::nullopt;
   std::optional<FactorRule> rule = factorRule(op);
   if (!rule) return std::nullopt;
+  if (auto reshape = llvm::dyn_cast<shlo::ReshapeOp>(op)) {
+    if (std::optional<SplitRule> split = sharedSplit(reshape, *rule, held, wanted)) return split;
+  }
 
   auto isPadded = [&](int factor) { return allowsPadding(op, *rule, factor); };
   // Whether `split` cuts everything of the factor into equal blocks, and it pays.
