@@ -68,6 +68,7 @@ std::array<llvm::Value*, 3> indicesOf(llvm::IRBuilder<>& b, const codegen::Items
   llvm::Value* rest = b.CreateAdd(b.CreateMul(block, constant(kBlockThreads), "", true, isNarrow),
                                   thread, "item", true, isNarrow);
   std::array<llvm::Value*, 3> indices{b.getInt64(0), b.getInt64(0), b.getInt64(0)};
+  if (total == 1) indices[0] = b.CreateZExt(rest, b.getInt64Ty());
   int64_t above = total;
   for (size_t d = 0; d < items.size(); ++d) {
     above = items[d] > 0 ? above / items[d] : 0;

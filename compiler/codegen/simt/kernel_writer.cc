@@ -23,6 +23,10 @@ KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const
   llvm::Value* isInside = builder_.getTrue();
   std::array<llvm::Value*, 3> indices =
       groupThreads == 1 ? form.indices(builder_, items) : groupIndices(form, items);
+  // One item may be alone in a launch of several.
+  if (items == Items{1, 1, 1} && groupThreads == 1) {
+    isInside = builder_.CreateICmpEQ(indices[0], i64(0));
+  }
   for (unsigned d = 0; d < items.size(); ++d) {
     items_[d] = i64(0);
     if (items[d] == 1) continue;
