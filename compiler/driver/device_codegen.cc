@@ -240,6 +240,9 @@ Support supportByKernels(std::string_view op) {
       return Support::kNo;
     case OpCode::Shlo_DotGeneralOp:
     case OpCode::Shlo_ConvolutionOp:
+    case OpCode::Shlo_FftOp:
+    case OpCode::Shlo_RngBitGeneratorOp:
+    case OpCode::Shlo_SortOp:
       return Support::kOnDevice;
     default:
       return facts->isLibrary ? Support::kByHost : Support::kOnDevice;

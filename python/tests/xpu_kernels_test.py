@@ -1,4 +1,4 @@
-"""Kernels of platform xpu by each OpenCL driver that is installed: updates that meet."""
+"""Kernels of platform xpu by each OpenCL driver that is installed: scatters, sorts, random bits."""
 
 import importlib.util
 import pathlib
@@ -35,3 +35,74 @@ SCATTERS = """
 @pytest.mark.parametrize("form", ["", "groups", "elements"])
 def test_scatters_agree_with_cpu(xpu, form):
     xpu(COMPARE + SCATTERS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+SORTS = """
+    def exact(function, *arguments):
+        compare(function, *arguments, tolerance=0)
+    for n in (1, 2, 15, 16, 17, 33, 1023, 1025, 5000):
+        exact(lambda x: (jnp.sort(x), jnp.argsort(x), jnp.sort(-x)), random.integers(0, 50, n).astype(np.int32))
+    x = array(7, 130, 3)
+    x[0, 3:60:4], x[1, 5], x[2, ::3] = np.nan, np.inf, -0.0
+    exact(lambda x: (jnp.sort(x, 0), jnp.sort(x, 1), jnp.sort(x, 2, descending=True), jnp.argsort(x, 1)), x)
+    keys = random.integers(0, 3, (2, 400)).astype(np.int8)
+    exact(lambda a, b, c: lax.sort((a, b, c), num_keys=2), keys[0], keys[1], np.arange(400, dtype=np.int32))
+    exact(lambda x: jnp.sort(x.astype(jnp.bfloat16)).astype(jnp.float32), array(300))
+    exact(lambda x: jnp.sort(x > 0), array(99))
+    exact(lambda x: jnp.sort(x * (1 + 1j)), array(200))
+    exact(lambda x: jnp.sort(x), array(3, 0))
+"""
+
+
+@pytest.mark.parametrize("form", ["", "groups"])
+def test_sorts_agree_with_cpu(xpu, form):
+    result = xpu(COMPARE + SORTS, ISTHMUS_OPENCL_KERNELS=form, ISTHMUS_LOG="info")
+    if form:  # CPUs in vectors leave sorts to the host.
+        assert "runs on the host" not in result.stderr
+
+
+RANDOM_BITS = """
+    jax.config.update("jax_enable_x64", True)
+    for algorithm in (lax.RandomAlgorithm.RNG_THREE_FRY, lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_DEFAULT):
+        for dtype in (jnp.uint8, jnp.uint16, jnp.uint32, jnp.uint64):
+            for shape in ((8,), (3, 4), (5, 7), (1,), (3, 6, 5)):
+                def bits(key):
+                    return lax.rng_bit_generator(key, shape, dtype, algorithm=algorithm)
+                results = []
+                for platform in ("xpu", "isthmus"):
+                    key = np.array([7, 2**64 - 5], np.uint64)
+                    results.append(jax.device_get(jax.jit(bits)(jax.device_put(key, jax.devices(platform)[0]))))
+                for ours, theirs in zip(*results):
+                    np.testing.assert_array_equal(ours, theirs)
+"""
+
+
+def test_random_bits_are_the_cpu_backends(xpu):
+    result = xpu(COMPARE + RANDOM_BITS, JAX_PLATFORMS="xpu,isthmus", ISTHMUS_LOG="info")
+    assert "runs on the host" not in result.stderr
+
+
+TRANSFORMS = """
+    def transforms(tolerance, shape, axes, dtype=np.float32):
+        x = random.standard_normal(shape).astype(dtype)
+        compare(lambda x: (jnp.fft.fftn(x * (1 + 2j), axes=axes), jnp.fft.ifftn(x * (2 - 1j), axes=axes),
+                           jnp.fft.rfftn(x, axes=axes), jnp.fft.irfftn(x * (1 + 1j), axes=axes)), x, tolerance=tolerance)
+    for n in (1, 2, 3, 16, 30, 77, 121, 1024):
+        transforms(2e-4, (3, n), (1,))
+    transforms(2e-3, (4375,), (0,))
+    transforms(2e-3, (6, 10, 9), (1, 2))
+    transforms(2e-3, (6, 10, 9), (0, 1, 2))
+    transforms(2e-3, (6, 10, 9), (0,))
+    with jax.enable_x64(True):
+        transforms(1e-11, (5, 240), (1,), np.float64)
+"""
+
+
+def test_transforms_agree_with_cpu(xpu):
+    result = xpu(COMPARE + TRANSFORMS, ISTHMUS_LOG="info")
+    assert "runs on the host" not in result.stderr
+
+
+def test_transform_of_a_large_prime_is_the_hosts_and_logged(xpu):
+    result = xpu(COMPARE + "    compare(lambda x: jnp.fft.fft(x), array(3, 2 * 257), tolerance=1e-4)", ISTHMUS_LOG="info")
+    assert "runs on the host" in result.stderr

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/dialect/source_location.h"
 
 namespace isthmus::codegen {
@@ -52,8 +53,13 @@ KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kerne
   std::string position = sourcePosition(op->getLoc());
   std::string description =
       op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
+  const size_t first = kernels_.size();
   for (const OpKernel& stage : kernels.stages) {
-    code.stages.push_back({static_cast<int>(kernels_.size()), -1, -1});
+    // One that runs several times is one kernel.
+    auto known = std::find_if(kernels_.begin() + static_cast<std::ptrdiff_t>(first), kernels_.end(),
+                              [&](const KernelInfo& info) { return info.name == stage.name; });
+    code.stages.push_back({static_cast<int>(known - kernels_.begin()), -1, -1});
+    if (known != kernels_.end()) continue;
     kernels_.push_back({stage.name, stage.items, stage.groupThreads, stage.isVector, description});
   }
   return code;
@@ -61,6 +67,25 @@ KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kerne
 
 StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* op) {
   OpKernels emitted;
+  // Of these, types without a kernel are left to the caller.
+  auto whereKnown = [](StatusOr<OpKernels> kernels) -> StatusOr<std::optional<OpKernels>> {
+    if (kernels.ok()) return std::optional(*std::move(kernels));
+    if (kernels.status().code() == StatusCode::kUnimplemented) return std::optional<OpKernels>();
+    return kernels.status();
+  };
+  std::optional<OpKernels> found;
+  // The host of a CPU sorts by vectors and by digits, eight times as fast as these kernels there.
+  bool isGpu = form_.target.device == DeviceKind::kGpu;
+  if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isGpu) {
+    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));
+  } else if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(found,
+                             whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));
+  }
+  if (auto fft = llvm::dyn_cast<shlo::FftOp>(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
+  }
+  if (found) return std::optional<Code>(add(op, *found));
   if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
     ISTHMUS_ASSIGN_OR_RETURN(emitted, emitDot(dot, module_, form_, nextSymbol()));
   } else if (auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {

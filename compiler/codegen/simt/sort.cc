@@ -1,0 +1,361 @@
+// A merge sort in global memory. Each work-item sorts some runs by insertion; then, in rounds,
+// pairs of runs are merged from the results to scratch memory or back. In a round each work-item
+// makes a stretch of what is merged, whose beginnings in both runs it finds by bisection, so that
+// rounds of few and long runs keep as many work-items busy as those of many and short ones.
+#include <algorithm>
+
+#include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/simt/data_kernels.h"
+#include "compiler/codegen/simt/kernel_writer.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace isthmus::codegen {
+namespace {
+
+constexpr int64_t kRun = 16;  // elements that are sorted by insertion; a power of two
+constexpr int64_t kGpuStretch = 16;
+constexpr int64_t kCpuStretch = 1024;
+// Of larger arrays, the arithmetic on sizes need not fit.
+constexpr int64_t kMostElements = int64_t{1} << 40;
+// Scratch memory begins with the length of the runs, for even and for odd rounds.
+constexpr int64_t kHeaderBytes = 64;
+
+struct SortArrays {
+  int64_t outer = 1, length = 1, inner = 1;
+  llvm::SmallVector<ElementKind, 4> kinds;
+  llvm::SmallVector<int64_t, 4> scratchOffsets;
+  int64_t scratchBytes = kHeaderBytes;
+  int64_t rounds = 0;
+  int64_t stretch = kGpuStretch;
+};
+
+// i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
+StatusOr<llvm::Function*> emitLess(mlir::Region& comparator, const SortArrays& arrays,
+                                   llvm::Module& module, const WorkItemForm& form,
+                                   const std::string& name) {
+  bool isAlone = true;
+  mlir::visitUsedValuesDefinedAbove(comparator, [&](mlir::OpOperand* operand) {
+    isAlone &= operand->get().getDefiningOp<shlo::ConstantOp>() != nullptr;
+  });
+  if (!isAlone) return unimplemented("its comparator uses a value from outside");
+  // What evaluators belong to; there is nothing in it.
+  mlir::OpBuilder builder(comparator.getContext());
+  auto fusion =
+      ir::FusionOp::create(builder, comparator.getLoc(), mlir::TypeRange{}, mlir::ValueRange{});
+  builder.setInsertionPointToEnd(&fusion.getBody().emplaceBlock());
+  ir::YieldOp::create(builder, comparator.getLoc(), mlir::ValueRange{});
+  llvm::LLVMContext& context = module.getContext();
+  std::vector<llvm::Type*> types;
+  for (const ElementKind& kind : arrays.kinds) {
+    types.insert(types.end(), 2 * kind.parts(), kind.computeType(context));
+  }
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getInt1Ty(context), types, false),
+                             llvm::Function::InternalLinkage, name, &module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  Status status;
+  {
+    LoopBuilder loops(function, form.target);
+    Evaluator evaluator(loops, fusion, StageSchedule(), {});
+    llvm::SmallVector<Val, 8> arguments;
+    unsigned next = 0;
+    for (const ElementKind& kind : arrays.kinds) {
+      for (int side = 0; side < 2; ++side) {
+        Val value{function->getArg(next++), nullptr, loops.entry()};
+        if (kind.isComplex()) value.im = function->getArg(next++);
+        arguments.push_back(value);
+      }
+    }
+    llvm::SmallVector<Val, 2> results = evaluator.evaluateRegion(comparator, arguments);
+    status = evaluator.status();
+    if (status.ok() && results.size() != 1) status = internalError("a comparator without result");
+    if (status.ok()) loops.at(loops.entry()).CreateRet(results[0].re);
+  }
+  fusion->destroy();
+  if (!status.ok()) {
+    function->eraseFromParent();
+    return status;
+  }
+  return function;
+}
+
+Status inlineCalls(llvm::Function* function) {
+  for (llvm::User* user : llvm::make_early_inc_range(function->users())) {
+    llvm::InlineFunctionInfo info;
+    if (!llvm::InlineFunction(*llvm::cast<llvm::CallInst>(user), info).isSuccess()) {
+      return internalError("a comparator cannot be inlined");
+    }
+  }
+  function->eraseFromParent();
+  return {};
+}
+
+class SortKernel {
+ public:
+  using Values = KernelWriter::Values;
+
+  // Of array k: where elements are read from, and written to.
+  enum class Place { kOperands, kResults, kScratch };
+
+  SortKernel(const SortArrays& arrays, llvm::Function* less, mlir::Region& comparator,
+             KernelWriter& writer)
+      : a_(arrays), less_(less), comparator_(comparator), w_(writer), b_(writer.b()) {
+    auto [outer, inner] = w_.divide(w_.item(1), a_.inner);
+    row_ = w_.plus(w_.times(outer, a_.length * a_.inner), inner);
+  }
+
+  void sortRuns(Place to) {
+    llvm::Value* first = w_.times(w_.item(0), a_.stretch);
+    whenFirst([&] { b_.CreateStore(w_.i64(kRun), runLength(0)); });
+    w_.loop(std::min(a_.stretch, a_.length), {}, [&](llvm::Value* i, const Values&) {
+      llvm::Value* at = w_.plus(first, i);
+      w_.branch(b_.CreateICmpULT(at, w_.i64(a_.length)), [&] { insert(at, to); });
+      return Values();
+    });
+  }
+
+  // From `from` to `to`, in rounds of this parity.
+  void mergeRuns(Place from, Place to, int64_t parity) {
+    llvm::Value* run = b_.CreateLoad(b_.getInt64Ty(), runLength(parity));
+    llvm::Value* two = b_.CreateShl(run, 1);
+    whenFirst([&] { b_.CreateStore(two, runLength(1 - parity)); });
+    llvm::Value* begin = w_.times(w_.item(0), a_.stretch);
+    llvm::Value* end = least(w_.plus(begin, w_.i64(a_.stretch)), w_.i64(a_.length));
+    // A stretch covers several pairs of short runs.
+    repeatWhile(
+        {begin}, [&](const Values& at) { return b_.CreateICmpULT(at[0], end); },
+        [&](const Values& at) -> Values {
+          llvm::Value* low = b_.CreateAnd(at[0], b_.CreateNeg(two));
+          llvm::Value* middle = least(w_.plus(low, run), w_.i64(a_.length));
+          llvm::Value* high = least(w_.plus(low, two), w_.i64(a_.length));
+          llvm::Value* stop = least(end, high);
+          mergePair(from, to, low, middle, high, at[0], stop);
+          return {stop};
+        });
+  }
+
+ private:
+  llvm::Value* least(llvm::Value* x, llvm::Value* y) {
+    return b_.CreateSelect(b_.CreateICmpULT(x, y), x, y);
+  }
+  llvm::Value* scratch() { return w_.buffer(2 * static_cast<unsigned>(a_.kinds.size())); }
+  llvm::Value* runLength(int64_t parity) {
+    return b_.CreateConstGEP1_64(b_.getInt64Ty(), scratch(), static_cast<uint64_t>(parity));
+  }
+  void whenFirst(const std::function<void()>& then) {
+    llvm::Value* isFirst = b_.CreateAnd(b_.CreateICmpEQ(w_.item(0), w_.i64(0)),
+                                        b_.CreateICmpEQ(w_.item(1), w_.i64(0)));
+    w_.branch(isFirst, then);
+  }
+
+  Values repeatWhile(const Values& initial,
+                     const std::function<llvm::Value*(const Values&)>& condition,
+                     const std::function<Values(const Values&)>& body) {
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    llvm::Function* function = before->getParent();
+    auto* header = llvm::BasicBlock::Create(b_.getContext(), "while", function);
+    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "do", function);
+    auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
+    b_.CreateBr(header);
+    b_.SetInsertPoint(header);
+    Values carried;
+    for (llvm::Value* value : initial) {
+      llvm::PHINode* phi = b_.CreatePHI(value->getType(), 2);
+      phi->addIncoming(value, before);
+      carried.push_back(phi);
+    }
+    b_.CreateCondBr(condition(carried), inside, done);
+    b_.SetInsertPoint(inside);
+    Values next = body(carried);
+    for (auto [phi, value] : llvm::zip(carried, next)) {
+      llvm::cast<llvm::PHINode>(phi)->addIncoming(value, b_.GetInsertBlock());
+    }
+    b_.CreateBr(header);
+    b_.SetInsertPoint(done);
+    return carried;
+  }
+
+  llvm::Value* base(Place place, size_t array) {
+    auto count = static_cast<unsigned>(a_.kinds.size());
+    auto k = static_cast<unsigned>(array);
+    if (place == Place::kOperands) return w_.buffer(k);
+    if (place == Place::kResults) return w_.buffer(count + k);
+    return b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch(),
+                                 static_cast<uint64_t>(a_.scratchOffsets[array]));
+  }
+  // Where element `i` of this row is.
+  llvm::Value* indexOf(llvm::Value* i) { return w_.plus(row_, w_.times(i, a_.inner)); }
+
+  // Whether the one element is less than the other.
+  llvm::Value* less(Place placeX, llvm::Value* x, Place placeY, llvm::Value* y) {
+    llvm::SmallVector<llvm::Value*, 8> arguments;
+    auto add = [&](Place place, llvm::Value* i, size_t array, unsigned argument) {
+      const ElementKind& kind = a_.kinds[array];
+      Val value = w_.zero(kind);
+      if (!comparator_.getArgument(argument).use_empty()) {
+        value = w_.load(base(place, array), indexOf(i), kind);
+      }
+      arguments.push_back(value.re);
+      if (value.im) arguments.push_back(value.im);
+    };
+    for (unsigned k = 0; k < a_.kinds.size(); ++k) {
+      add(placeX, x, k, 2 * k);
+      add(placeY, y, k, 2 * k + 1);
+    }
+    return b_.CreateCall(less_, arguments);
+  }
+
+  // Bits stay as they are, also those of a NaN: nothing is computed.
+  void move(Place to, llvm::Value* at, Place from, llvm::Value* i) {
+    for (size_t k = 0; k < a_.kinds.size(); ++k) {
+      const ElementKind& kind = a_.kinds[k];
+      llvm::Align align(kind.storageBytes / kind.parts());
+      llvm::Type* type = kind.storageType(b_.getContext());
+      for (unsigned part = 0; part < kind.parts(); ++part) {
+        auto place = [&](Place where, llvm::Value* element) {
+          llvm::Value* index = w_.plus(w_.times(indexOf(element), kind.parts()), w_.i64(part));
+          return b_.CreateGEP(type, base(where, k), index);
+        };
+        llvm::Value* bits = b_.CreateAlignedLoad(type, place(from, i), align);
+        b_.CreateAlignedStore(bits, place(to, at), align);
+      }
+    }
+  }
+
+  // Operand number `i` goes behind those of its run that are not greater.
+  void insert(llvm::Value* i, Place to) {
+    llvm::Value* first = b_.CreateAnd(i, w_.i64(-kRun));
+    auto isBefore = [&](const Values& at) {
+      // Of an element that is not there, another is compared and not used.
+      llvm::Value* exists = b_.CreateICmpUGT(at[0], first);
+      llvm::Value* other = b_.CreateSub(at[0], b_.CreateZExt(exists, b_.getInt64Ty()));
+      llvm::Value* place = b_.CreateSelect(exists, other, i);
+      return b_.CreateAnd(exists, less(Place::kOperands, i, to, place));
+    };
+    Values at = repeatWhile({i}, isBefore, [&](const Values& now) -> Values {
+      llvm::Value* other = b_.CreateSub(now[0], w_.i64(1));
+      move(to, now[0], to, other);
+      return {other};
+    });
+    move(to, at[0], Place::kOperands, i);
+  }
+
+  // Elements [at, stop) of what the runs [low, middle) and [middle, high) make.
+  void mergePair(Place from, Place to, llvm::Value* low, llvm::Value* middle, llvm::Value* high,
+                 llvm::Value* at, llvm::Value* stop) {
+    llvm::Value* before = b_.CreateSub(at, low);  // elements of both runs
+    llvm::Value* lefts = b_.CreateSub(middle, low);
+    llvm::Value* rights = b_.CreateSub(high, middle);
+    llvm::Value* fewest =
+        b_.CreateSelect(b_.CreateICmpUGT(before, rights), b_.CreateSub(before, rights), w_.i64(0));
+    // How many of them are from the left run: equal elements stay in their order.
+    Values found = repeatWhile(
+        {fewest, least(before, lefts)},
+        [&](const Values& range) { return b_.CreateICmpULT(range[0], range[1]); },
+        [&](const Values& range) -> Values {
+          llvm::Value* half = b_.CreateLShr(w_.plus(range[0], range[1]), 1);
+          llvm::Value* right = b_.CreateSub(w_.plus(middle, before), w_.plus(half, w_.i64(1)));
+          llvm::Value* isRight = less(from, right, from, w_.plus(low, half));
+          return {b_.CreateSelect(isRight, range[0], w_.plus(half, w_.i64(1))),
+                  b_.CreateSelect(isRight, half, range[1])};
+        });
+    llvm::Value* left = w_.plus(low, found[0]);
+    llvm::Value* right = b_.CreateSub(w_.plus(middle, before), found[0]);
+    repeatWhile(
+        {at, left, right}, [&](const Values& now) { return b_.CreateICmpULT(now[0], stop); },
+        [&](const Values& now) -> Values {
+          llvm::Value* hasLeft = b_.CreateICmpULT(now[1], middle);
+          llvm::Value* hasRight = b_.CreateICmpULT(now[2], high);
+          // Of a run that is used up, an element that is there is compared and not used.
+          llvm::Value* x = b_.CreateSelect(hasLeft, now[1], low);
+          llvm::Value* y = b_.CreateSelect(hasRight, now[2], low);
+          llvm::Value* isLess = less(from, y, from, x);
+          llvm::Value* takesRight =
+              b_.CreateAnd(hasRight, b_.CreateOr(b_.CreateNot(hasLeft), isLess));
+          move(to, now[0], from, b_.CreateSelect(takesRight, y, x));
+          llvm::Value* step = b_.CreateZExt(takesRight, b_.getInt64Ty());
+          return {w_.plus(now[0], w_.i64(1)), w_.plus(now[1], b_.CreateSub(w_.i64(1), step)),
+                  w_.plus(now[2], step)};
+        });
+  }
+
+  const SortArrays& a_;
+  llvm::Function* less_;
+  mlir::Region& comparator_;
+  KernelWriter& w_;
+  llvm::IRBuilder<>& b_;
+  llvm::Value* row_;
+};
+
+StatusOr<SortArrays> arraysOf(shlo::SortOp op, const WorkItemForm& form) {
+  SortArrays arrays;
+  auto type = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+  int64_t dimension = op.getDimension() < 0 ? op.getDimension() + type.getRank()
+                                            : static_cast<int64_t>(op.getDimension());
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    int64_t& part = d < dimension ? arrays.outer : d == dimension ? arrays.length : arrays.inner;
+    part *= type.getDimSize(d);
+  }
+  if (type.getNumElements() > kMostElements) return unimplemented("a sort of so many elements");
+  for (mlir::Value operand : op->getOperands()) {
+    auto kind = elementKind(llvm::cast<mlir::RankedTensorType>(operand.getType()).getElementType());
+    if (!kind) return unimplemented("no kernel sorts elements of this type");
+    arrays.kinds.push_back(*kind);
+    arrays.scratchOffsets.push_back(arrays.scratchBytes);
+    arrays.scratchBytes += static_cast<int64_t>(
+        llvm::alignTo(static_cast<uint64_t>(type.getNumElements()) * kind->storageBytes, 64));
+  }
+  for (int64_t run = kRun; run < arrays.length; run *= 2) ++arrays.rounds;
+  bool isCpu = form.target.device == DeviceKind::kCpu;
+  arrays.stretch = isCpu ? kCpuStretch : kGpuStretch;
+  return arrays;
+}
+
+}  // namespace
+
+StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
+                             const std::string& symbol) {
+  ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op, form));
+  OpKernels kernels;
+  if (arrays.outer * arrays.length * arrays.inner == 0) return kernels;
+  ISTHMUS_ASSIGN_OR_RETURN(llvm::Function * less,
+                           emitLess(op.getComparator(), arrays, module, form, symbol + "_less"));
+  kernels.scratchBytes = arrays.scratchBytes;
+  auto buffers = static_cast<unsigned>(2 * arrays.kinds.size() + 1);
+  bool isCpu = form.target.device == DeviceKind::kCpu;
+  Items items{llvm::divideCeilSigned(arrays.length, arrays.stretch), arrays.outer * arrays.inner,
+              1};
+  auto emit = [&](const char* suffix, const std::function<void(SortKernel&)>& body) {
+    OpKernel kernel{symbol + suffix, items, 1, isCpu};
+    KernelWriter writer(module, form, kernel.name, buffers, items);
+    SortKernel sort(arrays, less, op.getComparator(), writer);
+    body(sort);
+    writer.finish();
+    return kernel;
+  };
+  using Place = SortKernel::Place;
+  // The last round ends in the results.
+  bool startsInResults = arrays.rounds % 2 == 0;
+  Place first = startsInResults ? Place::kResults : Place::kScratch;
+  Place second = startsInResults ? Place::kScratch : Place::kResults;
+  kernels.stages.push_back(emit("", [&](SortKernel& sort) { sort.sortRuns(first); }));
+  OpKernel there, back;
+  if (arrays.rounds > 0) {
+    there = emit("_there", [&](SortKernel& sort) { sort.mergeRuns(first, second, 0); });
+  }
+  if (arrays.rounds > 1) {
+    back = emit("_back", [&](SortKernel& sort) { sort.mergeRuns(second, first, 1); });
+  }
+  for (int64_t round = 0; round < arrays.rounds; ++round) {
+    kernels.stages.push_back(round % 2 == 0 ? there : back);
+  }
+  ISTHMUS_RETURN_IF_ERROR(inlineCalls(less));
+  return kernels;
+}
+
+}  // namespace isthmus::codegen
