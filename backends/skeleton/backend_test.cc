@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/skeleton/driver.h"
 #include "runtime/client.h"
 #include "runtime/loaded_executable.h"
 
@@ -63,7 +64,8 @@ TEST_F(Skeleton, ErrorsSayWhat) {
   several.options.numReplicas = 2;
   EXPECT_EQ(client->compile(several).status().code(), StatusCode::kUnimplemented);
   Memory& memory = *device.defaultMemory();
-  EXPECT_EQ(client->uninitialized(memory, {ElementType::kF32, {int64_t{1} << 32}}).status().code(),
+  const int64_t tooMany = memoryBytes(0) / int64_t{sizeof(float)} + 1;
+  EXPECT_EQ(client->uninitialized(memory, {ElementType::kF32, {tooMany}}).status().code(),
             StatusCode::kResourceExhausted);
 }
 
