@@ -118,9 +118,9 @@ COLLECTIVES = """
 
 
 @pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
-@pytest.mark.parametrize("devices", ["pthread pthread", "basic pthread"])
-def test_devices_of_one_driver_meet(python, devices):
-    result = python(COLLECTIVES, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES=devices,
+def test_devices_of_one_driver_meet(python):
+    # Not PoCL's device `basic`: it has no thread of its own, and beside another device it often hangs.
+    result = python(COLLECTIVES, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES="pthread pthread",
                     **DRIVERS["pocl"][0])
     assert result.stdout.splitlines() == [
         "[[1.0, 1.0], [[0.0, 1.0], [0.0, 1.0]], [1.0, 0.0]]"] + 2 * ["True True [1.0, 3.0, 5.0, 7.0, 9.0]"]
