@@ -36,6 +36,18 @@ bool movesInnermost(shlo::TransposeOp transpose) {
   return innermostIn != innermostOut;
 }
 
+// The reduced dimensions as positions among those of other sizes than 1.
+Shape squeezedDimensions(shlo::ReduceOp reduce) {
+  auto type = llvm::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  Shape positions;
+  for (int64_t d = 0, position = 0; d < type.getRank(); ++d) {
+    if (type.getDimSize(d) == 1) continue;
+    if (llvm::is_contained(reduce.getDimensions(), d)) positions.push_back(position);
+    ++position;
+  }
+  return positions;
+}
+
 class LegalityAnalysis {
  public:
   LegalityAnalysis(const BlockGraph& graph, llvm::ArrayRef<int> members,
@@ -152,7 +164,8 @@ class LegalityAnalysis {
     llvm::ArrayRef<int64_t> dimensions = reduces_.front().getDimensions();
     for (shlo::ReduceOp reduce : reduces_) {
       auto other = llvm::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
-      if (other.getShape() != type.getShape() || reduce.getDimensions() != dimensions) {
+      if (squeezedShape(other) != squeezedShape(type) ||
+          squeezedDimensions(reduce) != squeezedDimensions(reduces_.front())) {
         return refuse("reductions of different shapes or dimensions");
       }
     }

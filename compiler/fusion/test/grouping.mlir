@@ -114,3 +114,23 @@ func.func @free(%x: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<64x64xf32> 
   %3 = stablehlo.multiply %2, %0 : tensor<64x64xf32>
   return %3 : tensor<64x64xf32>
 }
+
+// Reductions of the same rows are one kernel, wherever dimensions of size 1 lie.
+// CHECK-LABEL: @moved_unit_dimensions
+// CHECK-COUNT-1: isthmus.fusion
+// CHECK-NOT: isthmus.fusion
+// CHECK: return
+func.func @moved_unit_dimensions(%x: tensor<4x8x1x64xf32>) -> tensor<4x1x8x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [3] : (tensor<4x8x1x64xf32>, tensor<f32>) -> tensor<4x8x1xf32>
+  %y = stablehlo.reshape %x : (tensor<4x8x1x64xf32>) -> tensor<4x1x8x64xf32>
+  %r = stablehlo.reshape %m : (tensor<4x8x1xf32>) -> tensor<4x8xf32>
+  %mb = stablehlo.broadcast_in_dim %r, dims = [0, 2] : (tensor<4x8xf32>) -> tensor<4x1x8x64xf32>
+  %d = stablehlo.subtract %y, %mb : tensor<4x1x8x64xf32>
+  %e = stablehlo.exponential %d : tensor<4x1x8x64xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [3] : (tensor<4x1x8x64xf32>, tensor<f32>) -> tensor<4x1x8xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0, 1, 2] : (tensor<4x1x8xf32>) -> tensor<4x1x8x64xf32>
+  %q = stablehlo.divide %e, %sb : tensor<4x1x8x64xf32>
+  return %q : tensor<4x1x8x64xf32>
+}
