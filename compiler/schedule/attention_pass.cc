@@ -12,6 +12,9 @@ namespace {
 
 // Scores that stay in the cache from one kernel to the next cost little to store.
 constexpr int64_t kMinScoreBytes = 256 << 10;
+// Products of fewer columns take their operands as they lie in memory, which packing would cost
+// more than storing such rows.
+constexpr int64_t kMinColumns = 256;
 
 int64_t scoreBytes(Attention attention) {
   return 4 * mlir::cast<mlir::RankedTensorType>(attention.scores.getType()).getNumElements();
@@ -82,6 +85,8 @@ class FuseAttentionPass
       if (!attention) return;
       const char* why = scoreBytes(*attention) < kMinScoreBytes
                             ? "scores are few enough to stay in the cache"
+                        : attention->scores.getType().getShape().back() < kMinColumns
+                            ? "rows are short"
                             : attentionRefusal(*attention, target_);
       if (!why) {
         found.push_back(*attention);

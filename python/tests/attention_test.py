@@ -50,7 +50,7 @@ def close(found, wanted, tolerance=2e-5):
 
 # Rows, keys and features that tiles do not divide, more keys than a block of them, few batches and many.
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("b, t, s, h, d", [(2, 128, 128, 4, 64), (1, 515, 130, 2, 24), (1, 70, 1100, 1, 33), (9, 130, 66, 3, 16)])
+@pytest.mark.parametrize("b, t, s, h, d", [(2, 128, 256, 4, 64), (1, 515, 260, 2, 24), (1, 70, 1100, 1, 33), (9, 130, 266, 3, 16), (4, 128, 128, 6, 32)])
 def test_softmax(run, form, b, t, s, h, d):
     q, k, v = random(b, t, h, d), random(b, s, h, d), random(b, s, h, d)
     close(run(form, q, k, v), attention(q, k, v))
@@ -59,24 +59,24 @@ def test_softmax(run, form, b, t, s, h, d):
 @pytest.mark.parametrize("form", FORMS)
 def test_masks(run, form):
     """Causal, boolean, and a bias; what a mask leaves nothing of is finite."""
-    q, k, v = (random(2, 150, 4, 32) for _ in range(3))
-    causal = np.tril(np.ones((150, 150), bool))
-    close(run(lambda *a: form(*a, mask=jnp.tril(jnp.ones((1, 1, 150, 150), bool))), q, k, v), attention(q, k, v, causal))
-    mask = random(2, 1, 150, 150) > 0
-    bias = random(1, 4, 150, 150)
+    q, k, v = (random(2, 260, 4, 32) for _ in range(3))
+    causal = np.tril(np.ones((260, 260), bool))
+    close(run(lambda *a: form(*a, mask=jnp.tril(jnp.ones((1, 1, 260, 260), bool))), q, k, v), attention(q, k, v, causal))
+    mask = random(2, 1, 260, 260) > 0
+    bias = random(1, 4, 260, 260)
     found = run(lambda q, k, v, m, b: form(q, k, v, mask=m, bias=b), q, k, v, mask, bias)
     close(found, attention(q, k, v, mask, bias))
 
 
 def test_groups_of_heads(run):
-    q, k, v = random(2, 200, 8, 32), random(2, 200, 2, 32), random(2, 200, 2, 32)
+    q, k, v = random(2, 260, 8, 32), random(2, 260, 2, 32), random(2, 260, 2, 32)
     close(run(jax.nn.dot_product_attention, q, k, v), attention(q, k, v))
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(jnp.bfloat16, 3e-2), (np.float32, 2e-5)])
 @pytest.mark.parametrize("form", FORMS)
 def test_types(run, form, dtype, tolerance):
-    q, k, v = (random(2, 200, 4, 32).astype(dtype) for _ in range(3))
+    q, k, v = (random(2, 260, 4, 32).astype(dtype) for _ in range(3))
     close(run(form, q, k, v), attention(q, k, v), tolerance)
 
 
@@ -94,7 +94,7 @@ def test_rows_that_are_no_softmax(run):
 
 def test_transposed_layouts(run):
     """Heads first, as PyTorch has them, and einsum's orders."""
-    q, k, v = (random(2, 4, 150, 32) for _ in range(3))
+    q, k, v = (random(2, 4, 260, 32) for _ in range(3))
 
     def heads_first(q, k, v):
         return jax.nn.softmax(q @ jnp.swapaxes(k, -1, -2) / np.sqrt(32), axis=-1) @ v

@@ -67,3 +67,11 @@ func.func @small(%q: tensor<64x64xf32>, %k: tensor<64x64xf32>, %v: tensor<64x64x
   %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %2 : tensor<64x64xf32>
 }
+
+// LOG-DAG: rows of products{{.*}} are stored: rows are short
+func.func @short(%q: tensor<1024x64xf32>, %k: tensor<128x64xf32>, %v: tensor<128x64xf32>) -> tensor<1024x64xf32> {
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<128x64xf32>) -> tensor<1024x128xf32>
+  %1 = stablehlo.tanh %0 : tensor<1024x128xf32>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<1024x128xf32>, tensor<128x64xf32>) -> tensor<1024x64xf32>
+  return %2 : tensor<1024x64xf32>
+}
