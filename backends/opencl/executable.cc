@@ -86,6 +86,7 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
     return internalError("OpenCL has no library to call");
   }
   Status swap(void* a, void* b, int64_t bytes) override;
+  Status keepPace() override;
 
   bool isOver(MemoryOrder::Command command) const {
     if (command == nextCommand()) return false;  // the one that is being enqueued
@@ -112,6 +113,7 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   MemoryOrder order_;
   std::deque<CommandEvent> commands_;  // from number firstCommand_ on
   MemoryOrder::Command firstCommand_ = 0;
+  MemoryOrder::Command handedOver_ = 0;  // to the device, those before
   std::set<MemoryOrder::Command> last_;  // those that no other waits for
   std::vector<CommandEvent> staged_;     // copies of staging memory that nobody has awaited
   Launches launches_;
@@ -182,6 +184,18 @@ Status OpenclExecutable::Run::stage(void* to, const void* from, int64_t bytes) {
   MemoryOrder::Command before = nextCommand();
   ISTHMUS_RETURN_IF_ERROR(copy(to, from, bytes));
   if (nextCommand() != before) staged_.push_back(commandOf(before));
+  return {};
+}
+
+Status OpenclExecutable::Run::keepPace() {
+  constexpr size_t kMostCommands = 16 * kManyCommands;
+  MemoryOrder::Command next = nextCommand();
+  if (next < handedOver_ + static_cast<MemoryOrder::Command>(kManyCommands) / 4) return {};
+  handedOver_ = next;
+  ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, kQueue));
+  if (commands_.size() < kMostCommands) return {};
+  ISTHMUS_RETURN_IF_ERROR(launches_.failure(commands_[commands_.size() / 2].await()));
+  forgetOld();
   return {};
 }
 

@@ -4,10 +4,13 @@
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/op_facts.h"
+#include "compiler/driver/loop_kernels.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
+#include "compiler/program/trip_count.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -17,6 +20,30 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
   for (const Move& move : moves) {
     if (move.to.bytes > 0) steps.push_back({move});
   }
+}
+
+void noteLaunches(const std::vector<Step>& steps, llvm::DenseSet<int>& kernels) {
+  for (const Step& step : steps) {
+    if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
+      kernels.insert(launch->kernel);
+    } else if (auto* loop = std::get_if<Loop>(&step.what)) {
+      noteLaunches(loop->condition, kernels);
+      noteLaunches(loop->body, kernels);
+    } else if (auto* branch = std::get_if<Branch>(&step.what)) {
+      for (const std::vector<Step>& inner : branch->branches) noteLaunches(inner, kernels);
+    }
+  }
+}
+
+bool callsHost(const std::vector<Step>& steps) {
+  return llvm::any_of(steps, [](const Step& step) {
+    if (auto* loop = std::get_if<Loop>(&step.what)) {
+      return callsHost(loop->condition) || callsHost(loop->body);
+    }
+    auto* branch = std::get_if<Branch>(&step.what);
+    return branch ? llvm::any_of(branch->branches, callsHost)
+                  : std::holds_alternative<HostCall>(step.what);
+  });
 }
 
 }  // namespace
@@ -145,6 +172,10 @@ Status DeviceCodegen::addLoop(mlir::Operation* op, const MemoryPlan& plan,
   mlir::Block& body = op->getRegion(1).front();
   ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, loop.body));
   addMoves(plan.movesAt(&body.back()), loop.body);
+  // What the host does in a condition may be seen from outside.
+  if (!callsHost(loop.condition)) {
+    loop.rounds = tripCount(llvm::cast<shlo::WhileOp>(op)).value_or(-1);
+  }
   steps.push_back({std::move(loop)});
   return {};
 }
@@ -198,6 +229,20 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   mlir::Block& body = main.getBody().front();
   ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, program_.steps));
   addMoves(plan.movesAt(body.getTerminator()), program_.steps);
+  FusedStages stages;
+  for (auto& [op, code] : code_) {
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    if (!fusion || !code.kernels) continue;
+    for (auto [number, stage] : llvm::enumerate(code.kernels->stages)) {
+      stages[stage.kernel] = {fusion, number};
+    }
+  }
+  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), stages, program_.steps));
+  llvm::DenseSet<int> launched;
+  noteLaunches(program_.steps, launched);
+  for (auto [kernel, stage] : stages) {
+    if (!launched.contains(kernel)) kernels().makeEmpty(kernel);
+  }
   program_.kernels = kernels().kernels();
   return load(std::move(program_));
 }

@@ -39,6 +39,8 @@ struct Loop {
   std::vector<Step> condition;
   Location predicate;  // one byte
   std::vector<Step> body;
+  // If not -1, so many rounds, and the predicate need not be read.
+  int64_t rounds = -1;
 };
 
 // An index outside of the branches takes the last one; of two branches of an `if`, true takes the

@@ -12,8 +12,8 @@
 #include "compiler/plan/byte_size.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/program/program_info.h"
+#include "compiler/program/trip_count.h"
 #include "compiler/simulation/read_collective.h"
-#include "compiler/simulation/trip_count.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace isthmus::simulation {

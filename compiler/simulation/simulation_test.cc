@@ -145,6 +145,27 @@ TEST(Simulate, ALoopThatDependsOnDataCountsOnceAndIsNoted) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("counted once")));
 }
 
+// From 126 the counter goes to -128.
+TEST(Simulate, ALoopWhoseCounterWrapsAroundIsNoted) {
+  Report report = simulated(R"(
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %begin = stablehlo.constant dense<100> : tensor<i8>
+      %two = stablehlo.constant dense<2> : tensor<i8>
+      %limit = stablehlo.constant dense<127> : tensor<i8>
+      %r:2 = stablehlo.while(%i = %begin, %v = %x) : tensor<i8>, tensor<f32>
+        cond {
+          %p = stablehlo.compare LT, %i, %limit : (tensor<i8>, tensor<i8>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        } do {
+          %n = stablehlo.add %i, %two : tensor<i8>
+          %w = stablehlo.add %v, %v : tensor<f32>
+          stablehlo.return %n, %w : tensor<i8>, tensor<f32>
+        }
+      func.return %r#1 : tensor<f32>
+    })");
+  EXPECT_THAT(report.notes, Contains(HasSubstr("counted once")));
+}
+
 TEST(Simulate, TheLongestBranchCounts) {
   Report report = simulated(R"(
     func.func @main(%p: tensor<i1>, %x: tensor<1000xf32>) -> tensor<1000xf32> {

@@ -1,7 +1,8 @@
-"""Kernels of platform xpu by each OpenCL driver that is installed: scatters, sorts, random bits."""
+"""Kernels of platform xpu by each OpenCL driver that is installed: scatters, sorts, random bits, loops."""
 
 import importlib.util
 import pathlib
+import re
 
 import pytest
 
@@ -106,3 +107,37 @@ def test_transforms_agree_with_cpu(xpu):
 def test_transform_of_a_large_prime_is_the_hosts_and_logged(xpu):
     result = xpu(COMPARE + "    compare(lambda x: jnp.fft.fft(x), array(3, 2 * 257), tolerance=1e-4)", ISTHMUS_LOG="info")
     assert "runs on the host" in result.stderr
+
+
+LOOPS = """
+    compare(lambda x: lax.fori_loop(0, 1000, lambda i, x: x * 0.99 + i, x), np.float32(3))
+    compare(lambda x: lax.while_loop(lambda c: (c[1] > 1e-3) & (c[0] < 99), lambda c: (c[0] + 1, c[1] * 0.9), (0, x)),
+            np.float32(3))
+    # A loop in a loop with branches, swapped values, rows that are read and written.
+    def step(carry, row):
+        a, b, n = carry
+        b = lax.switch(n % 3, [jnp.sin, jnp.cos, lambda x: x + row.sum()], b)
+        n = lax.while_loop(lambda n: n % 7 != 0, lambda n: n + 1, n + 1)
+        return (b, a, n), a * row
+    compare(lambda x: lax.scan(step, (x[0, 0], x[0, 1], 0), x), array(40, 5))
+    # Too much for one work-item: the host counts the rounds, or reads what ends them.
+    compare(lambda x: lax.fori_loop(0, 300, lambda i, x: jnp.tanh(x @ x) + i, x), array(40, 40))
+    compare(lambda x: lax.while_loop(lambda x: jnp.abs(x).max() > 0.1, lambda x: (x @ x) / 200, x), array(60, 60))
+    compare(lambda x: lax.fori_loop(jnp.int8(100), jnp.int8(127), lambda i, x: x + i.astype(jnp.float32), x), array(3))
+    compare(lambda x: lax.fori_loop(5, 5, lambda i, x: x + 1, x), array(3))
+"""
+
+
+@pytest.mark.parametrize("form", ["", "groups", "elements"])
+def test_loops_agree_with_cpu(xpu, form):
+    xpu(COMPARE + LOOPS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+def test_small_loop_is_one_launch(xpu, tmp_path):
+    xpu("""
+        import jax
+        print(jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda i, x: x * 0.5 + i, x))(1.))
+    """, ISTHMUS_DUMP=tmp_path)
+    text = "".join(path.read_text() for path in tmp_path.rglob("*kernels.ll"))
+    # What rounds do has no kernel of its own any more.
+    assert re.search(r"@kernel0\(.*\) .*\{\s+entry:\s+ret void\s+\}", text) and "br i1" in text

@@ -70,6 +70,11 @@ Status StepRunner::runStep(const Move& step) {
 }
 
 Status StepRunner::runStep(const Loop& step) {
+  for (int64_t round = 0; round < step.rounds; ++round) {
+    ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
+    ISTHMUS_RETURN_IF_ERROR(keepPace());
+  }
+  if (step.rounds >= 0) return {};
   while (true) {
     ISTHMUS_RETURN_IF_ERROR(runSteps(step.condition));
     uint8_t predicate = 0;

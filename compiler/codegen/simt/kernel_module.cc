@@ -65,6 +65,13 @@ KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kerne
   return code;
 }
 
+void KernelModule::makeEmpty(int kernel) {
+  llvm::Function* function = module_.getFunction(kernels_[static_cast<size_t>(kernel)].name);
+  function->deleteBody();
+  llvm::ReturnInst::Create(module_.getContext(),
+                           llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+}
+
 StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* op) {
   OpKernels emitted;
   // Of these, types without a kernel are left to the caller.

@@ -51,6 +51,9 @@ class KernelModule {
   // nextSymbol().
   Code add(mlir::Operation* op, const OpKernels& kernels);
 
+  // Of a kernel that no launch needs after all: what is left costs a driver's compiler nothing.
+  void makeEmpty(int kernel);
+
   std::string nextSymbol() const { return "kernel" + std::to_string(kernels_.size()); }
   llvm::Module& module() { return module_; }
   const WorkItemForm& form() const { return form_; }

@@ -1,8 +1,8 @@
-#include "compiler/simulation/trip_count.h"
+#include "compiler/program/trip_count.h"
 
 #include "compiler/dialect/isthmus.h"
 
-namespace isthmus::simulation {
+namespace isthmus {
 namespace {
 
 // What computes `value`, seen through the borders of kernels.
@@ -73,10 +73,24 @@ std::optional<int64_t> tripCount(shlo::WhileOp loop) {
     }
   }
   if (!step || *step <= 0) return std::nullopt;
+  auto type = llvm::dyn_cast<mlir::IntegerType>(
+      llvm::cast<mlir::RankedTensorType>(counter.getType()).getElementType());
+  // Unsigned numbers of 64 bits above the largest signed one are negative here.
+  if (!type || type.getWidth() < 2 || (type.isUnsigned() && (*limit < 0 || *begin < 0))) {
+    return std::nullopt;
+  }
   if (*limit <= *begin) return 0;
   // As unsigned numbers the difference of any two is exact.
   uint64_t distance = static_cast<uint64_t>(*limit) - static_cast<uint64_t>(*begin);
-  return static_cast<int64_t>((distance - 1) / static_cast<uint64_t>(*step) + 1);
+  uint64_t rounds = (distance - 1) / static_cast<uint64_t>(*step) + 1;
+  // A counter that wraps around goes on counting.
+  unsigned bits = type.getWidth() - (type.isUnsigned() ? 0 : 1);
+  uint64_t largest = ~uint64_t{0} >> (64 - bits);
+  uint64_t beyond = rounds * static_cast<uint64_t>(*step) - distance;
+  if (rounds > largest || beyond > largest - static_cast<uint64_t>(*limit)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(rounds);
 }
 
-}  // namespace isthmus::simulation
+}  // namespace isthmus

@@ -1,0 +1,30 @@
+// Loops of a device's program that its kernels need not leave.
+//
+// A host that enqueues the steps of a loop spends microseconds on each round, and waits for the
+// device where it reads a predicate. Where all rounds do is so little that one work-item does it in
+// that time, the whole loop, with loops and branches inside of it, becomes one kernel.
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/simt/kernel_module.h"
+#include "compiler/dialect/isthmus.h"
+#include "compiler/driver/device_program.h"
+#include "isthmus/status.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace isthmus {
+
+// A kernel that was made of a stage of a fusion, by its number.
+struct FusedStage {
+  ir::FusionOp fusion;
+  size_t stage = 0;
+};
+using FusedStages = llvm::DenseMap<int, FusedStage>;
+
+// Adds kernels to `kernels` and launches them in place of the loops among `steps` that they run,
+// whose other kernels `stages` describes.
+Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages,
+                       std::vector<Step>& steps);
+
+}  // namespace isthmus
