@@ -77,8 +77,8 @@ TEST(OpenclC, tables_of_constants_are_outside_of_kernels) {
   EXPECT_THAT(*text, HasSubstr("constant ulong t0[] = {18446744069414584327UL, 9UL, };"));
   EXPECT_THAT(*text, HasSubstr("constant ulong t1[] = {0UL, };"));
   EXPECT_THAT(*text, HasSubstr("constant uchar* v0;"));
-  EXPECT_THAT(*text, HasSubstr("v1 = *(constant uint*)v0;"));
-  EXPECT_THAT(*text, HasSubstr("v2 = *(constant float*)((constant uchar*)t1);"));
+  EXPECT_THAT(*text, HasSubstr("v1 = *(constant any_uint*)v0;"));
+  EXPECT_THAT(*text, HasSubstr("v2 = *(constant any_float*)((constant uchar*)t1);"));
 }
 
 TEST(OpenclC, narrow_products_wrap_as_unsigned) {
