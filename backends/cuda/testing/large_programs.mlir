@@ -85,3 +85,44 @@ func.func @main(%x: tensor<1000x64xf32>, %i: tensor<512x1xi32>, %u: tensor<512x6
   }) {indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false} : (tensor<1000x64xf32>, tensor<512x1xi32>, tensor<512x64xf32>) -> tensor<1000x64xf32>
   return %r : tensor<1000x64xf32>
 }
+
+// case scatter f16 updates_that_meet
+func.func @main(%x: tensor<99xf16>, %i: tensor<5000x1xi32>, %u: tensor<5000xf16>) -> tensor<99xf16> {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, unique_indices = false,
+      scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+      %s = stablehlo.add %a, %b : tensor<f16>
+      stablehlo.return %s : tensor<f16>
+  }) : (tensor<99xf16>, tensor<5000x1xi32>, tensor<5000xf16>) -> tensor<99xf16>
+  return %r : tensor<99xf16>
+}
+
+// case sort f32 keys_and_values
+func.func @main(%k: tensor<3000xf32>, %v: tensor<3000xi64>) -> (tensor<3000xf32>, tensor<3000xi64>) {
+  %r:2 = "stablehlo.sort"(%k, %v) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i64>, %d: tensor<i64>):
+      %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %s : tensor<i1>
+  }) : (tensor<3000xf32>, tensor<3000xi64>) -> (tensor<3000xf32>, tensor<3000xi64>)
+  return %r#0, %r#1 : tensor<3000xf32>, tensor<3000xi64>
+}
+
+// case fft c64 mixed_factors
+func.func @main(%x: tensor<8x3610xcomplex<f32>>) -> tensor<8x3610xcomplex<f32>> {
+  %r = stablehlo.fft %x, type = FFT, length = [3610] : (tensor<8x3610xcomplex<f32>>) -> tensor<8x3610xcomplex<f32>>
+  return %r : tensor<8x3610xcomplex<f32>>
+}
+
+// case while f32 one_item
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %limit = stablehlo.constant dense<1.0e+02> : tensor<f32>
+  %r = stablehlo.while(%c = %x) : tensor<f32>
+    cond {
+      %p = stablehlo.compare LT, %c, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %n = stablehlo.exponential %c : tensor<f32>
+      stablehlo.return %n : tensor<f32>
+    }
+  return %r : tensor<f32>
+}

@@ -61,6 +61,27 @@ def test_rows_are_reduced_by_groups(programs):
     assert all(one.shared > 0 for one in rows)
 
 
+def named(programs, name):
+    return [one.file.read_text() for one in programs if one.name == name]
+
+
+def test_updates_that_meet_are_exchanged(programs):
+    texts = named(programs, "updates_that_meet")
+    assert len(texts) == 2 and all("atom.relaxed.gpu.global.cas.b32" in text or "atom.global.cas.b32" in text
+                                   for text in texts)
+
+
+# Blocks have 256 threads: a loop that all of them ran would race in its own memory.
+def test_loop_is_one_kernel_of_one_thread(programs):
+    texts = named(programs, "one_item")
+    assert len(texts) == 2 and all("%tid.x" in text.split(".entry")[-1] for text in texts)
+
+
+def test_sorts_and_transforms_are_on_the_device(programs):
+    found = [one for one in programs if one.name in ("keys_and_values", "mixed_factors")]
+    assert len(found) == 4 and not any(one.on_host for one in found)
+
+
 def test_registers_hardly_spill(programs):
     spilling = [f"{one.op} {one.type} {one.name}, sm_{one.capability}: {one.spills}"
                 for one in programs if one.spills > 64]
