@@ -40,8 +40,12 @@ std::string OpenclBackend::platformName() const {
 std::string OpenclBackend::platformVersion() const {
   std::string version = cpu::buildId();
   if (const Driver* driver = this->driver()) {
-    const DeviceFacts& facts = driver->facts(0);
-    version += "; " + facts.platform + ", " + facts.version + ", driver " + facts.driverVersion;
+    // Caches of programs take devices with equal versions for equal.
+    const std::vector<DeviceFacts> kinds = driver->kinds();
+    for (const DeviceFacts& facts : kinds) {
+      version += "; " + facts.platform + ", " + (kinds.size() > 1 ? facts.name + ", " : "") +
+                 facts.version + ", driver " + facts.driverVersion;
+    }
   }
   return version;
 }

@@ -127,6 +127,28 @@ def test_devices_of_one_driver_meet(python):
     assert "compiled again" not in result.stderr
 
 
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+def test_programs_are_for_a_kind_of_device(python, tmp_path):
+    # The first process writes the program; two equal devices load what one wrote, and another kind does not.
+    printed = [python("""
+        import pathlib, pickle
+        import jax, numpy as np
+        from jax.experimental import serialize_executable
+        file, x = pathlib.Path("program"), np.ones(3, np.float32)
+        if not file.exists():
+            compiled = jax.jit(lambda x: x * 2 + 1).lower(x).compile()
+            file.write_bytes(pickle.dumps(serialize_executable.serialize(compiled)))
+        try:
+            print(serialize_executable.deserialize_and_load(
+                *pickle.loads(file.read_bytes()), execution_devices=jax.devices()[:1])(x))
+        except Exception as error:
+            print("compile it again" in str(error))
+    """, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES=devices, **DRIVERS["pocl"][0])
+               for devices in ("pthread", "pthread pthread", "basic")]
+    assert [result.stdout for result in printed] == ["[3. 3. 3.]\n", "[3. 3. 3.]\n", "True\n"]
+    assert "compiled again" not in printed[1].stderr
+
+
 # Each prints nothing if xpu and JAX's own CPU client agree.
 COMPARE = """
     import warnings; warnings.simplefilter("ignore")

@@ -257,15 +257,36 @@ Status Driver::makeQueues(int queues) {
   return {};
 }
 
+std::string DeviceFacts::identity() const {
+  return platform + "; " + name + "; " + version + "; driver " + driverVersion + "; " +
+         (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasUsm ? "USM" : "SVM") + "; vectors of " +
+         std::to_string(vectorBits) + " bits; groups of " + std::to_string(maxWorkGroupItems) +
+         " with " + std::to_string(localBytes) + " bytes";
+}
+
+std::vector<size_t> Driver::kindNumbers() const {
+  std::vector<std::string> known;
+  std::vector<size_t> numbers;
+  for (const DeviceFacts& facts : facts_) {
+    auto found = std::find(known.begin(), known.end(), facts.identity());
+    numbers.push_back(static_cast<size_t>(found - known.begin()));
+    if (found == known.end()) known.push_back(facts.identity());
+  }
+  return numbers;
+}
+
+std::vector<DeviceFacts> Driver::kinds() const {
+  std::vector<DeviceFacts> kinds;
+  const std::vector<size_t> numbers = kindNumbers();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == kinds.size()) kinds.push_back(facts_[i]);
+  }
+  return kinds;
+}
+
 std::string Driver::identity() const {
   std::string text;
-  for (const DeviceFacts& facts : facts_) {
-    text += facts.platform + "; " + facts.name + "; " + facts.version + "; driver " +
-            facts.driverVersion + "; " + (facts.takesSpirv ? "SPIR-V" : "OpenCL C") + "; " +
-            (usesUsm_ ? "USM" : "SVM") + "; vectors of " + std::to_string(facts.vectorBits) +
-            " bits; groups of " + std::to_string(facts.maxWorkGroupItems) + " with " +
-            std::to_string(facts.localBytes) + " bytes\n";
-  }
+  for (const DeviceFacts& facts : kinds()) text += facts.identity() + "\n";
   return text;
 }
 
@@ -471,19 +492,23 @@ StatusOr<std::vector<std::string>> Driver::binariesOf(const Program& program) co
       library_.GetProgramInfo(program.handle(), CL_PROGRAM_BINARIES,
                               pointers.size() * sizeof(unsigned char*), pointers.data(), nullptr),
       "clGetProgramInfo"));
-  return binaries;
+  std::vector<std::string> ofKinds;
+  const std::vector<size_t> numbers = kindNumbers();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == ofKinds.size()) ofKinds.push_back(std::move(binaries[i]));
+  }
+  return ofKinds;
 }
 
 StatusOr<std::unique_ptr<Program>> Driver::buildBinaries(const std::vector<std::string>& binaries) {
-  if (binaries.size() != devices_.size()) {
-    return invalidArgument("binaries for ", binaries.size(), " devices, expected ",
-                           devices_.size());
+  if (size_t count = kinds().size(); binaries.size() != count) {
+    return invalidArgument("binaries for ", binaries.size(), " kinds of devices, expected ", count);
   }
   std::vector<size_t> sizes;
   std::vector<const unsigned char*> pointers;
-  for (const std::string& binary : binaries) {
-    sizes.push_back(binary.size());
-    pointers.push_back(reinterpret_cast<const unsigned char*>(binary.data()));
+  for (size_t kind : kindNumbers()) {
+    sizes.push_back(binaries[kind].size());
+    pointers.push_back(reinterpret_cast<const unsigned char*>(binaries[kind].data()));
   }
   StatusOr<std::unique_ptr<Program>> result = internalError("not built");
   builder_.run([&] {

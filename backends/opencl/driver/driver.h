@@ -48,6 +48,9 @@ struct DeviceFacts {
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
   unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for
+
+  // What code for the device depends on.
+  std::string identity() const;
 };
 
 // The end of a command; copies are the same one. Null by default.
@@ -135,6 +138,8 @@ class Driver {
   const Library& library() const { return library_; }
   int numDevices() const { return static_cast<int>(queues_.size()); }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
+  // A device of each kind, in the order of their ids.
+  std::vector<DeviceFacts> kinds() const;
   // What code for these devices depends on: the driver, and each kind of device.
   std::string identity() const;
 
@@ -184,6 +189,8 @@ class Driver {
   cl_command_queue queueOf(int device, Queue queue) const {
     return queue == Queue::kPrograms ? queues_[device].programs : queues_[device].copies;
   }
+  // Of each physical device, the number of its kind.
+  std::vector<size_t> kindNumbers() const;
   cl_device_id deviceOf(int device) const { return devices_[queues_[device].physical]; }
 
   // Of a live allocation, or of one that is kept.
