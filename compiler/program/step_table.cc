@@ -38,10 +38,14 @@ struct Description {
 // What the kernel's loops are like.
 std::string categoryOf(ir::FusionOp fusion) {
   if (fusion.updatesInPlace()) return "update fusion";
-  bool reduces = llvm::any_of(fusion.getBody().front(), [](mlir::Operation& op) {
-    return op.getName().getStringRef() == "stablehlo.reduce";
-  });
-  return reduces ? "reduce fusion" : "loop fusion";
+  auto has = [&](llvm::StringRef name) {
+    return llvm::any_of(fusion.getBody().front(), [&](mlir::Operation& op) {
+      return op.getName().getStringRef() == name;
+    });
+  };
+  // XLA's word for a product and its epilogue.
+  if (has("stablehlo.dot_general")) return "output fusion";
+  return has("stablehlo.reduce") ? "reduce fusion" : "loop fusion";
 }
 
 Description describeStep(mlir::Operation* op) {

@@ -50,13 +50,14 @@ def here(offset=0):
 
 @jax.jit
 def step(x, w):
-    y = jnp.tanh(x @ w)  # two kernels: the product, and the rest
+    y = jnp.tanh(x @ w)  # one kernel: the product with its epilogue
     return jnp.sort(y, axis=-1).sum()
 
 
 STEP_LINE = inspect.getsourcelines(step.__wrapped__)[1]
 DOT_LINE = STEP_LINE + 2
 SORT_LINE = STEP_LINE + 3
+PRODUCT = f"{FILE}:{DOT_LINE} fusion(dot_general, tanh)"
 
 
 @pytest.fixture
@@ -70,11 +71,11 @@ def test_kernels_are_named_by_source_line(tmp_path, arrays):
     with jax.profiler.trace(tmp_path):
         step(*arrays).block_until_ready()
     events = kernels(read(tmp_path))
-    assert f"{FILE}:{DOT_LINE} dot_general" in names(events)
+    assert PRODUCT in names(events)
     # In a function that JAX makes itself: named by the line that calls it.
     assert f"{FILE}:{SORT_LINE} sort" in names(events)
-    (dot,) = [event for event in events if event[0].endswith("dot_general")]
-    assert dot[3]["hlo_op"] == "dot_general"
+    (dot,) = [event for event in events if event[0] == PRODUCT]
+    assert dot[3]["hlo_op"] == "fusion"
     assert dot[3]["hlo_module"] == "jit_step"
     assert dot[3]["source"] == f"{__file__}:{DOT_LINE}"
 
@@ -144,7 +145,7 @@ def test_one_after_the_other(tmp_path, arrays):
             for _ in range(number + 1):
                 step(*arrays).block_until_ready()
         events = names(kernels(read(folder)))
-        assert events.count(f"{FILE}:{DOT_LINE} dot_general") == number + 1
+        assert events.count(PRODUCT) == number + 1
 
 
 def test_an_empty_trace(tmp_path):
@@ -174,7 +175,7 @@ def test_many_threads(tmp_path, arrays):
             list(pool.map(work, range(4)))
     lines = read(tmp_path)[f"{DEVICE}0"]
     events = [event for name, line in lines.items() if name.startswith("XLA Ops") for event in line]
-    assert names(events).count(f"{FILE}:{DOT_LINE} dot_general") == 80
+    assert names(events).count(PRODUCT) == 80
 
 
 def test_loops_and_branches(tmp_path):
@@ -194,7 +195,7 @@ def test_loops_and_branches(tmp_path):
     events = names(kernels(read(tmp_path)))
     # A loop of small kernels is one step; of others, each round's kernels are.
     assert events.count(f"{FILE}:{small} while") == 1
-    assert events.count(f"{FILE}:{large} dot_general") == 7
+    assert events.count(f"{FILE}:{large} fusion(dot_general, sine)") == 7
     assert len([name for name in events if name.endswith(" sort")]) == 1
 
 
@@ -207,7 +208,7 @@ def test_deserialized_programs_keep_their_names(tmp_path, arrays):
     )
     with jax.profiler.trace(tmp_path):
         jax.block_until_ready(loaded(*arrays))
-    assert f"{FILE}:{DOT_LINE} dot_general" in names(kernels(read(tmp_path)))
+    assert PRODUCT in names(kernels(read(tmp_path)))
 
 
 def test_callbacks_and_custom_calls(tmp_path):
@@ -251,13 +252,13 @@ def test_trace_viewers_get_the_kernels(tmp_path, arrays):
         dots = [
             event
             for event in events
-            if event.get("name") == f"{FILE}:{DOT_LINE} dot_general"
+            if event.get("name") == PRODUCT
             and planes[event["pid"]] == f"{DEVICE}0"
         ]
         assert len(dots) == 1, kind
         assert dots[0]["dur"] > 0
-        assert dots[0]["args"]["tf_op"] == "jit(step)/dot_general"
-        assert dots[0]["args"]["hlo_category"] == "dot_general"
+        assert dots[0]["args"]["tf_op"] == "jit(step)/tanh"
+        assert dots[0]["args"]["hlo_category"] == "output fusion"
 
 
 def in_process(code, *arguments, **environment):
