@@ -81,7 +81,8 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     return kernels.status();
   };
   std::optional<OpKernels> found;
-  // The host of a CPU sorts by vectors and by digits, eight times as fast as these kernels there.
+  // Where work-items are vectors of a CPU, its host sorts by digits and transforms in whole vectors,
+  // faster than these kernels do there, copies included.
   bool isGpu = form_.target.device == DeviceKind::kGpu;
   if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isGpu) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));
@@ -89,7 +90,7 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     ISTHMUS_ASSIGN_OR_RETURN(found,
                              whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));
   }
-  if (auto fft = llvm::dyn_cast<shlo::FftOp>(op)) {
+  if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isGpu) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));
