@@ -1,5 +1,5 @@
 // Vectors whose elements lie apart in memory: whole vectors are read and written, and columns are
-// taken out of them, or woven into them, in registers.
+// taken out of them, or interleaved into them, in registers.
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/transpose_square.h"
 #include "llvm/IR/Module.h"
@@ -173,7 +173,7 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   // log2(width) shuffles a vector, where picking takes up to width.
   if (isSquare) transposeSquare(b, parts);
   // Element e of the block is lane e / width of column e % width.
-  auto woven = [&](int64_t vector) {
+  auto interleaved = [&](int64_t vector) {
     llvm::SmallVector<int64_t, 16> offsets;
     for (int64_t e = vector * lanes; e < (vector + 1) * lanes; ++e) {
       offsets.push_back(e % width * lanes + e / width);
@@ -182,7 +182,7 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   };
   for (int64_t k = 0; k < width; ++k) {
     llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + k * lanes);
-    b.CreateAlignedStore(isSquare ? parts[k] : woven(k), to, align);
+    b.CreateAlignedStore(isSquare ? parts[k] : interleaved(k), to, align);
   }
 }
 

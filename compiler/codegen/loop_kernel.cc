@@ -9,8 +9,6 @@
 #include "compiler/schedule/loop_scheduler.h"
 
 namespace isthmus::codegen {
-namespace {}  // namespace
-
 LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
     : kernel_(kernel),
       loops_(kernel.loops()),

@@ -26,7 +26,7 @@ Group unflatten(llvm::ArrayRef<llvm::Value*> flat, llvm::ArrayRef<Val> like, Lev
   return values;
 }
 
-MultiIndex placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& given,
+MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& given,
                           const ReducedAxes& axes) {
   int64_t rank = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType()).getRank();
   auto resultType = mlir::cast<mlir::RankedTensorType>(reduce->getResult(0).getType());
@@ -64,7 +64,7 @@ ReductionEmitter::ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce,
       outside_(loops_.current()) {
   for (mlir::Value value : reduce.getInitValues())
     initial_.push_back(evaluator.get(value, MultiIndex()));
-  base_ = placeInOperand(evaluator, reduce, index, axes_);
+  base_ = indexInOperand(evaluator, reduce, index, axes_);
 }
 
 Group ReductionEmitter::inputsAt(const MultiIndex& index) {

@@ -19,7 +19,7 @@ Group unflatten(llvm::ArrayRef<llvm::Value*> flat, llvm::ArrayRef<Val> like, Lev
 
 // The operand's index for one of the result; the reduced dimensions are 0, and those that
 // share a loop are merged.
-MultiIndex placeInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index,
+MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index,
                           const ReducedAxes& axes);
 
 // What the reducer leaves unchanged, if it is one op with such a value.

@@ -15,7 +15,7 @@ class Accumulation {
                const ForColumns& forColumns)
       : evaluator_(evaluator),
         reduce_(reduce),
-        placeAt_(std::move(multiIndexAt)),
+        multiIndexAt_(std::move(multiIndexAt)),
         forColumns_(forColumns),
         buffers_(evaluator.columnBuffers[reduce]),
         axes_(reducedAxesOf(reduce)),
@@ -26,7 +26,7 @@ class Accumulation {
     for (mlir::Value value : reduce_.getInitValues()) {
       initial.push_back(evaluator_.get(value, MultiIndex()));
     }
-    forColumns_([&](const IndexExpr& j) { store(placeAt_(j), initial); });
+    forColumns_([&](const IndexExpr& j) { store(multiIndexAt_(j), initial); });
     if (!axes_.axes.empty()) overRows({});
   }
 
@@ -46,9 +46,9 @@ class Accumulation {
   // `rows` neighbours along the last axis are added to each accumulator while it is in a register.
   void addRows(llvm::ArrayRef<IndexExpr> at, int64_t rows) {
     forColumns_([&](const IndexExpr& j) {
-      MultiIndex index = placeAt_(j);
+      MultiIndex index = multiIndexAt_(j);
       Group sums = evaluator_.accumulatedAt(reduce_, index);
-      MultiIndex from = placeInOperand(evaluator_, reduce_, index, axes_);
+      MultiIndex from = indexInOperand(evaluator_, reduce_, index, axes_);
       for (size_t a = 0; a < axes_.axes.size(); ++a) from.dims[axes_.axes[a].dim] = at[a];
       IndexExpr& row = from.dims[axes_.axes.back().dim];
       for (int64_t r = 0; r < rows; ++r) {
@@ -88,7 +88,7 @@ class Accumulation {
 
   Evaluator& evaluator_;
   shlo::ReduceOp reduce_;
-  std::function<MultiIndex(const IndexExpr&)> placeAt_;
+  std::function<MultiIndex(const IndexExpr&)> multiIndexAt_;
   const ForColumns& forColumns_;
   const Evaluator::ColumnBuffers& buffers_;
   ReducedAxes axes_;

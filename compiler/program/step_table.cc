@@ -39,9 +39,8 @@ struct Description {
 std::string categoryOf(ir::FusionOp fusion) {
   if (fusion.updatesInPlace()) return "update fusion";
   auto has = [&](llvm::StringRef name) {
-    return llvm::any_of(fusion.getBody().front(), [&](mlir::Operation& op) {
-      return op.getName().getStringRef() == name;
-    });
+    return llvm::any_of(fusion.getBody().front(),
+                        [&](mlir::Operation& op) { return op.getName().getStringRef() == name; });
   };
   // XLA's word for a product and its epilogue.
   if (has("stablehlo.dot_general")) return "output fusion";

@@ -81,8 +81,8 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     return kernels.status();
   };
   std::optional<OpKernels> found;
-  // Where work-items are vectors of a CPU, its host sorts by digits and transforms in whole vectors,
-  // faster than these kernels do there, copies included.
+  // Where work-items are vectors of a CPU, its host sorts by digits and transforms in whole
+  // vectors, faster than these kernels do there, copies included.
   bool isGpu = form_.target.device == DeviceKind::kGpu;
   if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isGpu) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));

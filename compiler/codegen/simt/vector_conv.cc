@@ -65,43 +65,44 @@ std::optional<PaddedInput> padded(const ConvRoles& roles, const ConvKinds& kinds
 }
 
 // Where places of the copy are in the input, and whether they are inside.
-struct Place {
+struct PaddedPosition {
   llvm::Value* from;
   llvm::Value* isInside;
 };
 
-void addDimension(KernelWriter& w, const PaddedDim& dim, llvm::Value* at, Place& place) {
+void addDimension(KernelWriter& w, const PaddedDim& dim, llvm::Value* at,
+                  PaddedPosition& position) {
   if (dim.size == 1) at = w.i64(0);
   if (dim.padLow != 0) at = w.b().CreateSub(at, w.i64(dim.padLow));
   // Below zero is far beyond the end, as an unsigned number.
   if (dim.padLow > 0 || dim.size - dim.padLow > (dim.input - 1) * dim.dilation + 1) {
-    place.isInside = w.b().CreateAnd(
-        place.isInside, w.b().CreateICmpULT(at, w.i64((dim.input - 1) * dim.dilation + 1)));
+    position.isInside = w.b().CreateAnd(
+        position.isInside, w.b().CreateICmpULT(at, w.i64((dim.input - 1) * dim.dilation + 1)));
   }
   if (dim.dilation > 1) {
     auto [quotient, remainder] = w.divide(at, dim.dilation);
-    place.isInside = w.b().CreateAnd(place.isInside, w.b().CreateICmpEQ(remainder, w.i64(0)));
+    position.isInside = w.b().CreateAnd(position.isInside, w.b().CreateICmpEQ(remainder, w.i64(0)));
     at = quotient;
   }
-  place.from = w.b().CreateAdd(place.from, w.b().CreateMul(at, w.i64(dim.stride)));
+  position.from = w.b().CreateAdd(position.from, w.b().CreateMul(at, w.i64(dim.stride)));
 }
 
-// The same for all dimensions from number `first` on, of place number `rest` in them.
+// The same for all dimensions from number `first` on, at place number `rest` in them.
 void addDimensions(KernelWriter& w, const PaddedInput& input, size_t first, llvm::Value* rest,
-                   Place& place) {
+                   PaddedPosition& position) {
   for (size_t d = first; d < input.inOrder.size(); ++d) {
     llvm::Value* at = nullptr;
     std::tie(rest, at) = w.divide(rest, input.inOrder[d].size);
-    addDimension(w, input.inOrder[d], input.inOrder[d].size == 1 ? w.i64(0) : at, place);
+    addDimension(w, input.inOrder[d], input.inOrder[d].size == 1 ? w.i64(0) : at, position);
   }
 }
 
 // `lanes` elements: outside, elements that are there are read and not used.
-void copyElements(KernelWriter& w, const ConvKinds& kinds, const Place& place, llvm::Value* to,
-                  unsigned lanes) {
-  llvm::Value* from = w.b().CreateSelect(place.isInside, place.from, w.i64(0));
+void copyElements(KernelWriter& w, const ConvKinds& kinds, const PaddedPosition& position,
+                  llvm::Value* to, unsigned lanes) {
+  llvm::Value* from = w.b().CreateSelect(position.isInside, position.from, w.i64(0));
   Val value = w.convert(w.load(w.buffer(0), from, kinds.lhs, lanes), kinds.lhs, kinds.sum);
-  value = w.select(place.isInside, value, {llvm::Constant::getNullValue(value.re->getType())});
+  value = w.select(position.isInside, value, {llvm::Constant::getNullValue(value.re->getType())});
   w.store(w.buffer(3), to, kinds.sum, value);
 }
 
@@ -112,10 +113,10 @@ OpKernel emitPaddingOfElements(const PaddedInput& input, const ConvKinds& kinds,
   const PaddedDim& inner = input.inOrder[0];
   Items items{inner.size, input.elements / inner.size, 1};
   KernelWriter w(module, form, symbol, 4, items);
-  Place place{w.i64(0), w.b().getTrue()};
-  addDimension(w, inner, w.item(0), place);
-  addDimensions(w, input, 1, w.item(1), place);
-  copyElements(w, kinds, place, w.plus(w.times(w.item(1), inner.size), w.item(0)), 1);
+  PaddedPosition position{w.i64(0), w.b().getTrue()};
+  addDimension(w, inner, w.item(0), position);
+  addDimensions(w, input, 1, w.item(1), position);
+  copyElements(w, kinds, position, w.plus(w.times(w.item(1), inner.size), w.item(0)), 1);
   w.finish();
   return {symbol, items};
 }
@@ -129,12 +130,12 @@ OpKernel emitPaddingOfVectors(const PaddedInput& input, const ConvKinds& kinds, 
   const PaddedDim& middle = input.inOrder[1];
   Items items{input.elements / inner.size / middle.size, 1, 1};
   KernelWriter w(module, form, symbol, 4, items);
-  Place outer{w.i64(0), w.b().getTrue()};
+  PaddedPosition outer{w.i64(0), w.b().getTrue()};
   addDimensions(w, input, 2, w.item(0), outer);
   int64_t vectors = (inner.size + lanes - 1) / lanes;
   w.loop(middle.size, KernelWriter::Values(), [&](llvm::Value* i, const auto&) {
-    Place place = outer;
-    addDimension(w, middle, i, place);
+    PaddedPosition position = outer;
+    addDimension(w, middle, i, position);
     llvm::Value* line = w.plus(w.times(w.item(0), middle.size), i);
     llvm::Value* to = w.times(line, inner.size);
     w.loop(vectors, KernelWriter::Values(), [&](llvm::Value* v, const auto&) {
@@ -144,7 +145,7 @@ OpKernel emitPaddingOfVectors(const PaddedInput& input, const ConvKinds& kinds, 
       if (inner.size % lanes) {
         first = w.b().CreateSelect(w.b().CreateICmpULT(first, last), first, last);
       }
-      Place own{w.b().CreateAdd(place.from, first), place.isInside};
+      PaddedPosition own{w.b().CreateAdd(position.from, first), position.isInside};
       copyElements(w, kinds, own, w.plus(to, first), lanes);
       return KernelWriter::Values();
     });
