@@ -60,6 +60,7 @@ struct StepWriter {
     writeStepList(out, step.condition);
     writePlace(out, step.predicate);
     writeStepList(out, step.body);
+    out.write(step.rounds);
   }
   void operator()(const Branch& step) const {
     writePlace(out, step.index);
@@ -127,6 +128,7 @@ Step readStep(ByteReader& in, int depth) {
       step.condition = readStepList(in, depth + 1);
       step.predicate = readPlace(in);
       step.body = readStepList(in, depth + 1);
+      step.rounds = in.read<int64_t>();
       return {std::move(step)};
     }
     case 5: {
@@ -192,6 +194,7 @@ class StepChecks {
     if (!isInside(step.predicate) || step.predicate.bytes != 1) {
       return contradiction("predicate of a loop");
     }
+    if (step.rounds < -1) return contradiction("rounds of a loop");
     ISTHMUS_RETURN_IF_ERROR(check(step.condition));
     return check(step.body);
   }

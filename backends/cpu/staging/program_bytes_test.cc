@@ -43,6 +43,7 @@ Program makeProgram() {
   loop.condition = {{KernelLaunch{0, 1, {in, flag}}}};
   loop.predicate = flag;
   loop.body = {{HostCall{0, {in}, {arena}}}, {Move{out, arena, true}}};
+  loop.rounds = 5;
   Branch branch;
   branch.index = number;
   branch.branches = {{{KernelLaunch{1, 1, {constant, arena}}}}, {}};
@@ -98,6 +99,7 @@ TEST(ProgramBytes, everything_comes_back) {
   EXPECT_TRUE(condition.isIf);
   const Loop& loop = std::get<Loop>(condition.branches[1][0].what);
   EXPECT_EQ(loop.predicate.space, Space::kStack);
+  EXPECT_EQ(loop.rounds, 5);
   const KernelLaunch& launch = std::get<KernelLaunch>(loop.condition[0].what);
   EXPECT_EQ(launch.inputs, 1);
   EXPECT_EQ(launch.buffers[1], loop.predicate);
@@ -143,6 +145,7 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [&](Program& program) { launch(program).inputs = 3; },
       [&](Program& program) { launch(program).inputs = -1; },
       [&](Program& program) { loop(program).predicate.bytes = 8; },
+      [&](Program& program) { loop(program).rounds = -2; },
       [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).function = 1; },
       [&](Program& program) { std::get<Move>(loop(program).body[1].what).from.bytes = 8; },
       [](Program& program) { std::get<Branch>(program.device.steps[1].what).index.bytes = 8; },
