@@ -25,13 +25,6 @@ constexpr int64_t kRowsPerTask = 64;
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
-int64_t panelBytes(const GemmKernels& kernels, int width, int64_t steps) {
-  const int64_t elements = ceilDiv(std::max<int64_t>(steps, 1), kernels.stepsPerElement);
-  return roundUp(
-      roundUp(elements, kernels.elementsPerBlock) * width * kernels.elementBytes + kPanelSlackBytes,
-      kAlignment);
-}
-
 int64_t offsetOf(std::span<const ResultDimension> dims, int64_t index) {
   int64_t offset = 0;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -98,10 +91,10 @@ struct TaskMemory {
       return at;
     };
     const GemmKernels &s = a.scoresKernels, &v = a.valuesKernels;
-    keys = add(ceilDiv(a.columns, s.nr) * panelBytes(s, s.nr, a.scores.depth));
-    valuePanels = add(a.blocks() * ceilDiv(a.depth, v.nr) * panelBytes(v, v.nr, a.blockSteps));
-    rowPanels = add(std::max(ceilDiv(a.rowsAtATime, s.mr) * panelBytes(s, s.mr, a.scores.depth),
-                             ceilDiv(a.rowsAtATime, v.mr) * panelBytes(v, v.mr, a.blockSteps)));
+    keys = add(ceilDiv(a.columns, s.nr) * s.panelBytes(s.nr, a.scores.depth));
+    valuePanels = add(a.blocks() * ceilDiv(a.depth, v.nr) * v.panelBytes(v.nr, a.blockSteps));
+    rowPanels = add(std::max(ceilDiv(a.rowsAtATime, s.mr) * s.panelBytes(s.mr, a.scores.depth),
+                             ceilDiv(a.rowsAtATime, v.mr) * v.panelBytes(v.mr, a.blockSteps)));
     sums = add(a.rowsAtATime * a.columns * s.elementBytes);
     scores = a.isDirect ? sums : add(a.rowsAtATime * a.columns * a.scoreBytes());
     weights = a.d.sharesRows ? scores : add(a.rowsAtATime * a.columns * a.weightBytes());
@@ -145,7 +138,7 @@ class Task {
       scores_.packB(batch, panel, s.nr, column,
                     static_cast<int>(std::min<int64_t>(s.nr, a_.columns - column)), 0,
                     a_.scores.depth);
-      panel += panelBytes(s, s.nr, a_.scores.depth);
+      panel += s.panelBytes(s.nr, a_.scores.depth);
     }
     panel = memory_.valuePanels;
     for (int64_t step = 0; step < a_.columns; step += a_.blockSteps) {
@@ -153,15 +146,15 @@ class Task {
         values_.packB(batch, panel, v.nr, column,
                       static_cast<int>(std::min<int64_t>(v.nr, a_.depth - column)), step,
                       std::min(a_.blockSteps, a_.columns - step));
-        panel += panelBytes(v, v.nr, a_.blockSteps);
+        panel += v.panelBytes(v.nr, a_.blockSteps);
       }
     }
   }
 
   void computeScores(int64_t batch, int64_t firstRow, int64_t count) {
     const GemmKernels& s = a_.scoresKernels;
-    const int64_t aBytes = panelBytes(s, s.mr, a_.scores.depth);
-    const int64_t bBytes = panelBytes(s, s.nr, a_.scores.depth);
+    const int64_t aBytes = s.panelBytes(s.mr, a_.scores.depth);
+    const int64_t bBytes = s.panelBytes(s.nr, a_.scores.depth);
     for (int64_t row = 0; row < count; row += s.mr) {
       scores_.packA(batch, memory_.rowPanels + row / s.mr * aBytes, s.mr, firstRow + row,
                     static_cast<int>(std::min<int64_t>(s.mr, count - row)), 0, a_.scores.depth);
@@ -216,13 +209,13 @@ class Task {
                          a_.columns,
                          0,
                          true};
-      v.pack(memory_.rowPanels + row / v.mr * panelBytes(v, v.mr, a_.blockSteps), v.mr, source);
+      v.pack(memory_.rowPanels + row / v.mr * v.panelBytes(v.mr, a_.blockSteps), v.mr, source);
     }
   }
 
   void computeResults(int64_t count) {
     const GemmKernels& v = a_.valuesKernels;
-    const int64_t aBytes = panelBytes(v, v.mr, a_.blockSteps);
+    const int64_t aBytes = v.panelBytes(v.mr, a_.blockSteps);
     const char* panel = memory_.valuePanels;
     for (int64_t step = 0; step < a_.columns; step += a_.blockSteps) {
       const int64_t steps = std::min(a_.blockSteps, a_.columns - step);
@@ -235,7 +228,7 @@ class Task {
                  static_cast<int>(std::min<int64_t>(v.mr, count - row)),
                  static_cast<int>(std::min<int64_t>(v.nr, a_.depth - column)), step > 0);
         }
-        panel += panelBytes(v, v.nr, a_.blockSteps);
+        panel += v.panelBytes(v.nr, a_.blockSteps);
       }
       end(v);
     }

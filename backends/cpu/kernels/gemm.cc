@@ -66,12 +66,7 @@ struct Plan {
     kBlocks = std::max<int64_t>(1, job.k == 0 ? 1 : ceilDiv(job.k, kStep));
   }
 
-  int64_t panelBytes(int64_t width) const {
-    const int64_t elements = ceilDiv(std::max<int64_t>(kStep, 1), kernels.stepsPerElement);
-    return roundUp(roundUp(elements, kernels.elementsPerBlock) * width * kernels.elementBytes +
-                       kPanelSlackBytes,
-                   kAlignment);
-  }
+  int64_t panelBytes(int width) const { return kernels.panelBytes(width, kStep); }
   Range kRange(int64_t block) const {
     return {block * kStep, std::min(job.k, (block + 1) * kStep)};
   }
@@ -95,8 +90,11 @@ struct BlockMemory {
   }
   static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, int64_t blocks,
                        bool needsSums) {
-    int64_t total =
-        aBlocksOf(plan, rows, blocks) * aBytes(plan, rows) + plan.panelBytes(plan.kernels.nr);
+    return aBlocksOf(plan, rows, blocks) * aBytes(plan, rows) +
+           bytesBesideA(plan, rows, columns, needsSums);
+  }
+  static int64_t bytesBesideA(const Plan& plan, int64_t rows, int64_t columns, bool needsSums) {
+    int64_t total = plan.panelBytes(plan.kernels.nr);
     if (needsSums) {
       total += roundUp(rows * std::min(columns, kScratchColumns) * plan.kernels.elementBytes,
                        kAlignment);
@@ -149,17 +147,23 @@ void packPart(const Plan& plan, int64_t batch, const Part& part, Range positions
   }
 }
 
+// Packs the panel of a whose first row is `row`, up to row `end`, for a block of k.
+void packRowPanel(const Plan& plan, int64_t batch, int64_t row, int64_t end, int64_t block,
+                  char* panel) {
+  const Range k = plan.kRange(block);
+  const int mr = plan.kernels.mr;
+  plan.job.packA(batch, panel, mr, row, static_cast<int>(std::min<int64_t>(mr, end - row)), k.begin,
+                 k.end - k.begin);
+}
+
 // Packs the panels at positions [positions.begin, positions.end) of all of a: those of the first
 // block of k, then those of the next.
 void packRows(const Plan& plan, int64_t batch, Range positions, char* packed) {
-  const GemmJob& job = plan.job;
   const int mr = plan.kernels.mr;
-  const int64_t panels = ceilDiv(job.m, mr);
+  const int64_t panels = ceilDiv(plan.job.m, mr);
   for (int64_t at = positions.begin; at < positions.end; ++at) {
-    const Range k = plan.kRange(at / panels);
-    const int64_t row = at % panels * mr;
-    job.packA(batch, packed + at * plan.panelBytes(mr), mr, row,
-              static_cast<int>(std::min<int64_t>(mr, job.m - row)), k.begin, k.end - k.begin);
+    packRowPanel(plan, batch, at % panels * mr, plan.job.m, at / panels,
+                 packed + at * plan.panelBytes(mr));
   }
 }
 
@@ -200,9 +204,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
       if (packsAllOfA) a += (block - part.blocks.begin) * rowPanels * aPanelBytes;
       const bool packs = !memory.hasPackedA && (!packsAllOfA || chunk == columns.begin);
       for (int64_t p = 0; packs && p < rowPanels; ++p) {
-        int64_t row = rows.begin + p * mr;
-        job.packA(batch, a + p * aPanelBytes, mr, row,
-                  static_cast<int>(std::min<int64_t>(mr, rows.end - row)), k.begin, kc);
+        packRowPanel(plan, batch, rows.begin + p * mr, rows.end, block, a + p * aPanelBytes);
       }
       int64_t finished = chunk;
       for (int64_t column = chunk; column < chunkEnd; column += nr) {
@@ -328,10 +330,9 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
   const bool needsSums = job.directResult(0, &ld) == nullptr;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
   const int64_t rowPanels = ceilDiv(job.m, mr), panels = ceilDiv(job.n, nr);
-  const int64_t blockBytes = BlockMemory::aBytes(plan, job.m);
   const int64_t taskPanels = std::clamp<int64_t>(panels / (4 * threads), 1, 8);
   const int64_t perTask = taskPanels * nr;
-  Scratch<char> packed(plan.services, plan.kBlocks * blockBytes);
+  Scratch<char> packed(plan.services, plan.kBlocks * BlockMemory::aBytes(plan, job.m));
   if (!packed) {
     plan.outOfMemory = true;
     return;
@@ -341,8 +342,8 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
       packRows(plan, batch, {begin, end}, packed.data());
     });
     parallel(plan.services, ceilDiv(panels, taskPanels), false, [&](int64_t begin, int64_t end) {
-      const int64_t sumsBytes = BlockMemory::bytes(plan, job.m, perTask, 1, needsSums) - blockBytes;
-      Scratch<char> scratch(plan.services, sumsBytes);
+      Scratch<char> scratch(plan.services,
+                            BlockMemory::bytesBesideA(plan, job.m, perTask, needsSums));
       if (!scratch) {
         plan.outOfMemory = true;
         return;
@@ -413,6 +414,11 @@ void runByRows(Plan& plan, int threads) {
 
 }  // namespace
 
+int64_t GemmKernels::panelBytes(int width, int64_t steps) const {
+  const int64_t blocks = ceilDiv(std::max<int64_t>(steps, 1), stepsPerBlock());
+  return roundUp(blocks * elementsPerBlock * width * elementBytes + kPanelSlackBytes, kAlignment);
+}
+
 const GemmKernels& gemmKernels(GemmDomain domain) {
   const Isa isa = hostIsa();
   if (isa >= Isa::kAmx) {
@@ -455,13 +461,14 @@ bool runGemm(RunServices& services, const GemmJob& job) {
   double work = static_cast<double>(job.batches) * static_cast<double>(job.m) *
                 static_cast<double>(job.n) * static_cast<double>(std::max<int64_t>(job.k, 1));
   int threads = services.numThreads();
+  const int64_t evenSplits =
+      std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
   if (threads == 1 || !worthThreads(work)) {
     runByColumns(plan, true, 1);
   } else if (job.batches >= 2 * threads) {
     runByColumns(plan, false, 1);
   } else if (job.m <= kBlockRows) {
-    int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
-    runByColumns(plan, false, splits);
+    runByColumns(plan, false, evenSplits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
     runByColumns(plan, false, splits);
   } else if (BlockMemory::aBytes(plan, job.m) <= kNearRowsBytes &&
@@ -469,8 +476,7 @@ bool runGemm(RunServices& services, const GemmJob& job) {
              job.n >= 4 * plan.kernels.nr * threads) {
     runByColumnsOfPackedRows(plan, threads);
   } else if (job.n > 16 * job.m) {
-    int64_t splits = std::min(ceilDiv(2 * threads, job.batches), ceilDiv(job.n, plan.kernels.nr));
-    runByColumns(plan, false, splits);
+    runByColumns(plan, false, evenSplits);
   } else {
     runByRows(plan, threads);
   }

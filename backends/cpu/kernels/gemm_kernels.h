@@ -67,6 +67,9 @@ struct GemmKernels {
   // Of a lane, that are packed together; what is missing of the last ones is filled with zeros.
   int elementsPerBlock = 1;
   int stepsPerBlock() const { return stepsPerElement * elementsPerBlock; }
+  // Of a panel of `width` lanes for so many steps, with what packing may write past it; a multiple
+  // of 64.
+  int64_t panelBytes(int width, int64_t steps) const;
 
   // Null, or called on a thread before it calls `tile` and when it has done so.
   void (*begin)();

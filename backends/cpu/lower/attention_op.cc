@@ -12,31 +12,6 @@
 namespace isthmus::cpu {
 namespace {
 
-std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) { return {list.data(), list.size()}; }
-
-// Positions of operands in the table of the fusion's buffers.
-int32_t bufferOf(mlir::Value value) {
-  return static_cast<int32_t>(mlir::cast<mlir::BlockArgument>(value).getArgNumber());
-}
-
-StatusOr<DotDescriptor> describeScores(shlo::DotGeneralOp dot) {
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(dot.getLhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(dot.getRhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(dot.getResult().getType()));
-  shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  ISTHMUS_ASSIGN_OR_RETURN(
-      DotDescriptor descriptor,
-      makeDotDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
-                        result.elementType, toSpan(numbers.getLhsBatchingDimensions()),
-                        toSpan(numbers.getRhsBatchingDimensions()),
-                        toSpan(numbers.getLhsContractingDimensions()),
-                        toSpan(numbers.getRhsContractingDimensions())));
-  descriptor.lhsBuffer = bufferOf(dot.getLhs());
-  descriptor.rhsBuffer = bufferOf(dot.getRhs());
-  descriptor.sumsBuffer = -1;
-  return descriptor;
-}
-
 // Of weights, on whichever side, and values, with batches in the order of the weights.
 struct ValueNumbers {
   // Of each batch, in the order of the weights' dimensions.
@@ -110,7 +85,10 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
   Attention attention = *attentionOf(fusion);
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, context.target));
   AttentionDescriptor descriptor{};
-  ISTHMUS_ASSIGN_OR_RETURN(descriptor.scores, describeScores(attention.scores));
+  ISTHMUS_ASSIGN_OR_RETURN(descriptor.scores, describeDot(attention.scores));
+  descriptor.scores.lhsBuffer = bufferOf(attention.scores.getLhs());
+  descriptor.scores.rhsBuffer = bufferOf(attention.scores.getRhs());
+  descriptor.scores.sumsBuffer = -1;
 
   const ValueNumbers numbers(attention);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType weights, toArrayType(attention.rows->getResult(0).getType()));
@@ -145,15 +123,8 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
   }
   descriptor.kernelBuffers[descriptor.kernelBufferCount++] = kWeightsBuffer;
 
-  code.libraryFunction = "isthmus_rt_attention";
-  code.descriptor = descriptorBytes(descriptor);
-  code.estimatedNs = schedule.stages[0].ns;
-  code.callbacks = {code.stages[0].symbol};
-  code.stages.clear();
-  // The function may be in another module.
-  context.module.getOrInsertFunction(
-      code.callbacks[0],
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), false));
+  callBack("isthmus_rt_attention", descriptorBytes(descriptor), schedule.stages[0].ns, code,
+           context);
   return {};
 }
 

@@ -13,9 +13,26 @@ namespace {
 
 constexpr const char* kDotFunction = "isthmus_rt_dot";
 
-std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) { return {list.data(), list.size()}; }
+}  // namespace
 
-StatusOr<DotDescriptor> descriptorOf(shlo::DotGeneralOp dot) {
+int32_t bufferOf(mlir::Value argument) {
+  return static_cast<int32_t>(mlir::cast<mlir::BlockArgument>(argument).getArgNumber());
+}
+
+void callBack(const char* function, std::string descriptor, double estimatedNs, OperationCode& code,
+              LibraryContext& context) {
+  code.libraryFunction = function;
+  code.descriptor = std::move(descriptor);
+  code.estimatedNs = estimatedNs;
+  code.callbacks = {code.stages[0].symbol};
+  code.stages.clear();
+  // The function may be in another module.
+  context.module.getOrInsertFunction(
+      code.callbacks[0],
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), false));
+}
+
+StatusOr<DotDescriptor> describeDot(shlo::DotGeneralOp dot) {
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(dot.getLhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(dot.getRhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(dot.getResult().getType()));
@@ -26,11 +43,9 @@ StatusOr<DotDescriptor> descriptorOf(shlo::DotGeneralOp dot) {
       toSpan(numbers.getLhsContractingDimensions()), toSpan(numbers.getRhsContractingDimensions()));
 }
 
-}  // namespace
-
 StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context) {
   auto dot = llvm::cast<shlo::DotGeneralOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, descriptorOf(dot));
+  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
   OperationCode code;
   code.libraryFunction = kDotFunction;
   code.descriptor = descriptorBytes(descriptor);
@@ -42,25 +57,14 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
   shlo::DotGeneralOp dot = contractionOf(fusion);
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, context.target));
   const StageSchedule& stage = schedule.stages[0];
-  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, descriptorOf(dot));
-  auto bufferOf = [](mlir::Value value) {
-    return static_cast<int32_t>(mlir::cast<mlir::BlockArgument>(value).getArgNumber());
-  };
+  ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
   const auto operands = static_cast<int32_t>(fusion->getNumOperands());
   descriptor.flags |= kDotHasEpilogue;
   descriptor.lhsBuffer = bufferOf(dot.getLhs());
   descriptor.rhsBuffer = bufferOf(dot.getRhs());
   descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
   descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
-  code.libraryFunction = kDotFunction;
-  code.descriptor = descriptorBytes(descriptor);
-  code.estimatedNs = 30 + stage.ns;
-  code.callbacks = {code.stages[0].symbol};
-  code.stages.clear();
-  // The function may be in another module.
-  context.module.getOrInsertFunction(
-      code.callbacks[0],
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context.module.getContext()), false));
+  callBack(kDotFunction, descriptorBytes(descriptor), 30 + stage.ns, code, context);
   return {};
 }
 

@@ -3,10 +3,14 @@
 
 #include <cstdint>
 
+#include <span>
+#include <string>
+
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/emit/program_emitter.h"
+#include "backends/cpu/kernels/dot.h"
 #include "base/program/custom_call.h"
-#include "compiler/dialect/isthmus.h"
+#include "compiler/dialect/dialect.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Operation.h"
@@ -55,6 +59,20 @@ bool isDecomposition(std::string_view target);
 StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op);
 StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context);
+
+inline std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) {
+  return {list.data(), list.size()};
+}
+
+// The position in a fusion's table of buffers of one of the fusion's arguments.
+int32_t bufferOf(mlir::Value argument);
+
+// What isthmus_rt_dot computes for `dot`, over operands and a result that are buffers 0, 1 and 2.
+StatusOr<DotDescriptor> describeDot(shlo::DotGeneralOp dot);
+
+// Makes of `code`, the kernel of a fusion, the call of a library function that calls that kernel.
+void callBack(const char* function, std::string descriptor, double estimatedNs, OperationCode& code,
+              LibraryContext& context);
 
 // The bytes of a plain-data descriptor.
 template <typename Descriptor>
