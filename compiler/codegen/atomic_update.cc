@@ -75,7 +75,6 @@ class AtomicUpdate {
   llvm::IntegerType* bitsType() const {
     return llvm::IntegerType::get(loops_.context(), 8 * kind_.storageBytes);
   }
-  bool isRounded() const { return kind_.isF16 || kind_.isBf16 || kind_.format.has_value(); }
   bool isWhole() const { return 8 * kind_.storageBytes == wordBits_; }
 
   // `body` gets what is thought to be there and returns what was, until both are the same.
@@ -119,9 +118,7 @@ class AtomicUpdate {
     }
     llvm::Value* bits = isWhole() ? word : b.CreateTrunc(b.CreateLShr(word, shift_), bitsType());
     llvm::Value* stored = b.CreateBitCast(bits, kind_.storageType(loops_.context()));
-    if (kind_.isBool()) return {b.CreateICmpNE(stored, b.getInt8(0)), nullptr, level};
-    if (isRounded()) return {bitsToFloat(b, loops_.target(), stored, kind_), nullptr, level};
-    return {wrapInteger(b, stored, kind_), nullptr, level};
+    return {evaluator_.fromStorage(stored, kind_, level), nullptr, level};
   }
 
   llvm::Value* withElement(llvm::Value* word, const Val& value) {
@@ -132,10 +129,7 @@ class AtomicUpdate {
       return b.CreateOr(low, b.CreateShl(high, 32));
     }
     llvm::IRBuilder<>& b = loops_.here();
-    llvm::Value* stored = value.re;
-    if (kind_.isBool()) stored = b.CreateZExt(stored, b.getInt8Ty());
-    if (isRounded()) stored = floatToBits(b, loops_.target(), stored, kind_);
-    llvm::Value* bits = b.CreateBitCast(stored, bitsType());
+    llvm::Value* bits = b.CreateBitCast(evaluator_.toStorage(value.re, kind_), bitsType());
     if (isWhole()) return bits;
     llvm::Value* mask = llvm::ConstantInt::get(wordType(), bitsType()->getBitMask());
     llvm::Value* others = b.CreateAnd(word, b.CreateNot(b.CreateShl(mask, shift_)));

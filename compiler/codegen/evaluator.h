@@ -165,6 +165,21 @@ class Evaluator {
   };
   llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
 
+  // The product that the fusion works on: what is asked of it is the sum in column `column` of the
+  // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
+  struct Sums {
+    mlir::Operation* op = nullptr;
+    ElementKind kind;
+    llvm::Value* row = nullptr;
+    Level* level = nullptr;
+    IndexExpr column;
+  };
+  Sums sums;
+
+  // From the bytes of memory to a compute register and back.
+  llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);
+  llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
+
  private:
   Val compute(mlir::Value value, const MultiIndex& index);
   Val computeOp(mlir::OpResult value, const MultiIndex& index);
@@ -186,9 +201,6 @@ class Evaluator {
   Val reduceWindowAt(mlir::OpResult result, const MultiIndex& index);
   Val sumAt(mlir::Operation* op);
 
-  // From the bytes of memory to a compute register and back.
-  llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);
-  llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
   llvm::Value* transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                               Level* level);
   llvm::Value* interleavedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
@@ -213,18 +225,6 @@ class Evaluator {
   int depth_ = 0;
   int64_t emitted_ = 0;
   Status status_;
-
- public:
-  // The product that the fusion works on: what is asked of it is the sum in column `column` of the
-  // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
-  struct Sums {
-    mlir::Operation* op = nullptr;
-    ElementKind kind;
-    llvm::Value* row = nullptr;
-    Level* level = nullptr;
-    IndexExpr column;
-  };
-  Sums sums;
 };
 
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.

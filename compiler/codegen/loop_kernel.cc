@@ -9,6 +9,7 @@
 #include "compiler/schedule/loop_scheduler.h"
 
 namespace isthmus::codegen {
+
 LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
     : kernel_(kernel),
       loops_(kernel.loops()),

@@ -328,7 +328,8 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
       indices = b.CreateAdd(indices, loops_.laneRamp(lanes, linear.laneStride));
     }
     llvm::Value* from = offset(linear.constant);
-    // One instruction, where there is one for elements of this size.
+    // AVX2's gathers issue the same loads as are made one by one, and are slow where microcode
+    // guards them against gather data sampling.
     unsigned bits = type->getPrimitiveSizeInBits();
     if (loops_.target().avx512 && (bits == 32 || bits == 64) && lanes >= 4) {
       llvm::Value* wide = b.CreateSExt(indices, withLanes(b.getInt64Ty(), lanes));
@@ -336,8 +337,6 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     }
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes; ++lane) {
-      // Gather instructions issue the same loads, and are slow where microcode guards them against
-      // gather data sampling.
       llvm::Value* index = b.CreateSExt(b.CreateExtractElement(indices, lane), b.getInt64Ty());
       llvm::Value* element = b.CreateAlignedLoad(type, b.CreateGEP(type, from, index), align);
       result = b.CreateInsertElement(result, element, lane);

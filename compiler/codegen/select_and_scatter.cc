@@ -100,8 +100,8 @@ class SelectAndScatterEmitter {
     Val keepBest = evaluator_.splat(keep[0], width_);
     llvm::Value* number = numberOf(offset);
     llvm::IRBuilder<>& b = loops_.here();
+    // The first element inside is chosen without asking: nothing is there to compare it with.
     llvm::Value* any =
-        // The first element inside is chosen without asking: nothing is there to compare it with.
         b.CreateICmpSGE(chosen[1], llvm::Constant::getNullValue(chosen[1]->getType()));
     llvm::Value* stay = b.CreateAnd(keepBest.re, any);
     return {b.CreateSelect(stay, chosen[0], value.re), b.CreateSelect(stay, chosen[1], number)};

@@ -12,7 +12,7 @@ namespace isthmus::codegen {
 
 // sort, stable, by any comparator: short runs are sorted in place, then merged two by two. Adds the
 // kernels, whose names begin with `symbol`, to `module`; they appear in the stages as often as they
-// run. kUnimplemented for what the comparator or an element type has no code for.
+// run. For GPUs. kUnimplemented for what the comparator or an element type has no code for.
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol);
 

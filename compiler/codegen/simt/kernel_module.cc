@@ -89,8 +89,7 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
   } else if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
     ISTHMUS_ASSIGN_OR_RETURN(found,
                              whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));
-  }
-  if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isGpu) {
+  } else if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isGpu) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));

@@ -17,9 +17,8 @@
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kRun = 16;  // elements that are sorted by insertion; a power of two
-constexpr int64_t kGpuStretch = 16;
-constexpr int64_t kCpuStretch = 1024;
+constexpr int64_t kRun = 16;      // elements that are sorted by insertion; a power of two
+constexpr int64_t kStretch = 16;  // of what is merged, for each work-item
 // Of larger arrays, the arithmetic on sizes need not fit.
 constexpr int64_t kMostElements = int64_t{1} << 40;
 // Scratch memory begins with the length of the runs, for even and for odd rounds.
@@ -31,7 +30,6 @@ struct SortArrays {
   llvm::SmallVector<int64_t, 4> scratchOffsets;
   int64_t scratchBytes = kHeaderBytes;
   int64_t rounds = 0;
-  int64_t stretch = kGpuStretch;
 };
 
 // i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
@@ -110,9 +108,9 @@ class SortKernel {
   }
 
   void sortRuns(Place to) {
-    llvm::Value* first = w_.times(w_.item(0), a_.stretch);
+    llvm::Value* first = w_.times(w_.item(0), kStretch);
     whenFirst([&] { b_.CreateStore(w_.i64(kRun), runLength(0)); });
-    w_.loop(std::min(a_.stretch, a_.length), {}, [&](llvm::Value* i, const Values&) {
+    w_.loop(std::min(kStretch, a_.length), {}, [&](llvm::Value* i, const Values&) {
       llvm::Value* at = w_.plus(first, i);
       w_.branch(b_.CreateICmpULT(at, w_.i64(a_.length)), [&] { insert(at, to); });
       return Values();
@@ -124,8 +122,8 @@ class SortKernel {
     llvm::Value* run = b_.CreateLoad(b_.getInt64Ty(), runLength(parity));
     llvm::Value* two = b_.CreateShl(run, 1);
     whenFirst([&] { b_.CreateStore(two, runLength(1 - parity)); });
-    llvm::Value* begin = w_.times(w_.item(0), a_.stretch);
-    llvm::Value* end = least(w_.plus(begin, w_.i64(a_.stretch)), w_.i64(a_.length));
+    llvm::Value* begin = w_.times(w_.item(0), kStretch);
+    llvm::Value* end = least(w_.plus(begin, w_.i64(kStretch)), w_.i64(a_.length));
     // A stretch covers several pairs of short runs.
     repeatWhile(
         {begin}, [&](const Values& at) { return b_.CreateICmpULT(at[0], end); },
@@ -292,7 +290,7 @@ class SortKernel {
   llvm::Value* row_;
 };
 
-StatusOr<SortArrays> arraysOf(shlo::SortOp op, const WorkItemForm& form) {
+StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
   SortArrays arrays;
   auto type = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   int64_t dimension = op.getDimension() < 0 ? op.getDimension() + type.getRank()
@@ -311,8 +309,6 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op, const WorkItemForm& form) {
         llvm::alignTo(static_cast<uint64_t>(type.getNumElements()) * kind->storageBytes, 64));
   }
   for (int64_t run = kRun; run < arrays.length; run *= 2) ++arrays.rounds;
-  bool isCpu = form.target.device == DeviceKind::kCpu;
-  arrays.stretch = isCpu ? kCpuStretch : kGpuStretch;
   return arrays;
 }
 
@@ -320,18 +316,16 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op, const WorkItemForm& form) {
 
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol) {
-  ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op, form));
+  ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op));
   OpKernels kernels;
   if (arrays.outer * arrays.length * arrays.inner == 0) return kernels;
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Function * less,
                            emitLess(op.getComparator(), arrays, module, form, symbol + "_less"));
   kernels.scratchBytes = arrays.scratchBytes;
   auto buffers = static_cast<unsigned>(2 * arrays.kinds.size() + 1);
-  bool isCpu = form.target.device == DeviceKind::kCpu;
-  Items items{llvm::divideCeilSigned(arrays.length, arrays.stretch), arrays.outer * arrays.inner,
-              1};
+  Items items{llvm::divideCeilSigned(arrays.length, kStretch), arrays.outer * arrays.inner, 1};
   auto emit = [&](const char* suffix, const std::function<void(SortKernel&)>& body) {
-    OpKernel kernel{symbol + suffix, items, 1, isCpu};
+    OpKernel kernel{symbol + suffix, items};
     KernelWriter writer(module, form, kernel.name, buffers, items);
     SortKernel sort(arrays, less, op.getComparator(), writer);
     body(sort);
