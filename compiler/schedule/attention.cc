@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/iteration.h"
@@ -10,16 +11,12 @@
 namespace isthmus {
 namespace {
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 mlir::Operation* onlyUser(mlir::Value value) {
   return value.hasOneUse() ? *value.user_begin() : nullptr;
 }
 
 bool isFloat(mlir::Value value) {
-  auto kind = elementKind(typeOf(value).getElementType());
+  auto kind = elementKind(tensorTypeOf(value).getElementType());
   return kind && kind->isFloat() && (!kind->small || kind->isBf16 || kind->isF16);
 }
 
@@ -27,16 +24,10 @@ bool isFloat(mlir::Value value) {
 // computed.
 llvm::SmallVector<int64_t> realDims(mlir::Value value) {
   llvm::SmallVector<int64_t> dims;
-  for (auto [d, size] : llvm::enumerate(typeOf(value).getShape())) {
+  for (auto [d, size] : llvm::enumerate(tensorTypeOf(value).getShape())) {
     if (size != 1) dims.push_back(static_cast<int64_t>(d));
   }
   return dims;
-}
-
-llvm::SmallVector<int64_t> realShape(mlir::Value value) {
-  llvm::SmallVector<int64_t> shape(typeOf(value).getShape());
-  llvm::erase(shape, 1);
-  return shape;
 }
 
 // Whether `dims`, without those of size 1, are real dimensions [first, last) of `value`.
@@ -44,7 +35,7 @@ bool areRealDims(mlir::Value value, llvm::ArrayRef<int64_t> dims, size_t first, 
                  bool isOrdered) {
   llvm::SmallVector<int64_t> real = realDims(value), given;
   llvm::copy_if(dims, std::back_inserter(given),
-                [&](int64_t d) { return typeOf(value).getDimSize(d) != 1; });
+                [&](int64_t d) { return tensorTypeOf(value).getDimSize(d) != 1; });
   if (!isOrdered) llvm::sort(given);
   return last <= real.size() &&
          llvm::ArrayRef<int64_t>(given) == llvm::ArrayRef<int64_t>(real).slice(first, last - first);
@@ -57,7 +48,7 @@ class RowAnalysis {
   RowAnalysis(ir::FusionOp rows, unsigned operand)
       : block_(rows.getBody().front()),
         scores_(block_.getArgument(operand)),
-        fullShape_(realShape(scores_)),
+        fullShape_(squeezedShape(scores_.getType())),
         rowShape_(llvm::ArrayRef<int64_t>(fullShape_).drop_back()) {}
 
   bool run() {
@@ -79,7 +70,8 @@ class RowAnalysis {
     if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op)) return visitReduce(reduce);
     mlir::Value result = op.getResult(0);
     auto broadcast = mlir::dyn_cast<shlo::BroadcastInDimOp>(op);
-    if (broadcast && isRow(broadcast.getOperand()) && realShape(result) == fullShape_) {
+    if (broadcast && isRow(broadcast.getOperand()) &&
+        squeezedShape(result.getType()) == fullShape_) {
       // A number of each row for all of its elements.
       llvm::SmallVector<int64_t> dims;
       for (int64_t d : realDims(broadcast.getOperand())) {
@@ -95,12 +87,12 @@ class RowAnalysis {
     const bool fromRow = llvm::any_of(op.getOperands(), [&](mlir::Value v) { return isRow(v); });
     if (!keepsOrder || (fromFull && fromRow)) return false;
     (fromFull ? full_ : row_).insert(result);
-    return realShape(result) == (fromFull ? fullShape_ : rowShape_);
+    return squeezedShape(result.getType()) == (fromFull ? fullShape_ : rowShape_);
   }
 
   bool visitReduce(shlo::ReduceOp reduce) {
     for (mlir::Value input : reduce.getInputs()) {
-      if (realShape(input) != fullShape_ || isRow(input)) return false;
+      if (squeezedShape(input.getType()) != fullShape_ || isRow(input)) return false;
     }
     for (mlir::Value init : reduce.getInitValues()) {
       if (isFull(init) || isRow(init)) return false;
@@ -125,7 +117,7 @@ bool contractsColumns(Attention attention) {
   const size_t rank = realDims(weights).size();
   const size_t batches = static_cast<size_t>(llvm::count_if(
       attention.scores.getDotDimensionNumbers().getLhsBatchingDimensions(),
-      [&](int64_t d) { return typeOf(attention.scores.getLhs()).getDimSize(d) != 1; }));
+      [&](int64_t d) { return tensorTypeOf(attention.scores.getLhs()).getDimSize(d) != 1; }));
   shlo::DotDimensionNumbersAttr numbers = attention.values.getDotDimensionNumbers();
   const bool isLeft = attention.weightsAreLeft();
   return areRealDims(
@@ -158,7 +150,8 @@ std::optional<Attention> attentionAround(ir::FusionOp rows) {
   for (mlir::Value operand : rows->getOperands()) {
     auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
     if (dot && dot->hasOneUse() && dot->getBlock() == rows->getBlock() &&
-        operand.getType() == dot.getType() && realShape(operand) == realShape(rows->getResult(0))) {
+        operand.getType() == dot.getType() &&
+        squeezedShape(operand.getType()) == squeezedShape(rows->getResult(0).getType())) {
       attention.scores = dot;
     }
   }
@@ -187,16 +180,17 @@ const char* attentionRefusal(Attention attention, const TargetModel& target) {
                                attention.values.getResult()};
   for (mlir::Value value : parts) {
     if (!isFloat(value)) return "it is not of floats";
-    if (typeOf(value).getNumElements() == 0) return "there is nothing to compute";
+    if (tensorTypeOf(value).getNumElements() == 0) return "there is nothing to compute";
   }
   const SumsMatrix matrix = sumsMatrixOf(attention.scores);
-  if (matrix.cols == 1 || typeOf(attention.rows->getResult(0)).getShape().back() != matrix.cols) {
+  if (matrix.cols == 1 ||
+      tensorTypeOf(attention.rows->getResult(0)).getShape().back() != matrix.cols) {
     return "rows have no elements side by side";
   }
   if (!contractsColumns(attention)) {
     return "the second product sums other dimensions than the rows'";
   }
-  if (typeOf(attention.scores.getResult()).getShape().back() != matrix.cols) {
+  if (tensorTypeOf(attention.scores.getResult()).getShape().back() != matrix.cols) {
     return "rows have several dimensions";
   }
   if (matrix.cols * 4 > target.maxRowBytes) return "the rows are too long";
@@ -212,7 +206,7 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
   auto refuse = [] { return unimplemented("the kernel does not compute rows one by one"); };
   if (schedule.stages.size() != 1) return refuse();
   StageSchedule& stage = schedule.stages[0];
-  auto type = typeOf(rows->getResult(0));
+  auto type = tensorTypeOf(rows->getResult(0));
   if (stage.kind != StageKind::kLoop || stage.order != LoopOrder::kRows || stage.dims.empty() ||
       stage.dims.back().first != stage.dims.back().last ||
       stage.dims.back().size != type.getDimSize(type.getRank() - 1)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/op_facts.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/iteration.h"
@@ -12,10 +13,6 @@
 
 namespace isthmus {
 namespace {
-
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 std::optional<ElementKind> kindOf(mlir::Value value) {
   auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
@@ -28,7 +25,8 @@ unsigned lanesFor(ir::FusionOp fusion, const TargetModel& target) {
   fusion.getBody().walk([&](mlir::Operation* op) {
     for (mlir::Value result : op->getResults()) {
       auto kind = kindOf(result);
-      if (kind && typeOf(result).getRank() > 0) widest = std::max(widest, kind->computeBits());
+      if (kind && tensorTypeOf(result).getRank() > 0)
+        widest = std::max(widest, kind->computeBits());
     }
   });
   return vectorLanes(target, widest);
@@ -37,7 +35,7 @@ unsigned lanesFor(ir::FusionOp fusion, const TargetModel& target) {
 // Follows `sums` through the fusion: all that is computed from it must be at the index that it is
 // read at.
 const char* placeRefusal(mlir::Block& block, mlir::Value sums) {
-  const int64_t elements = typeOf(sums).getNumElements();
+  const int64_t elements = tensorTypeOf(sums).getNumElements();
   llvm::DenseSet<mlir::Value> follows = {sums};
   for (mlir::Operation& op : block.without_terminator()) {
     if (!llvm::any_of(op.getOperands(), [&](mlir::Value v) { return follows.contains(v); })) {
@@ -45,7 +43,7 @@ const char* placeRefusal(mlir::Block& block, mlir::Value sums) {
     }
     const bool isReshape = mlir::isa<shlo::ReshapeOp>(op);
     if (!isReshape && !isElementwise(&op)) return "it is read at other places than it is computed";
-    if (typeOf(op.getResult(0)).getNumElements() != elements) {
+    if (tensorTypeOf(op.getResult(0)).getNumElements() != elements) {
       return "what is computed from it has another number of elements";
     }
     follows.insert(op.getResult(0));
@@ -73,14 +71,14 @@ const char* sizeRefusal(ir::FusionOp fusion, shlo::DotGeneralOp dot, const Targe
   mlir::Operation* yield = fusion.getBody().front().getTerminator();
   bool hasRoom = false;
   for (mlir::Value result : yield->getOperands()) {
-    if (!reshaped(matrix, typeOf(result))) return "rows and columns are mixed by a reshape";
-    hasRoom |= canHoldSums(dot, typeOf(result).getElementType());
+    if (!reshaped(matrix, tensorTypeOf(result))) return "rows and columns are mixed by a reshape";
+    hasRoom |= canHoldSums(dot, tensorTypeOf(result).getElementType());
   }
   if (matrix.cols < static_cast<int64_t>(lanesFor(fusion, target))) {
     return "its rows are shorter than a vector";
   }
   // Products of operands as they lie in memory write into the result only.
-  if (!hasRoom && typeOf(dot.getLhs()).getElementType() == sumsTypeOf(dot)) {
+  if (!hasRoom && tensorTypeOf(dot.getLhs()).getElementType() == sumsTypeOf(dot)) {
     return "no result has room for the sums";
   }
   return nullptr;
@@ -95,9 +93,9 @@ shlo::DotGeneralOp contractionOf(ir::FusionOp fusion) {
 
 SumsMatrix sumsMatrixOf(shlo::DotGeneralOp dot) {
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  auto type = typeOf(dot.getResult());
+  auto type = tensorTypeOf(dot.getResult());
   SumsMatrix matrix;
-  matrix.rowRank = typeOf(dot.getLhs()).getRank() -
+  matrix.rowRank = tensorTypeOf(dot.getLhs()).getRank() -
                    static_cast<int64_t>(numbers.getLhsContractingDimensions().size());
   for (int64_t d = 0; d < type.getRank(); ++d) {
     (d < matrix.rowRank ? matrix.rows : matrix.cols) *= type.getDimSize(d);
@@ -117,13 +115,13 @@ std::optional<SumsMatrix> reshaped(const SumsMatrix& matrix, mlir::RankedTensorT
 
 mlir::Type sumsTypeOf(shlo::DotGeneralOp dot) {
   auto kind = kindOf(dot.getResult());
-  mlir::Type type = typeOf(dot.getResult()).getElementType();
+  mlir::Type type = tensorTypeOf(dot.getResult()).getElementType();
   if (!kind) return nullptr;
   mlir::Builder builder(dot.getContext());
   if (kind->isFloat()) {
     for (mlir::Value value : {dot.getLhs(), dot.getRhs(), dot.getResult()}) {
       // Of mixed types only those are read that are sums already.
-      if (typeOf(value).getElementType().isF64()) return type.isF64() ? type : nullptr;
+      if (tensorTypeOf(value).getElementType().isF64()) return type.isF64() ? type : nullptr;
     }
     bool isRounded = kind->isBf16 || kind->isF16;
     return type.isF32() || isRounded ? mlir::Type(builder.getF32Type()) : nullptr;
@@ -139,7 +137,7 @@ bool canHoldSums(shlo::DotGeneralOp dot, mlir::Type type) {
 
 const char* epilogueRefusal(ir::FusionOp fusion, mlir::Value sums, shlo::DotGeneralOp dot,
                             const TargetModel& target) {
-  if (typeOf(dot.getResult()).getNumElements() == 0) return "there is nothing to compute";
+  if (tensorTypeOf(dot.getResult()).getNumElements() == 0) return "there is nothing to compute";
   if (!sumsTypeOf(dot)) return "its sums are of a type that epilogues do not read";
   mlir::Block& block = fusion.getBody().front();
   if (const char* why = opRefusal(block, dot)) return why;
@@ -157,7 +155,8 @@ void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* 
   }
   llvm::SmallVector<mlir::Value, 2> roots(yield->getOperands());
   for (unsigned i = 0; i < roots.size() && stage->sums < 0; ++i) {
-    if (canHoldSums(dot, typeOf(roots[i]).getElementType())) stage->sums = static_cast<int>(i);
+    if (canHoldSums(dot, tensorTypeOf(roots[i]).getElementType()))
+      stage->sums = static_cast<int>(i);
   }
   stage->lanes = lanesFor(fusion, target);
   stage->ns = std::max(1.0, costNs(target, fusion, roots));

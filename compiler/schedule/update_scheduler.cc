@@ -44,10 +44,6 @@ void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, in
   stage->tileCount = count;
 }
 
-}  // namespace
-
-namespace {
-
 // All updates side by side, where one thread for each of `enough` is more than the tiles so far.
 void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
                    const TargetModel& target) {
