@@ -21,14 +21,6 @@ def by_einsum(q, k, v, mask=None, bias=None):
 FORMS = [by_einsum, jax.nn.dot_product_attention]
 
 
-@pytest.fixture
-def run(ours):
-    def run(function, *arguments):
-        with jax.default_device(ours):
-            return jax.device_get(jax.jit(function)(*arguments))
-    return run
-
-
 def softmax(x):
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)

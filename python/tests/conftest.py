@@ -52,6 +52,17 @@ def theirs():
 
 
 @pytest.fixture
+def run(ours):
+    """A function that runs a traced function on our device and returns the results as NumPy arrays."""
+    import jax
+
+    def run(function, *arguments):
+        with jax.default_device(ours):
+            return jax.device_get(jax.jit(function)(*arguments))
+    return run
+
+
+@pytest.fixture
 def both(ours, theirs):
     """A function that runs a traced function on both devices and returns the two results."""
     import jax

@@ -17,14 +17,6 @@ def close(found, wanted, dtype=np.float32):
                                atol=tolerance * max(1, np.abs(wanted).max()))
 
 
-@pytest.fixture
-def run(ours):
-    def run(function, *arguments):
-        with jax.default_device(ours):
-            return jax.device_get(jax.jit(function)(*arguments))
-    return run
-
-
 # Rows and columns that tiles and vectors do not divide, few of either, and blocks of the contracted dimension.
 SIZES = [(64, 48, 32), (1, 300, 50), (130, 600, 700), (5, 257, 9), (37, 17, 1100), (300, 33, 64), (513, 270, 40)]
 
