@@ -51,11 +51,11 @@ Status Launch::enqueueProgram() {
     }
     scratch = *std::move(made);
     scratch->addUsesTo(after);
-    flight->request.scratch = scratch->data();
   }
   if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
   flight->userData = userData_;
-  fillRequest(flight->request, flight->services);
+  flight->request = makeRequest(flight->services);
+  flight->request.scratch = scratch ? scratch->data() : nullptr;
   flight->request.parameters = flight->parameters;
   flight->request.results = flight->results;
   {

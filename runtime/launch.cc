@@ -26,11 +26,11 @@ void LaunchServices::freeScratch(void* data, size_t bytes) { hostDeallocate(data
 
 Collectives& LaunchServices::collectives() { return client_.collectives(); }
 
-Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
+Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::AssignedDevice& assigned,
                const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info,
                Promise done)
     : executable_(std::move(executable)),
-      place_(place),
+      assigned_(assigned),
       info_(info),
       userData_(options.userData),
       done_(std::move(done)),
@@ -99,32 +99,24 @@ Status Launch::runProgram() {
     ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, results_[i]->storage());
     results[i] = storage->data();
     if (aliased >= 0 && parameters[aliased] != results[i]) {
-      ISTHMUS_ASSIGN_OR_RETURN(Storage * source, arguments_[aliased]->storage());
-      ISTHMUS_RETURN_IF_ERROR(storage->memory().copyFrom(results[i], source->memory(),
-                                                         source->data(), storage->bytes()));
-      parameters[aliased] = results[i];
+      ISTHMUS_RETURN_IF_ERROR(
+          LoadedExecutable::copyAliased(*arguments_[aliased], *storage, parameters[aliased]));
     }
   }
   if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
   LaunchServices services(executable_->client(), maxThreads());
-  RunRequest request;
-  fillRequest(request, services);
+  RunRequest request = makeRequest(services);
   request.parameters = parameters;
   request.results = results;
-  ScopedFloatMode mode(FloatMode::kProgram);
-  return executable_->executable_->run(request);
+  return executable_->run(request);
 }
 
 int Launch::maxThreads() const { return std::max(1, computeThreads() / info_.participants); }
 
-void Launch::fillRequest(RunRequest& request, RunServices& services) const {
-  request.replica = place_.logicalId.replica;
-  request.partition = place_.logicalId.partition;
-  request.deviceId = device().id();
+RunRequest Launch::makeRequest(RunServices& services) const {
+  RunRequest request = LoadedExecutable::requestOn(assigned_, services, userData_.get());
   request.launchId = info_.id;
-  request.assignment = place_.assignment;
-  request.services = &services;
-  request.userData = userData_.get();
+  return request;
 }
 
 void Gang::start(std::vector<std::unique_ptr<Launch>> launches) {

@@ -46,10 +46,10 @@ struct Flight {
 // One device's part. The arguments are held (or donated) already, and the results exist.
 class Launch final : public Task {
  public:
-  Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Place& place,
+  Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::AssignedDevice& assigned,
          const ExecuteOptions& options, const LoadedExecutable::LaunchInfo& info, Promise done);
 
-  Device& device() const { return *place_.device; }
+  Device& device() const { return *assigned_.device; }
   // Drops the holds and makes the results happen; on the device's thread.
   void run() override;
 
@@ -66,14 +66,14 @@ class Launch final : public Task {
   Status prepareResults(Flight& flight, std::vector<DeviceEventRef>& after);
   // Ends the launch when the device has.
   void followFlight();
-  void fillRequest(RunRequest& request, RunServices& services) const;
+  RunRequest makeRequest(RunServices& services) const;
   int maxThreads() const;
   // What others are told when the program has ended.
   static void tellEnd(LoadedExecutable& executable, const LoadedExecutable::LaunchInfo& info,
                       const Status& status, int deviceId);
 
   Ref<LoadedExecutable> executable_;
-  LoadedExecutable::Place place_;
+  LoadedExecutable::AssignedDevice assigned_;
   LoadedExecutable::LaunchInfo info_;
   Ref<ffi::UserData> userData_;
   Device::PendingLaunch pending_;

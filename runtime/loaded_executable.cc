@@ -98,7 +98,7 @@ Status LoadedExecutable::initialize() {
     devices_.push_back(device);
     logicalIds_.push_back({static_cast<int>(i / assignment_.numPartitions),
                            static_cast<int>(i % assignment_.numPartitions)});
-    places_.push_back({device, logicalIds_.back(), &assignment_});
+    assigned_.push_back({device, logicalIds_.back(), &assignment_});
   }
   if (devices_.empty()) return invalidArgument("device assignment has no device of this process");
   std::sort(processes_.begin(), processes_.end());
@@ -114,7 +114,8 @@ void LoadedExecutable::release() { deleted_.store(true, std::memory_order_releas
 // ---- Arguments
 // ------------------------------------------------------------------------------------
 
-Status LoadedExecutable::checkArguments(const Place& place, const DeviceLaunch& launch) const {
+Status LoadedExecutable::checkArguments(const AssignedDevice& assigned,
+                                        const DeviceLaunch& launch) const {
   if (launch.arguments.size() != parameters_.size()) {
     return invalidArgument("execute ", info_.name, ": got ", launch.arguments.size(),
                            " arguments, the program has ", parameters_.size(), " parameters");
@@ -128,9 +129,9 @@ Status LoadedExecutable::checkArguments(const Place& place, const DeviceLaunch& 
     if (argument == nullptr) {
       return invalidArgument("execute ", info_.name, ": argument ", i, " is null");
     }
-    if (&argument->memory().device() != place.device) {
+    if (&argument->memory().device() != assigned.device) {
       return invalidArgument("execute ", info_.name, ": argument ", i, " is on device ",
-                             argument->device().id(), ", expected device ", place.device->id());
+                             argument->device().id(), ", expected device ", assigned.device->id());
     }
     const ArrayType& expected = parameters_[i].type;
     if (argument->type() != expected && expected.elementType != ElementType::kToken) {
@@ -202,13 +203,14 @@ Memory& LoadedExecutable::outputMemory(const Device& device, const Output& outpu
 // ---- Launches
 // -------------------------------------------------------------------------------------
 
-bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& launch) const {
+bool LoadedExecutable::canRunInline(const AssignedDevice& assigned,
+                                    const DeviceLaunch& launch) const {
   if (isAsynchronous_) return false;
   // A program that launches another one, through a callback, does so on the thread of its device.
   // The other must not wait for that thread, nor for one that waits for this program in a
   // collective. User code is in nobody's queue.
   bool isNested = TaskQueue::isQueueThread();
-  bool isAlone = callsUserCode_ || place.device->queue().isIdle();
+  bool isAlone = callsUserCode_ || assigned.device->queue().isIdle();
   if (!isNested && !(isCheap_ && isAlone)) return false;
   for (const Buffer* argument : launch.arguments) {
     if (!argument->definition().isReady()) return false;
@@ -216,7 +218,32 @@ bool LoadedExecutable::canRunInline(const Place& place, const DeviceLaunch& laun
   return true;
 }
 
-Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& launch,
+RunRequest LoadedExecutable::requestOn(const AssignedDevice& assigned, RunServices& services,
+                                       ffi::UserData* userData) {
+  RunRequest request;
+  request.replica = assigned.logicalId.replica;
+  request.partition = assigned.logicalId.partition;
+  request.deviceId = assigned.device->id();
+  request.assignment = assigned.assignment;
+  request.services = &services;
+  request.userData = userData;
+  return request;
+}
+
+Status LoadedExecutable::copyAliased(Buffer& argument, Storage& result, const void*& parameter) {
+  ISTHMUS_ASSIGN_OR_RETURN(Storage * source, argument.storage());
+  ISTHMUS_RETURN_IF_ERROR(
+      result.memory().copyFrom(result.data(), source->memory(), source->data(), result.bytes()));
+  parameter = result.data();
+  return {};
+}
+
+Status LoadedExecutable::run(const RunRequest& request) const {
+  ScopedFloatMode mode(FloatMode::kProgram);
+  return executable_->run(request);
+}
+
+Status LoadedExecutable::launchInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
                                       const ExecuteOptions& options) const {
   size_t numParameters = parameters_.size();
   SmallArray<bool, 32> isDonated(numParameters);
@@ -226,7 +253,7 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
   SmallArray<void*, 16> results(outputs_.size());
   SmallArray<Ref<Storage>, 16> storages(outputs_.size());
   bool isPoisoned = false;
-  auto run = [&]() -> Status {
+  auto runOnce = [&]() -> Status {
     for (size_t i = 0; i < numParameters; ++i) {
       Buffer& argument = *launch.arguments[i];
       const Status& defined = argument.definition().status();
@@ -242,39 +269,31 @@ Status LoadedExecutable::launchInline(const Place& place, const DeviceLaunch& la
         ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, launch.arguments[aliased]->storage());
         storages[i] = Ref<Storage>(storage);
       } else {
-        ISTHMUS_ASSIGN_OR_RETURN(storages[i], Storage::allocate(outputMemory(*place.device, output),
-                                                                output.type->sizeBytes()));
+        ISTHMUS_ASSIGN_OR_RETURN(
+            storages[i],
+            Storage::allocate(outputMemory(*assigned.device, output), output.type->sizeBytes()));
         if (aliased >= 0) {
-          ISTHMUS_ASSIGN_OR_RETURN(Storage * source, launch.arguments[aliased]->storage());
-          ISTHMUS_RETURN_IF_ERROR(storages[i]->memory().copyFrom(
-              storages[i]->data(), source->memory(), source->data(), storages[i]->bytes()));
-          parameters[aliased] = storages[i]->data();
+          ISTHMUS_RETURN_IF_ERROR(
+              copyAliased(*launch.arguments[aliased], *storages[i], parameters[aliased]));
         }
       }
       results[i] = storages[i]->data();
     }
     LaunchServices services(*client_, computeThreads());
-    RunRequest request;
-    request.replica = place.logicalId.replica;
-    request.partition = place.logicalId.partition;
-    request.deviceId = place.device->id();
+    RunRequest request = requestOn(assigned, services, options.userData);
     request.parameters = parameters.span();
     request.results = results.span();
-    request.assignment = place.assignment;
-    request.services = &services;
-    request.userData = options.userData;
-    ScopedFloatMode mode(FloatMode::kProgram);
-    return executable_->run(request);
+    return run(request);
   };
-  Status status = run();
+  Status status = runOnce();
   for (Buffer* argument : launch.arguments) argument->dropHold();
   // Who is told at once need not find out from the results that their program's user code failed: a
   // framework would hand them on to its next launch, as tokens of ordered effects.
   if (!status.ok() && callsUserCode_ && !isPoisoned) return status;
   Event done = Event::of(std::move(status));
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    launch.results[i] = makeRef<Buffer>(outputMemory(*place.device, outputs_[i]), outputs_[i].type,
-                                        std::move(storages[i]), done);
+    launch.results[i] = makeRef<Buffer>(outputMemory(*assigned.device, outputs_[i]),
+                                        outputs_[i].type, std::move(storages[i]), done);
   }
   if (launch.complete != nullptr) *launch.complete = std::move(done);
   return {};
@@ -291,18 +310,18 @@ Event LoadedExecutable::callersPartOf(std::span<const DeviceLaunch> launches) {
   return callersPart(pending);
 }
 
-Status LoadedExecutable::launchQueued(std::span<const Place> places,
+Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
                                       std::span<const DeviceLaunch> launches,
                                       const ExecuteOptions& options, const LaunchInfo& info) {
   Event callersPart = callersPartOf(launches);
   bool waitsForCaller = !callersPart.isReady();
   if (waitsForCaller) {
-    Status admitted = client_->admitForCaller(places.size(), callersPart);
+    Status admitted = client_->admitForCaller(assigned.size(), callersPart);
     if (!admitted.ok()) return admitted.withContext("execute " + info_.name);
   }
   std::vector<std::unique_ptr<Launch>> queued;
-  for (size_t i = 0; i < places.size(); ++i) {
-    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), places[i], options, info,
+  for (size_t i = 0; i < assigned.size(); ++i) {
+    auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), assigned[i], options, info,
                                            Promise::after(callersPart));
     launch->isDonated_ = std::make_unique<bool[]>(parameters_.size());
     Status status =
@@ -315,14 +334,14 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
     }
     queued.push_back(std::move(launch));
   }
-  for (size_t i = 0; i < places.size(); ++i) {
+  for (size_t i = 0; i < assigned.size(); ++i) {
     Launch& launch = *queued[i];
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
     if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>(outputDescriptions_);
     Event done = launch.done_.event(), defined = launch.defined_.event();
     for (size_t o = 0; o < outputs_.size(); ++o) {
-      auto result = makeRef<Buffer>(outputMemory(*places[i].device, outputs_[o]), outputs_[o].type,
-                                    nullptr, defined);
+      auto result = makeRef<Buffer>(outputMemory(*assigned[i].device, outputs_[o]),
+                                    outputs_[o].type, nullptr, defined);
       int aliased = outputs_[o].aliasedParameter;
       if (aliased >= 0 && launch.isDonated_[aliased]) {
         result->setAliasSource(launch.arguments_[aliased]);
@@ -338,7 +357,8 @@ Status LoadedExecutable::launchQueued(std::span<const Place> places,
   for (auto& launch : queued) done.push_back(launch->done_.event());
   Gang::start(std::move(queued));
   if (waitsForCaller) return {};
-  for (size_t i = 0; i < places.size(); ++i) (void)places[i].device->throttle(std::move(done[i]));
+  for (size_t i = 0; i < assigned.size(); ++i)
+    (void)assigned[i].device->throttle(std::move(done[i]));
   return {};
 }
 
@@ -349,19 +369,19 @@ Status LoadedExecutable::execute(std::span<const DeviceLaunch> launches,
     return invalidArgument("execute ", info_.name,
                            ": a portable executable needs a device to run on");
   }
-  if (launches.size() != places_.size()) {
+  if (launches.size() != assigned_.size()) {
     return invalidArgument("execute ", info_.name, ": got arguments for ", launches.size(),
-                           " devices, the program runs on ", places_.size());
+                           " devices, the program runs on ", assigned_.size());
   }
   for (size_t i = 0; i < launches.size(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(checkArguments(places_[i], launches[i]));
+    ISTHMUS_RETURN_IF_ERROR(checkArguments(assigned_[i], launches[i]));
   }
-  if (assignment_.deviceIds.size() == 1 && canRunInline(places_[0], launches[0])) {
-    return launchInline(places_[0], launches[0], options);
+  if (assignment_.deviceIds.size() == 1 && canRunInline(assigned_[0], launches[0])) {
+    return launchInline(assigned_[0], launches[0], options);
   }
   // Within one process the number need not be found by others.
   int64_t id = isOverProcesses_ ? launchCounts_->nextOnAll() : client_->nextLaunchId();
-  return launchQueued(places_, launches, options,
+  return launchQueued(assigned_, launches, options,
                       {id, static_cast<int>(launches.size()), introduce()});
 }
 
@@ -375,7 +395,7 @@ std::shared_ptr<Introduction> LoadedExecutable::introduce() {
 Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
                                    const ExecuteOptions& options) {
   if (isDeleted()) return invalidArgument("execute ", info_.name, ": the executable was deleted");
-  Place place{&device, {}, nullptr};
+  AssignedDevice assigned{&device, {}, nullptr};
   size_t index = 0;
   if (isPortable_) {
     std::span<Device* const> devices = client_->addressableDevices();
@@ -384,7 +404,7 @@ Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
       return invalidArgument("execute ", info_.name, ": device ", device.id(),
                              " is not an addressable device of this client");
     }
-    place.assignment = &portableAssignments_[static_cast<size_t>(found - devices.begin())];
+    assigned.assignment = &portableAssignments_[static_cast<size_t>(found - devices.begin())];
   } else {
     auto found = std::find(devices_.begin(), devices_.end(), &device);
     if (found == devices_.end()) {
@@ -392,18 +412,18 @@ Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
                              " is not in the program's device assignment");
     }
     index = static_cast<size_t>(found - devices_.begin());
-    place = places_[index];
+    assigned = assigned_[index];
   }
-  ISTHMUS_RETURN_IF_ERROR(checkArguments(place, launch));
-  auto participants = isPortable_ ? 1 : static_cast<int>(places_.size());
-  if (participants == 1 && !isOverProcesses_ && canRunInline(place, launch)) {
-    return launchInline(place, launch, options);
+  ISTHMUS_RETURN_IF_ERROR(checkArguments(assigned, launch));
+  auto participants = isPortable_ ? 1 : static_cast<int>(assigned_.size());
+  if (participants == 1 && !isOverProcesses_ && canRunInline(assigned, launch)) {
+    return launchInline(assigned, launch, options);
   }
   // The n-th call for one device meets the n-th calls for the others. Processes need not do their
   // launches by the same entry, so the caller's number counts in one process only.
   int64_t id = isPortable_ ? client_->nextLaunchId()
                            : launchCounts_->next(index, isOverProcesses_ ? 0 : options.launchId);
-  return launchQueued({&place, 1}, {&launch, 1}, options, {id, participants, introduce()});
+  return launchQueued({&assigned, 1}, {&launch, 1}, options, {id, participants, introduce()});
 }
 
 }  // namespace isthmus

@@ -105,8 +105,8 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
     std::string memoryKind;
     int aliasedParameter = -1;  // a kMustAlias one
   };
-  // Where one launch on one device takes place.
-  struct Place {
+  // A device that the program runs on, and who it is among those of the assignment.
+  struct AssignedDevice {
     Device* device;
     LogicalId logicalId;
     const DeviceAssignment* assignment;
@@ -122,22 +122,31 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
                    DeviceAssignment assignment, bool isPortable);
   Status initialize();
 
-  Status checkArguments(const Place& place, const DeviceLaunch& launch) const;
+  Status checkArguments(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
   bool donates(size_t parameter, const ExecuteOptions& options) const;
   // Takes holds on the arguments, and donates those to be donated; all or none.
   Status acquire(std::span<Buffer* const> arguments, const ExecuteOptions& options,
                  std::span<bool> isDonated) const;
   static void undoAcquire(std::span<Buffer* const> arguments, std::span<const bool> isDonated);
   Memory& outputMemory(const Device& device, const Output& output) const;
-  Status launchInline(const Place& place, const DeviceLaunch& launch,
+  // What a run is told besides its buffers and its launch.
+  static RunRequest requestOn(const AssignedDevice& assigned, RunServices& services,
+                              ffi::UserData* userData);
+  // Gives the contents of an argument that was not donated to the result that aliases it: the
+  // program then finds them there.
+  static Status copyAliased(Buffer& argument, Storage& result, const void*& parameter);
+  // Runs the program on this thread until it has ended.
+  Status run(const RunRequest& request) const;
+  Status launchInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
                       const ExecuteOptions& options) const;
   static Event callersPartOf(std::span<const DeviceLaunch> launches);
-  Status launchQueued(std::span<const Place> places, std::span<const DeviceLaunch> launches,
-                      const ExecuteOptions& options, const LaunchInfo& info);
+  Status launchQueued(std::span<const AssignedDevice> assigned,
+                      std::span<const DeviceLaunch> launches, const ExecuteOptions& options,
+                      const LaunchInfo& info);
   // Whether it communicates with devices of other processes.
   bool isOverProcesses() const { return isOverProcesses_; }
   std::shared_ptr<Introduction> introduce();
-  bool canRunInline(const Place& place, const DeviceLaunch& launch) const;
+  bool canRunInline(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
 
   Ref<Client> client_;
   std::shared_ptr<const Executable> executable_;
@@ -153,7 +162,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   std::shared_ptr<const std::vector<std::string>> outputDescriptions_;  // if asynchronous
   std::vector<Device*> devices_;
   std::vector<LogicalId> logicalIds_;
-  std::vector<Place> places_;                          // one per addressable device
+  std::vector<AssignedDevice> assigned_;               // the addressable ones
   std::vector<DeviceAssignment> portableAssignments_;  // one per device of the client
   bool isOverProcesses_ = false;
   std::vector<int> processes_;                  // of the assignment, ascending
