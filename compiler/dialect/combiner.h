@@ -4,6 +4,7 @@
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 
@@ -20,6 +21,20 @@ inline mlir::Operation* soleOperation(mlir::Region& combiner) {
                          return llvm::is_contained(block.getArguments(), operand);
                        });
   return isOfArguments ? op : nullptr;
+}
+
+// Constants all of whose elements are 0 (of either sign), or 1.
+inline bool isZero(mlir::Value value) {
+  return mlir::matchPattern(value, mlir::m_Zero()) ||
+         mlir::matchPattern(value, mlir::m_AnyZeroFloat());
+}
+inline bool isOne(mlir::Value value) {
+  return mlir::matchPattern(value, mlir::m_One()) || mlir::matchPattern(value, mlir::m_OneFloat());
+}
+
+// Whether a number combined with itself by `combiner` is that number.
+inline bool isIdempotent(mlir::Operation* combiner) {
+  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(combiner);
 }
 
 // Makes an empty region one that combines two scalars of the type `element` by `Op`.

@@ -8,7 +8,6 @@
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/shifts.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
@@ -86,14 +85,7 @@ FactorRule reshapeRule(shlo::ReshapeOp op) {
 
 bool isSumFromZero(shlo::ReduceOp op) {
   return llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op->getRegion(0))) &&
-         isSummable(op->getResult(0)) &&
-         (mlir::matchPattern(op.getInitValues()[0], mlir::m_Zero()) ||
-          mlir::matchPattern(op.getInitValues()[0], mlir::m_AnyZeroFloat()));
-}
-
-// These may see an initial value as often as they like.
-bool isIdempotent(mlir::Operation* reducer) {
-  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(reducer);
+         isSummable(op->getResult(0)) && isZero(op.getInitValues()[0]);
 }
 
 // Whether reductions of parts, each begun with the initial values, may be reduced again. Several
@@ -101,10 +93,8 @@ bool isIdempotent(mlir::Operation* reducer) {
 bool combinesParts(shlo::ReduceOp op) {
   if (op.getInputs().size() > 1) return true;
   mlir::Operation* reducer = soleOperation(op->getRegion(0));
-  if (isIdempotent(reducer)) return true;
-  Value init = op.getInitValues()[0];
-  return llvm::isa_and_nonnull<shlo::MulOp>(reducer) &&
-         (mlir::matchPattern(init, mlir::m_One()) || mlir::matchPattern(init, mlir::m_OneFloat()));
+  return isIdempotent(reducer) ||
+         (llvm::isa_and_nonnull<shlo::MulOp>(reducer) && isOne(op.getInitValues()[0]));
 }
 
 FactorRule reduceRule(shlo::ReduceOp op) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/partition/reshard.h"
 #include "isthmus/log.h"
@@ -24,11 +25,6 @@ std::optional<int64_t> placeable(const MeshSharding& held, const MeshSharding& w
   MeshSharding rest = held;
   rest.dims[d - held.dims.begin()].clear();
   return rest == wanted.reduced() ? std::optional(d - held.dims.begin()) : std::nullopt;
-}
-
-bool isZero(Value value) {
-  return mlir::matchPattern(value, mlir::m_Zero()) ||
-         mlir::matchPattern(value, mlir::m_AnyZeroFloat());
 }
 
 void logGather(Value original, mlir::Location location) {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/STLExtras.h"
-#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -73,9 +73,7 @@ class Emitter {
                     request_.starts.back() + request_.count <= source.offset + source.rows;
     // What nobody sends is zero, but for padding.
     const bool isPadded = source.rows % static_cast<int64_t>(request_.starts.size()) != 0;
-    const bool isZero = !fill || mlir::matchPattern(fill, mlir::m_Zero()) ||
-                        mlir::matchPattern(fill, mlir::m_AnyZeroFloat());
-    if (isInside || (isZero && !isPadded)) return all;
+    if (isInside || ((!fill || isZero(fill)) && !isPadded)) return all;
     Dims first, last;
     for (int64_t start : request_.starts) {
       first.push_back(std::max<int64_t>(source.offset - start, 0));

@@ -4,7 +4,6 @@
 #include "compiler/dialect/combiner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -20,15 +19,11 @@ bool areOnes(const std::optional<llvm::ArrayRef<int64_t>>& sizes) {
 // Whether `reducer` gives a number itself when it is combined with `init`, or sees `init` as often
 // as it likes.
 bool isNeutral(mlir::Operation* reducer, Value init) {
-  if (llvm::isa<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(reducer)) return true;
+  if (isIdempotent(reducer)) return true;
   // JAX spreads scalars to scalars.
   while (auto spread = init.getDefiningOp<shlo::BroadcastInDimOp>()) init = spread.getOperand();
-  if (llvm::isa<shlo::AddOp>(reducer)) {
-    return mlir::matchPattern(init, mlir::m_Zero()) ||
-           mlir::matchPattern(init, mlir::m_AnyZeroFloat());
-  }
-  return llvm::isa<shlo::MulOp>(reducer) &&
-         (mlir::matchPattern(init, mlir::m_One()) || mlir::matchPattern(init, mlir::m_OneFloat()));
+  return (llvm::isa<shlo::AddOp>(reducer) && isZero(init)) ||
+         (llvm::isa<shlo::MulOp>(reducer) && isOne(init));
 }
 
 mlir::DenseIntElementsAttr paddingOf(int64_t rank, const RunningWindow& window, int64_t rows,

@@ -3,7 +3,6 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/running_windows.h"
-#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -149,8 +148,7 @@ FactorRule selectAndScatterRule(shlo::SelectAndScatterOp op) {
   FactorRule rule = wholeRule(op);
   // Windows that there are not add nothing.
   bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op.getScatter())) &&
-               (mlir::matchPattern(op.getInitValue(), mlir::m_Zero()) ||
-                mlir::matchPattern(op.getInitValue(), mlir::m_AnyZeroFloat()));
+               isZero(op.getInitValue());
   for (int d = 0; d < rankOf(op.getOperand()); ++d) {
     const int64_t window = sizeOr1(op.getWindowDimensions(), d);
     const int64_t stride = sizeOr1(op.getWindowStrides(), d);
