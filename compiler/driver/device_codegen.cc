@@ -22,28 +22,9 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
   }
 }
 
-void noteLaunches(const std::vector<Step>& steps, llvm::DenseSet<int>& kernels) {
-  for (const Step& step : steps) {
-    if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
-      kernels.insert(launch->kernel);
-    } else if (auto* loop = std::get_if<Loop>(&step.what)) {
-      noteLaunches(loop->condition, kernels);
-      noteLaunches(loop->body, kernels);
-    } else if (auto* branch = std::get_if<Branch>(&step.what)) {
-      for (const std::vector<Step>& inner : branch->branches) noteLaunches(inner, kernels);
-    }
-  }
-}
-
 bool callsHost(const std::vector<Step>& steps) {
-  return llvm::any_of(steps, [](const Step& step) {
-    if (auto* loop = std::get_if<Loop>(&step.what)) {
-      return callsHost(loop->condition) || callsHost(loop->body);
-    }
-    auto* branch = std::get_if<Branch>(&step.what);
-    return branch ? llvm::any_of(branch->branches, callsHost)
-                  : std::holds_alternative<HostCall>(step.what);
-  });
+  return !forEachStep(
+      steps, [](const Step& step) { return !std::holds_alternative<HostCall>(step.what); });
 }
 
 }  // namespace
@@ -239,12 +220,28 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   }
   ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), stages, program_.steps));
   llvm::DenseSet<int> launched;
-  noteLaunches(program_.steps, launched);
+  forEachStep(program_.steps, [&](const Step& step) {
+    if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);
+    return true;
+  });
   for (auto [kernel, stage] : stages) {
     if (!launched.contains(kernel)) kernels().makeEmpty(kernel);
   }
   program_.kernels = kernels().kernels();
   return load(std::move(program_));
+}
+
+bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const Step&)> visit) {
+  return llvm::all_of(steps, [&](const Step& step) {
+    if (!visit(step)) return false;
+    if (auto* loop = std::get_if<Loop>(&step.what)) {
+      return forEachStep(loop->condition, visit) && forEachStep(loop->body, visit);
+    }
+    auto* branch = std::get_if<Branch>(&step.what);
+    return !branch || llvm::all_of(branch->branches, [&](const std::vector<Step>& inner) {
+      return forEachStep(inner, visit);
+    });
+  });
 }
 
 void* addressOf(const Location& place, const DeviceProgram& program,

@@ -9,6 +9,7 @@
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/plan/location.h"
 #include "isthmus/backend.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace isthmus {
 
@@ -54,6 +55,10 @@ struct Branch {
 struct Step {
   std::variant<KernelLaunch, HostCall, LibraryCall, Move, Loop, Branch> what;
 };
+
+// Calls `visit` with each step, an outer one before those within it, until it returns false.
+// Returns whether all were visited.
+bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const Step&)> visit);
 
 struct DeviceProgram {
   ProgramInfo info;
