@@ -224,9 +224,8 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
 void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   std::optional<Attention> attention = attentionOf(fusion);
   const SumsMatrix matrix = sumsMatrixOf(attention->scores);
-  // Scores, and operands that each row meets, share the second-level cache.
-  constexpr int64_t kMostRows = 64;
-  stage->chunk = std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), 8, kMostRows);
+  stage->chunk =
+      std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), 8, target.maxScoreRows);
   mlir::Operation* yield = attention->rows.getBody().front().getTerminator();
   stage->ns = contractionNs(target, attention->scores) + contractionNs(target, attention->values) +
               costNs(target, attention->rows, llvm::SmallVector<mlir::Value>(yield->getOperands()));

@@ -10,12 +10,6 @@
 namespace isthmus {
 namespace {
 
-// Scores that stay in the cache from one kernel to the next cost little to store.
-constexpr int64_t kMinScoreBytes = 256 << 10;
-// Products of fewer columns take their operands as they lie in memory, which packing would cost
-// more than storing such rows.
-constexpr int64_t kMinColumns = 256;
-
 int64_t scoreBytes(Attention attention) {
   return 4 * mlir::cast<mlir::RankedTensorType>(attention.scores.getType()).getNumElements();
 }
@@ -83,9 +77,9 @@ class FuseAttentionPass
     getOperation().walk([&](ir::FusionOp rows) {
       std::optional<Attention> attention = attentionAround(rows);
       if (!attention) return;
-      const char* why = scoreBytes(*attention) < kMinScoreBytes
+      const char* why = scoreBytes(*attention) < target_.minScoreBytes
                             ? "scores are few enough to stay in the cache"
-                        : attention->scores.getType().getShape().back() < kMinColumns
+                        : attention->scores.getType().getShape().back() < target_.minScoreColumns
                             ? "rows are short"
                             : attentionRefusal(*attention, target_);
       if (!why) {

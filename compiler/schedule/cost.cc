@@ -48,13 +48,10 @@ double bytesRead(mlir::Value argument) {
 }  // namespace
 
 double contractionNs(const TargetModel& target, double products) {
-  // Operands stay in registers: multiplications and additions keep all units busy.
-  constexpr double kFlopsPerElementOp = 3;
-  return 2 * products / (kFlopsPerElementOp * target.elementOpsPerNs);
+  return 2 * products / (target.productFlopsPerElementOp * target.elementOpsPerNs);
 }
 
-double contractionNs(const TargetModel& target, mlir::Operation* op) {
-  auto dot = mlir::cast<shlo::DotGeneralOp>(op);
+double contractionNs(const TargetModel& target, shlo::DotGeneralOp dot) {
   auto lhs = mlir::cast<mlir::RankedTensorType>(dot.getLhs().getType());
   auto result = mlir::cast<mlir::RankedTensorType>(dot.getResult().getType());
   auto products = static_cast<double>(result.getNumElements());
@@ -83,8 +80,8 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
   double work = 0, contractions = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (updatesInPlace(&op)) continue;
-    if (mlir::isa<shlo::DotGeneralOp>(op)) {
-      contractions += contractionNs(target, &op);
+    if (auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(op)) {
+      contractions += contractionNs(target, dot);
       continue;
     }
     double elements = 0;

@@ -13,7 +13,7 @@ double costNs(const TargetModel& target, ir::FusionOp fusion, llvm::ArrayRef<mli
 
 // Of a dot_general, a convolution or the like with so many multiplications, on one thread.
 double contractionNs(const TargetModel& target, double products);
-double contractionNs(const TargetModel& target, mlir::Operation* dot);
+double contractionNs(const TargetModel& target, shlo::DotGeneralOp dot);
 
 // Vector instructions per element that `op` takes, about.
 double arithmeticWeight(mlir::Operation* op);

@@ -74,8 +74,7 @@ class EpilogueFuser {
     // Kernels of few products run on one thread, and the epilogue with them.
     mlir::Operation* yield = fusion.getBody().front().getTerminator();
     llvm::SmallVector<mlir::Value> roots(yield->getOperands());
-    constexpr double kParallelProducts = 4;  // so many times what other kernels want
-    if (contractionNs(target_, dot) < kParallelProducts * target_.parallelNs &&
+    if (contractionNs(target_, dot) < target_.parallelProductNs &&
         costNs(target_, fusion, roots) > target_.parallelNs) {
       return "the product alone would not use the threads";
     }

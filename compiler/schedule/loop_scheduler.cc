@@ -240,8 +240,6 @@ bool LoopScheduler::isReadElsewhere(llvm::ArrayRef<mlir::Operation*> reductions)
 }
 
 void LoopScheduler::chooseAccumulated() {
-  // Rows to add up, for accumulators to be worth their way through memory.
-  constexpr int64_t kMinRows = 16;
   if (stage_.lanes < 2 || stage_.cuts.size() != 2 || stage_.order == LoopOrder::kInterleaved) {
     return;
   }
@@ -253,7 +251,7 @@ void LoopScheduler::chooseAccumulated() {
     auto type = tensorTypeOf(reduce.getInputs()[0]);
     int64_t rows = 1;
     for (int64_t d : reduce.getDimensions()) rows *= type.getDimSize(d);
-    isWorthwhile = isWorthwhile && rows >= kMinRows;
+    isWorthwhile = isWorthwhile && rows >= target_.minAccumulatedRows;
   });
   if (all != found.size() || !isWorthwhile || isReadElsewhere(found)) return;
   accumulated_ = found;
@@ -313,10 +311,9 @@ void LoopScheduler::chooseKeptRows() {
 
 bool LoopScheduler::chooseTransposition() {
   const auto& dims = stage_.dims;
-  // Blocks of more rows than this do not fit the registers.
-  constexpr unsigned kMaxBlockRows = 16;
+  const unsigned most = target_.transposedBlockRows;
   if (stage_.order != LoopOrder::kRows || !accumulated_.empty()) return false;
-  if (stage_.lanes < 2 || stage_.lanes > kMaxBlockRows || dims.size() < 2) return false;
+  if (stage_.lanes < 2 || stage_.lanes > most || dims.size() < 2) return false;
   if (stage_.cuts.size() != 2) return false;
   for (size_t r = 0; r < roots_.size(); ++r) {
     if (roots_[r].shapedLike) continue;
@@ -354,12 +351,10 @@ void LoopScheduler::chooseReductions() {
     if (stage_.groupThreads > 1 && isForGroup(reduce) && !perLane.contains(&op)) {
       schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads, 1};
     } else if (isAccumulated(&op)) {
-      // So many rows are added to an accumulator while it is in a register.
-      constexpr int64_t kRowsAtATime = 4;
       schedule.strategy = ReductionStrategy::kAccumulate;
       schedule.lanes = 1;
       schedule.interleave = static_cast<unsigned>(std::clamp<int64_t>(
-          reduced.axes.empty() ? 1 : reduced.axes.back().size, 1, kRowsAtATime));
+          reduced.axes.empty() ? 1 : reduced.axes.back().size, 1, target_.accumulatedRows));
     } else if (perLane.contains(&op)) {
       // A few steps read columns that lie together, and compute what others need as well.
       int64_t limit = target_.maxInterleave, steps = 1;
@@ -403,16 +398,15 @@ void LoopScheduler::tileRows(int64_t wanted, bool hasRowReduction) {
 }
 
 void LoopScheduler::tileAccumulated(int64_t wanted) {
-  // The accumulators of one chunk stay in the first-level cache; long stretches of rows are read
-  // faster than short ones, so a row is not cut into more pieces than make tiles enough.
-  constexpr int64_t kMaxPieces = 8;
+  // The accumulators of one chunk stay in the first-level cache; a row is not cut into more pieces
+  // than make tiles enough.
   int64_t size = stage_.dims.back().size, outer = 1;
   for (int64_t d = 0; d < stage_.tiledDims; ++d) outer *= stage_.dims[d].size;
   int64_t unit = static_cast<int64_t>(stage_.lanes) * 8;
-  int64_t pieces = std::clamp<int64_t>((wanted + outer - 1) / outer, 1, kMaxPieces);
+  int64_t pieces = std::clamp<int64_t>((wanted + outer - 1) / outer, 1, target_.maxRowPieces);
   int64_t most = target_.accumulatorElements;
-  stage_.chunk =
-      std::clamp<int64_t>((size / pieces + unit - 1) / unit * unit, most / kMaxPieces, most);
+  stage_.chunk = std::clamp<int64_t>((size / pieces + unit - 1) / unit * unit,
+                                     most / target_.maxRowPieces, most);
   stage_.chunk = std::min(stage_.chunk, size);
 }
 

@@ -42,8 +42,6 @@ bool hasNeutralValue(shlo::ReduceOp reduce) {
 
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
                                      const TargetModel& target) {
-  // Enough to hide the latency of an addition.
-  constexpr unsigned kAccumulators = 4;
   ReductionSchedule schedule{op, ReductionStrategy::kRow};
   ReducedAxes reduced = reducedAxesOf(reduce);
   if (reduced.axes.empty()) return schedule;
@@ -55,7 +53,7 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   }
   schedule.lanes = vectorLanes(target, widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
-  schedule.interleave = hasNeutralValue(reduce) ? kAccumulators : 1;
+  schedule.interleave = hasNeutralValue(reduce) ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;
   }

@@ -39,11 +39,9 @@ bool ScatterDims::isMovedByIndex(int64_t window) const {
 
 bool canExchange(mlir::RankedTensorType array, const TargetModel& target) {
   if (target.device != DeviceKind::kGpu) return false;
-  bool hasLongs =
-      target.triple.starts_with("nvptx") || target.features.find(kLongAtomics) != std::string::npos;
   std::optional<ElementKind> kind = elementKind(array.getElementType());
   return kind && llvm::isPowerOf2_32(kind->storageBytes) &&
-         kind->storageBytes <= (hasLongs ? 8 : 4);
+         kind->storageBytes * 8 <= target.atomicBits;
 }
 
 bool SelectWindow::meet() const {

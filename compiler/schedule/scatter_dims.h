@@ -29,10 +29,6 @@ inline bool tilesAreUpdates(const StageSchedule& stage) {
   return stage.tileSpace == TileSpace::kIndices && stage.tileDim == kAllUpdates;
 }
 
-// TargetModel::features of devices whose threads can exchange integers of 64 bits in memory, beside
-// those of 32 bits.
-inline constexpr char kLongAtomics[] = "+int64-atomics";
-
 // Whether threads that update the same elements of the array can exchange them.
 bool canExchange(mlir::RankedTensorType array, const TargetModel& target);
 

@@ -31,6 +31,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.maxSingleRowElements = 1 << 13;
   // A tile is what one thread does: one element.
   target.parallelNs = 0;
+  target.parallelProductNs = 0;
   target.grainNs = 0;
   target.tileNs = 0;
   target.maxTiles = int64_t{1} << 40;

@@ -37,6 +37,7 @@ struct TargetModel {
   unsigned subgroupSize = 1;  // threads that run in step
   unsigned groupSize = 1;     // threads of one group
   int64_t localBytes = 0;     // memory that a group's threads share
+  unsigned atomicBits = 32;   // of the longest integers that threads exchange in memory
 
   // Speeds of one thread (a CPU) or of the whole device (a GPU).
   double memoryBytesPerNs = 10;
@@ -44,6 +45,9 @@ struct TargetModel {
   int64_t cacheResidentBytes = 1 << 20;  // traffic up to which that speed holds
   double elementOpsPerNs = 16;           // additions of 4-byte elements
   double scalarOpsPerNs = 1;             // updates at computed places, one by one
+  // Of a product whose operands stay in registers: its multiplications and additions keep all units
+  // busy.
+  double productFlopsPerElementOp = 3;
 
   // What fusion weighs, in units of one element's addition (about 0.1 ns).
   double costPerByte = 0.5;    // of a value that is written and read back
@@ -54,16 +58,30 @@ struct TargetModel {
   int64_t maxSingleRowElements = 1 << 16;  // of such a row where there is only one
   int64_t minTransposeElements = 4096;     // below, a strided read costs less than a kernel
   int64_t accumulatorElements = 1024;      // of running sums side by side
+  int64_t minAccumulatedRows = 16;         // for running sums to be worth their way through memory
+  int64_t accumulatedRows = 4;             // added to a running sum while it is in a register
+  int64_t maxRowPieces = 8;                // long stretches of rows are read faster than short ones
+  unsigned reductionChains = 4;            // of a row: enough to hide the latency of an addition
+  unsigned transposedBlockRows = 16;       // of a block that is transposed in registers
   int64_t maxUnrolledOps = 600;            // values computed one by one for a short row
   int64_t transposedRows = 64;             // of a block: fills lines of the cache
   int maxKernelOps = 300;                  // code size and register pressure grow faster than
   int maxKernelBuffers = 48;               // what is saved
 
+  // Attention that never stores its scores. Scores that stay in the cache from one kernel to the
+  // next cost little to store; products of few columns take their operands as they lie in memory,
+  // which packing would cost more than storing such rows.
+  int64_t minScoreBytes = 256 << 10;
+  int64_t minScoreColumns = 256;
+  int64_t maxScoreRows = 64;  // at a time: they share the second-level cache with the operands
+
   // Parallel work. How much becomes parallel never depends on how many threads there are, so that
   // results do not either.
   double parallelNs = 25'000;  // from here on, work is handed to other threads
-  double grainNs = 8'000;      // the least that one thread is handed
-  double tileNs = 20'000;      // of a kernel's tile
+  // A product that takes less runs on one thread.
+  double parallelProductNs = 100'000;
+  double grainNs = 8'000;  // the least that one thread is handed
+  double tileNs = 20'000;  // of a kernel's tile
   int64_t maxTiles = 256;
   int64_t maxScatterTiles = 64;
   int64_t minTileBytes = 256;          // of memory that tiles write side by side: whole cache lines

@@ -46,16 +46,12 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   return machine;
 }
 
-}  // namespace
-
-namespace {
-
 TargetModel kernelTarget(const KernelDevice& device) {
   if (device.vectorBits > 0) return portableCpuTarget(kTriple, device.vectorBits);
   TargetModel target = gpuTarget(kTriple);
   target.groupSize = llvm::bit_floor(std::min(device.groupItems, target.groupSize));
   target.localBytes = device.localBytes;
-  if (device.atomicBits >= 64) target.features = kLongAtomics;
+  target.atomicBits = device.atomicBits;
   target.maxRowBytes = device.localBytes;
   if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
     // Each element is computed by itself.
