@@ -1,5 +1,5 @@
 // What compilers ask of an operation whatever it means: how it is lowered, what it costs, what it
-// does with memory. Both StableHLO's and CHLO's records have these fields; compiler/dialect/op_facts.h
+// does with memory. Both StableHLO's and CHLO's records have these fields; compiler/dialect/facts/op_facts.h
 // is where the compiler reads them.
 #ifndef ISTHMUS_OPS_FACTS_TD
 #define ISTHMUS_OPS_FACTS_TD
@@ -30,7 +30,7 @@ class OpFacts {
   // i that of operand i, "first" or "second" the only result that of this operand. Kernels decide
   // more finely, by how they index.
   string inPlace = "";
-  // The C++ rule (compiler/dialect/indexing_rules.h) that says which elements of the operands an
+  // The C++ rule (compiler/dialect/facts/indexing_rules.h) that says which elements of the operands an
   // element of a result is computed from.
   code indexing = !if(!eq(lowering, "elementwise"), "indexElementwise", "indexWhole");
 

@@ -1,4 +1,4 @@
-// The table of facts that compiler/dialect/op_facts.cc looks up, and the operations by number.
+// The table of facts that compiler/dialect/facts/op_facts.cc looks up, and the operations by number.
 include "llvm/TableGen/SearchableTable.td"
 include "ops/binary.td"
 include "ops/collective.td"

@@ -17,7 +17,7 @@
 #include "runtime/buffer.h"
 #include "runtime/client.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/topology.h"
 
 // One memory of a device description (extension 6).

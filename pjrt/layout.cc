@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "pjrt/entry.h"
-#include "runtime/host_layout.h"
+#include "runtime/memory/host_layout.h"
 
 namespace isthmus::pjrt {
 namespace {

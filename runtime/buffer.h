@@ -19,8 +19,8 @@
 #include "isthmus/types.h"
 #include "runtime/device_work.h"
 #include "runtime/event.h"
+#include "runtime/memory/storage.h"
 #include "runtime/ref.h"
-#include "runtime/storage.h"
 
 namespace isthmus {
 

@@ -8,8 +8,8 @@
 #include "runtime/collectives/in_process.h"
 #include "runtime/compile.h"
 #include "runtime/device_copies.h"
-#include "runtime/host_layout.h"
 #include "runtime/loaded_executable.h"
+#include "runtime/memory/host_layout.h"
 
 namespace isthmus {
 namespace {

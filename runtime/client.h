@@ -18,10 +18,10 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/event.h"
-#include "runtime/fork_mutex.h"
 #include "runtime/launch_ids.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/ref.h"
+#include "runtime/threads/fork_mutex.h"
 #include "runtime/topology.h"
 
 namespace isthmus {

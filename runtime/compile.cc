@@ -9,7 +9,7 @@
 #include "isthmus/float_mode.h"
 #include "isthmus/out_of_memory.h"
 #include "runtime/event.h"
-#include "runtime/host_threads.h"
+#include "runtime/threads/host_threads.h"
 
 namespace isthmus {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "isthmus/backend.h"
 #include "runtime/event.h"
-#include "runtime/fork_mutex.h"
-#include "runtime/memory.h"
-#include "runtime/task_queue.h"
+#include "runtime/memory/memory.h"
+#include "runtime/threads/fork_mutex.h"
+#include "runtime/threads/task_queue.h"
 
 namespace isthmus {
 

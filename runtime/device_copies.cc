@@ -7,7 +7,7 @@
 
 #include "isthmus/trace.h"
 #include "runtime/client.h"
-#include "runtime/host_layout.h"
+#include "runtime/memory/host_layout.h"
 
 namespace isthmus {
 namespace {

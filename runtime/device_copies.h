@@ -11,8 +11,8 @@
 #include "runtime/buffer.h"
 #include "runtime/client.h"
 #include "runtime/event.h"
-#include "runtime/staging.h"
-#include "runtime/storage.h"
+#include "runtime/memory/staging.h"
+#include "runtime/memory/storage.h"
 
 namespace isthmus {
 

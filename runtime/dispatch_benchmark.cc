@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "runtime/fake_backend.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus {
 namespace {

@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/fork_mutex.h"
-#include "runtime/spin.h"
+#include "runtime/threads/fork_mutex.h"
+#include "runtime/threads/spin.h"
 
 namespace isthmus {
 namespace internal {

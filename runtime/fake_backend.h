@@ -9,8 +9,8 @@
 
 #include "isthmus/backend.h"
 #include "runtime/client.h"
-#include "runtime/host_allocator.h"
 #include "runtime/loaded_executable.h"
+#include "runtime/memory/host_allocator.h"
 
 namespace isthmus::testing {
 

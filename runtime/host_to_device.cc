@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/device_copies.h"
-#include "runtime/host_layout.h"
+#include "runtime/memory/host_layout.h"
 
 namespace isthmus {
 

@@ -6,10 +6,10 @@
 #include "isthmus/float_mode.h"
 #include "isthmus/out_of_memory.h"
 #include "runtime/collectives/in_process.h"
-#include "runtime/host_allocator.h"
-#include "runtime/host_layout.h"
-#include "runtime/host_threads.h"
-#include "runtime/thread_pool.h"
+#include "runtime/memory/host_allocator.h"
+#include "runtime/memory/host_layout.h"
+#include "runtime/threads/host_threads.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus {
 

@@ -9,7 +9,7 @@
 #include "runtime/device_work.h"
 #include "runtime/loaded_executable.h"
 #include "runtime/run_services.h"
-#include "runtime/task_queue.h"
+#include "runtime/threads/task_queue.h"
 
 namespace isthmus {
 

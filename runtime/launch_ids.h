@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/fork_mutex.h"
 #include "runtime/stable_hash.h"
+#include "runtime/threads/fork_mutex.h"
 
 namespace isthmus {
 

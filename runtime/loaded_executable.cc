@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "isthmus/float_mode.h"
-#include "runtime/host_layout.h"
 #include "runtime/launch.h"
+#include "runtime/memory/host_layout.h"
 #include "runtime/small_array.h"
 #include "runtime/stable_hash.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus {
 namespace {

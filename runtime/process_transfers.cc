@@ -4,9 +4,9 @@
 #include <string>
 
 #include "runtime/client.h"
-#include "runtime/host_threads.h"
 #include "runtime/host_to_device.h"
 #include "runtime/stable_hash.h"
+#include "runtime/threads/host_threads.h"
 
 namespace isthmus {
 namespace {

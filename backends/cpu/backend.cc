@@ -9,7 +9,7 @@
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
-#include "runtime/host_allocator.h"
+#include "runtime/memory/host_allocator.h"
 
 namespace isthmus::cpu {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "isthmus/backend.h"
-#include "runtime/fork_mutex.h"
+#include "runtime/threads/fork_mutex.h"
 
 namespace isthmus::cpu {
 

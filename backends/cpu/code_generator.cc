@@ -12,7 +12,7 @@
 #include "compiler/schedule/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Module.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -3,9 +3,9 @@
 #include "compiler/codegen/elementwise.h"
 
 #include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/vector_math.h"
+#include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::codegen {

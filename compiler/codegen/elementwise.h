@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/codegen/level.h"
-#include "compiler/codegen/vector_math.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/codegen/math/vector_math.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/target/element_kind.h"
 
 namespace isthmus::codegen {

@@ -1,7 +1,7 @@
 // Values on demand: memo, dispatch by op, errors.
 #include "compiler/codegen/evaluator.h"
 
-#include "compiler/codegen/vector_math.h"
+#include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/reduction_axes.h"

@@ -21,7 +21,7 @@ namespace isthmus {
 // with one tile ignores begin and end.
 //
 // Of a stage that is a dot_general, the function is the epilogue (SumsEpilogue in
-// backends/cpu/kernels/dot.h), which the backend's kernel calls.
+// backends/cpu/kernels/gemm/dot.h), which the backend's kernel calls.
 struct KernelStage {
   std::string symbol;
   int64_t tiles = 1;

@@ -4,7 +4,7 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/indexing.h"
+#include "compiler/dialect/facts/indexing.h"
 
 namespace isthmus::codegen {
 Val Evaluator::constantOf(mlir::Attribute element, const ElementKind& kind) {

@@ -2,7 +2,7 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/indexing.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/ADT/DenseMap.h"
 

@@ -1,6 +1,6 @@
 // Text and invariants of StableHLO's attributes and types.
+#include "compiler/dialect/assembly/fields.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/fields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 // Text and rules of the chlo dialect.
 #include "compiler/dialect/chlo.h"
 
-#include "compiler/dialect/fields.h"
+#include "compiler/dialect/assembly/fields.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

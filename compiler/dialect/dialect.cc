@@ -2,7 +2,7 @@
 #include "compiler/dialect/dialect.h"
 
 #include "compiler/dialect/chlo.h"
-#include "compiler/dialect/families.h"
+#include "compiler/dialect/families/families.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/sdy.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"

@@ -5,7 +5,7 @@
 // dialect, in namespace isthmus::shlo. Functions are MLIR's func dialect.
 #pragma once
 
-#include "compiler/dialect/assembly.h"
+#include "compiler/dialect/assembly/assembly.h"
 #include "compiler/dialect/traits.h"
 #include "compiler/dialect/type_predicates.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -3,7 +3,7 @@
 
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/driver/loop_kernels.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"

@@ -2,7 +2,7 @@
 #include "compiler/driver/driver.h"
 
 #include "base/digest.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/driver/reference_comparison.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/context_pool.h"

@@ -8,7 +8,7 @@
 
 #include "base/digest.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/program/program_info.h"

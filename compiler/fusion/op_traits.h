@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/op_facts.h"
-#include "compiler/dialect/rematerialization.h"
+#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/rematerialization.h"
 #include "compiler/fusion/fusion_options.h"
 #include "mlir/IR/Operation.h"
 

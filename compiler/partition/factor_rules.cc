@@ -4,7 +4,7 @@
 
 #include "base/custom_partitioners.h"
 #include "compiler/dialect/combiner.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/shifts.h"
 #include "llvm/ADT/TypeSwitch.h"

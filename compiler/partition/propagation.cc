@@ -1,7 +1,7 @@
 #include "compiler/partition/propagation.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/split_rules.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/permutation.h"
 #include "llvm/ADT/STLExtras.h"

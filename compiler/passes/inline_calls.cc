@@ -1,7 +1,7 @@
 // The inline-calls pass: one function holds the whole program.
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/passes/legalize/scan.h"
 #include "compiler/passes/passes.h"

@@ -2,7 +2,7 @@
 #include "compiler/passes/known_integers.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/scalar.h"

@@ -5,8 +5,8 @@
 // contractions, padding, the program's results) put in its place what changes nothing.
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
-#include "compiler/dialect/rules.h"
+#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/rules/rules.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/split_type.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "isthmus/status.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

@@ -70,8 +70,8 @@ class MemoryPlan {
   int64_t arenaBytes_ = 0;
 };
 
-// `main` is the fused program: one block; operations as compiler/dialect/op_facts.h classifies
-// them.
+// `main` is the fused program: one block; operations as compiler/dialect/facts/op_facts.h
+// classifies them.
 StatusOr<MemoryPlan> planMemory(mlir::func::FuncOp main, const PlanOptions& options);
 
 // Checks that no two arrays that are alive together overlap, but where an operation may work in

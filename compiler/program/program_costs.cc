@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/op_facts.h"
 #include "compiler/plan/byte_size.h"
 #include "compiler/program/program_info.h"
 

@@ -2,7 +2,7 @@
 #include "compiler/schedule/cost.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/target/element_kind.h"

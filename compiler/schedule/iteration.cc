@@ -5,8 +5,8 @@
 
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/indexing.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -4,8 +4,8 @@
 
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/op_facts.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"

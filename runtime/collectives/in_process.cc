@@ -14,10 +14,10 @@
 #include "isthmus/out_of_memory.h"
 #include "runtime/bootstrap/topology_exchange.h"
 #include "runtime/collectives/reduce.h"
-#include "runtime/host_layout.h"
-#include "runtime/spin.h"
+#include "runtime/memory/host_layout.h"
 #include "runtime/stable_hash.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/spin.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus {
 

@@ -16,8 +16,8 @@
 #include "isthmus/status.h"
 #include "runtime/collectives/wire.h"
 #include "runtime/event.h"
-#include "runtime/fork_mutex.h"
 #include "runtime/run_services.h"
+#include "runtime/threads/fork_mutex.h"
 
 namespace isthmus {
 

@@ -8,7 +8,7 @@
 #include "runtime/ffi/invoke_context.h"
 #include "runtime/ffi/registry.h"
 #include "runtime/ffi/task_pool.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus::ffi {
 namespace {

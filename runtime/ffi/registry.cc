@@ -7,7 +7,7 @@
 
 #include "runtime/ffi/api.h"
 #include "runtime/ffi/error.h"
-#include "runtime/fork_mutex.h"
+#include "runtime/threads/fork_mutex.h"
 
 namespace isthmus::ffi {
 namespace {

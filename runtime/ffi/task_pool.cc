@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "isthmus/thread.h"
-#include "runtime/fork.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/fork.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus::ffi {
 namespace {

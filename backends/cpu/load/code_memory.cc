@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/fork.h"
+#include "runtime/threads/fork.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // Attention as a call of isthmus_rt_attention.
-#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/gemm/attention.h"
 
 #include <numeric>
 

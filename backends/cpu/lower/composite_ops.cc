@@ -1,7 +1,7 @@
 // Composites that have a library function of their own.
 #include <cmath>
 
-#include "backends/cpu/kernels/sort.h"
+#include "backends/cpu/kernels/sort/sort.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"

@@ -1,6 +1,6 @@
 // dot_general and convolution as calls of isthmus_rt_dot and isthmus_rt_conv.
-#include "backends/cpu/kernels/conv.h"
-#include "backends/cpu/kernels/dot.h"
+#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/gemm/dot.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"

@@ -1,7 +1,7 @@
 // Decompositions of matrices, which XLA's client library writes as custom calls, as library calls.
 #include <algorithm>
 
-#include "backends/cpu/kernels/decompositions.h"
+#include "backends/cpu/kernels/linalg/decompositions.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"

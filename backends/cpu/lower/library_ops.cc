@@ -2,7 +2,7 @@
 #include "backends/cpu/lower/library_ops.h"
 
 #include "backends/cpu/kernels/special_functions.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/custom_calls.h"
 #include "llvm/ADT/StringSwitch.h"

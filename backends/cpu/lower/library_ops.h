@@ -8,7 +8,7 @@
 
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/emit/program_emitter.h"
-#include "backends/cpu/kernels/dot.h"
+#include "backends/cpu/kernels/gemm/dot.h"
 #include "base/program/custom_call.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/target/target_model.h"

@@ -1,9 +1,9 @@
 // Random bits, Fourier transforms, special functions and dense linear algebra as library calls.
 #include <cmath>
 
-#include "backends/cpu/kernels/fft.h"
-#include "backends/cpu/kernels/linalg.h"
-#include "backends/cpu/kernels/rng.h"
+#include "backends/cpu/kernels/fft/fft.h"
+#include "backends/cpu/kernels/linalg/linalg.h"
+#include "backends/cpu/kernels/rng/rng.h"
 #include "backends/cpu/kernels/special_functions.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"

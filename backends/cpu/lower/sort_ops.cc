@@ -1,7 +1,7 @@
 // sort as a call of isthmus_rt_sort, by keys where the comparator allows.
 #include <cmath>
 
-#include "backends/cpu/kernels/sort.h"
+#include "backends/cpu/kernels/sort/sort.h"
 #include "backends/cpu/lower/comparator.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/dialect/dialect.h"

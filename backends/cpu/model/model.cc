@@ -15,9 +15,9 @@
 #include "backends/cpu/load/serialization.h"
 #include "isthmus/float_mode.h"
 #include "runtime/collectives/in_process.h"
-#include "runtime/host_allocator.h"
+#include "runtime/memory/host_allocator.h"
 #include "runtime/run_services.h"
-#include "runtime/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 struct isthmus_model {
   std::shared_ptr<const isthmus::Executable> executable;

@@ -2,8 +2,8 @@
 #include "backends/cpu/testing/one_op_fusions.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/dialect/op_facts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -2,7 +2,7 @@
 #include "compiler/import/hlo/instruction_reader.h"
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/import/hlo/shapes.h"
 #include "compiler/import/hlo/sharding.h"
 #include "compiler/partition/gspmd_sharding.h"

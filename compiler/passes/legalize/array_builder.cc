@@ -2,7 +2,7 @@
 
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,6 +1,6 @@
 // while, case and if: what never changes, what nobody reads, what is decided already.
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/rematerialization.h"
+#include "compiler/dialect/facts/rematerialization.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/BitVector.h"

@@ -11,7 +11,7 @@
 #include "pjrt/handles.h"
 #include "pjrt/layout.h"
 #include "pjrt/loaded_executable.h"
-#include "runtime/fork_mutex.h"
+#include "runtime/threads/fork_mutex.h"
 
 namespace isthmus::pjrt {
 

@@ -1,0 +1,96 @@
+// convolution: isthmus_rt_conv and the descriptor that it takes.
+//
+//   result[n, x, o] = sum over window positions w and input features i of
+//                     lhs'[n, x * stride + w * rhsDilation - padLow, i] * rhs[w', i, o]
+//
+// where lhs' is the input with lhsDilation - 1 zeros between neighbours and zeros outside, and w'
+// is w, mirrored where the window is reversed. Features and batches may be grouped as StableHLO
+// says. Operands and result may have their dimensions in any order: the descriptor holds strides.
+// Arithmetic as in dot.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backends/cpu/abi.h"
+#include "backends/cpu/kernels/gemm/dot.h"
+#include "isthmus/status.h"
+#include "isthmus/types.h"
+
+namespace isthmus::cpu {
+
+inline constexpr int kMaxConvSpatialDimensions = 8;
+
+// Sizes and strides in elements.
+struct ConvSpatialDimension {
+  int64_t inputSize;
+  int64_t kernelSize;
+  int64_t outputSize;
+  int64_t inputStride;
+  int64_t kernelStride;
+  int64_t outputStride;
+  int64_t windowStride;
+  int64_t padLow;   // may be negative
+  int64_t padHigh;  // may be negative
+  int64_t lhsDilation;
+  int64_t rhsDilation;
+  int64_t reversed;  // 0 or 1
+};
+
+enum ConvFlags : int32_t {
+  // buffers[3] is a DotEpilogue (see dot.h), called with the address of buffers[4]. Its columns are
+  // the last dimension of the result, its rows all the others.
+  kConvHasEpilogue = 1,
+};
+
+// Plain data without pointers. buffers: lhs, rhs, result[, epilogue, its buffers…].
+struct ConvDescriptor {
+  ElementType lhsType;
+  ElementType rhsType;
+  ElementType resultType;
+  int32_t flags;
+  int32_t spatialRank;
+  int32_t padding;
+  int64_t batch;           // of the input
+  int64_t inputFeatures;   // of the input, all groups
+  int64_t outputFeatures;  // of the result, all groups
+  int64_t featureGroups;
+  int64_t batchGroups;
+  int64_t resultColumns;  // last dimension of the result; 1 for a scalar
+  int64_t inputBatchStride;
+  int64_t inputFeatureStride;
+  int64_t kernelInputStride;
+  int64_t kernelOutputStride;
+  int64_t outputBatchStride;
+  int64_t outputFeatureStride;
+  ConvSpatialDimension spatial[kMaxConvSpatialDimensions];
+  int64_t reserved[4];
+};
+
+// The attributes of stablehlo.convolution. Empty window lists mean ones (padding: zeros, reversal:
+// none); padding holds low, high for each spatial dimension.
+struct ConvNumbers {
+  int64_t inputBatch, inputFeature;
+  std::span<const int64_t> inputSpatial;
+  int64_t kernelInputFeature, kernelOutputFeature;
+  std::span<const int64_t> kernelSpatial;
+  int64_t outputBatch, outputFeature;
+  std::span<const int64_t> outputSpatial;
+  std::span<const int64_t> windowStrides;
+  std::span<const int64_t> padding;
+  std::span<const int64_t> lhsDilation;
+  std::span<const int64_t> rhsDilation;
+  std::span<const bool> windowReversal;
+  int64_t featureGroupCount = 1;
+  int64_t batchGroupCount = 1;
+};
+
+// Fails when the numbers do not fit the shapes, and beyond kMaxConvSpatialDimensions.
+StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOperand& rhs,
+                                            ElementType resultType,
+                                            std::span<const int64_t> resultDims,
+                                            const ConvNumbers& numbers);
+
+extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void* const* buffers);
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,91 @@
+// A convolution without input dilation, reversal or groups of both kinds, as the ways of computing
+// it see it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/kernels/conv/conv.h"
+#include "backends/cpu/kernels/element_access.h"
+#include "backends/cpu/kernels/gemm/gemm.h"
+
+namespace isthmus::cpu {
+
+// A dimension of the output positions: a spatial one, or the batch with a window of one.
+// Output position x and tap w read input position x * windowStride + w * tapStep - padLow.
+struct ConvAxis {
+  int64_t inputSize;
+  int64_t inputStride;
+  int64_t taps;
+  int64_t kernelStride;  // negative where the window is reversed
+  int64_t outputSize;
+  int64_t outputStride;
+  int64_t windowStride;
+  int64_t tapStep;
+  int64_t padLow;
+};
+
+// An input dilated by d is a sum of d plain problems, one for each residue of output positions: a
+// problem computes some of the outputs, all of them together each output once. Offsets are where
+// position 0, tap 0 of group 0 are, in elements.
+struct ConvProblem {
+  const ConvDescriptor& conv;
+  const void* lhs;
+  const void* rhs;
+  void* result;
+  int64_t inputOffset;
+  int64_t kernelOffset;
+  int64_t outputOffset;
+  int64_t groups;
+  // From one group to the next.
+  int64_t inputGroupStride;
+  int64_t kernelGroupStride;
+  int64_t outputGroupStride;
+  int64_t inputFeatures;   // of one group
+  int64_t outputFeatures;  // of one group
+  // By falling output stride.
+  int rank;
+  ConvAxis axes[kMaxConvSpatialDimensions + 1];
+  DotEpilogue epilogue;  // null if it must be called for the whole result at the end
+  void* const* epilogueBuffers;
+
+  int64_t positions() const {
+    int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= axes[d].outputSize;
+    return n;
+  }
+  int64_t taps() const {
+    int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= axes[d].taps;
+    return n;
+  }
+};
+
+// The plain problems of a convolution; empty if the result is.
+std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* buffers);
+
+// True if the features of a group form rows of the result seen as a matrix of its last dimension,
+// in the order of the axes: then an epilogue can follow each tile.
+bool positionsAreRows(const ConvProblem& problem);
+
+// One feature in and out of each group, contiguous features, f32 or f64: computed without matrix
+// multiplication. False if the problem is not of this kind.
+bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+
+// Contiguous features on both sides, f32 or f64, rows of at least a few positions: windows are read
+// in place. Nothing if the problem is not of this kind; false for want of scratch memory.
+std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& problem,
+                                  GemmDomain domain);
+
+// Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
+// features in whole vectors, f32 or f64: sums over positions with both operands in place. False if
+// the problem is not of this kind.
+bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+
+// Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
+// scratch memory.
+bool runConvAsGemm(RunServices& services, const ConvProblem& problem, GemmDomain domain,
+                   bool nativeResult);
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,433 @@
+// isthmus_rt_conv against loops over an explicitly dilated and padded input.
+#include "backends/cpu/kernels/conv/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "backends/cpu/kernels/isa_testing.h"
+#include "backends/cpu/kernels/kernel_testing.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using testing::randomElements;
+using testing::TestRun;
+
+struct Case {
+  ElementType lhsType = ElementType::kF32, rhsType = ElementType::kF32,
+              resultType = ElementType::kF32;
+  int64_t batch = 1, inputFeatures = 1, outputFeatures = 1, featureGroups = 1, batchGroups = 1;
+  struct Spatial {
+    int64_t input, kernel, stride = 1, low = 0, high = 0, lhsDilation = 1, rhsDilation = 1;
+    bool reversed = false;
+    int64_t output() const {
+      int64_t in = input == 0 ? 0 : (input - 1) * lhsDilation + 1;
+      int64_t window = (kernel - 1) * rhsDilation + 1;
+      return in + low + high < window ? 0 : (in + low + high - window) / stride + 1;
+    }
+  };
+  std::vector<Spatial> spatial;
+  // Where each role (batch or kernel input, feature or kernel output, spatial…) sits.
+  std::vector<int64_t> inputPlaces, kernelPlaces, outputPlaces;
+};
+
+std::vector<int64_t> identityPlaces(size_t rank) {
+  std::vector<int64_t> places(rank);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+// NHWC, HWIO, NHWC.
+void channelsLast(Case& c) {
+  size_t rank = c.spatial.size() + 2;
+  c.inputPlaces.assign(rank, 0), c.kernelPlaces.assign(rank, 0);
+  c.inputPlaces[1] = int64_t(rank) - 1;
+  c.kernelPlaces[0] = int64_t(rank) - 2, c.kernelPlaces[1] = int64_t(rank) - 1;
+  for (size_t i = 0; i < c.spatial.size(); ++i) {
+    c.inputPlaces[i + 2] = int64_t(i) + 1;
+    c.kernelPlaces[i + 2] = int64_t(i);
+  }
+  c.outputPlaces = c.inputPlaces;
+}
+
+std::vector<int64_t> placed(const std::vector<int64_t>& places, std::vector<int64_t> byRole) {
+  std::vector<int64_t> dims(byRole.size());
+  for (size_t i = 0; i < byRole.size(); ++i) dims[places[i]] = byRole[i];
+  return dims;
+}
+
+std::vector<int64_t> rolesOf(const Case& c, int operand) {
+  std::vector<int64_t> roles;
+  if (operand == 0) roles = {c.batch, c.inputFeatures};
+  if (operand == 1) roles = {c.inputFeatures / c.featureGroups, c.outputFeatures};
+  if (operand == 2) roles = {c.batch / c.batchGroups, c.outputFeatures};
+  for (const auto& s : c.spatial) {
+    roles.push_back(operand == 0 ? s.input : operand == 1 ? s.kernel : s.output());
+  }
+  return roles;
+}
+
+int64_t product(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+int64_t offsetOf(const std::vector<int64_t>& places, const std::vector<int64_t>& dims,
+                 const std::vector<int64_t>& indexByRole) {
+  std::vector<int64_t> index = placed(places, indexByRole);
+  int64_t offset = 0;
+  for (size_t i = 0; i < dims.size(); ++i) offset = offset * dims[i] + index[i];
+  return offset;
+}
+
+int64_t strideOf(const std::vector<int64_t>& dims, int64_t dim) {
+  return product({dims.begin() + dim + 1, dims.end()});
+}
+
+bool advance(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
+  for (size_t i = index.size(); i-- > 0;) {
+    if (++index[i] < sizes[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+StatusOr<ConvDescriptor> describe(const Case& c) {
+  std::vector<int64_t> lhsDims = placed(c.inputPlaces, rolesOf(c, 0));
+  std::vector<int64_t> rhsDims = placed(c.kernelPlaces, rolesOf(c, 1));
+  std::vector<int64_t> resultDims = placed(c.outputPlaces, rolesOf(c, 2));
+  std::vector<int64_t> strides, padding, lhsDilation, rhsDilation;
+  auto reversal = std::make_unique<bool[]>(c.spatial.size() + 1);
+  for (size_t i = 0; i < c.spatial.size(); ++i) {
+    const auto& s = c.spatial[i];
+    strides.push_back(s.stride);
+    padding.push_back(s.low), padding.push_back(s.high);
+    lhsDilation.push_back(s.lhsDilation), rhsDilation.push_back(s.rhsDilation);
+    reversal[i] = s.reversed;
+  }
+  auto spatial = [](const std::vector<int64_t>& places) {
+    return std::span<const int64_t>(places).subspan(2);
+  };
+  ConvNumbers n{c.inputPlaces[0],
+                c.inputPlaces[1],
+                spatial(c.inputPlaces),
+                c.kernelPlaces[0],
+                c.kernelPlaces[1],
+                spatial(c.kernelPlaces),
+                c.outputPlaces[0],
+                c.outputPlaces[1],
+                spatial(c.outputPlaces),
+                strides,
+                padding,
+                lhsDilation,
+                rhsDilation,
+                {reversal.get(), c.spatial.size()},
+                c.featureGroups,
+                c.batchGroups};
+  return makeConvDescriptor({c.lhsType, lhsDims, {}}, {c.rhsType, rhsDims, {}}, c.resultType,
+                            resultDims, n);
+}
+
+using Wide = std::complex<long double>;
+
+Wide loadWide(const std::vector<char>& data, ElementType type, int64_t index) {
+  auto value = loadElement<Complex128>(data.data(), type, index);
+  return {value.re, value.im};
+}
+
+// Without the checks for infinity, and quickly where both are real.
+Wide multiply(Wide a, Wide b) {
+  if (a.imag() == 0 && b.imag() == 0) return a.real() * b.real();
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+struct EpilogueRecord {
+  int64_t cols;
+  std::vector<std::atomic<int>> visits;
+};
+
+void countVisits(void* const* buffers, int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
+                 int64_t colEnd) {
+  auto* record = static_cast<EpilogueRecord*>(buffers[0]);
+  for (int64_t r = rowBegin; r < rowEnd; ++r) {
+    for (int64_t c = colBegin; c < colEnd; ++c) ++record->visits[r * record->cols + c];
+  }
+}
+
+void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
+  auto descriptor = describe(c);
+  ASSERT_TRUE(descriptor.ok()) << descriptor.status().message();
+  std::vector<int64_t> lhsDims = placed(c.inputPlaces, rolesOf(c, 0));
+  std::vector<int64_t> rhsDims = placed(c.kernelPlaces, rolesOf(c, 1));
+  std::vector<int64_t> resultDims = placed(c.outputPlaces, rolesOf(c, 2));
+  auto lhs = randomElements(c.lhsType, product(lhsDims), rng);
+  auto rhs = randomElements(c.rhsType, product(rhsDims), rng);
+  std::vector<char> result(product(resultDims) * storageBytes(c.resultType), 0x55);
+  TestRun run(threads);
+  EpilogueRecord record{resultDims.back(), std::vector<std::atomic<int>>(product(resultDims))};
+  descriptor->flags |= kConvHasEpilogue;
+  void* buffers[] = {lhs.data(), rhs.data(), result.data(), reinterpret_cast<void*>(&countVisits),
+                     &record};
+  ASSERT_EQ(isthmus_rt_conv(&run.run, &*descriptor, buffers), 0) << run.status.message();
+  EXPECT_EQ(run.services.liveScratchBytes(), 0);
+  for (auto& visits : record.visits) ASSERT_EQ(visits, 1);
+
+  std::vector<int64_t> sizes = rolesOf(c, 2), window;
+  for (const auto& s : c.spatial) window.push_back(s.kernel);
+  if (product(sizes) == 0) return;
+  const int64_t lhsStep = strideOf(lhsDims, c.inputPlaces[1]);
+  const int64_t rhsStep = strideOf(rhsDims, c.kernelPlaces[0]);
+  std::vector<int64_t> out(sizes.size(), 0);
+  int failures = 0;
+  do {
+    Wide sum = 0;
+    long double scale = 0;
+    uint64_t integerSum = 0;
+    int64_t o = out[1];
+    int64_t groupFeatures = c.inputFeatures / c.featureGroups;
+    int64_t firstFeature = o / (c.outputFeatures / c.featureGroups) * groupFeatures;
+    int64_t n = o / (c.outputFeatures / c.batchGroups) * (c.batch / c.batchGroups) + out[0];
+    std::vector<int64_t> w(window.size(), 0);
+    if (product(window) > 0) do {
+        std::vector<int64_t> in{n, firstFeature}, kernel{0, o};
+        bool inside = true;
+        for (size_t i = 0; i < w.size(); ++i) {
+          const auto& s = c.spatial[i];
+          int64_t at = out[i + 2] * s.stride + w[i] * s.rhsDilation - s.low;
+          inside = inside && at >= 0 && at % s.lhsDilation == 0 && at / s.lhsDilation < s.input;
+          in.push_back(at / s.lhsDilation);
+          kernel.push_back(s.reversed ? s.kernel - 1 - w[i] : w[i]);
+        }
+        if (!inside) continue;
+        int64_t l = offsetOf(c.inputPlaces, lhsDims, in);
+        int64_t r = offsetOf(c.kernelPlaces, rhsDims, kernel);
+        for (int64_t i = 0; i < groupFeatures; ++i, l += lhsStep, r += rhsStep) {
+          Wide term = multiply(loadWide(lhs, c.lhsType, l), loadWide(rhs, c.rhsType, r));
+          sum += term;
+          scale += std::abs(term.real()) + std::abs(term.imag());
+          integerSum += loadElement<uint64_t>(lhs.data(), c.lhsType, l) *
+                        loadElement<uint64_t>(rhs.data(), c.rhsType, r);
+        }
+      } while (advance(w, window));
+    int64_t at = offsetOf(c.outputPlaces, resultDims, out);
+    ElementClass kind = elementClass(c.resultType);
+    if (kind == ElementClass::kFloat || kind == ElementClass::kComplex) {
+      Wide got = loadWide(result, c.resultType, at);
+      bool isDouble = c.resultType == ElementType::kF64 || c.resultType == ElementType::kC128;
+      long double bound = scale * (isDouble ? 1e-15 : 4e-7);
+      if (storageBytes(c.resultType) == 2) bound += 8e-3 * std::abs(sum);
+      if (!(std::abs(got - sum) <= bound)) {
+        ADD_FAILURE() << "at " << at << ": got " << double(got.real()) << ", expected "
+                      << double(sum.real());
+        if (++failures > 3) return;
+      }
+    } else {
+      std::vector<char> expected(storageBytes(c.resultType));
+      storeElement<uint64_t>(expected.data(), c.resultType, 0, integerSum);
+      if (std::memcmp(expected.data(), result.data() + at * int64_t(expected.size()),
+                      expected.size()) != 0) {
+        ADD_FAILURE() << "at " << at << ": wrong integer";
+        if (++failures > 3) return;
+      }
+    }
+  } while (advance(out, sizes));
+}
+
+class ConvTest : public testing::IsaTest {};
+
+INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, testing::everyIsa(), testing::nameOfIsa);
+
+TEST_P(ConvTest, ChannelsLastImages) {
+  std::mt19937 rng(1);
+  for (int64_t inputFeatures : {1, 3, 8, 17}) {
+    for (int64_t outputFeatures : {1, 5, 16, 40}) {
+      for (int64_t stride : {1, 2}) {
+        Case c;
+        c.batch = 2, c.inputFeatures = inputFeatures, c.outputFeatures = outputFeatures;
+        c.spatial = {{9, 3, stride, 1, 1}, {11, 3, stride, 1, 1}};
+        channelsLast(c);
+        checkCase(c, rng);
+      }
+    }
+  }
+}
+
+TEST_P(ConvTest, ChannelsFirstImages) {
+  std::mt19937 rng(2);
+  for (int64_t features : {1, 3, 16}) {
+    Case c;
+    c.batch = 3, c.inputFeatures = features, c.outputFeatures = 2 * features + 1;
+    c.spatial = {{12, 3, 1, 1, 1}, {13, 5, 2, 2, 1}};
+    c.inputPlaces = c.outputPlaces = identityPlaces(4);
+    c.kernelPlaces = {1, 0, 2, 3};
+    checkCase(c, rng);
+  }
+}
+
+TEST_P(ConvTest, PointwiseAndFullWindow) {
+  std::mt19937 rng(3);
+  Case c;
+  c.batch = 2, c.inputFeatures = 24, c.outputFeatures = 30;
+  c.spatial = {{7, 1}, {9, 1}};
+  channelsLast(c);
+  checkCase(c, rng);
+  c.spatial = {{7, 7}, {9, 9}};
+  checkCase(c, rng);
+}
+
+TEST_P(ConvTest, DepthwiseAndGrouped) {
+  std::mt19937 rng(4);
+  for (auto [groups, perGroupIn, perGroupOut] : std::vector<std::array<int64_t, 3>>{
+           {8, 1, 1}, {37, 1, 1}, {16, 1, 2}, {4, 8, 8}, {3, 5, 7}, {2, 16, 32}, {5, 3, 1}}) {
+    for (int64_t stride : {1, 2}) {
+      Case c;
+      c.batch = 2, c.featureGroups = groups;
+      c.inputFeatures = groups * perGroupIn, c.outputFeatures = groups * perGroupOut;
+      c.spatial = {{10, 3, stride, 1, 1}, {12, 3, stride, 0, 2}};
+      channelsLast(c);
+      checkCase(c, rng);
+      c.inputPlaces = c.outputPlaces = identityPlaces(4);
+      c.kernelPlaces = {1, 0, 2, 3};
+      checkCase(c, rng);
+    }
+  }
+}
+
+TEST_P(ConvTest, BatchGroups) {
+  std::mt19937 rng(5);
+  for (int64_t groups : {2, 4, 8}) {
+    Case c;
+    c.batch = 8, c.batchGroups = groups, c.inputFeatures = 3, c.outputFeatures = 2 * groups;
+    c.spatial = {{6, 2}, {7, 3, 1, 1, 1}};
+    channelsLast(c);
+    checkCase(c, rng);
+  }
+}
+
+// The gradients of 3x3 convolutions, as JAX writes them.
+TEST_P(ConvTest, Gradients) {
+  std::mt19937 rng(6);
+  for (int64_t stride : {1, 2}) {
+    int64_t size = 14, outSize = (size + 2 - 3) / stride + 1;
+    Case input;  // with respect to the input: lhs dilated by the stride, window reversed
+    input.batch = 2, input.inputFeatures = 12, input.outputFeatures = 10;
+    int64_t high = size + 2 - 1 - ((outSize - 1) * stride + 1) + 0;
+    for (int i = 0; i < 2; ++i) {
+      input.spatial.push_back({outSize, 3, 1, 1, high, stride, 1, true});
+    }
+    channelsLast(input);
+    input.kernelPlaces = {3, 2, 0, 1};
+    checkCase(input, rng);
+
+    Case kernel;  // with respect to the kernel: batch and feature change roles
+    kernel.batch = 9, kernel.inputFeatures = 4, kernel.outputFeatures = 13;
+    for (int i = 0; i < 2; ++i) kernel.spatial.push_back({size, outSize, 1, 1, 0, 1, stride});
+    kernel.inputPlaces = {3, 0, 1, 2};
+    kernel.kernelPlaces = {0, 3, 1, 2};
+    kernel.outputPlaces = {2, 3, 0, 1};
+    checkCase(kernel, rng);
+  }
+}
+
+// The gradient of a window of one with strides: most results meet no tap, the others lie apart.
+TEST_P(ConvTest, GradientOfSkippedPositions) {
+  std::mt19937 rng(8);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16}) {
+    for (int64_t groups : {1, 2}) {
+      Case c;
+      c.lhsType = c.rhsType = c.resultType = type;
+      c.batch = 3, c.inputFeatures = 6 * groups, c.outputFeatures = 10 * groups;
+      c.featureGroups = groups;
+      for (int64_t size : {7, 5}) c.spatial.push_back({size, 1, 1, 0, 1, 2, 1, true});
+      channelsLast(c);
+      checkCase(c, rng);
+    }
+  }
+}
+
+TEST_P(ConvTest, EveryElementType) {
+  std::mt19937 rng(7);
+  using E = ElementType;
+  for (auto [l, r, t] : std::vector<std::array<E, 3>>{{E::kF64, E::kF64, E::kF64},
+                                                      {E::kBF16, E::kBF16, E::kBF16},
+                                                      {E::kBF16, E::kBF16, E::kF32},
+                                                      {E::kF16, E::kF16, E::kF16},
+                                                      {E::kS8, E::kS8, E::kS32},
+                                                      {E::kU8, E::kU8, E::kU8},
+                                                      {E::kS32, E::kS32, E::kS32},
+                                                      {E::kS64, E::kS64, E::kS64},
+                                                      {E::kS16, E::kS16, E::kS16},
+                                                      {E::kC64, E::kC64, E::kC64},
+                                                      {E::kC128, E::kC128, E::kC128},
+                                                      {E::kF8E4M3FN, E::kF8E4M3FN, E::kF32},
+                                                      {E::kPred, E::kPred, E::kPred}}) {
+    for (int64_t groups : {1, 4}) {
+      Case c;
+      c.lhsType = l, c.rhsType = r, c.resultType = t;
+      c.batch = 2, c.inputFeatures = 8, c.outputFeatures = 12, c.featureGroups = groups;
+      c.spatial = {{6, 3, 1, 1, 1}, {7, 3, 1, 1, 1}};
+      channelsLast(c);
+      checkCase(c, rng);
+    }
+  }
+}
+
+TEST_P(ConvTest, RandomParameters) {
+  std::mt19937 rng(8);
+  for (int round = 0; round < 300; ++round) {
+    Case c;
+    auto pick = [&](int64_t low, int64_t high) { return low + int64_t(rng() % (high - low + 1)); };
+    if (round % 3 == 1) c.featureGroups = pick(1, 4);
+    if (round % 3 == 2) c.batchGroups = pick(1, 3);
+    c.batch = c.batchGroups * pick(1, 3);
+    c.inputFeatures = c.featureGroups * pick(1, 9);
+    c.outputFeatures = c.featureGroups * c.batchGroups * pick(1, 9);
+    size_t rank = size_t(pick(0, 3));
+    for (size_t i = 0; i < rank; ++i) {
+      Case::Spatial s{pick(1, 9),  pick(1, 4), pick(1, 3), pick(-1, 3),
+                      pick(-1, 3), pick(1, 3), pick(1, 2), pick(0, 1) == 1};
+      if (s.output() < 1) s.high += s.kernel * s.rhsDilation + 2;
+      if (s.output() < 1) s = {5, 2};
+      c.spatial.push_back(s);
+    }
+    c.inputPlaces = c.kernelPlaces = c.outputPlaces = identityPlaces(rank + 2);
+    std::shuffle(c.inputPlaces.begin(), c.inputPlaces.end(), rng);
+    std::shuffle(c.kernelPlaces.begin(), c.kernelPlaces.end(), rng);
+    std::shuffle(c.outputPlaces.begin(), c.outputPlaces.end(), rng);
+    SCOPED_TRACE("round " + std::to_string(round));
+    checkCase(c, rng, 1 + round % 3);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(ConvTest, EmptyWindowAndEmptyInput) {
+  std::mt19937 rng(9);
+  Case c;
+  c.inputFeatures = 2, c.outputFeatures = 3;
+  c.spatial = {{0, 2, 1, 2, 2}};
+  channelsLast(c);
+  checkCase(c, rng);
+  c.spatial = {{4, 6}};
+  checkCase(c, rng);
+  c.spatial = {{4, 2}}, c.inputFeatures = 0;
+  checkCase(c, rng);
+}
+
+TEST(ConvDescriptorTest, RefusesWhatDoesNotFit) {
+  Case c;
+  c.batch = 3, c.batchGroups = 2, c.outputFeatures = 2;
+  c.spatial = {{4, 2}};
+  channelsLast(c);
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+  c.batchGroups = 1;
+  EXPECT_TRUE(describe(c).ok());
+  c.inputPlaces[0] = 1;
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace isthmus::cpu

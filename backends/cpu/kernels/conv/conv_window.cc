@@ -1,0 +1,350 @@
+// Convolution without a matrix of patches: tiles of neighbouring positions read their windows where
+// they lie, in the input or, where windows reach over its edges, in a padded copy of a part of it
+// that stays in the second-level cache.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/parallel_for.h"
+#include "backends/cpu/kernels/scratch.h"
+
+namespace isthmus::cpu {
+namespace {
+
+constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
+// Of a padded part of the input, about.
+constexpr int64_t kBoxBytes = 256 << 10;
+// Of the panel of the kernel that all positions of a task meet before the next.
+constexpr int64_t kPanelBytes = 192 << 10;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How far the windows of `count` neighbouring positions reach.
+int64_t reach(const ConvAxis& a, int64_t count) {
+  return (count - 1) * a.windowStride + (a.taps - 1) * a.tapStep + 1;
+}
+
+bool needsPadding(const ConvAxis& a) {
+  return a.padLow > 0 || reach(a, a.outputSize) - a.padLow > a.inputSize;
+}
+
+class WindowConv {
+ public:
+  WindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain)
+      : services_(services), p_(problem), kernels_(gemmKernels(domain)) {
+    bytes_ = kernels_.elementBytes;
+    rank_ = 0;
+    for (int d = 0; d < p_.rank; ++d) {
+      const ConvAxis& axis = p_.axes[d];
+      if (rank_ > 0 && joins(axes_[rank_ - 1], axis)) {
+        const int64_t size = axes_[rank_ - 1].outputSize;
+        axes_[rank_ - 1] = axis;
+        axes_[rank_ - 1].inputSize *= size;
+        axes_[rank_ - 1].outputSize *= size;
+        continue;
+      }
+      axes_[rank_++] = axis;
+    }
+    for (int d = 0; d < rank_; ++d) pads_ = pads_ || needsPadding(axes_[d]);
+  }
+
+  bool fits() const {
+    if (rank_ == 0) return false;
+    if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return false;
+    const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
+    if (!contiguous) return false;
+    if (p_.groups > 1 && p_.inputGroupStride != p_.inputFeatures) return false;
+    // Without windows nothing is read twice: only results that lie apart are better written here.
+    // Short rows fill few registers.
+    const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
+    if (p_.taps() == 1 && !liesApart) return false;
+    return p_.inputFeatures > 0 && axes_[rank_ - 1].taps > 0 && inner().outputSize >= 4;
+  }
+
+  // False for want of scratch memory.
+  bool run() {
+    shapeTasks();
+    makeRuns();
+    const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
+    panelBytes_ = (steps_ * kernels_.nr * bytes_ + kPanelSlackBytes + 63) / 64 * 64;
+    Scratch<char> packed(services_, p_.groups * panels * panelBytes_);
+    if (!packed) return false;
+    packed_ = packed.data();
+    const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
+                        static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
+    const bool serial = services_.numThreads() == 1 || !worthThreads(work);
+    forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
+            [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
+    forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end); });
+    return !outOfMemory_;
+  }
+
+ private:
+  // Whether positions along both axes lie at one stride, in the input and in the result.
+  static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
+    auto isPlain = [](const ConvAxis& a) {
+      return a.taps == 1 && a.windowStride == 1 && a.padLow == 0 && a.inputSize == a.outputSize;
+    };
+    return isPlain(outer) && isPlain(inner) &&
+           outer.inputStride == inner.inputStride * inner.inputSize &&
+           outer.outputStride == inner.outputStride * inner.outputSize;
+  }
+
+  const ConvAxis& inner() const { return axes_[rank_ - 1]; }
+  bool hasRows() const { return rank_ > 1; }
+
+  template <typename Function>
+  void forEach(bool serial, int64_t tiles, Function function) {
+    if (serial || tiles <= 1) return function(int64_t{0}, tiles);
+    parallelFor(services_, tiles, 1, function);
+  }
+
+  // A task is a block of neighbours along the last two axes, at one position of the others.
+  void shapeTasks() {
+    const int64_t channels = p_.groups * p_.inputFeatures;
+    int64_t rowBytes = reach(inner(), inner().outputSize) * channels;
+    for (int d = 0; d + 2 < rank_; ++d) rowBytes *= axes_[d].taps;
+    rowBytes = std::max(rowBytes, inner().outputSize * p_.groups * p_.outputFeatures) * bytes_;
+    const int64_t wanted = int64_t{4} * services_.numThreads();
+    outer_ = 1;
+    for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
+    const int64_t rows = hasRows() ? axes_[rank_ - 2].outputSize : 1;
+    const int64_t step = hasRows() ? axes_[rank_ - 2].windowStride : 1;
+    int64_t atOnce = std::max<int64_t>(1, kBoxBytes / std::max<int64_t>(1, rowBytes * step));
+    atOnce = std::min({atOnce, rows, std::max<int64_t>(1, outer_ * rows / wanted)});
+    rowBlocks_ = ceilDiv(rows, atOnce);
+    blockRows_ = ceilDiv(rows, rowBlocks_);
+    rowBlocks_ = ceilDiv(rows, blockRows_);
+    // Only a single long row is cut: a padded copy of it would have to overlap.
+    blockColumns_ = inner().outputSize;
+    if (rows == 1 && !pads_) {
+      const int64_t positions = std::max<int64_t>(
+          kernels_.mr, kBoxBytes / (std::max<int64_t>(1, channels + p_.outputFeatures) * bytes_));
+      const int64_t share = ceilDiv(blockColumns_ * outer_, wanted);
+      blockColumns_ = std::min(blockColumns_, std::min(positions, share));
+      blockColumns_ = ceilDiv(blockColumns_, kernels_.mr) * kernels_.mr;
+    }
+    columnBlocks_ = ceilDiv(inner().outputSize, blockColumns_);
+    tasks_ = outer_ * rowBlocks_ * columnBlocks_;
+
+    channels_ = channels;
+    boxElements_ = channels;
+    for (int d = rank_; d-- > 0;) {
+      boxStride_[d] = boxElements_;
+      const int64_t count = d == rank_ - 1 ? axes_[d].outputSize : d == rank_ - 2 ? blockRows_ : 1;
+      boxSize_[d] = reach(axes_[d], count);
+      boxElements_ *= boxSize_[d];
+    }
+  }
+
+  int64_t strideOf(int d) const { return pads_ ? boxStride_[d] : axes_[d].inputStride; }
+
+  // Windows as runs of contiguous steps, in the order of the packed kernel.
+  void makeRuns() {
+    const int64_t features = p_.inputFeatures;
+    const int64_t longest = std::max<int64_t>(1, kPanelBytes / (kernels_.nr * bytes_));
+    int64_t w[kMaxAxes] = {};
+    int64_t taps = 1;
+    for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
+    steps_ = taps * features;
+    kernelOffsets_.reserve(static_cast<size_t>(steps_));
+    blocks_.push_back(0);
+    int64_t inBlock = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t input = 0, kernel = 0;
+      for (int d = 0; d < rank_; ++d) {
+        input += w[d] * axes_[d].tapStep * strideOf(d);
+        kernel += w[d] * axes_[d].kernelStride;
+      }
+      for (int64_t f = 0; f < features; ++f) {
+        kernelOffsets_.push_back(kernel + f * p_.conv.kernelInputStride);
+      }
+      int64_t step = tap * features;
+      for (int64_t done = 0; done < features;) {
+        if (inBlock == longest) {
+          blocks_.push_back(static_cast<int64_t>(runs_.size()));
+          inBlock = 0;
+        }
+        const int64_t length = std::min(features - done, longest - inBlock);
+        const bool continues = static_cast<int64_t>(runs_.size()) > blocks_.back() &&
+                               runs_.back().a + runs_.back().length == input + done;
+        if (continues) {
+          runs_.back().length += length;
+        } else {
+          runs_.push_back({input + done, (step + done) * kernels_.nr, length});
+        }
+        inBlock += length;
+        done += length;
+      }
+      for (int d = rank_; d-- > 0;) {
+        if (++w[d] < axes_[d].taps) break;
+        w[d] = 0;
+      }
+    }
+    blocks_.push_back(static_cast<int64_t>(runs_.size()));
+  }
+
+  void packKernel(int64_t begin, int64_t end, int64_t panels) {
+    int64_t run = 1;
+    while (run < steps_ && kernelOffsets_[run] == kernelOffsets_[run - 1] + 1) ++run;
+    if (run > p_.inputFeatures && run < steps_) run = p_.inputFeatures;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t column = i % panels * kernels_.nr;
+      const int lanes =
+          static_cast<int>(std::min<int64_t>(kernels_.nr, p_.outputFeatures - column));
+      int64_t laneOffsets[kMaxGemmLanes];
+      for (int l = 0; l < lanes; ++l) laneOffsets[l] = (column + l) * p_.conv.kernelOutputStride;
+      const int64_t base = p_.kernelOffset + i / panels * p_.kernelGroupStride;
+      PanelSource source{static_cast<const char*>(p_.rhs) + base * bytes_,
+                         p_.conv.rhsType,
+                         lanes,
+                         laneOffsets,
+                         kernelOffsets_.data(),
+                         steps_,
+                         lanes > 1 && p_.conv.kernelOutputStride == 1,
+                         run,
+                         0};
+      kernels_.pack(packed_ + i * panelBytes_, kernels_.nr, source);
+    }
+  }
+
+  // Copies axes [d, rank) of the part of the input that begins at `start`, zeros outside of it.
+  void copyBox(int d, const int64_t* start, const char* from, char* to) const {
+    const ConvAxis& axis = axes_[d];
+    const int64_t stride = boxStride_[d] * bytes_;
+    const int64_t size = boxSize_[d];
+    const int64_t before = std::clamp<int64_t>(-start[d], 0, size);
+    const int64_t end = std::clamp<int64_t>(axis.inputSize - start[d], before, size);
+    std::memset(to, 0, static_cast<size_t>(before * stride));
+    std::memset(to + end * stride, 0, static_cast<size_t>((size - end) * stride));
+    if (before == end) return;
+    const char* source = from + (start[d] + before) * axis.inputStride * bytes_;
+    if (d == rank_ - 1 && axis.inputStride == channels_) {
+      std::memcpy(to + before * stride, source, static_cast<size_t>((end - before) * stride));
+      return;
+    }
+    for (int64_t i = before; i < end; ++i, source += axis.inputStride * bytes_) {
+      if (d == rank_ - 1) {
+        std::memcpy(to + i * stride, source, static_cast<size_t>(stride));
+      } else {
+        copyBox(d + 1, start, source, to + i * stride);
+      }
+    }
+  }
+
+  void runTasks(int64_t begin, int64_t end) {
+    std::optional<Scratch<char>> box;
+    if (pads_ && !box.emplace(services_, boxElements_ * bytes_)) {
+      outOfMemory_ = true;
+      return;
+    }
+    for (int64_t task = begin; task < end; ++task) runTask(task, box ? box->data() : nullptr);
+  }
+
+  void runTask(int64_t task, char* box) {
+    const int64_t firstColumn = task % columnBlocks_ * blockColumns_;
+    const int64_t columns = std::min(blockColumns_, inner().outputSize - firstColumn);
+    int64_t rest = task / columnBlocks_;
+    const int64_t firstRow = rest % rowBlocks_ * blockRows_;
+    const int64_t rows =
+        hasRows() ? std::min(blockRows_, axes_[rank_ - 2].outputSize - firstRow) : 1;
+    rest /= rowBlocks_;
+    int64_t x[kMaxAxes] = {};
+    for (int d = rank_ - 2; d-- > 0;) {
+      x[d] = rest % axes_[d].outputSize;
+      rest /= axes_[d].outputSize;
+    }
+    if (hasRows()) x[rank_ - 2] = firstRow;
+    x[rank_ - 1] = firstColumn;
+
+    int64_t start[kMaxAxes];
+    int64_t inputStart = 0, output = p_.outputOffset;
+    for (int d = 0; d < rank_; ++d) {
+      start[d] = x[d] * axes_[d].windowStride - axes_[d].padLow;
+      inputStart += start[d] * axes_[d].inputStride;
+      output += x[d] * axes_[d].outputStride;
+    }
+    const char* input = static_cast<const char*>(p_.lhs) + p_.inputOffset * bytes_;
+    if (box) {
+      copyBox(0, start, input, box);
+      input = box;
+    } else {
+      input += inputStart * bytes_;
+    }
+    char* result = static_cast<char*>(p_.result) + output * bytes_;
+    for (int64_t group = 0; group < p_.groups; ++group) {
+      const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
+      computeGroup(group, input + groupInput * bytes_,
+                   result + group * p_.outputGroupStride * bytes_, rows, columns);
+    }
+    if (!p_.epilogue) return;
+    int64_t position = 0;
+    for (int d = 0; d < rank_; ++d) position = position * axes_[d].outputSize + x[d];
+    p_.epilogue(p_.epilogueBuffers, position, position + rows * columns, 0,
+                p_.groups * p_.outputFeatures);
+  }
+
+  void computeGroup(int64_t group, const char* input, char* result, int64_t rows,
+                    int64_t columns) const {
+    const int nr = kernels_.nr;
+    const int64_t panels = ceilDiv(p_.outputFeatures, nr);
+    const int64_t tiles = ceilDiv(columns, kernels_.mr);
+    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
+    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
+    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
+    const int64_t ldc = inner().outputStride;
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const char* b = packed_ + (group * panels + panel) * panelBytes_;
+      const int lanes = static_cast<int>(std::min<int64_t>(nr, p_.outputFeatures - panel * nr));
+      for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
+        const GemmRun* runs = runs_.data() + blocks_[block];
+        const int64_t count = blocks_[block + 1] - blocks_[block];
+        for (int64_t row = 0; row < rows; ++row) {
+          for (int64_t tile = 0; tile < tiles; ++tile) {
+            // Tiles of nearly equal size.
+            const int64_t first = columns * tile / tiles, last = columns * (tile + 1) / tiles;
+            kernels_.runTile(runs, count, input + (row * rowInput + first * inputStep) * bytes_,
+                             inputStep, 1, b, nr,
+                             result + (row * rowOutput + first * ldc + panel * nr) * bytes_, ldc,
+                             static_cast<int>(last - first), lanes, block > 0);
+          }
+        }
+      }
+    }
+  }
+
+  RunServices& services_;
+  const ConvProblem& p_;
+  const GemmKernels& kernels_;
+  int64_t bytes_;
+  int rank_;
+  ConvAxis axes_[kMaxAxes];  // those that lie at one stride joined
+  bool pads_ = false;
+  int64_t outer_ = 1, rowBlocks_ = 1, blockRows_ = 1, columnBlocks_ = 1, blockColumns_ = 1;
+  int64_t tasks_ = 0;
+  int64_t channels_ = 0, boxElements_ = 0;
+  int64_t boxSize_[kMaxAxes], boxStride_[kMaxAxes];
+  int64_t steps_ = 0;
+  std::vector<int64_t> kernelOffsets_;
+  std::vector<GemmRun> runs_;
+  std::vector<int64_t> blocks_;  // of runs: where each begins, and the end
+  char* packed_ = nullptr;
+  int64_t panelBytes_ = 0;
+  std::atomic<bool> outOfMemory_{false};
+};
+
+}  // namespace
+
+std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+  const ElementType type = floatTypeOf(domain);
+  const ConvDescriptor& c = p.conv;
+  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
+  WindowConv conv(services, p, domain);
+  if (!conv.fits()) return std::nullopt;
+  return conv.run();
+}
+
+}  // namespace isthmus::cpu

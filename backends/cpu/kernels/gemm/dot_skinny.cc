@@ -1,0 +1,357 @@
+// Products whose cost is reading an operand or calling functions, not multiplying: vectors, few
+// rows, tiny matrices, operands that are near.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/gemm/dot_problem.h"
+#include "backends/cpu/kernels/parallel_for.h"
+
+namespace isthmus::cpu {
+namespace {
+
+// One batch item as plain matrices, in elements. Pointers are to bytes, for both element types.
+struct Matrices {
+  int64_t m, n, k;
+  const char* a;
+  int64_t aRow, aStep;
+  const char* b;
+  int64_t bStep, bCol;
+  char* c;
+  int64_t cRow, cCol;
+  bool swapped;  // a is the rhs of the operation, and c its result transposed
+  // Elements that may be read from these pointers on: what lies there may be of other items.
+  int64_t aReadable, bReadable;
+};
+
+struct Strides {
+  int64_t size, lhs, rhs;
+};
+
+Strides only(std::span<const DotDimension> dims) {
+  if (dims.empty()) return {1, 0, 0};
+  return {dims[0].size, dims[0].lhsStride, dims[0].rhsStride};
+}
+
+// How many elements lie from the first of each operand to its last; 0 if some lie before the first.
+DotOffsets extentOf(const DotProblem& p) {
+  DotOffsets last{0, 0}, lowest{0, 0};
+  for (const auto& dims : {p.batch, p.m, p.n, p.k}) {
+    for (const DotDimension& dim : dims) {
+      last.lhs += (dim.size - 1) * dim.lhsStride;
+      last.rhs += (dim.size - 1) * dim.rhsStride;
+      lowest.lhs = std::min(lowest.lhs, dim.lhsStride);
+      lowest.rhs = std::min(lowest.rhs, dim.rhsStride);
+    }
+  }
+  return {lowest.lhs < 0 ? 0 : last.lhs + 1, lowest.rhs < 0 ? 0 : last.rhs + 1};
+}
+
+Matrices transposed(const Matrices& x) {
+  return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,        x.aStep,
+          x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable};
+}
+
+enum class Method {
+  kNone,
+  kRowTimesMatrix,
+  kDotProducts,
+  kDirect,
+  kRowByRow,
+};
+
+// Packing the right operand costs as much as this many rows' tiles, about.
+constexpr int64_t kMaxRowTiles = 2;
+// Of a left operand that each strip of columns reads again.
+constexpr int64_t kNearBytes = 128 << 10;
+// Of the right operand that is read at a time: its rows are on so many pages.
+constexpr int64_t kStripBytes = 1024 << 10;
+// Room for packed columns or a gathered vector, on the stack.
+constexpr int64_t kStackBytes = 16 << 10;
+// Up to so many, writing the result costs as much as multiplying.
+constexpr int64_t kFewSteps = 64;
+
+// What suits the shape; may swap the operands (which transposes the result).
+Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
+  if (x.k == 0) return Method::kNone;
+  const int64_t bytes = kernels.elementBytes;
+  if (x.n == 1 && x.m > 1) x = transposed(x);
+  if (x.m == 1 && x.bCol == 1 && x.n >= kernels.vectorLanes && x.cCol == 1) {
+    return Method::kRowTimesMatrix;
+  }
+  bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
+  if (bothContiguous && x.m <= 4) return Method::kDotProducts;
+  if (bothContiguous && x.n <= 4) {
+    x = transposed(x);
+    return Method::kDotProducts;
+  }
+  if (x.m == 1 && x.bStep == 1 && x.k * bytes <= kStackBytes && x.k >= kernels.vectorLanes) {
+    return Method::kDotProducts;  // with the vector gathered
+  }
+  if (x.cCol != 1) {
+    return Method::kNone;
+  }
+  // In place: few tiles of rows, or operands that stay near.
+  const bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
+  if (tiny) return Method::kDirect;
+  if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
+  if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
+  const bool few = x.m <= kMaxRowTiles * kernels.mr;
+  const bool near = x.m * x.k * bytes <= kNearBytes && x.n >= kernels.nr;
+  return few || near ? Method::kDirect : Method::kNone;
+}
+
+// Of `columns` columns, how many are tiles of whole vectors: what is left is one tile of its own.
+int64_t wholeColumns(const GemmKernels& kernels, int64_t columns) {
+  const int64_t rest = columns % kernels.nr;
+  return rest == kernels.vectorLanes ? columns : columns - rest;
+}
+
+// Packs steps [k, k + kc) of `cols` columns, at most a panel's width, on the stack.
+void packColumns(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t column,
+                 int cols, int64_t k, int64_t kc, char* panel) {
+  int64_t kOffsets[kStackBytes / 32], laneOffsets[kMaxGemmLanes];
+  for (int64_t i = 0; i < kc; ++i) kOffsets[i] = (k + i) * x.bStep;
+  for (int i = 0; i < cols; ++i) laneOffsets[i] = (column + i) * x.bCol;
+  kernels.pack(panel, kernels.nr,
+               {x.b, type, cols, laneOffsets, kOffsets, kc, cols > 1 && x.bCol == 1,
+                x.bStep == 1 ? kc : 1, 0});
+}
+
+// Columns [begin, end) of one item, some columns after the other.
+void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
+               int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
+  const bool inPlace = x.bCol == 1;
+  // Few steps at a time keep the pages of b near; up to half as many again are not worth a pass.
+  int64_t stepsAtOnce = x.k;
+  if (inPlace && x.k * x.bStep * bytes > kStripBytes + kStripBytes / 2) {
+    stepsAtOnce = std::max<int64_t>(32, kStripBytes / (x.bStep * bytes));
+  }
+  const bool isFar = x.k * x.bStep * bytes > kStripBytes;
+  const int64_t tiles = (x.m + mr - 1) / mr;
+  const int64_t wholeEnd = inPlace ? begin + wholeColumns(kernels, end - begin) : begin;
+  // Whole vectors of the last columns reach into the next row: but in the last ones, they may.
+  int64_t tailSteps = 0;
+  if (inPlace && wholeEnd < end && x.bStep > 0) {
+    const int64_t spare = x.bReadable - wholeEnd - (end - wholeEnd > lanes ? nr : lanes);
+    if (spare >= 0) tailSteps = std::min(x.k, spare / x.bStep + 1);
+  }
+  auto strip = [&](int64_t column, int cols, int64_t k, int64_t kc, int64_t prefetched) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      // Of nearly equal size.
+      const int64_t row = x.m * tile / tiles, rowEnd = x.m * (tile + 1) / tiles;
+      if (isFar) {
+        // The next columns, which the processor does not foresee over pages.
+        const bool wraps = prefetched >= wholeEnd;
+        const int64_t next = wraps ? begin : prefetched;
+        const int64_t first = k + (wraps ? kc : 0);
+        const int64_t steps = std::min(kc, x.k - first);
+        for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
+          const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
+          __builtin_prefetch(p);
+          __builtin_prefetch(p + 64);
+        }
+      }
+      const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
+      kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
+                      x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(rowEnd - row),
+                      cols, k > 0);
+    }
+  };
+  for (int64_t k = 0; k < x.k; k += stepsAtOnce) {
+    const int64_t kc = std::min(stepsAtOnce, x.k - k);
+    for (int64_t column = begin; column < wholeEnd;) {
+      const int cols = wholeEnd - column >= nr ? nr : lanes;
+      strip(column, cols, k, kc, column + cols);
+      column += cols;
+    }
+    if (k < tailSteps) {
+      strip(wholeEnd, static_cast<int>(end - wholeEnd), k, std::min(kc, tailSteps - k), wholeEnd);
+    }
+  }
+  if (wholeEnd == end) return;
+  // The rest, or everything when columns are not contiguous, from packed panels.
+  alignas(64) char panel[kStackBytes + kPanelSlackBytes];
+  const int64_t steps = kStackBytes / (nr * bytes);
+  for (int64_t k = tailSteps; k < x.k; k += steps) {
+    const int64_t kc = std::min(steps, x.k - k);
+    for (int64_t column = wholeEnd; column < end; column += nr) {
+      const int cols = static_cast<int>(std::min<int64_t>(nr, end - column));
+      packColumns(kernels, type, x, column, cols, k, kc, panel);
+      for (int64_t row = 0; row < x.m; row += mr) {
+        const GemmRun run{row * x.aRow + k * x.aStep, 0, kc};
+        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, panel, nr,
+                        x.c + (row * x.cRow + column) * bytes, x.cRow,
+                        static_cast<int>(std::min<int64_t>(mr, x.m - row)), cols, k > 0);
+      }
+    }
+  }
+}
+
+// The same for few steps, some rows after the other, so that the result is written as it lies.
+void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
+                 int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  const int mr = kernels.mr, nr = kernels.nr;
+  const int64_t wholeEnd = begin + wholeColumns(kernels, end - begin);
+  const int tail = static_cast<int>(end - wholeEnd);
+  alignas(64) char panel[kStackBytes + kPanelSlackBytes];
+  if (tail > 0) packColumns(kernels, type, x, wholeEnd, tail, 0, x.k, panel);
+  const int64_t tiles = (x.m + mr - 1) / mr;
+  // Each row reads these columns of b again.
+  const int64_t near = std::max<int64_t>(nr, kNearBytes / (x.k * bytes) / nr * nr);
+  for (int64_t first = begin; first < end; first += near) {
+    const int64_t last = std::min(end, first + near);
+    for (int64_t i = 0; i < tiles; ++i) {
+      // Of nearly equal size.
+      const int64_t row = x.m * i / tiles;
+      const int rows = static_cast<int>(x.m * (i + 1) / tiles - row);
+      char* c = x.c + row * x.cRow * bytes;
+      auto tile = [&](int64_t column, int64_t cols, const char* b, int64_t bColumn, int64_t bStep) {
+        const GemmRun run{row * x.aRow, bColumn, x.k};
+        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, b, bStep, c + column * bytes, x.cRow, rows,
+                        static_cast<int>(cols), false);
+      };
+      const int64_t stop = std::min(last, wholeEnd);
+      for (int64_t column = first; column < stop; column += nr) {
+        tile(column, std::min<int64_t>(nr, stop - column), x.b, column, x.bStep);
+      }
+      if (last == end && tail > 0) tile(wholeEnd, tail, panel, 0, nr);
+    }
+  }
+}
+
+void runColumns(const GemmKernels& kernels, ElementType type, Method method, const Matrices& x,
+                int64_t begin, int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  switch (method) {
+    case Method::kRowTimesMatrix:
+      return kernels.rowTimesMatrix(x.k, x.a, x.aStep, x.b + begin * bytes, x.bStep,
+                                    x.c + begin * bytes, end - begin, false);
+    case Method::kDotProducts: {
+      alignas(64) char gathered[kStackBytes];
+      const char* a = x.a;
+      if (x.aStep != 1) {
+        for (int64_t i = 0; i < x.k; ++i) {
+          std::memcpy(gathered + i * bytes, x.a + i * x.aStep * bytes, static_cast<size_t>(bytes));
+        }
+        a = gathered;
+      }
+      return kernels.dotProducts(x.k, a, x.aRow, static_cast<int>(x.m),
+                                 x.b + begin * x.bCol * bytes, x.bCol, end - begin,
+                                 x.c + begin * x.cCol * bytes, x.cRow, x.cCol);
+    }
+    case Method::kDirect:
+      return runDirect(kernels, type, x, begin, end);
+    case Method::kRowByRow:
+      return runRowByRow(kernels, type, x, begin, end);
+    case Method::kNone:
+      return;
+  }
+}
+
+struct Job {
+  const GemmKernels& kernels;
+  const DotProblem& p;
+  ElementType type;
+  Method method;
+  Matrices item;
+  int64_t rowParts;
+  int64_t columnParts;
+  int64_t columnsPerPart;
+
+  void finish(int64_t rowBegin, int64_t rowEnd, int64_t colBegin, int64_t colEnd) const {
+    const char* sums =
+        static_cast<const char*>(p.result) + (rowBegin * p.cols + colBegin) * kernels.elementBytes;
+    p.epilogue(p.buffers, rowBegin, rowEnd, colBegin, colEnd, sums, p.cols);
+  }
+
+  void operator()(int64_t begin, int64_t end) const {
+    const int64_t bytes = kernels.elementBytes;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t batch = task / (rowParts * columnParts);
+      const int64_t part = task / columnParts % rowParts;
+      Matrices x = item;
+      const DotOffsets offsets = groupOffset(p.batch, batch);
+      x.bReadable -= x.swapped ? offsets.lhs : offsets.rhs;
+      const int64_t rowBegin = item.m * part / rowParts;
+      const int64_t rowEnd = item.m * (part + 1) / rowParts;
+      x.m = rowEnd - rowBegin;
+      x.a += ((x.swapped ? offsets.rhs : offsets.lhs) + rowBegin * x.aRow) * bytes;
+      x.b += (x.swapped ? offsets.lhs : offsets.rhs) * bytes;
+      x.c += (batch * p.rows * p.cols + rowBegin * x.cRow) * bytes;
+      const int64_t first = task % columnParts * columnsPerPart;
+      const int64_t last = std::min(x.n, first + columnsPerPart);
+      runColumns(kernels, type, method, x, first, last);
+      if (!p.epilogue) continue;
+      const int64_t row = batch * p.rows;
+      if (x.swapped) {
+        finish(row + first, row + last, rowBegin, rowEnd);
+      } else {
+        finish(row + rowBegin, row + rowEnd, first, last);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain) {
+  const ElementType type = floatTypeOf(domain);
+  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
+  // They write no sums but into the result.
+  if (!p.result) return false;
+  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
+  const GemmKernels& kernels = gemmKernels(domain);
+  const Strides m = only(p.m), n = only(p.n), k = only(p.k);
+  const DotOffsets extent = extentOf(p);
+  Matrices item{m.size,
+                n.size,
+                k.size,
+                static_cast<const char*>(p.lhs),
+                m.lhs,
+                k.lhs,
+                static_cast<const char*>(p.rhs),
+                k.rhs,
+                n.rhs,
+                static_cast<char*>(p.result),
+                n.size,
+                1,
+                false,
+                extent.lhs,
+                extent.rhs};
+  const Method method = chooseMethod(kernels, item);
+  if (method == Method::kNone) return false;
+
+  Job job{kernels, p, type, method, item, 1, 1, item.n};
+  const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
+                      static_cast<double>(item.n) * static_cast<double>(item.k);
+  const int threads = services.numThreads();
+  // Few rows or steps are bound by memory more than by arithmetic, so fewer operations fill a
+  // thread.
+  const bool readsOnce = method != Method::kDirect || item.m <= kernels.mr;
+  if (threads == 1 || !worthThreads(readsOnce ? 4 * work : work)) {
+    job(0, p.batches);
+    return true;
+  }
+  if (p.batches < 2 * threads) {
+    // Rows that are read piecewise stay in long pieces: pages cost more than waiting for a thread.
+    const int64_t perThread = method == Method::kRowTimesMatrix ? 1 : 4;
+    const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
+    const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
+    if (method == Method::kRowByRow) job.rowParts = std::min(tiles, wanted);
+    const int64_t unit = std::max<int64_t>(kernels.nr, 64);
+    const int64_t wantedColumns = (wanted + job.rowParts - 1) / job.rowParts;
+    job.columnsPerPart = std::max(unit, (item.n / wantedColumns + unit - 1) / unit * unit);
+    job.columnParts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
+    if (method == Method::kDirect && job.columnParts < wanted) {
+      job.rowParts = std::min(tiles, (wanted + job.columnParts - 1) / job.columnParts);
+    }
+  }
+  const int64_t tasks = p.batches * job.rowParts * job.columnParts;
+  parallelFor(services, tasks, std::max<int64_t>(1, tasks / (8 * threads)), job);
+  return true;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,553 @@
+// isthmus_rt_dot against loops over indices in the order of StableHLO's specification.
+#include "backends/cpu/kernels/gemm/dot.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "backends/cpu/kernels/isa_testing.h"
+#include "backends/cpu/kernels/kernel_testing.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using testing::randomElements;
+using testing::TestRun;
+
+struct Case {
+  ElementType lhsType = ElementType::kF32, rhsType = ElementType::kF32,
+              resultType = ElementType::kF32;
+  std::vector<int64_t> lhsDims, rhsDims, lhsBatching, rhsBatching, lhsContracting, rhsContracting;
+};
+
+std::vector<int64_t> freeDimensions(size_t rank, const std::vector<int64_t>& a,
+                                    const std::vector<int64_t>& b) {
+  std::vector<int64_t> free;
+  for (size_t i = 0; i < rank; ++i) {
+    auto has = [&](const std::vector<int64_t>& v) {
+      return std::find(v.begin(), v.end(), static_cast<int64_t>(i)) != v.end();
+    };
+    if (!has(a) && !has(b)) free.push_back(static_cast<int64_t>(i));
+  }
+  return free;
+}
+
+int64_t product(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Advances a multi-index; false after the last.
+bool advance(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
+  for (size_t i = index.size(); i-- > 0;) {
+    if (++index[i] < sizes[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+int64_t linear(const std::vector<int64_t>& index, const std::vector<int64_t>& dims) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < dims.size(); ++i) offset = offset * dims[i] + index[i];
+  return offset;
+}
+
+using Wide = std::complex<long double>;
+
+Wide loadWide(const std::vector<char>& data, ElementType type, int64_t index) {
+  if (elementClass(type) == ElementClass::kComplex) {
+    auto value = loadElement<Complex128>(data.data(), type, index);
+    return {value.re, value.im};
+  }
+  return {loadElement<double>(data.data(), type, index), 0};
+}
+
+// Sums exactly for integers (modulo 2^64) and in long double for the rest; `scale` gets the sum of
+// magnitudes, which bounds the rounding error.
+template <typename Visit>
+void forEachResult(const Case& c, Visit visit) {
+  auto lhsFree = freeDimensions(c.lhsDims.size(), c.lhsBatching, c.lhsContracting);
+  auto rhsFree = freeDimensions(c.rhsDims.size(), c.rhsBatching, c.rhsContracting);
+  std::vector<int64_t> sizes, kSizes;
+  for (int64_t d : c.lhsBatching) sizes.push_back(c.lhsDims[d]);
+  for (int64_t d : lhsFree) sizes.push_back(c.lhsDims[d]);
+  for (int64_t d : rhsFree) sizes.push_back(c.rhsDims[d]);
+  for (int64_t d : c.lhsContracting) kSizes.push_back(c.lhsDims[d]);
+  if (product(sizes) == 0) return;
+  std::vector<int64_t> index(sizes.size(), 0);
+  int64_t position = 0;
+  do {
+    std::vector<int64_t> l(c.lhsDims.size()), r(c.rhsDims.size());
+    size_t at = 0;
+    for (size_t i = 0; i < c.lhsBatching.size(); ++i, ++at) {
+      l[c.lhsBatching[i]] = r[c.rhsBatching[i]] = index[at];
+    }
+    for (int64_t d : lhsFree) l[d] = index[at++];
+    for (int64_t d : rhsFree) r[d] = index[at++];
+    std::vector<std::pair<int64_t, int64_t>> terms;
+    if (product(kSizes) > 0) {
+      std::vector<int64_t> k(kSizes.size(), 0);
+      do {
+        for (size_t i = 0; i < k.size(); ++i) {
+          l[c.lhsContracting[i]] = r[c.rhsContracting[i]] = k[i];
+        }
+        terms.emplace_back(linear(l, c.lhsDims), linear(r, c.rhsDims));
+      } while (advance(k, kSizes));
+    }
+    visit(position++, terms);
+  } while (advance(index, sizes));
+}
+
+double epsilon(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+    case ElementType::kC128:
+      return 1e-15;
+    case ElementType::kF32:
+    case ElementType::kC64:
+      return 2e-7;
+    case ElementType::kF16:
+      return 1e-3;
+    case ElementType::kBF16:
+      return 8e-3;
+    default:
+      return 0;
+  }
+}
+
+int64_t resultElements(const Case& c) {
+  int64_t n = 1;
+  for (int64_t d : c.lhsBatching) n *= c.lhsDims[d];
+  for (int64_t d : freeDimensions(c.lhsDims.size(), c.lhsBatching, c.lhsContracting)) {
+    n *= c.lhsDims[d];
+  }
+  for (int64_t d : freeDimensions(c.rhsDims.size(), c.rhsBatching, c.rhsContracting)) {
+    n *= c.rhsDims[d];
+  }
+  return n;
+}
+
+StatusOr<DotDescriptor> describe(const Case& c) {
+  return makeDotDescriptor({c.lhsType, c.lhsDims, {}}, {c.rhsType, c.rhsDims, {}}, c.resultType,
+                           c.lhsBatching, c.rhsBatching, c.lhsContracting, c.rhsContracting);
+}
+
+std::string describeCase(const Case& c) {
+  std::string text = "types " + std::to_string(int(c.lhsType)) + "," +
+                     std::to_string(int(c.rhsType)) + "->" + std::to_string(int(c.resultType));
+  auto add = [&](const char* name, const std::vector<int64_t>& v) {
+    text += std::string(" ") + name + "[";
+    for (int64_t x : v) text += std::to_string(x) + " ";
+    text += "]";
+  };
+  add("lhs", c.lhsDims), add("rhs", c.rhsDims), add("lb", c.lhsBatching), add("rb", c.rhsBatching);
+  add("lc", c.lhsContracting), add("rc", c.rhsContracting);
+  return text;
+}
+
+void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
+  SCOPED_TRACE(describeCase(c));
+  auto descriptor = describe(c);
+  ASSERT_TRUE(descriptor.ok()) << descriptor.status().message();
+  std::vector<char> lhs = randomElements(c.lhsType, product(c.lhsDims), rng);
+  std::vector<char> rhs = randomElements(c.rhsType, product(c.rhsDims), rng);
+  int64_t elements = resultElements(c);
+  std::vector<char> result(static_cast<size_t>(elements) * storageBytes(c.resultType), 0x55);
+  TestRun run(threads);
+  void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0) << run.status.message();
+  EXPECT_EQ(run.services.liveScratchBytes(), 0);
+  int failures = 0;
+  forEachResult(c, [&](int64_t position, const auto& terms) {
+    if (failures > 3) return;
+    ElementClass kind = elementClass(c.resultType);
+    if (kind == ElementClass::kFloat || kind == ElementClass::kComplex) {
+      Wide sum = 0;
+      long double scale = 0;
+      for (auto [l, r] : terms) {
+        Wide term = loadWide(lhs, c.lhsType, l) * loadWide(rhs, c.rhsType, r);
+        sum += term;
+        scale += std::abs(term);
+      }
+      Wide got = loadWide(result, c.resultType, position);
+      long double bound = epsilon(c.resultType) * std::abs(sum) +
+                          scale * (epsilon(c.resultType) < 1e-12 ? 4e-16 : 3e-7);
+      bool good = std::abs(got - sum) <= bound;
+      if (isFloat8OrSmaller(c.resultType)) {
+        // Rounding to such a format is tested elsewhere: the sum must lie between its neighbours.
+        auto round = [&](long double value) {
+          return smallFloatTable(c.resultType)[encodeSmallFloat(c.resultType, float(value))];
+        };
+        auto slack = scale * 3e-7;
+        good =
+            (got.real() >= round(sum.real() - slack) && got.real() <= round(sum.real() + slack)) ||
+            std::isnan(round(sum.real()));
+      }
+      if (!good) {
+        ++failures;
+        ADD_FAILURE() << "at " << position << ": got " << double(got.real()) << "+"
+                      << double(got.imag()) << "i, expected " << double(sum.real()) << "+"
+                      << double(sum.imag()) << "i";
+      }
+    } else {
+      uint64_t sum = 0;
+      for (auto [l, r] : terms) {
+        sum += loadElement<uint64_t>(lhs.data(), c.lhsType, l) *
+               loadElement<uint64_t>(rhs.data(), c.rhsType, r);
+      }
+      std::vector<char> expected(storageBytes(c.resultType));
+      storeElement<uint64_t>(expected.data(), c.resultType, 0, sum);
+      if (std::memcmp(expected.data(), result.data() + position * int64_t(expected.size()),
+                      expected.size()) != 0) {
+        ++failures;
+        ADD_FAILURE() << "at " << position << ": wrong integer, expected " << sum;
+      }
+    }
+  });
+}
+
+Case matmul(int64_t m, int64_t n, int64_t k, ElementType type = ElementType::kF32) {
+  Case c;
+  c.lhsType = c.rhsType = c.resultType = type;
+  c.lhsDims = {m, k};
+  c.rhsDims = {k, n};
+  c.lhsContracting = {1};
+  c.rhsContracting = {0};
+  return c;
+}
+
+// Every instruction set level that this machine has.
+class DotTest : public testing::IsaTest {};
+
+INSTANTIATE_TEST_SUITE_P(Isa, DotTest, testing::everyIsa(), testing::nameOfIsa);
+
+TEST_P(DotTest, SmallSizesOfEveryLayout) {
+  std::mt19937 rng(1);
+  for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 17}) {
+    for (int64_t n : {1, 2, 7, 8, 15, 16, 17, 33}) {
+      for (int64_t k : {1, 2, 5, 9, 16, 31}) {
+        for (int layout = 0; layout < 4; ++layout) {
+          Case c = matmul(m, n, k);
+          if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
+          if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
+          checkCase(c, rng, 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
+  std::mt19937 rng(2);
+  for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1000, 70},
+                                                            {300, 1, 70},
+                                                            {70, 3, 600},
+                                                            {3, 70, 600},
+                                                            {17, 40, 1300},
+                                                            {250, 35, 20},
+                                                            {133, 60, 30},
+                                                            {2, 2, 3000},
+                                                            {10, 1100, 9},
+                                                            {150, 17, 65},
+                                                            {11, 9, 900},
+                                                            {9, 70, 2000},
+                                                            {200, 100, 5},
+                                                            {20, 12000, 3}}) {
+    for (int layout = 0; layout < 4; ++layout) {
+      Case c = matmul(m, n, k);
+      if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
+      if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
+      checkCase(c, rng, 1 + layout % 3);
+    }
+  }
+}
+
+// So deep that the right operand is packed in several parts.
+TEST_P(DotTest, DeepSums) {
+  std::mt19937 rng(8);
+  for (auto [m, n, k, threads] :
+       std::vector<std::array<int64_t, 4>>{{160, 3, 33500, 1}, {126, 2, 133000, 3}}) {
+    std::vector<int32_t> lhs(m * k), rhs(k * n), expected(m * n);
+    for (auto& x : lhs) x = static_cast<int32_t>(rng());
+    for (auto& x : rhs) x = static_cast<int32_t>(rng());
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t i = 0; i < k; ++i) {
+        for (int64_t col = 0; col < n; ++col) {
+          auto& sum = reinterpret_cast<uint32_t&>(expected[row * n + col]);
+          sum += uint32_t(lhs[row * k + i]) * uint32_t(rhs[i * n + col]);
+        }
+      }
+    }
+    Case c = matmul(m, n, k, ElementType::kS32);
+    TestRun run(static_cast<int>(threads));
+    auto wide = describe(c);
+    std::vector<int32_t> result(m * n);
+    void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+    ASSERT_EQ(isthmus_rt_dot(&run.run, &*wide, buffers), 0);
+    EXPECT_EQ(result, expected);
+    // A result of another type than the sums goes another way.
+    c.resultType = ElementType::kS16;
+    auto narrow = describe(c);
+    std::vector<int16_t> narrowResult(m * n);
+    buffers[2] = narrowResult.data();
+    ASSERT_EQ(isthmus_rt_dot(&run.run, &*narrow, buffers), 0);
+    for (int64_t i = 0; i < m * n; ++i) ASSERT_EQ(narrowResult[i], int16_t(expected[i]));
+  }
+}
+
+TEST_P(DotTest, EveryElementType) {
+  std::mt19937 rng(3);
+  for (int type = 1; type <= 33; ++type) {
+    auto elementType = static_cast<ElementType>(type);
+    if (elementClass(elementType) == ElementClass::kNone) continue;
+
+    for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{5, 7, 9}, {40, 50, 300}}) {
+      checkCase(matmul(m, n, k, elementType), rng);
+      Case transposed = matmul(m, n, k, elementType);
+      transposed.lhsDims = {k, m}, transposed.lhsContracting = {0};
+      transposed.rhsDims = {n, k}, transposed.rhsContracting = {1};
+      checkCase(transposed, rng);
+    }
+  }
+}
+
+TEST_P(DotTest, MixedElementTypes) {
+  std::mt19937 rng(4);
+  using E = ElementType;
+  for (auto [l, r, t] : std::vector<std::array<E, 3>>{{E::kBF16, E::kBF16, E::kF32},
+                                                      {E::kF16, E::kF16, E::kF32},
+                                                      {E::kS8, E::kS8, E::kS32},
+                                                      {E::kU8, E::kS8, E::kS32},
+                                                      {E::kS4, E::kS4, E::kS32},
+                                                      {E::kU8, E::kU8, E::kU32},
+                                                      {E::kF8E4M3FN, E::kF8E5M2, E::kF32},
+                                                      {E::kF8E4M3FN, E::kF8E4M3FN, E::kBF16},
+                                                      {E::kBF16, E::kF32, E::kF32},
+                                                      {E::kF32, E::kF32, E::kF64},
+                                                      {E::kS8, E::kS8, E::kF32},
+                                                      {E::kS16, E::kS16, E::kS64},
+                                                      {E::kU16, E::kU16, E::kU32},
+                                                      {E::kS32, E::kS32, E::kS8},
+                                                      {E::kF32, E::kF32, E::kBF16},
+                                                      {E::kC64, E::kC64, E::kC128},
+                                                      {E::kS16, E::kS16, E::kS32},
+                                                      {E::kF8E8M0FNU, E::kF32, E::kF32}}) {
+    for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{3, 5, 7}, {33, 47, 300}}) {
+      Case c = matmul(m, n, k);
+      c.lhsType = l, c.rhsType = r, c.resultType = t;
+      checkCase(c, rng);
+    }
+  }
+}
+
+// Several steps are packed and multiplied at once: every layout, odd depths, edges of blocks.
+TEST_P(DotTest, NarrowElements) {
+  std::mt19937 rng(9);
+  using E = ElementType;
+  for (auto [l, r, t] : std::vector<std::array<E, 3>>{{E::kBF16, E::kBF16, E::kF32},
+                                                      {E::kBF16, E::kBF16, E::kBF16},
+                                                      {E::kS8, E::kS8, E::kS32},
+                                                      {E::kS4, E::kS8, E::kS32},
+                                                      {E::kU8, E::kS8, E::kS32},
+                                                      {E::kS16, E::kS8, E::kS32}}) {
+    for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{14, 32, 64},
+                                                              {15, 33, 67},
+                                                              {29, 65, 133},
+                                                              {1, 40, 257},
+                                                              {40, 1, 257},
+                                                              {17, 19, 2051}}) {
+      for (int layout = 0; layout < 4; ++layout) {
+        Case c = matmul(m, n, k);
+        c.lhsType = l, c.rhsType = r, c.resultType = t;
+        if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
+        if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
+        checkCase(c, rng, 1 + layout % 2);
+      }
+    }
+  }
+}
+
+// The largest magnitudes of bytes, whose sums no 16 bits hold.
+TEST_P(DotTest, LargestBytes) {
+  Case c = matmul(20, 40, 300, ElementType::kS8);
+  c.resultType = ElementType::kS32;
+  std::vector<int8_t> lhs(20 * 300, -128), rhs(300 * 40, -128);
+  for (size_t i = 0; i < rhs.size(); i += 40) rhs[i] = 127;
+  std::vector<int32_t> result(20 * 40);
+  TestRun run(1);
+  auto descriptor = describe(c);
+  void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+  for (int64_t i = 0; i < 20 * 40; ++i) {
+    ASSERT_EQ(result[i], i % 40 == 0 ? -128 * 127 * 300 : 128 * 128 * 300) << i;
+  }
+}
+
+TEST_P(DotTest, RandomDimensionNumbers) {
+  std::mt19937 rng(5);
+  using E = ElementType;
+  const E types[] = {E::kF32, E::kF64, E::kBF16, E::kS32, E::kS8, E::kC64, E::kPred};
+  for (int round = 0; round < 150; ++round) {
+    Case c;
+    c.lhsType = c.rhsType = c.resultType = types[rng() % std::size(types)];
+    struct Dim {
+      int64_t size;
+      int kind;  // 0 batch, 1 lhs free, 2 rhs free, 3 contracting
+    };
+    std::vector<Dim> dims;
+    for (int kind = 0; kind < 4; ++kind) {
+      for (int i = rng() % 3; i > 0; --i) dims.push_back({1 + int64_t(rng() % 6), kind});
+    }
+    auto place = [&](int other) {
+      std::vector<int> order;
+      for (size_t i = 0; i < dims.size(); ++i) {
+        if (dims[i].kind != other) order.push_back(int(i));
+      }
+      std::shuffle(order.begin(), order.end(), rng);
+      return order;
+    };
+    std::vector<int> l = place(2), r = place(1);
+    for (int d : l) c.lhsDims.push_back(dims[d].size);
+    for (int d : r) c.rhsDims.push_back(dims[d].size);
+    for (int d = 0; d < int(dims.size()); ++d) {
+      auto position = [&](const std::vector<int>& v) {
+        return int64_t(std::find(v.begin(), v.end(), d) - v.begin());
+      };
+      if (dims[d].kind == 0) {
+        c.lhsBatching.push_back(position(l));
+        c.rhsBatching.push_back(position(r));
+      } else if (dims[d].kind == 3) {
+        c.lhsContracting.push_back(position(l));
+        c.rhsContracting.push_back(position(r));
+      }
+    }
+    checkCase(c, rng, 1 + round % 3);
+  }
+}
+
+TEST_P(DotTest, EmptyDimensions) {
+  std::mt19937 rng(6);
+  checkCase(matmul(3, 4, 0), rng);
+  checkCase(matmul(0, 4, 3), rng);
+  checkCase(matmul(3, 0, 3), rng);
+  checkCase(matmul(3, 4, 0, ElementType::kBF16), rng);
+  checkCase(matmul(3, 4, 0, ElementType::kC64), rng);
+}
+
+TEST_P(DotTest, StridedAndBroadcastOperands) {
+  // lhs is every second row of a 2-D array, read backwards along k; rhs is a broadcast vector.
+  std::vector<float> lhs(40), rhs(5), result(4 * 3);
+  std::iota(lhs.begin(), lhs.end(), 1.0f);
+  std::iota(rhs.begin(), rhs.end(), -2.0f);
+  std::vector<int64_t> lhsDims{4, 5}, lhsStrides{10, -1}, rhsDims{5, 3}, rhsStrides{1, 0};
+  std::vector<int64_t> one{1}, zero{0};
+  auto descriptor = makeDotDescriptor({ElementType::kF32, lhsDims, lhsStrides},
+                                      {ElementType::kF32, rhsDims, rhsStrides}, ElementType::kF32,
+                                      {}, {}, one, zero);
+  ASSERT_TRUE(descriptor.ok());
+  TestRun run(1);
+  void* buffers[] = {lhs.data() + 4, rhs.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+  for (int m = 0; m < 4; ++m) {
+    float sum = 0;
+    for (int k = 0; k < 5; ++k) sum += lhs[4 + m * 10 - k] * rhs[k];
+    for (int n = 0; n < 3; ++n) EXPECT_EQ(result[m * 3 + n], sum);
+  }
+}
+
+// The epilogue must see finished values, and each element exactly once.
+struct EpilogueRecord {
+  float* output;
+  int64_t cols;
+  std::mutex mutex;
+  std::vector<int> visits;
+};
+
+void recordEpilogue(void* const* buffers, int64_t rowBegin, int64_t rowEnd, int64_t colBegin,
+                    int64_t colEnd, const void* sums, int64_t ldSums) {
+  auto* record = static_cast<EpilogueRecord*>(buffers[4]);
+  for (int64_t r = rowBegin; r < rowEnd; ++r) {
+    for (int64_t c = colBegin; c < colEnd; ++c) {
+      const float sum = static_cast<const float*>(sums)[(r - rowBegin) * ldSums + c - colBegin];
+      record->output[r * record->cols + c] = 2 * sum + 1;
+    }
+  }
+  std::lock_guard lock(record->mutex);
+  for (int64_t r = rowBegin; r < rowEnd; ++r) {
+    for (int64_t c = colBegin; c < colEnd; ++c) ++record->visits[r * record->cols + c];
+  }
+}
+
+TEST_P(DotTest, EpilogueSeesEachFinishedElementOnce) {
+  std::mt19937 rng(7);
+  for (auto [b, m, n, k] : std::vector<std::array<int64_t, 4>>{{1, 4, 5, 6},
+                                                               {1, 130, 600, 700},
+                                                               {3, 20, 30, 40},
+                                                               {1, 1, 300, 50},
+                                                               {1, 300, 1, 50},
+                                                               {1, 300, 260, 0},
+                                                               {40, 3, 3, 3}}) {
+    Case c = matmul(m, n, k);
+    c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
+    c.lhsBatching = c.rhsBatching = {0};
+    c.lhsContracting = {2}, c.rhsContracting = {1};
+    SCOPED_TRACE(describeCase(c));
+    auto descriptor = describe(c);
+    ASSERT_TRUE(descriptor.ok());
+    auto lhs = randomElements(c.lhsType, product(c.lhsDims), rng);
+    auto rhs = randomElements(c.rhsType, product(c.rhsDims), rng);
+    std::vector<float> plain(b * m * n), fused(b * m * n), output(b * m * n);
+    TestRun run(3);
+    void* plainBuffers[] = {lhs.data(), rhs.data(), plain.data()};
+    ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, plainBuffers), 0);
+    descriptor->flags |= kDotHasEpilogue;
+    // With memory for the sums, and without.
+    for (int32_t sumsBuffer : {2, -1}) {
+      SCOPED_TRACE(sumsBuffer);
+      descriptor->sumsBuffer = sumsBuffer;
+      EpilogueRecord record{output.data(), n, {}, std::vector<int>(b * m * n)};
+      void* buffers[] = {lhs.data(), rhs.data(), sumsBuffer < 0 ? nullptr : fused.data(),
+                         reinterpret_cast<void*>(&recordEpilogue), &record};
+      ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+      for (size_t i = 0; i < plain.size(); ++i) {
+        ASSERT_EQ(record.visits[i], 1) << i;
+        ASSERT_NEAR(output[i], 2 * plain[i] + 1, 1e-3) << i;
+      }
+    }
+  }
+}
+
+TEST(DotDescriptorTest, MergesDimensionsOfOneStride) {
+  Case c;
+  c.lhsDims = {2, 3, 4, 5}, c.rhsDims = {4, 5, 6, 7};
+  c.lhsContracting = {2, 3}, c.rhsContracting = {0, 1};
+  auto d = describe(c);
+  ASSERT_TRUE(d.ok());
+  EXPECT_EQ(d->batchRank, 0);
+  EXPECT_EQ(d->mRank, 1);
+  EXPECT_EQ(d->nRank, 1);
+  EXPECT_EQ(d->kRank, 1);
+  EXPECT_EQ(d->dims[2].size, 20);
+}
+
+TEST(DotDescriptorTest, RefusesWhatDoesNotFit) {
+  Case c = matmul(2, 3, 4);
+  c.rhsDims = {5, 3};
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+  c = matmul(2, 3, 4);
+  c.lhsContracting = {2};
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+  c = matmul(2, 3, 4);
+  c.lhsContracting = {};
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+  c = matmul(2, 3, 4);
+  c.lhsType = ElementType::kToken;
+  EXPECT_EQ(describe(c).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace isthmus::cpu

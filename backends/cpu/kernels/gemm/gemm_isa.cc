@@ -1,0 +1,615 @@
+// The inner kernels of matrix multiplication, in vector code; compiled once per instruction set.
+#include "backends/cpu/kernels/block_transpose.h"
+#include "backends/cpu/kernels/element_access.h"
+#include "backends/cpu/kernels/gemm/gemm_kernels.h"
+#include "backends/cpu/kernels/gemm/gemm_tile.h"
+
+#ifndef ISTHMUS_ISA
+#error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
+#endif
+
+namespace isthmus::cpu::ISTHMUS_ISA {
+namespace {
+
+// Each 32-bit element is a pair of 16-bit integers: adds both products.
+struct PairMultiplyAdd {
+  template <typename T>
+  static inline __attribute__((always_inline)) Vec<T> apply(Vec<T> sum, T a, Vec<T> b) {
+    const Vec<T> pair = a - Vec<T>{};
+    return sum + products(pair, b);
+  }
+
+ private:
+  template <int bytes>
+  using Shorts = typename VectorOf<short, bytes>::Type;
+
+  static inline __attribute__((always_inline)) Vec<uint32_t> products(Vec<uint32_t> a,
+                                                                      Vec<uint32_t> b) {
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+    return reinterpret_cast<Vec<uint32_t>>(__builtin_ia32_pmaddwd512(
+        reinterpret_cast<Shorts<64>>(a), reinterpret_cast<Shorts<64>>(b)));
+#elif defined(__AVX512F__)
+    typedef uint32_t Half __attribute__((vector_size(32)));
+    auto low = [](Vec<uint32_t> v) {
+      return reinterpret_cast<Shorts<32>>(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7));
+    };
+    auto high = [](Vec<uint32_t> v) {
+      return reinterpret_cast<Shorts<32>>(
+          __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+    };
+    Half x = reinterpret_cast<Half>(__builtin_ia32_pmaddwd256(low(a), low(b)));
+    Half y = reinterpret_cast<Half>(__builtin_ia32_pmaddwd256(high(a), high(b)));
+    return __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#elif defined(__AVX2__)
+    return reinterpret_cast<Vec<uint32_t>>(__builtin_ia32_pmaddwd256(
+        reinterpret_cast<Shorts<32>>(a), reinterpret_cast<Shorts<32>>(b)));
+#else
+    return reinterpret_cast<Vec<uint32_t>>(__builtin_ia32_pmaddwd128(
+        reinterpret_cast<Shorts<16>>(a), reinterpret_cast<Shorts<16>>(b)));
+#endif
+  }
+};
+
+// The same from operands in place, for several runs of steps. A stride of 0 here is not a constant.
+template <typename T, int rows, int vectors, int stepStrideIf>
+void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride,
+               int64_t stepStride, const T* b, int64_t ldb, T* c, int64_t ldc, int cols,
+               bool accumulate) {
+  constexpr int lanes = kLanes<T>;
+  if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
+  Vec<T> sum[rows][vectors] = {};
+  // One chain of sums over all calls rounds as if there had been one call.
+  if (accumulate) loadTile<T, rows, vectors>(sum, c, ldc, cols);
+  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
+  const int64_t stride3 = 3 * rowStride;
+  for (int64_t i = 0; i < count; ++i) {
+    // Pointers to every fifth row: the processor's address modes reach those between.
+    const T* p0 = a + runs[i].a;
+    const T* p5 = p0 + 5 * rowStride;
+    const T* p10 = p5 + 5 * rowStride;
+    const T* br = b + runs[i].b;
+    auto at = [&](int r) __attribute__((always_inline)) {
+      const T* p = r < 5 ? p0 : r < 10 ? p5 : p10;
+      const int rest = r % 5;
+      return rest == 3 ? p[stride3] : p[rest * rowStride];
+    };
+#pragma clang loop unroll(disable)
+    for (int64_t k = runs[i].length; k > 0; --k) {
+      Vec<T> bv[vectors];
+#pragma clang loop unroll(full)
+      for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
+#pragma clang loop unroll(full)
+      for (int r = 0; r < rows; ++r) {
+        const T av = at(r);
+#pragma clang loop unroll(full)
+        for (int v = 0; v < vectors; ++v) sum[r][v] += av * bv[v];
+      }
+      p0 += stepStride, p5 += stepStride, p10 += stepStride;
+      br += ldb;
+    }
+  }
+  storeTile<T, rows, vectors>(sum, c, ldc, cols, false);
+}
+
+template <typename T, int stepStride, int... rows>
+void runTileDispatch(Sequence<rows...>, const GemmRun* runs, int64_t runCount, const T* a,
+                     int64_t rowStride, int64_t step, const T* b, int64_t ldb, T* c, int64_t ldc,
+                     int count, int cols, bool accumulate) {
+  using Function = void (*)(const GemmRun*, int64_t, const T*, int64_t, int64_t, const T*, int64_t,
+                            T*, int64_t, int, bool);
+  static constexpr Function table[][2] = {
+      {runTileOf<T, rows, 1, stepStride>, runTileOf<T, rows, 2, stepStride>}...};
+  table[count - 1][cols > kLanes<T>](runs, runCount, a, rowStride, step, b, ldb, c, ldc, cols,
+                                     accumulate);
+}
+
+template <typename T>
+void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+             int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
+             int cols, bool accumulate) {
+  auto run = [&](auto dispatch) {
+    dispatch(typename MakeSequence<kRows>::Type(), runs, count, static_cast<const T*>(a), rowStride,
+             stepStride, static_cast<const T*>(b), ldb, static_cast<T*>(c), ldc, rows, cols,
+             accumulate);
+  };
+  if (stepStride == 1) {
+    run([](auto sequence, auto... rest) { runTileDispatch<T, 1>(sequence, rest...); });
+  } else {
+    run([](auto sequence, auto... rest) { runTileDispatch<T, 0>(sequence, rest...); });
+  }
+}
+
+void pairTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
+              bool accumulate) {
+  packedTile<uint32_t, uint32_t, PairMultiplyAdd>((kc + 1) / 2, a, b, c, ldc, rows, cols,
+                                                  accumulate);
+}
+
+// Complex: one vector of real and one of imaginary parts per row.
+constexpr int kComplexRows = 6;
+
+template <typename T, int rows>
+void complexTileOf(int64_t kc, const T* a, const T* b, T* c, int64_t ldc, int cols,
+                   bool accumulate) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> re[rows] = {}, im[rows] = {};
+  for (int64_t k = 0; k < kc; ++k) {
+    Vec<T> bRe = load(b), bIm = load(b + lanes);
+#pragma clang loop unroll(full)
+    for (int r = 0; r < rows; ++r) {
+      T aRe = a[r], aIm = a[kComplexRows + r];
+      re[r] += aRe * bRe;
+      re[r] -= aIm * bIm;
+      im[r] += aRe * bIm;
+      im[r] += aIm * bRe;
+    }
+    a += 2 * kComplexRows;
+    b += 2 * lanes;
+  }
+  alignas(64) T parts[2][lanes];
+#pragma clang loop unroll(full)
+  for (int r = 0; r < rows; ++r) {
+    store(parts[0], re[r]);
+    store(parts[1], im[r]);
+    T* p = c + r * ldc * 2;
+    for (int j = 0; j < cols; ++j) {
+      p[2 * j] = accumulate ? p[2 * j] + parts[0][j] : parts[0][j];
+      p[2 * j + 1] = accumulate ? p[2 * j + 1] + parts[1][j] : parts[1][j];
+    }
+  }
+}
+
+template <typename T, int... rows>
+void complexTileDispatch(Sequence<rows...>, int64_t kc, const T* a, const T* b, T* c, int64_t ldc,
+                         int count, int cols, bool accumulate) {
+  using Function = void (*)(int64_t, const T*, const T*, T*, int64_t, int, bool);
+  static constexpr Function table[] = {complexTileOf<T, rows>...};
+  table[count - 1](kc, a, b, c, ldc, cols, accumulate);
+}
+
+template <typename T>
+void complexTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
+                 bool accumulate) {
+  complexTileDispatch<T>(typename MakeSequence<kComplexRows>::Type(), kc, static_cast<const T*>(a),
+                         static_cast<const T*>(b), static_cast<T*>(c), ldc, rows, cols, accumulate);
+}
+
+// ---- Skinny shapes: bound by reading the large operand once -------------------------------------
+
+// Reads `steps` rows of b as parallel streams.
+template <typename T, int steps>
+void rowBlock(const T* x, int64_t xStride, const T* b, int64_t ldb, T* c, int64_t n,
+              bool accumulate) {
+  constexpr int lanes = kLanes<T>;
+  T xs[steps];
+  for (int i = 0; i < steps; ++i) xs[i] = x[i * xStride];
+  int64_t j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    Vec<T> s0 = {}, s1 = {};
+    if (accumulate) s0 = load(c + j), s1 = load(c + j + lanes);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < steps; ++i) {
+      s0 += xs[i] * load(b + i * ldb + j);
+      s1 += xs[i] * load(b + i * ldb + j + lanes);
+    }
+    store(c + j, s0);
+    store(c + j + lanes, s1);
+  }
+  for (; j < n; ++j) {
+    T s = accumulate ? c[j] : T(0);
+    for (int i = 0; i < steps; ++i) s += xs[i] * b[i * ldb + j];
+    c[j] = s;
+  }
+}
+
+template <typename T>
+void rowTimesMatrix(int64_t kc, const void* xPtr, int64_t xStride, const void* bPtr, int64_t ldb,
+                    void* cPtr, int64_t n, bool accumulate) {
+  const T* x = static_cast<const T*>(xPtr);
+  const T* b = static_cast<const T*>(bPtr);
+  T* c = static_cast<T*>(cPtr);
+  if (kc == 0 && !accumulate) {
+    for (int64_t j = 0; j < n; ++j) c[j] = T(0);
+  }
+  int64_t k = 0;
+  for (; k + 8 <= kc; k += 8) {
+    rowBlock<T, 8>(x + k * xStride, xStride, b + k * ldb, ldb, c, n, accumulate);
+    accumulate = true;
+  }
+  for (; k < kc; ++k) {
+    rowBlock<T, 1>(x + k * xStride, xStride, b + k * ldb, ldb, c, n, accumulate);
+    accumulate = true;
+  }
+}
+
+template <typename T>
+inline __attribute__((always_inline)) T sumLanes(Vec<T> v) {
+  T sum = T(0);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kLanes<T>; ++i) sum += v[i];
+  return sum;
+}
+
+template <typename T, int rows, int cols>
+inline __attribute__((always_inline)) void dotBlock(int64_t kc, const T* a, int64_t lda, const T* b,
+                                                    int64_t ldb, T* c, int64_t cRow, int64_t cCol) {
+  constexpr int lanes = kLanes<T>;
+  // Two sums each where registers allow, for the latency of multiply-adds.
+  constexpr int ways = rows * cols <= 4 ? 2 : 1;
+  Vec<T> sum[ways][rows][cols] = {};
+  int64_t k = 0;
+  for (; k + ways * lanes <= kc; k += ways * lanes) {
+#pragma clang loop unroll(full)
+    for (int w = 0; w < ways; ++w) {
+      Vec<T> av[rows];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < rows; ++i) av[i] = load(a + i * lda + k + w * lanes);
+#pragma clang loop unroll(full)
+      for (int j = 0; j < cols; ++j) {
+        Vec<T> bv = load(b + j * ldb + k + w * lanes);
+#pragma clang loop unroll(full)
+        for (int i = 0; i < rows; ++i) sum[w][i][j] += av[i] * bv;
+      }
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < cols; ++j) {
+      Vec<T> total = sum[0][i][j];
+      if constexpr (ways == 2) total += sum[1][i][j];
+      T s = sumLanes<T>(total);
+      for (int64_t t = k; t < kc; ++t) s += a[i * lda + t] * b[j * ldb + t];
+      c[i * cRow + j * cCol] = s;
+    }
+  }
+}
+
+template <typename T, int rows>
+void dotRows(int64_t kc, const T* a, int64_t lda, const T* b, int64_t ldb, int64_t cols, T* c,
+             int64_t cRow, int64_t cCol) {
+  int64_t j = 0;
+  if constexpr (rows == 1) {
+    // Eight streams read memory faster than four.
+    for (; j + 8 <= cols; j += 8) {
+      dotBlock<T, 1, 8>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
+    }
+  }
+  for (; j + 4 <= cols; j += 4) {
+    if constexpr (rows <= 3) {
+      dotBlock<T, rows, 4>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
+    } else {
+      dotBlock<T, rows, 2>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
+      dotBlock<T, rows, 2>(kc, a, lda, b + (j + 2) * ldb, ldb, c + (j + 2) * cCol, cRow, cCol);
+    }
+  }
+  for (; j < cols; ++j) {
+    dotBlock<T, rows, 1>(kc, a, lda, b + j * ldb, ldb, c + j * cCol, cRow, cCol);
+  }
+}
+
+template <typename T>
+void dotProducts(int64_t kc, const void* aPtr, int64_t lda, int rows, const void* bPtr, int64_t ldb,
+                 int64_t cols, void* cPtr, int64_t cRow, int64_t cCol) {
+  const T* a = static_cast<const T*>(aPtr);
+  const T* b = static_cast<const T*>(bPtr);
+  T* c = static_cast<T*>(cPtr);
+  switch (rows) {
+    case 1:
+      return dotRows<T, 1>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
+    case 2:
+      return dotRows<T, 2>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
+    case 3:
+      return dotRows<T, 3>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
+    default:
+      return dotRows<T, 4>(kc, a, lda, b, ldb, cols, c, cRow, cCol);
+  }
+}
+
+// ---- Packing
+// -------------------------------------------------------------------------------------
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+// Blocks of this many bytes are transposed in registers.
+template <typename T>
+inline constexpr int kBlock = 32 / sizeof(T);
+template <typename T>
+using BlockVec = typename VectorOf<T, 32>::Type;
+template <typename T>
+using BlockLoose = typename VectorOf<T, 32>::Loose;
+
+// kBlock<T> elements of type S from p, as T.
+template <typename T, typename S>
+inline __attribute__((always_inline)) BlockVec<T> loadBlock(const S* p) {
+  if constexpr (sizeof(T) == sizeof(S)) {
+    return *reinterpret_cast<const BlockLoose<T>*>(p);
+  } else if constexpr (__is_same(S, Bf16)) {
+    typedef uint16_t Half __attribute__((vector_size(16), aligned(1), may_alias));
+    BlockVec<uint32_t> wide =
+        __builtin_convertvector(*reinterpret_cast<const Half*>(p), BlockVec<uint32_t>) << 16;
+    return reinterpret_cast<BlockVec<T>>(wide);
+  } else {
+    typedef S Narrow __attribute__((vector_size(kBlock<T> * sizeof(S)), aligned(1), may_alias));
+    return __builtin_convertvector(*reinterpret_cast<const Narrow*>(p), BlockVec<T>);
+  }
+}
+
+template <typename T, typename S>
+inline __attribute__((always_inline)) T convert(S value) {
+  if constexpr (__is_same(S, Bf16)) {
+    return bfloat16ToFloat(value.bits);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Lanes far apart, steps contiguous: transposes blocks. `count` steps, a multiple of the block;
+// lanes are padded to whole blocks, whose excess the next step or the slack takes.
+template <typename T, typename S, int width>
+void packTransposed(T* out, const S* data, const PanelSource& s, int64_t kBegin, int64_t count) {
+  constexpr int block = kBlock<T>;
+  constexpr int groups = (width + block - 1) / block;
+  const S* rows[groups * block];
+  bool present[groups * block];
+  for (int i = 0; i < groups * block; ++i) {
+    present[i] = i < s.lanes && s.laneOffsets[i] != kZeroLane;
+    rows[i] = present[i] ? data + s.laneOffsets[i] : nullptr;
+  }
+  for (int64_t k = kBegin; k < kBegin + count; k += block) {
+    BlockVec<T> r[groups][block];
+    int64_t offset = s.kOffsets[k];
+#pragma clang loop unroll(full)
+    for (int g = 0; g < groups; ++g) {
+#pragma clang loop unroll(full)
+      for (int i = 0; i < block; ++i) {
+        int lane = g * block + i;
+        r[g][i] =
+            lane < width && present[lane] ? loadBlock<T, S>(rows[lane] + offset) : BlockVec<T>{};
+      }
+      transposeBlock<BlockVec<T>, block>(r[g]);
+    }
+#pragma clang loop unroll(full)
+    for (int i = 0; i < block; ++i) {
+#pragma clang loop unroll(full)
+      for (int g = 0; g < groups; ++g) {
+        *reinterpret_cast<BlockLoose<T>*>(out + (k + i) * width + g * block) = r[g][i];
+      }
+    }
+  }
+}
+
+template <typename T, typename S, int width>
+void packElements(T* out, const S* data, const PanelSource& s, int64_t kBegin, int64_t kEnd) {
+  for (int64_t k = kBegin; k < kEnd; ++k) {
+    int64_t offset = s.kOffsets[k];
+    for (int i = 0; i < s.lanes; ++i) {
+      out[k * width + i] =
+          s.laneOffsets[i] == kZeroLane ? T(0) : convert<T, S>(data[s.laneOffsets[i] + offset]);
+    }
+    for (int i = s.lanes; i < width; ++i) out[k * width + i] = T(0);
+  }
+}
+
+template <typename T, typename S, int width>
+void packFrom(T* out, const PanelSource& s) {
+  const S* data = static_cast<const S*>(s.data);
+  constexpr int block = kBlock<T>;
+  if (s.lanesContiguous && s.lanes == width) {
+    const S* row = data + s.laneOffsets[0];
+    for (int64_t k = 0; k < s.kc; ++k) {
+      const S* p = row + s.kOffsets[k];
+      T* q = out + k * width;
+      if constexpr (__is_same(T, S)) {
+        __builtin_memcpy(q, p, width * sizeof(T));
+        continue;
+      }
+      constexpr int whole = width / block * block;
+#pragma clang loop unroll(full)
+      for (int i = 0; i < whole; i += block) {
+        *reinterpret_cast<BlockLoose<T>*>(q + i) = loadBlock<T, S>(p + i);
+      }
+#pragma clang loop unroll(full)
+      for (int i = whole; i < width; ++i) q[i] = convert<T, S>(p[i]);
+    }
+    return;
+  }
+  if (s.kRun >= block && !s.lanesContiguous) {
+    int64_t k = 0;
+    int64_t left = s.kRun - s.kPhase;
+    while (k < s.kc) {
+      int64_t run = left < s.kc - k ? left : s.kc - k;
+      left = s.kRun;
+      int64_t whole = run / block * block;
+      packTransposed<T, S, width>(out, data, s, k, whole);
+      packElements<T, S, width>(out, data, s, k + whole, k + run);
+      k += run;
+    }
+    return;
+  }
+  packElements<T, S, width>(out, data, s, 0, s.kc);
+}
+
+// Types that are rare enough to be read one by one through a function.
+template <typename T, int width>
+void packAny(T* out, const PanelSource& s) {
+  for (int64_t k = 0; k < s.kc; ++k) {
+    for (int i = 0; i < width; ++i) {
+      bool present = i < s.lanes && s.laneOffsets[i] != kZeroLane;
+      out[k * width + i] =
+          present ? loadElement<T>(s.data, s.type, s.laneOffsets[i] + s.kOffsets[k]) : T(0);
+    }
+  }
+}
+
+template <typename T, int width>
+void packWidth(T* out, const PanelSource& s) {
+  using E = ElementType;
+  if constexpr (__is_same(T, float)) {
+    if (s.type == E::kF32) return packFrom<T, float, width>(out, s);
+    if (s.type == E::kBF16) return packFrom<T, Bf16, width>(out, s);
+#if defined(__F16C__)
+    if (s.type == E::kF16) return packFrom<T, _Float16, width>(out, s);
+#endif
+  } else if constexpr (__is_same(T, double)) {
+    if (s.type == E::kF64) return packFrom<T, double, width>(out, s);
+    if (s.type == E::kF32) return packFrom<T, float, width>(out, s);
+  } else if constexpr (__is_same(T, uint32_t)) {
+    if (s.type == E::kS32 || s.type == E::kU32) return packFrom<T, uint32_t, width>(out, s);
+    if (s.type == E::kS8) return packFrom<T, int8_t, width>(out, s);
+    if (s.type == E::kU8) return packFrom<T, uint8_t, width>(out, s);
+    if (s.type == E::kS16) return packFrom<T, int16_t, width>(out, s);
+  } else {
+    if (s.type == E::kS64 || s.type == E::kU64) return packFrom<T, uint64_t, width>(out, s);
+    if (s.type == E::kS32) return packFrom<T, int32_t, width>(out, s);
+  }
+  packAny<T, width>(out, s);
+}
+
+template <typename T>
+void packReal(void* panel, int width, const PanelSource& s) {
+  if (width == kRows) {
+    packWidth<T, kRows>(static_cast<T*>(panel), s);
+  } else {
+    packWidth<T, 2 * kLanes<T>>(static_cast<T*>(panel), s);
+  }
+}
+
+// Pairs of steps as 16-bit integers side by side; a last odd step is paired with zero.
+template <typename S, int width>
+void packPairsFrom(int16_t* out, const PanelSource& s) {
+  const S* data = static_cast<const S*>(s.data);
+  const bool dense = s.lanesContiguous && s.lanes == width;
+  for (int64_t k = 0; k < s.kc; k += 2, out += 2 * width) {
+    const bool both = k + 1 < s.kc;
+    const int64_t first = s.kOffsets[k], second = both ? s.kOffsets[k + 1] : 0;
+    if (dense && both) {
+      const S* p = data + s.laneOffsets[0] + first;
+      const S* q = data + s.laneOffsets[0] + second;
+      for (int i = 0; i < width; ++i) {
+        out[2 * i] = p[i];
+        out[2 * i + 1] = q[i];
+      }
+      continue;
+    }
+    for (int i = 0; i < s.lanes; ++i) {
+      const int64_t lane = s.laneOffsets[i];
+      const bool present = lane != kZeroLane;
+      out[2 * i] = present ? data[lane + first] : int16_t(0);
+      out[2 * i + 1] = present && both ? data[lane + second] : int16_t(0);
+    }
+    for (int i = s.lanes; i < width; ++i) out[2 * i] = out[2 * i + 1] = 0;
+  }
+}
+
+template <int width>
+void packPairsWidth(int16_t* out, const PanelSource& s) {
+  if (s.type == ElementType::kS16) return packPairsFrom<int16_t, width>(out, s);
+  if (elementClass(s.type) == ElementClass::kSigned) return packPairsFrom<int8_t, width>(out, s);
+  packPairsFrom<uint8_t, width>(out, s);
+}
+
+void packPairs(void* panel, int width, const PanelSource& s) {
+  if (width == kRows) {
+    packPairsWidth<kRows>(static_cast<int16_t*>(panel), s);
+  } else {
+    packPairsWidth<2 * kLanes<uint32_t>>(static_cast<int16_t*>(panel), s);
+  }
+}
+
+// ---- Results
+// -------------------------------------------------------------------------------------
+
+#if defined(__F16C__)
+void storeHalves(const float* sums, int64_t count, uint16_t* result) {
+  typedef float Wide __attribute__((vector_size(32), aligned(1), may_alias));
+  typedef _Float16 Half __attribute__((vector_size(16), aligned(1), may_alias));
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    *reinterpret_cast<Half*>(result + i) =
+        __builtin_convertvector(*reinterpret_cast<const Wide*>(sums + i), Half);
+  }
+  for (; i < count; ++i) {
+    _Float16 half = static_cast<_Float16>(sums[i]);
+    __builtin_memcpy(result + i, &half, sizeof(half));
+  }
+}
+#endif
+
+template <typename T, typename C, ElementType native>
+void packComplex(void* panel, int width, const PanelSource& s) {
+  T* out = static_cast<T*>(panel);
+  const C* data = static_cast<const C*>(s.data);
+  for (int64_t k = 0; k < s.kc; ++k) {
+    int64_t offset = s.kOffsets[k];
+    for (int i = 0; i < width; ++i) {
+      C value = {0, 0};
+      if (i < s.lanes && s.laneOffsets[i] != kZeroLane) {
+        int64_t index = s.laneOffsets[i] + offset;
+        value = s.type == native ? data[index] : loadElement<C>(s.data, s.type, index);
+      }
+      out[k * 2 * width + i] = value.re;
+      out[k * 2 * width + width + i] = value.im;
+    }
+  }
+}
+
+template <typename T>
+constexpr GemmKernels realKernels() {
+  GemmKernels kernels{};
+  kernels.mr = kRows;
+  kernels.nr = 2 * kLanes<T>;
+  kernels.vectorLanes = kLanes<T>;
+  kernels.elementBytes = sizeof(T);
+  kernels.pack = packReal<T>;
+  kernels.tile = packedTile<T, T, MultiplyAdd>;
+#if defined(__F16C__)
+  if constexpr (__is_same(T, float)) kernels.storeHalves = storeHalves;
+#endif
+  if constexpr (__is_same(T, float) || __is_same(T, double)) {
+    kernels.runTile = runTile<T>;
+    kernels.rowTimesMatrix = rowTimesMatrix<T>;
+    kernels.dotProducts = dotProducts<T>;
+  }
+  return kernels;
+}
+
+template <typename T, typename C, ElementType native>
+constexpr GemmKernels complexKernels() {
+  GemmKernels kernels{};
+  kernels.mr = kComplexRows;
+  kernels.nr = kLanes<T>;
+  kernels.vectorLanes = kLanes<T>;
+  kernels.elementBytes = sizeof(C);
+  kernels.pack = packComplex<T, C, native>;
+  kernels.tile = complexTile<T>;
+  return kernels;
+}
+
+constexpr GemmKernels pairKernels() {
+  GemmKernels kernels{};
+  kernels.mr = kRows;
+  kernels.nr = 2 * kLanes<uint32_t>;
+  kernels.vectorLanes = kLanes<uint32_t>;
+  kernels.elementBytes = sizeof(uint32_t);
+  kernels.stepsPerElement = 2;
+  kernels.pack = packPairs;
+  kernels.tile = pairTile;
+  return kernels;
+}
+
+constexpr GemmKernels kTable[kNumGemmDomains] = {
+    realKernels<float>(),
+    realKernels<double>(),
+    realKernels<uint32_t>(),
+    realKernels<uint64_t>(),
+    complexKernels<float, Complex64, ElementType::kC64>(),
+    complexKernels<double, Complex128, ElementType::kC128>(),
+    pairKernels(),
+};
+
+}  // namespace
+
+const GemmKernels* gemmKernelTable() { return kTable; }
+
+}  // namespace isthmus::cpu::ISTHMUS_ISA

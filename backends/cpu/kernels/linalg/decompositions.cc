@@ -1,0 +1,200 @@
+// isthmus_rt_decompose: unblocked algorithms in double precision on columns that are contiguous.
+#include "backends/cpu/kernels/linalg/decompositions.h"
+
+#include <atomic>
+#include <numeric>
+
+#include "backends/cpu/kernels/linalg/hermitian_eigen.h"
+#include "backends/cpu/kernels/linalg/householder.h"
+#include "backends/cpu/kernels/parallel_for.h"
+#include "backends/cpu/kernels/scratch.h"
+
+namespace isthmus::cpu {
+namespace {
+
+using namespace householder;  // NOLINT: they are for such files
+
+// One problem of a batch: reads its operands, computes in scratch, writes its results.
+template <typename Stored, typename T>
+struct Problem {
+  using Real = decltype(std::real(Stored{}));
+  const DecompositionDescriptor& d;
+  void* const* buffers;
+  RunServices& services;
+
+  const Stored* operand(int index, int64_t batch, int64_t elements) const {
+    return static_cast<const Stored*>(buffers[index]) + batch * elements;
+  }
+  template <typename Element>
+  Element* result(int index, int64_t batch, int64_t elements) const {
+    return static_cast<Element*>(buffers[index]) + batch * elements;
+  }
+
+  // Between row-major matrices in memory and columns, one after the other.
+  void readColumns(const Stored* from, T* columns) const {
+    for (int64_t i = 0; i < d.m; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) columns[j * d.m + i] = T(from[i * d.n + j]);
+    }
+  }
+  void writeColumns(const T* columns, Stored* to) const {
+    for (int64_t i = 0; i < d.m; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) to[i * d.n + j] = Stored(columns[j * d.m + i]);
+    }
+  }
+
+  bool factorQr(int64_t batch) const {
+    Scratch<T> memory(services, d.m * d.n);
+    if (!memory) return false;
+    T* a = memory.data();
+    readColumns(operand(0, batch, d.m * d.n), a);
+    auto* taus = result<Stored>(2, batch, d.k);
+    for (int64_t j = 0; j < d.k; ++j) {
+      T* v = a + j * d.m + j;
+      const T tau = makeReflector(v, d.m - j);
+      taus[j] = Stored(tau);
+      for (int64_t other = j + 1; other < d.n && tau != T{}; ++other) {
+        reflect(a + other * d.m + j, v, conjugate(tau), d.m - j);
+      }
+    }
+    writeColumns(a, result<Stored>(1, batch, d.m * d.n));
+    return true;
+  }
+
+  bool multiplyReflectors(int64_t batch) const {
+    Scratch<T> memory(services, 2 * d.m * d.n);
+    if (!memory) return false;
+    T* vectors = memory.data();
+    T* q = vectors + d.m * d.n;
+    readColumns(operand(0, batch, d.m * d.n), vectors);
+    const Stored* taus = operand(1, batch, d.k);
+    std::fill(q, q + d.m * d.n, T{});
+    for (int64_t j = 0; j < d.n; ++j) q[j * d.m + j] = T(1);
+    for (int64_t r = d.k - 1; r >= 0; --r) {
+      // Columns before r are still those of the identity, which begin with zeros here.
+      for (int64_t j = r; j < d.n; ++j) {
+        reflect(q + j * d.m + r, vectors + r * d.m + r, T(taus[r]), d.m - r);
+      }
+    }
+    writeColumns(q, result<Stored>(2, batch, d.m * d.n));
+    return true;
+  }
+
+  bool factorLu(int64_t batch) const {
+    Scratch<T> memory(services, d.m * d.n);
+    if (!memory) return false;
+    T* a = memory.data();  // rows: whole rows are exchanged and subtracted
+    const Stored* source = operand(0, batch, d.m * d.n);
+    std::transform(source, source + d.m * d.n, a, [](Stored x) { return T(x); });
+    auto* pivots = result<int32_t>(2, batch, d.k);
+    auto* permutation = result<int32_t>(3, batch, d.m);
+    std::iota(permutation, permutation + d.m, 0);
+    for (int64_t j = 0; j < d.k; ++j) {
+      int64_t best = j;
+      for (int64_t i = j + 1; i < d.m; ++i) {
+        if (std::abs(a[i * d.n + j]) > std::abs(a[best * d.n + j])) best = i;
+      }
+      pivots[j] = static_cast<int32_t>(best);
+      if (best != j) {
+        std::swap_ranges(a + j * d.n, a + (j + 1) * d.n, a + best * d.n);
+        std::swap(permutation[j], permutation[best]);
+      }
+      const T pivot = a[j * d.n + j];
+      if (pivot == T{}) continue;  // the column is zero already
+      for (int64_t i = j + 1; i < d.m; ++i) {
+        T* row = a + i * d.n;
+        row[j] /= pivot;
+        addScaled(row + j + 1, -row[j], a + j * d.n + j + 1, d.n - j - 1);
+      }
+    }
+    std::transform(a, a + d.m * d.n, result<Stored>(1, batch, d.m * d.n),
+                   [](T x) { return Stored(x); });
+    return true;
+  }
+
+  bool factorEigen(int64_t batch) const {
+    const int64_t n = d.n;
+    Scratch<T> memory(services, 2 * n * n + 2 * n);
+    Scratch<double> numbers(services, 2 * n);
+    Scratch<int64_t> places(services, n);
+    if (!memory || !numbers || !places) return false;
+    T* a = memory.data();
+    T* vectors = a + n * n;
+    double* values = numbers.data();
+    const Stored* from = operand(0, batch, n * n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j <= i; ++j) {
+        const T x = d.lower ? T(from[i * n + j]) : conjugate(T(from[j * n + i]));
+        a[j * n + i] = i == j ? T(realPart(x)) : x;
+        a[i * n + j] = i == j ? T(realPart(x)) : conjugate(x);
+      }
+    }
+    hermitianEigen(a, vectors, values, n, vectors + n * n);
+    int64_t* order = places.data();
+    std::iota(order, order + n, 0);
+    std::sort(order, order + n, [&](int64_t x, int64_t y) { return values[x] < values[y]; });
+    auto* to = result<Stored>(1, batch, n * n);
+    auto* sorted = result<Real>(2, batch, n);
+    for (int64_t j = 0; j < n; ++j) {
+      sorted[j] = static_cast<Real>(values[order[j]]);
+      for (int64_t i = 0; i < n; ++i) to[i * n + j] = Stored(vectors[order[j] * n + i]);
+    }
+    return true;
+  }
+
+  bool run(int64_t batch) const {
+    switch (d.kind) {
+      case Decomposition::kQr:
+        return factorQr(batch);
+      case Decomposition::kHouseholderProduct:
+        return multiplyReflectors(batch);
+      case Decomposition::kLu:
+        return factorLu(batch);
+      case Decomposition::kEigh:
+        return factorEigen(batch);
+    }
+    return false;
+  }
+};
+
+template <typename Stored, typename T>
+bool runAll(RunServices& services, const DecompositionDescriptor& d, void* const* buffers) {
+  const Problem<Stored, T> problem{d, buffers, services};
+  std::atomic<bool> done{true};
+  parallelFor(services, d.batch, std::max<int64_t>(1, 4096 / (d.m * d.n)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  if (!problem.run(i)) done = false;
+                }
+              });
+  return done;
+}
+
+}  // namespace
+
+extern "C" int32_t isthmus_rt_decompose(IsthmusRun* run, const void* descriptor,
+                                        void* const* buffers) {
+  const auto& d = *static_cast<const DecompositionDescriptor*>(descriptor);
+  if (d.batch == 0 || d.m == 0 || d.n == 0) return 0;
+  bool done = false;
+  switch (d.type) {
+    case ElementType::kF32:
+      done = runAll<float, double>(*run->services, d, buffers);
+      break;
+    case ElementType::kF64:
+      done = runAll<double, double>(*run->services, d, buffers);
+      break;
+    case ElementType::kC64:
+      done = runAll<std::complex<float>, Complex>(*run->services, d, buffers);
+      break;
+    case ElementType::kC128:
+      done = runAll<Complex, Complex>(*run->services, d, buffers);
+      break;
+    default:
+      return fail(run, unimplemented("decomposition: element type ", static_cast<int>(d.type),
+                                     ", expected f32, f64, complex<f32> or complex<f64>"));
+  }
+  if (!done) return fail(run, resourceExhausted("decomposition: no scratch memory"));
+  return 0;
+}
+
+}  // namespace isthmus::cpu

@@ -1,0 +1,260 @@
+// exp, log and what is made of them.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "compiler/codegen/math/math_coefficients.h"
+#include "compiler/codegen/math/math_internal.h"
+#include "compiler/codegen/math/vector_math.h"
+
+namespace isthmus::codegen {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLog2E = 1.4426950408889634074;
+// The high parts have few bits, so that small integers times them are exact.
+constexpr double kLn2HighF32 = 0.693359375;
+constexpr double kLn2LowF32 = -2.12194440054690583e-4;
+constexpr double kLn2HighF64 = 6.93147180369123816490e-01;
+constexpr double kLn2LowF64 = 1.90821492927058770002e-10;
+
+// x = n ln 2 + r with |r| <= ln 2 / 2.
+struct ExpParts {
+  V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
+  V r;
+};
+
+int64_t exponentBias(V x) { return x.isF64() ? 1023 : 127; }
+
+ExpParts reduceExp(V x) {
+  // The bias comes along in the magic number.
+  double magic = magicNumber(x) + 2.0 * static_cast<double>(exponentBias(x));
+  V shifted = fma(x, kLog2E, x.k(magic));
+  V n = shifted - magic;
+  V biased = shifted.asInt() - x.k(magicNumber(x)).asInt();
+  double high = x.isF64() ? kLn2HighF64 : kLn2HighF32;
+  double low = x.isF64() ? kLn2LowF64 : kLn2LowF32;
+  V r = fma(n, -high, x);
+  r = fma(n, -low, r);
+  return {biased, r};
+}
+
+// e^r - 1 for small r.
+V expm1Core(V r) {
+  V square = r * r;
+  V tail = r.isF64() ? polynomialEstrin(r, kExpF64) : polynomialEstrin(r, kExpF32);
+  return fma(square, tail, r);
+}
+
+struct LogParts {
+  V exponent;  // as a float
+  V f;         // mantissa - 1, in [sqrt(1/2) - 1, sqrt(2) - 1)
+};
+
+// Of positive normal numbers.
+LogParts reduceLog(V x) {
+  int mantissaBits = x.isF64() ? 52 : 23;
+  V bits = x.asInt();
+  V anchor = x.k(std::sqrt(0.5)).asInt();
+  // A bias keeps the exponent positive, since AVX2 lacks an arithmetic shift of 64-bit lanes.
+  int64_t bias = x.isF64() ? 1024 : 128;
+  V exponent =
+      shiftRight(bits - anchor + bits.ki(bias << mantissaBits), mantissaBits) - bits.ki(bias);
+  V mantissa = (bits - (exponent << mantissaBits)).asFloat();
+  return {smallIntToFloat(exponent), mantissa - x.k(1.0)};
+}
+
+// exponent * ln 2 + log(1 + f).
+V logCore(V exponent, V f) {
+  if (!f.isF64()) {
+    V square = f * f;
+    V y = square * f * polynomialEstrin(f, kLogF32);
+    y = fma(exponent, kLn2LowF32, y);
+    y = fma(square, -0.5, y);
+    return fma(exponent, kLn2HighF32, f + y);
+  }
+  V s = f / (f + 2.0);
+  V z = s * s;
+  V r = z * polynomialEstrin(z, kLogRatioF64);
+  V halfSquare = f * f * 0.5;
+  V tail = fma(s, halfSquare + r, exponent * kLn2LowF64);
+  return fma(exponent, kLn2HighF64, f - (halfSquare - tail));
+}
+
+V logSpecials(V x, V result) {
+  result = select(x == 0.0, -kInf, result);
+  result = select(x == kInf, kInf, result);
+  return select(x >= 0.0, result, kNan);
+}
+
+V logOfPositive(V x) {
+  // Subnormals are scaled up first.
+  double smallest = x.isF64() ? 0x1p-1022 : 0x1p-126;
+  double up = x.isF64() ? 0x1p54 : 0x1p25;
+  V isSubnormal = x < smallest;
+  LogParts parts = reduceLog(select(isSubnormal, x * up, x));
+  V exponent = select(isSubnormal, parts.exponent - (x.isF64() ? 54.0 : 25.0), parts.exponent);
+  return logCore(exponent, parts.f);
+}
+
+}  // namespace
+
+V powerOfTwo(V n, bool isF64) {
+  int64_t bias = isF64 ? 1023 : 127;
+  return ((n + n.ki(bias)) << (isF64 ? 52 : 23)).asFloat();
+}
+
+V exp(V x) {
+  // Beyond these, the result is infinity or zero; NaN passes.
+  double high = x.isF64() ? 710.0 : 89.0;
+  double low = x.isF64() ? -746.0 : -104.0;
+  V vanishes = x < low;
+  x = select(x > high, high, x);
+  x = select(vanishes, low, x);
+  ExpParts parts = reduceExp(x);
+  V p = expm1Core(parts.r) + 1.0;
+  // In two factors, since 2^n itself may be out of range.
+  int mantissaBits = x.isF64() ? 52 : 23;
+  V half = shiftRight(parts.biased, 1);
+  V rest = parts.biased - half;
+  // A product that underflows takes a hundred cycles, and masked attention is full of them: what
+  // vanishes is multiplied by zero.
+  V factor = select(vanishes, 0.0, (rest << mantissaBits).asFloat());
+  return p * (half << mantissaBits).asFloat() * factor;
+}
+
+V expm1(V given) {
+  double high = given.isF64() ? 710.0 : 89.0;
+  double low = given.isF64() ? -40.0 : -20.0;
+  V x = select(given > high, high, given);
+  x = select(x < low, low, x);
+  ExpParts parts = reduceExp(x);
+  V p = expm1Core(parts.r);
+  // 2^n p + 2^n - 1, halved so that n = 1024 stays in range.
+  V n = parts.biased - parts.biased.ki(2 * exponentBias(x) + 1);
+  V scale = powerOfTwo(n, x.isF64());
+  V result = fma(scale, p, scale - 0.5) * 2.0;
+  return select(abs(given) < (given.isF64() ? 0x1p-60 : 0x1p-30), given, result);
+}
+
+V log(V x) { return logSpecials(x, logOfPositive(x)); }
+
+V log1p(V x) {
+  V one = x.k(1.0);
+  V u = x + one;
+  // What rounding u lost.
+  V b = u - one;
+  V lost = (one - (u - b)) + (x - b);
+  LogParts parts = reduceLog(u);
+  V limit = x.k(x.isF64() ? 1000.0 : 120.0);
+  V capped = select(parts.exponent > limit, limit, parts.exponent);
+  V scale = powerOfTwo(floatToSmallInt(-capped), x.isF64());
+  V result = logCore(parts.exponent, fma(lost, scale, parts.f));
+  result = select(abs(x) < (x.isF64() ? 0x1p-60 : 0x1p-30), x, result);
+  result = select(x == -1.0, -kInf, result);
+  result = select(x == kInf, kInf, result);
+  return select(x >= -1.0, result, kNan);
+}
+
+V logistic(V x) {
+  V e = exp(-abs(x));
+  return select(x >= 0.0, x.k(1.0), e) / (e + 1.0);
+}
+
+V tanh(V x) {
+  V square = x * x;
+  V small =
+      fma(square * x,
+          x.isF64() ? polynomialEstrin(square, kTanhF64) : polynomialEstrin(square, kTanhF32), x);
+  V large = 1.0 - 2.0 / (exp(abs(x) * 2.0) + 1.0);
+  return copySign(select(abs(x) < 0.625, small, large), x);
+}
+
+// Where |x| < 0.92: x + x (P(x²) - 1), whose last addition rounds and little else.
+static V erfNearZero(V x) {
+  V square = x * x;
+  V tail = polynomial(square, llvm::ArrayRef(kErfF32).drop_front());
+  return fma(x, fma(tail, square, x.k(kErfF32[0] - 1)), x);
+}
+
+V erf(V x) {
+  if (x.isF64()) return callPerLane("erf", {x});
+  V a = abs(x);
+  a = select(a > 4.0, 4.0, a);
+  V large = 1.0 - exp(polynomialEstrin(a, kLogErfcF32));
+  return select(abs(x) < 0.92, erfNearZero(x), copySign(large, x));
+}
+
+V erfc(V x) {
+  if (x.isF64()) return callPerLane("erfc", {x});
+  V small = 1.0 - erfNearZero(x);
+  // erfc a = exp(-a²) erfcx a, and erfcx a = t P(t) with t = 1 / (1 + 0.4 a). From 11 on it is
+  // zero.
+  V a = abs(x);
+  a = select(a > 11.0, 11.0, a);
+  constexpr double kScale = 0.4f;
+  V d = fma(a, kScale, a.k(1.0));
+  V t = 1.0 / d;
+  V erfcx = t * polynomialEstrin(t, kErfcxF32);
+  // What rounding took from t, as a step along erfcx, and what it took from a².
+  V dTail = fma(a, kScale, 1.0 - d);
+  V tError = fma(-t, dTail, fma(-t, d, 1.0)) * d;
+  V slope = fma(a * (2.0 / kScale), erfcx, -2.0 / kScale * std::numbers::inv_sqrtpi);
+  V square = a * a;
+  V squareTail = fma(a, a, -square);
+  erfcx = erfcx - fma(tError, slope, squareTail * erfcx);
+  V large = exp(-square) * erfcx;
+  large = select(x < 0.0, 2.0 - large, large);
+  return select(abs(x) < 0.5, small, large);
+}
+
+V cbrt(V x) {
+  V a = abs(x);
+  double smallest = x.isF64() ? 0x1p-1022 : 0x1p-126;
+  V isSubnormal = a < smallest;
+  a = select(isSubnormal, a * (x.isF64() ? 0x1p54 : 0x1p24), a);
+  // a = m 2^(3k), m in [1, 8).
+  int mantissaBits = x.isF64() ? 52 : 23;
+  double bias = x.isF64() ? 1023 : 127;
+  V exponent = smallIntToFloat(shiftRight(a.asInt(), mantissaBits)) - bias;
+  V k = floor(exponent * (1.0 / 3.0) + 0.1);
+  V kInt = floatToSmallInt(k);
+  V m = (a.asInt() - ((kInt + kInt + kInt) << mantissaBits)).asFloat();
+  V y = (m - 1.0) * fma(m - 3.375, -0.0146312, x.k(0.210526)) + 1.0;
+  // Halley's iteration triples the number of right digits.
+  for (int i = 0; i < (x.isF64() ? 3 : 2); ++i) {
+    V square = y * y;
+    y = y - y * fma(square, y, -m) / fma(square * 2.0, y, m);
+  }
+  V shift = select(isSubnormal, kInt - kInt.ki(x.isF64() ? 18 : 8), kInt);
+  y = copySign(y * powerOfTwo(shift, x.isF64()), x);
+  return select((x == 0.0) | ~(abs(x) < kInf), x, y);
+}
+
+V pow(V x, V y) {
+  if (x.isF64()) return callPerLane("pow", {x, y});
+  // In f64, which leaves nothing to be desired in f32.
+  llvm::IRBuilder<>& b = x.c->b;
+  llvm::Type* wide = b.getDoubleTy();
+  if (x.lanes() > 1) wide = llvm::FixedVectorType::get(wide, x.lanes());
+  V base(x.c, b.CreateFPExt(abs(x).v, wide));
+  V exponent(x.c, b.CreateFPExt(y.v, wide));
+  LogParts parts = reduceLog(base);
+  V logarithm = logCore(parts.exponent, parts.f);
+  logarithm = select(base == 0.0, -kInf, logarithm);
+  logarithm = select(base < kInf, logarithm, base);  // infinity and NaN
+  V power(x.c, b.CreateFPTrunc(exp(exponent * logarithm).v, x.v->getType()));
+  V isWhole = trunc(y) == y;
+  V half = y * 0.5;
+  V isOdd = isWhole & (trunc(half) != half);
+  V isNegative = x.asInt() < x.asInt().ki(0);
+  power = select(isNegative & isOdd, -power, power);
+  // A negative finite number to a fraction is no real number.
+  V undefined = (x < 0.0) & (abs(x) < kInf) & ~isWhole & (abs(y) < kInf);
+  power = select(undefined, kNan, power);
+  V isOne = (y == 0.0) | (x == 1.0) | ((x == -1.0) & (abs(y) == x.k(kInf)));
+  return select(isOne, 1.0, power);
+}
+
+}  // namespace isthmus::codegen

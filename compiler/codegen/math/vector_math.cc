@@ -1,0 +1,196 @@
+// The language of vector_math.h: operators and the simplest functions.
+#include "compiler/codegen/math/vector_math.h"
+
+#include <limits>
+
+#include "compiler/codegen/math/math_internal.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
+
+namespace isthmus::codegen {
+namespace {
+
+llvm::Type* likeType(llvm::Value* value, llvm::Type* scalar) {
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
+    return llvm::FixedVectorType::get(scalar, vector->getNumElements());
+  }
+  return scalar;
+}
+
+V unary(llvm::Intrinsic::ID id, V a) { return {a.c, a.c->b.CreateUnaryIntrinsic(id, a.v)}; }
+
+}  // namespace
+
+V V::asInt() const { return {c, c->b.CreateBitCast(v, likeType(v, c->b.getIntNTy(bits())))}; }
+V V::asFloat() const {
+  llvm::Type* type = bits() == 64 ? c->b.getDoubleTy() : c->b.getFloatTy();
+  return {c, c->b.CreateBitCast(v, likeType(v, type))};
+}
+
+V operator+(V a, V b) {
+  return {a.c, a.isFloat() ? a.c->b.CreateFAdd(a.v, b.v) : a.c->b.CreateAdd(a.v, b.v)};
+}
+V operator-(V a, V b) {
+  return {a.c, a.isFloat() ? a.c->b.CreateFSub(a.v, b.v) : a.c->b.CreateSub(a.v, b.v)};
+}
+V operator*(V a, V b) {
+  return {a.c, a.isFloat() ? a.c->b.CreateFMul(a.v, b.v) : a.c->b.CreateMul(a.v, b.v)};
+}
+V operator/(V a, V b) { return {a.c, a.c->b.CreateFDiv(a.v, b.v)}; }
+V operator-(V a) { return {a.c, a.isFloat() ? a.c->b.CreateFNeg(a.v) : a.c->b.CreateNeg(a.v)}; }
+V operator&(V a, V b) { return {a.c, a.c->b.CreateAnd(a.v, b.v)}; }
+V operator|(V a, V b) { return {a.c, a.c->b.CreateOr(a.v, b.v)}; }
+V operator^(V a, V b) { return {a.c, a.c->b.CreateXor(a.v, b.v)}; }
+V operator~(V a) { return {a.c, a.c->b.CreateNot(a.v)}; }
+V operator<<(V a, int bits) { return {a.c, a.c->b.CreateShl(a.v, bits)}; }
+V shiftRight(V a, int bits) { return {a.c, a.c->b.CreateLShr(a.v, bits)}; }
+V shiftRightSigned(V a, int bits) { return {a.c, a.c->b.CreateAShr(a.v, bits)}; }
+
+#define ISTHMUS_COMPARISON(symbol, floats, integers)                                 \
+  V operator symbol(V a, V b) {                                                      \
+    return {a.c, a.isFloat() ? a.c->b.floats(a.v, b.v) : a.c->b.integers(a.v, b.v)}; \
+  }
+ISTHMUS_COMPARISON(<, CreateFCmpOLT, CreateICmpSLT)
+ISTHMUS_COMPARISON(>, CreateFCmpOGT, CreateICmpSGT)
+ISTHMUS_COMPARISON(<=, CreateFCmpOLE, CreateICmpSLE)
+ISTHMUS_COMPARISON(>=, CreateFCmpOGE, CreateICmpSGE)
+ISTHMUS_COMPARISON(==, CreateFCmpOEQ, CreateICmpEQ)
+ISTHMUS_COMPARISON(!=, CreateFCmpUNE, CreateICmpNE)
+#undef ISTHMUS_COMPARISON
+
+V isNan(V a) { return {a.c, a.c->b.CreateFCmpUNO(a.v, a.v)}; }
+V select(V condition, V a, V b) { return {a.c, a.c->b.CreateSelect(condition.v, a.v, b.v)}; }
+
+V fma(V a, V b, V c) {
+  if (!a.c->target.fma) return a * b + c;
+  return {a.c, a.c->b.CreateIntrinsic(llvm::Intrinsic::fma, {a.v->getType()}, {a.v, b.v, c.v})};
+}
+
+V abs(V a) { return unary(llvm::Intrinsic::fabs, a); }
+V sqrt(V a) { return unary(llvm::Intrinsic::sqrt, a); }
+V floor(V a) { return unary(llvm::Intrinsic::floor, a); }
+V ceil(V a) { return unary(llvm::Intrinsic::ceil, a); }
+V roundEven(V a) { return unary(llvm::Intrinsic::roundeven, a); }
+V trunc(V a) { return unary(llvm::Intrinsic::trunc, a); }
+V copySign(V magnitude, V sign) {
+  V bits = sign.asInt();
+  V mask = bits.ki(sign.isF64() ? std::numeric_limits<int64_t>::min()
+                                : std::numeric_limits<int32_t>::min());
+  return ((magnitude.asInt() & ~mask) | (bits & mask)).asFloat();
+}
+
+V roundAway(V a) {
+  // The half is added to the magnitude's truncation only where the rest is at least a half, since
+  // adding it to the number itself rounds 0.49999997 up.
+  V magnitude = abs(a);
+  V whole = trunc(magnitude);
+  V up = magnitude - whole >= a.k(0.5);
+  return copySign(select(up, whole + a.k(1), whole), a);
+}
+
+V toInt(V a) { return {a.c, a.c->b.CreateFPToSI(a.v, a.asInt().v->getType())}; }
+V toFloat(V a) {
+  llvm::Type* type = a.bits() == 64 ? a.c->b.getDoubleTy() : a.c->b.getFloatTy();
+  return {a.c, a.c->b.CreateSIToFP(a.v, likeType(a.v, type))};
+}
+
+V polynomial(V x, llvm::ArrayRef<double> coefficients) {
+  V sum = x.k(coefficients.back());
+  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, coefficients[i]);
+  return sum;
+}
+
+V polynomialEstrin(V x, llvm::ArrayRef<double> coefficients) {
+  llvm::SmallVector<V, 8> terms;
+  for (size_t i = 0; i + 1 < coefficients.size(); i += 2) {
+    terms.push_back(fma(x, coefficients[i + 1], x.k(coefficients[i])));
+  }
+  if (coefficients.size() % 2) terms.push_back(x.k(coefficients.back()));
+  V power = x;
+  while (terms.size() > 1) {
+    power = power * power;
+    llvm::SmallVector<V, 8> next;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2) {
+      next.push_back(fma(terms[i + 1], power, terms[i]));
+    }
+    if (terms.size() % 2) next.push_back(terms.back());
+    terms = next;
+  }
+  return terms[0];
+}
+
+V rsqrt(V x) { return x.k(1.0) / sqrt(x); }
+
+V sign(V x) {
+  V one = copySign(x.k(1.0), x);
+  return select(abs(x) > x.k(0.0), one, x);
+}
+
+// For a constant, but NaN and zeros: one instruction, whose second operand comes out for NaNs.
+static bool isPlainConstant(V x) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(x.v);
+  if (!constant) return false;
+  if (constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number && !number->isZero() && !number->isNaN();
+}
+
+static bool isPositiveZero(V x) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(x.v);
+  if (!constant) return false;
+  return constant->isNullValue();
+}
+
+V maximum(V x, V y) {
+  if (isPlainConstant(x) || isPositiveZero(x)) std::swap(x, y);
+  // max(x, +0): adding +0 turns -0 into +0 and changes nothing else.
+  if (isPositiveZero(y)) x = x + y;
+  if (isPlainConstant(y) || isPositiveZero(y)) return select(y > x, y, x);
+  // x + y is NaN if either is; equal zeros are +0 unless both are -0.
+  V larger = select(x > y, x, y);
+  V equal = (x.asInt() & y.asInt()).asFloat();
+  larger = select(x == y, equal, larger);
+  return select(isNan(x), x, larger);
+}
+
+V minimum(V x, V y) {
+  if (isPlainConstant(x)) std::swap(x, y);
+  if (isPlainConstant(y)) return select(y < x, y, x);
+  V smaller = select(x < y, x, y);
+  V equal = (x.asInt() | y.asInt()).asFloat();
+  smaller = select(x == y, equal, smaller);
+  return select(isNan(x), x, smaller);
+}
+
+V callPerLane(const char* name, llvm::ArrayRef<V> operands) {
+  llvm::IRBuilder<>& b = operands[0].c->b;
+  llvm::Type* scalar = operands[0].v->getType()->getScalarType();
+  std::string symbol = std::string(name) + (scalar->isFloatTy() ? "f" : "");
+  llvm::SmallVector<llvm::Type*, 2> types(operands.size(), scalar);
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(symbol, llvm::FunctionType::get(scalar, types, false));
+  unsigned lanes = operands[0].lanes();
+  auto callOne = [&](llvm::ArrayRef<llvm::Value*> arguments) {
+    llvm::CallInst* call = b.CreateCall(callee, arguments);
+    call->setDoesNotThrow();
+    call->setDoesNotAccessMemory();
+    return call;
+  };
+  if (lanes == 1) {
+    llvm::SmallVector<llvm::Value*, 2> arguments;
+    for (V operand : operands) arguments.push_back(operand.v);
+    return {operands[0].c, callOne(arguments)};
+  }
+  llvm::Value* result = llvm::PoisonValue::get(operands[0].v->getType());
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    llvm::SmallVector<llvm::Value*, 2> arguments;
+    for (V operand : operands) arguments.push_back(b.CreateExtractElement(operand.v, lane));
+    result = b.CreateInsertElement(result, callOne(arguments), lane);
+  }
+  return {operands[0].c, result};
+}
+
+}  // namespace isthmus::codegen

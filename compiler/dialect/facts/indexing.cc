@@ -1,0 +1,128 @@
+// The maps of every operation by the rule that its record names, and what is asked of them.
+#include "compiler/dialect/facts/indexing.h"
+
+#include "compiler/dialect/facts/indexing_rules.h"
+#include "compiler/dialect/facts/op_facts.h"
+
+namespace isthmus {
+namespace {
+
+llvm::ArrayRef<int64_t> staticShapeOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getShape() : llvm::ArrayRef<int64_t>();
+}
+
+}  // namespace
+
+std::optional<int64_t> IndexingMap::resultDim(int64_t d) const {
+  auto expr = llvm::dyn_cast<mlir::AffineDimExpr>(map.getResult(d));
+  if (!expr) return std::nullopt;
+  return expr.getPosition();
+}
+
+bool IndexingMap::isIdentity() const { return map && zeros.empty() && map.isIdentity(); }
+
+IndexingBuilder::IndexingBuilder(mlir::Operation* op, unsigned result)
+    : op_(op),
+      result_(result),
+      context_(op->getContext()),
+      resultShape_(staticShapeOf(op->getResult(result))),
+      operands_(op->getNumOperands()) {}
+
+llvm::ArrayRef<int64_t> IndexingBuilder::shapeOf(unsigned operand) const {
+  return staticShapeOf(op_->getOperand(operand));
+}
+
+mlir::AffineExpr IndexingBuilder::symbol(SymbolKind kind, int64_t size) {
+  symbols_.push_back({kind, size});
+  return mlir::getAffineSymbolExpr(symbols_.size() - 1, context_);
+}
+
+llvm::SmallVector<mlir::AffineExpr, 6> IndexingBuilder::identity() const {
+  llvm::SmallVector<mlir::AffineExpr, 6> exprs;
+  for (size_t d = 0; d < resultShape_.size(); ++d) exprs.push_back(dim(d));
+  return exprs;
+}
+
+void IndexingBuilder::set(unsigned operand, llvm::ArrayRef<mlir::AffineExpr> indices,
+                          llvm::ArrayRef<mlir::AffineExpr> zeros) {
+  operands_[operand].state = State::kSet;
+  operands_[operand].exprs.assign(indices.begin(), indices.end());
+  operands_[operand].zeros.assign(zeros.begin(), zeros.end());
+}
+
+void IndexingBuilder::setWhole(unsigned operand) {
+  llvm::SmallVector<mlir::AffineExpr, 6> indices;
+  for (int64_t size : shapeOf(operand)) {
+    indices.push_back(size == 1 ? constant(0) : symbol(SymbolKind::kWhole, size));
+  }
+  set(operand, indices);
+}
+
+IndexingMaps IndexingBuilder::take() && {
+  for (unsigned i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].state == State::kWhole) setWhole(i);
+  }
+  IndexingMaps maps;
+  maps.symbols = std::move(symbols_);
+  for (Indices& operand : operands_) {
+    if (operand.state == State::kUnread) {
+      maps.operands.emplace_back();
+      continue;
+    }
+    maps.operands.push_back(
+        {mlir::AffineMap::get(resultShape_.size(), maps.symbols.size(), operand.exprs, context_),
+         std::move(operand.zeros)});
+  }
+  return maps;
+}
+
+void indexWhole(IndexingBuilder&) {}
+
+IndexingMaps indexingMaps(mlir::Operation* op, unsigned result) {
+  IndexingBuilder builder(op, result);
+  if (const OpFacts* facts = findOpFacts(op)) facts->indexing(builder);
+  return std::move(builder).take();
+}
+
+bool hasIndexingMaps(mlir::Operation* op) {
+  const OpFacts* facts = findOpFacts(op);
+  return facts && facts->indexing != indexWhole;
+}
+
+bool readsSameIndex(mlir::Operation* op, unsigned operand, unsigned result) {
+  const OpFacts* facts = findOpFacts(op);
+  if (!facts || facts->indexing == indexWhole) return false;
+  if (facts->indexing == indexElementwise) {
+    return staticShapeOf(op->getOperand(operand)) == staticShapeOf(op->getResult(result));
+  }
+  return indexingMaps(op, result).operands[operand].isIdentity();
+}
+
+ReshapeGroups reshapeGroups(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) {
+  ReshapeGroups groups;
+  if (llvm::is_contained(from, 0) || llvm::is_contained(to, 0)) return groups;
+  const auto fromRank = static_cast<int64_t>(from.size()), toRank = static_cast<int64_t>(to.size());
+  int64_t f = 0, t = 0;
+  while (f < fromRank || t < toRank) {
+    int64_t fromBegin = f, toBegin = t;
+    int64_t fromProduct = f < fromRank ? from[f++] : 1;
+    int64_t toProduct = t < toRank ? to[t++] : 1;
+    while (fromProduct != toProduct) {
+      if (fromProduct < toProduct) {
+        fromProduct *= from[f++];
+      } else {
+        toProduct *= to[t++];
+      }
+    }
+    while (t < toRank && to[t] == 1) ++t;
+    while (f < fromRank && from[f] == 1) ++f;
+    groups.fromGroup.append(f - fromBegin, static_cast<int64_t>(groups.from.size()));
+    groups.toGroup.append(t - toBegin, static_cast<int64_t>(groups.to.size()));
+    groups.from.push_back({fromBegin, f});
+    groups.to.push_back({toBegin, t});
+  }
+  return groups;
+}
+
+}  // namespace isthmus

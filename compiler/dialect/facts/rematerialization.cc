@@ -1,0 +1,52 @@
+#include "compiler/dialect/facts/rematerialization.h"
+
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
+
+namespace isthmus {
+namespace {
+
+// Constants up to this many elements live in the kernels that use them.
+constexpr int64_t kSmallConstantElements = 16;
+constexpr int kMaxDepth = 4;
+
+bool isSmallConstant(mlir::Operation* op) {
+  auto constant = llvm::dyn_cast<shlo::ConstantOp>(op);
+  if (!constant) return false;
+  return constant.getValue().isSplat() ||
+         constant.getValue().getNumElements() <= kSmallConstantElements;
+}
+
+// Whether the value takes no more of memory than a number: splats, iota, and what is made of them.
+bool readsNoArray(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  while (op && llvm::isa<shlo::ReshapeOp>(op)) op = op->getOperand(0).getDefiningOp();
+  if (!op || llvm::isa<shlo::SliceOp>(op)) return false;
+  return !llvm::isa<shlo::BroadcastInDimOp>(op) || elementCount(op->getOperand(0).getType()) == 1;
+}
+
+bool isCheapWithin(mlir::Operation* op, int depth) {
+  if (isSmallConstant(op)) return true;
+  if (llvm::isa<shlo::IotaOp, shlo::BroadcastInDimOp>(op)) return true;
+  if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) {
+    // Strided reads are slow enough to be done once.
+    return llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; });
+  }
+  if (auto reshape = llvm::dyn_cast<shlo::ReshapeOp>(op)) {
+    return elementCount(reshape.getType()) > 0 &&
+           squeezedShape(reshape.getOperand().getType()) == squeezedShape(reshape.getType());
+  }
+  if (depth == 0 || fusionClass(op) != FusionClass::kElementwise || elementCost(op) > 1) {
+    return false;
+  }
+  return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+    return readsNoArray(operand) && isCheapWithin(operand.getDefiningOp(), depth - 1);
+  });
+}
+
+}  // namespace
+
+bool isRematerializable(mlir::Operation* op) { return isCheapWithin(op, kMaxDepth); }
+
+}  // namespace isthmus

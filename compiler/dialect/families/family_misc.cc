@@ -1,0 +1,17 @@
+// The generated code of the operations of ops/misc.td.
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/families/families.h"
+#include "mlir/IR/Builders.h"
+
+// The op table names element kinds without their namespace.
+using namespace isthmus::shlo;  // NOLINT
+
+#define GET_OP_CLASSES
+#include "ops/misc.cc.inc"
+
+void isthmus::shlo::addMiscOps(ShloDialect& dialect) {
+  dialect.addFamily<
+#define GET_OP_LIST
+#include "ops/misc.cc.inc"
+      >();
+}

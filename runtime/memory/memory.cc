@@ -1,0 +1,179 @@
+// Allocation in a memory space, with counts.
+#include "runtime/memory/memory.h"
+
+#include <utility>
+
+#include "isthmus/backend.h"
+#include "isthmus/trace.h"
+#include "runtime/client.h"
+#include "runtime/device.h"
+#include "runtime/memory/host_allocator.h"
+#include "runtime/memory/host_layout.h"
+#include "runtime/memory/staging.h"
+
+namespace isthmus {
+namespace {
+
+void raiseTo(std::atomic<int64_t>& maximum, int64_t value) {
+  int64_t seen = maximum.load(std::memory_order_relaxed);
+  while (seen < value && !maximum.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+int64_t limitOf(Backend& backend, int deviceId) {
+  AttributeMap stats = backend.memoryStats(deviceId);
+  if (auto limit = stats.find("bytes_limit"); limit != stats.end()) {
+    if (const auto* bytes = std::get_if<int64_t>(&limit->second)) return *bytes;
+  }
+  return hostMemoryLimit();
+}
+
+StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_t bytes,
+                                DeviceEventRef& available) {
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, queue.allocate(kind, bytes));
+  available = std::move(block.available);
+  return block.data;
+}
+
+}  // namespace
+
+Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind,
+               double fraction)
+    : client_(client),
+      backend_(client.backend()),
+      queue_(backend_.queue(device.id())),
+      id_(id),
+      kindId_(kindId),
+      kind_(std::move(kind)),
+      debugString_(kind_ + "[id=" + std::to_string(id) + ", device=" + std::to_string(device.id()) +
+                   "]"),
+      devices_{&device},
+      deviceId_(device.id()),
+      isHostAddressable_(backend_.isHostAddressable()),
+      bytesLimit_(
+          static_cast<int64_t>(static_cast<double>(limitOf(backend_, deviceId_)) * fraction)) {
+  if (!isHostAddressable_) blocks_ = std::make_unique<LiveBlocks>();
+}
+
+Status Memory::describeFailure(const Status& status, size_t bytes) const {
+  std::string place = "allocating in " + debugString_;
+  if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) {
+    return status.withContext(place);
+  }
+  constexpr size_t kListed = 8;
+  return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes),
+                           ", in use are ", blocks_->largest(kListed));
+}
+
+// The memories of a device share what there is, but programs use one of them.
+Status Memory::checkLimit(size_t bytes) const {
+  int64_t left = bytesLimit_ - bytesInUse_.load(std::memory_order_relaxed);
+  if (left >= 0 && bytes <= static_cast<size_t>(left)) return {};
+  return resourceExhausted("the limit of ", byteSizeText(static_cast<size_t>(bytesLimit_)),
+                           " is reached");
+}
+
+StatusOr<void*> Memory::allocateListed(size_t bytes, const BlockOrigin& origin,
+                                       DeviceEventRef* available) {
+  ISTHMUS_RETURN_IF_ERROR(checkLimit(bytes));
+  StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                                           : allocateOnQueue(*queue_, kind_, bytes, *available);
+  if (data.ok()) blocks_->add(*data, bytes, origin);
+  return data;
+}
+
+StatusOr<void*> Memory::allocate(size_t bytes, const BlockOrigin& origin,
+                                 DeviceEventRef* available) {
+  StatusOr<void*> data = blocks_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
+                                            : allocateListed(bytes, origin, available);
+  if (!data.ok()) return describeFailure(data.status(), bytes);
+  auto size = static_cast<int64_t>(bytes);
+  int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
+  allocations_.fetch_add(1, std::memory_order_relaxed);
+  raiseTo(peakBytesInUse_, inUse);
+  raiseTo(largestAllocation_, size);
+  return data;
+}
+
+void Memory::deallocate(void* data, size_t bytes) {
+  if (blocks_ != nullptr) return deallocateListed(data, bytes, {});
+  bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  backend_.deallocate(deviceId_, kind_, data, bytes);
+}
+
+void Memory::deallocateListed(void* data, size_t bytes, DeviceEvents after) {
+  bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  blocks_->remove(data);
+  if (queue_ != nullptr) return queue_->release(kind_, data, bytes, after);
+  backend_.deallocate(deviceId_, kind_, data, bytes);
+}
+
+Status Memory::write(void* data, size_t offset, const void* host, size_t bytes) {
+  if (!isHostAddressable_) return backend_.copyFromHost(deviceId_, data, offset, host, bytes);
+  copyBytes(static_cast<char*>(data) + offset, host, bytes);
+  return {};
+}
+
+Status Memory::read(const void* data, size_t offset, void* host, size_t bytes) const {
+  if (!isHostAddressable_) return backend_.copyToHost(deviceId_, data, offset, host, bytes);
+  copyBytes(host, static_cast<const char*>(data) + offset, bytes);
+  return {};
+}
+
+Status Memory::writeArray(void* data, const ArrayType& type, const void* host,
+                          std::span<const int64_t> byteStrides) {
+  trace::Scope scope("copy to device", {}, static_cast<int64_t>(type.sizeBytes()));
+  if (byteStrides.empty() || isDense(type, byteStrides)) {
+    return write(data, 0, host, type.sizeBytes());
+  }
+  if (isHostAddressable_) {
+    copyStrided(type, host, byteStrides, data, {});
+    return {};
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Staging staging, Staging::allocate(type.sizeBytes()));
+  copyStrided(type, host, byteStrides, staging.data(), {});
+  return write(data, 0, staging.data(), type.sizeBytes());
+}
+
+Status Memory::readArray(const void* data, const ArrayType& type, void* host,
+                         std::span<const int64_t> byteStrides) const {
+  trace::Scope scope("copy to host", {}, static_cast<int64_t>(type.sizeBytes()));
+  if (byteStrides.empty() || isDense(type, byteStrides)) {
+    return read(data, 0, host, type.sizeBytes());
+  }
+  if (isHostAddressable_) {
+    copyStrided(type, data, {}, host, byteStrides);
+    return {};
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Staging staging, Staging::allocate(type.sizeBytes()));
+  ISTHMUS_RETURN_IF_ERROR(read(data, 0, staging.data(), type.sizeBytes()));
+  copyStrided(type, staging.data(), {}, host, byteStrides);
+  return {};
+}
+
+Status Memory::copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes) {
+  trace::Scope scope("copy between buffers", {}, static_cast<int64_t>(bytes));
+  if (!isHostAddressable_) {
+    return backend_.copyBetween(deviceId_, data, source.deviceId_, sourceData, bytes);
+  }
+  copyBytes(data, sourceData, bytes);
+  return {};
+}
+
+MemoryStats Memory::stats() const {
+  MemoryStats stats;
+  stats.bytesInUse = bytesInUse_.load(std::memory_order_relaxed);
+  stats.peakBytesInUse = peakBytesInUse_.load(std::memory_order_relaxed);
+  stats.allocations = allocations_.load(std::memory_order_relaxed);
+  stats.largestAllocation = largestAllocation_.load(std::memory_order_relaxed);
+  stats.bytesLimit = bytesLimit_;
+  return stats;
+}
+
+void Memory::clearStats() {
+  peakBytesInUse_.store(bytesInUse_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  largestAllocation_.store(0, std::memory_order_relaxed);
+  allocations_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace isthmus
