@@ -39,6 +39,9 @@ Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Assigne
     defined_ = Promise::after(done_.event());
   }
   pending_.launchId = options.launchId;
+  if (info_.participants > 1 || executable_->isOverProcesses()) {
+    executable_->client().collectives().prepareLaunch(info_.id);
+  }
 }
 
 void Launch::run() {

@@ -20,10 +20,13 @@ void logCompilation(std::string_view text);
 // Prints "isthmus warning: text" and a line end, in one write, so that threads do not mix.
 void logLine(LogLevel level, std::string_view text);
 
-// The arguments are streamed into the line, if the level is printed.
+// The arguments are streamed into the line, if the level is printed and there is memory for it.
 template <typename... P>
-void log(LogLevel level, const P&... parts) {
-  if (logs(level)) logLine(level, internal::concatenate(parts...));
+void log(LogLevel level, const P&... parts) noexcept {
+  try {
+    if (logs(level)) logLine(level, internal::concatenate(parts...));
+  } catch (...) {  // there is nowhere to say so
+  }
 }
 
 }  // namespace isthmus

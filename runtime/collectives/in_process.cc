@@ -575,6 +575,11 @@ void InProcessCollectives::announce(int64_t launchId, int deviceId, const char* 
   announcements_->set(launchId, deviceId, what);
 }
 
+void InProcessCollectives::prepareLaunch(int64_t launchId) {
+  std::lock_guard lock(mutex_);
+  launches_[launchId];
+}
+
 void InProcessCollectives::promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {
   Status error;
   {
