@@ -55,6 +55,20 @@ function(isthmus_link_mlir target)
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endfunction()
 
+# isthmus_reserve_memory(plugin): its allocations, LLVM's included, know of MemoryReserve. Not under
+# sanitizers, whose allocators end the process instead of failing.
+function(isthmus_reserve_memory plugin)
+  if(ISTHMUS_SANITIZE)
+    return()
+  endif()
+  target_sources(${plugin} PRIVATE ${PROJECT_SOURCE_DIR}/pjrt/reserved_allocation.cc)
+  foreach(function malloc calloc realloc _Znwm _Znam _ZnwmSt11align_val_t _ZnwmRKSt9nothrow_t
+      _ZnamRKSt9nothrow_t _ZnwmSt11align_val_tRKSt9nothrow_t
+      __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort)
+    target_link_options(${plugin} PRIVATE -Wl,--wrap=${function})
+  endforeach()
+endfunction()
+
 # isthmus_plugin(name backend): the shared library libisthmus_NAME.so in build/*/pjrt, which exports
 # GetPjrtApi and hides the rest. `backend` is a library that defines linkedBackend().
 function(isthmus_plugin name backend)
@@ -65,6 +79,7 @@ function(isthmus_plugin name backend)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/pjrt LINK_DEPENDS ${exports})
   target_link_libraries(${plugin} PRIVATE isthmus_pjrt ${backend})
   isthmus_link_mlir(${plugin})
+  isthmus_reserve_memory(${plugin})
   target_link_options(${plugin} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL)
   # Nothing undefined, but what the sanitizers' runtime brings, which belongs to the executable.
   if(NOT ISTHMUS_SANITIZE)

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "isthmus/float_mode.h"
+#include "isthmus/memory_reserve.h"
 #include "isthmus/out_of_memory.h"
 #include "runtime/event.h"
 #include "runtime/threads/host_threads.h"
@@ -32,10 +33,15 @@ size_t stackLeft() {
 
 template <typename T, typename F>
 StatusOr<T> guarded(F& function) {
+  MemoryReserve reserve;
+  if (!reserve.isHeld()) return outOfHostMemory();
   // XLA's compiler does not flush subnormal numbers either: constants are folded as they are.
   ScopedFloatMode mode(FloatMode::kIeee);
   try {
-    return function();
+    StatusOr<T> result = function();
+    // What was made of the reserve would leave none to the next one.
+    if (reserve.wasNeeded()) return outOfHostMemory();
+    return result;
   } catch (const std::bad_alloc&) {
     return outOfHostMemory();
   } catch (const std::length_error&) {

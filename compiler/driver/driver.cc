@@ -9,6 +9,8 @@
 #include "compiler/plan/op_error.h"
 #include "compiler/program/program_info.h"
 #include "isthmus/flags.h"
+#include "isthmus/memory_reserve.h"
+#include "isthmus/out_of_memory.h"
 #include "isthmus/trace.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/raw_ostream.h"
@@ -133,6 +135,7 @@ StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& gen
     Dump(dumpFolder, "", "not-imported").write("program", request.code);
     return module.status();
   }
+  if (isOutOfMemory()) return outOfHostMemory();
   std::string name = (*module)->getName().value_or("main").str();
   trace::Scope scope("compile", name);
   Dump dump(dumpFolder, flagString("ISTHMUS_OVERRIDE"), name);
@@ -172,6 +175,7 @@ StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator&
   if (settings.dump) settings.dump("plan.txt", plan.toString());
   ISTHMUS_RETURN_IF_ERROR(verifyPlan(plan, options));
   info.memory.tempBytes = plan.arenaBytes();
+  if (isOutOfMemory()) return outOfHostMemory();
   return codegen->finish(main, plan, std::move(info));
 }
 

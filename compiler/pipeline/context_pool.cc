@@ -6,6 +6,11 @@
 namespace isthmus {
 
 ContextPool::Lease::~Lease() {
+  // Thrown through MLIR, which has no clean-up: it may stand half changed, and hold its own locks.
+  if (std::uncaught_exceptions() > exceptions_) {
+    (void)context_.release();
+    return;
+  }
   if (!pool_ || !context_ || programs_ >= kMaxPrograms) return;
   std::lock_guard lock(pool_->mutex_);
   if (pool_->idle_.size() < kMaxIdle) pool_->idle_.push_back({std::move(context_), programs_});

@@ -2,6 +2,7 @@
 // stages.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,7 @@ class ContextPool {
     ContextPool* pool_ = nullptr;  // null: the context is not used again
     std::unique_ptr<mlir::MLIRContext> context_;
     int programs_ = 0;
+    int exceptions_ = std::uncaught_exceptions();
   };
 
   // For a program of that many bytes.

@@ -12,6 +12,8 @@
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
+#include "isthmus/memory_reserve.h"
+#include "isthmus/out_of_memory.h"
 #include "isthmus/trace.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
@@ -150,7 +152,9 @@ Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOpti
     // The verifier runs once a stage rather than after each pass: it is a fifth of compile time.
     passes.enableVerifier(false);
     stage.addPasses(passes, options);
-    if (mlir::failed(passes.run(*module))) {
+    const bool hasFailed = mlir::failed(passes.run(*module));
+    if (isOutOfMemory()) return outOfHostMemory();
+    if (hasFailed) {
       // Passes report what they lack as an error on the operation.
       return diagnostics.status(StatusCode::kUnimplemented,
                                 "stage " + std::string(stage.name) + " failed");

@@ -5,6 +5,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* data, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void* data);
 }
 
 namespace isthmus::faults {
@@ -28,9 +30,11 @@ namespace {
 constexpr int kCallers = 6;
 
 std::atomic<Kind> armed{Kind::kNone};
-std::atomic<bool> isPaused{false};
 std::atomic<int64_t> calls{0}, failing{-1};
 std::atomic<bool> isSticky{false}, failed{false};
+// What has been given back since there is no other memory.
+std::atomic<bool> isExhausted{false};
+std::atomic<size_t> available{0};
 std::atomic<Record*> record{nullptr};
 std::atomic_flag recording = ATOMIC_FLAG_INIT;
 // Finding out who calls may call what is counted.
@@ -57,7 +61,7 @@ void note(Record& into, uint64_t number) {
 }
 
 bool fails(Kind kind) {
-  if (armed.load(std::memory_order_relaxed) != kind || isPaused || isInside) return false;
+  if (armed.load(std::memory_order_relaxed) != kind || isInside) return false;
   const int64_t number = calls.fetch_add(1, std::memory_order_relaxed);
   if (Record* into = record.load(std::memory_order_relaxed)) {
     isInside = true;
@@ -100,8 +104,23 @@ bool isOfTheLibrary(const void* caller) {
   return false;
 }
 
+void giveBack(size_t bytes) {
+  if (isExhausted.load(std::memory_order_relaxed)) available += bytes;
+}
+
+// False if so much has not been given back.
+bool take(size_t bytes) {
+  if (!isExhausted.load(std::memory_order_relaxed) || isInside) return true;
+  size_t before = available;
+  while (before >= bytes && !available.compare_exchange_weak(before, before - bytes)) {
+  }
+  return before >= bytes;
+}
+
 bool failsFor(size_t bytes, const void* caller) {
   if (isOfTheLibrary(caller)) return false;
+  if (fails(Kind::kExhausted)) isExhausted = true;
+  if (!take(bytes)) return true;
   return fails(Kind::kMemory) || (bytes >= kLargeBytes && fails(Kind::kLarge));
 }
 
@@ -120,24 +139,26 @@ void arm(Kind kind, int64_t number, bool sticky, Record* into) {
   failing = number;
   isSticky = sticky;
   failed = false;
+  isExhausted = false;
+  available = 0;
   record = into;
   armed = kind;
 }
 
 void disarm() {
   armed = Kind::kNone;
-  isPaused = false;
+  isExhausted = false;
 }
-void pause() { isPaused = true; }
-void resume() { isPaused = false; }
 
 bool hasFailed() { return failed; }
 
 }  // namespace isthmus::faults
 
 using isthmus::faults::fails;
+using isthmus::faults::giveBack;
 using isthmus::faults::Kind;
 using isthmus::faults::real;
+using isthmus::faults::take;
 
 #define ISTHMUS_FAIL_MEMORY(bytes)                                     \
   if (isthmus::faults::failsFor(bytes, __builtin_return_address(0))) { \
@@ -162,7 +183,12 @@ void* calloc(size_t count, size_t bytes) {
 }
 void* realloc(void* data, size_t bytes) {
   ISTHMUS_FAIL_MEMORY(bytes)
+  if (data != nullptr) giveBack(malloc_usable_size(data));
   return __libc_realloc(data, bytes);
+}
+void free(void* data) {
+  if (data != nullptr) giveBack(malloc_usable_size(data));
+  __libc_free(data);
 }
 void* memalign(size_t alignment, size_t bytes) {
   ISTHMUS_FAIL_MEMORY(bytes)
@@ -178,11 +204,20 @@ int posix_memalign(void** data, size_t alignment, size_t bytes) {
 
 void* mmap(void* address, size_t bytes, int rights, int flags, int file, off_t offset) {
   ISTHMUS_FAIL(Kind::kMapping, ENOMEM, MAP_FAILED)
+  if ((flags & MAP_ANONYMOUS) != 0 && !take(bytes)) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
   static const auto next = real<decltype(&mmap)>("mmap");
   return next(address, bytes, rights, flags, file, offset);
 }
 void* mmap64(void* address, size_t bytes, int rights, int flags, int file, off_t offset) {
   return mmap(address, bytes, rights, flags, file, offset);
+}
+int munmap(void* address, size_t bytes) {
+  giveBack(bytes);
+  static const auto next = real<decltype(&munmap)>("munmap");
+  return next(address, bytes);
 }
 int mprotect(void* address, size_t bytes, int rights) {
   ISTHMUS_FAIL(Kind::kMapping, ENOMEM, -1)

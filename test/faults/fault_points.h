@@ -11,8 +11,9 @@ namespace isthmus::faults {
 
 enum class Kind {
   kNone,
-  kMemory,  // of any size
-  kLarge,   // memory of kLargeBytes or more
+  kMemory,     // of any size
+  kLarge,      // memory of kLargeBytes or more
+  kExhausted,  // memory of any size; from then on there is only what is given back
   kMapping,
   kThread,
   kFile
@@ -33,9 +34,6 @@ struct Record {
 // notes what is called from where instead.
 void arm(Kind kind, int64_t number, bool isSticky, Record* record);
 void disarm();
-// Between the two nothing is counted, nor fails.
-void pause();
-void resume();
 // Whether a call has failed since `arm`.
 bool hasFailed();
 

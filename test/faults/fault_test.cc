@@ -1,5 +1,6 @@
-// isthmus_fault_test PLUGIN.so [--kind memory|large|mapping|thread|file] [--sample N] [--only N]
-// [--compilation] [--once|--sticky] [--trace]
+// isthmus_fault_test PLUGIN.so [--kind memory|large|exhausted|mapping|thread|file] [--sample N]
+// [--only N]
+// [--once|--sticky] [--trace]
 //
 // For each kind of call, one place after another that makes it: a child process in which the call
 // from there fails. Prints what became of the children, and each one that ended badly; exits with 1
@@ -38,19 +39,9 @@ struct KindName {
   const char* name;
   Kind kind;
 };
-constexpr KindName kKinds[] = {{"memory", Kind::kMemory},
-                               {"large", Kind::kLarge},
-                               {"mapping", Kind::kMapping},
-                               {"thread", Kind::kThread},
-                               {"file", Kind::kFile}};
-
-// LLVM and MLIR do not survive each allocation that fails; compilation is spared unless asked for.
-using Hook = void (*)(bool);
-bool sparesCompilation = true;
-Hook hookFor(Kind kind) {
-  if ((kind != Kind::kMemory && kind != Kind::kLarge) || !sparesCompilation) return nullptr;
-  return [](bool isBeginning) { isBeginning ? pause() : resume(); };
-}
+constexpr KindName kKinds[] = {{"memory", Kind::kMemory},       {"large", Kind::kLarge},
+                               {"exhausted", Kind::kExhausted}, {"mapping", Kind::kMapping},
+                               {"thread", Kind::kThread},       {"file", Kind::kFile}};
 
 // Exit codes of children.
 enum Code { kRightCode = 10, kErrorCode = 11, kWrongCode = 12, kNoRecoveryCode = 13 };
@@ -66,7 +57,7 @@ void traceEnd(int signal) {
 [[noreturn]] void child(const PJRT_Api& api, Kind kind, long long number, bool isSticky) {
   alarm(kSecondsPerChild);
   arm(kind, number, isSticky, nullptr);
-  const Result result = runScenario(api, hookFor(kind));
+  const Result result = runScenario(api);
   disarm();
   if (result == Result::kWrong) {
     std::fprintf(stderr, "    %s\n", scenarioError());
@@ -110,7 +101,7 @@ Record& survey(const PJRT_Api& api, Kind kind) {
   const pid_t pid = fork();
   if (pid == 0) {
     arm(kind, -1, false, record);
-    const Result result = runScenario(api, hookFor(kind));
+    const Result result = runScenario(api);
     disarm();
     if (result != Result::kRight) std::fprintf(stderr, "%s\n", scenarioError());
     _exit(result == Result::kRight ? 0 : 1);
@@ -138,8 +129,11 @@ int run(const Options& options, const PJRT_Api& api) {
       const long long number = numbers[i * all / take];
       for (bool isSticky : {false, true}) {
         if (!(isSticky ? options.isSticky : options.isOnce)) continue;
-        // Where not even an error finds memory any more the process may end.
-        if (isSticky && kind == Kind::kMemory && !options.isStickyMemory) continue;
+        // Where memory is refused even after some was given back no reserve helps, and not even an
+        // error finds any; kExhausted is what machines do.
+        const bool isMemory = kind == Kind::kMemory || kind == Kind::kLarge;
+        if (isSticky && isMemory && !options.isStickyMemory) continue;
+        if (isSticky && kind == Kind::kExhausted) continue;  // it is for ever
         const std::string end = inject(api, kind, number, isSticky, counts);
         if (end.empty()) continue;
         ++badHere;
@@ -164,8 +158,6 @@ bool parse(int argc, char** argv, Options& options) {
       options.sample = std::strtoul(argv[++i], nullptr, 10);
     } else if (argument == "--only" && i + 1 < argc) {
       options.only = std::strtoll(argv[++i], nullptr, 10);
-    } else if (argument == "--compilation") {
-      sparesCompilation = false;
     } else if (argument == "--trace") {
       options.traces = true;
     } else if (argument == "--once") {
@@ -188,10 +180,10 @@ bool parse(int argc, char** argv, Options& options) {
 int main(int argc, char** argv) {
   isthmus::faults::Options options;
   if (!isthmus::faults::parse(argc, argv, options)) {
-    std::fprintf(stderr,
-                 "usage: %s PLUGIN.so [--kind KIND] [--sample N] [--only N] [--compilation] "
-                 "[--once|--sticky] [--trace]\n",
-                 argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s PLUGIN.so [--kind KIND] [--sample N] [--only N] [--once|--sticky] [--trace]\n",
+        argv[0]);
     return 2;
   }
   if (options.traces) {

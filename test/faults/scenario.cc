@@ -51,8 +51,7 @@ Args make() {
 
 class Scenario {
  public:
-  Scenario(const PJRT_Api& api, void (*aroundCompilation)(bool))
-      : api_(api), aroundCompilation_(aroundCompilation) {}
+  explicit Scenario(const PJRT_Api& api) : api_(api) {}
 
   Result run() {
     const bool isDone =
@@ -127,10 +126,7 @@ class Scenario {
     args.program = &program;
     args.compile_options = kOptions;
     args.compile_options_size = sizeof(kOptions) - 1;
-    if (aroundCompilation_ != nullptr) aroundCompilation_(true);
-    PJRT_Error* error = api_.PJRT_Client_Compile(&args);
-    if (aroundCompilation_ != nullptr) aroundCompilation_(false);
-    if (!ok(error)) return false;
+    if (!ok(api_.PJRT_Client_Compile(&args))) return false;
     loaded_ = args.executable;
     return true;
   }
@@ -240,7 +236,6 @@ class Scenario {
   }
 
   const PJRT_Api& api_;
-  void (*const aroundCompilation_)(bool);
   bool isWrong_ = false;
   PJRT_Client* client_ = nullptr;
   PJRT_Device* devices_[kDevices] = {};
@@ -253,9 +248,9 @@ class Scenario {
 
 }  // namespace
 
-Result runScenario(const PJRT_Api& api, void (*aroundCompilation)(bool)) {
+Result runScenario(const PJRT_Api& api) {
   lastError[0] = '\0';
-  return Scenario(api, aroundCompilation).run();
+  return Scenario(api).run();
 }
 
 const char* scenarioError() { return lastError; }

@@ -13,9 +13,8 @@ enum class Result {
 
 // A client of two devices; on it a program with a loop, a contraction and a sum over the devices:
 // compiled, run, serialised, loaded again and run. Stops at the first error and frees what it made.
-// Allocates nothing itself. `aroundCompilation`, if not null, is told when compilation begins and
-// when it has ended.
-Result runScenario(const PJRT_Api& api, void (*aroundCompilation)(bool isBeginning) = nullptr);
+// Allocates nothing itself.
+Result runScenario(const PJRT_Api& api);
 
 // The message of the last error, or what is wrong.
 const char* scenarioError();

@@ -7,10 +7,13 @@
 
 #include "compiler/codegen/analyses.h"
 #include "compiler/target/error_handlers.h"
+#include "isthmus/memory_reserve.h"
+#include "isthmus/out_of_memory.h"
 #include "isthmus/thread.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
@@ -141,6 +144,18 @@ GeneratorPool& generatorPool() {
   return *pool;
 }
 
+// Without memory every pass that may be left out is: what they make is thrown away.
+class PassGate final : public llvm::OptPassGate {
+ public:
+  bool shouldRunPass(llvm::StringRef, llvm::StringRef) const override { return !isOutOfMemory(); }
+  bool isEnabled() const override { return isOutOfMemory(); }
+};
+
+llvm::OptPassGate& passGate() {
+  static PassGate gate;
+  return gate;
+}
+
 Status emitAssembly(llvm::Module& module, llvm::TargetMachine& machine, std::string& out) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
@@ -179,6 +194,8 @@ StatusOr<JitModule> makeModule(std::string_view name, const TargetModel& target)
 
 StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& target,
                                       const CodegenOptions& options) {
+  if (isOutOfMemory()) return outOfHostMemory();
+  module.getContext().setOptPassGate(passGate());
   if (options.verify) {
     std::string problems;
     llvm::raw_string_ostream stream(problems);
@@ -218,12 +235,13 @@ StatusOr<std::vector<std::string>> compileModules(std::span<JitModule> modules,
       statuses[i] = object.status();
     }
   };
-  auto work = [&] {
+  auto work = [&, reserve = MemoryReserve::current()] {
+    MemoryReserve::Share share(reserve);
     for (size_t i; (i = next.fetch_add(1)) < modules.size();) {
       try {
         compile(i);
       } catch (const std::bad_alloc&) {
-        statuses[i] = resourceExhausted("no memory to generate machine code");
+        statuses[i] = outOfHostMemory();
       } catch (const std::exception& error) {
         statuses[i] = internalError("the code generator failed: ", error.what());
       }
