@@ -11,6 +11,7 @@ Everything may be called from any thread.
 import ctypes
 import functools
 import os
+import sys
 import threading
 
 import numpy as np
@@ -59,7 +60,9 @@ class _Handle:
         self._destroy = (api, entry, field)
         self.address = address
 
-    def __del__(self):
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        if is_finalizing():
+            return  # modules are being emptied; the process's end frees what is left
         api, entry, field = self._destroy
         api.call(entry, **{field: self.address})
 

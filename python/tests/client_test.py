@@ -137,6 +137,14 @@ def test_nothing_but_numpy_is_imported():
     assert done.stdout.strip() == "[]"
 
 
+def test_what_is_left_at_the_end_is_silent():
+    # The module is emptied while something still has it and arrays, as TensorFlow does.
+    code = (f"import os, sys, isthmus, numpy; f = isthmus.compile('''{ADD}'''); x = numpy.ones((3, 4), 'f4');"
+            "from isthmus import c_api; os.kept = [f, f(x, x)]; sys.kept = [os, c_api]")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_table_is_that_of_the_headers():
     header = (ROOT / "include/isthmus/pjrt_c_api/table.h").read_text()
     slots = ["Error_Destroy", "Error_Message"] + re.findall(r"X\((\w+)\)", header)
