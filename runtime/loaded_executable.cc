@@ -243,12 +243,38 @@ Status LoadedExecutable::run(const RunRequest& request) const {
   return executable_->run(request);
 }
 
-Status LoadedExecutable::launchInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
+bool LoadedExecutable::canRunInline(std::span<const DeviceLaunch> launches) const {
+  // One after the other: what waits for another device would wait for ever.
+  bool areApart = assigned_.size() == 1 || (info_.exchanges.empty() && !callsUserCode_);
+  if (!areApart || isOverProcesses_) return false;
+  for (size_t i = 0; i < assigned_.size(); ++i) {
+    if (!canRunInline(assigned_[i], launches[i])) return false;
+  }
+  return true;
+}
+
+Status LoadedExecutable::launchInline(std::span<const AssignedDevice> assigned,
+                                      std::span<const DeviceLaunch> launches,
                                       const ExecuteOptions& options) const {
   size_t numParameters = parameters_.size();
-  SmallArray<bool, 32> isDonated(numParameters);
-  ISTHMUS_RETURN_IF_ERROR(acquire(launch.arguments, options, isDonated.span()));
+  SmallArray<bool, 32> all(assigned.size() * numParameters);
+  auto isDonated = [&](size_t i) { return all.span().subspan(i * numParameters, numParameters); };
+  for (size_t i = 0; i < assigned.size(); ++i) {
+    Status status = acquire(launches[i].arguments, options, isDonated(i));
+    if (status.ok()) continue;
+    for (size_t j = 0; j < i; ++j) undoAcquire(launches[j].arguments, isDonated(j));
+    return status;
+  }
+  for (size_t i = 0; i < assigned.size(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(runInline(assigned[i], launches[i], options, isDonated(i)));
+  }
+  return {};
+}
 
+Status LoadedExecutable::runInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
+                                   const ExecuteOptions& options,
+                                   std::span<const bool> isDonated) const {
+  size_t numParameters = parameters_.size();
   SmallArray<const void*, 32> parameters(numParameters);
   SmallArray<void*, 16> results(outputs_.size());
   SmallArray<Ref<Storage>, 16> storages(outputs_.size());
@@ -376,9 +402,7 @@ Status LoadedExecutable::execute(std::span<const DeviceLaunch> launches,
   for (size_t i = 0; i < launches.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(checkArguments(assigned_[i], launches[i]));
   }
-  if (assignment_.deviceIds.size() == 1 && canRunInline(assigned_[0], launches[0])) {
-    return launchInline(assigned_[0], launches[0], options);
-  }
+  if (canRunInline(launches)) return launchInline(assigned_, launches, options);
   // Within one process the number need not be found by others.
   int64_t id = isOverProcesses_ ? launchCounts_->nextOnAll() : client_->nextLaunchId();
   return launchQueued(assigned_, launches, options,
@@ -417,7 +441,7 @@ Status LoadedExecutable::executeOn(Device& device, const DeviceLaunch& launch,
   ISTHMUS_RETURN_IF_ERROR(checkArguments(assigned, launch));
   auto participants = isPortable_ ? 1 : static_cast<int>(assigned_.size());
   if (participants == 1 && !isOverProcesses_ && canRunInline(assigned, launch)) {
-    return launchInline(assigned, launch, options);
+    return launchInline({&assigned, 1}, {&launch, 1}, options);
   }
   // The n-th call for one device meets the n-th calls for the others. Processes need not do their
   // launches by the same entry, so the caller's number counts in one process only.

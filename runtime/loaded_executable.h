@@ -137,8 +137,12 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   static Status copyAliased(Buffer& argument, Storage& result, const void*& parameter);
   // Runs the program on this thread until it has ended.
   Status run(const RunRequest& request) const;
-  Status launchInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
-                      const ExecuteOptions& options) const;
+  // On the calling thread, for one device after the other.
+  Status launchInline(std::span<const AssignedDevice> assigned,
+                      std::span<const DeviceLaunch> launches, const ExecuteOptions& options) const;
+  // An error only if it is to be the call's; others are the results'.
+  Status runInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
+                   const ExecuteOptions& options, std::span<const bool> isDonated) const;
   static Event callersPartOf(std::span<const DeviceLaunch> launches);
   Status launchQueued(std::span<const AssignedDevice> assigned,
                       std::span<const DeviceLaunch> launches, const ExecuteOptions& options,
@@ -147,6 +151,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isOverProcesses() const { return isOverProcesses_; }
   std::shared_ptr<Introduction> introduce();
   bool canRunInline(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
+  bool canRunInline(std::span<const DeviceLaunch> launches) const;
 
   Ref<Client> client_;
   std::shared_ptr<const Executable> executable_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -633,13 +634,13 @@ TEST(MultiDevice, PoisonedArgumentFailsAll) {
   for (BufferRef& result : all.results) EXPECT_EQ(result->readyEvent().await().message(), "bad");
 }
 
-TEST(MultiDevice, RefusedLaunchLeavesEverythingAsItWas) {
+TEST_P(Launches, RefusedOverDevicesLeaveEverythingAsItWas) {
   Fixture fixture(2);
   isthmus::ProgramInfo info;
   info.parameters = {parameter(f32({1}), DonationKind::kMayDonate)};
   info.outputs = {output(f32({1}))};
   info.options.numReplicas = 2;
-  auto program = fixture.load(info, Fixture::addOneTo(1));
+  auto program = fixture.load(info, Fixture::addOneTo(1), GetParam());
   EXPECT_EQ(program->addressableLogicalIds()[1].replica, 1);
   BufferRef a = fixture.buffer({1}, 0), b = fixture.buffer({1}, 1);
   b->release();
@@ -648,6 +649,34 @@ TEST(MultiDevice, RefusedLaunchLeavesEverythingAsItWas) {
   EXPECT_FALSE(a->isDeleted());
   EXPECT_THAT(read(*a).value(), ElementsAre(1));
   EXPECT_FALSE(all.results[0]);
+}
+
+// Devices that do not meet need no threads of their own, unless there is much to do.
+TEST_P(Launches, RunOnTheCallingThreadForDevicesThatDoNotMeet) {
+  for (bool meets : {false, true}) {
+    Fixture fixture(3);
+    isthmus::ProgramInfo info;
+    info.parameters = {parameter(f32({1}))};
+    info.outputs = {output(f32({1}))};
+    info.options.numPartitions = 3;
+    if (meets) info.exchanges = "something";
+    std::array<std::thread::id, 3> threads;
+    auto program = fixture.load(
+        info,
+        [&](const RunRequest& request) -> Status {
+          threads[request.deviceId] = std::this_thread::get_id();
+          return Fixture::addOneTo(1)(request);
+        },
+        GetParam());
+    std::vector<BufferRef> values;
+    for (int i = 0; i < 3; ++i) values.push_back(fixture.buffer({float(i)}, i));
+    Everywhere all = launchEverywhere(*program, values);
+    ASSERT_TRUE(all.status.ok());
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THAT(read(*all.results[i]).value(), ElementsAre(float(i + 1)));
+      EXPECT_EQ(threads[i] == std::this_thread::get_id(), GetParam() && !meets);
+    }
+  }
 }
 
 TEST(MultiDevice, SeparateCallsOfOneLaunchMeet) {
