@@ -120,7 +120,6 @@ class Reader {
 StatusOr<Topology> Topology::create(Backend& backend, AttributeMap options) {
   Topology topology;
   topology.platformName = backend.platformName();
-  topology.platformVersion = backend.platformVersion();
   if (auto name = options.find("platform_name"); name != options.end()) {
     const auto* text = std::get_if<std::string>(&name->second);
     if (text == nullptr || text->empty()) {
@@ -130,6 +129,8 @@ StatusOr<Topology> Topology::create(Backend& backend, AttributeMap options) {
     options.erase(name);
   }
   ISTHMUS_ASSIGN_OR_RETURN(topology.devices, backend.describeDevices(options));
+  // Only now may a backend have a driver to name.
+  topology.platformVersion = backend.platformVersion();
   return topology;
 }
 

@@ -87,6 +87,12 @@ def test_has_its_own_name(xpu):
     assert result.stdout == "xpu True 1\n"
 
 
+def test_version_of_the_first_client_names_the_driver(xpu):
+    # JAX's compilation cache takes devices of equal versions for equal.
+    result = xpu("import jax; print(jax.devices()[0].client.platform_version)")
+    assert ", driver " in result.stdout
+
+
 def test_missing_library_names_it(xpu):
     result = xpu("""
         import jax
