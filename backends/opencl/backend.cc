@@ -14,7 +14,7 @@
 namespace isthmus::opencl {
 namespace {
 
-DeviceDescription describe(int id, const DeviceFacts& facts) {
+DeviceDescription describe(int id, const DeviceFacts& facts, DeviceKind kernels) {
   DeviceDescription device;
   device.id = id;
   device.localHardwareId = id;
@@ -25,7 +25,7 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
                        {"driver_version", facts.driverVersion},
                        {"compute_units", static_cast<int64_t>(facts.computeUnits)},
                        {"kernel_language", std::string(facts.takesSpirv ? "SPIR-V" : "OpenCL C")},
-                       {"host_operations", hostOperations()}};
+                       {"host_operations", hostOperations(kernels)}};
   addMemories(device);
   return device;
 }
@@ -109,8 +109,9 @@ StatusOr<std::vector<DeviceDescription>> OpenclBackend::describeDevices(
   }
   ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice));
   std::vector<DeviceDescription> devices;
+  const DeviceKind kernels = OpenclCodeGenerator(*driver).target().device;
   for (int id = 0; id < driver->numDevices(); ++id) {
-    devices.push_back(describe(id, driver->facts(id)));
+    devices.push_back(describe(id, driver->facts(id), kernels));
   }
   return devices;
 }
@@ -142,7 +143,13 @@ StatusOr<std::shared_ptr<const Executable>> OpenclBackend::deserialize(std::stri
   return OpenclExecutable::load(*driver, std::move(image));
 }
 
-Support OpenclBackend::supports(std::string_view op) const { return supportByKernels(op); }
+Support OpenclBackend::supports(std::string_view op) const {
+  if (Driver* driver = this->driver()) {
+    return supportByKernels(op, OpenclCodeGenerator(*driver).target().device);
+  }
+  const Support onGpu = supportByKernels(op, DeviceKind::kGpu);
+  return supportByKernels(op, DeviceKind::kCpu) == onGpu ? onGpu : Support::kUnknown;
+}
 
 }  // namespace isthmus::opencl
 

@@ -109,8 +109,12 @@ std::string OpenclCodeGenerator::identity() const {
   return cpu::buildId() + "\n" + driver_.identity() + flagString("ISTHMUS_OPENCL_KERNELS");
 }
 
+TargetModel OpenclCodeGenerator::target() const {
+  return kernelForm(kernelDevice(driver_.facts(0))).target;
+}
+
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {
-  options.fusion.target = kernelForm(kernelDevice(driver_.facts(0))).target;
+  options.fusion.target = target();
   const TargetModel& target = options.fusion.target;
   bool isCpu = target.device == DeviceKind::kCpu;
   // Without groups, work-items cannot share a row's intermediate values.

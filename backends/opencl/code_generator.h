@@ -3,6 +3,7 @@
 
 #include "backends/opencl/driver/driver.h"
 #include "compiler/driver/code_generator.h"
+#include "compiler/target/target_model.h"
 
 namespace isthmus::opencl {
 
@@ -10,6 +11,9 @@ class OpenclCodeGenerator final : public CodeGenerator {
  public:
   // For the devices of `driver`, which outlives the executables.
   explicit OpenclCodeGenerator(Driver& driver) : driver_(driver) {}
+
+  // What kernels are emitted for.
+  TargetModel target() const;
 
   std::string identity() const override;
   void configure(PipelineOptions& options) const override;

@@ -2,6 +2,7 @@
 #include "compiler/driver/device_codegen.h"
 
 #include "compiler/codegen/kernel_emitter.h"
+#include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/driver/loop_kernels.h"
@@ -271,7 +272,7 @@ size_t chosenBranch(const Branch& branch, int32_t index) {
   return index >= 0 && static_cast<size_t>(index) < last ? static_cast<size_t>(index) : last;
 }
 
-Support supportByKernels(std::string_view op) {
+Support supportByKernels(std::string_view op, DeviceKind device) {
   const OpFacts* facts = findOpFacts(llvm::StringRef(op));
   if (facts == nullptr) return Support::kNo;
   switch (facts->code) {
@@ -282,20 +283,21 @@ Support supportByKernels(std::string_view op) {
       return Support::kNo;
     case OpCode::Shlo_DotGeneralOp:
     case OpCode::Shlo_ConvolutionOp:
-    case OpCode::Shlo_FftOp:
     case OpCode::Shlo_RngBitGeneratorOp:
-    case OpCode::Shlo_SortOp:
       return Support::kOnDevice;
+    case OpCode::Shlo_FftOp:
+    case OpCode::Shlo_SortOp:
+      return codegen::hasSortsAndTransforms(device) ? Support::kOnDevice : Support::kByHost;
     default:
       return facts->isLibrary ? Support::kByHost : Support::kOnDevice;
   }
 }
 
-std::string hostOperations() {
+std::string hostOperations(DeviceKind device) {
   std::string names;
   for (const OpFacts& facts : allOpFacts()) {
     std::string name = std::string("stablehlo.") + facts.name;
-    if (supportByKernels(name) == Support::kByHost) names += (names.empty() ? "" : " ") + name;
+    if (supportByKernels(name, device) == Support::kByHost) names += (names.empty() ? "" : " ") + name;
   }
   return names;
 }

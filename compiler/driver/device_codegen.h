@@ -64,10 +64,11 @@ class DeviceCodegen : public ProgramCodegen {
   llvm::DenseMap<mlir::Operation*, OperationCode> code_;
 };
 
-// Backend::supports of a backend whose kernels are KernelModule's and whose host does the rest.
-Support supportByKernels(std::string_view op);
+// Backend::supports of a backend whose kernels are KernelModule's for such a device, and whose host
+// does the rest.
+Support supportByKernels(std::string_view op, DeviceKind device = DeviceKind::kGpu);
 // Those that the host does, by name, for a device's attributes: "stablehlo.cholesky stablehlo.fft
 // …".
-std::string hostOperations();
+std::string hostOperations(DeviceKind device = DeviceKind::kGpu);
 
 }  // namespace isthmus

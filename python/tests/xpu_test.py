@@ -93,6 +93,19 @@ def test_version_of_the_first_client_names_the_driver(xpu):
     assert ", driver " in result.stdout
 
 
+def test_says_what_its_host_does(xpu):
+    # Drivers of CPUs that take SPIR-V have kernels of vectors, and leave sorts to the host.
+    result = xpu("""
+        import jax
+        device = jax.devices()[0]
+        has_vectors = device.kernel_language == "SPIR-V"
+        names = device.host_operations.split()
+        print([(name in names) == has_vectors for name in ("stablehlo.sort", "stablehlo.fft")],
+              "stablehlo.cholesky" in names, "stablehlo.add" in names)
+    """)
+    assert result.stdout == "[True, True] True False\n"
+
+
 def test_missing_library_names_it(xpu):
     result = xpu("""
         import jax

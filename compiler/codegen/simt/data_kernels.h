@@ -10,6 +10,11 @@
 
 namespace isthmus::codegen {
 
+// Whether sorts and Fourier transforms have kernels. Where work-items are vectors of a CPU its host
+// sorts by digits and transforms in whole vectors, faster than these kernels do there, copies
+// included.
+inline bool hasSortsAndTransforms(DeviceKind device) { return device == DeviceKind::kGpu; }
+
 // sort, stable, by any comparator: short runs are sorted in place, then merged two by two. Adds the
 // kernels, whose names begin with `symbol`, to `module`; they appear in the stages as often as they
 // run. For GPUs. kUnimplemented for what the comparator or an element type has no code for.

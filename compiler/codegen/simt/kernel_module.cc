@@ -81,15 +81,13 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     return kernels.status();
   };
   std::optional<OpKernels> found;
-  // Where work-items are vectors of a CPU, its host sorts by digits and transforms in whole
-  // vectors, faster than these kernels do there, copies included.
-  bool isGpu = form_.target.device == DeviceKind::kGpu;
-  if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isGpu) {
+  bool isForAll = hasSortsAndTransforms(form_.target.device);
+  if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isForAll) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));
   } else if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
     ISTHMUS_ASSIGN_OR_RETURN(found,
                              whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));
-  } else if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isGpu) {
+  } else if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isForAll) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));
