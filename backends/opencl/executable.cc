@@ -10,6 +10,7 @@
 #include "backends/cpu/staging/step_runner.h"
 #include "backends/opencl/memory_order.h"
 #include "backends/opencl/queue.h"
+#include "backends/opencl/run_profile.h"
 #include "backends/opencl/serialization.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
@@ -62,12 +63,15 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
         before_(pendingEvents(after)),
         order_([this](MemoryOrder::Command command) { return isOver(command); }) {
     launches_.kernels = executable.kernelNames_;
+    if (trace::isOn()) {
+      profile_.emplace(executable.profiledEvents(), device_);
+      queue_ = Driver::Queue::kTimed;
+    }
   }
 
   StatusOr<DeviceEventRef> enqueue();
 
  private:
-  static constexpr auto kQueue = Driver::Queue::kPrograms;
   // Commands that are over are forgotten when so many are known.
   static constexpr size_t kManyCommands = 256;
   // More are joined first, since several commands wait for them.
@@ -87,6 +91,9 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   }
   Status swap(void* a, void* b, int64_t bytes) override;
   Status keepPace() override;
+  void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
+    if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
+  }
 
   bool isOver(MemoryOrder::Command command) const {
     if (command == nextCommand()) return false;  // the one that is being enqueued
@@ -103,12 +110,23 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   // Notes what has been enqueued as nextCommand(), after these.
   void note(CommandEvent event, const std::vector<MemoryOrder::Command>& after);
   void forgetOld();
+  // Of the launches that are over, in their order.
+  void noteTimes();
   Status awaitAll();
+  // Waits for the end of the run, whose times are known then.
+  Status finishProfile();
 
   const OpenclExecutable& executable_;
   const ProgramImage& image_;
   Driver& driver_;
   int device_;
+  Driver::Queue queue_ = Driver::Queue::kPrograms;
+  std::optional<RunProfile> profile_;  // if one is recorded
+  struct TimedLaunch {
+    CommandEvent event;
+    const KernelLaunch* launch;
+  };
+  std::deque<TimedLaunch> timed_;     // whose times are not known yet
   std::vector<CommandEvent> before_;  // what the run waits for
   MemoryOrder order_;
   std::deque<CommandEvent> commands_;  // from number firstCommand_ on
@@ -135,14 +153,26 @@ void OpenclExecutable::Run::note(CommandEvent event,
   if (commands_.size() >= kManyCommands && commands_.size() % kManyCommands == 0) forgetOld();
 }
 
+void OpenclExecutable::Run::noteTimes() {
+  while (!timed_.empty() && timed_.front().event.isOver()) {
+    profile_->addCommand(timed_.front().launch->profileStep,
+                         timed_.front().launch->continuesOperation, timed_.front().event);
+    timed_.pop_front();
+  }
+}
+
 // Only what went well: an error has to be found at the end.
 void OpenclExecutable::Run::forgetOld() {
+  noteTimes();
   auto isDone = [](const CommandEvent& event) { return event.outcome() == CL_SUCCESS; };
   while (!commands_.empty() && isDone(commands_.front())) {
     last_.erase(firstCommand_++);
     commands_.pop_front();
   }
-  std::erase_if(launches_.list, [&](const auto& launch) { return isDone(launch.event); });
+  std::erase_if(launches_.list, [&](const auto& launch) {
+    if (!isDone(launch.event)) return false;
+    return true;
+  });
 }
 
 Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
@@ -158,11 +188,12 @@ Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
   }
   std::vector<MemoryOrder::Command> after = order_.add(nextCommand(), reads, writes);
   StatusOr<CommandEvent> event =
-      executable_.launch(device_, launch.kernel, buffers, eventsOf(after));
+      executable_.launch(device_, launch.kernel, buffers, eventsOf(after), queue_);
   if (!event.ok()) {
     return event.status().withContext(image_.kernels[launch.kernel].description);
   }
   launches_.list.push_back({*event, launch.kernel});
+  if (profile_) timed_.push_back({*event, &launch});
   note(*std::move(event), after);
   return {};
 }
@@ -175,7 +206,7 @@ Status OpenclExecutable::Run::copy(void* to, const void* from, int64_t bytes) {
       order_.add(nextCommand(), std::span(&read, 1), std::span(&write, 1));
   ISTHMUS_ASSIGN_OR_RETURN(
       CommandEvent event,
-      driver_.copy(device_, kQueue, to, from, static_cast<size_t>(bytes), eventsOf(after)));
+      driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes), eventsOf(after)));
   note(std::move(event), after);
   return {};
 }
@@ -192,7 +223,7 @@ Status OpenclExecutable::Run::keepPace() {
   MemoryOrder::Command next = nextCommand();
   if (next < handedOver_ + static_cast<MemoryOrder::Command>(kManyCommands) / 4) return {};
   handedOver_ = next;
-  ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, kQueue));
+  ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
   if (commands_.size() < kMostCommands) return {};
   ISTHMUS_RETURN_IF_ERROR(launches_.failure(commands_[commands_.size() / 2].await()));
   forgetOld();
@@ -200,7 +231,7 @@ Status OpenclExecutable::Run::keepPace() {
 }
 
 Status OpenclExecutable::Run::finish() {
-  Status status = driver_.flush(device_, kQueue);
+  Status status = driver_.flush(device_, queue_);
   for (const CommandEvent& event : staged_) {
     Status one = event.await();
     if (status.ok()) status = launches_.failure(one);
@@ -226,7 +257,7 @@ Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {
 
 // Even after an error: what was enqueued uses the buffers.
 Status OpenclExecutable::Run::awaitAll() {
-  Status status = driver_.flush(device_, kQueue);
+  Status status = driver_.flush(device_, queue_);
   for (const CommandEvent& event : commands_) {
     Status one = event.await();
     if (status.ok()) status = launches_.failure(one);
@@ -234,21 +265,32 @@ Status OpenclExecutable::Run::awaitAll() {
   return status;
 }
 
+Status OpenclExecutable::Run::finishProfile() {
+  Status status = awaitAll();
+  noteTimes();
+  profile_->record();
+  return status;
+}
+
 StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   Status status;
   if (before_.size() > kFewEvents) {
-    ISTHMUS_ASSIGN_OR_RETURN(CommandEvent all, driver_.join(device_, kQueue, before_));
+    ISTHMUS_ASSIGN_OR_RETURN(CommandEvent all, driver_.join(device_, queue_, before_));
     before_ = {std::move(all)};
   }
   status = runSteps(image_.steps);
+  if (status.ok() && profile_) {
+    ISTHMUS_RETURN_IF_ERROR(finishProfile());
+    return DeviceEventRef();
+  }
   std::vector<CommandEvent> last;
   for (MemoryOrder::Command command : last_) last.push_back(commandOf(command));
   if (last.empty()) last = before_;
   if (status.ok() && last.empty()) return DeviceEventRef();
   StatusOr<CommandEvent> end = CommandEvent();
-  if (status.ok()) end = last.size() == 1 ? last[0] : driver_.join(device_, kQueue, last);
+  if (status.ok()) end = last.size() == 1 ? last[0] : driver_.join(device_, queue_, last);
   if (status.ok() && !end.ok()) status = end.status();
-  if (status.ok()) status = driver_.flush(device_, kQueue);
+  if (status.ok()) status = driver_.flush(device_, queue_);
   if (status.ok()) {
     return DeviceEventRef(std::make_shared<OpenclEvent>(*std::move(end), std::move(launches_)));
   }
@@ -314,7 +356,7 @@ OpenclExecutable::~OpenclExecutable() {
 
 StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
                                                 const std::vector<void*>& buffers,
-                                                CommandEvents after) const {
+                                                CommandEvents after, Driver::Queue queue) const {
   const codegen::KernelInfo& info = image_.kernels[kernel];
   DeviceKernels& own = *kernels_[device];
   std::lock_guard lock(own.mutex);
@@ -325,7 +367,12 @@ StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
   for (unsigned i = 0; i < buffers.size(); ++i) {
     ISTHMUS_RETURN_IF_ERROR(driver_.setPointer(object, i, buffers[i]));
   }
-  return driver_.launch(device, object, groupShape(info, driver_.facts(device)), after);
+  return driver_.launch(device, queue, object, groupShape(info, driver_.facts(device)), after);
+}
+
+std::shared_ptr<const ProgramEvents> OpenclExecutable::profiledEvents() const {
+  std::call_once(eventsOnce_, [this] { events_ = makeProgramEvents(image_.profile, image_.info); });
+  return events_;
 }
 
 StatusOr<std::string> OpenclExecutable::serialize() const {

@@ -7,6 +7,7 @@
 
 #include "backends/opencl/driver/driver.h"
 #include "backends/opencl/program.h"
+#include "base/program/program_steps.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::opencl {
@@ -42,7 +43,8 @@ class OpenclExecutable final : public Executable {
   Status build();
   StatusOr<std::unique_ptr<Program>> buildKernels();
   StatusOr<CommandEvent> launch(int device, int kernel, const std::vector<void*>& buffers,
-                                CommandEvents after) const;
+                                CommandEvents after, Driver::Queue queue) const;
+  std::shared_ptr<const ProgramEvents> profiledEvents() const;
 
   Driver& driver_;
   ProgramImage image_;
@@ -51,6 +53,8 @@ class OpenclExecutable final : public Executable {
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
   std::unique_ptr<cpu::HostFunctions> hostFunctions_;
+  mutable std::once_flag eventsOnce_;
+  mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   void* constants_ = nullptr;  // in the memory of the first device, read by all
 };
 

@@ -8,7 +8,7 @@
 namespace isthmus::opencl {
 namespace {
 
-constexpr std::string_view kMagic = "ISTHXPU\x02";
+constexpr std::string_view kMagic = "ISTHXPU\x03";
 
 }  // namespace
 

@@ -122,7 +122,8 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   std::vector<Location> operands = placesOf(op->getOperands());
   std::vector<Location> results = placesOf(op->getResults());
   if (code.hostFunction >= 0) {
-    steps.push_back({HostCall{code.hostFunction, std::move(operands), std::move(results)}});
+    steps.push_back(
+        {HostCall{code.hostFunction, std::move(operands), std::move(results), profileStep(op)}});
     return {};
   }
   auto inputs = static_cast<int>(operands.size());
@@ -133,10 +134,14 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
     steps.push_back({LibraryCall{code.libraryCall, std::move(buffers)}});
     return {};
   }
+  const int32_t step = profileStep(op);
+  bool isFirst = true;
   for (const codegen::KernelModule::Stage& stage : code.kernels->stages) {
     bool isInPlace =
         stage.copiesFrom >= 0 && buffers[stage.copiesFrom].isSamePlace(buffers[stage.copiesTo]);
-    if (!isInPlace) steps.push_back({KernelLaunch{stage.kernel, inputs, buffers}});
+    if (isInPlace) continue;
+    steps.push_back({KernelLaunch{stage.kernel, inputs, buffers, step, !isFirst}});
+    isFirst = false;
   }
   return {};
 }
@@ -219,7 +224,7 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
       stages[stage.kernel] = {fusion, number};
     }
   }
-  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), stages, program_.steps));
+  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), stages, profile_, program_.steps));
   llvm::DenseSet<int> launched;
   forEachStep(program_.steps, [&](const Step& step) {
     if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);
@@ -229,6 +234,7 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
     if (!launched.contains(kernel)) kernels().makeEmpty(kernel);
   }
   program_.kernels = kernels().kernels();
+  program_.profile = profile_.take();
   return load(std::move(program_));
 }
 
@@ -297,7 +303,8 @@ std::string hostOperations(DeviceKind device) {
   std::string names;
   for (const OpFacts& facts : allOpFacts()) {
     std::string name = std::string("stablehlo.") + facts.name;
-    if (supportByKernels(name, device) == Support::kByHost) names += (names.empty() ? "" : " ") + name;
+    if (supportByKernels(name, device) == Support::kByHost)
+      names += (names.empty() ? "" : " ") + name;
   }
   return names;
 }

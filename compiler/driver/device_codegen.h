@@ -15,6 +15,7 @@
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/driver/code_generator.h"
 #include "compiler/driver/device_program.h"
+#include "compiler/program/step_table.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace isthmus {
@@ -53,6 +54,7 @@ class DeviceCodegen : public ProgramCodegen {
   StatusOr<OperationCode> selectOne(mlir::Operation* op);
   // For an operation that the device refuses for the reason `why`.
   StatusOr<OperationCode> fallBack(mlir::Operation* op, const Status& why);
+  int32_t profileStep(mlir::Operation* op) { return static_cast<int32_t>(profile_.add(op)); }
   Status placeConstants(const MemoryPlan& plan);
   void placeSlots(const MemoryPlan& plan);
   Status addSteps(mlir::Block& block, const MemoryPlan& plan, std::vector<Step>& steps);
@@ -61,6 +63,7 @@ class DeviceCodegen : public ProgramCodegen {
   Status addBranch(mlir::Operation* op, const MemoryPlan& plan, std::vector<Step>& steps);
 
   DeviceProgram program_;
+  StepTable profile_;
   llvm::DenseMap<mlir::Operation*, OperationCode> code_;
 };
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/program/program_steps.h"
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/plan/location.h"
 #include "isthmus/backend.h"
@@ -19,6 +20,8 @@ struct KernelLaunch {
   int kernel = 0;
   int inputs = 0;
   std::vector<Location> buffers;
+  int32_t profileStep = -1;         // of DeviceProgram::profile
+  bool continuesOperation = false;  // not the first launch of its operation
 };
 
 // Host function number `function` over copies of the inputs; its outputs are copied back.
@@ -26,6 +29,7 @@ struct HostCall {
   int function = 0;
   std::vector<Location> inputs;
   std::vector<Location> outputs;
+  int32_t profileStep = -1;
 };
 
 // Call number `call` of a library of the device over `buffers`, enqueued like a kernel.
@@ -69,6 +73,7 @@ struct DeviceProgram {
   int64_t arenaBytes = 0;
   std::vector<int64_t> slotOffsets;  // of the plan's stack slots, behind the arena
   int64_t scratchBytes = 0;          // of the arena and the slots together
+  ProgramSteps profile;              // what kernels and calls of the host are, where one is asked
 };
 
 // Where the places of a program are in one run.

@@ -38,6 +38,9 @@ class LoopKernel {
 
   StatusOr<KernelLaunch> emit(const Loop& loop);
 
+  // That the launch is of.
+  mlir::Operation* operation() const { return whole_; }
+
   // Removes what admits() has emitted.
   void discard() {
     for (auto& [fusion, kernel] : emitted_) {
@@ -283,22 +286,23 @@ StatusOr<KernelLaunch> LoopKernel::emit(const Loop& loop) {
 }  // namespace
 
 Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages,
-                       std::vector<Step>& steps) {
+                       StepTable& profile, std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<Loop>(&step.what)) {
       LoopKernel kernel(kernels, stages);
       ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, kernel.admits(std::vector<Step>{step}));
       if (isAdmitted) {
         ISTHMUS_ASSIGN_OR_RETURN(KernelLaunch launch, kernel.emit(*loop));
+        launch.profileStep = static_cast<int32_t>(profile.add(kernel.operation()));
         step.what = std::move(launch);
         continue;
       }
       kernel.discard();
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, loop->condition));
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, loop->body));
+      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, loop->condition));
+      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, loop->body));
     } else if (auto* branch = std::get_if<Branch>(&step.what)) {
       for (std::vector<Step>& inner : branch->branches) {
-        ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, inner));
+        ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, inner));
       }
     }
   }

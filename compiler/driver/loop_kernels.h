@@ -10,6 +10,7 @@
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/driver/device_program.h"
+#include "compiler/program/step_table.h"
 #include "isthmus/status.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -23,8 +24,8 @@ struct FusedStage {
 using FusedStages = llvm::DenseMap<int, FusedStage>;
 
 // Adds kernels to `kernels` and launches them in place of the loops among `steps` that they run,
-// whose other kernels `stages` describes.
+// whose other kernels `stages` describes. `profile` names those that are added.
 Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages,
-                       std::vector<Step>& steps);
+                       StepTable& profile, std::vector<Step>& steps);
 
 }  // namespace isthmus

@@ -65,7 +65,8 @@ def explain_model(options) -> int:
 
     from isthmus import explain
 
-    report = explain.explain(options.model, [np.load(path) for path in options.input], options.repeat)
+    report = explain.explain(options.model, [np.load(path) for path in options.input], options.repeat,
+                             options.platform, options.measure)
     print(report.text())
     if options.html:
         options.html.write_text(report.page())
@@ -100,6 +101,10 @@ def main(arguments=None) -> int:
     explainer.add_argument("--input", action="append", default=[], metavar="FILE.npy",
                            help="default: numbers are made up")
     explainer.add_argument("--repeat", type=int, default=20, help="runs that are measured")
+    explainer.add_argument("--platform", choices=["isthmus", "xpu"], default="isthmus",
+                           help="default: isthmus, on the CPU")
+    explainer.add_argument("--measure", action="store_true",
+                           help="measures the device's peaks though they are known from an earlier time")
     explainer.add_argument("--html", type=pathlib.Path, metavar="PAGE.html")
     options = parser.parse_args(arguments)
     command = {"run": run, "compile": compile_model, "explain": explain_model}.get(options.command)

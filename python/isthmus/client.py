@@ -39,6 +39,11 @@ def _dtype(number: int) -> np.dtype:
     name = _TYPES.get(number)
     if name is None:
         raise Error(12, f"arrays of element type {number} have no NumPy type")
+    return named_dtype(name)
+
+
+def named_dtype(name: str) -> np.dtype:
+    """NumPy's type, or that of the package ml_dtypes."""
     try:
         return np.dtype(name)
     except TypeError:

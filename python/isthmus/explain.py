@@ -1,13 +1,15 @@
 """Where a program's time goes: its kernels with time, bytes, flops and their share of the machine's peaks.
 
-    python -m isthmus explain MODEL [--input x.npy …] [--html page.html]
+    python -m isthmus explain MODEL [--input x.npy …] [--platform xpu] [--html page.html]
 
-The peaks are measured by programs of our own on the same threads: a large product of matrices, and a
-sum of vectors that no cache holds. A kernel whose arrays are in a cache can exceed the latter.
+The peaks are measured by programs of our own on the same device: a large product of matrices of the program's
+element type, and a sum of vectors that no cache holds. A kernel whose arrays are in a cache can exceed the
+latter. They are kept in $XDG_CACHE_HOME/isthmus/peaks.json; --measure does it again.
 """
 
 import contextlib
 import html
+import json
 import os
 import pathlib
 import sys
@@ -34,9 +36,9 @@ func.func @main(%a: tensor<{n}xf32>, %b: tensor<{n}xf32>) -> tensor<{n}xf32> {{
 class Report:
     """What was measured of a program; times in seconds a run."""
 
-    def __init__(self, name, wall, steps, runs, peak_flops, peak_bytes, choices):
-        self.name, self.wall, self.runs = name, wall, runs
-        self.peak_flops, self.peak_bytes, self.choices = peak_flops, peak_bytes, choices
+    def __init__(self, name, wall, steps, runs, peaks, choices):
+        self.name, self.wall, self.runs, self.choices = name, wall, runs, choices
+        self.device, self.type, self.peak_flops, self.peak_bytes = peaks
         self.rows = [self._row(step) for step in steps]
         self.kernels = sum(row["seconds"] for row in self.rows)
 
@@ -51,9 +53,9 @@ class Report:
                 "peak": max(compute, memory), "bound": "compute" if compute > memory else "memory"}
 
     def head(self) -> str:
-        return (f"{self.name}: {self.wall * 1e6:.1f} us a run, {self.kernels * 1e6:.1f} us in "
-                f"{len(self.rows)} kernels and calls; peaks measured here: "
-                f"{self.peak_flops / 1e9:.0f} GFLOP/s (f32), {self.peak_bytes / 1e9:.1f} GB/s")
+        return (f"{self.name} on {self.device}: {self.wall * 1e6:.1f} us a run, {self.kernels * 1e6:.1f} us "
+                f"in {len(self.rows)} kernels and calls; peaks measured here: "
+                f"{self.peak_flops / 1e9:.0f} GFLOP/s ({self.type}), {self.peak_bytes / 1e9:.1f} GB/s")
 
     def text(self) -> str:
         lines = [self.head(), "", f"{'us/run':>10} {'share':>6} {'times':>6} {'GFLOP/s':>8} {'GB/s':>7} "
@@ -142,6 +144,63 @@ def peak_bytes(client) -> float:
     return 3 * 4 * n / _fastest(lambda: add(a, a).block_until_ready(), 5)
 
 
+# Element types whose products have peaks of their own, the narrowest first.
+_PEAK_TYPES = {"int8": "i8", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+
+
+def _peaks_file() -> pathlib.Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(folder) / "isthmus" / "peaks.json"
+
+
+def peaks(client, types, again: bool = False) -> tuple:
+    """The device's name, the element type among `types` (of NumPy) whose products are counted, and what it reaches
+    of those and of bytes, in a second: what an earlier process found, or measured now."""
+    device = client.describe_devices()[0]["name"]
+    dtype = next((t for t in _PEAK_TYPES if t in types), "float32")
+    name = _PEAK_TYPES[dtype]
+    key = "; ".join([client.version, device, f"{len(os.sched_getaffinity(0))} CPUs",
+                     os.environ.get("ISTHMUS_NUM_THREADS", "")])
+    file = _peaks_file()
+    try:
+        known = json.loads(file.read_text())
+        found = {unit: float(peak) for unit, peak in known.get(key, {}).items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        known, found = {}, {}
+    if again:
+        found = {}
+    missing = {name, "bytes"} - found.keys()
+    if name in missing:
+        from isthmus.client import named_dtype
+
+        found[name] = peak_flops(client, name, named_dtype(dtype))
+    if "bytes" in missing:
+        found["bytes"] = peak_bytes(client)
+    if missing:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
+                json.dump(known | {key: found}, new, indent=1)
+            os.replace(new.name, file)
+        except OSError:
+            pass  # measured again by the next process
+    return device, name, found[name], found["bytes"]
+
+
+def _client(platform: str):
+    """A client of one of this installation's platforms."""
+    from isthmus import client as clients
+
+    if platform == "isthmus":
+        return clients.default_client()
+    if platform == "xpu":
+        from isthmus import xpu_backend
+
+        os.environ.setdefault("ISTHMUS_OPENCL_LIBRARY", xpu_backend.opencl_library())
+        return clients.Client(xpu_backend.library_path())
+    raise ValueError(f"platform {platform} has no profile by kernels; there are isthmus and xpu")
+
+
 def _made_up(array) -> np.ndarray:
     """An argument of the right type: normal numbers, or ones, which every index can be."""
     from isthmus.client import _dtype
@@ -152,19 +211,22 @@ def _made_up(array) -> np.ndarray:
     return np.ones(array.shape, dtype)
 
 
-def explain(model, arrays=None, runs: int = 20) -> Report:
-    """Compiles `model`, runs it on `arrays` (made up if there are none) and says where time goes."""
+def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measure: bool = False) -> Report:
+    """Compiles `model` for a platform, runs it on `arrays` (made up if there are none) and says where time goes.
+    With `measure`, peaks that are known are measured all the same."""
     # Read when the library is loaded.
     os.environ.setdefault("ISTHMUS_LOG", "compile")
     from isthmus import client as clients
     from isthmus import object_file, profiler
 
-    client, choices = clients.default_client(), []
+    client, choices = _client(platform), []
     with _captured_stderr(choices):
         program = client.compile(model)
     if not arrays:
         library = pathlib.Path(isthmus.library_path()).with_name("libisthmus_model.so")
-        described = object_file.Model(program, "program", library)
+        # Executables of the CPU can be asked for their arguments.
+        on_cpu = program if platform == "isthmus" else clients.default_client().compile(model)
+        described = object_file.Model(on_cpu, "program", library)
         arrays = [_made_up(array) for _, array in described.named_arguments()]
     # On the device once; a program that takes them over is given copies.
     inputs = [client.put(array) for array in arrays]
@@ -175,7 +237,7 @@ def explain(model, arrays=None, runs: int = 20) -> Report:
             result.block_until_ready()
 
     with _captured_stderr([]):
-        peaks = peak_flops(client), peak_bytes(client)
+        reached = peaks(client, {array.dtype.name for array in inputs}, measure)
     try:
         wall = _fastest(run, runs)
     except clients.Error:
@@ -187,4 +249,4 @@ def explain(model, arrays=None, runs: int = 20) -> Report:
         wall = _fastest(run, runs)
     steps = profiler.record(client, lambda: [run() for _ in range(runs)])
     kernels = [line.removeprefix("isthmus compile: ") for line in choices]
-    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, *peaks, kernels)
+    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, reached, kernels)

@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import json
 import os
 import pathlib
 import sys
@@ -405,3 +406,57 @@ def test_failed_kernel_is_named_and_poisons_its_results(python):
     """, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, ISTHMUS_OPENCL_LIBRARY=FAULTY,
                     ISTHMUS_OPENCL_DEVICE="portable")
     assert result.stdout == "2.0 2.0\nTrue True\nTrue True\n2.0 2.0\n"
+
+
+def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
+    result = xpu("""
+        import json, pathlib
+        from isthmus import explain
+        pathlib.Path("steps.mlir").write_text('''
+            func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16>) -> tensor<64x32xbf16> {
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+                  : (tensor<64x96xbf16>, tensor<96x32xbf16>) -> tensor<64x32xbf16>
+              %t = stablehlo.tanh %p : tensor<64x32xbf16>
+              func.return %t : tensor<64x32xbf16>
+            }''')
+        # As if an earlier process had measured them.
+        explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
+        explain.peaks(explain._client("xpu"), {"bfloat16"})
+        del explain.peak_flops, explain.peak_bytes
+        report = explain.explain("steps.mlir", runs=3, platform="xpu")
+        print(json.dumps([report.head(), report.rows]))
+    """, XDG_CACHE_HOME=tmp_path)
+    head, rows = json.loads(result.stdout)
+    assert "IsthmusXpuDevice(id=0" in head and "1 GFLOP/s (bf16), 1.0 GB/s" in head
+    by_name = {row["name"].split()[-1]: row for row in rows}
+    product, tanh = by_name["dot_general"], by_name["tanh"]
+    assert len(rows) == 2 and product["source"] == "program:3"
+    # However many kernels the product takes, it is counted once.
+    assert [row["count"] for row in rows] == [1, 1]
+    assert product["flops"] == 2 * 64 * 96 * 32 and tanh["bytes"] == 2 * 2 * 64 * 32
+    for row in rows:
+        assert row["seconds"] > 0
+        assert row["peak"] == pytest.approx(max(row["flops"], row["bytes"]) / row["seconds"] / 1e9)
+
+
+def test_profiles_name_kernels_and_calls_of_the_host(xpu):
+    result = xpu("""
+        import glob, jax, jax.numpy as jnp
+        @jax.jit
+        def f(x):
+            y = jnp.tanh(x @ x).sum(1)
+            return jax.lax.fori_loop(0, 300, lambda i, y: jnp.sin(y + x[i % 64] @ x), y), jnp.linalg.cholesky(x)
+        x = jnp.eye(64)
+        jax.block_until_ready(f(x))
+        with jax.profiler.trace("profile"):
+            jax.block_until_ready(f(x))
+        data = jax.profiler.ProfileData.from_file(glob.glob("profile/plugins/profile/*/*.xplane.pb")[0])
+        plane, = (plane for plane in data.planes if plane.name.startswith("/device:"))
+        lines = {line.name: list(line.events) for line in plane.lines}
+        module, = lines["XLA Modules"]
+        steps = lines["XLA Ops"]
+        names = [step.name.split()[-1] for step in steps]
+        print(module.name, sum("potrf" in name for name in names), names.count("reduce)"), names.count("dot_general"))
+        print(all(module.start_ns <= step.start_ns and step.end_ns <= module.end_ns + 1000 for step in steps))
+    """)
+    assert result.stdout == "jit_f 1 1 301\nTrue\n"

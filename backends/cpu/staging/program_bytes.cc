@@ -41,11 +41,14 @@ struct StepWriter {
     out.write(step.kernel);
     out.write(step.inputs);
     writePlaces(out, step.buffers);
+    out.write(step.profileStep);
+    out.write(step.continuesOperation);
   }
   void operator()(const HostCall& step) const {
     out.write(step.function);
     writePlaces(out, step.inputs);
     writePlaces(out, step.outputs);
+    out.write(step.profileStep);
   }
   void operator()(const LibraryCall& step) const {
     out.write(step.call);
@@ -101,6 +104,8 @@ Step readStep(ByteReader& in, int depth) {
       step.kernel = in.read<int>();
       step.inputs = in.read<int>();
       step.buffers = readPlaces(in);
+      step.profileStep = in.read<int32_t>();
+      step.continuesOperation = in.read<int8_t>() != 0;
       return {std::move(step)};
     }
     case 1: {
@@ -108,6 +113,7 @@ Step readStep(ByteReader& in, int depth) {
       step.function = in.read<int>();
       step.inputs = readPlaces(in);
       step.outputs = readPlaces(in);
+      step.profileStep = in.read<int32_t>();
       return {std::move(step)};
     }
     case 2: {
@@ -169,12 +175,14 @@ class StepChecks {
     if (step.inputs < 0 || step.inputs > std::ssize(step.buffers)) {
       return contradiction("inputs of a kernel");
     }
+    if (!isProfileStep(step.profileStep)) return contradiction("name of a step");
     return checkPlaces(step.buffers);
   }
   Status operator()(const HostCall& step) const {
     if (!isIndex(step.function, host_.functions.size())) {
       return contradiction("host function of a step");
     }
+    if (!isProfileStep(step.profileStep)) return contradiction("name of a step");
     ISTHMUS_RETURN_IF_ERROR(checkPlaces(step.inputs));
     return checkPlaces(step.outputs);
   }
@@ -207,6 +215,10 @@ class StepChecks {
   }
 
  private:
+  // -1, or one of those that the program names.
+  bool isProfileStep(int32_t step) const {
+    return step >= -1 && step < std::ssize(program_.profile.steps);
+  }
   static bool isIndex(int index, size_t count) {
     return index >= 0 && static_cast<size_t>(index) < count;
   }
@@ -285,6 +297,7 @@ void writeDeviceProgram(ByteWriter& out, const DeviceProgram& program) {
   out.write(program.arenaBytes);
   out.writeList(program.slotOffsets, [&](int64_t offset) { out.write(offset); });
   out.write(program.scratchBytes);
+  writeSteps(out, program.profile);
 }
 
 void readDeviceProgram(ByteReader& in, DeviceProgram& program) {
@@ -304,6 +317,7 @@ void readDeviceProgram(ByteReader& in, DeviceProgram& program) {
   program.arenaBytes = in.read<int64_t>();
   program.slotOffsets = in.readList([&] { return in.read<int64_t>(); });
   program.scratchBytes = in.read<int64_t>();
+  program.profile = readSteps(in);
 }
 
 void writeHostProgram(ByteWriter& out, const HostProgram& program) {
@@ -340,6 +354,7 @@ HostProgram readHostProgram(ByteReader& in) {
 
 Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls) {
   ISTHMUS_RETURN_IF_ERROR(checkInfo(program.info));
+  if (!program.profile.isValid()) return contradiction("names of steps");
   ISTHMUS_RETURN_IF_ERROR(checkKernels(program.kernels));
   if (program.arenaBytes < 0 || program.scratchBytes < program.arenaBytes ||
       program.scratchBytes > kMaxBytes) {

@@ -32,6 +32,9 @@ Program makeProgram() {
   device.arenaBytes = 128;
   device.slotOffsets = {128};
   device.scratchBytes = 192;
+  device.profile.texts = {"add", ""};
+  device.profile.steps = {{.name = 0, .op = 0, .category = 1, .source = 1, .stack = 1, .scope = 1},
+                          {.name = 1, .flops = 2, .bytes = 3}};
 
   const Location in{Space::kParameter, 0, 0, 16};
   const Location out{Space::kResult, 0, 0, 16};
@@ -40,9 +43,9 @@ Program makeProgram() {
   const Location constant{Space::kConstant, 1, 0, 8};
   const Location number{Space::kArena, 0, 124, 4};
   Loop loop;
-  loop.condition = {{KernelLaunch{0, 1, {in, flag}}}};
+  loop.condition = {{KernelLaunch{0, 1, {in, flag}, 1, true}}};
   loop.predicate = flag;
-  loop.body = {{HostCall{0, {in}, {arena}}}, {Move{out, arena, true}}};
+  loop.body = {{HostCall{0, {in}, {arena}, 0}}, {Move{out, arena, true}}};
   loop.rounds = 5;
   Branch branch;
   branch.index = number;
@@ -103,6 +106,12 @@ TEST(ProgramBytes, everything_comes_back) {
   const KernelLaunch& launch = std::get<KernelLaunch>(loop.condition[0].what);
   EXPECT_EQ(launch.inputs, 1);
   EXPECT_EQ(launch.buffers[1], loop.predicate);
+  EXPECT_EQ(launch.profileStep, 1);
+  EXPECT_TRUE(launch.continuesOperation);
+  EXPECT_EQ(std::get<HostCall>(loop.body[0].what).profileStep, 0);
+  EXPECT_EQ(device.profile.texts, program.device.profile.texts);
+  ASSERT_EQ(device.profile.steps.size(), 2u);
+  EXPECT_EQ(device.profile.steps[1].flops, 2);
   EXPECT_EQ(std::get<HostCall>(loop.body[0].what).outputs[0].offset, 64);
   EXPECT_TRUE(std::get<Move>(loop.body[1].what).isSwap);
   EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).call, 2);
@@ -144,6 +153,10 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [&](Program& program) { launch(program).kernel = -1; },
       [&](Program& program) { launch(program).inputs = 3; },
       [&](Program& program) { launch(program).inputs = -1; },
+      [&](Program& program) { launch(program).profileStep = 2; },
+      [&](Program& program) { launch(program).profileStep = -2; },
+      [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).profileStep = 2; },
+      [](Program& program) { program.device.profile.steps[1].scope = 2; },
       [&](Program& program) { loop(program).predicate.bytes = 8; },
       [&](Program& program) { loop(program).rounds = -2; },
       [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).function = 1; },

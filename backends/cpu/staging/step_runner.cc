@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "backends/cpu/kernels/scratch.h"
+#include "isthmus/trace.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -49,12 +50,15 @@ Status StepRunner::runStep(const HostCall& step) {
     status = stage(buffers[i], addressOf(step.inputs[i]), step.inputs[i].bytes);
   }
   ISTHMUS_RETURN_IF_ERROR(finishAfter(status));
+  const int64_t beginNs = trace::isOn() ? trace::now() : -1;
   ISTHMUS_RETURN_IF_ERROR(host_.call(step.function, request_, buffers));
   for (size_t i = 0; i < step.outputs.size() && status.ok(); ++i) {
     status =
         stage(addressOf(step.outputs[i]), buffers[step.inputs.size() + i], step.outputs[i].bytes);
   }
-  return finishAfter(status);
+  status = finishAfter(status);
+  if (beginNs >= 0) onHostCall(step, beginNs, trace::now());
+  return status;
 }
 
 // Even after an error: what was enqueued uses staging memory, which goes.

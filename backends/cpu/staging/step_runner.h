@@ -36,6 +36,9 @@ class StepRunner {
   virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
   virtual Status callLibrary(const LibraryCall& call) = 0;
   virtual Status swap(void* a, void* b, int64_t bytes) = 0;
+  // Told, while a profile is recorded, when a call of the host and the copies of its results were
+  // under way.
+  virtual void onHostCall(const HostCall&, int64_t /*beginNs*/, int64_t /*endNs*/) {}
   // Called after each round of a loop that nobody waits for: hands over what was enqueued, and
   // waits for the device where it is far behind.
   virtual Status keepPace() { return {}; }

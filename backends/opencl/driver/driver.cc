@@ -173,6 +173,19 @@ Status CommandEvent::await() const {
   return check(waited, "clWaitForEvents");
 }
 
+std::optional<CommandEvent::Times> CommandEvent::times() const {
+  cl_ulong begin = 0;
+  cl_ulong end = 0;
+  for (auto [what, value] :
+       {std::pair(CL_PROFILING_COMMAND_START, &begin), std::pair(CL_PROFILING_COMMAND_END, &end)}) {
+    if (library_->GetEventProfilingInfo(event_, what, sizeof(*value), value, nullptr) !=
+        CL_SUCCESS) {
+      return std::nullopt;
+    }
+  }
+  return Times{static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+}
+
 Program::~Program() { library_.ReleaseProgram(program_); }
 
 StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
@@ -237,24 +250,38 @@ Status Driver::findDevices(const std::string& wanted) {
                   "cl_intel_unified_shared_memory, which it says it has");
 }
 
+StatusOr<cl_command_queue> Driver::makeQueue(int physical, cl_queue_properties more) {
+  // A device that can only keep order is slower.
+  if (facts_[physical].hasNoOrder) more |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+  cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, more, 0};
+  cl_int code = CL_SUCCESS;
+  cl_command_queue queue =
+      library_.CreateCommandQueueWithProperties(context_, devices_[physical], properties, &code);
+  ISTHMUS_RETURN_IF_ERROR(check(code, "clCreateCommandQueueWithProperties"));
+  return queue;
+}
+
 Status Driver::makeQueues(int queues) {
   int count = queues == 0 ? static_cast<int>(devices_.size()) : queues;
   for (int i = 0; i < count; ++i) {
     Queues one;
     one.physical = i % static_cast<int>(devices_.size());
-    // A device that can only keep order is slower.
-    cl_queue_properties order = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    if (!facts_[one.physical].hasNoOrder) order = 0;
-    cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, order, 0};
-    for (cl_command_queue* queue : {&one.programs, &one.copies}) {
-      cl_int code = CL_SUCCESS;
-      *queue = library_.CreateCommandQueueWithProperties(context_, devices_[one.physical],
-                                                         properties, &code);
-      ISTHMUS_RETURN_IF_ERROR(check(code, "clCreateCommandQueueWithProperties"));
-    }
+    ISTHMUS_ASSIGN_OR_RETURN(one.programs, makeQueue(one.physical, 0));
+    ISTHMUS_ASSIGN_OR_RETURN(one.copies, makeQueue(one.physical, 0));
     queues_.push_back(one);
   }
   return {};
+}
+
+StatusOr<cl_command_queue> Driver::queueOf(int device, Queue queue) {
+  Queues& own = queues_[device];
+  if (queue == Queue::kPrograms) return own.programs;
+  if (queue == Queue::kCopies) return own.copies;
+  std::lock_guard lock(timedMutex_);
+  if (!own.timed) {
+    ISTHMUS_ASSIGN_OR_RETURN(own.timed, makeQueue(own.physical, CL_QUEUE_PROFILING_ENABLE));
+  }
+  return own.timed;
 }
 
 std::string DeviceFacts::identity() const {
@@ -391,44 +418,46 @@ class WaitList {
 
 StatusOr<CommandEvent> Driver::copy(int device, Queue queue, void* to, const void* from,
                                     size_t bytes, CommandEvents after) {
+  ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
   WaitList list(after);
   cl_event event = nullptr;
   if (usesUsm_) {
-    ISTHMUS_RETURN_IF_ERROR(check(usmCopy_(queueOf(device, queue), CL_FALSE, to, from, bytes,
-                                           list.size(), list.data(), &event),
-                                  "clEnqueueMemcpyINTEL"));
-  } else {
     ISTHMUS_RETURN_IF_ERROR(
-        check(library_.EnqueueSVMMemcpy(queueOf(device, queue), CL_FALSE, to, from, bytes,
-                                        list.size(), list.data(), &event),
-              "clEnqueueSVMMemcpy"));
+        check(usmCopy_(there, CL_FALSE, to, from, bytes, list.size(), list.data(), &event),
+              "clEnqueueMemcpyINTEL"));
+  } else {
+    ISTHMUS_RETURN_IF_ERROR(check(library_.EnqueueSVMMemcpy(there, CL_FALSE, to, from, bytes,
+                                                            list.size(), list.data(), &event),
+                                  "clEnqueueSVMMemcpy"));
   }
   return CommandEvent(library_, event);
 }
 
-StatusOr<CommandEvent> Driver::launch(int device, cl_kernel kernel, const GroupShape& shape,
-                                      CommandEvents after) {
+StatusOr<CommandEvent> Driver::launch(int device, Queue queue, cl_kernel kernel,
+                                      const GroupShape& shape, CommandEvents after) {
+  ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
   WaitList list(after);
   cl_event event = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EnqueueNDRangeKernel(queues_[device].programs, kernel, 3, nullptr,
-                                          shape.global.data(), shape.local.data(), list.size(),
-                                          list.data(), &event),
+      check(library_.EnqueueNDRangeKernel(there, kernel, 3, nullptr, shape.global.data(),
+                                          shape.local.data(), list.size(), list.data(), &event),
             "clEnqueueNDRangeKernel"));
   return CommandEvent(library_, event);
 }
 
 StatusOr<CommandEvent> Driver::join(int device, Queue queue, CommandEvents after) {
+  ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
   WaitList list(after);
   cl_event event = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(check(
-      library_.EnqueueMarkerWithWaitList(queueOf(device, queue), list.size(), list.data(), &event),
-      "clEnqueueMarkerWithWaitList"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EnqueueMarkerWithWaitList(there, list.size(), list.data(), &event),
+            "clEnqueueMarkerWithWaitList"));
   return CommandEvent(library_, event);
 }
 
 Status Driver::flush(int device, Queue queue) {
-  return check(library_.Flush(queueOf(device, queue)), "clFlush");
+  ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
+  return check(library_.Flush(there), "clFlush");
 }
 
 Status Driver::copyNow(int device, void* to, const void* from, size_t bytes) {

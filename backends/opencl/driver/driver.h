@@ -74,6 +74,13 @@ class CommandEvent {
   bool isOver() const { return outcome().has_value(); }
   // Blocks until it is over. OK, or the error.
   Status await() const;
+  // When it began and ended, in nanoseconds of the device's clock. Only of commands on
+  // Queue::kTimed that are over.
+  struct Times {
+    int64_t beginNs = 0;
+    int64_t endNs = 0;
+  };
+  std::optional<Times> times() const;
 
  private:
   void swap(CommandEvent& other) noexcept {
@@ -149,13 +156,14 @@ class Driver {
   // Once `after` are over, in any way.
   void free(void* data, std::vector<CommandEvent> after = {});
 
-  // Programs have a queue of their own, so that no copy stands in line behind one.
-  enum class Queue { kPrograms, kCopies };
+  // Programs have a queue of their own, so that no copy stands in line behind one; and another one
+  // while a profile is recorded, since times cost something.
+  enum class Queue { kPrograms, kCopies, kTimed };
   // Commands after those in `after`, of which none is null. They need not begin before `flush`, and
   // must not be waited for before. Copies are of at least one byte, to another place.
   StatusOr<CommandEvent> copy(int device, Queue queue, void* to, const void* from, size_t bytes,
                               CommandEvents after);
-  StatusOr<CommandEvent> launch(int device, cl_kernel kernel, const GroupShape& shape,
+  StatusOr<CommandEvent> launch(int device, Queue queue, cl_kernel kernel, const GroupShape& shape,
                                 CommandEvents after);
   // Computes nothing. `after` is not empty.
   StatusOr<CommandEvent> join(int device, Queue queue, CommandEvents after);
@@ -181,14 +189,14 @@ class Driver {
     int physical = 0;
     cl_command_queue programs = nullptr;
     cl_command_queue copies = nullptr;
+    cl_command_queue timed = nullptr;  // made when a profile is first recorded
   };
   Driver() = default;
   Status findDevices(const std::string& wanted);
   Status makeQueues(int queues);
   StatusOr<std::unique_ptr<Program>> build(cl_program program, const std::string& options);
-  cl_command_queue queueOf(int device, Queue queue) const {
-    return queue == Queue::kPrograms ? queues_[device].programs : queues_[device].copies;
-  }
+  StatusOr<cl_command_queue> makeQueue(int physical, cl_queue_properties more);
+  StatusOr<cl_command_queue> queueOf(int device, Queue queue);
   // Of each physical device, the number of its kind.
   std::vector<size_t> kindNumbers() const;
   cl_device_id deviceOf(int device) const { return devices_[queues_[device].physical]; }
@@ -214,6 +222,7 @@ class Driver {
 
   Library library_;
   BuildThread builder_;
+  std::mutex timedMutex_;  // of Queues::timed
   std::mutex blocksMutex_;
   std::unordered_map<void*, Block> live_;
   std::map<Block, std::vector<Kept>> kept_;

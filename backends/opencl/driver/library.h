@@ -27,6 +27,7 @@ namespace isthmus::opencl {
   X(GetDeviceIDs)                           \
   X(GetDeviceInfo)                          \
   X(GetEventInfo)                           \
+  X(GetEventProfilingInfo)                  \
   X(GetExtensionFunctionAddressForPlatform) \
   X(GetPlatformIDs)                         \
   X(GetPlatformInfo)                        \
