@@ -399,27 +399,32 @@ void Driver::free(void* data, std::vector<CommandEvent> after) {
   releaseKept(facts_[block.physical].memoryBytes / kKeptShare);
 }
 
-namespace {
-
-// As the functions of OpenCL take a list of events.
-class WaitList {
- public:
-  explicit WaitList(CommandEvents after) {
-    for (const CommandEvent& event : after) handles_.push_back(event.handle());
+Status Driver::WaitList::add(const Driver& driver, cl_command_queue queue, CommandEvents after) {
+  // Intel's driver for CPUs crashes when it is given a thousand at once.
+  constexpr size_t kMostEvents = 128;
+  for (const CommandEvent& event : after) handles_.push_back(event.handle());
+  while (handles_.size() > kMostEvents) {
+    std::vector<cl_event> joined;
+    for (size_t begin = 0; begin < handles_.size(); begin += kMostEvents) {
+      size_t count = std::min(kMostEvents, handles_.size() - begin);
+      cl_event event = nullptr;
+      ISTHMUS_RETURN_IF_ERROR(
+          check(driver.library_.EnqueueMarkerWithWaitList(queue, static_cast<cl_uint>(count),
+                                                          handles_.data() + begin, &event),
+                "clEnqueueMarkerWithWaitList"));
+      joined_.emplace_back(driver.library_, event);
+      joined.push_back(event);
+    }
+    handles_ = std::move(joined);
   }
-  cl_uint size() const { return static_cast<cl_uint>(handles_.size()); }
-  const cl_event* data() const { return handles_.empty() ? nullptr : handles_.data(); }
-
- private:
-  std::vector<cl_event> handles_;
-};
-
-}  // namespace
+  return {};
+}
 
 StatusOr<CommandEvent> Driver::copy(int device, Queue queue, void* to, const void* from,
                                     size_t bytes, CommandEvents after) {
   ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
-  WaitList list(after);
+  WaitList list;
+  ISTHMUS_RETURN_IF_ERROR(list.add(*this, there, after));
   cl_event event = nullptr;
   if (usesUsm_) {
     ISTHMUS_RETURN_IF_ERROR(
@@ -436,7 +441,8 @@ StatusOr<CommandEvent> Driver::copy(int device, Queue queue, void* to, const voi
 StatusOr<CommandEvent> Driver::launch(int device, Queue queue, cl_kernel kernel,
                                       const GroupShape& shape, CommandEvents after) {
   ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
-  WaitList list(after);
+  WaitList list;
+  ISTHMUS_RETURN_IF_ERROR(list.add(*this, there, after));
   cl_event event = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.EnqueueNDRangeKernel(there, kernel, 3, nullptr, shape.global.data(),
@@ -447,7 +453,8 @@ StatusOr<CommandEvent> Driver::launch(int device, Queue queue, cl_kernel kernel,
 
 StatusOr<CommandEvent> Driver::join(int device, Queue queue, CommandEvents after) {
   ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
-  WaitList list(after);
+  WaitList list;
+  ISTHMUS_RETURN_IF_ERROR(list.add(*this, there, after));
   cl_event event = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.EnqueueMarkerWithWaitList(there, list.size(), list.data(), &event),

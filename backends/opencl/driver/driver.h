@@ -191,6 +191,18 @@ class Driver {
     cl_command_queue copies = nullptr;
     cl_command_queue timed = nullptr;  // made when a profile is first recorded
   };
+  // Events as the functions of OpenCL take them.
+  class WaitList {
+   public:
+    // Where there are many, markers on `queue` wait for them.
+    Status add(const Driver& driver, cl_command_queue queue, CommandEvents after);
+    cl_uint size() const { return static_cast<cl_uint>(handles_.size()); }
+    const cl_event* data() const { return handles_.empty() ? nullptr : handles_.data(); }
+
+   private:
+    std::vector<cl_event> handles_;
+    std::vector<CommandEvent> joined_;
+  };
   Driver() = default;
   Status findDevices(const std::string& wanted);
   Status makeQueues(int queues);
