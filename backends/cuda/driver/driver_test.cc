@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/graph_cache.h"
 
@@ -216,6 +217,33 @@ TEST(GraphCache, what_others_enqueue_meanwhile_is_not_recorded) {
   ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
   // Two runs enqueued both; the two replays have one each, and so has the recorded one.
   EXPECT_EQ(l.b[0], 2 + 4);
+}
+
+TEST(GraphCache, products_of_a_library_are_recorded) {
+  auto driver = makeDriver(1, uint64_t{64} << 20);
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  BlasProduct product;  // of one number by one
+  product.lhs.stride = product.rhs.stride = 1;
+  StatusOr<std::shared_ptr<const BlasPlan>> plan = (*blas)->plan(0, product);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto* numbers = static_cast<float*>(*driver->allocate(0, Queue::kCompute, 3 * 256));
+  void* workspace = *driver->allocate(0, Queue::kCompute, kBlasWorkspaceBytes);
+  float *a = numbers, *b = numbers + 64, *result = numbers + 128;
+  *b = 10;
+  GraphCache cache(*driver, 0);
+  for (int i = 1; i < 5; ++i) {
+    *a = static_cast<float>(i);
+    ASSERT_TRUE(cache
+                    .run({a},
+                         [&](Queue queue) {
+                           return (*blas)->multiply(0, queue, **plan, a, b, result, workspace);
+                         })
+                    .ok());
+    ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    EXPECT_EQ(*result, static_cast<float>(10 * i));
+  }
+  EXPECT_EQ(cache.replays(), 3);
 }
 
 }  // namespace
