@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/cpu/load/serialization.h"
-#include "backends/cuda/code_generator.h"
+#include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cuda/executable.h"
+#include "backends/cuda/serialization.h"
 #include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
@@ -48,6 +49,11 @@ std::string CudaBackend::platformVersion() const {
 Driver* CudaBackend::driver() const {
   std::lock_guard lock(mutex_);
   return driver_.get();
+}
+
+Blas* CudaBackend::blas() const {
+  std::lock_guard lock(mutex_);
+  return blas_.get();
 }
 
 StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
@@ -146,9 +152,9 @@ AttributeMap CudaBackend::memoryStats(int deviceId) const {
           {"bytes_limit", static_cast<int64_t>(driver()->facts(deviceId).memoryBytes)}};
 }
 
-StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRequest& request) {
+StatusOr<CompileTarget> CudaBackend::compileTarget() const {
   Driver* driver = this->driver();
-  if (!driver) return failedPrecondition("programs are compiled for a client's devices");
+  if (!driver) return failedPrecondition("programs are compiled and loaded for a client's devices");
   CompileTarget target;
   // All devices of a machine run what its oldest does.
   int oldest = driver->facts(0).capability;
@@ -157,20 +163,32 @@ StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRe
   }
   ISTHMUS_ASSIGN_OR_RETURN(target.capability, ptxCapability(oldest));
   target.device = driver->facts(0).name + ", CUDA " + std::to_string(driver->version());
-  Blas* blas = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    target.libdevice = choice_.libdevice;
-    blas = blas_.get();
-  }
-  if (blas) {
+  std::lock_guard lock(mutex_);
+  target.libdevice = choice_.libdevice;
+  if (Blas* blas = blas_.get()) {
     target.hasProduct = [blas](const BlasProduct& product) { return blas->plan(0, product).ok(); };
-    target.productScratchBytes = kBlasWorkspaceBytes;
+    target.productScratchBytes = kBlasScratchBytes;
   }
-  CudaCodeGenerator generator(target, [driver, blas](ProgramImage image) {
-    return CudaExecutable::load(*driver, blas, std::move(image));
+  return target;
+}
+
+StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRequest& request) {
+  ISTHMUS_ASSIGN_OR_RETURN(CompileTarget target, compileTarget());
+  CudaCodeGenerator generator(target, [&](ProgramImage image) {
+    return CudaExecutable::load(*driver(), blas(), target.identity(), std::move(image));
   });
   return compileProgram(generator, request);
+}
+
+StatusOr<std::string> CudaBackend::optimizedProgram(const ProgramInfo& info) {
+  return optimizedProgramText(info);
+}
+
+StatusOr<std::shared_ptr<const Executable>> CudaBackend::deserialize(std::string_view bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(CompileTarget target, compileTarget());
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, target.identity(), key));
+  return CudaExecutable::load(*driver(), blas(), target.identity(), std::move(image));
 }
 
 Support CudaBackend::supports(std::string_view op) const { return supportByKernels(op); }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backends/cuda/code_generator.h"
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/queue.h"
@@ -27,6 +28,8 @@ class CudaBackend final : public Backend {
   AttributeMap memoryStats(int deviceId) const override;
   bool isHostAddressable() const override { return false; }
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
+  StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override;
+  StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override;
   Support supports(std::string_view op) const override;
 
  private:
@@ -40,7 +43,10 @@ class CudaBackend final : public Backend {
   };
   // The driver of the first client; null before.
   Driver* driver() const;
+  Blas* blas() const;  // likewise; null without cuBLASLt
   StatusOr<Driver*> openDriver(const Choice& choice);
+  // What programs are compiled for: the client's devices, with the libraries that are there.
+  StatusOr<CompileTarget> compileTarget() const;
 
   mutable std::mutex mutex_;
   std::string platformName_ = "cuda";

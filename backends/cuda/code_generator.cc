@@ -106,9 +106,13 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
 
 }  // namespace
 
+std::string CompileTarget::identity() const {
+  return "compute capability " + std::to_string(capability / 10) + "." +
+         std::to_string(capability % 10) + (hasProduct ? ", cuBLASLt" : "");
+}
+
 std::string CudaCodeGenerator::identity() const {
-  return cpu::buildId() + "\n" + target_.device + "\n" + std::to_string(target_.capability) +
-         (target_.hasProduct ? "\ncuBLASLt" : "");
+  return cpu::buildId() + "\n" + target_.device + "\n" + target_.identity();
 }
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/staging/step_runner.h"
+#include "backends/cuda/serialization.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -115,11 +117,13 @@ Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver, Blas* blas,
+                                                                 std::string identity,
                                                                  ProgramImage image) {
   if (!blas && !image.products.empty()) {
     return internalError("program ", image.info.name, " calls cuBLASLt, which is not loaded");
   }
-  std::shared_ptr<CudaExecutable> executable(new CudaExecutable(driver, blas, std::move(image)));
+  std::shared_ptr<CudaExecutable> executable(
+      new CudaExecutable(driver, blas, std::move(identity), std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
                            cpu::HostFunctions::load(executable->image_.host));
   executable->isStraight_ = canBeRecorded(executable->image_.steps);
@@ -177,6 +181,11 @@ std::string CudaExecutable::faultText() const {
     kernels += " and " + std::to_string(image_.kernels.size() - kNamedKernels) + " more";
   }
   return "program " + image_.info.name + " with " + kernels;
+}
+
+StatusOr<std::string> CudaExecutable::serialize() const {
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  return serializeImage(image_, identity_, key);
 }
 
 Status CudaExecutable::finish(int device) const {

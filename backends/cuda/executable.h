@@ -18,8 +18,9 @@ class CudaExecutable final : public Executable {
  public:
   // Loads the kernels on each device of `driver`, which outlives all executables like `blas`, and
   // uploads the constants. `blas` may be null if the program calls none of it.
+  // `identity`: CompileTarget::identity() of what it was compiled for, which serialized bytes have.
   static StatusOr<std::shared_ptr<const Executable>> load(Driver& driver, Blas* blas,
-                                                          ProgramImage image);
+                                                          std::string identity, ProgramImage image);
   ~CudaExecutable() override;
 
   const ProgramInfo& info() const override { return image_.info; }
@@ -29,6 +30,7 @@ class CudaExecutable final : public Executable {
   size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
   bool isCheap() const override { return isStraight_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
+  StatusOr<std::string> serialize() const override;
 
  private:
   class Run;
@@ -42,8 +44,8 @@ class CudaExecutable final : public Executable {
     std::unique_ptr<GraphCache> graphs;
   };
 
-  CudaExecutable(Driver& driver, Blas* blas, ProgramImage image)
-      : driver_(driver), blas_(blas), image_(std::move(image)) {}
+  CudaExecutable(Driver& driver, Blas* blas, std::string identity, ProgramImage image)
+      : driver_(driver), blas_(blas), identity_(std::move(identity)), image_(std::move(image)) {}
   StatusOr<OnDevice> loadOn(int device);
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
@@ -52,6 +54,7 @@ class CudaExecutable final : public Executable {
 
   Driver& driver_;
   Blas* blas_;
+  std::string identity_;
   ProgramImage image_;
   // All steps are enqueued without reading anything: they can be a graph, if those are wanted.
   bool isStraight_ = false;

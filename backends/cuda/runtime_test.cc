@@ -111,6 +111,19 @@ TEST_F(CudaRuntime, kernels_run_over_arguments_and_results) {
   EXPECT_THAT(FAKE(fake_cuda_log)(), HasSubstr("launch kernel0 4x256 on stream"));
 }
 
+TEST_F(CudaRuntime, programs_are_serialized_and_loaded_again) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  StatusOr<std::string> bytes = (*executable)->executable()->serialize();
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  StatusOr<Ref<LoadedExecutable>> again = client().deserialize(*bytes);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  FAKE(fake_cuda_kernel)("kernel0", addKernel);
+  StatusOr<Floats> result = run(**again, {Floats(1000, 2), Floats(1000, 3)});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, testing::Each(5.0f));
+}
+
 TEST_F(CudaRuntime, memory_goes_with_buffers_and_programs) {
   int before = FAKE(fake_cuda_allocations)();
   {

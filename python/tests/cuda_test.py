@@ -95,3 +95,42 @@ def test_is_not_registered_unless_asked_for(python):
         print(cuda_backend.why_not())
     """, ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY), ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER))
     assert "JAX_PLATFORMS does not name it" in result.stdout or not LIBRARY.is_file()
+
+
+# Kernels, steps of the host, control flow, constants.
+CACHED = """
+    import jax, jax.numpy as jnp, numpy as np
+    counts = {}
+    def count(name, **_):
+        counts[name] = counts.get(name, 0) + 1
+    jax.monitoring.register_event_listener(count)
+    @jax.jit
+    def f(x):
+        x = jnp.sort(x, axis=0) @ x + np.arange(4, dtype=np.float32)
+        x = jax.lax.fori_loop(0, 3, lambda i, c: c * 2 + 1, x)
+        return jnp.linalg.cholesky(jax.lax.cond(x[0, 0] > 0, jnp.tanh, jnp.cos, x))
+    f(np.ones((4, 4), np.float32)).block_until_ready()
+    print(*(counts.get("/jax/compilation_cache/cache_" + kind, 0) for kind in ("hits", "misses")))
+"""
+
+
+def test_programs_come_from_the_compilation_cache(cuda, tmp_path):
+    settings = {"JAX_COMPILATION_CACHE_DIR": tmp_path / "cache", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": 0}
+    first, second = (cuda(CACHED, **settings).stdout for _ in range(2))
+    assert (first, second) == ("0 1\n", "1 0\n")
+    # What is damaged is compiled again.
+    (entry,) = (tmp_path / "cache").glob("jit_f-*-cache")
+    entry.write_bytes(entry.read_bytes()[:-1])
+    assert "jit_f" in cuda(CACHED, **settings).stderr
+
+
+def test_executables_are_serialized(cuda):
+    result = cuda("""
+        import jax, numpy as np
+        from jax.experimental import serialize_executable
+        compiled = jax.jit(lambda x: np.float32(2) * x + 1).lower(np.ones(3, np.float32)).compile()
+        data, *trees = serialize_executable.serialize(compiled)
+        again = serialize_executable.deserialize_and_load(data, *trees, execution_devices=jax.devices()[:1])
+        print(again(np.ones(3, np.float32)).shape, "multiply" in again.as_text())
+    """)
+    assert result.stdout == "(3,) True\n"

@@ -210,9 +210,12 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProdu
 }
 
 Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs,
-                      const void* rhs, void* result, void* workspace) {
+                      const void* rhs, void* result, void* scratch) {
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, queue));
+  void* workspace = scratch;
+  auto bytes = static_cast<size_t>(kBlasScratchBytes);
+  std::align(kBlasWorkspaceAlignment, kBlasWorkspaceBytes, workspace, bytes);
   return check(
       functions_->Matmul(handle, plan.operation, plan.one.data(), rhs, plan.a, lhs, plan.b,
                          plan.zero.data(), result, plan.d, result, plan.d, plan.chosen.algorithm,

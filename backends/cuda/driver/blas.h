@@ -14,6 +14,10 @@ namespace isthmus::cuda {
 
 // Memory that every multiplication gets: what cuBLASLt asks for on its largest devices.
 inline constexpr int64_t kBlasWorkspaceBytes = int64_t{32} << 20;
+// It begins at a multiple of this, which places of an arena need not.
+inline constexpr int64_t kBlasWorkspaceAlignment = 256;
+// What holds such a workspace wherever it begins.
+inline constexpr int64_t kBlasScratchBytes = kBlasWorkspaceBytes + kBlasWorkspaceAlignment;
 
 struct BlasFunctions;
 
@@ -28,10 +32,9 @@ class Blas {
 
   // kUnimplemented if cuBLASLt has no algorithm.
   StatusOr<std::shared_ptr<const BlasPlan>> plan(int device, const BlasProduct& product);
-  // Enqueued on `queue`; `workspace` has kBlasWorkspaceBytes. Nothing may
-  // overlap the result.
+  // Enqueued on `queue`; `scratch` has kBlasScratchBytes. Nothing may overlap the result.
   Status multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs, const void* rhs,
-                  void* result, void* workspace);
+                  void* result, void* scratch);
 
  private:
   Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);

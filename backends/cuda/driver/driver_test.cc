@@ -228,7 +228,8 @@ TEST(GraphCache, products_of_a_library_are_recorded) {
   StatusOr<std::shared_ptr<const BlasPlan>> plan = (*blas)->plan(0, product);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto* numbers = static_cast<float*>(*driver->allocate(0, Queue::kCompute, 3 * 256));
-  void* workspace = *driver->allocate(0, Queue::kCompute, kBlasWorkspaceBytes);
+  char* memory = static_cast<char*>(*driver->allocate(0, Queue::kCompute, kBlasScratchBytes + 64));
+  void* scratch = memory + 64;  // as places of an arena are aligned
   float *a = numbers, *b = numbers + 64, *result = numbers + 128;
   *b = 10;
   GraphCache cache(*driver, 0);
@@ -237,7 +238,7 @@ TEST(GraphCache, products_of_a_library_are_recorded) {
     ASSERT_TRUE(cache
                     .run({a},
                          [&](Queue queue) {
-                           return (*blas)->multiply(0, queue, **plan, a, b, result, workspace);
+                           return (*blas)->multiply(0, queue, **plan, a, b, result, scratch);
                          })
                     .ok());
     ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());

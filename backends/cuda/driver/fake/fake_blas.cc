@@ -129,6 +129,7 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
   std::memcpy(&one, alpha, 4);
   std::memcpy(&zero, beta, 4);
   if (one != 1 || zero != 0 || !workspace) return kInvalidValue;
+  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return kInvalidValue;
   Operation op = *static_cast<Operation*>(operation);
   Layout la = *static_cast<Layout*>(aLayout), lb = *static_cast<Layout*>(bLayout),
          ld = *static_cast<Layout*>(dLayout);

@@ -1,0 +1,168 @@
+// The image field by field, in the CPU backend's envelope.
+#include "backends/cuda/serialization.h"
+
+#include "backends/cpu/load/image_checks.h"
+#include "backends/cpu/load/sealed_bytes.h"
+#include "backends/cpu/staging/program_bytes.h"
+#include "backends/cuda/driver/blas.h"
+
+namespace isthmus::cuda {
+namespace {
+
+constexpr std::string_view kMagic = "ISTHCUD\x01";
+
+// Far above what any device has, and low enough that the product of two of them is a number.
+constexpr int64_t kMaxSize = int64_t{1} << 31;
+// Buffers of a product: lhs, rhs, result, workspace.
+constexpr size_t kProductBuffers = 4;
+constexpr unsigned kMaxBlockThreads = 1024;
+
+void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
+  out.write(static_cast<int8_t>(operand.alongSums));
+  out.write(operand.stride);
+  out.write(operand.batchStride);
+}
+
+MatrixOperand readOperand(ByteReader& in) {
+  MatrixOperand operand;
+  operand.alongSums = in.read<int8_t>() != 0;
+  operand.stride = in.read<int64_t>();
+  operand.batchStride = in.read<int64_t>();
+  return operand;
+}
+
+void writeProduct(ByteWriter& out, const BlasProduct& product) {
+  for (int64_t size : {product.batch, product.rows, product.columns, product.sums}) out.write(size);
+  writeOperand(out, product.lhs);
+  writeOperand(out, product.rhs);
+  out.write(product.operands);
+  out.write(product.result);
+}
+
+BlasProduct readProduct(ByteReader& in) {
+  BlasProduct product;
+  for (int64_t* size : {&product.batch, &product.rows, &product.columns, &product.sums}) {
+    *size = in.read<int64_t>();
+  }
+  product.lhs = readOperand(in);
+  product.rhs = readOperand(in);
+  product.operands = in.read<BlasType>();
+  product.result = in.read<BlasType>();
+  return product;
+}
+
+// 0 for what is none of them.
+int64_t bytesOf(BlasType type) {
+  switch (type) {
+    case BlasType::kF16:
+    case BlasType::kBf16:
+      return 2;
+    case BlasType::kF32:
+      return 4;
+    case BlasType::kF64:
+    case BlasType::kC64:
+      return 8;
+    case BlasType::kC128:
+      return 16;
+  }
+  return 0;
+}
+
+bool isSize(int64_t size) { return size >= 1 && size <= kMaxSize; }
+
+// Whether an operand with so many lines lies within `bytes`.
+bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t lines,
+              int64_t bytes) {
+  if (operand.stride < 0 || operand.stride > kMaxSize || operand.batchStride < 0) return false;
+  int64_t others = operand.alongSums ? lines : product.sums;
+  int64_t contiguous = operand.alongSums ? product.sums : lines;
+  int64_t elements = bytes / bytesOf(product.operands);
+  // All below 2^62: strides of batches are compared by division.
+  int64_t ofOne = (others - 1) * operand.stride + contiguous;
+  if (ofOne > elements) return false;
+  return product.batch == 1 || operand.batchStride <= (elements - ofOne) / (product.batch - 1);
+}
+
+// The library reads and writes by these numbers, so they must fit the buffers.
+Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
+  if (!isSize(product.batch) || !isSize(product.rows) || !isSize(product.columns) ||
+      !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0) {
+    return cpu::contradiction("a product of matrices");
+  }
+  if (call.buffers.size() != kProductBuffers) return cpu::contradiction("buffers of a product");
+  int64_t results = call.buffers[2].bytes / bytesOf(product.result);
+  if (product.rows * product.columns > results / product.batch ||
+      !isWithin(product.lhs, product, product.rows, call.buffers[0].bytes) ||
+      !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes) ||
+      call.buffers[3].bytes < kBlasScratchBytes) {
+    return cpu::contradiction("size of a product's buffers");
+  }
+  return {};
+}
+
+Status checkCalls(const std::vector<Step>& steps, const ProgramImage& image) {
+  for (const Step& step : steps) {
+    if (auto* call = std::get_if<LibraryCall>(&step.what)) {
+      ISTHMUS_RETURN_IF_ERROR(checkProduct(image.products[static_cast<size_t>(call->call)], *call));
+    } else if (auto* loop = std::get_if<Loop>(&step.what)) {
+      ISTHMUS_RETURN_IF_ERROR(checkCalls(loop->condition, image));
+      ISTHMUS_RETURN_IF_ERROR(checkCalls(loop->body, image));
+    } else if (auto* branch = std::get_if<Branch>(&step.what)) {
+      for (const std::vector<Step>& inner : branch->branches) {
+        ISTHMUS_RETURN_IF_ERROR(checkCalls(inner, image));
+      }
+    }
+  }
+  return {};
+}
+
+Status check(const ProgramImage& image) {
+  ISTHMUS_RETURN_IF_ERROR(
+      cpu::checkProgram(image, image.host, static_cast<int>(image.products.size())));
+  if (!image.kernels.empty() && image.ptx.empty()) return cpu::contradiction("kernels without PTX");
+  for (const codegen::KernelInfo& kernel : image.kernels) {
+    if (kernel.groupThreads > kMaxBlockThreads) return cpu::contradiction("threads of a block");
+  }
+  return checkCalls(image.steps, image);
+}
+
+}  // namespace
+
+std::string serializeImage(const ProgramImage& image, std::string_view device,
+                           std::string_view key) {
+  ByteWriter body;
+  cpu::writeDeviceProgram(body, image);
+  cpu::writeHostProgram(body, image.host);
+  body.write(image.capability);
+  body.write(image.ptx);
+  body.writeList(image.products, [&](const BlasProduct& product) { writeProduct(body, product); });
+  return cpu::sealBytes(kMagic, device, body.take(), key);
+}
+
+StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view device,
+                                        std::string_view key) {
+  ISTHMUS_ASSIGN_OR_RETURN(cpu::UnsealedBytes unsealed,
+                           cpu::unsealBytes(bytes, kMagic, "cuda", key));
+  if (unsealed.device != device) {
+    return failedPrecondition("the executable is for \"", unsealed.device, "\", here is \"", device,
+                              "\"; compile it again");
+  }
+  ByteReader in(unsealed.body);
+  ProgramImage image;
+  cpu::readDeviceProgram(in, image);
+  image.host = cpu::readHostProgram(in);
+  image.capability = in.read<int>();
+  image.ptx = in.readString();
+  image.products = in.readList([&] { return readProduct(in); });
+  if (!in.ok() || !in.rest().empty()) {
+    return invalidArgument("the serialized executable is incomplete");
+  }
+  ISTHMUS_RETURN_IF_ERROR(check(image));
+  for (const codegen::KernelInfo& kernel : image.kernels) {
+    ISTHMUS_ASSIGN_OR_RETURN(LaunchShape shape, launchShape(kernel));
+    image.shapes.push_back(shape);
+  }
+  return image;
+}
+
+}  // namespace isthmus::cuda
