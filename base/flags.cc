@@ -55,6 +55,8 @@ constexpr FlagInfo kFlags[] = {
      "Library of matrix products of platform cuda; empty: none, and kernels of its own."},
     {"ISTHMUS_CUDA_GRAPHS", FlagType::kBool, "1",
      "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
+    {"ISTHMUS_CUDA_NCCL", FlagType::kString, "libnccl.so.2",
+     "Library of collectives of platform cuda; empty: none, and the host carries them out."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
     {"ISTHMUS_FALLBACK", FlagType::kString, "",

@@ -7,6 +7,7 @@
 
 #include "isthmus/status.h"
 #include "isthmus/types.h"
+#include "runtime/event.h"
 
 namespace isthmus {
 
@@ -49,6 +50,11 @@ class Collectives {
   // Code that may take for ever is told before it is called and null afterwards: `what` a device of
   // a launch is at, for the errors of the others. It stays valid meanwhile.
   virtual void announce(int64_t launchId, int deviceId, const char* what) {}
+
+  // When a part of the launch fails, `promise` gets the error at once, whatever the device is at:
+  // for backends whose devices meet by themselves. One for each device of a launch; it may be
+  // dropped when the device has left.
+  virtual void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {}
 };
 
 // One per launch and device; used by the thread that runs the program.

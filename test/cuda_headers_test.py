@@ -86,6 +86,23 @@ def _checks_of_functions(file, macro, result):
             for symbol, parameters in _functions(file, macro)]
 
 
+def _checks_of_struct(text, name, theirs):
+    """Our struct under another name, field by field of the same names."""
+    (body,) = re.findall(rf"struct {name} \{{\n(.*?)\n\}};", text, re.DOTALL)
+    fields = re.findall(r"(\w+)[,;]", body)
+    assert len(fields) > 2
+    return [f"struct Our{name} {{ {body} }};", f"static_assert(sizeof(Our{name}) == sizeof({theirs}));"] + [
+        f'static_assert(offsetof(Our{name}, {field}) == offsetof({theirs}, {field}), "{field}");' for field in fields]
+
+
+def _checks_of_enum(text, name, theirs):
+    """The values of our enumeration, which must have those names that `theirs` translates."""
+    (listed,) = re.findall(rf"enum class {name}[^{{]*\{{([^}}]*)\}}", text)
+    values = dict(re.findall(r"(\w+) = (\d+)", listed))
+    assert set(values) == set(theirs)
+    return [f'static_assert({theirs[one]} == {value}, "{one}");' for one, value in values.items()]
+
+
 def _driver_checks():
     text = (DRIVER / "api.h").read_text()
     lines = ["using CUdeviceAttribute = CUdevice_attribute;", "using CUmemPoolAttribute = CUmemPool_attribute;",
@@ -95,6 +112,7 @@ def _driver_checks():
     values = re.findall(r"\b(CU\w*_[A-Z]\w*) = (\d+)", text)
     assert len(values) > 20
     lines += [f'static_assert(static_cast<long>({name}) == {value}, "{name}");' for name, value in values]
+    lines += _checks_of_struct(text, "CUDA_MEMCPY2D", "CUDA_MEMCPY2D")
     return lines + _checks_of_functions("library.h", "ISTHMUS_CUDA_FUNCTIONS", "CUresult")
 
 
@@ -121,10 +139,7 @@ def _blas_checks():
     (listed,) = re.findall(r"kPreferenceAlignments\[\] = \{([\d, ]+)\}", text)
     for theirs, value in zip(BLAS_ALIGNMENTS, listed.split(","), strict=True):
         lines.append(f'static_assert({theirs} == {value}, "{theirs}");')
-    (types,) = re.findall(r"enum class BlasType[^{]*\{([^}]*)\}", (DRIVER.parent / "matrix_product.h").read_text())
-    values = dict(re.findall(r"(\w+) = (\d+)", types))
-    assert set(values) == set(BLAS_TYPES)
-    lines += [f'static_assert({BLAS_TYPES[name]} == {value}, "{name}");' for name, value in values.items()]
+    lines += _checks_of_enum((DRIVER.parent / "matrix_product.h").read_text(), "BlasType", BLAS_TYPES)
     (fields,) = re.findall(r"(struct Heuristic \{.*?\n\};)", text, re.DOTALL)
     lines.append(fields)
     theirs = "cublasLtMatmulHeuristicResult_t"
@@ -135,7 +150,26 @@ def _blas_checks():
     return lines + _checks_of_functions("blas.cc", "ISTHMUS_BLAS_FUNCTIONS", "int")
 
 
-CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks}
+NCCL_TYPES = {"kS8": "ncclInt8", "kU8": "ncclUint8", "kS32": "ncclInt32", "kU32": "ncclUint32", "kS64": "ncclInt64",
+              "kU64": "ncclUint64", "kF16": "ncclFloat16", "kF32": "ncclFloat32", "kF64": "ncclFloat64",
+              "kBf16": "ncclBfloat16"}
+NCCL_REDUCTIONS = {"kSum": "ncclSum", "kProduct": "ncclProd", "kMax": "ncclMax", "kMin": "ncclMin"}
+
+
+def _nccl_checks():
+    text = (DRIVER / "nccl.cc").read_text()
+    header = (DRIVER / "nccl.h").read_text()
+    lines = ["using Communicator = void*; using CUstream = cudaStream_t;",
+             'static_assert(SameFunction<decltype(&::ncclGetErrorString), const char* (*)(int)>::value, "text");']
+    for name, theirs in {"kSuccess": "ncclSuccess", "kInProgress": "ncclInProgress"}.items():
+        (value,) = re.findall(rf"\b{name} = (\d+)", text)
+        lines.append(f'static_assert({theirs} == {value}, "{name}");')
+    lines += _checks_of_enum(header, "NcclType", NCCL_TYPES)
+    lines += _checks_of_enum(header, "NcclReduction", NCCL_REDUCTIONS)
+    return lines + _checks_of_functions("nccl.cc", "ISTHMUS_NCCL_FUNCTIONS", "int")
+
+
+CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks, "nccl.h": _nccl_checks}
 
 
 @pytest.mark.parametrize("header", CHECKS)

@@ -30,6 +30,17 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
   return device;
 }
 
+// A library that need not be there; `instead` is what is done without it.
+template <typename Load>
+auto optional(const char* instead, const std::string& path, Load&& load)
+    -> std::decay_t<decltype(*load())> {
+  if (path.empty()) return nullptr;
+  auto library = load();
+  if (library.ok()) return *std::move(library);
+  log(LogLevel::kInfo, "cuda: ", library.status().message(), "; ", instead);
+  return nullptr;
+}
+
 }  // namespace
 
 std::string CudaBackend::platformName() const {
@@ -51,9 +62,9 @@ Driver* CudaBackend::driver() const {
   return driver_.get();
 }
 
-Blas* CudaBackend::blas() const {
+Libraries CudaBackend::libraries() const {
   std::lock_guard lock(mutex_);
-  return blas_.get();
+  return {driver_.get(), blas_.get(), nccl_.get()};
 }
 
 StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
@@ -65,14 +76,12 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     for (int device = 0; device < driver_->numDevices(); ++device) {
       queues_.push_back(std::make_unique<CudaQueue>(*driver_, device));
     }
-    if (!choice.blas.empty()) {
-      StatusOr<std::unique_ptr<Blas>> blas = Blas::load(choice.blas, *driver_);
-      if (blas.ok()) {
-        blas_ = std::move(*blas);
-      } else {
-        log(LogLevel::kInfo, "cuda: ", blas.status().message(), "; own kernels multiply");
-      }
-    }
+    blas_ = optional("own kernels multiply", choice.blas,
+                     [&] { return Blas::load(choice.blas, *driver_); });
+    nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
+      return Nccl::load(choice.nccl, *driver_,
+                        static_cast<double>(flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS")));
+    });
   }
   if (choice != choice_) {
     return Status(StatusCode::kFailedPrecondition,
@@ -83,11 +92,9 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
 }
 
 StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
-  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
-                flagString("ISTHMUS_CUDA_LIBDEVICE"),
-                flagString("ISTHMUS_CUDA_BLAS"),
-                flagInt("ISTHMUS_NUM_DEVICES"),
-                {}};
+  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"), flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                flagString("ISTHMUS_CUDA_BLAS"),    flagString("ISTHMUS_CUDA_NCCL"),
+                flagInt("ISTHMUS_NUM_DEVICES"),     {}};
   bool hasCount = choice.count != 0;
   int64_t node = 0;
   int64_t numNodes = 1;
@@ -103,10 +110,10 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
     } else if (name == "libdevice") {
       ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
-    } else if (name == "cuda_blas") {
+    } else if (name == "cuda_blas" || name == "cuda_nccl") {
       const std::string* text = std::get_if<std::string>(&value);
       if (!text) return invalidArgument("client option ", name, " must be a string");
-      choice.blas = *text;
+      (name == "cuda_blas" ? choice.blas : choice.nccl) = *text;
     } else if (name == "visible_devices") {
       const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
       if (!numbers) return invalidArgument("client option ", name, " must be a list of integers");
@@ -120,10 +127,10 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       std::lock_guard lock(mutex_);
       platformName_ = text;
     } else {
-      return invalidArgument("unknown client option ", name,
-                             ", expected num_devices, visible_devices, ",
-                             "cuda_library, libdevice, cuda_blas, platform_name, node_id, ",
-                             "num_nodes or enable_mock_nccl");
+      return invalidArgument(
+          "unknown client option ", name, ", expected num_devices, visible_devices, ",
+          "cuda_library, libdevice, cuda_blas, cuda_nccl, platform_name, node_id, ",
+          "num_nodes or enable_mock_nccl");
     }
   }
   if (hasCount) ISTHMUS_RETURN_IF_ERROR(checkNumDevices(choice.count));
@@ -175,7 +182,7 @@ StatusOr<CompileTarget> CudaBackend::compileTarget() const {
 StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRequest& request) {
   ISTHMUS_ASSIGN_OR_RETURN(CompileTarget target, compileTarget());
   CudaCodeGenerator generator(target, [&](ProgramImage image) {
-    return CudaExecutable::load(*driver(), blas(), target.identity(), std::move(image));
+    return CudaExecutable::load(libraries(), target.identity(), std::move(image));
   });
   return compileProgram(generator, request);
 }
@@ -188,7 +195,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaBackend::deserialize(std::string
   ISTHMUS_ASSIGN_OR_RETURN(CompileTarget target, compileTarget());
   ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
   ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, target.identity(), key));
-  return CudaExecutable::load(*driver(), blas(), target.identity(), std::move(image));
+  return CudaExecutable::load(libraries(), target.identity(), std::move(image));
 }
 
 Support CudaBackend::supports(std::string_view op) const { return supportByKernels(op); }

@@ -7,6 +7,8 @@
 #include "backends/cuda/code_generator.h"
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/nccl.h"
+#include "backends/cuda/executable.h"
 #include "backends/cuda/queue.h"
 #include "isthmus/backend.h"
 
@@ -19,10 +21,10 @@ class CudaBackend final : public Backend {
   // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
   // the driver has; more than that share them), visible_devices (integers: their numbers, in this
   // order), cuda_library and libdevice (strings; else ISTHMUS_CUDA_LIBRARY and
-  // ISTHMUS_CUDA_LIBDEVICE), cuda_blas (string, may be empty; else ISTHMUS_CUDA_BLAS),
-  // platform_name, node_id, num_nodes, enable_mock_nccl (false). kNotFound without a driver or
-  // device; kFailedPrecondition for devices older than compute capability 8.0, and if an earlier
-  // client chose other devices.
+  // ISTHMUS_CUDA_LIBDEVICE), cuda_blas and cuda_nccl (strings, may be empty; else
+  // ISTHMUS_CUDA_BLAS and ISTHMUS_CUDA_NCCL), platform_name, node_id, num_nodes, enable_mock_nccl
+  // (false). kNotFound without a driver or device; kFailedPrecondition for devices older than
+  // compute capability 8.0, and if an earlier client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
   DeviceQueue* queue(int deviceId) override;
   AttributeMap memoryStats(int deviceId) const override;
@@ -36,14 +38,14 @@ class CudaBackend final : public Backend {
   struct Choice {
     std::string library;
     std::string libdevice;
-    std::string blas;  // empty: none
+    std::string blas, nccl;  // empty: none
     int64_t count = 0;
     std::vector<int64_t> visible;  // device numbers; none: all
     bool operator==(const Choice&) const = default;
   };
   // The driver of the first client; null before.
   Driver* driver() const;
-  Blas* blas() const;  // likewise; null without cuBLASLt
+  Libraries libraries() const;
   StatusOr<Driver*> openDriver(const Choice& choice);
   // What programs are compiled for: the client's devices, with the libraries that are there.
   StatusOr<CompileTarget> compileTarget() const;
@@ -54,6 +56,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Driver> driver_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;  // by device
   std::unique_ptr<Blas> blas_;                      // null: products are multiplied by own kernels
+  std::unique_ptr<Nccl> nccl_;                      // null: collectives are the host's
 };
 
 }  // namespace isthmus::cuda

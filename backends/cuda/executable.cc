@@ -4,6 +4,7 @@
 
 #include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/staging/step_runner.h"
+#include "backends/cuda/collectives.h"
 #include "backends/cuda/serialization.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
@@ -55,9 +56,11 @@ class CudaExecutable::Run final : public cpu::StepRunner {
         executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
-        device_(request.deviceId) {}
+        device_(request.deviceId),
+        collectives_(executable.nccl_, driver_, request) {}
 
   Status enqueue();
+  const std::shared_ptr<NcclRun>& collectives() const { return collectives_.run(); }
 
  private:
   const OnDevice& own() const { return executable_.devices_[device_]; }
@@ -69,9 +72,13 @@ class CudaExecutable::Run final : public cpu::StepRunner {
   Status copy(void* to, const void* from, int64_t bytes) override {
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
-  Status finish() override { return executable_.finish(device_); }
+  Status finish() override {
+    ISTHMUS_RETURN_IF_ERROR(executable_.finish(device_));
+    return collectives() ? collectives()->failure() : Status();
+  }
   Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
   Status callLibrary(const LibraryCall& call) override;
+  StatusOr<bool> callOnDevice(const HostCall& call) override;
   Status swap(void* a, void* b, int64_t bytes) override;
 
   const CudaExecutable& executable_;
@@ -79,6 +86,7 @@ class CudaExecutable::Run final : public cpu::StepRunner {
   Driver& driver_;
   int device_;
   Queue queue_ = Queue::kCompute;  // where steps are enqueued
+  DeviceCollectives collectives_;
 };
 
 Status CudaExecutable::Run::enqueue() {
@@ -106,6 +114,15 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
                                      addressOf(call.buffers[2]), addressOf(call.buffers[3]));
 }
 
+StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
+  const cpu::HostFunction& function = image_.host.functions[static_cast<size_t>(call.function)];
+  if (!DeviceCollectives::isCollective(function)) return false;
+  std::vector<void*> inputs, outputs;
+  for (const Location& place : call.inputs) inputs.push_back(addressOf(place));
+  for (const Location& place : call.outputs) outputs.push_back(addressOf(place));
+  return collectives_.enqueue(function, inputs, outputs);
+}
+
 Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(void* kept,
                            driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(bytes)));
@@ -116,16 +133,19 @@ Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
   return status;
 }
 
-StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(Driver& driver, Blas* blas,
+StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries& libraries,
                                                                  std::string identity,
                                                                  ProgramImage image) {
-  if (!blas && !image.products.empty()) {
+  Driver& driver = *libraries.driver;
+  if (!libraries.blas && !image.products.empty()) {
     return internalError("program ", image.info.name, " calls cuBLASLt, which is not loaded");
   }
   std::shared_ptr<CudaExecutable> executable(
-      new CudaExecutable(driver, blas, std::move(identity), std::move(image)));
+      new CudaExecutable(libraries, std::move(identity), std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
                            cpu::HostFunctions::load(executable->image_.host));
+  // Programs that call the user's code are not launched in the same order on all devices.
+  if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->isStraight_ = canBeRecorded(executable->image_.steps);
   executable->usesGraphs_ = executable->isStraight_ && flagBool("ISTHMUS_CUDA_GRAPHS");
   executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
@@ -207,9 +227,10 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   // Before anything is enqueued: another thread may be the first to see a fault of it.
   driver_.setUnderWay(device, faultText_, [mark] { return mark->isOver(); });
   Status status = waitFor(driver_, device, Queue::kCompute, after);
-  if (status.ok()) status = Run(*this, request).enqueue();
+  Run run(*this, request);
+  if (status.ok()) status = run.enqueue();
   StatusOr<DeviceEventRef> done =
-      status.ok() ? recordEvent(driver_, device, Queue::kCompute) : status;
+      status.ok() ? recordEvent(driver_, device, Queue::kCompute, run.collectives()) : status;
   if (done.ok()) {
     mark->endsWith(*done);
     return done;

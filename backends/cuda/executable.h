@@ -7,6 +7,7 @@
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/graph_cache.h"
 #include "backends/cuda/program.h"
 #include "backends/cuda/queue.h"
@@ -14,12 +15,18 @@
 
 namespace isthmus::cuda {
 
+// What programs run by. All outlive all executables.
+struct Libraries {
+  Driver* driver = nullptr;
+  Blas* blas = nullptr;  // null: programs call none of it
+  Nccl* nccl = nullptr;  // null: collectives are the host's
+};
+
 class CudaExecutable final : public Executable {
  public:
-  // Loads the kernels on each device of `driver`, which outlives all executables like `blas`, and
-  // uploads the constants. `blas` may be null if the program calls none of it.
-  // `identity`: CompileTarget::identity() of what it was compiled for, which serialized bytes have.
-  static StatusOr<std::shared_ptr<const Executable>> load(Driver& driver, Blas* blas,
+  // Loads the kernels on each device and uploads the constants. `identity`:
+  // CompileTarget::identity() of what it was compiled for, which serialized bytes have.
+  static StatusOr<std::shared_ptr<const Executable>> load(const Libraries& libraries,
                                                           std::string identity, ProgramImage image);
   ~CudaExecutable() override;
 
@@ -44,8 +51,12 @@ class CudaExecutable final : public Executable {
     std::unique_ptr<GraphCache> graphs;
   };
 
-  CudaExecutable(Driver& driver, Blas* blas, std::string identity, ProgramImage image)
-      : driver_(driver), blas_(blas), identity_(std::move(identity)), image_(std::move(image)) {}
+  CudaExecutable(const Libraries& libraries, std::string identity, ProgramImage image)
+      : driver_(*libraries.driver),
+        blas_(libraries.blas),
+        nccl_(libraries.nccl),
+        identity_(std::move(identity)),
+        image_(std::move(image)) {}
   StatusOr<OnDevice> loadOn(int device);
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
@@ -54,6 +65,7 @@ class CudaExecutable final : public Executable {
 
   Driver& driver_;
   Blas* blas_;
+  Nccl* nccl_;
   std::string identity_;
   ProgramImage image_;
   // All steps are enqueued without reading anything: they can be a graph, if those are wanted.

@@ -21,7 +21,8 @@ bool CudaEvent::hasHappened() const {
 
 Status CudaEvent::await() const {
   Status status = driver_.await(device_, event_);
-  return status.ok() ? status : driver_.setLost(device_, status);
+  if (!status.ok()) return driver_.setLost(device_, status);
+  return run_ ? run_->failure() : Status();
 }
 
 Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after) {
@@ -33,9 +34,11 @@ Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after) {
   return {};
 }
 
-StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue) {
+StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
+                                     std::shared_ptr<const NcclRun> run) {
   ISTHMUS_ASSIGN_OR_RETURN(cuda::DeviceEvent event, driver.record(device, queue));
-  return DeviceEventRef(std::make_shared<CudaEvent>(driver, device, std::move(event)));
+  return DeviceEventRef(
+      std::make_shared<CudaEvent>(driver, device, std::move(event), std::move(run)));
 }
 
 StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, size_t bytes) {

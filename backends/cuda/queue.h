@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/nccl.h"
 #include "isthmus/device_queue.h"
 
 namespace isthmus::cuda {
@@ -16,8 +17,10 @@ namespace isthmus::cuda {
 class CudaEvent final : public isthmus::DeviceEvent {
  public:
   // The driver outlives all events.
-  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event)
-      : driver_(driver), device_(device), event_(std::move(event)) {}
+  // With `run`, the end of a run with collectives, which may have failed.
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event,
+            std::shared_ptr<const NcclRun> run = nullptr)
+      : driver_(driver), device_(device), event_(std::move(event)), run_(std::move(run)) {}
 
   bool isReady() const override;
   Status await() const override;
@@ -29,11 +32,13 @@ class CudaEvent final : public isthmus::DeviceEvent {
   Driver& driver_;
   int device_;
   cuda::DeviceEvent event_;
+  std::shared_ptr<const NcclRun> run_;
 };
 
 // What is enqueued on `queue` afterwards waits for all of them.
 Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after);
-StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue);
+StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
+                                     std::shared_ptr<const NcclRun> run = nullptr);
 
 class CudaQueue final : public DeviceQueue {
  public:

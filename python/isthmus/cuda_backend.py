@@ -47,6 +47,27 @@ def toolkit_file(name: str):
     return next((folder / name for folder in toolkit_folders() if (folder / name).is_file()), None)
 
 
+# Libraries that the platform may use: PyPI's packages of them, and the options that name them.
+PACKAGED_LIBRARIES = {
+    "cuda_blas": ("cublas", "libcublasLt.so.*", "ISTHMUS_CUDA_BLAS"),
+    "cuda_nccl": ("nccl", "libnccl.so.*", "ISTHMUS_CUDA_NCCL"),
+}
+
+
+def packaged_libraries() -> dict:
+    """Options that name the libraries of PyPI's packages, which no linker finds, unless the environment does."""
+    options = {}
+    for option, (package, pattern, variable) in PACKAGED_LIBRARIES.items():
+        if variable in os.environ:
+            continue
+        for folder in sys.path:
+            found = sorted(pathlib.Path(folder, "nvidia", package, "lib").glob(pattern))
+            if found:
+                options[option] = str(found[-1])
+                break
+    return options
+
+
 def driver_library() -> str:
     """NVIDIA's driver, or what the environment names instead."""
     return os.environ.get("ISTHMUS_CUDA_LIBRARY") or "libcuda.so.1"
@@ -54,7 +75,7 @@ def driver_library() -> str:
 
 def client_options() -> dict:
     """The options of a client; JAX calls this when it makes one."""
-    options = {"cuda_library": driver_library()}
+    options = {"cuda_library": driver_library()} | packaged_libraries()
     libdevice = toolkit_file("nvvm/libdevice/libdevice.10.bc")
     if libdevice and not os.environ.get("ISTHMUS_CUDA_LIBDEVICE"):
         options["libdevice"] = str(libdevice)

@@ -134,3 +134,15 @@ def test_executables_are_serialized(cuda):
         print(again(np.ones(3, np.float32)).shape, "multiply" in again.as_text())
     """)
     assert result.stdout == "(3,) True\n"
+
+
+def test_libraries_of_packages_are_found(tmp_path, monkeypatch):
+    folder = tmp_path / "nvidia/nccl/lib"
+    folder.mkdir(parents=True)
+    (folder / "libnccl.so.2").touch()
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    for variable in ("ISTHMUS_CUDA_NCCL", "ISTHMUS_CUDA_BLAS"):
+        monkeypatch.delenv(variable, raising=False)
+    assert cuda_backend.packaged_libraries() == {"cuda_nccl": str(folder / "libnccl.so.2")}
+    monkeypatch.setenv("ISTHMUS_CUDA_NCCL", "")
+    assert cuda_backend.packaged_libraries() == {}

@@ -41,12 +41,11 @@ class InProcessCollectives final : public Collectives {
                  const void* input, void* output) override;
 
   void announce(int64_t launchId, int deviceId, const char* what) override;
+  void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) override;
 
   // Makes what the other functions keep of a launch, so that its end needs no memory. Before the
   // launch; as often as somebody likes.
   void prepareLaunch(int64_t launchId);
-  // When the launch is aborted `promise` gets the error at once, whatever the device is at.
-  void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise);
   // Makes every collective of the launch, waiting or to come, fail with `error`.
   void abortLaunch(int64_t launchId, const Status& error);
   // One participant is done with the launch, which is forgotten when all are.

@@ -31,6 +31,8 @@ Status StepRunner::runStep(const KernelLaunch& step) {
 }
 
 Status StepRunner::runStep(const HostCall& step) {
+  ISTHMUS_ASSIGN_OR_RETURN(bool isEnqueued, callOnDevice(step));
+  if (isEnqueued) return {};
   int64_t total = 0;
   for (const auto* places : {&step.inputs, &step.outputs}) {
     for (const Location& place : *places) total += padded(place.bytes);

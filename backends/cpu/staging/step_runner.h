@@ -35,6 +35,8 @@ class StepRunner {
   virtual Status finish() = 0;
   virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
   virtual Status callLibrary(const LibraryCall& call) = 0;
+  // False if the host carries the call out; else the device does, and it was enqueued there.
+  virtual StatusOr<bool> callOnDevice(const HostCall& call) { return false; }
   virtual Status swap(void* a, void* b, int64_t bytes) = 0;
   // Told, while a profile is recorded, when a call of the host and the copies of its results were
   // under way.

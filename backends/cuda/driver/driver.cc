@@ -207,6 +207,28 @@ Status Driver::copy(int device, Queue queue, void* to, const void* from, size_t 
                "cuMemcpyAsync");
 }
 
+Status Driver::copyBlocks(int device, Queue queue, void* to, size_t toStride, const void* from,
+                          size_t fromStride, size_t bytes, size_t blocks) {
+  if (bytes == 0 || blocks == 0) return {};
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = addressOf(from);
+  copy.srcPitch = fromStride;
+  copy.dstDevice = addressOf(to);
+  copy.dstPitch = toStride;
+  copy.WidthInBytes = bytes;
+  copy.Height = blocks;
+  return check(library_.Memcpy2DAsync(&copy, streamOf(device, queue)), "cuMemcpy2DAsync");
+}
+
+Status Driver::clear(int device, Queue queue, void* data, size_t bytes) {
+  if (bytes == 0) return {};
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.MemsetD8Async(addressOf(data), 0, bytes, streamOf(device, queue)),
+               "cuMemsetD8Async");
+}
+
 Status Driver::synchronize(int device, Queue queue) {
   ISTHMUS_RETURN_IF_ERROR(enter(device));
   return check(library_.StreamSynchronize(streamOf(device, queue)), "cuStreamSynchronize");

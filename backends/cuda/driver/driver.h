@@ -101,6 +101,8 @@ class Driver {
 
   int numDevices() const { return static_cast<int>(devices_.size()); }
   const DeviceFacts& facts(int device) const { return devices_[device]->facts; }
+  // The driver's number of a device; several of ours may be the same GPU.
+  int ordinal(int device) const { return devices_[device]->ordinal; }
   int version() const { return version_; }  // 12040 for CUDA 12.4
   const Library& library() const { return library_; }
 
@@ -116,6 +118,10 @@ class Driver {
 
   // From and to any memory of host or devices. Memory of the host must stay until the copy is done.
   Status copy(int device, Queue queue, void* to, const void* from, size_t bytes);
+  // Between memories of the device: `blocks` blocks of `bytes`, each so many bytes behind the last.
+  Status copyBlocks(int device, Queue queue, void* to, size_t toStride, const void* from,
+                    size_t fromStride, size_t bytes, size_t blocks);
+  Status clear(int device, Queue queue, void* data, size_t bytes);
   // Blocks until all that was enqueued is done.
   Status synchronize(int device, Queue queue);
   StatusOr<DeviceEvent> record(int device, Queue queue);

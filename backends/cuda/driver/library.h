@@ -39,6 +39,8 @@ namespace isthmus::cuda {
   X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                   \
   X(MemFreeHost, "cuMemFreeHost", (void*))                                                        \
   X(MemcpyAsync, "cuMemcpyAsync", (CUdeviceptr, CUdeviceptr, size_t, CUstream))                   \
+  X(Memcpy2DAsync, "cuMemcpy2DAsync_v2", (const CUDA_MEMCPY2D*, CUstream))                        \
+  X(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))             \
   X(ModuleLoadDataEx, "cuModuleLoadDataEx",                                                       \
     (CUmodule*, const void*, unsigned, CUjitOption*, void**))                                     \
   X(ModuleUnload, "cuModuleUnload", (CUmodule))                                                   \

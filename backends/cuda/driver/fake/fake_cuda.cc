@@ -116,28 +116,36 @@ CUresult enqueue(Stream* stream, Work work) {
   return CUDA_SUCCESS;
 }
 
-// Does the work of `stream`, and of others that it waits for.
-CUresult drain(Stream* stream);
+bool canRun(const Stream& stream) {
+  if (stream.queue.empty()) return false;
+  const Work& first = stream.queue.front();
+  return !first.event || first.event->done >= first.times;
+}
 
 CUresult runFirst(Stream* stream) {
   Work work = std::move(stream->queue.front());
   stream->queue.pop_front();
-  if (work.event && work.event->done < work.times) {
-    for (auto& other : fake().streams) {
-      if (other.get() == stream) continue;
-      if (CUresult code = drain(other.get())) return code;
-      if (work.event->done >= work.times) break;
-    }
-    if (work.event->done < work.times) return CUDA_ERROR_UNKNOWN;  // it waits for ever
-  }
   return work.run ? work.run() : CUDA_SUCCESS;
 }
 
+// Does the work of `stream`, and of others as far as it waits for them.
 CUresult drain(Stream* stream) {
-  while (!stream->queue.empty() && fake().broken == CUDA_SUCCESS) {
-    if (CUresult code = runFirst(stream)) fake().broken = code;
+  Fake& f = fake();
+  while (!stream->queue.empty() && f.broken == CUDA_SUCCESS) {
+    if (canRun(*stream)) {
+      f.broken = runFirst(stream);
+      continue;
+    }
+    bool isStuck = true;
+    for (auto& other : f.streams) {
+      if (f.broken != CUDA_SUCCESS || canRun(*stream)) break;
+      if (!canRun(*other)) continue;
+      f.broken = runFirst(other.get());
+      isStuck = false;
+    }
+    if (isStuck && f.broken == CUDA_SUCCESS) f.broken = CUDA_ERROR_UNKNOWN;  // waits for ever
   }
-  return fake().broken;
+  return f.broken;
 }
 
 struct ErrorName {
@@ -426,6 +434,39 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
                    }
                    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
                                 bytes);
+                   return CUDA_SUCCESS;
+                 }});
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  FAKE_ENTER
+  const CUDA_MEMCPY2D c = *copy;
+  if (c.srcMemoryType != CU_MEMORYTYPE_DEVICE || c.dstMemoryType != CU_MEMORYTYPE_DEVICE ||
+      c.srcXInBytes != 0 || c.srcY != 0 || c.dstXInBytes != 0 || c.dstY != 0 ||
+      c.srcPitch < c.WidthInBytes || c.dstPitch < c.WidthInBytes) {
+    return kInvalidValue;
+  }
+  return enqueue(streamOf(stream), {[c] {
+                   for (size_t row = 0; row < c.Height; ++row) {
+                     CUdeviceptr to = c.dstDevice + row * c.dstPitch;
+                     CUdeviceptr from = c.srcDevice + row * c.srcPitch;
+                     if (!find(to) || !find(from) || !isWhole(to, c.WidthInBytes) ||
+                         !isWhole(from, c.WidthInBytes)) {
+                       return CUDA_ERROR_ILLEGAL_ADDRESS;
+                     }
+                     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                                 c.WidthInBytes);
+                   }
+                   return CUDA_SUCCESS;
+                 }});
+}
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream stream) {
+  FAKE_ENTER
+  return enqueue(streamOf(stream), {[=] {
+                   if (!find(address) || !isWhole(address, bytes)) {
+                     return CUDA_ERROR_ILLEGAL_ADDRESS;
+                   }
+                   std::memset(reinterpret_cast<void*>(address), value, bytes);
                    return CUDA_SUCCESS;
                  }});
 }

@@ -1,0 +1,41 @@
+// Who takes part in a collective: its descriptor, and the devices of a launch that it names.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/cpu/load/collective_functions.h"
+#include "isthmus/backend.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cpu {
+
+// A descriptor taken apart; views its bytes.
+struct Collective {
+  CollectiveDescriptor head;
+  std::span<const CollectiveOperand> operands;
+  std::span<const int64_t> ids;
+  const char* description;
+
+  explicit Collective(const void* data);
+};
+
+// The devices of the caller's group in rank order. kInvalidArgument if it is in none.
+StatusOr<std::vector<int64_t>> findOwnGroup(const RunRequest& request,
+                                            const Collective& collective);
+
+// A result is written by the size of the group, which its type may contradict: then
+// kInvalidArgument.
+Status checkResult(const Collective& collective, const CollectiveOperand& operand,
+                   int64_t expectedElements, int64_t ranks);
+
+// Of permutations and broadcasts: all devices that differ from the caller only in what ids name...
+std::vector<int64_t> everybodyOf(const RunRequest& request, const Collective& collective);
+// ... and the one of them that each gets its data from, or -1: by pairs of source and target, or in
+// each group from its first one. kInvalidArgument if there are no such ids.
+StatusOr<std::vector<int64_t>> sourcesByPairs(const RunRequest& request,
+                                              const Collective& collective);
+StatusOr<std::vector<int64_t>> sourcesOfBroadcast(const RunRequest& request,
+                                                  const Collective& collective);
+
+}  // namespace isthmus::cpu
