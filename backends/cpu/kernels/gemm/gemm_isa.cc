@@ -222,12 +222,27 @@ void rowTimesMatrix(int64_t kc, const void* xPtr, int64_t xStride, const void* b
   }
 }
 
-template <typename T>
-inline __attribute__((always_inline)) T sumLanes(Vec<T> v) {
-  T sum = T(0);
+// Of pieces of `width` lanes, those of a and then those of b: each becomes the sum of its halves.
+template <int width, typename V, int... count>
+inline __attribute__((always_inline)) V sumHalves(Sequence<count...>, V a, V b) {
+  constexpr int half = width / 2;
+  constexpr auto at = [](int lane) { return lane / half * width + lane % half; };
+  return __builtin_shufflevector(a, b, at(count - 1)...) +
+         __builtin_shufflevector(a, b, (at(count - 1) + half)...);
+}
+
+// The sums of the lanes of `count` vectors lie behind each other in the first ones.
+template <typename T, int count, int width = kLanes<T>>
+inline __attribute__((always_inline)) void sumLanes(Vec<T>* v) {
+  if constexpr (width > 1) {
+    constexpr int left = count > 1 ? count / 2 : 1;
+    constexpr int step = count > 1 ? 1 : 0;
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kLanes<T>; ++i) sum += v[i];
-  return sum;
+    for (int i = 0; i < left; ++i) {
+      v[i] = sumHalves<width>(typename MakeSequence<kLanes<T>>::Type(), v[2 * i], v[2 * i + step]);
+    }
+    sumLanes<T, left, width / 2>(v);
+  }
 }
 
 template <typename T, int rows, int cols>
@@ -252,11 +267,27 @@ inline __attribute__((always_inline)) void dotBlock(int64_t kc, const T* a, int6
       }
     }
   }
+  if constexpr (ways == 2) {
+    if (k + lanes <= kc) {
+#pragma clang loop unroll(full)
+      for (int i = 0; i < rows; ++i) {
+        const Vec<T> av = load(a + i * lda + k);
+#pragma clang loop unroll(full)
+        for (int j = 0; j < cols; ++j) sum[0][i][j] += av * load(b + j * ldb + k);
+      }
+      k += lanes;
+    }
+  }
+#pragma clang loop unroll(full)
   for (int i = 0; i < rows; ++i) {
+    if constexpr (ways == 2) {
+#pragma clang loop unroll(full)
+      for (int j = 0; j < cols; ++j) sum[0][i][j] += sum[1][i][j];
+    }
+    sumLanes<T, cols>(sum[0][i]);
+#pragma clang loop unroll(full)
     for (int j = 0; j < cols; ++j) {
-      Vec<T> total = sum[0][i][j];
-      if constexpr (ways == 2) total += sum[1][i][j];
-      T s = sumLanes<T>(total);
+      T s = sum[0][i][j / lanes][j % lanes];
       for (int64_t t = k; t < kc; ++t) s += a[i * lda + t] * b[j * ldb + t];
       c[i * cRow + j * cCol] = s;
     }
