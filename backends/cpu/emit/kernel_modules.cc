@@ -3,6 +3,7 @@
 
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "compiler/dialect/dialect.h"
 #include "compiler/plan/byte_size.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Function.h"
@@ -15,7 +16,8 @@ namespace {
 
 // A module is worth a thread of its own from about this many operations on.
 constexpr int64_t kOperationsPerModule = 40;
-// Kernels in loops over arrays up to this size go where they can be inlined.
+// Kernels in loops that write arrays up to this size go where they can be inlined: then a loop's
+// small values stay in registers from one step to the next.
 constexpr int64_t kMaxInlineBytes = 2048;
 // Kernels with more instructions are called.
 constexpr unsigned kMaxInlineInstructions = 400;
@@ -24,10 +26,16 @@ bool isSmall(ir::FusionOp fusion) {
   // An epilogue is called by a library function.
   if (contractionOf(fusion)) return false;
   auto fits = [](mlir::Value value) {
+    // Of an array that is updated in place (or copied by a stage of its own), what is written.
+    if (auto update = value.getDefiningOp<shlo::DynamicUpdateSliceOp>()) {
+      value = update.getUpdate();
+    } else if (auto scatter = value.getDefiningOp<shlo::ScatterOp>()) {
+      value = scatter.getUpdates()[0];
+    }
     StatusOr<int64_t> bytes = byteSize(value.getType());
     return bytes.ok() && *bytes <= kMaxInlineBytes;
   };
-  return llvm::all_of(fusion->getResults(), fits);
+  return llvm::all_of(fusion.getBody().front().getTerminator()->getOperands(), fits);
 }
 
 // Of what the kernel depends on: kind, types and region, but not of operands and locations.
