@@ -1,6 +1,7 @@
 // Small contractions become a product and a sum in one kernel, which joins others: those of complex
-// numbers, and those of real ones that add a few terms for each of many results, or that multiply
-// vectors with vectors. A library call, which is for tiles, would cost more than the work.
+// numbers, those of real ones that add a few terms for each of many results, or that multiply
+// vectors with vectors, and tiny ones in loops. A library call, which is for tiles, would cost more
+// than the work.
 //
 // The terms are added in the order of the contracted index, each rounded, as XLA does: sums that
 // cancel agree with it to the last bit.
@@ -24,6 +25,9 @@ constexpr int64_t kMaxProducts = 512;
 constexpr int64_t kMaxTerms = 4;
 constexpr int64_t kMaxTermsOfVector = 16;  // of matrices times vectors
 constexpr int64_t kMinResults = 64;
+// In loops, where the call would be made again and again, and keeps what the loop carries in
+// memory.
+constexpr int64_t kMaxProductsInLoop = 64;
 // Of pairs of vectors: a row of a sum that is read once, however the product is computed.
 constexpr int64_t kMaxTermsOfPair = 8192;
 
@@ -78,7 +82,7 @@ Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
   return b.broadcast(operand, shape, map);
 }
 
-bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector,
+bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector, bool isInLoop,
              llvm::ArrayRef<int64_t> resultShape) {
   bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
   // A product alone is rounded once, whatever sums are kept in, and joins what is around it.
@@ -86,7 +90,10 @@ bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector,
     return true;
   }
   if (!isComplex && !elementType.isF32() && !elementType.isF64()) return false;
-  int64_t limit = isComplex ? kMaxProducts : isMatrixVector ? kMaxTermsOfVector : kMaxTerms;
+  int64_t limit = isComplex        ? kMaxProducts
+                  : isInLoop       ? kMaxProductsInLoop
+                  : isMatrixVector ? kMaxTermsOfVector
+                                   : kMaxTerms;
   if (terms == 0 || terms > limit) return false;
   int64_t results = 1;
   for (int64_t size : resultShape) {
@@ -95,7 +102,8 @@ bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector,
     results *= size;
     if (isComplex && results * terms > kMaxProducts) return false;
   }
-  return isComplex || results >= kMinResults;
+  if (isComplex || (isInLoop && results * terms <= kMaxProductsInLoop)) return true;
+  return terms <= (isMatrixVector ? kMaxTermsOfVector : kMaxTerms) && results >= kMinResults;
 }
 
 LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
@@ -120,7 +128,8 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
   auto batches = static_cast<int64_t>(leftBatch.size()),
        sums = static_cast<int64_t>(leftSum.size());
   bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
-  if (!isSmall(type.getElementType(), terms, isMatrixVector, type.getShape())) {
+  const bool isInLoop = static_cast<bool>(op->getParentOfType<shlo::WhileOp>());
+  if (!isSmall(type.getElementType(), terms, isMatrixVector, isInLoop, type.getShape())) {
     if (!areManyPairs(op, lhs, rhs, type)) return mlir::failure();
     rewriter.replaceOp(op, sumOfPairs(op, lhs, type, rewriter));
     return mlir::success();

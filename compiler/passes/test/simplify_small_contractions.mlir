@@ -65,3 +65,25 @@ func.func @others_stay(%x: tensor<8x8xcomplex<f32>>, %y: tensor<9x8xcomplex<f32>
   %1 = stablehlo.dot_general %z, %z, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0, %1 : tensor<8x9xcomplex<f32>>, tensor<2x2xf32>
 }
+
+// -----
+
+// In a loop, products of a few elements are not worth a call.
+// CHECK-LABEL: @tiny_in_a_loop
+// CHECK: stablehlo.while
+// CHECK: stablehlo.reduce
+// CHECK: stablehlo.dot_general
+func.func @tiny_in_a_loop(%i: tensor<i32>, %x: tensor<2x2xf32>, %y: tensor<9x9xf32>) -> (tensor<i32>, tensor<2x2xf32>, tensor<9x9xf32>) {
+  %0:3 = stablehlo.while(%a = %i, %b = %x, %c = %y) : tensor<i32>, tensor<2x2xf32>, tensor<9x9xf32>
+  cond {
+    %n = stablehlo.constant dense<9> : tensor<i32>
+    %1 = stablehlo.compare LT, %a, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %a, %a : tensor<i32>
+    %2 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = stablehlo.dot_general %c, %c, contracting_dims = [1] x [0] : (tensor<9x9xf32>, tensor<9x9xf32>) -> tensor<9x9xf32>
+    stablehlo.return %1, %2, %3 : tensor<i32>, tensor<2x2xf32>, tensor<9x9xf32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<i32>, tensor<2x2xf32>, tensor<9x9xf32>
+}
