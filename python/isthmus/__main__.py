@@ -3,6 +3,7 @@
     python -m isthmus library|include|cmake
     python -m isthmus info [PLUGIN.so ...]
     python -m isthmus run MODEL --input x.npy --input y.npy --output result.npy
+    python -m isthmus convert SAVED_MODEL -o FOLDER
     python -m isthmus compile MODEL -o model.o --header model.h
     python -m isthmus explain MODEL --html page.html
 """
@@ -21,7 +22,7 @@ def run(options) -> int:
 
     from isthmus import client
 
-    program = client.compile(options.model)
+    program = client.compile(options.model, signature=options.signature)
     arrays = [np.load(path) for path in options.input]
     results = program(*arrays)
     results = results if isinstance(results, tuple) else (results,)
@@ -60,6 +61,18 @@ def compile_model(options) -> int:
     return 0
 
 
+def convert_model(options) -> int:
+    from isthmus import convert
+
+    shapes = {}
+    for given in options.shape:
+        name, _, sizes = given.rpartition("=")
+        shapes[name] = [int(size) for size in sizes.split(",") if size]
+    program = convert.convert(options.model, options.output, signature=options.signature, shapes=shapes)
+    print(f"{options.output}: takes {', '.join(program.names) or 'nothing'}")
+    return 0
+
+
 def explain_model(options) -> int:
     import numpy as np
 
@@ -85,7 +98,8 @@ def main(arguments=None) -> int:
     information.add_argument("--brief", action="store_true", help="without trying programs")
     runner = commands.add_parser("run", help="runs a program on arrays from files")
     runner.add_argument("model", type=pathlib.Path,
-                        help="StableHLO, or what jax.export, torch_xla.stablehlo or jax2tf saved")
+                        help="StableHLO, or what jax.export, torch_xla.stablehlo, jax2tf or convert saved")
+    runner.add_argument("--signature", help="of a SavedModel; default: serving_default, or its only one")
     runner.add_argument("--input", action="append", default=[], metavar="FILE.npy")
     runner.add_argument("--output", action="append", default=[], metavar="FILE.npy")
     runner.add_argument("--repeat", type=int, default=0, help="also measures so many runs")
@@ -96,6 +110,13 @@ def main(arguments=None) -> int:
     compiler.add_argument("--header", type=pathlib.Path, metavar="FILE.h",
                           help="default: beside the object file")
     compiler.add_argument("--name", help="of the function's prefix; default: the object file's")
+    converter = commands.add_parser(
+        "convert", help="makes a program of a SavedModel of TensorFlow's operations; needs TensorFlow")
+    converter.add_argument("model", type=pathlib.Path, metavar="SAVED_MODEL")
+    converter.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
+    converter.add_argument("--signature", help="default: serving_default, or the only one")
+    converter.add_argument("--shape", action="append", default=[], metavar="NAME=8,32",
+                           help="of an argument whose sizes the model leaves open")
     explainer = commands.add_parser("explain", help="shows where a program's time goes")
     explainer.add_argument("model", type=pathlib.Path, help="as for run")
     explainer.add_argument("--input", action="append", default=[], metavar="FILE.npy",
@@ -107,7 +128,8 @@ def main(arguments=None) -> int:
                            help="measures the device's peaks though they are known from an earlier time")
     explainer.add_argument("--html", type=pathlib.Path, metavar="PAGE.html")
     options = parser.parse_args(arguments)
-    command = {"run": run, "compile": compile_model, "explain": explain_model}.get(options.command)
+    command = {"run": run, "compile": compile_model, "convert": convert_model,
+               "explain": explain_model}.get(options.command)
     if command:
         try:
             return command(options)
@@ -126,6 +148,11 @@ def main(arguments=None) -> int:
 def run_command() -> int:
     """The command `isthmus-run`."""
     return main(["run", *sys.argv[1:]])
+
+
+def convert_command() -> int:
+    """The command `isthmus-convert`."""
+    return main(["convert", *sys.argv[1:]])
 
 
 def info_command() -> int:

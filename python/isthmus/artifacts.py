@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from isthmus import protobuf
+from isthmus import saved_model
 
 BYTECODE = b"ML\xefR"
 
@@ -19,18 +19,33 @@ class Program:
 
     `parameters` has an entry for each parameter of the program: the number of the caller's argument
     that it is, or an array that is always the same. None: they are the caller's arguments. `count`
-    is the number of these, if it is known.
+    is the number of these, and `names` are theirs, if they are known. `results` are the numbers of the
+    program's results that the caller gets; None: all.
     """
 
-    def __init__(self, code: bytes, parameters=None, name: str = "program", count: int | None = None):
+    def __init__(self, code: bytes, parameters=None, name: str = "program", count: int | None = None,
+                 names=(), results=None):
         self.code, self.parameters, self.name, self.count = code, parameters, name, count
+        self.names, self.results = list(names), results
+
+    def with_parameters(self, parameters) -> "Program":
+        return Program(self.code, parameters, self.name, self.count, self.names, self.results)
+
+    def in_order(self, given, named: dict) -> list:
+        """The caller's arguments by position, of those that may be given by name."""
+        missing = self.names[len(given):]
+        if named and sorted(named) != sorted(missing):
+            raise TypeError(f"{self.name}: got {len(given)} arguments and {sorted(named)}, expected the names "
+                            f"{self.names}")
+        return [*given, *(named[name] for name in missing)] if named else list(given)
 
     def arguments(self, given):
         """The arrays of all parameters, of the caller's arguments."""
         if self.parameters is None:
             return list(given)
         if self.count is not None and len(given) != self.count:
-            raise TypeError(f"{self.name}: got {len(given)} arguments, expected {self.count}")
+            names = f": {', '.join(self.names)}" if self.names else ""
+            raise TypeError(f"{self.name}: got {len(given)} arguments, expected {self.count}{names}")
         wanted = {p for p in self.parameters if isinstance(p, int)}
         if wanted and len(given) <= max(wanted):
             raise TypeError(f"{self.name}: got {len(given)} arguments, expected "
@@ -38,8 +53,9 @@ class Program:
         return [given[p] if isinstance(p, int) else p for p in self.parameters]
 
 
-def read(source) -> Program:
-    """A program from what a user has in hand: bytes, text, a path, or an exported object."""
+def read(source, signature: str | None = None) -> Program:
+    """A program from what a user has in hand: bytes, text, a path, or an exported object. A SavedModel may have
+    several signatures."""
     if isinstance(source, Program):
         return source
     if hasattr(source, "mlir_module_serialized"):  # jax.export.Exported
@@ -51,7 +67,7 @@ def read(source) -> Program:
         return Program(source.as_text().encode())
     if isinstance(source, pathlib.Path) or (
             isinstance(source, str) and "\n" not in source and "(" not in source):
-        return _file(pathlib.Path(source))
+        return _file(pathlib.Path(source), signature)
     if isinstance(source, str):
         return Program(source.encode())
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -59,10 +75,10 @@ def read(source) -> Program:
     raise TypeError(f"expected StableHLO, a path or an exported program, got {type(source)!r}")
 
 
-def _file(path: pathlib.Path) -> Program:
+def _file(path: pathlib.Path, signature: str | None) -> Program:
     if path.is_dir():
         if (path / "saved_model.pb").is_file():
-            return _saved_model(path)
+            return _saved_model(path, signature)
         if (path / "functions").is_dir():
             return _torch_folder(path)
         raise ValueError(f"{path}: neither a SavedModel nor what torch_xla saves")
@@ -168,7 +184,7 @@ def _torch_graph(graph) -> Program:
 
 
 def _torch_folder(path: pathlib.Path) -> Program:
-    """The folder that StableHLOGraphModule.save() writes."""
+    """The folder that StableHLOGraphModule.save() writes, or `save_folder`."""
     metas = sorted((path / "functions").glob("*.meta"))
     if len(metas) != 1:
         raise ValueError(f"{path}: expected one function, got {len(metas)}")
@@ -179,8 +195,29 @@ def _torch_folder(path: pathlib.Path) -> Program:
                          lambda location=location: _saved_array(
                              path / "data" / location["name"]),
                          lambda location=location: _saved_array(
-                             path / "constants" / str(location["position"])))
-        for location in meta["input_locations"]], meta["name"])
+                             path / "constants" / str(location["position"]), location.get("dtype")))
+        for location in meta["input_locations"]], meta["name"],
+        len(meta["input_names"]) if "input_names" in meta else None, meta.get("input_names", ()))
+
+
+def save_folder(program: Program, path: pathlib.Path) -> None:
+    """Writes what `_torch_folder` reads; the arguments' names are an addition to what torch_xla writes."""
+    for folder in ("functions", "constants"):
+        (path / folder).mkdir(parents=True, exist_ok=True)
+    locations = []
+    for number, parameter in enumerate(program.parameters):
+        if isinstance(parameter, int):
+            locations.append({"type_": "input_arg", "position": parameter, "name": ""})
+            continue
+        # NumPy's format has no names for ml_dtypes's types.
+        narrow = parameter.dtype.isbuiltin != 1
+        bits = parameter.view(f"u{parameter.dtype.itemsize}") if narrow else parameter
+        np.save(path / "constants" / f"{number}.npy", bits)
+        locations.append({"type_": "constant", "position": number, "name": "",
+                          **({"dtype": parameter.dtype.name} if narrow else {})})
+    (path / "functions" / "forward.bytecode").write_bytes(program.code)
+    (path / "functions" / "forward.meta").write_text(json.dumps(
+        {"name": program.name, "input_locations": locations, "input_names": program.names}))
 
 
 def _torch_parameter(kind: str, position: int, weight, constant):
@@ -193,8 +230,13 @@ def _torch_parameter(kind: str, position: int, weight, constant):
     raise ValueError(f"a parameter of unknown kind {kind!r}")
 
 
-def _saved_array(path: pathlib.Path):
-    return np.load(path if path.exists() else path.with_suffix(".npy"), allow_pickle=False)
+def _saved_array(path: pathlib.Path, dtype: str | None = None):
+    array = np.load(path if path.exists() else path.with_suffix(".npy"), allow_pickle=False)
+    if dtype is None:
+        return array
+    import ml_dtypes
+
+    return array.view(getattr(ml_dtypes, dtype))
 
 
 def _host(tensor):
@@ -203,40 +245,10 @@ def _host(tensor):
 
 # ---- TensorFlow's SavedModel with a program of jax2tf or of another framework in it
 
-def _inside(data: bytes, *path: int):
-    """The messages at a path of field numbers."""
-    if not path:
-        yield data
-        return
-    for number, value in protobuf.fields(data):
-        if number == path[0] and isinstance(value, bytes):
-            yield from _inside(value, *path[1:])
-
-
-def _saved_model(path: pathlib.Path) -> Program:
-    """The program of the one XlaCallModule operation in a SavedModel."""
-    data = (path / "saved_model.pb").read_bytes()
-    modules = []
+def _saved_model(path: pathlib.Path, signature: str | None) -> Program:
     try:
-        # meta_graphs.graph_def.library.function.node_def
-        for node in _inside(data, 2, 2, 2, 1, 3):
-            operation = b"".join(_inside(node, 2))
-            if operation != b"XlaCallModule":
-                continue
-            for attribute in _inside(node, 5):
-                if b"".join(_inside(attribute, 1)) == b"module":
-                    modules += _inside(attribute, 2, 2)
-    except IndexError as error:
-        raise ValueError(f"{path}: saved_model.pb is cut off") from error
-    modules = list(dict.fromkeys(modules))
-    if len(modules) != 1:
-        raise ValueError(
-            f"{path}: has {len(modules)} programs of StableHLO, expected one. A model of TensorFlow's "
-            "own operations is run by TensorFlow with isthmus-tensorflow; jax2tf.convert and "
-            "stablehlo-to-saved-model write such programs")
-    if any(True for _ in (path / "variables").glob("*.index")) and (
-            (path / "variables" / "variables.index").stat().st_size > 200):
-        # Which variable is which parameter, only the graph around the program says.
-        raise ValueError(f"{path}: has variables beside its program; export it with its weights as "
-                         "constants")
-    return _bytes(modules[0], path.name)
+        code, parameters, names, results = saved_model.read(path, signature)
+    except saved_model.NoProgram as error:
+        raise ValueError(f"{error}; models of TensorFlow's own operations are converted first: "
+                         "isthmus-convert, in an environment with TensorFlow") from None
+    return Program(code, parameters, path.name, len(names), names, results)

@@ -246,10 +246,11 @@ class Client:
                 self._api.wait(args.done_with_host_buffer)
         return result
 
-    def compile(self, program, *, device: int = 0) -> "Executable":
+    def compile(self, program, *, device: int = 0, signature: str | None = None) -> "Executable":
         """An executable of StableHLO (text or bytecode), of a file or folder that has some, or of
-        what jax.export, torch_xla.stablehlo or jax2tf exported."""
-        source = artifacts.read(program)
+        what jax.export, torch_xla.stablehlo or jax2tf exported. A SavedModel's signature is "serving_default",
+        or its only one, unless another is named."""
+        source = artifacts.read(program, signature)
         code, form = ctypes.create_string_buffer(source.code, len(source.code)), b"mlir"
         asked = c_api.make(self._api.program, code=ctypes.addressof(code),
                            code_size=len(source.code), format=ctypes.cast(form, ctypes.c_void_p),
@@ -302,9 +303,8 @@ class Executable:
         self._source = source
         if source.parameters is not None:
             # What is always the same goes to the device once.
-            self._source = artifacts.Program(source.code, [
-                p if isinstance(p, int) else owner.put(p, device) for p in source.parameters],
-                source.name, source.count)
+            self._source = source.with_parameters([
+                p if isinstance(p, int) else owner.put(p, device) for p in source.parameters])
         executable = self._api.call("LoadedExecutable_GetExecutable",
                                     loaded_executable=address).executable
         self._executable = _Handle(self._api, "Executable_Destroy", "executable", executable)
@@ -316,9 +316,20 @@ class Executable:
         that is always the same. None: the caller's arguments, in their order."""
         return self._source.parameters
 
-    def __call__(self, *arrays):
-        """Starts the program. Returns an Array, or a tuple of them unless the program has one
+    @property
+    def names(self) -> list:
+        """Of the arguments, where the program's file has them."""
+        return self._source.names
+
+    @property
+    def results(self):
+        """The numbers of the program's results that the caller gets, in their order. None: all."""
+        return self._source.results
+
+    def __call__(self, *arrays, **named):
+        """Starts the program. Returns an Array, or a tuple of them unless there is one
         result; an error while it runs is raised by whoever waits for a result."""
+        arrays = self._source.in_order(arrays, named)
         inputs = [self._client.put(a, self._device) for a in self._source.arguments(arrays)]
         buffers = (ctypes.c_void_p * len(inputs))(*(a._handle.address for a in inputs))
         results = (ctypes.c_void_p * self.num_outputs)()
@@ -330,6 +341,8 @@ class Executable:
                        argument_lists=ctypes.addressof(buffer_lists), num_devices=1,
                        num_args=len(inputs), output_lists=ctypes.addressof(result_lists))
         arrays = tuple(Array(self._client, address) for address in results)
+        if self._source.results is not None:
+            arrays = tuple(arrays[i] for i in self._source.results)
         return arrays[0] if len(arrays) == 1 else arrays
 
     def serialize(self) -> bytes:
@@ -360,9 +373,9 @@ def put(array, device: int = 0, copy: bool = True) -> Array:
     return default_client().put(array, device, copy)
 
 
-def compile(program, *, device: int = 0) -> Executable:  # as re.compile
+def compile(program, *, device: int = 0, signature: str | None = None) -> Executable:  # as re.compile
     """`Client.compile` of the process's client."""
-    return default_client().compile(program, device=device)
+    return default_client().compile(program, device=device, signature=signature)
 
 
 def deserialize(data: bytes, parameters=None, *, device: int = 0) -> Executable:

@@ -46,6 +46,9 @@ class Model:
     """An executable of this machine's CPU, and the name of its function in C."""
 
     def __init__(self, executable, name: str, library: pathlib.Path):
+        if executable.results is not None:
+            raise ValueError("the model has some of its program's results, or in another order, which an object file "
+                             "cannot")
         self.name, self._image = name, executable.serialize()
         model = ctypes.c_void_p()
         api = ctypes.CDLL(str(library))

@@ -1,0 +1,161 @@
+"""SavedModels with a program of StableHLO, read without TensorFlow: models written here, field by field.
+
+Those that jax2tf, torch_xla and Keras write are tried where TensorFlow is: test/keras/saved_model_test.py.
+"""
+
+import struct
+
+import numpy as np
+import pytest
+
+import isthmus
+
+CODE = """func.func @main(%w: tensor<2x3xf32>, %y: tensor<3xf32>, %x: tensor<2xf32>)
+    -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0]
+      : (tensor<2xf32>, tensor<2x3xf32>) -> tensor<3xf32>
+  %1 = stablehlo.add %0, %y : tensor<3xf32>
+  return %0, %1 : tensor<3xf32>, tensor<3xf32>
+}"""
+W = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def varint(number):
+    result = b""
+    while number > 127:
+        result, number = result + bytes([number & 127 | 128]), number >> 7
+    return result + bytes([number])
+
+
+def message(*fields):
+    """Of pairs of number and value: an integer, text, or a message."""
+    result = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            result += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            result += varint(number << 3 | 2) + varint(len(value)) + value
+    return result
+
+
+def node(name, operation, inputs, **attributes):
+    return message((1, name), (2, operation), *((3, i) for i in inputs), *(
+        (5, message((1, key), (2, value))) for key, value in attributes.items()))
+
+
+def function(name, arguments, nodes, returned):
+    signature = message((1, name), *((2, message((1, a))) for a in arguments),
+                        *((3, message((1, r))) for r in returned))
+    return message((1, signature), *((3, n) for n in nodes),
+                   *((4, message((1, r), (2, value))) for r, value in returned.items()))
+
+
+def table(entries):
+    """A table of one block, as leveldb lays it out; each key shares one byte with the last."""
+    def block(pairs):
+        data, last = b"", b""
+        for key, value in pairs:
+            shared = 1 if last and key[:1] == last[:1] else 0
+            data += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
+            last = key
+        return data + struct.pack("<II", 0, 1)
+
+    data = block(sorted(entries.items()))
+    index = block([(b"\x7f", varint(0) + varint(len(data)))])
+    end = varint(0) * 2 + varint(len(data) + 5) + varint(len(index))
+    return data + bytes(5) + index + bytes(5) + end.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
+
+
+NODES = [
+    node("Read", "ReadVariableOp", ["resource"]),
+    node("Call", "XlaCallModule", ["Read:value:0", "y", "x", "^Read"], module=message((2, CODE)),
+         Tout=message((1, message((6, b"\x01\x01"))))),
+    node("Same", "IdentityN", ["Call:output:0", "Call:output:1"]),
+]
+
+
+def write(folder, nodes=NODES, returned=("Same:output:1", "Call:output:0")):
+    """serving_default(x, y) -> its program's second and first result; the variable `w` is its third argument."""
+    inner = function("inner", ["x", "y", "resource"], nodes, dict(zip("ab", returned)))
+    outer = function("outer", ["x", "y", "unknown"], [
+        node("Inner", "StatefulPartitionedCall", ["x", "y", "unknown"], f=message((10, message((1, "inner"))))),
+    ], {"a": "Inner:output:0", "b": "Inner:output:1"})
+    objects = message(
+        (1, message((1, message((1, 1), (2, "signatures"))), (1, message((1, 2), (2, "w"))))),
+        (1, message((1, message((1, 3), (2, "serving_default"))))),
+        (1, message((7, b""))),
+        (1, message((8, message((1, "outer"), (2, "x"), (2, "y"))))),
+        (2, message((1, "outer"), (2, message((2, b"\x02"))))))
+    graph = message((2, message((2, message((1, inner), (1, outer))))),
+                    (5, message((1, "serving_default"), (2, b""))), (7, objects))
+    (folder / "saved_model.pb").write_bytes(message((1, 1), (2, graph)))
+    saved_objects = message((1, message((1, message((1, 1), (2, "w"))))), (1, message(
+        (2, message((1, "VARIABLE_VALUE"), (3, "w/.ATTRIBUTES/VARIABLE_VALUE"))))))
+    text = varint(len(saved_objects)) + bytes(4) + saved_objects
+    shape = message((2, message((1, 2))), (2, message((1, 3))))
+    (folder / "variables").mkdir()
+    (folder / "variables/variables.index").write_bytes(table({
+        b"": message((1, 1)),
+        b"_CHECKPOINTABLE_OBJECT_GRAPH": message((1, 7), (4, W.nbytes), (5, len(text))),
+        b"w/.ATTRIBUTES/VARIABLE_VALUE": message((1, 1), (2, shape), (5, W.nbytes)),
+    }))
+    (folder / "variables/variables.data-00000-of-00001").write_bytes(W.tobytes() + text)
+
+
+def test_variables_and_results_are_those_of_the_signature(tmp_path):
+    write(tmp_path)
+    program = isthmus.compile(tmp_path)
+    x, y = np.array([1, 2], np.float32), np.array([10, 20, 30], np.float32)
+    for results in (program(x, y), program(x, y=y), program(y=y, x=x)):
+        np.testing.assert_array_equal(results[0], x @ W + y)
+        np.testing.assert_array_equal(results[1], x @ W)
+    with pytest.raises(TypeError, match="got 1 arguments, expected 2: x, y"):
+        program(x)
+    with pytest.raises(TypeError, match="expected the names"):
+        program(x, z=y)
+    with pytest.raises(ValueError, match="no signature other; it has: serving_default"):
+        isthmus.compile(tmp_path, signature="other")
+
+
+@pytest.mark.parametrize("nodes, said", [
+    ([node("End", "AddV2", ["x", "y"])], "no program of StableHLO.*isthmus-convert"),
+    ([*NODES, node("Write", "AssignVariableOp", ["resource", "x"]), node("End", "Identity", ["Call:output:0"])],
+     "AssignVariableOp with a variable.*isthmus-convert"),
+    ([*NODES, node("End", "AddV2", ["x", "y"])], "a result of outer is none of its program's.*isthmus-convert"),
+    ([node("Sum", "AddV2", ["x", "y"]), node("End", "XlaCallModule", ["Sum:z:0"], module=message((2, CODE)),
+                                             Tout=message((1, message((6, b"\x01")))))],
+     "TensorFlow's AddV2.*isthmus-convert"),
+    ([*NODES, node("Call2", "XlaCallModule", []), node("End", "Identity", ["Call:output:0"])],
+     "damaged"),
+    ([node("End", "PartitionedCall", ["x", "y", "resource"], f=message((10, message((1, "inner")))))],
+     "calls too many others"),
+    ([node("End", "Identity", ["gone"])], "gone, which is nowhere"),
+    ([node("End", "Identity", ["End"])], "End, which is nowhere"),
+])
+def test_what_is_no_program_is_refused(tmp_path, nodes, said):
+    write(tmp_path, nodes, ["End:output:0"] * 2)
+    with pytest.raises(ValueError, match=said):
+        isthmus.compile(tmp_path)
+
+
+def test_damaged_models_are_refused(tmp_path):
+    write(tmp_path)
+    files = [tmp_path / "saved_model.pb", tmp_path / "variables/variables.index",
+             tmp_path / "variables/variables.data-00000-of-00001"]
+    from isthmus import artifacts
+
+    for path in files:
+        whole = path.read_bytes()
+        for at in range(0, len(whole), max(len(whole) // 60, 1)):
+            path.write_bytes(whole[:at])
+            try:
+                artifacts.read(tmp_path)
+            except ValueError:
+                pass
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+            try:
+                artifacts.read(tmp_path)
+            except (ValueError, OSError):
+                pass
+        path.write_bytes(whole)
