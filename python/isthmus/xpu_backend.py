@@ -51,7 +51,7 @@ def client_options() -> dict:
 
 
 def _is_wanted() -> bool:
-    """Whether the user named the platform, or named none and there is a driver.
+    """Whether the user named the platform, or named none, there is a driver, and nothing that it clashes with.
 
     A plugin whose client cannot be made takes JAX down with it.
     """
@@ -62,6 +62,10 @@ def _is_wanted() -> bool:
     if platforms:
         return PLATFORM in platforms.split(",")
     if not jax_backend.is_wanted(PLATFORM):
+        return False
+    if "tensorflow" in sys.modules:
+        # TensorFlow shows its LLVM to all libraries; a driver with one of its own (PoCL) ends the process
+        # when it is loaded after it.
         return False
     try:
         library = ctypes.CDLL(opencl_library())
@@ -78,7 +82,7 @@ def register() -> None:
     if not library.is_file():
         return
     if not _is_wanted():
-        _logger.info("platform xpu is not wanted, or has no OpenCL driver by %s", opencl_library())
+        _logger.info("platform xpu is not wanted, has no OpenCL driver by %s, or TensorFlow is there", opencl_library())
         return
     device_platform.register(PLATFORM, library, PRIORITY, client_options)
     try:

@@ -51,6 +51,27 @@ def test_every_private_name_has_a_tripwire():
     assert not missing, f"not in PRIVATE_NAMES: {missing}"
 
 
+@pytest.mark.parametrize("named", [None, "xpu"])
+def test_no_opencl_driver_is_loaded_beside_tensorflow(named, monkeypatch):
+    import ctypes
+    import sys
+    import types
+
+    import jax
+
+    def load(path):
+        raise AssertionError("a driver was loaded")
+
+    monkeypatch.setitem(sys.modules, "tensorflow", types.ModuleType("tensorflow"))
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    before = jax.config.jax_platforms
+    jax.config.update("jax_platforms", named)
+    try:
+        assert xpu_backend._is_wanted() == (named == "xpu")
+    finally:
+        jax.config.update("jax_platforms", before)
+
+
 COUNT = "import jax; print(jax.device_count('isthmus'))"
 
 
