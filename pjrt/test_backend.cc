@@ -61,10 +61,10 @@ const std::vector<Program>& programs() {
   // A replicated sharding: an empty message has type 0, so one field is written out.
   std::string replicated("\x08\x00", 2);
   auto parameter = [&](ArrayType type, DonationKind donation = DonationKind::kNone, int out = -1) {
-    return ParameterSpec{{std::move(type), "device", replicated}, donation, out};
+    return ParameterSpec{{std::move(type), "device", replicated, {}}, donation, out};
   };
   auto output = [&](ArrayType type, std::string memoryKind = "device") {
-    return BufferSpec{std::move(type), std::move(memoryKind), replicated};
+    return BufferSpec{std::move(type), std::move(memoryKind), replicated, {}};
   };
   static const auto& table = *new std::vector<Program>{
       {"stablehlo.add", {parameter(f32x4), parameter(f32x4)}, {output(f32x4)}, &add, true},
