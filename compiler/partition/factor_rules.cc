@@ -327,9 +327,10 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
     });
   };
   std::optional<int64_t> size;
-  auto isAlike = [&](Value value, const Factors& factors, llvm::function_ref<bool(size_t)> isFree) {
+  auto isAlike = [&](Value value, const Factors& factors,
+                     llvm::function_ref<bool(size_t)> isExempt) {
     for (auto [d, dim] : llvm::enumerate(factors)) {
-      if (dim != factor || isFree(d)) continue;
+      if (dim != factor || isExempt(d)) continue;
       if (size && *size != shapeOf(value)[d]) return false;
       size = shapeOf(value)[d];
     }

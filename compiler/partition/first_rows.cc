@@ -32,8 +32,8 @@ int64_t rowsTaken(shlo::SortOp op) {
   return most;
 }
 
-// Whether a block of `value` takes nothing to have.
-bool isFree(Value value, const MeshSharding& held, const MeshSharding& sharding) {
+// Whether each device has its block of `value` without communication.
+bool isLocal(Value value, const MeshSharding& held, const MeshSharding& sharding) {
   return held.isReplicated() || held.hasSameBlocks(sharding) || value.getDefiningOp<shlo::IotaOp>();
 }
 
@@ -49,7 +49,7 @@ std::optional<FirstRows> firstRowsOf(shlo::SortOp op, llvm::ArrayRef<MeshShardin
   rows.sharding = *split;
   const int64_t shards = split->shards(d), size = type.getDimSize(d);
   if (size % shards != 0 || !llvm::all_of(llvm::zip(op->getOperands(), held), [&](auto pair) {
-        return isFree(std::get<0>(pair), std::get<1>(pair), rows.sharding);
+        return isLocal(std::get<0>(pair), std::get<1>(pair), rows.sharding);
       })) {
     return std::nullopt;
   }

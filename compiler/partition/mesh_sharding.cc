@@ -107,6 +107,11 @@ bool MeshSharding::isUnused(const AxisPart& part) const {
          llvm::all_of(dims, [&](const auto& parts) { return llvm::all_of(parts, isOther); });
 }
 
+bool MeshSharding::canAlsoSplit(int64_t d, const std::vector<AxisPart>& parts) const {
+  return dims[d].empty() &&
+         llvm::all_of(parts, [&](const AxisPart& part) { return isUnused(part); });
+}
+
 std::vector<std::vector<int64_t>> MeshSharding::groups(const std::vector<AxisPart>& parts) const {
   // A partition's position with the axis parts taken out names its group.
   std::map<int64_t, std::vector<int64_t>> byRest;
@@ -298,7 +303,7 @@ MeshSharding withoutOuter(const MeshSharding& whole, const MeshSharding& outer,
       replicatedSharding(static_cast<int64_t>(whole.dims.size()), whole.numPartitions);
   if (!outer.isReplicated() && whole.positionOf != outer.positionOf) return inner;
   inner.positionOf = whole.positionOf;
-  auto isFree = [&](const AxisPart& part) {
+  auto isAutomatic = [&](const AxisPart& part) {
     return llvm::all_of(manual, [&](const AxisPart& axis) { return areIndependent(part, axis); });
   };
   for (size_t d = 0; d < whole.dims.size(); ++d) {
@@ -313,7 +318,7 @@ MeshSharding withoutOuter(const MeshSharding& whole, const MeshSharding& outer,
       rest[0].size = part.stride / rest[0].stride;
       if (rest[0].size == 1) rest.erase(rest.begin());
     }
-    if (isPrefix && llvm::all_of(rest, isFree)) inner.dims[d] = std::move(rest);
+    if (isPrefix && llvm::all_of(rest, isAutomatic)) inner.dims[d] = std::move(rest);
   }
   return inner;
 }

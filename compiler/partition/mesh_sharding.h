@@ -53,6 +53,8 @@ struct MeshSharding {
   int64_t shardIndex(int64_t d, int64_t p) const;
   // Whether no dimension is split, nor anything summed, along `part`.
   bool isUnused(const AxisPart& part) const;
+  // Whether dimension `d` is whole, and could be split along all of `parts`.
+  bool canAlsoSplit(int64_t d, const std::vector<AxisPart>& parts) const;
   // Groups of partitions that differ only along `parts`, each ordered by their coordinates.
   std::vector<std::vector<int64_t>> groups(const std::vector<AxisPart>& parts) const;
   // The array's shape on one device; nothing divides unevenly.

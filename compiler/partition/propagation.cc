@@ -170,11 +170,10 @@ void Propagation::assign(Value value, const MeshSharding& sharding) {
   hasChanged_ |= isNew;
   MeshSharding& known = found->second;
   if (isNew || known.positionOf != reduced.positionOf) return;
-  for (auto [parts, more] : llvm::zip(known.dims, reduced.dims)) {
-    bool isFree = parts.empty() && !more.empty() &&
-                  llvm::all_of(more, [&](const AxisPart& part) { return known.isUnused(part); });
-    if (!isFree) continue;
-    parts = more;
+  for (size_t d = 0; d < known.dims.size(); ++d) {
+    const std::vector<AxisPart>& more = reduced.dims[d];
+    if (more.empty() || !known.canAlsoSplit(d, more)) continue;
+    known.dims[d] = more;
     hasChanged_ = true;
   }
 }

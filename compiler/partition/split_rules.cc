@@ -110,11 +110,9 @@ std::vector<MeshSharding> concatenatedSplits(mlir::Operation* op, int64_t d,
                                              const std::vector<AxisPart>& split) {
   std::vector<MeshSharding> splits(held.begin(), held.end());
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), splits)) {
-    bool isFree = sharding.dims[d].empty() && llvm::all_of(split, [&](const AxisPart& part) {
-                    return sharding.isUnused(part);
-                  });
+    const bool isWhole = sharding.canAlsoSplit(d, split);
     sharding.dims[d].clear();
-    if (!isFree && isMostlyRows(shapeOf(operand)[d], blocksOf(split))) sharding.dims[d] = split;
+    if (!isWhole && isMostlyRows(shapeOf(operand)[d], blocksOf(split))) sharding.dims[d] = split;
   }
   return splits;
 }
@@ -175,9 +173,7 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
   double gathered = 0;
   for (unsigned i = 0; i < 2; ++i) {
     auto d = llvm::find(rule.operands[i], factor) - rule.operands[i].begin();
-    bool isFree = held[i].dims[d].empty() &&
-                  llvm::all_of(split, [&](const AxisPart& part) { return held[i].isUnused(part); });
-    if (!isFree)
+    if (!held[i].canAlsoSplit(d, split))
       gathered += gathered > 0 ? std::numeric_limits<double>::infinity()
                                : localSize(op->getOperand(i), rule.operands[i]);
   }
@@ -196,12 +192,8 @@ std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
   }
   for (int64_t d = 0; d < rankOf(op.getOperand()); ++d) {
     const int64_t rows = shapeOf(op.getResult())[d];
-    bool isFree =
-        split.operands[0].dims[d].empty() && llvm::all_of(held.dims[d], [&](const AxisPart& part) {
-          return split.operands[0].isUnused(part);
-        });
-    if (rows == 0 || held.dims[d].empty() || !isFree || held.shards(d) > kMaxBlocks ||
-        !isFew(rows, shapeOf(op.getOperand())[d])) {
+    if (rows == 0 || held.dims[d].empty() || !split.operands[0].canAlsoSplit(d, held.dims[d]) ||
+        held.shards(d) > kMaxBlocks || !isFew(rows, shapeOf(op.getOperand())[d])) {
       continue;
     }
     HaloRows placed{0, d, {}, 0, 0, /*isPlaced=*/true};
@@ -435,10 +427,10 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
       int64_t most = 0;
       for (auto [d, factor] : llvm::enumerate(rule->operands[i])) {
         const int64_t size = shapeOf(op->getOperand(i))[d];
-        bool isFree = factor != kWhole && parts.count(factor) == 0 && !isSummed(factor) &&
-                      !isIndexed(factor) && !isSent(factor) && size > most &&
-                      size % blocksOf(split) == 0 && canSplit(split, factor);
-        if (!isFree) continue;
+        bool isBetter = factor != kWhole && parts.count(factor) == 0 && !isSummed(factor) &&
+                        !isIndexed(factor) && !isSent(factor) && size > most &&
+                        size % blocksOf(split) == 0 && canSplit(split, factor);
+        if (!isBetter) continue;
         best = factor;
         most = size;
       }

@@ -196,7 +196,7 @@ class Component {
       mlir::Operation* maker = value.getDefiningOp();
       if (isTranspose(maker, back_)) {
         saved += size;
-      } else if (!(follows(maker) || isFree(maker))) {
+      } else if (!(follows(maker) || hasNoOrder(maker))) {
         spent += size;
       }
       bool isMoved = false, isNeeded = false;
@@ -242,7 +242,7 @@ class Component {
     return transpose && transpose.getPermutation() == permutation;
   }
   // Whether an array can as well be made in the other order.
-  static bool isFree(mlir::Operation* op) {
+  static bool hasNoOrder(mlir::Operation* op) {
     if (auto constant = llvm::dyn_cast_or_null<shlo::ConstantOp>(op)) {
       return constant.getValue().isSplat();
     }
@@ -310,7 +310,7 @@ class Component {
           builder.getDenseI64ArrayAttr(pick(back_, broadcast.getBroadcastDimensions())));
       return;
     }
-    if (isFree(maker)) {
+    if (hasNoOrder(maker)) {
       auto splat =
           llvm::cast<mlir::DenseElementsAttr>(llvm::cast<shlo::ConstantOp>(maker).getValue());
       moved_[value] = shlo::ConstantOp::create(
