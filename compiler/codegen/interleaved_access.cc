@@ -117,10 +117,15 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   uniform.constant = begin;
   uniform.laneStride = 0;
   Range range = rangeOf(uniform, 1);
-  // The block is wider than what is asked for, and must not reach past the array.
-  if (range.lo < 0 || range.hi + stride * lanes > count) return nullptr;
+  // The block is wider than what is asked for, and must not reach past the array: where it would,
+  // the last vector ends with the last element that is asked for.
+  if (range.lo < 0) return nullptr;
+  int64_t asked = first - begin + stride * (lanes - 1) + 1;
+  int64_t back =
+      range.hi + stride * lanes > count ? std::max<int64_t>(0, stride * lanes - asked) : 0;
+  if (range.hi + stride * lanes - back > count) return nullptr;
 
-  std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes});
+  std::string key = blockKey("interleaved", base, type, linear.terms, {begin, stride, lanes, back});
   llvm::Value* pointer = loops_.address(base, type, linear);
   llvm::IRBuilder<>& b = loops_.at(level);
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
@@ -128,14 +133,15 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   for (int64_t k = 0; k < stride; ++k) {
     llvm::Value*& vector = level->scalars[key + "#" + std::to_string(k)];
     if (!vector) {
-      llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, begin + k * lanes);
+      int64_t at = begin + k * lanes - (k + 1 == stride ? back : 0);
+      llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, at);
       vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(type, lanes_), from, align);
     }
     vectors.push_back(vector);
   }
   // As many columns as lanes: one transposition gives all of them, and the neighbours will be asked
   // for.
-  if (stride == lanes && linear.laneStride > 0) {
+  if (stride == lanes && linear.laneStride > 0 && back == 0) {
     auto columnKey = [&](int64_t column) { return key + "|" + std::to_string(column); };
     int64_t column = linear.constant - begin;
     if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
@@ -147,7 +153,8 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   }
   llvm::SmallVector<int64_t, 16> offsets;
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    offsets.push_back(linear.constant + lane * linear.laneStride - begin);
+    int64_t offset = linear.constant + lane * linear.laneStride - begin;
+    offsets.push_back(offset < (stride - 1) * lanes ? offset : offset + back);
   }
   return pick(b, vectors, offsets);
 }

@@ -6,6 +6,9 @@
 #include <numeric>
 #include <random>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "backends/cpu/testing/kernel_harness.h"
@@ -188,6 +191,34 @@ TEST(KernelEmitter, code_for_avx512_is_generated) {
                                     options, target);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_NE((*kernel)->assembly().find("zmm"), std::string::npos);
+}
+
+// Vectors of every third element are taken out of whole vectors, none of which may reach past the
+// array: behind it lies a page that nobody may read.
+TEST(KernelEmitter, takes_columns_apart_up_to_the_end_of_an_array) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* end = static_cast<char*>(pages) + page;
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  for (int64_t columns : {2, 3, 4}) {
+    for (int64_t rows : {16, 64, 77}) {
+      std::string from = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+      std::string to = "tensor<" + std::to_string(columns) + "x" + std::to_string(rows) + "xf32>";
+      auto kernel = compile(
+          fusionText({from}, to,
+                     "    %out = stablehlo.transpose %0, dims = [1, 0] : (" + from + ") -> " + to));
+      ASSERT_TRUE(kernel);
+      auto* x = reinterpret_cast<float*>(end) - rows * columns;
+      std::iota(x, x + rows * columns, 1.0F);
+      std::vector<float> y(rows * columns, -7);
+      kernel->run({x, y.data()});
+      for (int64_t i = 0; i < rows * columns; ++i) {
+        ASSERT_EQ(y[i], x[i % rows * columns + i / rows]) << rows << " x " << columns;
+      }
+    }
+  }
+  munmap(pages, 2 * page);
 }
 
 }  // namespace
