@@ -1,8 +1,9 @@
-"""Times the workloads on isthmus and on JAX's own CPU client, side by side in one process.
+"""Times the workloads on isthmus and on JAX's own client for the same devices, side by side in one process.
 
     ./dev bench [--set target|more|everyday|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
-                [--compile-only] [--peaks]
+                [--compile-only] [--peaks] [--platform cuda]
 
+With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client.
 Each time is the best of the repetitions, which alternate: other work on the machine only adds.
 Beside the JSON file come a table (.md) and a chart (.svg).
 """
@@ -16,6 +17,10 @@ import re
 import sys
 import time
 
+if "cuda" in sys.argv:
+    # Both use the GPU; whatever the environment names, all three are wanted.
+    os.environ["JAX_PLATFORMS"] = ""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 os.environ.setdefault("JAX_PLATFORMS", "isthmus")
 
 import jax  # noqa: E402
@@ -71,6 +76,21 @@ def agree(ours, theirs):
     return True
 
 
+def chosen_devices(platform):
+    """The name of the platform, and {name: device} of it and of what it is compared with."""
+    if platform != "cuda":
+        return platform, {platform: jax.devices(platform)[0], "JAX CPU": jax.devices("cpu")[0]}
+    from isthmus import cuda_backend
+
+    name = cuda_backend.register_beside()
+    if cuda_backend.has_jax_plugin():
+        jax.config.update("jax_platforms", f"{name},cuda,cpu")
+        return name, {name: jax.devices(name)[0], "JAX CUDA": jax.devices("cuda")[0]}
+    print("JAX's own CUDA plugin (jax-cuda13-plugin, jax-cuda12-plugin) is not installed: compared with its CPU client")
+    jax.config.update("jax_platforms", f"{name},cpu")
+    return name, {name: jax.devices(name)[0], "JAX CPU": jax.devices("cpu")[0]}
+
+
 def measure(function, arguments, devices, options):
     """Returns {"run": {platform: [seconds]}, "compile": …, "agree": bool} of one workload."""
     times = {"run": {name: [] for name in devices}, "compile": {name: [] for name in devices}}
@@ -113,9 +133,12 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, default=workloads.ROOT / "out/bench.json")
     options = parser.parse_args()
 
-    devices = {options.platform: jax.devices(options.platform)[0], "JAX CPU": jax.devices("cpu")[0]}
-    print(f"{'':30}{options.platform:>11}{'JAX CPU':>11}{'ratio':>7}   "
-          f"{'compile':>11}{'JAX CPU':>11}{'ratio':>7}")
+    options.platform, devices = chosen_devices(options.platform)
+    # Where a platform is missing JAX may give out another one of the same alias.
+    assert devices[options.platform].platform != "cpu" or options.platform == "isthmus", "JAX has another platform"
+    baseline = list(devices)[1]
+    print(f"{'':30}{options.platform:>13}{baseline:>11}{'ratio':>7}   "
+          f"{'compile':>11}{baseline:>11}{'ratio':>7}")
     if options.peaks:
         options.peaks = reports.measured_peaks()
     found, slower = {}, {}
@@ -150,8 +173,8 @@ def main():
             slower[name] = times["run_ratio"]
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks,
-              "workloads": found}
+    report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks, "baseline": baseline,
+              "device": devices[options.platform].device_kind, "workloads": found}
     options.json.write_text(json.dumps(report, indent=1))
     options.json.with_suffix(".md").write_text(reports.markdown(report))
     options.json.with_suffix(".svg").write_text(reports.chart(report))

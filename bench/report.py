@@ -63,8 +63,11 @@ def summary(workloads):
 def markdown(report):
     """The table of a report (see compare.py)."""
     workloads = report["workloads"]
-    lines = ["# Beside JAX's CPU client", "",
-             f"JAX {report['jax']}, {report['threads']} threads; best times of alternating repetitions; a "
+    baseline = report.get("baseline", "JAX CPU")
+    whose = "CPU client" if baseline == "JAX CPU" else "CUDA plugin"
+    where = f"{report['threads']} threads" if baseline == "JAX CPU" else report["device"]
+    lines = [f"# Beside JAX's {whose}", "",
+             f"JAX {report['jax']}, {where}; best times of alternating repetitions; a "
              "ratio above 1 means that Isthmus is faster.", ""]
     if peaks := report.get("peaks"):
         flops = ", ".join(f"{name} {peaks[name] / 1e9:.0f} GFLOP/s" for name in _TYPES)
@@ -72,7 +75,7 @@ def markdown(report):
                   "share of a run that its arithmetic (c), or reading its arguments and writing its "
                   "results from and to memory (m), would take at these.", ""]
     lines += [f"- {line}" for line in summary(workloads)]
-    lines += ["", "| workload | run | JAX CPU | ratio | of peak | compile | JAX CPU | ratio |",
+    lines += ["", f"| workload | run | {baseline} | ratio | of peak | compile | {baseline} | ratio |",
               "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name, w in workloads.items():
         if "error" in w:

@@ -85,7 +85,17 @@ def client_options() -> dict:
     return options
 
 
-def _has_jax_plugin() -> bool:
+def register_beside() -> str:
+    """Registers the platform under a name of its own, which it returns, beside JAX's own CUDA plugin: to compare
+    both in one process. To be called before JAX makes its clients; they must share the GPU's memory
+    (XLA_PYTHON_CLIENT_PREALLOCATE=false)."""
+    name = f"isthmus_{PLATFORM}"
+    device_platform.register(name, library_path(), PRIORITY - 1,
+                             lambda: client_options() | {"platform_name": name})
+    return name
+
+
+def has_jax_plugin() -> bool:
     """Whether a CUDA plugin of JAX's own is installed."""
     return any(importlib.util.find_spec(name) is not None
                for name in ("jax_cuda12_plugin", "jax_cuda13_plugin"))
@@ -102,7 +112,7 @@ def why_not():
         return f"there is no {library_path()}"
     if PLATFORM not in (jax.config.jax_platforms or "").split(","):
         return "JAX_PLATFORMS does not name it"
-    if _has_jax_plugin() and not os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH"):
+    if has_jax_plugin() and not os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH"):
         return "JAX's own CUDA plugin is installed, and ISTHMUS_CUDA_PLUGIN_PATH does not name ours"
     try:
         ctypes.CDLL(driver_library())

@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -86,3 +88,13 @@ def test_registers_hardly_spill(programs):
     spilling = [f"{one.op} {one.type} {one.name}, sm_{one.capability}: {one.spills}"
                 for one in programs if one.spills > 64]
     assert not spilling
+
+
+def test_the_check_for_a_gpu_runs():
+    """Here JAX's CPU client is compared with itself; what the check says of a GPU only a GPU can tell."""
+    script = pathlib.Path(__file__).with_name("gpu_check.py")
+    result = subprocess.run(
+        [sys.executable, script, "--platform", "cpu", "--only", "^(integers|product int8|executables serialize)"],
+        capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "3 of 3 are right" in result.stdout
