@@ -49,6 +49,14 @@ enum CUjitOption : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
+// Who else may use the memory of a pool, and how.
+struct CUmemAccessDesc {
+  int locationType;
+  int locationId;
+  int flags;
+};
+inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+inline constexpr int CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
 inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
 // Rows of bytes; an array or an address of the host, where its type says so, instead of the
 // device's address.

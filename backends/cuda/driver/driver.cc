@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace isthmus::cuda {
@@ -54,7 +55,30 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
     }
     ISTHMUS_RETURN_IF_ERROR(driver->openDevice(static_cast<int>(ordinal)));
   }
+  ISTHMUS_RETURN_IF_ERROR(driver->connectPeers());
   return driver;
+}
+
+// Stream-ordered memory is its own device's alone otherwise. Copies between devices then go by the
+// host, and NCCL, whose kernels use their peers' buffers in one process, must not be given it.
+Status Driver::connectPeers() {
+  std::set<std::pair<CUdevice, CUdevice>> known;
+  for (const std::unique_ptr<Device>& owner : devices_) {
+    for (const std::unique_ptr<Device>& peer : devices_) {
+      if (owner->ordinal == peer->ordinal) continue;
+      if (!known.emplace(owner->ordinal, peer->ordinal).second) continue;
+      int canAccess = 0;
+      ISTHMUS_RETURN_IF_ERROR(
+          check(library_.DeviceCanAccessPeer(&canAccess, peer->ordinal, owner->ordinal),
+                "cuDeviceCanAccessPeer"));
+      if (!canAccess) continue;
+      CUmemAccessDesc access{CU_MEM_LOCATION_TYPE_DEVICE, peer->ordinal,
+                             CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+      ISTHMUS_RETURN_IF_ERROR(
+          check(library_.MemPoolSetAccess(owner->pool, &access, 1), "cuMemPoolSetAccess"));
+    }
+  }
+  return {};
 }
 
 Status Driver::openDevice(int ordinal) {

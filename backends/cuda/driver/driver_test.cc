@@ -75,6 +75,17 @@ TEST(CudaDriver, devices_are_chosen_by_number_and_given_out_again) {
   EXPECT_EQ(Driver::create(ISTHMUS_FAKE_CUDA, {3}, 0).status().code(), StatusCode::kNotFound);
 }
 
+TEST(CudaDriver, gpus_see_each_others_memory_where_they_can) {
+  auto driver = makeDriver(4);
+  for (const char* line :
+       {"device 1 sees memory of 0\n", "device 0 sees memory of 1\n", "device 0 sees memory of 2\n",
+        "device 1 sees memory of 2\n", "device 2 sees memory of 1\n"}) {
+    EXPECT_THAT(log(), HasSubstr(line));
+  }
+  EXPECT_THAT(log(), testing::Not(HasSubstr("device 3")));
+  EXPECT_THAT(log(), testing::Not(HasSubstr("memory of 3")));
+}
+
 TEST(CudaDriver, copies_happen_when_somebody_waits) {
   auto driver = makeDriver();
   void* data = *driver->allocate(0, Queue::kTransfer, 4);

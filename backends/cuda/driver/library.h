@@ -36,6 +36,8 @@ namespace isthmus::cuda {
   X(MemFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                                      \
   X(MemPoolSetAttribute, "cuMemPoolSetAttribute", (CUmemoryPool, CUmemPoolAttribute, void*))      \
   X(MemPoolGetAttribute, "cuMemPoolGetAttribute", (CUmemoryPool, CUmemPoolAttribute, void*))      \
+  X(DeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, CUdevice, CUdevice))                     \
+  X(MemPoolSetAccess, "cuMemPoolSetAccess", (CUmemoryPool, const CUmemAccessDesc*, size_t))       \
   X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                   \
   X(MemFreeHost, "cuMemFreeHost", (void*))                                                        \
   X(MemcpyAsync, "cuMemcpyAsync", (CUdeviceptr, CUdeviceptr, size_t, CUstream))                   \

@@ -412,6 +412,27 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPoolAttribute attribute, 
   std::memcpy(value, &number, sizeof(number));
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  if (device == peer) return kInvalidValue;
+  // The last of four sits on another bus.
+  *can = fake().devices < 4 || (device != fake().devices - 1 && peer != fake().devices - 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, size_t count) {
+  FAKE_ENTER
+  auto owner = static_cast<int>(reinterpret_cast<uintptr_t>(pool)) - 1;
+  for (size_t i = 0; i < count; ++i) {
+    int can = 0;
+    if (access[i].locationType != CU_MEM_LOCATION_TYPE_DEVICE ||
+        access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
+        cuDeviceCanAccessPeer(&can, access[i].locationId, owner) != CUDA_SUCCESS || !can) {
+      return kInvalidValue;
+    }
+    record("device " + std::to_string(access[i].locationId) + " sees memory of " +
+           std::to_string(owner));
+  }
+  return CUDA_SUCCESS;
+}
 CUresult cuMemHostAlloc(void** data, size_t bytes, unsigned) {
   FAKE_ENTER
   *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
