@@ -16,7 +16,12 @@
 namespace isthmus::cuda {
 namespace {
 
-DeviceDescription describe(int id, const DeviceFacts& facts) {
+DeviceDescription describe(int id, const Libraries& libraries) {
+  const DeviceFacts& facts = libraries.driver->facts(id);
+  std::string used;
+  if (libraries.blas) used = "cuBLASLt";
+  if (libraries.nccl) used += used.empty() ? "NCCL" : ", NCCL";
+
   DeviceDescription device;
   device.id = id;
   device.localHardwareId = id;
@@ -25,7 +30,9 @@ DeviceDescription describe(int id, const DeviceFacts& facts) {
   device.attributes = {{"compute_capability", std::to_string(facts.capability / 10) + "." +
                                                   std::to_string(facts.capability % 10)},
                        {"core_count", static_cast<int64_t>(facts.units)},
-                       {"device_vendor", std::string("NVIDIA")}};
+                       {"device_vendor", std::string("NVIDIA")},
+                       {"libraries", used.empty() ? "none" : used},
+                       {"host_operations", hostOperations()}};
   addMemories(device);
   return device;
 }
@@ -78,10 +85,13 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     }
     blas_ = optional("own kernels multiply", choice.blas,
                      [&] { return Blas::load(choice.blas, *driver_); });
-    nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
-      return Nccl::load(choice.nccl, *driver_,
-                        static_cast<double>(flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS")));
-    });
+    // One GPU has nobody to meet, and NCCL is a large library.
+    if (driver_->numGpus() > 1) {
+      nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
+        return Nccl::load(choice.nccl, *driver_,
+                          static_cast<double>(flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS")));
+      });
+    }
   }
   if (choice != choice_) {
     return Status(StatusCode::kFailedPrecondition,
@@ -141,7 +151,7 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
   ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice));
   std::vector<DeviceDescription> devices;
   for (int id = 0; id < driver->numDevices(); ++id) {
-    devices.push_back(describe(id, driver->facts(id)));
+    devices.push_back(describe(id, libraries()));
   }
   return devices;
 }

@@ -96,6 +96,11 @@ std::string reduction(const std::string& op, const std::string& body, const std:
 
 #define ASSERT_VALUES(values) ASSERT_TRUE((values).ok()) << (values).status().message()
 
+TEST(CudaCollectives, devices_name_the_library) {
+  const AttributeMap& attributes = client().addressableDevices().front()->description().attributes;
+  EXPECT_EQ(std::get<std::string>(attributes.at("libraries")), "NCCL");
+}
+
 TEST(CudaCollectives, sums_over_groups) {
   auto values = run(reduction("all_reduce", "add", "tensor<2xf32>", "tensor<2xf32>"),
                     "tensor<2xf32>", "tensor<2xf32>");

@@ -97,6 +97,10 @@ TEST_F(CudaRuntime, devices_say_what_they_are) {
   EXPECT_EQ(client().platformName(), "cuda");
   EXPECT_THAT(client().platformVersion(), HasSubstr("cuda 12.4, Fake GPU"));
   EXPECT_EQ(device.description().kind, "Fake GPU");
+  const AttributeMap& attributes = device.description().attributes;
+  EXPECT_EQ(std::get<std::string>(attributes.at("libraries")), "cuBLASLt");
+  EXPECT_THAT(std::get<std::string>(attributes.at("host_operations")),
+              HasSubstr("stablehlo.cholesky"));
 }
 
 TEST_F(CudaRuntime, kernels_run_over_arguments_and_results) {

@@ -59,6 +59,12 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
   return driver;
 }
 
+int Driver::numGpus() const {
+  std::set<CUdevice> gpus;
+  for (const std::unique_ptr<Device>& device : devices_) gpus.insert(device->ordinal);
+  return static_cast<int>(gpus.size());
+}
+
 // Stream-ordered memory is its own device's alone otherwise. Copies between devices then go by the
 // host, and NCCL, whose kernels use their peers' buffers in one process, must not be given it.
 Status Driver::connectPeers() {

@@ -103,6 +103,8 @@ class Driver {
   const DeviceFacts& facts(int device) const { return devices_[device]->facts; }
   // The driver's number of a device; several of ours may be the same GPU.
   int ordinal(int device) const { return devices_[device]->ordinal; }
+  // Different ones.
+  int numGpus() const;
   int version() const { return version_; }  // 12040 for CUDA 12.4
   const Library& library() const { return library_; }
 

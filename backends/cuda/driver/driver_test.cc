@@ -71,7 +71,9 @@ TEST(CudaDriver, devices_are_chosen_by_number_and_given_out_again) {
   fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(3, 90, 1);
   EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {}, 0))->numDevices(), 3);
   EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {2, 0}, 0))->numDevices(), 2);
-  EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {2}, 4))->numDevices(), 4);
+  auto shared = Driver::create(ISTHMUS_FAKE_CUDA, {2, 1}, 4);
+  EXPECT_EQ((*shared)->numDevices(), 4);
+  EXPECT_EQ((*shared)->numGpus(), 2);
   EXPECT_EQ(Driver::create(ISTHMUS_FAKE_CUDA, {3}, 0).status().code(), StatusCode::kNotFound);
 }
 
