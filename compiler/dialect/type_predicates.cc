@@ -24,7 +24,7 @@ bool isStorable(mlir::quant::QuantizedType type, int64_t value) {
 
 // Storage and expressed types that the specification allows.
 bool isKnownQuantized(mlir::quant::QuantizedType type) {
-  auto storage = llvm::dyn_cast<mlir::IntegerType>(type.getStorageType());
+  auto storage = llvm::dyn_cast_if_present<mlir::IntegerType>(type.getStorageType());
   // As with all integers here, a signed one is signless.
   if (!storage || storage.isSigned()) return false;
   if (!llvm::is_contained({2u, 4u, 8u, 16u, 32u}, storage.getWidth())) return false;

@@ -63,7 +63,8 @@ ElementType integerType(mlir::IntegerType type) {
 ElementType toElementType(mlir::Type type) {
   type = mlir::getElementTypeOrSelf(type);
   if (auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(type)) {
-    auto storage = llvm::dyn_cast<mlir::IntegerType>(quantized.getStorageType());
+    // Types without parameters (!quant.calibrated) are stored as nothing.
+    auto storage = llvm::dyn_cast_if_present<mlir::IntegerType>(quantized.getStorageType());
     if (!storage) return ElementType::kInvalid;
     return integerType(mlir::IntegerType::get(
         type.getContext(), storage.getWidth(),

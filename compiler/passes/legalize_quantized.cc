@@ -32,7 +32,7 @@ bool isQuantized(mlir::Type type) { return quantizedTypeOf(type) != nullptr; }
 // The type of what is stored for a value of this type.
 mlir::Type storageOf(mlir::Type type) {
   QuantizedType quantized = quantizedTypeOf(type);
-  if (!quantized) return type;
+  if (!quantized || toElementType(type) == ElementType::kInvalid) return type;
   return llvm::cast<mlir::ShapedType>(type).clone(
       fromElementType(type.getContext(), toElementType(type)));
 }

@@ -20,7 +20,8 @@ int64_t elementBytes(mlir::Type type) {
     return 2 * elementBytes(complex.getElementType());
   }
   if (auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(type)) {
-    return elementBytes(quantized.getStorageType());
+    mlir::Type storage = quantized.getStorageType();
+    return storage ? elementBytes(storage) : 0;
   }
   if (!type.isIntOrFloat()) return 0;
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);

@@ -109,7 +109,52 @@ def attributes():
         yield main("%0 = stablehlo.sine %x : tensor<4xf32>", attributes=text)
 
 
-GROUPS = [custom_calls, shardings, meshes, groups, windows, indices, comparators, names, resources, attributes]
+def types():
+    for t in ("tensor<4x!quant.calibrated<f32<0.0:1.0>>>", "tensor<4x!quant.any<i8:f32>>", "tensor<4x!quant.uniform<i8:f32:7, {1.0,2.0}>>",
+              "tensor<4x!quant.uniform<i8:f32, 1.0:99999999999>>", "tensor<4x!quant.uniform<i8:f64, 1.0e-320>>", "tensor<4xcomplex<i32>>",
+              "tensor<?xf32, #stablehlo.bounds<9223372036854775807>>", "tensor<?xf32, #stablehlo.bounds<-1>>", "tensor<*xf32>", "tuple<>",
+              "tensor<4xi1024>", "tensor<4xf128>", "tensor<4xindex>", "memref<4xf32>", "vector<4xf32>", "tensor<4xvector<4xf32>>", "none",
+              "tensor<4x!stablehlo.token>", "tensor<4xf32, #sparse_tensor.encoding<{map = (d0) -> (d0 : compressed)}>>"):
+        yield f"func.func @main(%x: {t}) -> {t} {{\nreturn %x : {t}\n}}"
+        yield f"func.func @main(%x: {t}) -> tensor<4xf32> {{\n%0 = stablehlo.convert %x : ({t}) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}}"
+        yield main(f'%0 = "stablehlo.custom_call"(%x) {{call_target_name = "Sharding"}} : (tensor<4xf32>) -> {t}', "%x")
+
+
+def orders():
+    """Sorts by what is no order, long enough for every algorithm."""
+    for size in (17, 5000):
+        for compare in ("%c = stablehlo.constant dense<true> : tensor<i1>", "%c = stablehlo.compare NE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+                        "%s = stablehlo.sine %a : tensor<f32>\n%c = stablehlo.compare LT, %s, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>"):
+            yield main(f'%i = stablehlo.iota dim = 0 : tensor<{size}xf32>\n%v = stablehlo.sine %i : tensor<{size}xf32>\n%r = "stablehlo.sort"(%v) '
+                       f"({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n{compare}\nstablehlo.return %c : tensor<i1>\n}}) {{dimension = 0 : i64}} : "
+                       f"(tensor<{size}xf32>) -> tensor<{size}xf32>\n%0 = stablehlo.slice %r [0:4] : (tensor<{size}xf32>) -> tensor<4xf32>")
+
+
+def many():
+    """Operands by the thousand, and none at all."""
+    for count in (0, 1, 1000):
+        types, operands = ", ".join(["tensor<4xf32>"] * count), ", ".join(["%x"] * count)
+        arguments = ", ".join(f"%a{i}: tensor<4xf32>" for i in range(count))
+        rotated = ", ".join(f"%a{(i + 1) % count}" for i in range(count))
+        yield main(f'%r:{max(count, 1)} = "stablehlo.while"({operands}) ({{\n^bb0({arguments}):\n%c = stablehlo.constant dense<false> : tensor<i1>\n'
+                   f"stablehlo.return %c : tensor<i1>\n}}, {{\n^bb0({arguments}):\nstablehlo.return {rotated} : {types}\n}}) : ({types}) -> ({types})", "%x")
+        yield main(f'%r = "stablehlo.tuple"({operands}) : ({types}) -> tuple<{types}>\n%0 = "stablehlo.get_tuple_element"(%r) '
+                   f"{{index = {count} : i32}} : (tuple<{types}>) -> tensor<4xf32>")
+        yield main(f'%r = "stablehlo.concatenate"({operands}) {{dimension = 0 : i64}} : ({types}) -> tensor<{4 * count}xf32>', "%x")
+        yield main(f'%i = stablehlo.constant dense<-7> : tensor<i32>\n%0 = "stablehlo.case"(%i) '
+                   f'({", ".join(["{ stablehlo.return %x : tensor<4xf32> }"] * count)}) : (tensor<i32>) -> tensor<4xf32>')
+
+
+def configurations():
+    for target in ("", "x" * 1_000_000, "mhlo.topk", "TopK", "SPMDFullToShardShape", "lapack_sgesdd_ffi", "xla_ffi_python_cpu_callback"):
+        for text in ("api_version = 99 : i32", "called_computations = [@nobody]", "called_computations = [@main]", "backend_config = {k = 5 : i64}",
+                     "mhlo.attributes = {k = 99999999 : i64}", "mhlo.attributes = {k = -1 : i64, largest = true}",
+                     "output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [7], operand_index = 99, operand_tuple_indices = [3]>]",
+                     "api_version = 4 : i32, backend_config = {a = [[[1]]], b = @main, c = unit, d = dense<0> : tensor<4xi8>, e = 9 : i128}"):
+            yield main(f'%0 = "stablehlo.custom_call"(%x) {{call_target_name = "{target}", {text}}} : (tensor<4xf32>) -> tensor<4xf32>')
+
+
+GROUPS = [custom_calls, shardings, meshes, groups, windows, indices, comparators, names, resources, attributes, types, orders, many, configurations]
 
 
 def survive(programs, library):
