@@ -60,6 +60,13 @@ struct FactorRule {
   std::optional<int> concatenated;
 };
 
+// A few rows of a split dimension cost less to sum, or to have everywhere, than all of them to
+// gather.
+inline bool isFew(int64_t rows, int64_t of) { return 4 * rows <= of; }
+
+// Operations that may see a value as often as they like: maxima and the like.
+bool isIdempotent(mlir::Operation* reducer);
+
 // Nothing if no rule is known.
 std::optional<FactorRule> factorRule(mlir::Operation* op);
 

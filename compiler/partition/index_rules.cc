@@ -16,11 +16,12 @@ FactorRule slicedRule(Op op, size_t numArrays, mlir::Value slice) {
   return alignedRule(op, 0, numArrays, [&](int d) { return whole[d] == part[d]; });
 }
 
-// Dimensions, addressed by an index, of which one element is taken at a time.
+// Dimensions, addressed by an index, of which a few elements are taken at a time.
 llvm::SmallVector<int> addressed(Dims whole, Dims part) {
   llvm::SmallVector<int> dims;
   for (int d = 0; d < static_cast<int>(whole.size()); ++d) {
-    if (part[d] == 1 && whole[d] > 1) dims.push_back(d);
+    bool isOne = part[d] == 1 && whole[d] > 1;
+    if (isOne || (part[d] > 0 && isFew(part[d], whole[d]))) dims.push_back(d);
   }
   return dims;
 }
@@ -41,11 +42,11 @@ FactorRule dynamicSliceRule(shlo::DynamicSliceOp op) {
 
 FactorRule dynamicUpdateSliceRule(shlo::DynamicUpdateSliceOp op) {
   FactorRule rule = slicedRule(op, 2, op.getUpdate());
-  llvm::SmallVector<int> dims = addressed(shapeOf(op.getOperand()), shapeOf(op.getUpdate()));
-  if (dims.empty()) return rule;
-  const auto factor = static_cast<int>(rankOf(op.getResult()));
-  rule.operands[0][dims[0]] = rule.results[0][dims[0]] = factor;
-  rule.indexed.insert(factor);
+  auto factor = static_cast<int>(rankOf(op.getResult()));
+  for (int d : addressed(shapeOf(op.getOperand()), shapeOf(op.getUpdate()))) {
+    rule.operands[0][d] = rule.results[0][d] = factor;
+    rule.indexed.insert(factor++);
+  }
   return rule;
 }
 
@@ -111,10 +112,12 @@ FactorRule scatterRule(shlo::ScatterOp op) {
     }
     rule.indexed.insert(static_cast<int>(d));
   }
-  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(op->getRegion(0))) &&
-               numInputs == 1 && isSummable(op->getResult(0));
-  // Each device adds what it has of the updates.
+  mlir::Operation* reducer = numInputs == 1 ? soleOperation(op->getRegion(0)) : nullptr;
+  rule.isSum = !isIdempotent(reducer);
+  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducer) && isSummable(op->getResult(0));
+  // Each device adds what it has of the updates, or takes the largest.
   if (isSum) rule.summands = {0};
+  bool hasParts = isSum || isIdempotent(reducer);
   int64_t from = 0;
   auto next = static_cast<int>(rankOf(op.getInputs()[0]));
   for (int64_t d = 0; d < rankOf(op.getUpdates()[0]); ++d) {
@@ -129,7 +132,7 @@ FactorRule scatterRule(shlo::ScatterOp op) {
         rule.operands[i][of] = rule.results[i][of] = static_cast<int>(of);
         rule.operands[numInputs + 1 + i][d] = static_cast<int>(of);
       }
-    } else if (isSum) {
+    } else if (hasParts) {
       rule.operands[1][from] = rule.operands[2][d] = next;
       rule.summed.insert(next++);
     }

@@ -19,6 +19,7 @@ IndexedBlocks::IndexedBlocks(mlir::Operation* op, int64_t d, const MeshSharding&
       size_(tensorTypeOf(op->getOperand(0)).getShape()[d]),
       block_(blockRows(size_, sharding.shards(d))),
       builder_(builder),
+      spmd_(spmd),
       location_(op->getLoc()),
       start_(spmd.blockStart(sharding, d, block_, op->getLoc())) {}
 
@@ -45,16 +46,37 @@ Value IndexedBlocks::clamped(Value index, int64_t last) {
   return shlo::MaxOp::create(builder_, location_, high, filled(0, index));
 }
 
-// The element of this device's block that is nearest to what `index` asks for, within the array;
-// isHere_ says where it is that.
-Value IndexedBlocks::nearest(Value index) {
+// Where in this device's block the rows begin that are nearest to the `rows` from `index` on,
+// within the array; isHere_ says where they are those, and before_ how far they are from them.
+Value IndexedBlocks::nearest(Value index, int64_t rows) {
   Value start = shlo::BroadcastInDimOp::create(builder_, location_, tensorTypeOf(index), start_,
                                                llvm::ArrayRef<int64_t>());
-  Value local = shlo::SubtractOp::create(builder_, location_, clamped(index, size_ - 1), start);
-  Value near = clamped(local, block_ - 1);
+  Value local = shlo::SubtractOp::create(builder_, location_, clamped(index, size_ - rows), start);
+  Value near = clamped(local, block_ - window(rows));
   isHere_ =
       shlo::CompareOp::create(builder_, location_, local, near, shlo::ComparisonDirection::EQ);
+  if (rows > 1) before_ = shlo::SubtractOp::create(builder_, location_, near, local);
   return near;
+}
+
+// `count` rows of `rows`, from row `by` on, which may be outside: zeros.
+Value IndexedBlocks::moved(Value rows, Value by, int64_t count) {
+  auto type = tensorTypeOf(rows);
+  const int64_t size = type.getShape()[d_];
+  llvm::SmallVector<int64_t> none(type.getRank()), edge(none), shape(type.getShape());
+  edge[d_] = count;
+  shape[d_] = size + 2 * count;
+  Value zero = spmd_.zero(type.getElementType(), location_);
+  Value padded =
+      shlo::PadOp::create(builder_, location_, RankedTensorType::get(shape, type.getElementType()),
+                          rows, zero, edge, edge, none);
+  Value low = filled(count, by);
+  llvm::SmallVector<Value> starts(type.getRank(), filled(0, by));
+  starts[d_] = clamped(shlo::AddOp::create(builder_, location_, by, low), size + count);
+  shape[d_] = count;
+  return shlo::DynamicSliceOp::create(builder_, location_,
+                                      RankedTensorType::get(shape, type.getElementType()), padded,
+                                      starts, shape);
 }
 
 // Component k of the index vectors, which stay vectors of one.
@@ -106,18 +128,36 @@ void IndexedBlocks::localizeScatter(Operands& operands) {
 void IndexedBlocks::localizeSlice(Operands& operands, size_t firstIndex) {
   for (Value& index : llvm::drop_begin(operands, firstIndex)) index = converted(index);
   Value& index = operands[firstIndex + d_];
-  index = nearest(index);
-  if (firstIndex == 1) return;
-  // Another device's place keeps what it has.
+  rows_ = tensorTypeOf(firstIndex == 1 ? op_->getResult(0) : op_->getOperand(1)).getShape()[d_];
+  index = nearest(index, rows_);
+  if (firstIndex == 2 && rows_ > 1) operands[1] = moved(operands[1], before_, window(rows_));
+}
+
+void IndexedBlocks::keepOthers(Operands& operands) {
+  if (!llvm::isa<shlo::DynamicUpdateSliceOp>(op_)) return;
   auto update = tensorTypeOf(operands[1]);
-  llvm::SmallVector<Value> starts(llvm::drop_begin(operands, firstIndex));
+  Value isHere = isHere_;
+  if (rows_ > 1) {
+    auto numbers = RankedTensorType::get(update.getShape(), builder_.getI64Type());
+    Value row = shlo::IotaOp::create(builder_, location_, numbers, d_);
+    Value before = shlo::BroadcastInDimOp::create(builder_, location_, numbers, before_,
+                                                  llvm::ArrayRef<int64_t>());
+    Value at = shlo::AddOp::create(builder_, location_, row, before);
+    isHere = shlo::CompareOp::create(builder_, location_, at, clamped(at, rows_ - 1),
+                                     shlo::ComparisonDirection::EQ);
+  }
+  llvm::SmallVector<Value> starts(llvm::drop_begin(operands, 2));
   Value old = shlo::DynamicSliceOp::create(builder_, location_, update, operands[0], starts,
                                            update.getShape());
-  operands[1] = shlo::SelectOp::create(builder_, location_, update, isHere_, operands[1], old);
+  operands[1] = shlo::SelectOp::create(builder_, location_, update, isHere, operands[1], old);
 }
 
 Value IndexedBlocks::masked(Value result) {
   if (!llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(op_)) return result;
+  // Rows that are not this device's are zeros.
+  if (rows_ > 1) {
+    return moved(result, shlo::NegOp::create(builder_, location_, before_), rows_);
+  }
   auto type = tensorTypeOf(result);
   mlir::OpBuilder::InsertionGuard guard(builder_);
   Value isHere = isHere_;

@@ -1,6 +1,8 @@
 // Gathers, scatters and dynamic slices whose indices address a dimension that is split.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler/partition/spmd_builder.h"
 
 namespace isthmus {
@@ -13,9 +15,14 @@ class IndexedBlocks {
   IndexedBlocks(mlir::Operation* op, int64_t d, const MeshSharding& sharding,
                 mlir::OpBuilder& builder, SpmdBuilder& spmd);
 
-  // Replaces the indices (and what is written, if the place may be another device's) among
-  // `operands`, the op's operands on this device.
+  // Replaces the indices (and what is written, by its rows for this block) among `operands`, the
+  // op's operands on this device. Then, when that is done for all dimensions, what is written
+  // elsewhere leaves this block as it is.
   void localize(llvm::SmallVectorImpl<mlir::Value>& operands);
+  void keepOthers(llvm::SmallVectorImpl<mlir::Value>& operands);
+
+  // How many rows of the block the op looks at, if it takes or writes `rows`.
+  int64_t window(int64_t rows) const { return std::min(rows, block_); }
 
   // What the op gave, but zeros where another device has what was asked for: a summand.
   mlir::Value masked(mlir::Value result);
@@ -24,7 +31,8 @@ class IndexedBlocks {
   mlir::Value converted(mlir::Value index);
   mlir::Value filled(int64_t number, mlir::Value like);
   mlir::Value clamped(mlir::Value index, int64_t last);
-  mlir::Value nearest(mlir::Value index);
+  mlir::Value nearest(mlir::Value index, int64_t rows = 1);
+  mlir::Value moved(mlir::Value rows, mlir::Value by, int64_t count);
   mlir::Value component(mlir::Value indices, int64_t vectorDim, int64_t k, int64_t count);
   mlir::Value withComponent(mlir::Value indices, mlir::Value value, int64_t vectorDim, int64_t k);
   void localizeGather(llvm::SmallVectorImpl<mlir::Value>& operands);
@@ -34,9 +42,14 @@ class IndexedBlocks {
   mlir::Operation* op_;
   int64_t d_, size_, block_;
   mlir::OpBuilder& builder_;
+  SpmdBuilder& spmd_;
   mlir::Location location_;
   mlir::Value start_;
   mlir::Value isHere_;
+  // Of several rows: how many they are, and how many of them lie before those of the block that are
+  // looked at.
+  int64_t rows_ = 1;
+  mlir::Value before_;
 };
 
 }  // namespace isthmus

@@ -64,6 +64,47 @@ MeshSharding withoutOtherBorders(MeshSharding from, const MeshSharding& to,
   return from;
 }
 
+// What moves less is not worth the work of making a value anew.
+constexpr double kLeastCostOfRemade = 16;
+// How many operations are done anew, one upon the other.
+constexpr int kMaxDepthOfRemade = 6;
+
+// Whether doing `op` again takes no longer than to receive what it gives.
+bool isEasy(mlir::Operation* op) {
+  return llvm::isa<shlo::SelectOp, shlo::CompareOp, shlo::AndOp, shlo::OrOp, shlo::XorOp,
+                   shlo::NotOp, shlo::AddOp, shlo::SubtractOp, shlo::MulOp, shlo::NegOp,
+                   shlo::MaxOp, shlo::MinOp, shlo::ConvertOp>(op);
+}
+
+// How the operands must be split of which `value` can be made, split as `sharding` says, at little
+// cost.
+std::optional<std::vector<MeshSharding>> operandsOfRemade(Value value,
+                                                          const MeshSharding& sharding) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1) return std::nullopt;
+  std::vector<MeshSharding> operands;
+  if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
+    auto from = llvm::dyn_cast<RankedTensorType>(broadcast.getOperand().getType());
+    auto to = llvm::dyn_cast<RankedTensorType>(value.getType());
+    if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape()) return std::nullopt;
+    MeshSharding needed = sharding;
+    needed.dims.clear();
+    for (auto [size, d] : llvm::zip(from.getShape(), broadcast.getBroadcastDimensions())) {
+      bool isSpread = size != to.getShape()[d];
+      needed.dims.push_back(isSpread ? std::vector<AxisPart>() : sharding.dims[d]);
+    }
+    operands.push_back(std::move(needed));
+    return operands;
+  }
+  if (!isEasy(op)) return std::nullopt;
+  for (Value operand : op->getOperands()) {
+    MeshSharding needed = sharding;
+    needed.dims.resize(rankOf(operand));  // the predicate of a select may be a scalar
+    operands.push_back(std::move(needed));
+  }
+  return operands;
+}
+
 double stepsCost(const std::vector<ReshardStep>& steps, double arrayBytes) {
   double cost = 0;
   // A step more is worse than none, even if it moves nothing.
@@ -221,29 +262,41 @@ double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
   return least;
 }
 
+double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding, int depth) const {
+  if (find(original, sharding)) return 0;
+  if (original.getDefiningOp<shlo::IotaOp>() || matchPattern(original, mlir::m_Constant()))
+    return 0;
+  double cost = costOf(original, sharding);
+  std::optional<std::vector<MeshSharding>> operands =
+      depth > 0 ? operandsOfRemade(original, sharding) : std::nullopt;
+  if (!operands) return cost;
+  double sum = 1;  // for the work
+  for (auto [operand, one] : llvm::zip(original.getDefiningOp()->getOperands(), *operands)) {
+    sum += costOfRemaking(operand, one, depth - 1);
+  }
+  return std::min(cost, sum);
+}
+
 Value LocalValues::remade(Value original, const MeshSharding& sharding, double cost,
                           mlir::Location location) {
   // Steps that move nothing are no reason.
-  auto type = llvm::cast<RankedTensorType>(original.getType());
-  if (cost < 16 || !sharding.unreduced.empty()) return nullptr;
-  auto block = llvm::cast<RankedTensorType>(blockType(type, sharding));
+  if (cost < kLeastCostOfRemade || !sharding.unreduced.empty()) return nullptr;
+  auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
   if (auto iota = original.getDefiningOp<shlo::IotaOp>()) {
     return spmd_.iota(block, static_cast<int64_t>(iota.getIotaDimension()), sharding, location);
   }
-  auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
-  if (!broadcast) return nullptr;
-  Value operand = broadcast.getOperand();
-  auto shape = llvm::cast<RankedTensorType>(operand.getType()).getShape();
-  MeshSharding needed = sharding;
-  needed.dims.clear();
-  for (auto [size, to] : llvm::zip(shape, broadcast.getBroadcastDimensions())) {
-    bool isSpread = size != type.getShape()[to];
-    needed.dims.push_back(isSpread ? std::vector<AxisPart>() : sharding.dims[to]);
+  std::optional<std::vector<MeshSharding>> shardings = operandsOfRemade(original, sharding);
+  if (!shardings || costOfRemaking(original, sharding, kMaxDepthOfRemade) >= cost) return nullptr;
+  llvm::SmallVector<Value> operands;
+  mlir::Operation* op = original.getDefiningOp();
+  for (auto [operand, one] : llvm::zip(op->getOperands(), *shardings)) {
+    operands.push_back(localOf(operand, one, location));
   }
-  if (costOf(operand, needed) + 1 >= cost) return nullptr;
-  return shlo::BroadcastInDimOp::create(builder_, location, block,
-                                        localOf(operand, needed, location),
-                                        broadcast.getBroadcastDimensions());
+  mlir::Operation* copy = builder_.clone(*op);
+  copy->setOperands(operands);
+  copy->removeAttr(sdy::kSharding);
+  copy->getResult(0).setType(block);
+  return copy->getResult(0);
 }
 
 Value LocalValues::resized(Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location) {

@@ -59,8 +59,10 @@ class LocalValues {
   // `cost`; null if not.
   mlir::Value remade(mlir::Value original, const MeshSharding& sharding, double cost,
                      mlir::Location location);
-  // What it takes to get this device's block.
+  // What it takes to get this device's block, and what if as much may be made anew as lies within
+  // `depth` operations.
   double costOf(mlir::Value original, const MeshSharding& sharding) const;
+  double costOfRemaking(mlir::Value original, const MeshSharding& sharding, int depth) const;
   // `local` with padding behind its last rows, or less of it, so that dimension d has shape[d].
   mlir::Value resized(mlir::Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location);
 

@@ -535,6 +535,7 @@ class Partitioner {
       indexed.emplace_back(&op, d, rule->operands[0], builder_, spmd_);
       indexed.back().localize(operands);
     }
+    for (IndexedBlocks& blocks : indexed) blocks.keepOthers(operands);
     mlir::IRMapping mapping;
     for (mlir::Region& region : op.getRegions()) mapCaptured(region, mapping);
     mlir::Operation* copy = builder_.clone(op, mapping);
@@ -562,7 +563,7 @@ class Partitioner {
       return {};
     }
     if (rule && !rule->combined.empty()) {
-      combineParts(op, llvm::cast<shlo::ReduceOp>(copy), *rule);
+      combineParts(op, copy, *rule);
       return {};
     }
     if (!indexed.empty()) {
@@ -669,8 +670,8 @@ class Partitioner {
     }
   }
 
-  // `copy` reduced what this device has.
-  void combineParts(mlir::Operation& op, shlo::ReduceOp copy, const SplitRule& rule) {
+  // `copy` reduced, or scattered, what this device has.
+  void combineParts(mlir::Operation& op, mlir::Operation* copy, const SplitRule& rule) {
     const MeshSharding& mesh = rule.results[0];
     if (op.getNumResults() == 1) {
       Value all = spmd_.combine(copy->getResult(0), mesh.groups(rule.combined), copy->getRegion(0),
@@ -678,7 +679,8 @@ class Partitioner {
       values_.hold(op.getResult(0), all, mesh);
       return;
     }
-    llvm::SmallVector<Value> wholes = spmd_.reduceParts(copy, mesh, rule.combined);
+    llvm::SmallVector<Value> wholes =
+        spmd_.reduceParts(llvm::cast<shlo::ReduceOp>(copy), mesh, rule.combined);
     for (auto [i, whole] : llvm::enumerate(wholes)) {
       values_.hold(op.getResult(i), whole, rule.results[i]);
     }

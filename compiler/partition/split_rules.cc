@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/op_facts.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/reshape_rule.h"
 #include "llvm/ADT/STLExtras.h"
@@ -100,9 +101,6 @@ bool isLess(const RowRounds& rounds, llvm::ArrayRef<RowSource> sources, int64_t 
   return rounds.size() <= kMaxRounds && rowsSent(rounds) < gathered;
 }
 
-// A few rows of a split dimension cost less to sum than all of them to gather.
-bool isFew(int64_t rows, int64_t of) { return 4 * rows <= of; }
-
 // How the operands of a concatenation are to be split along `d`: those that all devices have stay
 // whole, and so do those of few rows.
 std::vector<MeshSharding> concatenatedSplits(mlir::Operation* op, int64_t d,
@@ -156,13 +154,16 @@ bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
   });
 }
 
-// A product of an operand that is split along `factor`, which it sums, and one that all devices
-// have: whether it moves less to sum the products of blocks than to gather the operand.
+// Whether it moves less to sum what devices make of their blocks of `factor`, than to gather what
+// is split along it: of a product with an operand that all devices have, and of a scatter into an
+// array in blocks.
 bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
                 const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held,
                 llvm::ArrayRef<MeshSharding> wanted,
                 const llvm::SmallDenseMap<int, std::vector<AxisPart>>& parts) {
-  if (!llvm::isa<shlo::DotGeneralOp>(op) || !rule.summed.contains(factor)) return true;
+  if (!llvm::isa<shlo::DotGeneralOp, shlo::ScatterOp>(op) || !rule.summed.contains(factor)) {
+    return true;
+  }
   auto localSize = [&](Value value, const Factors& factors) {
     double size = 1;
     for (auto [rows, one] : llvm::zip(shapeOf(value), factors)) {
@@ -170,6 +171,24 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
     }
     return size;
   };
+  // A wish for blocks of the sum halves what it takes.
+  bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
+    return !wanted[0].isUnused(part);
+  });
+  if (llvm::isa<shlo::ScatterOp>(op)) {
+    bool hasBlocks = isScattered || llvm::any_of(split, [&](const AxisPart& part) {
+                       return !held[0].isUnused(part);
+                     });
+    if (!hasBlocks) return true;
+    double updates = 0;
+    for (unsigned i = 1; i < op->getNumOperands(); ++i) {
+      if (llvm::is_contained(rule.operands[i], factor)) {
+        updates += localSize(op->getOperand(i), rule.operands[i]);
+      }
+    }
+    return updates >=
+           (isScattered && rule.isSum ? 1 : 2) * localSize(op->getResult(0), rule.results[0]);
+  }
   double gathered = 0;
   for (unsigned i = 0; i < 2; ++i) {
     auto d = llvm::find(rule.operands[i], factor) - rule.operands[i].begin();
@@ -177,11 +196,53 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
       gathered += gathered > 0 ? std::numeric_limits<double>::infinity()
                                : localSize(op->getOperand(i), rule.operands[i]);
   }
-  // A wish for blocks of the sum halves what it takes.
-  bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
-    return !wanted[0].isUnused(part);
-  });
   return gathered >= (isScattered ? 1 : 2) * localSize(op->getResult(0), rule.results[0]);
+}
+
+bool isElementwise(mlir::Operation* op) {
+  return op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise;
+}
+
+// How many elements would move if `value` were to be split otherwise: what is repeated, or made of
+// numbers that count, is made anew. As far as `depth` operations tell.
+double elementsBehind(Value value, int depth = 3) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (op && llvm::isa<shlo::IotaOp, shlo::ConstantOp>(op)) return 0;
+  double elements = 1;
+  for (int64_t size : shapeOf(value)) elements *= static_cast<double>(size);
+  if (!op || depth == 0) return elements;
+  if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
+    return elementsBehind(broadcast.getOperand(), depth - 1);
+  }
+  if (!isElementwise(op) || op->getNumOperands() == 0) return elements;
+  double most = 0;
+  for (Value operand : op->getOperands()) most = std::max(most, elementsBehind(operand, depth - 1));
+  return std::min(most, elements);
+}
+
+// The order in which operands decide: where all are treated alike, the largest first. Operands from
+// `numDeciding` on are so much smaller than the first that their wishes make no conflict.
+struct OperandOrder {
+  llvm::SmallVector<size_t> order;
+  size_t numDeciding;
+};
+
+OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held) {
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, op->getNumOperands()));
+  bool areAlike = llvm::isa<shlo::ConcatenateOp>(op) || isElementwise(op);
+  size_t numDeciding = order.size();
+  if (!areAlike || order.size() < 2) return {std::move(order), numDeciding};
+  llvm::SmallVector<double> elements;
+  for (Value operand : op->getOperands()) elements.push_back(elementsBehind(operand));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return elements[a] != elements[b] ? elements[a] > elements[b] : a < b;
+  });
+  if (!held[order[0]].isReplicated()) {
+    while (numDeciding > 1 && 4 * elements[order[numDeciding - 1]] <= elements[order[0]]) {
+      --numDeciding;
+    }
+  }
+  return {std::move(order), numDeciding};
 }
 
 // A dimension of a slice's operand that remains split although its result is not.
@@ -378,16 +439,20 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
            llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
   };
   bool hasConflict = false;
+  const OperandOrder operands = orderOfOperands(op, held);
   auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
                     llvm::function_ref<bool(int)> isIn, bool mayCoarsen = true) {
-    for (auto [sharding, factors] : llvm::zip(shardings, all)) {
+    bool areOperands = &all == &rule->operands;
+    for (size_t turn = 0; turn < shardings.size(); ++turn) {
+      const size_t i = areOperands ? operands.order[turn] : turn;
+      const MeshSharding& sharding = shardings[i];
       if (sharding.positionOf != mesh->positionOf) continue;
-      for (auto [d, factor] : llvm::enumerate(factors)) {
+      for (auto [d, factor] : llvm::enumerate(all[i])) {
         std::vector<AxisPart> split = sharding.dims[d];
         if (factor == kWhole || split.empty() || parts.count(factor) != 0 || !isIn(factor)) {
           continue;
         }
-        hasConflict |= isTaken(split);
+        hasConflict |= isTaken(split) && !(areOperands && turn >= operands.numDeciding);
         if (isTaken(split) || !isCheapSum(op, *rule, factor, split, held, wanted, parts)) continue;
         // Fewer, larger blocks may do.
         // Fewer blocks of what is sent would be gathered before.
@@ -521,7 +586,14 @@ void fitToBlocks(mlir::Operation* op, const SplitRule& rule) {
     }
     slice.setLimitIndices(limits);
   } else if (auto slice = llvm::dyn_cast<shlo::DynamicSliceOp>(op)) {
-    slice.setSliceSizes(block);
+    // A block may have fewer rows than are asked for.
+    llvm::SmallVector<int64_t> sizes(block);
+    for (auto [size, rows] : llvm::zip(sizes, shapeOf(slice.getOperand()))) {
+      size = std::min(size, rows);
+    }
+    slice.getResult().setType(
+        RankedTensorType::get(sizes, mlir::getElementTypeOrSelf(slice.getResult())));
+    slice.setSliceSizes(sizes);
   } else if (auto gather = llvm::dyn_cast<shlo::GatherOp>(op)) {
     llvm::SmallVector<int64_t> sizes(gather.getSliceSizes());
     for (size_t d = 0; d < sizes.size(); ++d) {

@@ -29,6 +29,7 @@ import collective_bytes  # noqa: E402
 import further_sharded_programs  # noqa: E402, F401 (these add to the table)
 import more_sharded_programs  # noqa: E402, F401
 import numeric_sharded_programs  # noqa: E402, F401
+import various_sharded_programs  # noqa: E402, F401
 from sharded_setup import ON_DEMAND, PROGRAMS, Setup, program, training_step  # noqa: E402
 
 # ---- Transformers --------------------------------------------------------------------------------

@@ -140,3 +140,112 @@ func.func @main(%x: tensor<32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>
   %3 = stablehlo.slice %1#0 [0:2] : (tensor<32xf32>) -> tensor<2xf32>
   return %3, %2 : tensor<2xf32>, tensor<1xi32>
 }
+
+// -----
+
+// The largest per place: each device takes those of its updates, and then the largest of all.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.scatter"{{.*}}
+// CHECK: }) : (tensor<3xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<3xf32>
+// CHECK: "stablehlo.all_reduce"
+// CHECK: stablehlo.maximum
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xf32>, %i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<3xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %m = stablehlo.maximum %l, %r : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<3xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// -----
+
+// Few updates to a split array: they are gathered, not the array summed.
+// CHECK-LABEL: func.func @main
+// CHECK: "stablehlo.all_gather"{{.*}} -> tensor<2x1xi32>
+// CHECK: "stablehlo.all_gather"{{.*}} -> tensor<2x4xf32>
+// CHECK: }) : (tensor<8x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+// CHECK-NOT: all_reduce
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %i: tensor<2x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<16x4xf32> {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %m = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<16x4xf32>, tensor<2x1xi32>, tensor<2x4xf32>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+// Several rows written to a split dimension: each device writes those that fall into its block.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: "stablehlo.all_
+// CHECK: stablehlo.pad %{{.*}}, low = [2, 0], high = [2, 0]
+// CHECK: stablehlo.dynamic_update_slice {{.*}} : (tensor<8x4xf32>, tensor<2x4xf32>, tensor<i64>, tensor<i64>) -> tensor<8x4xf32>
+// CHECK-NOT: "stablehlo.all_
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<2x4xf32>, %i: tensor<i32>) -> tensor<16x4xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i, %z : (tensor<16x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<16x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+// A few rows from an index on: each device gives those that it has.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: %[[OWN:.*]] = stablehlo.dynamic_slice {{.*}} : (tensor<8x4xf32>, tensor<i64>, tensor<i64>) -> tensor<2x4xf32>
+// CHECK: %[[WIDE:.*]] = stablehlo.pad %[[OWN]],
+// CHECK: %[[MINE:.*]] = stablehlo.dynamic_slice %[[WIDE]],
+// CHECK: "stablehlo.all_reduce"(%[[MINE]])
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %i: tensor<i32>) -> (tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %a, %i, %z, sizes = [2, 4] : (tensor<16x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+// What is repeated goes along with the larger array, however it is split.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[ROW:.*]] = "stablehlo.all_gather"(%arg0) {{.*}} -> tensor<8xf32>
+// CHECK: stablehlo.broadcast_in_dim %[[ROW]], dims = [2] : (tensor<8xf32>) -> tensor<4x1x8xf32>
+// CHECK: stablehlo.concatenate {{.*}} -> tensor<4x5x8xf32>
+// CHECK-NOT: all_to_all
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%c: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                %x: tensor<8x4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>}) -> tensor<8x5x8xf32> {
+  %0 = stablehlo.broadcast_in_dim %c, dims = [2] : (tensor<8xf32>) -> tensor<8x1x8xf32>
+  %1 = stablehlo.concatenate %0, %x, dim = 1 : (tensor<8x1x8xf32>, tensor<8x4x8xf32>) -> tensor<8x5x8xf32>
+  return %1 : tensor<8x5x8xf32>
+}
+
+// -----
+
+// A mask that two arrays need, split otherwise, is computed twice and not sent.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: "stablehlo.all_
+// CHECK: stablehlo.select {{.*}} : tensor<4x8xi1>
+// CHECK-NOT: "stablehlo.all_
+// CHECK: stablehlo.select {{.*}} : tensor<8x4xi1>
+// CHECK-NOT: "stablehlo.all_
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = stablehlo.iota dim = 0 : tensor<8x8xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<8x8xi32>
+  %2 = stablehlo.compare GE, %0, %1 : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %z = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+  %3 = stablehlo.select %2, %a, %z : tensor<8x8xi1>, tensor<8x8xf32>
+  %4 = stablehlo.select %2, %b, %z : tensor<8x8xi1>, tensor<8x8xf32>
+  return %3, %4 : tensor<8x8xf32>, tensor<8x8xf32>
+}
