@@ -141,6 +141,44 @@ def differences(m):
     return jnp.diff(x, axis=d)
 
 
+@operation
+def repeated(m):
+    x = m.pick(least=1)
+    if m.chance(0.5):
+        return jnp.repeat(x, m.rng.randint(2, 3), axis=m.dim(x))
+    times = [1] * x.ndim
+    times[m.dim(x)] = m.rng.randint(2, 3)
+    return jnp.tile(x, times)
+
+
+@operation
+def stacked(m):
+    x = m.pick(least=1, most=3)
+    return jnp.stack([x, m.like(x)], axis=m.rng.randrange(x.ndim + 1))
+
+
+@operation
+def bounded(m):
+    x = m.pick()
+    return jnp.clip(x, -m.rng.randint(0, 2), m.rng.randint(0, 2))
+
+
+@operation
+def triangular(m):
+    """What masks of two dimensions leave, and sums of it."""
+    x = m.pick(least=2)
+    x = m.choice([jnp.tril, jnp.triu])(x, m.rng.randint(-2, 2))
+    return x if m.chance(0.5) else jnp.sum(x, axis=m.dim(x))
+
+
+@operation
+def diagonal(m):
+    x = m.pick(least=2)
+    n = min(x.shape[-2:])
+    x = lax.slice(x, [0] * x.ndim, [*x.shape[:-2], n, n])
+    return jnp.einsum(m.choice(["...ii->...i", "...ii->..."]), x)
+
+
 # ---- Reductions, scans, order --------------------------------------------------------------------
 
 @operation
@@ -212,10 +250,54 @@ def added_at(m):
 
 
 @operation
+def scattered(m):
+    """Rows of one array to places in another, each to one or several."""
+    x = m.pick(least=1, most=3)
+    y = m.fresh((m.size(), *x.shape[1:]), x.dtype) if m.chance(0.5) else jnp.flip(x, 0) + 1
+    places = m.indices(x.shape[0], y.shape[:1])
+    return m.choice([x.at[places].add, x.at[places].max, x.at[places].min,
+                     lambda y: jnp.zeros_like(x).at[places].add(y)])(y)
+
+
+@operation
+def segments(m):
+    x = m.pick(least=1)
+    count = m.rng.randint(1, 9)
+    places = m.indices(count, x.shape[:1])
+    if m.chance(0.5):
+        return jax.ops.segment_sum(x, places, count)
+    return jnp.maximum(jax.ops.segment_max(x, places, count), -9).astype(x.dtype)
+
+
+@operation
+def gradient_of_taken(m):
+    x = settle(m.pick(least=1)).astype(jnp.float32)
+    places = m.indices(x.shape[0], (m.size(),))
+    return jax.grad(lambda x: jnp.sum(jnp.take(x, places, axis=0, mode="clip") ** 2) / 2)(x)
+
+
+@operation
+def window_of_each(m):
+    """Of each row another window."""
+    x = m.pick(least=2, most=3)
+    size = m.rng.randint(1, x.shape[1])
+    starts = m.indices(x.shape[1], x.shape[:1])
+    if m.chance(0.5):
+        return jax.vmap(lambda row, i: lax.dynamic_slice_in_dim(row, i, size, 0))(x, starts)
+    return jax.vmap(lambda row, i: lax.dynamic_update_slice_in_dim(row, row[:size] * 2, i, 0))(x, starts)
+
+
+@operation
+def placed_in_order(m):
+    x, y = m.pick(least=1), m.pick(least=1)
+    return jnp.searchsorted(jnp.sort(x.reshape(-1)), y.astype(x.dtype)).astype(jnp.int32)
+
+
+@operation
 def window_at(m):
     x = m.pick(least=1)
     starts = [m.scalar(size) for size in x.shape]
-    sizes = [m.choice([1, size, max(1, size // 2)]) for size in x.shape]
+    sizes = [m.choice([1, size, max(1, size // 2), max(1, size // 4)]) for size in x.shape]
     part = lax.dynamic_slice(x, starts, sizes)
     if m.chance(0.5):
         return part
@@ -295,6 +377,16 @@ def pooled_gradient(m):
     return jax.grad(pool)(x)
 
 
+@operation
+def contracted_in_batches(m):
+    x = m.pick(least=2, most=3)
+    letters = "abc"[:x.ndim]
+    other = "".join(m.rng.sample(letters, x.ndim))
+    y = m.fresh([x.shape[letters.index(one)] for one in other], x.dtype)
+    kept = "".join(m.rng.sample(letters, m.rng.randint(0, x.ndim)))
+    return jnp.einsum(f"{letters},{other}->{kept}", x, y)
+
+
 # ---- Control flow and constraints ----------------------------------------------------------------
 
 @operation
@@ -320,6 +412,40 @@ def rows_in_turn(m):
 
     total, rows = lax.scan(body, jnp.zeros(x.shape[1:], x.dtype), x)
     return m.choice([total, rows])
+
+
+@operation
+def until(m):
+    """A loop whose end depends on what it carries."""
+    x = m.pick(least=1)
+    y = m.like(x)
+
+    def body(carry):
+        i, x = carry
+        return i + 1 + jnp.abs(jnp.max(x)).astype(jnp.int32) % 2, settle(x + y)
+
+    return lax.while_loop(lambda carry: carry[0] < 5, body, (0, x))[1]
+
+
+@operation
+def written_in_turn(m):
+    """Windows of an array that a loop reads and writes."""
+    x = m.pick(least=1)
+    d = m.dim(x)
+    size = m.rng.randint(1, max(1, x.shape[d] // 3))
+
+    def body(i, x):
+        part = lax.dynamic_slice_in_dim(x, i * 2, size, d)
+        return settle(lax.dynamic_update_slice_in_dim(x, part + 1, x.shape[d] - i * 3, d))
+
+    return lax.fori_loop(0, 3, body, x)
+
+
+@operation
+def random(m):
+    x = m.pick()
+    key = jnp.array([0, m.rng.randrange(99)], jnp.uint32)
+    return x + jax.random.randint(key, x.shape, -2, 3).astype(x.dtype)
 
 
 @operation
