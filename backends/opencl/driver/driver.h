@@ -3,7 +3,7 @@
 // Queues keep no order: each command waits for the events that it is given, of any device, and
 // gives one for its end. A command whose event has failed fails those that wait for it.
 //
-// Memory is addresses: Intel's unified shared memory where the driver has it, else OpenCL 2's
+// Memory is addresses: Intel's unified shared memory where GPUs have it, else OpenCL 2's
 // shared virtual memory. Either way kernels may be given any address inside an allocation, so that
 // a program's arena is one allocation. All devices of a context see each other's memory.
 #pragma once
