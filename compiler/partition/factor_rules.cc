@@ -219,10 +219,6 @@ std::optional<FactorRule> saidRule(shlo::CustomCallOp op) {
 
 }  // namespace
 
-bool isIdempotent(mlir::Operation* reducer) {
-  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(reducer);
-}
-
 llvm::ArrayRef<int64_t> shapeOf(Value value) {
   auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getShape() : Dims();

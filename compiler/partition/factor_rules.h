@@ -64,9 +64,6 @@ struct FactorRule {
 // gather.
 inline bool isFew(int64_t rows, int64_t of) { return 4 * rows <= of; }
 
-// Operations that may see a value as often as they like: maxima and the like.
-bool isIdempotent(mlir::Operation* reducer);
-
 // Nothing if no rule is known.
 std::optional<FactorRule> factorRule(mlir::Operation* op);
 
