@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/op_facts.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/reshape_rule.h"
 #include "llvm/ADT/STLExtras.h"
