@@ -100,20 +100,14 @@ Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
   return {};
 }
 
-Status checkCalls(const std::vector<Step>& steps, const ProgramImage& image) {
-  for (const Step& step : steps) {
-    if (auto* call = std::get_if<LibraryCall>(&step.what)) {
-      ISTHMUS_RETURN_IF_ERROR(checkProduct(image.products[static_cast<size_t>(call->call)], *call));
-    } else if (auto* loop = std::get_if<Loop>(&step.what)) {
-      ISTHMUS_RETURN_IF_ERROR(checkCalls(loop->condition, image));
-      ISTHMUS_RETURN_IF_ERROR(checkCalls(loop->body, image));
-    } else if (auto* branch = std::get_if<Branch>(&step.what)) {
-      for (const std::vector<Step>& inner : branch->branches) {
-        ISTHMUS_RETURN_IF_ERROR(checkCalls(inner, image));
-      }
-    }
-  }
-  return {};
+Status checkCalls(const ProgramImage& image) {
+  Status status;
+  forEachStep(image.steps, [&](const Step& step) {
+    auto* call = std::get_if<LibraryCall>(&step.what);
+    if (call) status = checkProduct(image.products[static_cast<size_t>(call->call)], *call);
+    return status.ok();
+  });
+  return status;
 }
 
 Status check(const ProgramImage& image) {
@@ -123,7 +117,7 @@ Status check(const ProgramImage& image) {
   for (const codegen::KernelInfo& kernel : image.kernels) {
     if (kernel.groupThreads > kMaxBlockThreads) return cpu::contradiction("threads of a block");
   }
-  return checkCalls(image.steps, image);
+  return checkCalls(image);
 }
 
 }  // namespace
