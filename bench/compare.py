@@ -1,7 +1,7 @@
 """Times the workloads on isthmus and on JAX's own client for the same devices, side by side in one process.
 
     ./dev bench [--set target|more|everyday|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
-                [--compile-only] [--peaks] [--platform cuda]
+                [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus]
 
 With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client.
 Each time is the best of the repetitions, which alternate: other work on the machine only adds.
@@ -24,6 +24,7 @@ if "cuda" in sys.argv:
 os.environ.setdefault("JAX_PLATFORMS", "isthmus")
 
 import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import everyday  # noqa: E402
@@ -69,17 +70,20 @@ def calls_needed(jitted, arguments):
 def agree(ours, theirs):
     """True if two results are equal to the precision that a different order of sums allows."""
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)):
+        # Narrow types are rounded at last: one unit of 8 bits is 4e-3.
+        tolerance = max(1e-3, 2 * float(jnp.finfo(a.dtype).eps)) if jnp.issubdtype(a.dtype, jnp.inexact) else 1e-3
         a, b = np.asarray(a), np.asarray(b)
         scale = max(float(np.max(np.abs(b), initial=0)), 1e-6)
-        if not np.allclose(a, b, rtol=1e-3, atol=1e-4 * scale):
+        if not np.allclose(a, b, rtol=tolerance, atol=1e-4 * scale):
             return False
     return True
 
 
-def chosen_devices(platform):
+def chosen_devices(platform, beside):
     """The name of the platform, and {name: device} of it and of what it is compared with."""
     if platform != "cuda":
-        return platform, {platform: jax.devices(platform)[0], "JAX CPU": jax.devices("cpu")[0]}
+        name = {"cpu": "JAX CPU"}.get(beside, beside)
+        return platform, {platform: jax.devices(platform)[0], name: jax.devices(beside)[0]}
     from isthmus import cuda_backend
 
     name = cuda_backend.register_beside()
@@ -121,6 +125,8 @@ def measure(function, arguments, devices, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--platform", default="isthmus")
+    parser.add_argument("--beside", choices=["cpu", "isthmus"], default="cpu",
+                        help="cpu: JAX's own client; both platforms must be in JAX_PLATFORMS")
     parser.add_argument("--set", choices=["target", "more", "everyday", "programs", "all"], default="target",
                         help="the twelve and the demo's step; what users meet between; what they meet "
                              "every day; whole programs; all")
@@ -133,7 +139,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, default=workloads.ROOT / "out/bench.json")
     options = parser.parse_args()
 
-    options.platform, devices = chosen_devices(options.platform)
+    options.platform, devices = chosen_devices(options.platform, options.beside)
     # Where a platform is missing JAX may give out another one of the same alias.
     assert devices[options.platform].platform != "cpu" or options.platform == "isthmus", "JAX has another platform"
     baseline = list(devices)[1]
@@ -173,7 +179,7 @@ def main():
             slower[name] = times["run_ratio"]
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks, "baseline": baseline,
+    report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks, "platforms": list(devices),
               "device": devices[options.platform].device_kind, "workloads": found}
     options.json.write_text(json.dumps(report, indent=1))
     options.json.with_suffix(".md").write_text(reports.markdown(report))

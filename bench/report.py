@@ -8,6 +8,9 @@ import ml_dtypes
 import numpy as np
 
 LEVEL = 0.95  # A ratio down to this counts as level.
+_USUAL = "isthmus", "JAX CPU"  # the platform, and the one beside it
+_JAX = {"JAX CPU": "JAX's CPU client", "JAX CUDA": "JAX's CUDA plugin"}
+LARGE = 1e-3  # Seconds: what takes so long on the other platform is large.
 _TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64, "i8": np.int8}
 
 
@@ -63,19 +66,24 @@ def summary(workloads):
 def markdown(report):
     """The table of a report (see compare.py)."""
     workloads = report["workloads"]
-    baseline = report.get("baseline", "JAX CPU")
-    whose = "CPU client" if baseline == "JAX CPU" else "CUDA plugin"
-    where = f"{report['threads']} threads" if baseline == "JAX CPU" else report["device"]
-    lines = [f"# Beside JAX's {whose}", "",
+    ours, theirs = report.get("platforms", _USUAL)
+    where = report["device"] if theirs == "JAX CUDA" else f"{report['threads']} threads"
+    title = f"Beside {_JAX[theirs]}" if theirs in _JAX else f"Platform {ours} beside {theirs}"
+    lines = [f"# {title}", "",
              f"JAX {report['jax']}, {where}; best times of alternating repetitions; a "
-             "ratio above 1 means that Isthmus is faster.", ""]
+             f"ratio above 1 means that {'Isthmus' if theirs in _JAX else ours} is faster.", ""]
     if peaks := report.get("peaks"):
         flops = ", ".join(f"{name} {peaks[name] / 1e9:.0f} GFLOP/s" for name in _TYPES)
         lines += [f"Peaks measured here: {flops}, {peaks['bytes'] / 1e9:.1f} GB/s. `of peak` is the "
                   "share of a run that its arithmetic (c), or reading its arguments and writing its "
                   "results from and to memory (m), would take at these.", ""]
     lines += [f"- {line}" for line in summary(workloads)]
-    lines += ["", f"| workload | run | {baseline} | ratio | of peak | compile | {baseline} | ratio |",
+    large = [w["run_ratio"] for w in workloads.values()
+             if w.get("run", {}).get(theirs) and min(w["run"][theirs]) >= LARGE]
+    if large:
+        lines += [f"- of {len(large)} that take {show(LARGE).strip()} or more there, run: geometric mean "
+                  f"{geometric_mean(large):.2f}"]
+    lines += ["", f"| workload | run | {theirs} | ratio | of peak | compile | {theirs} | ratio |",
               "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name, w in workloads.items():
         if "error" in w:
@@ -115,6 +123,9 @@ def chart(report):
         if not math.isnan(compile_):
             parts.append(f'<circle cx="{x(compile_):.1f}" cy="{y + 5.5}" r="2.5" fill="#e08e0b"/>')
     bottom = 50 + len(rows) * height
+    ours, theirs = report.get("platforms", _USUAL)
+    beside = f"beside {_JAX[theirs]}" if theirs in _JAX else f"of {ours} beside {theirs}"
+    beside = beside.replace("'", "&#8217;")
     for tick in (0.25, 0.5, 1, 2, 4, 8, 16, 32):
         parts.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="44" y2="{bottom}" stroke="'
                      f'{"#444" if tick == 1 else "#ddd"}"/>'
@@ -122,5 +133,5 @@ def chart(report):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{bottom + 10}" '
             'font-family="system-ui, sans-serif" font-size="10" fill="#222">'
             '<rect width="100%" height="100%" fill="white"/>'
-            '<text x="10" y="18" font-size="13">Speed beside JAX&#8217;s CPU client (bars: run, '
+            f'<text x="10" y="18" font-size="13">Speed {beside} (bars: run, '
             'dots: compile; 1 is equal)</text>' + "".join(parts) + "</svg>\n")

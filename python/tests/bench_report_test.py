@@ -29,6 +29,18 @@ def test_the_table_has_every_workload():
     assert "run: geometric mean 1.00, 1 of 2 at 0.95 or above, the slowest 0.50" in text
 
 
+def test_another_platform_is_named():
+    made = made_up()
+    times = {"xpu": [1e-3], "isthmus": [2e-3]}
+    made["workloads"]["fast <one>"] |= {"run": times, "compile": times}
+    # Not large.
+    made["workloads"]["slow"] |= {"run": {"xpu": [2e-4], "isthmus": [1e-4]}, "compile": times}
+    text = report.markdown(made | {"platforms": ["xpu", "isthmus"]})
+    assert text.startswith("# Platform xpu beside isthmus") and "| workload | run | isthmus |" in text
+    assert "- of 1 that take 1.00 ms or more there, run: geometric mean 2.00" in text
+    assert "of xpu beside isthmus" in report.chart(made | {"platforms": ["xpu", "isthmus"]})
+
+
 def test_the_chart_is_xml_with_a_bar_for_each_ratio():
     root = xml.etree.ElementTree.fromstring(report.chart(made_up()))
     bars = [e for e in root if e.tag.endswith("rect") and e.get("height") == "9"]

@@ -139,12 +139,20 @@ COLLECTIVES = """
 
 @pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
 def test_devices_of_one_driver_meet(python):
-    # Not PoCL's device `basic`: it has no thread of its own, and beside another device it often hangs.
     result = python(COLLECTIVES, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES="pthread pthread",
                     **DRIVERS["pocl"][0])
     assert result.stdout.splitlines() == [
         "[[1.0, 1.0], [[0.0, 1.0], [0.0, 1.0]], [1.0, 0.0]]"] + 2 * ["True True [1.0, 3.0, 5.0, 7.0, 9.0]"]
     assert "compiled again" not in result.stderr
+
+
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+def test_device_that_hangs_beside_others_is_left_out(python):
+    # PoCL's `basic` deadlocks in the driver when it waits for another device.
+    result = python("import jax; print(jax.devices())", JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY,
+                    POCL_DEVICES="basic pthread", **DRIVERS["pocl"][0])
+    assert result.stdout.count("pthread") == 1 and "basic" not in result.stdout
+    assert "device basic" in result.stderr and "is left out" in result.stderr
 
 
 @pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")

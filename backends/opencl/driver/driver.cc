@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "isthmus/backend.h"
+#include "isthmus/log.h"
 
 namespace isthmus::opencl {
 namespace {
@@ -85,6 +86,12 @@ struct Candidate {
   cl_device_id device;
   DeviceFacts facts;
 };
+
+// PoCL runs what a command of its device `basic` waits for in the thread that ends it, with the
+// lock held that this then wants (3.1).
+bool isPoclBasic(const Candidate& one) {
+  return one.facts.platform == "Portable Computing Language" && one.facts.name.starts_with("basic");
+}
 
 std::string platformName(const Library& library, cl_platform_id platform) {
   char name[256] = "";
@@ -221,8 +228,16 @@ Status Driver::findDevices(const std::string& wanted) {
       *std::max_element(all.begin(), all.end(),
                         [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
   platform_ = best.platform;
+  std::erase_if(all, [&](const Candidate& one) {
+    return one.platform != platform_ || rank(one) != rank(best);
+  });
+  const bool areAllBasic = std::all_of(all.begin(), all.end(), isPoclBasic);
   for (const Candidate& one : all) {
-    if (one.platform != platform_ || rank(one) != rank(best)) continue;
+    if (isPoclBasic(one) && !areAllBasic) {
+      log(LogLevel::kWarning, "xpu: device ", one.facts.name,
+          " is left out, since its driver hangs where it waits for another device");
+      continue;
+    }
     devices_.push_back(one.device);
     facts_.push_back(one.facts);
   }
