@@ -201,6 +201,11 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
   ISTHMUS_ASSIGN_OR_RETURN(driver->library_, loadLibrary(library));
   ISTHMUS_RETURN_IF_ERROR(driver->findDevices(wanted));
   ISTHMUS_RETURN_IF_ERROR(driver->makeQueues(queues));
+  const std::vector<DeviceFacts>& facts = driver->facts_;
+  if (std::all_of(facts.begin(), facts.end(), [](const DeviceFacts& one) { return one.isCpu; })) {
+    ISTHMUS_ASSIGN_OR_RETURN(void* bytes, driver->allocate(0, kBufferAlignment));
+    driver->unusedBytes_ = static_cast<char*>(bytes);
+  }
   return driver;
 }
 
@@ -418,21 +423,46 @@ void Driver::free(void* data, std::vector<CommandEvent> after) {
   releaseKept(facts_[block.physical].memoryBytes / kKeptShare);
 }
 
-Status Driver::WaitList::add(const Driver& driver, cl_command_queue queue, CommandEvents after) {
-  // Intel's driver for CPUs crashes when it is given a thousand at once.
+StatusOr<CommandEvent> Driver::enqueueCopy(cl_command_queue queue, void* to, const void* from,
+                                           size_t bytes, std::span<const cl_event> after) {
+  const auto count = static_cast<cl_uint>(after.size());
+  const cl_event* events = after.empty() ? nullptr : after.data();
+  cl_event event = nullptr;
+  if (usesUsm_) {
+    ISTHMUS_RETURN_IF_ERROR(check(usmCopy_(queue, CL_FALSE, to, from, bytes, count, events, &event),
+                                  "clEnqueueMemcpyINTEL"));
+  } else {
+    ISTHMUS_RETURN_IF_ERROR(
+        check(library_.EnqueueSVMMemcpy(queue, CL_FALSE, to, from, bytes, count, events, &event),
+              "clEnqueueSVMMemcpy"));
+  }
+  return CommandEvent(library_, event);
+}
+
+StatusOr<CommandEvent> Driver::enqueueMarker(cl_command_queue queue,
+                                             std::span<const cl_event> after) {
+  if (unusedBytes_) return enqueueCopy(queue, unusedBytes_, unusedBytes_ + 1, 1, after);
+  cl_event event = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EnqueueMarkerWithWaitList(queue, static_cast<cl_uint>(after.size()),
+                                               after.empty() ? nullptr : after.data(), &event),
+            "clEnqueueMarkerWithWaitList"));
+  return CommandEvent(library_, event);
+}
+
+Status Driver::WaitList::add(Driver& driver, cl_command_queue queue, CommandEvents after) {
+  // Drivers have limits that they do not tell.
   constexpr size_t kMostEvents = 128;
   for (const CommandEvent& event : after) handles_.push_back(event.handle());
   while (handles_.size() > kMostEvents) {
     std::vector<cl_event> joined;
     for (size_t begin = 0; begin < handles_.size(); begin += kMostEvents) {
       size_t count = std::min(kMostEvents, handles_.size() - begin);
-      cl_event event = nullptr;
-      ISTHMUS_RETURN_IF_ERROR(
-          check(driver.library_.EnqueueMarkerWithWaitList(queue, static_cast<cl_uint>(count),
-                                                          handles_.data() + begin, &event),
-                "clEnqueueMarkerWithWaitList"));
-      joined_.emplace_back(driver.library_, event);
-      joined.push_back(event);
+      ISTHMUS_ASSIGN_OR_RETURN(
+          CommandEvent event,
+          driver.enqueueMarker(queue, std::span(handles_).subspan(begin, count)));
+      joined.push_back(event.handle());
+      joined_.push_back(std::move(event));
     }
     handles_ = std::move(joined);
   }
@@ -444,17 +474,7 @@ StatusOr<CommandEvent> Driver::copy(int device, Queue queue, void* to, const voi
   ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
   WaitList list;
   ISTHMUS_RETURN_IF_ERROR(list.add(*this, there, after));
-  cl_event event = nullptr;
-  if (usesUsm_) {
-    ISTHMUS_RETURN_IF_ERROR(
-        check(usmCopy_(there, CL_FALSE, to, from, bytes, list.size(), list.data(), &event),
-              "clEnqueueMemcpyINTEL"));
-  } else {
-    ISTHMUS_RETURN_IF_ERROR(check(library_.EnqueueSVMMemcpy(there, CL_FALSE, to, from, bytes,
-                                                            list.size(), list.data(), &event),
-                                  "clEnqueueSVMMemcpy"));
-  }
-  return CommandEvent(library_, event);
+  return enqueueCopy(there, to, from, bytes, list.handles());
 }
 
 StatusOr<CommandEvent> Driver::launch(int device, Queue queue, cl_kernel kernel,
@@ -474,11 +494,7 @@ StatusOr<CommandEvent> Driver::join(int device, Queue queue, CommandEvents after
   ISTHMUS_ASSIGN_OR_RETURN(cl_command_queue there, queueOf(device, queue));
   WaitList list;
   ISTHMUS_RETURN_IF_ERROR(list.add(*this, there, after));
-  cl_event event = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EnqueueMarkerWithWaitList(there, list.size(), list.data(), &event),
-            "clEnqueueMarkerWithWaitList"));
-  return CommandEvent(library_, event);
+  return enqueueMarker(there, list.handles());
 }
 
 Status Driver::flush(int device, Queue queue) {
