@@ -157,11 +157,17 @@ llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const Element
 }
 
 llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
-                         const ElementKind& kind) {
+                         const ElementKind& kind, Rounded what) {
   if (!kind.small) return value;
   MathContext math{b, target};
   V x(&math, value);
   if (kind.isBf16) {
+    // One instruction, which takes subnormals for zero; lanes only, for a scalar has to be moved.
+    if (target.avx512Bf16 && what == Rounded::kArithmetic && value->getType()->isVectorTy()) {
+      llvm::Value* narrow = b.CreateFPTrunc(value, like(value, b.getBFloatTy()));
+      llvm::Value* bits = b.CreateBitCast(narrow, like(value, b.getInt16Ty()));
+      return bitsToFloat(b, target, bits, kind);
+    }
     V bits = x.asInt();
     V rounded = (bits + bits.ki(0x7fff) + (shiftRight(bits, 16) & bits.ki(1))) &
                 bits.ki(static_cast<int32_t>(0xffff0000));

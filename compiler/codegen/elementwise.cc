@@ -424,7 +424,9 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     if (which == OpCode::Shlo_NegOp && kind.small && !kind.format->hasNegativeZero) {
       exact = false;
     }
-    if (!exact) result.v = roundToKind(b, loops_.target(), result.v, kind);
+    if (!exact) {
+      result.v = roundToKind(b, loops_.target(), result.v, kind, Rounded::kArithmetic);
+    }
     return {result.v, nullptr, level};
   }
   V result = integerOp(op, which, values, kind, &known);

@@ -228,8 +228,10 @@ class Evaluator {
 };
 
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
+// What arithmetic has made may be taken for zero if it is subnormal, as arithmetic itself does.
+enum class Rounded : uint8_t { kAnything, kArithmetic };
 llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
-                         const ElementKind& kind);
+                         const ElementKind& kind, Rounded what = Rounded::kAnything);
 // Integers narrower than a byte are kept sign- or zero-extended.
 llvm::Value* wrapInteger(llvm::IRBuilder<>& b, llvm::Value* value, const ElementKind& kind);
 llvm::Value* floatToBits(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,

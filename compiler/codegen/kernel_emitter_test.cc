@@ -2,6 +2,7 @@
 // cases.
 #include "compiler/codegen/kernel_emitter.h"
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/testing/kernel_harness.h"
+#include "isthmus/float_mode.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -219,6 +221,39 @@ TEST(KernelEmitter, takes_columns_apart_up_to_the_end_of_an_array) {
     }
   }
   munmap(pages, 2 * page);
+}
+
+// The instruction of machines that have one, and integer arithmetic elsewhere.
+TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruction) {
+  const std::string type = "tensor<4096xbf16>";
+  std::vector<uint16_t> x(4096), y(4096), results[2];
+  std::mt19937 random(5);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<uint16_t>(random());
+    y[i] = static_cast<uint16_t>(i % 3 ? random() : 0x3f80 + i % 128);
+  }
+  for (bool hasInstruction : {false, true}) {
+    TargetModel target = cpu::hostTarget();
+    target.avx512Bf16 = target.avx512Bf16 && hasInstruction;
+    cpu::CodegenOptions options;
+    auto kernel =
+        TestKernel::compile(fusionText({type, type}, type,
+                                       "    %p = stablehlo.multiply %0, %1 : " + type +
+                                           "\n    %out = stablehlo.subtract %p, %0 : " + type),
+                            options, target);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    results[hasInstruction].resize(x.size());
+    ScopedFloatMode mode(FloatMode::kProgram);
+    (*kernel)->run({x.data(), y.data(), results[hasInstruction].data()});
+  }
+  EXPECT_EQ(results[0], results[1]);
+  auto asFloat = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
+  // By hand: 1.0078125 * 1.5 is 1.51171875, halfway between two numbers, of which 1.515625 is even.
+  x.assign(x.size(), 0x3f81), y.assign(y.size(), 0x3fc0);
+  auto kernel =
+      compile(fusionText({type, type}, type, "    %out = stablehlo.multiply %0, %1 : " + type));
+  kernel->run({x.data(), y.data(), results[0].data()});
+  EXPECT_EQ(asFloat(results[0][7]), 1.515625F);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct TargetModel {
   bool f16c = false;          // conversions between f16 and f32
   bool avx2 = false;
   bool avx512 = false;  // F, BW, DQ and VL together
+  bool avx512Bf16 = false;
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
   int64_t maxInterleave = 4;

@@ -47,6 +47,7 @@ TargetModel detectHost() {
     target.fma = target.f16c = target.avx2 = isa == Isa::kV3;
     target.vectorBits = target.avx2 ? 256 : 128;
   }
+  target.avx512Bf16 = target.avx512 && isa >= Isa::kBf16 && has("avx512bf16");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
   // Zero or less where the system does not know.
