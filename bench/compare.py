@@ -1,6 +1,6 @@
 """Times the workloads on isthmus and on JAX's own client for the same devices, side by side in one process.
 
-    ./dev bench [--set target|more|everyday|programs|all] [--only PATTERN] [--repetitions N] [--json FILE]
+    ./dev bench [--set target|more|everyday|programs|further|all] [--only PATTERN] [--repetitions N] [--json FILE]
                 [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus]
 
 With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client.
@@ -28,6 +28,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import everyday  # noqa: E402
+import further  # noqa: E402
 import more_workloads  # noqa: E402
 import programs  # noqa: E402
 import report as reports  # noqa: E402
@@ -127,7 +128,7 @@ def main():
     parser.add_argument("--platform", default="isthmus")
     parser.add_argument("--beside", choices=["cpu", "isthmus"], default="cpu",
                         help="cpu: JAX's own client; both platforms must be in JAX_PLATFORMS")
-    parser.add_argument("--set", choices=["target", "more", "everyday", "programs", "all"], default="target",
+    parser.add_argument("--set", choices=["target", "more", "everyday", "programs", "further", "all"], default="target",
                         help="the twelve and the demo's step; what users meet between; what they meet "
                              "every day; whole programs; all")
     parser.add_argument("--only", default="", help="a regular expression on names")
@@ -150,7 +151,7 @@ def main():
     found, slower = {}, {}
     chosen = {}
     for name, module in {"target": workloads, "more": more_workloads, "everyday": everyday,
-                         "programs": programs}.items():
+                         "programs": programs, "further": further}.items():
         if options.set in (name, "all"):
             chosen |= module.workloads()
     for name, pair in chosen.items():
@@ -158,7 +159,7 @@ def main():
             continue
         function, arguments = pair() if callable(pair) else pair
         try:
-            doubles = jax.enable_x64(True) if name in programs.X64 | everyday.X64 else contextlib.nullcontext()
+            doubles = jax.enable_x64(True) if name in programs.X64 | everyday.X64 | further.X64 else contextlib.nullcontext()
             with doubles:
                 times = measure(function, arguments, devices, options)
         except Exception as error:  # one workload that fails must not hide the others

@@ -60,7 +60,7 @@ def test_the_share_of_peak_is_that_of_the_narrowest_type():
 
 def test_there_are_programs_of_all_kinds(monkeypatch):
     found = {}
-    for name in ("workloads", "more_workloads", "everyday", "programs"):
+    for name in ("workloads", "more_workloads", "everyday", "programs", "further"):
         module = importlib.import_module(name)
         # Their arguments take seconds to make.
         monkeypatch.setattr(module, "values", lambda *shape, scale=1.0: np.broadcast_to(
@@ -69,5 +69,5 @@ def test_there_are_programs_of_all_kinds(monkeypatch):
         assert not found.keys() & named.keys()
         found |= named
     assert len(found) >= 60
-    for name in ("everyday", "programs"):
+    for name in ("everyday", "programs", "further"):
         assert importlib.import_module(name).X64 <= found.keys()
