@@ -256,6 +256,8 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
                                                             {11, 9, 900},
                                                             {9, 70, 2000},
                                                             {200, 100, 5},
+                                                            {61, 16, 700},
+                                                            {150, 32, 600},
                                                             {20, 12000, 3}}) {
     for (int layout = 0; layout < 4; ++layout) {
       Case c = matmul(m, n, k);
