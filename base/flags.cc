@@ -57,6 +57,8 @@ constexpr FlagInfo kFlags[] = {
      "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
     {"ISTHMUS_CUDA_NCCL", FlagType::kString, "libnccl.so.2",
      "Library of collectives of platform cuda; empty: none, and the host carries them out."},
+    {"ISTHMUS_CUDA_TF32", FlagType::kBool, "0",
+     "Products of f32 with DEFAULT precision may use TF32 on platform cuda, by cuBLASLt."},
     {"ISTHMUS_DUMP", FlagType::kString, "",
      "Folder that the program is written to after each stage of the compiler."},
     {"ISTHMUS_FALLBACK", FlagType::kString, "",

@@ -123,6 +123,7 @@ def _driver_checks():
 # Our names of values, which are private to blas.cc, and NVIDIA's.
 BLAS_VALUES = {
     "kSuccess": "CUBLAS_STATUS_SUCCESS", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
+    "kComputeTf32": "CUBLAS_COMPUTE_32F_FAST_TF32",
     "kDescTransA": "CUBLASLT_MATMUL_DESC_TRANSA", "kDescTransB": "CUBLASLT_MATMUL_DESC_TRANSB",
     "kLayoutBatchCount": "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT",
     "kLayoutBatchOffset": "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET",

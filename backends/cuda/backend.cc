@@ -185,6 +185,7 @@ StatusOr<CompileTarget> CudaBackend::compileTarget() const {
   if (Blas* blas = blas_.get()) {
     target.hasProduct = [blas](const BlasProduct& product) { return blas->plan(0, product).ok(); };
     target.productScratchBytes = kBlasScratchBytes;
+    target.allowsTf32 = flagBool("ISTHMUS_CUDA_TF32");
   }
   return target;
 }

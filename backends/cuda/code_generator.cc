@@ -32,7 +32,7 @@ class CudaCodegen final : public DeviceCodegen {
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     OtherCode code;
     if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
-      std::optional<BlasProduct> product = blasProductOf(dot);
+      std::optional<BlasProduct> product = blasProductOf(dot, target_.allowsTf32);
       if (product && target_.hasProduct && target_.hasProduct(*product)) {
         code.libraryCall = static_cast<int>(products_.size());
         code.libraryScratchBytes = target_.productScratchBytes;
@@ -112,7 +112,8 @@ std::string CompileTarget::identity() const {
 }
 
 std::string CudaCodeGenerator::identity() const {
-  return cpu::buildId() + "\n" + target_.device + "\n" + target_.identity();
+  return cpu::buildId() + "\n" + target_.device + "\n" + target_.identity() +
+         (target_.allowsTf32 ? "\nTF32" : "");
 }
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {

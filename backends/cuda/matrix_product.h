@@ -26,6 +26,7 @@ enum class BlasType : int { kF32 = 0, kF64 = 1, kF16 = 2, kC64 = 4, kC128 = 5, k
 // A product that cuBLASLt computes: sums in f32, or in f64 where the operands are of that width.
 struct BlasProduct : MatrixProduct {
   BlasType operands = BlasType::kF32, result = BlasType::kF32;
+  bool isTf32 = false;  // operands of f32 may be rounded to 10 bits of fraction
 };
 
 }  // namespace isthmus::cuda

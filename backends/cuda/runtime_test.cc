@@ -20,6 +20,7 @@ namespace {
 using Floats = std::vector<float>;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 template <typename Function>
 Function* fakeFunction(const char* name) {
@@ -217,6 +218,23 @@ TEST_F(CudaRuntime, products_are_cublaslts_where_it_is_there) {
                true);
   std::string log = FAKE(fake_cuda_log)();
   EXPECT_THAT(log, HasSubstr("matmul on stream"));
+  EXPECT_THAT(log, Not(HasSubstr("tf32")));
+}
+
+TEST_F(CudaRuntime, products_are_of_tf32_if_user_and_program_allow_it) {
+  const std::string argument = "tensor<1x64x64xf32>";
+  const std::string numbers = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";
+  auto logOf = [&](const std::string& precision) {
+    size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    checkProduct(argument, argument, numbers + precision, 1, 64, 64, 64, true, false);
+    return std::string(FAKE(fake_cuda_log)()).substr(before);
+  };
+  setFlagForTest("ISTHMUS_CUDA_TF32", "1");
+  EXPECT_THAT(logOf(""), HasSubstr("matmul of tf32 on stream"));
+  EXPECT_THAT(logOf(", precision = [DEFAULT, DEFAULT]"), HasSubstr("matmul of tf32 on stream"));
+  EXPECT_THAT(logOf(", precision = [DEFAULT, HIGHEST]"), Not(HasSubstr("tf32")));
+  setFlagForTest("ISTHMUS_CUDA_TF32", "0");
+  EXPECT_THAT(logOf(", precision = [DEFAULT, DEFAULT]"), Not(HasSubstr("tf32")));
 }
 
 TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {

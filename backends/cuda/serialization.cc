@@ -37,6 +37,7 @@ void writeProduct(ByteWriter& out, const BlasProduct& product) {
   writeOperand(out, product.rhs);
   out.write(product.operands);
   out.write(product.result);
+  out.write(static_cast<int8_t>(product.isTf32));
 }
 
 BlasProduct readProduct(ByteReader& in) {
@@ -48,6 +49,7 @@ BlasProduct readProduct(ByteReader& in) {
   product.rhs = readOperand(in);
   product.operands = in.read<BlasType>();
   product.result = in.read<BlasType>();
+  product.isTf32 = in.read<int8_t>() != 0;
   return product;
 }
 
@@ -86,7 +88,8 @@ bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t 
 // The library reads and writes by these numbers, so they must fit the buffers.
 Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
   if (!isSize(product.batch) || !isSize(product.rows) || !isSize(product.columns) ||
-      !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0) {
+      !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0 ||
+      (product.isTf32 && product.operands != BlasType::kF32)) {
     return cpu::contradiction("a product of matrices");
   }
   if (call.buffers.size() != kProductBuffers) return cpu::contradiction("buffers of a product");

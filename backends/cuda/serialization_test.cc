@@ -47,6 +47,7 @@ ProgramImage makeImage() {
   product.columns = 7;
   product.lhs = {true, 5, 15};
   product.rhs = {false, 7, 35};
+  product.isTf32 = true;
   image.products = {product};
   image.host.functions = {{"isthmus_rt_cholesky", "data", {}, 0, "cholesky"}};
   return image;
@@ -75,6 +76,7 @@ TEST(CudaSerialization, everything_comes_back) {
   EXPECT_EQ(back->products[0].rows, 3);
   EXPECT_EQ(back->products[0].columns, 7);
   EXPECT_EQ(back->products[0].sums, 5);
+  EXPECT_TRUE(back->products[0].isTf32);
   EXPECT_TRUE(back->products[0].lhs.alongSums);
   EXPECT_FALSE(back->products[0].rhs.alongSums);
   EXPECT_EQ(back->products[0].rhs.stride, 7);
@@ -115,6 +117,10 @@ TEST(CudaSerialization, contradictions_are_refused) {
       [](ProgramImage& image) { image.products[0].operands = BlasType::kF64; },
       [](ProgramImage& image) { image.products[0].result = BlasType::kC64; },
       [](ProgramImage& image) { image.products[0].operands = static_cast<BlasType>(3); },
+      [](ProgramImage& image) {
+        image.products[0].operands = BlasType::kBf16;
+        image.products[0].isTf32 = true;
+      },
       [](ProgramImage& image) { image.products.clear(); },
       // Within control flow as well.
       [&](ProgramImage& image) {

@@ -15,7 +15,7 @@ namespace isthmus::cuda {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr int kComputeF32 = 68, kComputeF64 = 70;
+constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeTf32 = 77;
 constexpr int kDescTransA = 3, kDescTransB = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
 constexpr int kPreferenceWorkspaceBytes = 1;
@@ -113,7 +113,7 @@ Status makeLayout(const BlasFunctions& f, Opaque* layout, BlasType type, int64_t
 }
 
 Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
-  int compute = isWide(p.operands) ? kComputeF64 : kComputeF32;
+  int compute = isWide(p.operands) ? kComputeF64 : p.isTf32 ? kComputeTf32 : kComputeF32;
   ISTHMUS_RETURN_IF_ERROR(
       check(f.DescCreate(&plan.operation, compute, static_cast<int>(scaleType(p.operands))),
             "cublasLtMatmulDescCreate"));

@@ -430,6 +430,15 @@ std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
   return std::nullopt;
 }
 
+// Nothing that is said of its precision rules out fewer bits.
+bool hasDefaultPrecision(shlo::DotGeneralOp op) {
+  if (op.getAlgorithm()) return false;
+  auto precision = op.getPrecisionConfig();
+  return !precision || llvm::all_of(*precision, [](mlir::Attribute value) {
+    return llvm::cast<shlo::PrecisionAttr>(value).getValue() == shlo::Precision::DEFAULT;
+  });
+}
+
 }  // namespace
 
 std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op) {
@@ -446,7 +455,7 @@ std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op) {
   return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs};
 }
 
-std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op) {
+std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op, bool allowsTf32) {
   std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
   std::optional<ElementKind> result = kindOf(op.getResult());
   std::optional<MatrixProduct> product = matrixProductOf(op);
@@ -461,6 +470,7 @@ std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op) {
   static_cast<MatrixProduct&>(described) = *product;
   described.operands = *operands;
   described.result = *sum;
+  described.isTf32 = allowsTf32 && *operands == BlasType::kF32 && hasDefaultPrecision(op);
   return described;
 }
 

@@ -17,8 +17,9 @@ namespace isthmus::cuda {
 std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op);
 
 // The same as cuBLASLt takes it, where that is worth a call: products of f32, f64, bf16, f16 and
-// complex numbers, summed in f32 or in their own type.
-std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op);
+// complex numbers, summed in f32 or in their own type. TF32 for f32 whose precision is DEFAULT, if
+// that is allowed.
+std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op, bool allowsTf32);
 
 // A product that the kernel computes: each operand is contiguous along a dimension that 16 bytes
 // divide, so that it is read in vectors of 16 bytes.

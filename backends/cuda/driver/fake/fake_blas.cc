@@ -111,7 +111,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, voi
     float waves;
     int reserved[4];
   };
-  bool isF32 = static_cast<Operation*>(operation)->compute == 68 && c == d;
+  int compute = static_cast<Operation*>(operation)->compute;
+  bool isF32 = (compute == 68 || compute == 77) && c == d;
   for (void* layout : {a, b, d}) isF32 &= static_cast<Layout*>(layout)->type == 0;
   // What is in an arena is aligned to no more than 64 bytes.
   for (uint32_t alignment : static_cast<Preference*>(preference)->alignments) {
@@ -135,7 +136,7 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
          ld = *static_cast<Layout*>(dLayout);
   uint64_t sums = op.transposeA ? la.rows : la.columns;
   if (sums != (op.transposeB ? lb.columns : lb.rows)) return kInvalidValue;
-  fake_cuda_enqueue(stream, "matmul", [=] {
+  fake_cuda_enqueue(stream, op.compute == 77 ? "matmul of tf32" : "matmul", [=] {
     auto* x = static_cast<const float*>(a);
     auto* y = static_cast<const float*>(b);
     for (int64_t z = 0; z < ld.batch; ++z) {
