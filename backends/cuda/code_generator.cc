@@ -31,20 +31,18 @@ class CudaCodegen final : public DeviceCodegen {
  protected:
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     OtherCode code;
-    if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
-      std::optional<BlasProduct> product = blasProductOf(dot, target_.allowsTf32);
-      if (product && target_.hasProduct && target_.hasProduct(*product)) {
-        code.libraryCall = static_cast<int>(products_.size());
-        code.libraryScratchBytes = target_.productScratchBytes;
-        products_.push_back(*product);
-        return code;
-      }
-      if (std::optional<TensorDot> tensor = tensorDotOf(dot)) {
-        code.kernels = kernels_->add(
-            op, emitTensorDot(*tensor, *module_, form_, nvvmTensorOps(),
-                              nvidiaUnits(target_.capability), kernels_->nextSymbol()));
-        return code;
-      }
+    std::optional<BlasProduct> product = blasProductOf(op, target_.allowsTf32);
+    if (product && target_.hasProduct && target_.hasProduct(*product)) {
+      code.libraryCall = static_cast<int>(products_.size());
+      code.libraryScratchBytes = target_.productScratchBytes;
+      products_.push_back(*product);
+      return code;
+    }
+    if (std::optional<TensorDot> tensor = tensorDotOf(op)) {
+      code.kernels =
+          kernels_->add(op, emitTensorDot(*tensor, *module_, form_, nvvmTensorOps(),
+                                          nvidiaUnits(target_.capability), kernels_->nextSymbol()));
+      return code;
     }
     ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
     if (!code.kernels) {

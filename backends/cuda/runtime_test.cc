@@ -237,6 +237,84 @@ TEST_F(CudaRuntime, products_are_of_tf32_if_user_and_program_allow_it) {
   EXPECT_THAT(logOf(", precision = [DEFAULT, DEFAULT]"), Not(HasSubstr("tf32")));
 }
 
+// A convolution of f32 against sums done here; each index is that of the result, then of the sum.
+void checkConvolution(const std::string& lhs, const std::string& rhs, const std::string& result,
+                      const std::string& numbers, size_t rows, size_t columns, size_t sums,
+                      size_t lhsRow, size_t lhsSum, size_t rhsColumn, size_t rhsSum) {
+  StatusOr<Ref<LoadedExecutable>> executable =
+      compile("func.func @main(%a: " + lhs + ", %b: " + rhs + ") -> " + result +
+              " {\n%r = stablehlo.convolution(%a, %b) dim_numbers = " + numbers +
+              ", window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+              lhs + ", " + rhs + ") -> " + result + "\nreturn %r : " + result + "\n}");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Floats x(rows * sums), y(columns * sums), expected(rows * columns);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) - 5;
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * 5 % 13) - 6;
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t j = 0; j < columns; ++j) {
+      for (size_t s = 0; s < sums; ++s) {
+        expected[i * columns + j] += x[i * lhsRow + s * lhsSum] * y[j * rhsColumn + s * rhsSum];
+      }
+    }
+  }
+  size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  StatusOr<Floats> got = run(**executable, {x, y});
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ(*got, expected);
+  EXPECT_THAT(std::string(FAKE(fake_cuda_log)()).substr(before), HasSubstr("matmul on stream"));
+}
+
+TEST_F(CudaRuntime, convolutions_that_are_products_are_cublaslts) {
+  // Of single elements: all pixels of all images by the features.
+  checkConvolution("tensor<2x5x4x32xf32>", "tensor<1x1x32x48xf32>", "tensor<2x5x4x48xf32>",
+                   "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", 40, 48, 32, 32, 1, 1, 48);
+  // Its gradient by the input, whose kernel has features the other way round.
+  checkConvolution("tensor<2x5x4x48xf32>", "tensor<1x1x32x48xf32>", "tensor<2x5x4x32xf32>",
+                   "[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]", 40, 32, 48, 48, 1, 48, 1);
+  // Its gradient by the kernel: sums over all pixels of all images.
+  checkConvolution("tensor<2x5x4x32xf32>", "tensor<2x5x4x48xf32>", "tensor<1x1x32x48xf32>",
+                   "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]", 32, 48, 40, 1, 32, 1, 48);
+}
+
+TEST_F(CudaRuntime, other_convolutions_have_kernels) {
+  size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  for (const char* program :
+       {// Features before pixels: images do not follow each other.
+        R"(func.func @main(%a: tensor<2x32x8x8xf32>, %b: tensor<1x1x32x48xf32>)
+             -> tensor<2x48x8x8xf32> {
+           %r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, f, 0, 1],
+             window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+             : (tensor<2x32x8x8xf32>, tensor<1x1x32x48xf32>) -> tensor<2x48x8x8xf32>
+           return %r : tensor<2x48x8x8xf32>
+         })",
+        // Every second row of pixels.
+        R"(func.func @main(%a: tensor<1x8x8x32xf32>, %b: tensor<1x1x32x48xf32>)
+             -> tensor<1x4x8x48xf32> {
+           %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+             window = {stride = [2, 1]} {batch_group_count = 1 : i64,
+             feature_group_count = 1 : i64}
+             : (tensor<1x8x8x32xf32>, tensor<1x1x32x48xf32>) -> tensor<1x4x8x48xf32>
+           return %r : tensor<1x4x8x48xf32>
+         })",
+        // A border of zeros.
+        R"(func.func @main(%a: tensor<1x8x8x32xf32>, %b: tensor<1x1x32x48xf32>)
+             -> tensor<1x10x8x48xf32> {
+           %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+             window = {pad = [[1, 1], [0, 0]]} {batch_group_count = 1 : i64,
+             feature_group_count = 1 : i64}
+             : (tensor<1x8x8x32xf32>, tensor<1x1x32x48xf32>) -> tensor<1x10x8x48xf32>
+           return %r : tensor<1x10x8x48xf32>
+         })"}) {
+    StatusOr<Ref<LoadedExecutable>> executable = compile(program);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const auto& parameters = (*executable)->info().parameters;
+    ASSERT_TRUE(run(**executable, {Floats(parameters[0].type.numElements()),
+                                   Floats(parameters[1].type.numElements())})
+                    .ok());
+  }
+  EXPECT_THAT(std::string(FAKE(fake_cuda_log)()).substr(before), Not(HasSubstr("matmul")));
+}
+
 TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {
   StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
     func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {

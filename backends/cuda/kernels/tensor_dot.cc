@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/kernels/conv_product.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
@@ -431,9 +432,11 @@ std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
 }
 
 // Nothing that is said of its precision rules out fewer bits.
-bool hasDefaultPrecision(shlo::DotGeneralOp op) {
-  if (op.getAlgorithm()) return false;
-  auto precision = op.getPrecisionConfig();
+bool hasDefaultPrecision(mlir::Operation* op) {
+  auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
+  if (dot && dot.getAlgorithm()) return false;
+  auto precision =
+      dot ? dot.getPrecisionConfig() : llvm::cast<shlo::ConvolutionOp>(op).getPrecisionConfig();
   return !precision || llvm::all_of(*precision, [](mlir::Attribute value) {
     return llvm::cast<shlo::PrecisionAttr>(value).getValue() == shlo::Precision::DEFAULT;
   });
@@ -455,11 +458,18 @@ std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op) {
   return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs};
 }
 
-std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op, bool allowsTf32) {
-  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
-  std::optional<ElementKind> result = kindOf(op.getResult());
+std::optional<MatrixProduct> matrixProductOf(mlir::Operation* op) {
+  if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) return matrixProductOf(dot);
+  if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) return convProductOf(conv);
+  return std::nullopt;
+}
+
+std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   std::optional<MatrixProduct> product = matrixProductOf(op);
-  if (!lhs || !rhs || !result || !product) return std::nullopt;
+  if (!product) return std::nullopt;
+  std::optional<ElementKind> lhs = kindOf(op->getOperand(0)), rhs = kindOf(op->getOperand(1));
+  std::optional<ElementKind> result = kindOf(op->getResult(0));
+  if (!lhs || !rhs || !result) return std::nullopt;
   std::optional<BlasType> operands = blasTypeOf(*lhs), sum = blasTypeOf(*result);
   if (!operands || !sum || blasTypeOf(*rhs) != operands) return std::nullopt;
   bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
@@ -474,11 +484,12 @@ std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op, bool allowsTf32)
   return described;
 }
 
-std::optional<TensorDot> tensorDotOf(shlo::DotGeneralOp op) {
-  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs());
-  std::optional<ElementKind> result = kindOf(op.getResult());
+std::optional<TensorDot> tensorDotOf(mlir::Operation* op) {
   std::optional<MatrixProduct> product = matrixProductOf(op);
-  if (!lhs || !rhs || !result || !product) return std::nullopt;
+  if (!product) return std::nullopt;
+  std::optional<ElementKind> lhs = kindOf(op->getOperand(0)), rhs = kindOf(op->getOperand(1));
+  std::optional<ElementKind> result = kindOf(op->getResult(0));
+  if (!lhs || !rhs || !result) return std::nullopt;
   std::optional<TensorType> type = tensorTypeOf(*lhs, *rhs, *result);
   if (!type || product->rows < kMinRows || product->columns < kMinColumns ||
       product->sums < kMinSums) {

@@ -15,11 +15,13 @@ namespace isthmus::cuda {
 // `op` as a product of matrices, if each role is one dimension and each operand is contiguous along
 // one of its two.
 std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op);
+// Of either: a dot_general, or a convolution that is a product (conv_product.h).
+std::optional<MatrixProduct> matrixProductOf(mlir::Operation* op);
 
 // The same as cuBLASLt takes it, where that is worth a call: products of f32, f64, bf16, f16 and
 // complex numbers, summed in f32 or in their own type. TF32 for f32 whose precision is DEFAULT, if
 // that is allowed.
-std::optional<BlasProduct> blasProductOf(shlo::DotGeneralOp op, bool allowsTf32);
+std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32);
 
 // A product that the kernel computes: each operand is contiguous along a dimension that 16 bytes
 // divide, so that it is read in vectors of 16 bytes.
@@ -31,7 +33,7 @@ struct TensorDot : MatrixProduct {
 // Nothing if tensor cores cannot compute `op` as exactly as the other kernels do, or would not do
 // it faster: products of bf16 or f16 (summed in f32) and of signed 8-bit integers (summed in i32),
 // of shapes as above that fill a tile.
-std::optional<TensorDot> tensorDotOf(shlo::DotGeneralOp op);
+std::optional<TensorDot> tensorDotOf(mlir::Operation* op);
 
 // Adds the kernel `symbol` to `module`: over lhs, rhs and result in global memory, each aligned to
 // 16 bytes. `units`: on how many of them groups run, which decides how large tiles are.

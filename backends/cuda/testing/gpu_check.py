@@ -81,6 +81,11 @@ for type_name in ("float32", "bfloat16", "float16"):
                       jnp.einsum("bmk,blk->bml", a, a, precision="highest")])
     check(f"convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype), numbers(3, 3, 16, 32, dtype=dtype))(
         lambda a, w: lax.conv_general_dilated(a, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    check(f"a convolution of pixels and its gradients {type_name}", numbers(2, 14, 14, 32, dtype=dtype),
+          numbers(1, 1, 32, 64, dtype=dtype))(
+        lambda a, w: jax.value_and_grad(lambda a, w: (lax.conv_general_dilated(
+            a, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")).astype(np.float32) ** 2).sum(),
+            (0, 1))(a, w))
     check(f"gradients of a convolution {type_name}", numbers(2, 14, 14, 8, dtype=dtype),
           numbers(3, 3, 8, 16, dtype=dtype))(
         lambda a, w: jax.grad(lambda a, w: (lax.conv_general_dilated(
