@@ -140,10 +140,8 @@ Status Engine::perform(const Item& item) {
   }
 }
 
-Device::Device(int id, DeviceOptions options, Machine& machine,
-               std::unique_ptr<AddressSpace> memory)
-    : id_(id),
-      options_(options),
+Device::Device(DeviceOptions options, Machine& machine, std::unique_ptr<AddressSpace> memory)
+    : options_(options),
       machine_(machine),
       memory_(std::move(memory)),
       compute_(std::make_unique<Engine>(*this, options.seed)),
@@ -154,9 +152,11 @@ Device::~Device() = default;
 StatusOr<std::unique_ptr<Device>> Device::create(DeviceOptions options, Machine& machine) {
   ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<AddressSpace> memory,
                            AddressSpace::create(options.memoryBytes));
+  // Not under the mutex: where the second thread cannot be started, the first one ends, and needs
+  // it.
+  std::unique_ptr<Device> device(new Device(options, machine, std::move(memory)));
   std::lock_guard lock(machine.mutex);
-  auto id = static_cast<int>(machine.devices.size());
-  std::unique_ptr<Device> device(new Device(id, options, machine, std::move(memory)));
+  device->id_ = static_cast<int>(machine.devices.size());
   machine.devices.push_back(device.get());
   return device;
 }

@@ -82,12 +82,12 @@ class Device final : public DeviceQueue {
     std::string kernel;
   };
 
-  Device(int id, DeviceOptions options, Machine& machine, std::unique_ptr<AddressSpace> memory);
+  Device(DeviceOptions options, Machine& machine, std::unique_ptr<AddressSpace> memory);
   bool takeFault(Fault fault, std::string_view kernel = "");
   // No `copy`: an event that happens after all of these, however they end.
   StatusOr<DeviceEventRef> enqueueCopy(std::function<Status()> copy, DeviceEvents after);
 
-  const int id_;
+  int id_ = -1;  // among the machine's
   const DeviceOptions options_;
   Machine& machine_;
   std::unique_ptr<AddressSpace> memory_;
