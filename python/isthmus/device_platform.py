@@ -7,6 +7,7 @@ import pathlib
 
 import isthmus
 from isthmus import host_lowerings
+from isthmus.platform_alias import bring_cpu
 
 
 def private_names(platform: str) -> list:
@@ -66,8 +67,7 @@ def register(platform: str, library: pathlib.Path, priority: int, options, repla
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(platform)
     xla_bridge.register_plugin(
         platform, priority=priority, library_path=str(library), options=options)
-    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS of the platform alone would leave out.
-    getattr(xla_bridge, "_alias_to_platforms", {})[platform] = [platform, "cpu"]
+    bring_cpu(platform)
 
     try:
         from isthmus import ffi

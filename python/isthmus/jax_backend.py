@@ -12,6 +12,7 @@ import os
 
 import isthmus
 from isthmus import device_platform
+from isthmus.platform_alias import bring_cpu
 
 PLATFORM = "isthmus"
 # Above JAX's own CPU client (0), below GPU plugins (500): installing the wheel never takes the
@@ -149,9 +150,7 @@ def register() -> None:
             PLATFORM, priority=PRIORITY, library_path=str(library), options=client_options)
     keep_clients()
 
-    # Callbacks run on JAX's own CPU client, which JAX_PLATFORMS=isthmus would leave out. An alias
-    # in that list stands for several platforms, and the first of them stays the default.
-    getattr(xla_bridge, "_alias_to_platforms", {})[PLATFORM] = [PLATFORM, "cpu"]
+    bring_cpu(PLATFORM)
 
     try:
         from isthmus import ffi

@@ -53,6 +53,16 @@ MESH = """
 """
 
 
+def test_jobs_on_both_platforms(tmp_path):
+    """Each joins the job once: JAX's own client as well as ours."""
+    program = """
+        print(jax.device_count("isthmus"), jax.device_count("cpu"),
+              "isthmus" in jax.devices()[0].client.platform_version)
+    """
+    for result in processes.run(tmp_path, 2, program, **OURS | {"JAX_PLATFORMS": "isthmus,cpu"}):
+        assert lines(result) == ["4 2 True"]
+
+
 def test_devices_are_numbered_as_on_jax_cpu(tmp_path):
     program = """
         d = jax.devices()

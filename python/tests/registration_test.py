@@ -111,6 +111,22 @@ def test_jax_keeps_its_own_cpu(python):
     assert result.stdout == "False True\n2.0 2.0\n"
 
 
+@pytest.mark.parametrize("platforms", ["isthmus", "isthmus,cpu", "cpu,isthmus"])
+def test_jax_cpu_is_made_once(python, platforms):
+    """A second client of the CPU could not join a job of several processes."""
+    result = python("""
+        import jax
+        from jax._src.lib import xla_client
+        original, made = xla_client.make_cpu_client, []
+        def make(*arguments, **options):
+            made.append(1)
+            return original(*arguments, **options)
+        xla_client.make_cpu_client = make
+        print("isthmus" in jax.devices()[0].client.platform_version, len(made))
+    """, JAX_PLATFORMS=platforms)
+    assert result.stdout == f"{not platforms.startswith('cpu')} 1\n"
+
+
 def test_backend_argument_of_jit(python):
     result = python("""
         import warnings; warnings.simplefilter("ignore")
