@@ -66,7 +66,7 @@ class GroupDotKernel {
     bool isLhs;
     ElementKind kind;
     llvm::Value* buffer;
-    llvm::GlobalVariable* memory;
+    llvm::GlobalVariable* memory = nullptr;
     bool alongSums;  // threads side by side read along the sums, else along the lines
     // Of each element that this thread copies: its line and sum in the tile, and its place.
     llvm::SmallVector<llvm::Value*, 8> lines, sums, places, isInside;
