@@ -74,7 +74,7 @@ def test_holds_what_it_should(wheel_files):
     names = {name for name in names if "__pycache__" not in name}
     commands = {name for name in names if "/bin/" in name}
     assert {name.rsplit("/", 1)[1] for name in commands} == {
-        "isthmus", "isthmus-compile", "isthmus-info", "isthmus-run"}
+        "isthmus", "isthmus-compile", "isthmus-convert", "isthmus-info", "isthmus-run"}
     modules = {f"isthmus/{file.name}" for file in (PYTHON / "isthmus").glob("*.py")}
     include = PYTHON.parent / "include/isthmus"
     headers = {f"isthmus/include/isthmus/{name}" for name in (
