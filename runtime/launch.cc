@@ -39,9 +39,6 @@ Launch::Launch(Ref<LoadedExecutable> executable, const LoadedExecutable::Assigne
     defined_ = Promise::after(done_.event());
   }
   pending_.launchId = options.launchId;
-  if (info_.participants > 1 || executable_->isOverProcesses()) {
-    executable_->client().collectives().prepareLaunch(info_.id);
-  }
 }
 
 void Launch::run() {
@@ -78,16 +75,8 @@ void Launch::tellEnd(LoadedExecutable& executable, const LoadedExecutable::Launc
   }
 }
 
-// Nobody above catches what a backend throws: it is an error of this launch, whose results must
-// happen in any case.
 Status Launch::runGuarded() {
-  try {
-    return work_ ? enqueueProgram() : runProgram();
-  } catch (const std::bad_alloc&) {
-    return outOfHostMemory();
-  } catch (const std::exception& error) {
-    return internalError("execute ", executable_->info().name, ": ", error.what());
-  }
+  return executable_->caught([&] { return work_ ? enqueueProgram() : runProgram(); });
 }
 
 Status Launch::runProgram() {

@@ -2,8 +2,10 @@
 #include "runtime/loaded_executable.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "isthmus/float_mode.h"
+#include "runtime/collectives/in_process.h"
 #include "runtime/launch.h"
 #include "runtime/memory/host_layout.h"
 #include "runtime/small_array.h"
@@ -193,6 +195,39 @@ void LoadedExecutable::undoAcquire(std::span<Buffer* const> arguments,
   }
 }
 
+// What launches have acquired, and give back unless somebody has taken it over.
+class LoadedExecutable::Acquisition {
+ public:
+  Acquisition(std::span<const DeviceLaunch> launches, size_t parameters)
+      : launches_(launches), parameters_(parameters), isDonated_(launches.size() * parameters) {}
+  ~Acquisition() {
+    for (; begin_ < end_; ++begin_) undoAcquire(launches_[begin_].arguments, isDonated(begin_));
+  }
+  Acquisition(const Acquisition&) = delete;
+  Acquisition& operator=(const Acquisition&) = delete;
+
+  // The arguments of all launches, or an error.
+  Status acquire(const LoadedExecutable& executable, const ExecuteOptions& options) {
+    for (; end_ < launches_.size(); ++end_) {
+      ISTHMUS_RETURN_IF_ERROR(
+          executable.acquire(launches_[end_].arguments, options, isDonated(end_)));
+    }
+    return {};
+  }
+  // Of launch `i`.
+  std::span<bool> isDonated(size_t i) {
+    return isDonated_.span().subspan(i * parameters_, parameters_);
+  }
+  // What the first launch, then the next one, has acquired is its own matter from now on.
+  void handOver() { ++begin_; }
+
+ private:
+  std::span<const DeviceLaunch> launches_;
+  size_t parameters_;
+  SmallArray<bool, 32> isDonated_;
+  size_t begin_ = 0, end_ = 0;
+};
+
 Memory& LoadedExecutable::outputMemory(const Device& device, const Output& output) const {
   Memory* memory = device.defaultMemory();
   if (memory->kind() == output.memoryKind) return *memory;
@@ -244,9 +279,11 @@ Status LoadedExecutable::run(const RunRequest& request) const {
 }
 
 bool LoadedExecutable::canRunInline(std::span<const DeviceLaunch> launches) const {
-  // One after the other: what waits for another device would wait for ever.
+  // One after the other: what waits for another device would wait for ever, and more devices than
+  // these are sooner done side by side.
+  constexpr size_t kMaxDevices = 8;
   bool areApart = assigned_.size() == 1 || (info_.exchanges.empty() && !callsUserCode_);
-  if (!areApart || isOverProcesses_) return false;
+  if (!areApart || assigned_.size() > kMaxDevices || isOverProcesses_) return false;
   for (size_t i = 0; i < assigned_.size(); ++i) {
     if (!canRunInline(assigned_[i], launches[i])) return false;
   }
@@ -256,17 +293,11 @@ bool LoadedExecutable::canRunInline(std::span<const DeviceLaunch> launches) cons
 Status LoadedExecutable::launchInline(std::span<const AssignedDevice> assigned,
                                       std::span<const DeviceLaunch> launches,
                                       const ExecuteOptions& options) const {
-  size_t numParameters = parameters_.size();
-  SmallArray<bool, 32> all(assigned.size() * numParameters);
-  auto isDonated = [&](size_t i) { return all.span().subspan(i * numParameters, numParameters); };
+  Acquisition acquired(launches, parameters_.size());
+  ISTHMUS_RETURN_IF_ERROR(acquired.acquire(*this, options));
   for (size_t i = 0; i < assigned.size(); ++i) {
-    Status status = acquire(launches[i].arguments, options, isDonated(i));
-    if (status.ok()) continue;
-    for (size_t j = 0; j < i; ++j) undoAcquire(launches[j].arguments, isDonated(j));
-    return status;
-  }
-  for (size_t i = 0; i < assigned.size(); ++i) {
-    ISTHMUS_RETURN_IF_ERROR(runInline(assigned[i], launches[i], options, isDonated(i)));
+    acquired.handOver();
+    ISTHMUS_RETURN_IF_ERROR(runInline(assigned[i], launches[i], options, acquired.isDonated(i)));
   }
   return {};
 }
@@ -274,13 +305,13 @@ Status LoadedExecutable::launchInline(std::span<const AssignedDevice> assigned,
 Status LoadedExecutable::runInline(const AssignedDevice& assigned, const DeviceLaunch& launch,
                                    const ExecuteOptions& options,
                                    std::span<const bool> isDonated) const {
-  size_t numParameters = parameters_.size();
-  SmallArray<const void*, 32> parameters(numParameters);
-  SmallArray<void*, 16> results(outputs_.size());
-  SmallArray<Ref<Storage>, 16> storages(outputs_.size());
+  std::optional<SmallArray<Ref<Storage>, 16>> storages;  // null if there was no memory for it
   bool isPoisoned = false;
-  auto runOnce = [&]() -> Status {
-    for (size_t i = 0; i < numParameters; ++i) {
+  Status status = caught([&]() -> Status {
+    SmallArray<const void*, 32> parameters(parameters_.size());
+    SmallArray<void*, 16> results(outputs_.size());
+    storages.emplace(outputs_.size());
+    for (size_t i = 0; i < parameters_.size(); ++i) {
       Buffer& argument = *launch.arguments[i];
       const Status& defined = argument.definition().status();
       isPoisoned = !defined.ok();
@@ -293,33 +324,34 @@ Status LoadedExecutable::runInline(const AssignedDevice& assigned, const DeviceL
       int aliased = output.aliasedParameter;
       if (aliased >= 0 && isDonated[aliased] && launch.arguments[aliased]->isExclusive()) {
         ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, launch.arguments[aliased]->storage());
-        storages[i] = Ref<Storage>(storage);
+        (*storages)[i] = Ref<Storage>(storage);
       } else {
         ISTHMUS_ASSIGN_OR_RETURN(
-            storages[i],
+            (*storages)[i],
             Storage::allocate(outputMemory(*assigned.device, output), output.type->sizeBytes()));
         if (aliased >= 0) {
           ISTHMUS_RETURN_IF_ERROR(
-              copyAliased(*launch.arguments[aliased], *storages[i], parameters[aliased]));
+              copyAliased(*launch.arguments[aliased], *(*storages)[i], parameters[aliased]));
         }
       }
-      results[i] = storages[i]->data();
+      results[i] = (*storages)[i]->data();
     }
     LaunchServices services(*client_, computeThreads());
     RunRequest request = requestOn(assigned, services, options.userData);
     request.parameters = parameters.span();
     request.results = results.span();
     return run(request);
-  };
-  Status status = runOnce();
+  });
   for (Buffer* argument : launch.arguments) argument->dropHold();
   // Who is told at once need not find out from the results that their program's user code failed: a
   // framework would hand them on to its next launch, as tokens of ordered effects.
   if (!status.ok() && callsUserCode_ && !isPoisoned) return status;
   Event done = Event::of(std::move(status));
   for (size_t i = 0; i < outputs_.size(); ++i) {
+    Ref<Storage> storage;
+    if (storages) storage = std::move((*storages)[i]);
     launch.results[i] = makeRef<Buffer>(outputMemory(*assigned.device, outputs_[i]),
-                                        outputs_[i].type, std::move(storages[i]), done);
+                                        outputs_[i].type, std::move(storage), done);
   }
   if (launch.complete != nullptr) *launch.complete = std::move(done);
   return {};
@@ -350,18 +382,13 @@ Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
     auto launch = std::make_unique<Launch>(Ref<LoadedExecutable>(this), assigned[i], options, info,
                                            Promise::after(callersPart));
     launch->isDonated_ = std::make_unique<bool[]>(parameters_.size());
-    Status status =
-        acquire(launches[i].arguments, options, {launch->isDonated_.get(), parameters_.size()});
-    if (!status.ok()) {
-      for (size_t j = 0; j < i; ++j) {
-        undoAcquire(launches[j].arguments, {queued[j]->isDonated_.get(), parameters_.size()});
-      }
-      return status;
-    }
     queued.push_back(std::move(launch));
   }
+  Acquisition acquired(launches, parameters_.size());
+  ISTHMUS_RETURN_IF_ERROR(acquired.acquire(*this, options));
   for (size_t i = 0; i < assigned.size(); ++i) {
     Launch& launch = *queued[i];
+    std::ranges::copy(acquired.isDonated(i), launch.isDonated_.get());
     for (Buffer* argument : launches[i].arguments) launch.arguments_.emplace_back(argument);
     if (isAsynchronous_) launch.work_ = makeRef<DeviceWork>(outputDescriptions_);
     Event done = launch.done_.event(), defined = launch.defined_.event();
@@ -381,6 +408,8 @@ Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
   }
   std::vector<Event> done;
   for (auto& launch : queued) done.push_back(launch->done_.event());
+  if (info.participants > 1 || isOverProcesses_) client_->collectives().prepareLaunch(info.id);
+  for (size_t i = 0; i < assigned.size(); ++i) acquired.handOver();
   Gang::start(std::move(queued));
   if (waitsForCaller) return {};
   for (size_t i = 0; i < assigned.size(); ++i)

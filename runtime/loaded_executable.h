@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isthmus/backend.h"
+#include "isthmus/out_of_memory.h"
 #include "isthmus/status.h"
 #include "runtime/buffer.h"
 #include "runtime/client.h"
@@ -128,6 +129,7 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   Status acquire(std::span<Buffer* const> arguments, const ExecuteOptions& options,
                  std::span<bool> isDonated) const;
   static void undoAcquire(std::span<Buffer* const> arguments, std::span<const bool> isDonated);
+  class Acquisition;
   Memory& outputMemory(const Device& device, const Output& output) const;
   // What a run is told besides its buffers and its launch.
   static RunRequest requestOn(const AssignedDevice& assigned, RunServices& services,
@@ -137,6 +139,18 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   static Status copyAliased(Buffer& argument, Storage& result, const void*& parameter);
   // Runs the program on this thread until it has ended.
   Status run(const RunRequest& request) const;
+  // Nobody above may catch what a backend throws: it is an error of the launch, whose results must
+  // happen in any case.
+  template <typename F>
+  Status caught(F&& work) const {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return outOfHostMemory();
+    } catch (const std::exception& error) {
+      return internalError("execute ", info_.name, ": ", error.what());
+    }
+  }
   // On the calling thread, for one device after the other.
   Status launchInline(std::span<const AssignedDevice> assigned,
                       std::span<const DeviceLaunch> launches, const ExecuteOptions& options) const;

@@ -649,6 +649,26 @@ TEST_P(Launches, RefusedOverDevicesLeaveEverythingAsItWas) {
   EXPECT_FALSE(a->isDeleted());
   EXPECT_THAT(read(*a).value(), ElementsAre(1));
   EXPECT_FALSE(all.results[0]);
+  EXPECT_EQ(fixture.client->collectives().numLaunches(), 0u);
+}
+
+TEST_P(Launches, WhatIsThrownOnOneDeviceIsAnErrorOfItsResults) {
+  Fixture fixture(2);
+  isthmus::ProgramInfo info;
+  info.parameters = {parameter(f32({1}), DonationKind::kMayDonate)};
+  info.outputs = {output(f32({1}))};
+  info.options.numReplicas = 2;
+  auto program = fixture.load(
+      info,
+      [](const RunRequest& request) -> Status {
+        if (request.replica == 0) throw std::bad_alloc();
+        return Fixture::addOneTo(1)(request);
+      },
+      GetParam());
+  Everywhere all = launchEverywhere(*program, {fixture.buffer({1}, 0), fixture.buffer({2}, 1)});
+  ASSERT_TRUE(all.status.ok()) << all.status.message();
+  EXPECT_EQ(all.results[0]->readyEvent().await().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(read(*all.results[1]).value(), ElementsAre(3));
 }
 
 // Devices that do not meet need no threads of their own, unless there is much to do.

@@ -575,6 +575,11 @@ void InProcessCollectives::announce(int64_t launchId, int deviceId, const char* 
   announcements_->set(launchId, deviceId, what);
 }
 
+size_t InProcessCollectives::numLaunches() {
+  std::lock_guard lock(mutex_);
+  return launches_.size();
+}
+
 void InProcessCollectives::prepareLaunch(int64_t launchId) {
   std::lock_guard lock(mutex_);
   launches_[launchId];

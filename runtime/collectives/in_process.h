@@ -46,6 +46,8 @@ class InProcessCollectives final : public Collectives {
   // Makes what the other functions keep of a launch, so that its end needs no memory. Before the
   // launch; as often as somebody likes.
   void prepareLaunch(int64_t launchId);
+  // How many launches are kept: those that have not ended on all of their devices.
+  size_t numLaunches();
   // Makes every collective of the launch, waiting or to come, fail with `error`.
   void abortLaunch(int64_t launchId, const Status& error);
   // One participant is done with the launch, which is forgotten when all are.
