@@ -4,6 +4,7 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -42,7 +43,8 @@ MemoryReserve* MemoryReserve::current() noexcept {
   return share != nullptr ? share->reserve_ : nullptr;
 }
 
-MemoryReserve::MemoryReserve() noexcept : memory_(mapReserve()), share_(memory_ ? this : nullptr) {}
+MemoryReserve::MemoryReserve() noexcept
+    : memory_(mapReserve()), isReleased_(memory_ == nullptr), share_(memory_ ? this : nullptr) {}
 
 MemoryReserve::~MemoryReserve() {
   if (void* memory = memory_.load(std::memory_order_relaxed)) munmap(memory, kBytes);
@@ -50,7 +52,12 @@ MemoryReserve::~MemoryReserve() {
 
 bool MemoryReserve::release(size_t bytes) noexcept {
   wasNeeded_.store(true, std::memory_order_relaxed);
-  if (void* memory = memory_.exchange(nullptr)) munmap(memory, kBytes);
+  if (void* memory = memory_.exchange(nullptr)) {
+    munmap(memory, kBytes);
+    isReleased_.store(true, std::memory_order_release);
+  }
+  // Another thread of the work is at it; asking again before it is done would be too early.
+  while (!isReleased_.load(std::memory_order_acquire)) sched_yield();
   return bytes < kBytes;
 }
 

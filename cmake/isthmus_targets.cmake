@@ -62,8 +62,9 @@ function(isthmus_reserve_memory plugin)
     return()
   endif()
   target_sources(${plugin} PRIVATE ${PROJECT_SOURCE_DIR}/pjrt/reserved_allocation.cc)
-  foreach(function malloc calloc realloc _Znwm _Znam _ZnwmSt11align_val_t _ZnwmRKSt9nothrow_t
-      _ZnamRKSt9nothrow_t _ZnwmSt11align_val_tRKSt9nothrow_t
+  foreach(function malloc calloc realloc _Znwm _Znam _ZnwmSt11align_val_t
+      _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t
+      _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t
       __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort)
     target_link_options(${plugin} PRIVATE -Wl,--wrap=${function})
   endforeach()

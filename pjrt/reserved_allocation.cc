@@ -86,6 +86,11 @@ void* __wrap__ZnwmSt11align_val_t(size_t bytes, std::align_val_t alignment) {
   return newWithReserve(bytes, [=] { return __real__ZnwmSt11align_val_t(bytes, alignment); });
 }
 
+void* __real__ZnamSt11align_val_t(size_t bytes, std::align_val_t alignment);
+void* __wrap__ZnamSt11align_val_t(size_t bytes, std::align_val_t alignment) {
+  return newWithReserve(bytes, [=] { return __real__ZnamSt11align_val_t(bytes, alignment); });
+}
+
 void* __real__ZnwmRKSt9nothrow_t(size_t bytes, const std::nothrow_t& nothrow);
 void* __wrap__ZnwmRKSt9nothrow_t(size_t bytes, const std::nothrow_t& nothrow) {
   return withReserve(bytes, [&] { return __real__ZnwmRKSt9nothrow_t(bytes, nothrow); });
@@ -102,6 +107,14 @@ void* __wrap__ZnwmSt11align_val_tRKSt9nothrow_t(size_t bytes, std::align_val_t a
                                                 const std::nothrow_t& nothrow) {
   return withReserve(
       bytes, [&] { return __real__ZnwmSt11align_val_tRKSt9nothrow_t(bytes, alignment, nothrow); });
+}
+
+void* __real__ZnamSt11align_val_tRKSt9nothrow_t(size_t bytes, std::align_val_t alignment,
+                                                const std::nothrow_t& nothrow);
+void* __wrap__ZnamSt11align_val_tRKSt9nothrow_t(size_t bytes, std::align_val_t alignment,
+                                                const std::nothrow_t& nothrow) {
+  return withReserve(
+      bytes, [&] { return __real__ZnamSt11align_val_tRKSt9nothrow_t(bytes, alignment, nothrow); });
 }
 
 // Static variables of functions.

@@ -64,6 +64,7 @@ class MemoryReserve {
 
  private:
   std::atomic<void*> memory_;
+  std::atomic<bool> isReleased_;  // not before the system has it
   std::atomic<bool> wasNeeded_{false};
   Share share_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "compiler/codegen/analyses.h"
 #include "compiler/target/error_handlers.h"
@@ -235,8 +236,10 @@ StatusOr<std::vector<std::string>> compileModules(std::span<JitModule> modules,
       statuses[i] = object.status();
     }
   };
-  auto work = [&, reserve = MemoryReserve::current()] {
+  auto work = [&, reserve = MemoryReserve::current(), caller = std::this_thread::get_id()] {
     MemoryReserve::Share share(reserve);
+    // A helper without a share of the reserve leaves the work to the others.
+    if (reserve != nullptr && !share.isSet() && std::this_thread::get_id() != caller) return;
     for (size_t i; (i = next.fetch_add(1)) < modules.size();) {
       try {
         compile(i);
