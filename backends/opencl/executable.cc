@@ -169,10 +169,7 @@ void OpenclExecutable::Run::forgetOld() {
     last_.erase(firstCommand_++);
     commands_.pop_front();
   }
-  std::erase_if(launches_.list, [&](const auto& launch) {
-    if (!isDone(launch.event)) return false;
-    return true;
-  });
+  std::erase_if(launches_.list, [&](const auto& launch) { return isDone(launch.event); });
 }
 
 Status OpenclExecutable::Run::launch(const KernelLaunch& launch,

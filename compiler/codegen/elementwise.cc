@@ -425,7 +425,10 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
       exact = false;
     }
     if (!exact) {
-      result.v = roundToKind(b, loops_.target(), result.v, kind, Rounded::kArithmetic);
+      // reduce_precision works on bits, and keeps subnormals.
+      const bool isOfBits = which == OpCode::Shlo_ReducePrecisionOp;
+      result.v = roundToKind(b, loops_.target(), result.v, kind,
+                             isOfBits ? Rounded::kAnything : Rounded::kArithmetic);
     }
     return {result.v, nullptr, level};
   }

@@ -223,6 +223,22 @@ TEST(KernelEmitter, takes_columns_apart_up_to_the_end_of_an_array) {
   munmap(pages, 2 * page);
 }
 
+TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_one) {
+  TargetModel target = cpu::hostTarget();
+  target.cpu = "sapphirerapids";
+  target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx512bf16,+avx2,+fma,+f16c";
+  target.vectorBits = 512;
+  target.avx512 = target.avx512Bf16 = target.avx2 = target.fma = target.f16c = true;
+  cpu::CodegenOptions options;
+  options.verify = true;
+  const std::string type = "tensor<4096xbf16>";
+  auto kernel = TestKernel::compile(
+      fusionText({type, type}, type, "    %out = stablehlo.multiply %0, %1 : " + type), options,
+      target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_NE((*kernel)->assembly().find("vcvtneps2bf16"), std::string::npos);
+}
+
 // The instruction of machines that have one, and integer arithmetic elsewhere.
 TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruction) {
   const std::string type = "tensor<4096xbf16>";
@@ -247,6 +263,17 @@ TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruct
     (*kernel)->run({x.data(), y.data(), results[hasInstruction].data()});
   }
   EXPECT_EQ(results[0], results[1]);
+  // reduce_precision keeps subnormals, in vectors as in the elements behind the last one.
+  const std::string few = "tensor<37xbf16>";
+  std::vector<uint16_t> small(37, 0x0060), reduced(37);
+  auto reduce = compile(
+      fusionText({few}, few, "    %out = stablehlo.reduce_precision %0, format = e8m3 : " + few));
+  ASSERT_TRUE(reduce);
+  {
+    ScopedFloatMode mode(FloatMode::kProgram);
+    reduce->run({small.data(), reduced.data()});
+  }
+  EXPECT_EQ(reduced, small);
   auto asFloat = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
   // By hand: 1.0078125 * 1.5 is 1.51171875, halfway between two numbers, of which 1.515625 is even.
   x.assign(x.size(), 0x3f81), y.assign(y.size(), 0x3fc0);

@@ -63,11 +63,11 @@ class GroupDotKernel {
   using Elements = KernelWriter::Elements;
 
   struct Operand {
-    bool isLhs;
+    bool isLhs = false;
     ElementKind kind;
-    llvm::Value* buffer;
+    llvm::Value* buffer = nullptr;
     llvm::GlobalVariable* memory = nullptr;
-    bool alongSums;  // threads side by side read along the sums, else along the lines
+    bool alongSums = false;  // threads side by side read along the sums, else along the lines
     // Of each element that this thread copies: its line and sum in the tile, and its place.
     llvm::SmallVector<llvm::Value*, 8> lines, sums, places, isInside;
   };
@@ -84,7 +84,10 @@ class GroupDotKernel {
   llvm::Value* firstLine(bool isLhs) { return w_.times(w_.item(isLhs ? 1 : 0), tile_); }
 
   Operand operand(bool isLhs) {
-    Operand o{isLhs, isLhs ? kinds_.lhs : kinds_.rhs, w_.buffer(isLhs ? 0 : 1)};
+    Operand o;
+    o.isLhs = isLhs;
+    o.kind = isLhs ? kinds_.lhs : kinds_.rhs;
+    o.buffer = w_.buffer(isLhs ? 0 : 1);
     auto count = static_cast<uint64_t>(kTileSums * (tile_ + kPadding));
     auto* type = llvm::ArrayType::get(memoryType(), count);
     o.memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
