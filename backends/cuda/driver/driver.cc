@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "isthmus/log.h"
+
 namespace isthmus::cuda {
 namespace {
 
@@ -55,7 +57,7 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
     }
     ISTHMUS_RETURN_IF_ERROR(driver->openDevice(static_cast<int>(ordinal)));
   }
-  ISTHMUS_RETURN_IF_ERROR(driver->connectPeers());
+  driver->connectPeers();
   return driver;
 }
 
@@ -65,26 +67,29 @@ int Driver::numGpus() const {
   return static_cast<int>(gpus.size());
 }
 
-// Stream-ordered memory is its own device's alone otherwise. Copies between devices then go by the
-// host, and NCCL, whose kernels use their peers' buffers in one process, must not be given it.
-Status Driver::connectPeers() {
+// Stream-ordered memory is its own device's alone otherwise: copies between devices then go by the
+// host.
+void Driver::connectPeers() {
   std::set<std::pair<CUdevice, CUdevice>> known;
   for (const std::unique_ptr<Device>& owner : devices_) {
     for (const std::unique_ptr<Device>& peer : devices_) {
       if (owner->ordinal == peer->ordinal) continue;
       if (!known.emplace(owner->ordinal, peer->ordinal).second) continue;
       int canAccess = 0;
-      ISTHMUS_RETURN_IF_ERROR(
-          check(library_.DeviceCanAccessPeer(&canAccess, peer->ordinal, owner->ordinal),
-                "cuDeviceCanAccessPeer"));
-      if (!canAccess) continue;
+      Status status = check(library_.DeviceCanAccessPeer(&canAccess, peer->ordinal, owner->ordinal),
+                            "cuDeviceCanAccessPeer");
+      if (status.ok() && !canAccess) continue;
       CUmemAccessDesc access{CU_MEM_LOCATION_TYPE_DEVICE, peer->ordinal,
                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-      ISTHMUS_RETURN_IF_ERROR(
-          check(library_.MemPoolSetAccess(owner->pool, &access, 1), "cuMemPoolSetAccess"));
+      if (status.ok()) {
+        status = check(library_.MemPoolSetAccess(owner->pool, &access, 1), "cuMemPoolSetAccess");
+      }
+      if (!status.ok()) {
+        log(LogLevel::kWarning, "cuda: device ", peer->ordinal, " cannot use the memory of device ",
+            owner->ordinal, ": ", status.message());
+      }
     }
   }
-  return {};
 }
 
 Status Driver::openDevice(int ordinal) {

@@ -182,7 +182,7 @@ class Driver {
   Driver() = default;
   Status openDevice(int ordinal);
   // Lets the GPUs that are used see each other's memory, where they can.
-  Status connectPeers();
+  void connectPeers();
   // Makes the device's context current; what broke the device, if anything did.
   Status enter(int device) const;
   Status check(CUresult code, const char* call) const { return library_.check(code, call); }
