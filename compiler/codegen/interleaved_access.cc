@@ -2,6 +2,7 @@
 // taken out of them, or interleaved into them, in registers.
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/transpose_square.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
@@ -9,9 +10,59 @@ namespace {
 
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+// AVX-512's shuffle of two vectors by any mask.
+llvm::Intrinsic::ID anyShuffle(const TargetModel& target, unsigned bits, size_t lanes) {
+  if (!target.avx512) return llvm::Intrinsic::not_intrinsic;
+  if (bits == 64 && lanes == 8) return llvm::Intrinsic::x86_avx512_vpermi2var_q_512;
+  if (bits == 32 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_d_512;
+  if (bits == 32 && lanes == 8) return llvm::Intrinsic::x86_avx512_vpermi2var_d_256;
+  if (bits == 16 && lanes == 32) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_512;
+  if (bits == 16 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_256;
+  return llvm::Intrinsic::not_intrinsic;
+}
+
+// The mask of a shuffle in memory. It has a name, for shuffles in many places share it.
+llvm::Value* loadMask(llvm::IRBuilder<>& b, unsigned bits, llvm::ArrayRef<int> mask) {
+  llvm::Type* element = b.getIntNTy(bits);
+  auto* type = llvm::FixedVectorType::get(element, mask.size());
+  std::string name = "lanes.i" + std::to_string(bits);
+  llvm::SmallVector<llvm::Constant*, 32> lanes;
+  for (int lane : mask) {
+    int64_t from = std::max(lane, 0);
+    name += "." + std::to_string(from);
+    lanes.push_back(llvm::ConstantInt::get(element, from));
+  }
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  llvm::GlobalVariable* global = module.getNamedGlobal(name);
+  if (!global) {
+    global = new llvm::GlobalVariable(module, type, /*isConstant=*/true,
+                                      llvm::GlobalValue::PrivateLinkage,
+                                      llvm::ConstantVector::get(lanes), name);
+    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    global->setAlignment(llvm::Align(64));
+  }
+  return b.CreateAlignedLoad(type, global, llvm::Align(64));
+}
+
+// LLVM takes tens of microseconds to choose instructions for each shuffle of a tree of them, since
+// it tries to merge them; those whose masks it does not know it leaves alone. They run as fast.
+llvm::Value* shuffle(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* first,
+                     llvm::Value* second, llvm::ArrayRef<int> mask) {
+  llvm::Type* type = first->getType();
+  unsigned bits = type->getScalarSizeInBits();
+  llvm::Intrinsic::ID id = anyShuffle(target, bits, mask.size());
+  if (id == llvm::Intrinsic::not_intrinsic) return b.CreateShuffleVector(first, second, mask);
+  llvm::Type* integers = llvm::FixedVectorType::get(b.getIntNTy(bits), mask.size());
+  llvm::Value* shuffled =
+      b.CreateIntrinsic(id, {},
+                        {b.CreateBitCast(first, integers), loadMask(b, bits, mask),
+                         b.CreateBitCast(second, integers)});
+  return b.CreateBitCast(shuffled, type);
+}
+
 // Elements `offsets[lane]` of what the vectors hold one after the other.
-llvm::Value* pick(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> vectors,
-                  llvm::ArrayRef<int64_t> offsets) {
+llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
+                  llvm::ArrayRef<llvm::Value*> vectors, llvm::ArrayRef<int64_t> offsets) {
   int lanes = static_cast<int>(offsets.size());
   llvm::Value* result = nullptr;
   for (auto [k, vector] : llvm::enumerate(vectors)) {
@@ -26,8 +77,8 @@ llvm::Value* pick(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> vectors,
       mask.push_back(isHere ? lanes + static_cast<int>(at) : at < 0 ? lane : -1);
     }
     if (!isUsed) continue;
-    llvm::Value* before = result ? result : llvm::PoisonValue::get(vector->getType());
-    result = b.CreateShuffleVector(before, vector, mask);
+    llvm::Value* before = result ? result : vector;
+    result = shuffle(b, target, before, vector, mask);
   }
   return result;
 }
@@ -156,7 +207,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     int64_t offset = linear.constant + lane * linear.laneStride - begin;
     offsets.push_back(offset < (stride - 1) * lanes ? offset : offset + back);
   }
-  return pick(b, vectors, offsets);
+  return pick(b, loops_.target(), vectors, offsets);
 }
 
 void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
@@ -177,15 +228,32 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
   bool isSquare = width == lanes;
-  // log2(width) shuffles a vector, where picking takes up to width.
-  if (isSquare) transposeSquare(b, parts);
+  // log2(lanes) shuffles a vector, where picking takes up to width.
+  if (width > lanes / 2 && width <= lanes && llvm::isPowerOf2_64(lanes)) {
+    parts.resize(lanes, llvm::PoisonValue::get(parts[0]->getType()));
+    transposeSquare(b, parts);
+  }
+  if (!isSquare && static_cast<int64_t>(parts.size()) == lanes) {
+    // What a vector has behind its row is written over by the next one. The last ends with its row.
+    llvm::SmallVector<int, 16> lastTwo;
+    for (int64_t e = 2 * width - lanes; e < 2 * width; ++e) {
+      lastTwo.push_back(static_cast<int>(e < width ? e : lanes + e - width));
+    }
+    parts.back() = b.CreateShuffleVector(parts[lanes - 2], parts.back(), lastTwo);
+    for (int64_t row = 0; row < lanes; ++row) {
+      int64_t at = row + 1 < lanes ? row * width : (row + 1) * width - lanes;
+      llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + at);
+      b.CreateAlignedStore(parts[row], to, align);
+    }
+    return;
+  }
   // Element e of the block is lane e / width of column e % width.
   auto interleaved = [&](int64_t vector) {
     llvm::SmallVector<int64_t, 16> offsets;
     for (int64_t e = vector * lanes; e < (vector + 1) * lanes; ++e) {
       offsets.push_back(e % width * lanes + e / width);
     }
-    return pick(b, parts, offsets);
+    return pick(b, loops_.target(), parts, offsets);
   };
   for (int64_t k = 0; k < width; ++k) {
     llvm::Value* to = b.CreateConstInBoundsGEP1_64(type, pointer, first.constant + k * lanes);

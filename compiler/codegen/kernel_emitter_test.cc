@@ -203,7 +203,7 @@ TEST(KernelEmitter, takes_columns_apart_up_to_the_end_of_an_array) {
   ASSERT_NE(pages, MAP_FAILED);
   char* end = static_cast<char*>(pages) + page;
   ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
-  for (int64_t columns : {2, 3, 4}) {
+  for (int64_t columns : {2, 3, 4, 10}) {
     for (int64_t rows : {16, 64, 77}) {
       std::string from = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
       std::string to = "tensor<" + std::to_string(columns) + "x" + std::to_string(rows) + "xf32>";
@@ -237,6 +237,48 @@ TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_o
       target);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_NE((*kernel)->assembly().find("vcvtneps2bf16"), std::string::npos);
+}
+
+// Rows of fewer elements than a vector has lanes: each vector is written over what the one before
+// it has behind its row, and the last must not reach past the array, behind which nobody may write.
+TEST(KernelEmitter, writes_short_rows_up_to_the_end_of_an_array) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t size = 4 * page;
+  void* pages =
+      mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* end = static_cast<char*>(pages) + size;
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  for (int64_t columns : {3, 5, 6, 7, 9, 10, 15}) {
+    for (int64_t rows : {16, 64, 237}) {
+      std::string small = "tensor<" + std::to_string(rows) + "xf32>";
+      std::string big = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+      auto kernel = compile(
+          fusionText({big}, big,
+                     "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                     "    %s = stablehlo.reduce(%0 init: %z) applies stablehlo.add across "
+                     "dimensions = [1] : (" +
+                         big + ", tensor<f32>) -> " + small +
+                         "\n    %b = stablehlo.broadcast_in_dim %s, dims = [0] : (" + small +
+                         ") -> " + big + "\n    %out = stablehlo.subtract %b, %0 : " + big));
+      ASSERT_TRUE(kernel);
+      std::vector<float> x(rows * columns);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 101);
+      auto* y = reinterpret_cast<float*>(end) - rows * columns;
+      y[-1] = -7;
+      kernel->run({x.data(), y});
+      for (int64_t i = 0; i < rows; ++i) {
+        float sum = 0;
+        for (int64_t j = 0; j < columns; ++j) sum += x[i * columns + j];
+        for (int64_t j = 0; j < columns; ++j) {
+          ASSERT_EQ(y[i * columns + j], sum - x[i * columns + j])
+              << rows << " x " << columns << " at " << i << ", " << j;
+        }
+      }
+      EXPECT_EQ(y[-1], -7);
+    }
+  }
+  munmap(pages, size + page);
 }
 
 // The instruction of machines that have one, and integer arithmetic elsewhere.
