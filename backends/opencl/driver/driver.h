@@ -11,6 +11,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,8 @@ struct DeviceFacts {
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
   unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for
+  // How many commands of a queue may be pending at a time.
+  size_t mostPending = 4096;
 
   // What code for the device depends on.
   std::string identity() const;
@@ -92,6 +95,30 @@ class CommandEvent {
   cl_event event_ = nullptr;
 };
 using CommandEvents = std::span<const CommandEvent>;
+
+// A queue of the driver, with a bound on its pending commands.
+class CommandQueue {
+ public:
+  CommandQueue(const Library& library, cl_command_queue queue, size_t mostPending)
+      : library_(library), queue_(queue), mostPending_(mostPending) {}
+  CommandQueue(const CommandQueue&) = delete;
+  CommandQueue& operator=(const CommandQueue&) = delete;
+
+  cl_command_queue handle() const { return queue_; }
+  Status flush();
+  // To be called before each command is enqueued. Where too many are pending, waits until half of
+  // them are over, however they end.
+  Status makeRoom();
+  // The event of a command that has been enqueued, whose reference this takes over.
+  CommandEvent take(cl_event event);
+
+ private:
+  const Library& library_;
+  const cl_command_queue queue_;
+  const size_t mostPending_;
+  std::mutex mutex_;
+  std::deque<CommandEvent> pending_;  // and some that are over; oldest first
+};
 
 // Work-items of a launch and of its groups.
 struct GroupShape {
@@ -187,15 +214,15 @@ class Driver {
  private:
   struct Queues {
     int physical = 0;
-    cl_command_queue programs = nullptr;
-    cl_command_queue copies = nullptr;
-    cl_command_queue timed = nullptr;  // made when a profile is first recorded
+    std::unique_ptr<CommandQueue> programs;
+    std::unique_ptr<CommandQueue> copies;
+    std::unique_ptr<CommandQueue> timed;  // made when a profile is first recorded
   };
   // Events as the functions of OpenCL take them.
   class WaitList {
    public:
     // Where there are many, markers on `queue` wait for them.
-    Status add(Driver& driver, cl_command_queue queue, CommandEvents after);
+    Status add(Driver& driver, CommandQueue& queue, CommandEvents after);
     std::span<const cl_event> handles() const { return handles_; }
     cl_uint size() const { return static_cast<cl_uint>(handles_.size()); }
     const cl_event* data() const { return handles_.empty() ? nullptr : handles_.data(); }
@@ -207,13 +234,13 @@ class Driver {
   Driver() = default;
   Status findDevices(const std::string& wanted);
   Status makeQueues(int queues);
-  StatusOr<CommandEvent> enqueueCopy(cl_command_queue queue, void* to, const void* from,
-                                     size_t bytes, std::span<const cl_event> after);
+  StatusOr<CommandEvent> enqueueCopy(CommandQueue& queue, void* to, const void* from, size_t bytes,
+                                     std::span<const cl_event> after);
   // A command that computes nothing.
-  StatusOr<CommandEvent> enqueueMarker(cl_command_queue queue, std::span<const cl_event> after);
+  StatusOr<CommandEvent> enqueueMarker(CommandQueue& queue, std::span<const cl_event> after);
   StatusOr<std::unique_ptr<Program>> build(cl_program program, const std::string& options);
-  StatusOr<cl_command_queue> makeQueue(int physical, cl_queue_properties more);
-  StatusOr<cl_command_queue> queueOf(int device, Queue queue);
+  StatusOr<std::unique_ptr<CommandQueue>> makeQueue(int physical, cl_queue_properties more);
+  StatusOr<CommandQueue*> queueOf(int device, Queue queue);
   // Of each physical device, the number of its kind.
   std::vector<size_t> kindNumbers() const;
   cl_device_id deviceOf(int device) const { return devices_[queues_[device].physical]; }
