@@ -330,10 +330,14 @@ Status OpenclExecutable::build() {
     names->push_back("kernel " + kernel.name + " (" + kernel.description + ")");
   }
   kernelNames_ = std::move(names);
-  isStraight_ = std::all_of(image_.steps.begin(), image_.steps.end(), [](const Step& step) {
+  isCheap_ = std::all_of(image_.steps.begin(), image_.steps.end(), [](const Step& step) {
     return std::holds_alternative<KernelLaunch>(step.what) ||
            std::holds_alternative<Move>(step.what);
   });
+  // A long program fills its queue, and enqueueing it waits for its first commands.
+  for (int device = 0; device < driver_.numDevices(); ++device) {
+    if (image_.steps.size() > driver_.facts(device).mostPending / 2) isCheap_ = false;
+  }
   if (!image_.constants.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(constants_, driver_.allocate(0, image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(

@@ -24,7 +24,7 @@ class OpenclExecutable final : public Executable {
   // predicate, or the host has a part.
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
   size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
-  bool isCheap() const override { return isStraight_; }
+  bool isCheap() const override { return isCheap_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
@@ -48,7 +48,7 @@ class OpenclExecutable final : public Executable {
 
   Driver& driver_;
   ProgramImage image_;
-  bool isStraight_ = false;  // nothing is read while steps are enqueued
+  bool isCheap_ = false;  // nothing is read while steps are enqueued, which are few
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
