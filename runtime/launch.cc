@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "isthmus/float_mode.h"
-#include "isthmus/out_of_memory.h"
+#include "isthmus/trace.h"
 #include "runtime/collectives/in_process.h"
 #include "runtime/memory/host_allocator.h"
 #include "runtime/memory/host_layout.h"
@@ -150,8 +149,9 @@ void Gang::arrive() {
     return;
   }
   if (launches_.size() == 1 && !keep->isOverProcesses()) {
-    // Handing over at once saves a thread's wake-up; on the device, order follows from events.
-    if (launches_[0]->work_ && keep->isCheap_) {
+    // Handing over at once saves a thread's wake-up; on the device, order follows from events. A
+    // device that is profiled may wait for the program.
+    if (launches_[0]->work_ && keep->isCheap_ && !trace::isOn()) {
       launches_[0]->run();
     } else {
       enqueue();

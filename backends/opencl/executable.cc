@@ -264,6 +264,11 @@ Status OpenclExecutable::Run::awaitAll() {
 
 Status OpenclExecutable::Run::finishProfile() {
   Status status = awaitAll();
+  // Results may be arguments, which no command has waited for.
+  for (const CommandEvent& event : before_) {
+    Status one = event.await();
+    if (status.ok()) status = std::move(one);
+  }
   noteTimes();
   profile_->record();
   return status;

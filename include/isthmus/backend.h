@@ -100,8 +100,8 @@ class Executable {
   virtual size_t scratchBytes() const { return 0; }
 
   // True if a run (or the handing over) takes so little time that giving it to another thread costs
-  // more, also for several devices in turn. An enqueueing that blocks is never cheap, nor is a run
-  // that meets other devices.
+  // more, also for several devices in turn. An enqueueing that blocks is never cheap, unless only
+  // while traces are recorded, nor is a run that meets other devices.
   virtual bool isCheap() const { return false; }
 
   // True if a run calls code of the user or the framework, which may block, or launch and await
