@@ -1,5 +1,6 @@
 """TensorFlow's checkpoints: arrays by name, from a table of keys (.index) and the files with their bytes."""
 
+import math
 import pathlib
 import struct
 
@@ -16,6 +17,15 @@ _TYPES = {
     10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
     24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",
 }
+# Fields of a TensorProto with elements, by type; narrow integers share one, and 16 bits of floats are in integers.
+_INT_VALUES, _HALF_VALUES = 7, 13
+_VALUES = {
+    "float32": 5, "float64": 6, "complex64": 9, "int64": 10, "bool": 11, "complex128": 12, "float16": _HALF_VALUES,
+    "bfloat16": _HALF_VALUES, "uint32": 16, "uint64": 17, "float8_e5m2": 18, "float8_e4m3fn": 18,
+}
+_BYTE_VALUES = {5, 6, 9, 12, 18}  # the elements as they are in memory
+# Elements that a constant may leave out: a few bytes must not become an array of any size.
+_MAX_REPEATED = 2**20
 
 
 def _dtype(number: int) -> np.dtype:
@@ -30,19 +40,31 @@ def _dtype(number: int) -> np.dtype:
 
 
 def constant(tensor: bytes) -> np.ndarray:
-    """The array of a TensorProto: all its bytes, or elements of which the last is repeated."""
+    """The array of a TensorProto: all its bytes, or elements of which the last is repeated. Those that are left out
+    altogether are zeros."""
     dtype = _dtype(protobuf.integer(tensor, 1))
     shape = [protobuf.integer(dim, 1) for dim in protobuf.messages(tensor, 2, 2)]
     content = protobuf.message(tensor, 4)
     if content:
         return np.frombuffer(content, dtype).reshape(shape)
-    values = b"".join(protobuf.messages(tensor, {"float32": 5, "float64": 6}.get(dtype.name, 0)))
-    elements = np.frombuffer(values, dtype) if values else np.array(
-        protobuf.integers(tensor, {"int64": 10, "bool": 11}.get(dtype.name, 7)), np.uint64).astype(dtype)
-    count = int(np.prod(shape, dtype=np.int64))
-    if dtype.name not in ("float32", "float64", "int32", "int64", "bool") or not len(elements) or count > 2**20:
-        raise ValueError(f"a constant of {dtype} is in a form that is not read here")
-    return np.concatenate([elements, np.full(max(count - len(elements), 0), elements[-1])])[:count].reshape(shape)
+    elements, count = _elements(tensor, dtype), math.prod(shape)
+    missing = max(count - len(elements), 0)
+    if missing > _MAX_REPEATED:
+        raise ValueError(f"a constant of {dtype} leaves out {missing} of its elements, the most that are read here "
+                         f"are {_MAX_REPEATED}")
+    last = elements[-1] if len(elements) else np.zeros((), dtype)
+    return np.concatenate([elements, np.full(missing, last, dtype)])[:count].reshape(shape)
+
+
+def _elements(tensor: bytes, dtype: np.dtype) -> np.ndarray:
+    """The elements that a TensorProto lists one by one."""
+    field = _VALUES.get(dtype.name, _INT_VALUES)
+    if field in _BYTE_VALUES:
+        return np.frombuffer(b"".join(protobuf.messages(tensor, field)), dtype)
+    numbers = np.array(protobuf.integers(tensor, field), np.uint64).astype(np.int64)
+    if field == _HALF_VALUES:
+        return numbers.astype(np.uint16).view(dtype)
+    return numbers.astype(dtype)
 
 
 def _entries(table: bytes, offset: int, size: int):

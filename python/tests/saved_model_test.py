@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus import checkpoint
 
 CODE = """func.func @main(%w: tensor<2x3xf32>, %y: tensor<3xf32>, %x: tensor<2xf32>)
     -> (tensor<3xf32>, tensor<3xf32>) {
@@ -137,6 +138,38 @@ def test_what_is_no_program_is_refused(tmp_path, nodes, said):
     write(tmp_path, nodes, ["End:output:0"] * 2)
     with pytest.raises(ValueError, match=said):
         isthmus.compile(tmp_path)
+
+
+def shaped(number, dims, *values):
+    return message((1, number), (2, message(*((2, message((1, dim))) for dim in dims))), *values)
+
+
+@pytest.mark.parametrize("tensor, expected", [
+    (shaped(1, [0]), np.zeros(0, np.float32)),
+    (shaped(9, [2, 0, 3]), np.zeros((2, 0, 3), np.int64)),
+    (shaped(1, [2, 3]), np.zeros((2, 3), np.float32)),
+    (shaped(6, [2]), np.zeros(2, np.int8)),
+    (shaped(10, []), np.array(False)),
+    (shaped(1, [2, 2], (5, struct.pack("<3f", 1, 2, 3))), np.array([[1, 2], [3, 3]], np.float32)),
+    (shaped(3, [3], (7, 5), (7, 2**64 - 2)), np.array([5, -2, -2], np.int32)),
+    (shaped(6, [2], (7, 2**64 - 3)), np.array([-3, -3], np.int8)),
+    (shaped(19, [2], (13, varint(0x3C00))), np.ones(2, np.float16)),
+    (shaped(22, [2], (16, 2**32 - 1)), np.full(2, 2**32 - 1, np.uint32)),
+    (shaped(23, [1], (17, 2**64 - 1)), np.full(1, 2**64 - 1, np.uint64)),
+    (shaped(8, [2], (9, struct.pack("<2f", 1, 2))), np.full(2, 1 + 2j, np.complex64)),
+    (shaped(10, [3], (11, b"\0\1")), np.array([False, True, True])),
+    (shaped(3, [2], (4, struct.pack("<2i", 7, -7))), np.array([7, -7], np.int32)),
+])
+def test_constants_may_leave_out_what_is_repeated_or_zero(tensor, expected):
+    array = checkpoint.constant(tensor)
+    assert array.dtype == expected.dtype
+    np.testing.assert_array_equal(array, expected, strict=True)
+
+
+@pytest.mark.parametrize("dims", [[2**40], [2**20, 2], [2**64 - 1], [0, 2**64 - 1]])
+def test_constants_of_a_few_bytes_are_not_large(dims):
+    with pytest.raises((ValueError, OverflowError)):
+        checkpoint.constant(shaped(1, dims))
 
 
 def test_damaged_models_are_refused(tmp_path):
