@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus import checkpoint, protobuf
 
-# Enough for signatures of TensorFlow, which call a function that calls a function.
+# Enough for signatures of TensorFlow, which call a function that calls a function. Only calls are nested here too.
 _MAX_DEPTH, _MAX_CALLS = 64, 1000
 # Operations whose results are their operands.
 _IDENTITIES = {"Identity", "IdentityN", "PreventGradient", "StopGradient", "ReadVariableOp"}
@@ -99,8 +99,12 @@ class _Model:
     def _results(self, name: str, arguments: list, calls: list, depth: int) -> list:
         """What a function returns: numbers of arguments, variables, or results of the program."""
         self._calls += 1
-        if depth > _MAX_DEPTH or self._calls > _MAX_CALLS or name not in self._functions:
-            raise self._error(f"function {name} is missing, or calls too many others")
+        if name not in self._functions:
+            raise self._error(f"function {name} is called, but it is missing")
+        if depth > _MAX_DEPTH:
+            raise self._error(f"calls of functions are nested more than {_MAX_DEPTH} deep, at {name}")
+        if self._calls > _MAX_CALLS:
+            raise self._error(f"functions are called more than {_MAX_CALLS} times, at {name}")
         function = self._functions[name]
         nodes = {protobuf.text(node, 1): node for node in protobuf.messages(function, 3)}
         parameters = [protobuf.text(argument, 1) for argument in protobuf.messages(function, 1, 2)]
@@ -109,26 +113,43 @@ class _Model:
         known = dict(zip(parameters, arguments))
         computed = {}
 
-        def value(reference: str, level: int):
+        def value(reference: str):
             # "argument", or "node:output:index".
             node, _, output = reference.partition(":")
             if node in known:
                 return known[node]
-            if node not in nodes or level > _MAX_DEPTH:
-                raise self._error(f"{name} uses {reference}, which is nowhere")
-            compute(node, level)
+            if node not in computed:
+                compute(node, reference)
             index = output.rpartition(":")[2]
             return computed[node][int(index) if index.isdecimal() else 0]
 
-        def compute(node: str, level: int):
-            if node not in computed:
-                computed[node] = outputs(nodes[node], level)
+        def inputs(node: bytes) -> list:
+            return [reference for reference in (bytes(r).decode() for r in protobuf.messages(node, 3))
+                    if not reference.startswith("^")]
 
-        def outputs(node: bytes, level: int):
+        def compute(wanted: str, reference: str):
+            """A node after those that it uses. They may be in any order, and chains of them of any length."""
+            todo, begun = [(wanted, reference)], set()
+            while todo:
+                node, reference = todo[-1]
+                if node in computed:
+                    todo.pop()
+                    continue
+                if node not in nodes:
+                    raise self._error(f"{name} uses {reference}, which is nowhere")
+                references = inputs(nodes[node])
+                missing = [(used, r) for used, r in ((r.partition(":")[0], r) for r in references)
+                           if used not in known and used not in computed]
+                if not missing:
+                    computed[node] = outputs(nodes[node], [value(r) for r in references])
+                elif node in begun:  # and again on top, above what it waits for
+                    raise self._error(f"{name} has a cycle: {node} uses its own result")
+                else:
+                    begun.add(node)
+                    todo += missing
+
+        def outputs(node: bytes, operands: list):
             operation = protobuf.text(node, 2)
-            operands = [value(reference, level + 1) for reference in
-                        (bytes(r).decode() for r in protobuf.messages(node, 3))
-                        if not reference.startswith("^")]
             attributes = {protobuf.text(a, 1): protobuf.message(a, 2) for a in protobuf.messages(node, 5)}
             if operation in _IDENTITIES:
                 return operands
@@ -156,8 +177,8 @@ class _Model:
         returned = {protobuf.text(entry, 1): protobuf.text(entry, 2)
                     for entry in protobuf.messages(function, 4)}
         for node in nodes:  # those too that are there for what they do to variables
-            compute(node, 0)
-        return [value(returned[protobuf.text(output, 1)], 0) for output in protobuf.messages(function, 1, 3)]
+            compute(node, node)
+        return [value(returned[protobuf.text(output, 1)]) for output in protobuf.messages(function, 1, 3)]
 
     def _value(self, operand):
         """An operand of the program: the number of an argument, or an array."""

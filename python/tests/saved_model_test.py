@@ -88,7 +88,8 @@ def write(folder, nodes=NODES, returned=("Same:output:1", "Call:output:0")):
         (1, message((7, b""))),
         (1, message((8, message((1, "outer"), (2, "x"), (2, "y"))))),
         (2, message((1, "outer"), (2, message((2, b"\x02"))))))
-    graph = message((2, message((2, message((1, inner), (1, outer))))),
+    empty, wide = function("none", [], [], {}), function("wide", ["x", "y", "r"], [], {"a": "x"})
+    graph = message((2, message((2, message((1, inner), (1, outer), (1, empty), (1, wide))))),
                     (5, message((1, "serving_default"), (2, b""))), (7, objects))
     (folder / "saved_model.pb").write_bytes(message((1, 1), (2, graph)))
     saved_objects = message((1, message((1, message((1, 1), (2, "w"))))), (1, message(
@@ -130,14 +131,34 @@ def test_variables_and_results_are_those_of_the_signature(tmp_path):
     ([*NODES, node("Call2", "XlaCallModule", []), node("End", "Identity", ["Call:output:0"])],
      "damaged"),
     ([node("End", "PartitionedCall", ["x", "y", "resource"], f=message((10, message((1, "inner")))))],
-     "calls too many others"),
+     "nested more than 64 deep, at inner"),
+    ([node("Left", "PartitionedCall", ["x", "y", "resource"], f=message((10, message((1, "gone"))))),
+      node("End", "Identity", ["Left"])], "function gone is called, but it is missing"),
     ([node("End", "Identity", ["gone"])], "gone, which is nowhere"),
-    ([node("End", "Identity", ["End"])], "End, which is nowhere"),
+    ([node("End", "Identity", ["End"])], "a cycle: End uses its own result"),
+    ([node("A", "Identity", ["B"]), node("B", "IdentityN", ["x", "C", "A"]), node("C", "Identity", ["x"]),
+      node("End", "Identity", ["x"])], "a cycle: [AB] uses its own result"),
+    # Calls at the end of chains, at every depth.
+    ([node("End", "Identity", ["I0"]), *(node(f"I{i}", "Identity", [f"I{i + 1}"]) for i in range(100)),
+      node("I100", "PartitionedCall", ["x", "y", "resource"], f=message((10, message((1, "inner")))))],
+     "nested more than 64 deep"),
+    ([node("End", "PartitionedCall", ["x", "y", "resource"], f=message((10, message((1, "wide"))))),
+      *(node(f"C{i}", "PartitionedCall", [], f=message((10, message((1, "none"))))) for i in range(1000))],
+     "called more than 1000 times"),
 ])
 def test_what_is_no_program_is_refused(tmp_path, nodes, said):
     write(tmp_path, nodes, ["End:output:0"] * 2)
     with pytest.raises(ValueError, match=said):
         isthmus.compile(tmp_path)
+
+
+def test_nodes_may_be_in_any_order_in_long_chains(tmp_path):
+    chain = [node(f"I{i}", "Identity", [f"I{i + 1}"]) for i in range(5000)]
+    write(tmp_path, [*chain, node("I5000", "Identity", ["Call:output:1"]), *reversed(NODES)], ("I0", "Same:output:0"))
+    x, y = np.array([1, 2], np.float32), np.array([10, 20, 30], np.float32)
+    results = isthmus.compile(tmp_path)(x, y)
+    np.testing.assert_array_equal(results[0], x @ W + y)
+    np.testing.assert_array_equal(results[1], x @ W)
 
 
 def shaped(number, dims, *values):
