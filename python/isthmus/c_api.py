@@ -37,6 +37,7 @@ ENTRIES = {
     "Device_GetDescription": (29, "device:P device_description:P"),
     "Executable_Destroy": (40, "executable:P"),
     "Executable_NumOutputs": (44, "executable:P num_outputs:S"),
+    "Executable_OptimizedProgram": (48, "executable:P program:P"),
     "Executable_Serialize": (49, "executable:P serialized_bytes:P serialized_bytes_size:S "
                                  "serialized_executable:P serialized_executable_deleter:P"),
     "LoadedExecutable_Destroy": (50, "executable:P"),

@@ -345,6 +345,16 @@ class Executable:
             arrays = tuple(arrays[i] for i in self._source.results)
         return arrays[0] if len(arrays) == 1 else arrays
 
+    def optimized_program(self) -> str:
+        """The program as it was compiled, in the generic form of StableHLO's text."""
+        program = c_api.make(self._api.program)
+        asked = {"executable": self._executable.address, "program": ctypes.addressof(program)}
+        self._api.call("Executable_OptimizedProgram", **asked)  # its size
+        code = ctypes.create_string_buffer(program.code_size)
+        program.code = ctypes.addressof(code)
+        self._api.call("Executable_OptimizedProgram", **asked)
+        return code.raw[:program.code_size].decode()
+
     def serialize(self) -> bytes:
         """The machine code, for Client.deserialize on a machine like this one."""
         args = self._api.call("Executable_Serialize", executable=self._executable.address)

@@ -2,16 +2,18 @@
 
     python -m isthmus explain MODEL [--input x.npy …] [--platform xpu] [--html page.html]
 
-The peaks are measured by programs of our own on the same device: a large product of matrices of the program's
-element type, and a sum of vectors that no cache holds. A kernel whose arrays are in a cache can exceed the
-latter. They are kept in $XDG_CACHE_HOME/isthmus/peaks.json; --measure does it again.
+The peaks are measured by programs of our own on the same device: large products of matrices of the element types
+that the program's own products have, and a sum of vectors that no cache holds. A kernel whose arrays are in a
+cache can exceed the latter. They are kept in $XDG_CACHE_HOME/isthmus/peaks.json; --measure does it again.
 """
 
 import contextlib
 import html
 import json
+import math
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -36,9 +38,10 @@ func.func @main(%a: tensor<{n}xf32>, %b: tensor<{n}xf32>) -> tensor<{n}xf32> {{
 class Report:
     """What was measured of a program; times in seconds a run."""
 
-    def __init__(self, name, wall, steps, runs, peaks, choices):
+    def __init__(self, name, wall, steps, runs, peaks, arithmetic, choices):
         self.name, self.wall, self.runs, self.choices = name, wall, runs, choices
-        self.device, self.type, self.peak_flops, self.peak_bytes = peaks
+        self.device, self.peak_flops, self.peak_bytes = peaks
+        self._arithmetic = arithmetic
         self.rows = [self._row(step) for step in steps]
         self.kernels = sum(row["seconds"] for row in self.rows)
 
@@ -46,24 +49,26 @@ class Report:
         seconds, count = step.seconds / self.runs, step.count / self.runs
         flops, moved = step.flops * count, step.bytes * count
         rate = 1 / seconds if seconds else 0
-        compute, memory = flops * rate / self.peak_flops, moved * rate / self.peak_bytes
+        element = self._arithmetic.type_of(step)
+        compute, memory = flops * rate / self.peak_flops[element], moved * rate / self.peak_bytes
         return {"name": step.name, "source": step.source, "category": step.category,
-                "scope": step.scope, "count": count, "seconds": seconds, "flops": flops,
+                "scope": step.scope, "type": element, "count": count, "seconds": seconds, "flops": flops,
                 "bytes": moved, "gflops": flops * rate / 1e9, "gbytes": moved * rate / 1e9,
                 "peak": max(compute, memory), "bound": "compute" if compute > memory else "memory"}
 
     def head(self) -> str:
+        flops = ", ".join(f"{peak / 1e9:.0f} GFLOP/s ({element})" for element, peak in self.peak_flops.items())
         return (f"{self.name} on {self.device}: {self.wall * 1e6:.1f} us a run, {self.kernels * 1e6:.1f} us "
                 f"in {len(self.rows)} kernels and calls; peaks measured here: "
-                f"{self.peak_flops / 1e9:.0f} GFLOP/s ({self.type}), {self.peak_bytes / 1e9:.1f} GB/s")
+                f"{flops}, {self.peak_bytes / 1e9:.1f} GB/s")
 
     def text(self) -> str:
         lines = [self.head(), "", f"{'us/run':>10} {'share':>6} {'times':>6} {'GFLOP/s':>8} {'GB/s':>7} "
-                 f"{'of peak':>8}  kernel"]
+                 f"{'of peak':>8} {'type':>4}  kernel"]
         for row in self.rows:
             lines.append(
                 f"{row['seconds'] * 1e6:10.1f} {self._share(row):6.1%} {row['count']:6g} "
-                f"{row['gflops']:8.1f} {row['gbytes']:7.1f} {row['peak']:6.0%} {row['bound'][0]}  "
+                f"{row['gflops']:8.1f} {row['gbytes']:7.1f} {row['peak']:6.0%} {row['bound'][0]} {row['type']:>4}  "
                 f"{row['name']}" + (f"  ({row['source']})" if row["source"] else ""))
         if self.choices:
             lines += ["", "What the compiler chose:", *("  " + line for line in self.choices)]
@@ -81,7 +86,7 @@ class Report:
                 f"<tr><td class=n>{row['seconds'] * 1e6:.1f}<td><div class=bar style='width:"
                 f"{100 * share:.1f}%'></div><small>{share:.1%}</small><td class=n>{row['count']:g}"
                 f"<td class=n>{row['gflops']:.1f}<td class=n>{row['gbytes']:.1f}"
-                f"<td class=n>{row['peak']:.0%} {row['bound']}<td><b>{html.escape(row['name'])}</b><br>"
+                f"<td class=n>{row['peak']:.0%} {row['bound']} ({row['type']})<td><b>{html.escape(row['name'])}</b><br>"
                 f"<small>{html.escape(row['source'])} {html.escape(row['scope'])}</small>")
         choices = "\n".join(html.escape(line) for line in self.choices)
         return f"""<!doctype html><meta charset=utf-8><title>{html.escape(self.name)}</title>
@@ -144,8 +149,56 @@ def peak_bytes(client) -> float:
     return 3 * 4 * n / _fastest(lambda: add(a, a).block_until_ready(), 5)
 
 
-# Element types whose products have peaks of their own, the narrowest first.
-_PEAK_TYPES = {"int8": "i8", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+# Element types whose products have peaks of their own, the widest first, and NumPy's names for them.
+_PEAK_TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8"}
+_NARROW_INTEGERS = {"i8", "ui8", "i4", "ui4", "i2", "ui2"}
+# In the generic form of StableHLO's text.
+_PRODUCTS = re.compile(
+    r'"stablehlo\.(dot_general|convolution)"\([^)]*\) (.*) : \(tensor<(.*)>, tensor<(.*)>\) -> tensor<(.*)>$', re.M)
+_RESULTS = re.compile(r'"func\.return"\(.*\) : \((.*)\) -> \(\)$', re.M)
+
+
+def _shape(tensor: str) -> "tuple[list, str]":
+    """Dimensions (1 where they are unknown) and the type whose peak counts, of what is inside tensor<>."""
+    dims, element = re.match(r"((?:[\d?]+x)*)(?:complex<|!quant\.uniform<)?(\w*)", tensor).groups()
+    if element in _NARROW_INTEGERS:
+        element = "i8"
+    # Other types have no products of their own: they are computed in float32.
+    return [1 if d == "?" else int(d) for d in dims.split("x")[:-1]], element if element in _PEAK_TYPES else "f32"
+
+
+class Arithmetic:
+    """The element types in which a program computes, of its text in the generic form."""
+
+    def __init__(self, text: str):
+        self._products = [self._product(match) for match in _PRODUCTS.finditer(text)]
+        # What is no product is computed in float32, or in float64 if that is what the program is about.
+        self._others = "f64" if any("f64" in match[1] for match in _RESULTS.finditer(text)) else "f32"
+
+    @staticmethod
+    def _product(match):
+        """Floating-point operations and type: the wider of the operands', to which the other is converted."""
+        kind, attributes = match[1], match[2]
+        (left, left_type), (right, right_type), (result, _) = map(_shape, match.groups()[2:])
+        if kind == "dot_general":
+            contracting = re.search(r"lhs_contracting_dimensions = \[([\d, ]*)\]", attributes)
+            reduced = math.prod(left[int(d)] for d in re.findall(r"\d+", contracting[1] if contracting else ""))
+        else:
+            kernel = re.search(r"\]x\[(.*?)\]->", attributes)[1].split(", ")
+            features = right[kernel.index("o")]
+            reduced = math.prod(right) // features if features else 0
+        return 2 * math.prod(result) * reduced, min(left_type, right_type, key=list(_PEAK_TYPES).index)
+
+    def type_of(self, step) -> str:
+        """The type of a kernel: that of its product, which is known by its operations among several."""
+        if not self._products or not re.search(r"\b(dot_general|convolution)\b", step.name):
+            return self._others
+        # Other operations of the kernel come on top of its product's.
+        return min(self._products, key=lambda product: (product[0] > step.flops, abs(product[0] - step.flops)))[1]
+
+    def types(self) -> set:
+        """Those of all kernels."""
+        return {self._others, *(element for _, element in self._products)}
 
 
 def _peaks_file() -> pathlib.Path:
@@ -154,11 +207,10 @@ def _peaks_file() -> pathlib.Path:
 
 
 def peaks(client, types, again: bool = False) -> tuple:
-    """The device's name, the element type among `types` (of NumPy) whose products are counted, and what it reaches
-    of those and of bytes, in a second: what an earlier process found, or measured now."""
+    """The device's name, and what it reaches in a second of products of each of these element types, and of bytes:
+    what an earlier process found, or measured now."""
     device = client.describe_devices()[0]["name"]
-    dtype = next((t for t in _PEAK_TYPES if t in types), "float32")
-    name = _PEAK_TYPES[dtype]
+    types = [element for element in _PEAK_TYPES if element in types]
     key = "; ".join([client.version, device, f"{len(os.sched_getaffinity(0))} CPUs",
                      os.environ.get("ISTHMUS_NUM_THREADS", "")])
     file = _peaks_file()
@@ -169,11 +221,11 @@ def peaks(client, types, again: bool = False) -> tuple:
         known, found = {}, {}
     if again:
         found = {}
-    missing = {name, "bytes"} - found.keys()
-    if name in missing:
+    missing = {*types, "bytes"} - found.keys()
+    for element in missing - {"bytes"}:
         from isthmus.client import named_dtype
 
-        found[name] = peak_flops(client, name, named_dtype(dtype))
+        found[element] = peak_flops(client, element, named_dtype(_PEAK_TYPES[element]))
     if "bytes" in missing:
         found["bytes"] = peak_bytes(client)
     if missing:
@@ -184,7 +236,7 @@ def peaks(client, types, again: bool = False) -> tuple:
             os.replace(new.name, file)
         except OSError:
             pass  # measured again by the next process
-    return device, name, found[name], found["bytes"]
+    return device, {element: found[element] for element in types}, found["bytes"]
 
 
 def _client(platform: str):
@@ -237,7 +289,8 @@ def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measu
             result.block_until_ready()
 
     with _captured_stderr([]):
-        reached = peaks(client, {array.dtype.name for array in inputs}, measure)
+        arithmetic = Arithmetic(program.optimized_program())
+        reached = peaks(client, arithmetic.types(), measure)
     try:
         wall = _fastest(run, runs)
     except clients.Error:
@@ -249,4 +302,4 @@ def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measu
         wall = _fastest(run, runs)
     steps = profiler.record(client, lambda: [run() for _ in range(runs)])
     kernels = [line.removeprefix("isthmus compile: ") for line in choices]
-    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, reached, kernels)
+    return Report(pathlib.Path(str(model)).stem, wall, steps, runs, reached, arithmetic, kernels)

@@ -439,7 +439,7 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
             }''')
         # As if an earlier process had measured them.
         explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
-        explain.peaks(explain._client("xpu"), {"bfloat16"})
+        explain.peaks(explain._client("xpu"), {"bf16", "f32"})
         del explain.peak_flops, explain.peak_bytes
         report = explain.explain("steps.mlir", runs=3, platform="xpu")
         print(json.dumps([report.head(), report.rows]))
@@ -451,6 +451,7 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
     assert len(rows) == 2 and product["source"] == "program:3"
     # However many kernels the product takes, it is counted once.
     assert [row["count"] for row in rows] == [1, 1]
+    assert (product["type"], tanh["type"]) == ("bf16", "f32")
     assert product["flops"] == 2 * 64 * 96 * 32 and tanh["bytes"] == 2 * 2 * 64 * 32
     for row in rows:
         assert row["seconds"] > 0
