@@ -187,6 +187,14 @@ int pointToPoint(PointToPoint one, int type) {
   return kOk;
 }
 
+// For ever: whoever waits may still look at it after an abort.
+Comm* keep(std::unique_ptr<Comm> comm) {
+  static std::mutex mutex;
+  static auto& comms = *new std::vector<std::unique_ptr<Comm>>;
+  std::lock_guard lock(mutex);
+  return comms.emplace_back(std::move(comm)).get();
+}
+
 }  // namespace
 
 extern "C" {
@@ -199,7 +207,7 @@ int ncclCommInitAll(void** comms, int count, const int* devices) {
   clique->ranks = count;
   for (int i = 0; i < count; ++i) {
     if (std::count(devices, devices + count, devices[i]) != 1) return kInvalidUsage;
-    comms[i] = new Comm{clique, i};  // whoever waits may still look at it after an abort
+    comms[i] = keep(std::unique_ptr<Comm>(new Comm{clique, i}));
   }
   return kOk;
 }
