@@ -262,7 +262,8 @@ double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
   return least;
 }
 
-double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding, int depth) const {
+double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding, int depth,
+                                   double limit) const {
   if (find(original, sharding)) return 0;
   if (original.getDefiningOp<shlo::IotaOp>() || matchPattern(original, mlir::m_Constant()))
     return 0;
@@ -271,8 +272,10 @@ double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding,
       depth > 0 ? operandsOfRemade(original, sharding) : std::nullopt;
   if (!operands) return cost;
   double sum = 1;  // for the work
+  limit = std::min(limit, cost);
   for (auto [operand, one] : llvm::zip(original.getDefiningOp()->getOperands(), *operands)) {
-    sum += costOfRemaking(operand, one, depth - 1);
+    if (sum >= limit) break;
+    sum += costOfRemaking(operand, one, depth - 1, limit - sum);
   }
   return std::min(cost, sum);
 }
@@ -286,7 +289,8 @@ Value LocalValues::remade(Value original, const MeshSharding& sharding, double c
     return spmd_.iota(block, static_cast<int64_t>(iota.getIotaDimension()), sharding, location);
   }
   std::optional<std::vector<MeshSharding>> shardings = operandsOfRemade(original, sharding);
-  if (!shardings || costOfRemaking(original, sharding, kMaxDepthOfRemade) >= cost) return nullptr;
+  if (!shardings || costOfRemaking(original, sharding, kMaxDepthOfRemade, cost) >= cost)
+    return nullptr;
   llvm::SmallVector<Value> operands;
   mlir::Operation* op = original.getDefiningOp();
   for (auto [operand, one] : llvm::zip(op->getOperands(), *shardings)) {

@@ -60,9 +60,10 @@ class LocalValues {
   mlir::Value remade(mlir::Value original, const MeshSharding& sharding, double cost,
                      mlir::Location location);
   // What it takes to get this device's block, and what if as much may be made anew as lies within
-  // `depth` operations.
+  // `depth` operations. That is not looked into further once it takes `limit`.
   double costOf(mlir::Value original, const MeshSharding& sharding) const;
-  double costOfRemaking(mlir::Value original, const MeshSharding& sharding, int depth) const;
+  double costOfRemaking(mlir::Value original, const MeshSharding& sharding, int depth,
+                        double limit) const;
   // `local` with padding behind its last rows, or less of it, so that dimension d has shape[d].
   mlir::Value resized(mlir::Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location);
 
