@@ -156,7 +156,7 @@ class EnqueuedCollective {
 
   Status reduceScatter(const cpu::CollectiveOperand& operand, const Reduction& reduction,
                        const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(checkSplit(operand));
+    ISTHMUS_RETURN_IF_ERROR(cpu::checkSplit(collective_, operand, ranks_));
     ISTHMUS_RETURN_IF_ERROR(
         cpu::checkResult(collective_, operand, operand.elements / ranks_, ranks_));
     Temporary reordered(driver_, part_.device);
@@ -166,7 +166,7 @@ class EnqueuedCollective {
   }
 
   Status allToAll(const cpu::CollectiveOperand& operand, const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(checkSplit(operand));
+    ISTHMUS_RETURN_IF_ERROR(cpu::checkSplit(collective_, operand, ranks_));
     ISTHMUS_RETURN_IF_ERROR(cpu::checkResult(collective_, operand, operand.elements, ranks_));
     Temporary reordered(driver_, part_.device), received(driver_, part_.device);
     ISTHMUS_ASSIGN_OR_RETURN(const void* blocks, splitInput(operand, input, reordered));
@@ -184,11 +184,6 @@ class EnqueuedCollective {
 
  private:
   static size_t size(int64_t number) { return static_cast<size_t>(number); }
-
-  Status checkSplit(const cpu::CollectiveOperand& operand) const {
-    if (operand.elements % (operand.splitOuter * ranks_) == 0) return {};
-    return invalidArgument(collective_.description, ": the dimension does not divide by ", ranks_);
-  }
 
   // The input with one rank's part after the other.
   StatusOr<const void*> splitInput(const cpu::CollectiveOperand& operand, const void* input,

@@ -25,13 +25,9 @@ std::string serializeImage(const ProgramImage& image, std::string_view device,
 
 StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view device,
                                         std::string_view key) {
-  ISTHMUS_ASSIGN_OR_RETURN(cpu::UnsealedBytes unsealed,
-                           cpu::unsealBytes(bytes, kMagic, "xpu", key));
-  if (unsealed.device != device) {
-    return failedPrecondition("the executable is for \"", unsealed.device, "\", here is \"", device,
-                              "\"; compile it again");
-  }
-  ByteReader in(unsealed.body);
+  ISTHMUS_ASSIGN_OR_RETURN(std::string_view body,
+                           cpu::unsealBytesFor(device, bytes, kMagic, "xpu", key));
+  ByteReader in(body);
   ProgramImage image;
   cpu::readDeviceProgram(in, image);
   image.host = cpu::readHostProgram(in);

@@ -127,9 +127,7 @@ Status reduceScatter(IsthmusRun* run, const Collective& collective, void* const*
   char* scratch = static_cast<char*>(buffers[2 * count]);
   for (int32_t i = 0; i < count; ++i) {
     const CollectiveOperand& operand = collective.operands[i];
-    if (operand.elements > 0 && operand.elements % (operand.splitOuter * ranks) != 0) {
-      return invalidArgument(collective.description, ": the dimension does not divide by ", ranks);
-    }
+    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements / ranks, ranks));
     const void* input = buffers[i];
     if (operand.splitOuter > 1 && operand.elements > 0) {
@@ -152,9 +150,7 @@ Status allToAll(IsthmusRun* run, const Collective& collective, void* const* buff
   char* scratch = static_cast<char*>(buffers[2 * count]);
   for (int32_t i = 0; i < count; ++i) {
     const CollectiveOperand& operand = collective.operands[i];
-    if (operand.elements > 0 && operand.elements % (operand.splitOuter * ranks) != 0) {
-      return invalidArgument(collective.description, ": the dimension does not divide by ", ranks);
-    }
+    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements, ranks));
     int64_t bytes = operand.elements * width;
     const void* input = buffers[i];

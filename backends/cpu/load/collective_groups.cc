@@ -127,6 +127,11 @@ StatusOr<std::vector<int64_t>> findOwnGroup(const RunRequest& request,
 }
 
 // The result is written by the size of the group, which its type may contradict.
+Status checkSplit(const Collective& collective, const CollectiveOperand& operand, int64_t ranks) {
+  if (operand.elements == 0 || operand.elements % (operand.splitOuter * ranks) == 0) return {};
+  return invalidArgument(collective.description, ": the dimension does not divide by ", ranks);
+}
+
 Status checkResult(const Collective& collective, const CollectiveOperand& operand,
                    int64_t expectedElements, int64_t ranks) {
   if (operand.resultElements == expectedElements) return {};

@@ -24,6 +24,9 @@ struct Collective {
 StatusOr<std::vector<int64_t>> findOwnGroup(const RunRequest& request,
                                             const Collective& collective);
 
+// kInvalidArgument if the operand cannot be split into a part for each rank.
+Status checkSplit(const Collective& collective, const CollectiveOperand& operand, int64_t ranks);
+
 // A result is written by the size of the group, which its type may contradict: then
 // kInvalidArgument.
 Status checkResult(const Collective& collective, const CollectiveOperand& operand,

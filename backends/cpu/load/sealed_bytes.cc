@@ -91,4 +91,13 @@ StatusOr<UnsealedBytes> unsealBytes(std::string_view bytes, std::string_view mag
   return unsealed;
 }
 
+StatusOr<std::string_view> unsealBytesFor(std::string_view device, std::string_view bytes,
+                                          std::string_view magic, std::string_view backend,
+                                          std::string_view key) {
+  ISTHMUS_ASSIGN_OR_RETURN(UnsealedBytes unsealed, unsealBytes(bytes, magic, backend, key));
+  if (unsealed.device == device) return unsealed.body;
+  return failedPrecondition("the executable is for \"", unsealed.device, "\", here is \"", device,
+                            "\"; compile it again");
+}
+
 }  // namespace isthmus::cpu

@@ -28,6 +28,12 @@ struct UnsealedBytes {
 StatusOr<UnsealedBytes> unsealBytes(std::string_view bytes, std::string_view magic,
                                     std::string_view backend, std::string_view key);
 
+// The body of bytes that were sealed for exactly this device; kFailedPrecondition with both names
+// if it was another one.
+StatusOr<std::string_view> unsealBytesFor(std::string_view device, std::string_view bytes,
+                                          std::string_view magic, std::string_view backend,
+                                          std::string_view key);
+
 // The features of `needed` ("+avx2,-sse4a,+fma") that `available` lacks, joined by commas.
 std::string missingFeatures(std::string_view needed, std::string_view available);
 
