@@ -2,18 +2,16 @@
 // written again. They are never run, for their code cannot be checked.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/load/executable.h"
+#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cpu/load/serialization.h"
 #include "base/byte_stream.h"
-#include "base/digest.h"
+#include "fuzz/inputs/body_mutator.h"
 #include "isthmus/backend.h"
 #include "runtime/compile.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);
 
 namespace {
 
@@ -38,11 +36,7 @@ constexpr const char* kPrograms[] = {
     "stablehlo.return %1 : tensor<i32>\n}\nreturn %0 : tensor<i32>\n}",
 };
 
-// Magic, build, features; then digest, code of authentication, and body.
-struct Header {
-  std::string magic, build, features;
-};
-Header header;
+std::string magic, features;
 std::vector<std::string> seeds;
 
 void makeSeeds() {
@@ -55,23 +49,12 @@ void makeSeeds() {
     }
     auto bytes = (*executable)->serialize();
     if (!bytes.ok()) std::abort();
-    ByteReader in(*bytes);
-    header = {in.readString(), in.readString(), in.readString()};
-    in.readBytes();
-    in.readBytes();
-    seeds.emplace_back(in.readBytes());
+    magic = ByteReader(*bytes).readString();
+    auto unsealed = cpu::unsealBytes(*bytes, magic, "CPU", "");
+    if (!unsealed.ok()) std::abort();
+    features = unsealed->device;
+    seeds.emplace_back(unsealed->body);
   }
-}
-
-std::string withHeader(std::string_view body) {
-  ByteWriter out;
-  out.write(header.magic);
-  out.write(header.build);
-  out.write(header.features);
-  out.write(Digest().add(header.features).add(body).hex());
-  out.write(std::string());
-  out.write(body);
-  return out.take();
 }
 
 }  // namespace
@@ -83,16 +66,12 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize,
                                           unsigned seed) {
-  if (size >= 64) return LLVMFuzzerMutate(data, size, maxSize);
-  // The inputs that libFuzzer begins with have no body yet.
-  const std::string& body = seeds[seed % seeds.size()];
-  if (body.size() > maxSize) return LLVMFuzzerMutate(data, size, maxSize);
-  std::memcpy(data, body.data(), body.size());
-  return body.size();
+  return fuzz::mutateBody(seeds, data, size, maxSize, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string bytes = withHeader({reinterpret_cast<const char*>(data), size});
+  const std::string bytes =
+      cpu::sealBytes(magic, features, {reinterpret_cast<const char*>(data), size}, "");
   auto image = cpu::deserializeImage(bytes);
   if (!image.ok()) {
     if (image.status().message().empty()) std::abort();

@@ -2,15 +2,13 @@
 // and written again as they were read. No driver is asked: what it gets is an opaque part of them.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/load/sealed_bytes.h"
 #include "backends/opencl/serialization.h"
 #include "base/byte_stream.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);
+#include "fuzz/inputs/body_mutator.h"
 
 namespace {
 
@@ -77,12 +75,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize,
                                           unsigned seed) {
-  if (size >= 64) return LLVMFuzzerMutate(data, size, maxSize);
-  // The inputs that libFuzzer begins with have no body yet.
-  const std::string& body = seeds[seed % seeds.size()];
-  if (body.size() > maxSize) return LLVMFuzzerMutate(data, size, maxSize);
-  std::memcpy(data, body.data(), body.size());
-  return body.size();
+  return fuzz::mutateBody(seeds, data, size, maxSize, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
