@@ -1,5 +1,4 @@
 // Programs of several devices that meet by NCCL, over the fake driver and the fake NCCL.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_testing.h"
 #include "isthmus/backend.h"
 #include "runtime/client.h"
 #include "runtime/device.h"
@@ -22,18 +22,11 @@ using testing::Not;
 
 constexpr int kDevices = 4;
 
-template <typename Function>
-Function* fakeFunction(const char* name) {
-  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
-  EXPECT_TRUE(handle) << dlerror();
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
-std::string driverLog() { return fakeFunction<decltype(fake_cuda_log)>("fake_cuda_log")(); }
+std::string driverLog() { return FAKE(fake_cuda_log)(); }
 
 Client& client() {
   static Ref<Client>& one = *new Ref<Client>([] {
-    fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(kDevices, 90, uint64_t{1} << 26);
+    FAKE(fake_cuda_reset)(kDevices, 90, uint64_t{1} << 26);
     return std::move(
         *Client::create(linkedBackend(), {{"cuda_library", std::string(ISTHMUS_FAKE_CUDA)},
                                           {"cuda_blas", std::string()},

@@ -1,5 +1,4 @@
 // Client, compiler and executables of platform cuda over the fake driver.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_testing.h"
 #include "isthmus/backend.h"
 #include "isthmus/flags.h"
 #include "runtime/client.h"
@@ -21,14 +21,6 @@ using Floats = std::vector<float>;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-template <typename Function>
-Function* fakeFunction(const char* name) {
-  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
-  EXPECT_TRUE(handle) << dlerror();
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-#define FAKE(name) fakeFunction<decltype(name)>(#name)
 
 StatusOr<Ref<Client>> makeClient(const std::string& library) {
   // The fake driver has cuBLASLt's functions too.

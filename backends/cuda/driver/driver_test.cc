@@ -1,7 +1,6 @@
 // The driver layer over the fake driver: order, memory, errors.
 #include "backends/cuda/driver/driver.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
 
 namespace isthmus::cuda {
@@ -19,17 +19,10 @@ using testing::HasSubstr;
 constexpr const char* kPtx =
     ".version 7.0\n.visible .entry add(\n.param .u64 a,\n.param .u64 b\n)\n{ ret; }\n";
 
-template <typename Function>
-Function* fakeFunction(const char* name) {
-  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
-  EXPECT_TRUE(handle) << dlerror();
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
-std::string log() { return fakeFunction<decltype(fake_cuda_log)>("fake_cuda_log")(); }
+std::string log() { return FAKE(fake_cuda_log)(); }
 
 std::unique_ptr<Driver> makeDriver(int devices = 1, uint64_t memory = 1 << 20) {
-  fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(devices, 90, memory);
+  FAKE(fake_cuda_reset)(devices, 90, memory);
   StatusOr<std::unique_ptr<Driver>> driver = Driver::create(ISTHMUS_FAKE_CUDA, {}, 0);
   EXPECT_TRUE(driver.ok()) << driver.status().message();
   return std::move(*driver);
@@ -57,7 +50,7 @@ TEST(CudaDriver, another_library_lacks_functions) {
 }
 
 TEST(CudaDriver, no_device_and_old_devices_are_refused) {
-  auto reset = fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset");
+  auto reset = FAKE(fake_cuda_reset);
   reset(0, 90, 1);
   EXPECT_THAT(std::string(Driver::create(ISTHMUS_FAKE_CUDA, {}, 0).status().message()),
               HasSubstr("finds no device"));
@@ -68,7 +61,7 @@ TEST(CudaDriver, no_device_and_old_devices_are_refused) {
 }
 
 TEST(CudaDriver, devices_are_chosen_by_number_and_given_out_again) {
-  fakeFunction<decltype(fake_cuda_reset)>("fake_cuda_reset")(3, 90, 1);
+  FAKE(fake_cuda_reset)(3, 90, 1);
   EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {}, 0))->numDevices(), 3);
   EXPECT_EQ((*Driver::create(ISTHMUS_FAKE_CUDA, {2, 0}, 0))->numDevices(), 2);
   auto shared = Driver::create(ISTHMUS_FAKE_CUDA, {2, 1}, 4);
@@ -139,7 +132,7 @@ struct Launched {
 
 Launched prepare(Driver& driver) {
   Launched l;
-  fakeFunction<decltype(fake_cuda_kernel)>("fake_cuda_kernel")("add", addKernel);
+  FAKE(fake_cuda_kernel)("add", addKernel);
   l.module = std::move(*driver.loadModule(0, kPtx));
   l.kernel = *driver.findKernel(*l.module, 0, "add");
   l.a = static_cast<float*>(*driver.allocate(0, Queue::kCompute, 32));
@@ -168,7 +161,7 @@ TEST(CudaDriver, kernels_run_over_their_arguments) {
 TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
   auto driver = makeDriver(2);
   Launched l = prepare(*driver);
-  fakeFunction<decltype(fake_cuda_fault)>("fake_cuda_fault")("add");
+  FAKE(fake_cuda_fault)("add");
   void* arguments[] = {l.a, l.b};
   ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
   Status status = driver->synchronize(0, Queue::kCompute);

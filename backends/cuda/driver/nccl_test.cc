@@ -1,7 +1,6 @@
 // NCCL over the fake driver and the fake NCCL: what ends collectives, and what goes on after that.
 #include "backends/cuda/driver/nccl.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,19 +8,12 @@
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_nccl.h"
+#include "backends/cuda/driver/fake/fake_testing.h"
 
 namespace isthmus::cuda {
 namespace {
 
 using testing::HasSubstr;
-
-template <typename Function>
-Function* fakeFunction(const char* name) {
-  static void* handle = dlopen(ISTHMUS_FAKE_CUDA, RTLD_NOW);
-  EXPECT_TRUE(handle) << dlerror();
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-#define FAKE(name) fakeFunction<decltype(name)>(#name)
 
 class NcclTest : public testing::Test {
  protected:
