@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "backends/cpu/load/sealed_bytes_testing.h"
 #include "backends/cuda/driver/blas.h"
 
 namespace isthmus::cuda {
@@ -139,25 +140,17 @@ TEST(CudaSerialization, contradictions_are_refused) {
 }
 
 TEST(CudaSerialization, a_key_keeps_out_what_was_not_made_with_it) {
-  const std::string key(32, 'k'), other(32, 'o');
-  const ProgramImage image = makeImage();
-  EXPECT_TRUE(deserializeImage(serializeImage(image, kDevice, key), kDevice, key).ok());
-  for (const std::string& bytes :
-       {serializeImage(image, kDevice), serializeImage(image, kDevice, other)}) {
-    EXPECT_EQ(deserializeImage(bytes, kDevice, key).status().code(),
-              StatusCode::kFailedPrecondition);
-  }
+  cpu::expectKeyKeepsOutOthers(
+      [](const std::string& key) { return serializeImage(makeImage(), kDevice, key); },
+      [](std::string_view bytes, const std::string& key) {
+        return deserializeImage(bytes, kDevice, key);
+      });
 }
 
 TEST(CudaSerialization, every_truncation_and_every_flipped_byte_is_an_error) {
-  const std::string bytes = serializeImage(makeImage(), kDevice);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    EXPECT_FALSE(deserializeImage(std::string_view(bytes).substr(0, i), kDevice).ok()) << i;
-    std::string damaged = bytes;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x20);
-    EXPECT_FALSE(deserializeImage(damaged, kDevice).ok()) << i;
-  }
-  EXPECT_FALSE(deserializeImage(bytes + "x", kDevice).ok());
+  cpu::expectDamageIsAnError(serializeImage(makeImage(), kDevice), [](std::string_view bytes) {
+    return deserializeImage(bytes, kDevice);
+  });
 }
 
 }  // namespace

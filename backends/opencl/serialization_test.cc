@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cpu/load/sealed_bytes_testing.h"
+
 namespace isthmus::opencl {
 namespace {
 
@@ -61,25 +63,17 @@ TEST(OpenclSerialization, contradictions_are_refused) {
 }
 
 TEST(OpenclSerialization, a_key_keeps_out_what_was_not_made_with_it) {
-  const std::string key(32, 'k'), other(32, 'o');
-  const ProgramImage image = makeImage();
-  EXPECT_TRUE(deserializeImage(serializeImage(image, kDevice, key), kDevice, key).ok());
-  for (const std::string& bytes :
-       {serializeImage(image, kDevice), serializeImage(image, kDevice, other)}) {
-    EXPECT_EQ(deserializeImage(bytes, kDevice, key).status().code(),
-              StatusCode::kFailedPrecondition);
-  }
+  cpu::expectKeyKeepsOutOthers(
+      [](const std::string& key) { return serializeImage(makeImage(), kDevice, key); },
+      [](std::string_view bytes, const std::string& key) {
+        return deserializeImage(bytes, kDevice, key);
+      });
 }
 
 TEST(OpenclSerialization, every_truncation_and_every_flipped_byte_is_an_error) {
-  const std::string bytes = serializeImage(makeImage(), kDevice);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    EXPECT_FALSE(deserializeImage(std::string_view(bytes).substr(0, i), kDevice).ok()) << i;
-    std::string damaged = bytes;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x20);
-    EXPECT_FALSE(deserializeImage(damaged, kDevice).ok()) << i;
-  }
-  EXPECT_FALSE(deserializeImage(bytes + "x", kDevice).ok());
+  cpu::expectDamageIsAnError(serializeImage(makeImage(), kDevice), [](std::string_view bytes) {
+    return deserializeImage(bytes, kDevice);
+  });
 }
 
 }  // namespace
