@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 
 #include "runtime/memory/cgroup.h"
@@ -116,12 +117,14 @@ thread_local ThreadCache threadCache;
 }  // namespace
 
 int64_t hostMemoryLimit() {
-  static const int64_t limit = [] {
-    int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-    if (auto group = readCgroupLimits().memoryBytes) bytes = std::min(bytes, *group);
-    return bytes;
-  }();
-  return limit;
+  // Not a guarded static: the child of a fork would wait for ever for a thread that was
+  // initialising it.
+  static std::atomic<int64_t> known{0};
+  if (int64_t bytes = known.load(std::memory_order_relaxed)) return bytes;
+  int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (auto group = readCgroupLimits().memoryBytes) bytes = std::min(bytes, *group);
+  known.store(bytes, std::memory_order_relaxed);
+  return bytes;
 }
 
 void* hostAllocate(size_t bytes) {

@@ -133,7 +133,7 @@ bool isFlat(const std::vector<Holding>& holdings) {
     return after >= before + slackMiB;
   };
   // Each, so that all are printed.
-  bool grew = grows("allocated", &Holding::allocated, 8);
+  [[maybe_unused]] bool grew = grows("allocated", &Holding::allocated, 8);
   grew |= grows("on the device", &Holding::device, 1);
   grew |= grows("resident", &Holding::resident, 64);
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
