@@ -39,7 +39,8 @@ SHORTEST = 0.02
 
 
 def compile_on(device, function, arguments, salt):
-    """Returns (jitted, arguments there), seconds and costs. The salt makes the program new for any cache."""
+    """Returns (jitted, arguments there), seconds, costs and the program's text in the generic form. The salt makes the
+    program new for any cache."""
     with jax.default_device(device):
         placed = jax.device_put(arguments, device)
         jitted = jax.jit(lambda *a: (function(*a), np.float32(salt)))
@@ -48,7 +49,8 @@ def compile_on(device, function, arguments, salt):
         compiled = lowered.compile()
         seconds = time.perf_counter() - begin
         # The jitted function, not the compiled one, has JAX's fast path of calls.
-        return (jitted, placed), seconds, compiled.cost_analysis() or {}
+        text = lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, large_elements_limit=16)
+        return (jitted, placed), seconds, compiled.cost_analysis() or {}, text
 
 
 def time_calls(jitted, arguments, calls):
@@ -102,7 +104,7 @@ def measure(function, arguments, devices, options):
     ready = {}
     for repetition in range(options.compile_repetitions):
         for name, device in devices.items():
-            ready[name], seconds, cost = compile_on(device, function, arguments, repetition)
+            ready[name], seconds, cost, text = compile_on(device, function, arguments, repetition)
             times["compile"][name].append(seconds)
             if name == options.platform:
                 ours = cost
@@ -118,8 +120,8 @@ def measure(function, arguments, devices, options):
                 times["run"][name].append(time_calls(*ready[name], calls[name]))
         if options.peaks:
             times["peak"] = reports.share_of_peak(
-                ours, ready[options.platform][1], result_shapes, min(times["run"][options.platform]),
-                options.peaks)
+                ours.get("flops", 0), text, (ready[options.platform][1], result_shapes),
+                min(times["run"][options.platform]), options.peaks)
     return times
 
 

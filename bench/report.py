@@ -11,7 +11,8 @@ LEVEL = 0.95  # A ratio down to this counts as level.
 _USUAL = "isthmus", "JAX CPU"  # the platform, and the one beside it
 _JAX = {"JAX CPU": "JAX's CPU client", "JAX CUDA": "JAX's CUDA plugin"}
 LARGE = 1e-3  # Seconds: what takes so long on the other platform is large.
-_TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64, "i8": np.int8}
+_TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64, "f16": np.float16,
+          "i8": np.int8}
 
 
 def show(seconds):
@@ -34,18 +35,16 @@ def measured_peaks():
     return peaks | {"bytes": explain.peak_bytes(device)}
 
 
-def share_of_peak(cost, arguments, results, seconds, peaks):
-    """The part of `seconds` that its arithmetic, or reading arguments and writing results, would take.
+def share_of_peak(flops, text, arrays, seconds, peaks):
+    """The part of `seconds` that so much arithmetic, or reading arguments and writing results, would take.
 
-    The latter exceeds 1 where the arrays stay in a cache. Arithmetic counts at the peak of the
-    narrowest type among the arguments.
+    Arithmetic counts at the peaks of the types in which the program of this text has its products. The
+    latter exceeds 1 where the arrays stay in a cache.
     """
-    leaves = [np.asarray(x) if not hasattr(x, "nbytes") else x
-              for x in jax.tree.leaves((arguments, results))]
-    moved = sum(x.nbytes for x in leaves)
-    types = [name for name, dtype in _TYPES.items() if any(x.dtype == dtype for x in leaves)]
-    peak = max((peaks[name] for name in types), default=peaks["f32"])
-    compute = cost.get("flops", 0) / peak / seconds
+    from isthmus import explain
+
+    moved = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in jax.tree.leaves(arrays))
+    compute = explain.Arithmetic(text).seconds(flops, peaks) / seconds
     memory = moved / peaks["bytes"] / seconds
     return {"share": max(compute, memory), "bound": "compute" if compute > memory else "memory"}
 

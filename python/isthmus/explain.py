@@ -200,6 +200,13 @@ class Arithmetic:
         """Those of all kernels."""
         return {self._others, *(element for _, element in self._products)}
 
+    def seconds(self, flops: float, peaks: dict) -> float:
+        """What so many operations of the whole program take at the peaks of its types. Products that stand in loops
+        are counted once in the text, so only the shares of their types are taken from it."""
+        products = [product for product in self._products if product[0] > 0] or [(1, self._others)]
+        total = sum(operations for operations, _ in products)
+        return sum(flops * operations / total / peaks[element] for operations, element in products)
+
 
 def _peaks_file() -> pathlib.Path:
     folder = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"

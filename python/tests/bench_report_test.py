@@ -17,7 +17,7 @@ def made_up():
             "compile": {"isthmus": [0.1], "JAX CPU": [0.4]}, "compile_ratio": 4.0, "agree": True,
             "peak": {"share": 0.5, "bound": "compute"}}
     slow = fast | {"run_ratio": 0.5, "compile_ratio": 1.0, "agree": False}
-    return {"jax": "0", "threads": 2, "peaks": {"f32": 1e11, "bf16": 2e11, "f64": 5e10, "i8": 4e11,
+    return {"jax": "0", "threads": 2, "peaks": {"f32": 1e11, "bf16": 2e11, "f64": 5e10, "f16": 2e11, "i8": 4e11,
                                                 "bytes": 1e10},
             "workloads": {"fast <one>": fast, "slow": slow, "broken": {"error": "no code\nmore"}}}
 
@@ -48,14 +48,20 @@ def test_the_chart_is_xml_with_a_bar_for_each_ratio():
     assert float(bars[0].get("width")) == pytest.approx(float(bars[1].get("width")), abs=0.2)
 
 
-def test_the_share_of_peak_is_that_of_the_narrowest_type():
+def test_the_share_of_peak_is_that_of_the_products_type():
     peaks = {"f32": 100.0, "bf16": 200.0, "f64": 50.0, "i8": 400.0, "bytes": 10.0}
     x = np.ones(5, np.float32)
-    assert report.share_of_peak({"flops": 100}, (x,), x, 10.0, peaks) == {
-        "share": pytest.approx(0.4), "bound": "memory"}
-    assert report.share_of_peak({"flops": 1000}, (x.astype(np.int8),), x, 10.0, peaks)["bound"] == "memory"
-    assert report.share_of_peak({"flops": 4000}, (x.astype(np.int8),), x, 10.0, peaks) == {
-        "share": pytest.approx(1.0), "bound": "compute"}
+
+    def product(left, right):
+        return (f'%2 = "stablehlo.dot_general"(%0, %1) <{{d = #stablehlo.dot<lhs_contracting_dimensions = [1], '
+                f'rhs_contracting_dimensions = [0]>}}> : (tensor<4x4x{left}>, tensor<4x4x{right}>) -> tensor<4x4xf32>\n')
+
+    assert report.share_of_peak(100, "", (x, x), 10.0, peaks) == {"share": pytest.approx(0.4), "bound": "memory"}
+    # Arguments of another type do not count.
+    for text, share in [("", 4.0), (product("bf16", "bf16"), 2.0), (product("i8", "i8"), 1.0), (product("bf16", "f32"), 4.0),
+                        (product("i8", "i8") + product("bf16", "bf16"), 1.5)]:
+        assert report.share_of_peak(4000, text, (x.astype(np.int8), x), 10.0, peaks) == {
+            "share": pytest.approx(share), "bound": "compute"}
 
 
 def test_there_are_programs_of_all_kinds(monkeypatch):
