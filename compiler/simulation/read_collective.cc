@@ -84,7 +84,8 @@ StatusOr<std::optional<Collective>> readCollective(mlir::Operation* op, DeviceGr
   int64_t count = described->ids == GroupIds::kDevices      ? grid.numDevices()
                   : described->ids == GroupIds::kPartitions ? grid.numPartitions
                                                             : grid.numReplicas;
-  Collective collective{.kind = described->kind};
+  Collective collective;
+  collective.kind = described->kind;
   for (mlir::Value value : described->countsResults ? mlir::ValueRange(op->getResults())
                                                     : mlir::ValueRange(op->getOperands())) {
     ISTHMUS_ASSIGN_OR_RETURN(int64_t bytes, byteSize(value.getType()));
