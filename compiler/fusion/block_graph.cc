@@ -18,7 +18,7 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
     index_[&op] = size();
     Node node;
     node.op = &op;
-    node.free = isRematerializable(&op);
+    node.free = isRematerializable(&op) || isRematerializableExpansion(&op);
     node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);
     nodes_.push_back(std::move(node));
   }

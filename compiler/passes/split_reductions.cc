@@ -6,6 +6,7 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/rematerialization.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/split_type.h"
@@ -56,7 +57,8 @@ class Splitter {
 
  private:
   mlir::Value splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain);
-  mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value);
+  mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim);
+  mlir::Value splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast);
   mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
                          llvm::ArrayRef<int64_t> dimensions);
 
@@ -67,8 +69,8 @@ class Splitter {
   llvm::DenseMap<std::pair<mlir::Value, std::pair<int64_t, int64_t>>, mlir::Value> views_;
 };
 
-mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
-  mlir::Value& view = views_[{value, {dim_, parts_}}];
+mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim) {
+  mlir::Value& view = views_[{value, {dim, parts_}}];
   if (!view || view.getParentBlock() != builder.getInsertionBlock()) {
     mlir::OpBuilder::InsertionGuard guard(builder);
     mlir::Operation* producer = value.getDefiningOp();
@@ -78,9 +80,26 @@ mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value) {
       builder.setInsertionPointToStart(builder.getInsertionBlock());
     }
     view = shlo::ReshapeOp::create(builder, value.getLoc(),
-                                   splitType(tensorTypeOf(value), dim_, parts_), value);
+                                   splitType(tensorTypeOf(value), dim, parts_), value);
   }
   return view;
+}
+
+// Where the operand has the dimension, it is the operand that changes shape: the array is larger.
+mlir::Value Splitter::splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast) {
+  mlir::Value operand = broadcast.getOperand();
+  llvm::ArrayRef<int64_t> before = broadcast.getBroadcastDimensions();
+  const auto found = llvm::find(before, dim_);
+  const int64_t at = found - before.begin();
+  const bool isSplit = found != before.end() && tensorTypeOf(operand).getDimSize(at) != 1;
+  if (isSplit) operand = reshaped(builder, operand, at);
+  Dims dims;
+  for (int64_t dim : before) {
+    dims.push_back(dim + (dim > dim_));
+    if (isSplit && dim == dim_) dims.push_back(dim + 1);
+  }
+  return shlo::BroadcastInDimOp::create(
+      builder, broadcast.getLoc(), splitType(tensorTypeOf(broadcast), dim_, parts_), operand, dims);
 }
 
 // A reshape in the midst of elementwise operations would end the kernel; so they all change shape.
@@ -88,21 +107,17 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   mlir::Operation* op = value.getDefiningOp();
   // A square uses its operand twice.
   bool isForOne = llvm::all_equal(value.getUsers());
-  bool follows = op && op->getNumRegions() == 0 && isForOne && ++chain <= kMaxChain &&
-                 op->getBlock() == builder.getInsertionBlock();
+  bool follows = op && op->getNumRegions() == 0 && (isForOne || isRematerializableExpansion(op)) &&
+                 ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(
         builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));
   }
-  if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op);
-      broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), dim_)) {
-    Dims dims(broadcast.getBroadcastDimensions());
-    for (int64_t& dim : dims) dim += dim > dim_;
-    return shlo::BroadcastInDimOp::create(builder, op->getLoc(),
-                                          splitType(tensorTypeOf(value), dim_, parts_),
-                                          broadcast.getOperand(), dims);
+  if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op)) {
+    return splitBroadcast(builder, broadcast);
   }
-  if (!follows || fusionClass(op) != FusionClass::kElementwise) return reshaped(builder, value);
+  if (!follows || fusionClass(op) != FusionClass::kElementwise)
+    return reshaped(builder, value, dim_);
   mlir::IRMapping mapping;
   for (mlir::Value operand : op->getOperands()) {
     if (tensorTypeOf(operand).getShape() != tensorTypeOf(value).getShape() ||

@@ -10,4 +10,9 @@ namespace isthmus {
 // the kernels that use it instead of being one of a kernel's operands.
 bool isRematerializable(mlir::Operation* op);
 
+// Whether the operation is cheap elementwise work on broadcasts of arrays that are far smaller than
+// its result, such as all pairwise differences: kernels compute it from those in less time than
+// they read it from memory, for which it may be too large besides.
+bool isRematerializableExpansion(mlir::Operation* op);
+
 }  // namespace isthmus

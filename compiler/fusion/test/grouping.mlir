@@ -134,3 +134,25 @@ func.func @moved_unit_dimensions(%x: tensor<4x8x1x64xf32>) -> tensor<4x1x8x64xf3
   %q = stablehlo.divide %e, %sb : tensor<4x1x8x64xf32>
   return %q : tensor<4x1x8x64xf32>
 }
+
+// All pairwise differences are computed by both kernels from the points, and never stored: only the kernels' results are.
+// CHECK-LABEL: @pairwise
+// CHECK: "isthmus.fusion"(%arg0)
+// CHECK: stablehlo.subtract
+// CHECK: -> tensor<256x256xf32>
+// CHECK: "isthmus.fusion"(%arg0, {{.*}})
+// CHECK: stablehlo.subtract
+// CHECK: -> tensor<256x3xf32>
+func.func @pairwise(%p: tensor<256x3xf32>) -> tensor<256x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %rows = stablehlo.broadcast_in_dim %p, dims = [0, 2] : (tensor<256x3xf32>) -> tensor<256x256x3xf32>
+  %columns = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<256x3xf32>) -> tensor<256x256x3xf32>
+  %d = stablehlo.subtract %columns, %rows : tensor<256x256x3xf32>
+  %squares = stablehlo.multiply %d, %d : tensor<256x256x3xf32>
+  %s = stablehlo.reduce(%squares init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x256xf32>
+  %r = stablehlo.rsqrt %s : tensor<256x256xf32>
+  %rb = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<256x256xf32>) -> tensor<256x256x3xf32>
+  %f = stablehlo.multiply %d, %rb : tensor<256x256x3xf32>
+  %a = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>
+  return %a : tensor<256x3xf32>
+}

@@ -86,3 +86,24 @@ func.func @rows(%x: tensor<4096x4096xf32>, %y: tensor<16x32768xf32>) -> (tensor<
   %1 = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<16x32768xf32>, tensor<f32>) -> tensor<16xf32>
   return %0, %1 : tensor<4096xf32>, tensor<16xf32>
 }
+
+// A broadcast along the dimension that is split reads its small operand in another shape, and what is cheap to compute
+// from broadcasts is computed again for the sum: no large array changes shape in memory.
+// CHECK-LABEL: @pairwise
+// CHECK: %[[P:.*]] = stablehlo.reshape %arg0 : (tensor<512x2xf32>) -> tensor<64x8x2xf32>
+// CHECK-NOT: stablehlo.reshape
+// CHECK: %[[COLUMNS:.*]] = stablehlo.broadcast_in_dim %[[P]], dims = [1, 2, 3] : (tensor<64x8x2xf32>) -> tensor<512x64x8x2xf32>
+// CHECK: %[[ROWS:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0, 3] : (tensor<512x2xf32>) -> tensor<512x64x8x2xf32>
+// CHECK: %[[D:.*]] = stablehlo.subtract %[[COLUMNS]], %[[ROWS]]
+// CHECK: stablehlo.reduce(%[[D]] init: %{{.*}}) applies stablehlo.add across dimensions = [2]
+// CHECK-NOT: stablehlo.reshape
+// CHECK: return
+func.func @pairwise(%p: tensor<512x2xf32>) -> (tensor<512x2xf32>, tensor<512x512x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %columns = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<512x2xf32>) -> tensor<512x512x2xf32>
+  %rows = stablehlo.broadcast_in_dim %p, dims = [0, 2] : (tensor<512x2xf32>) -> tensor<512x512x2xf32>
+  %d = stablehlo.subtract %columns, %rows : tensor<512x512x2xf32>
+  %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512x2xf32>, tensor<f32>) -> tensor<512x2xf32>
+  %e = stablehlo.multiply %d, %d : tensor<512x512x2xf32>
+  return %s, %e : tensor<512x2xf32>, tensor<512x512x2xf32>
+}
