@@ -33,8 +33,14 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
       node.directUsers.push_back(userIndex);
       bool nested = ancestor != use.getOwner();
       if (user.free && !nested) {
-        // A free user that must exist itself is a kernel that reads this value.
-        node.escapes |= user.escapes;
+        // A free user that must exist itself is a kernel, which computes this value again or reads
+        // it.
+        if (node.free) {
+          node.feedsMemory |= user.escapes || user.feedsMemory;
+          node.escapes |= user.escapes && !user.kernel;
+        } else {
+          node.escapes |= user.escapes || user.feedsMemory;
+        }
         node.users.append(user.users.begin(), user.users.end());
       } else if (nested || !user.kernel || needsMemory(user.op, use.getOperandNumber())) {
         node.escapes = true;

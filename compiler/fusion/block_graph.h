@@ -19,6 +19,8 @@ class BlockGraph {
     bool kernel = false;  // computed by kernels that fusion makes
     // The result must exist in memory whatever is fused: something that is no kernel reads it.
     bool escapes = false;
+    // Of a free operation: it is copied into a kernel of another free operation that escapes.
+    bool feedsMemory = false;
     // Operations of the block that use a result, in regions below them too.
     llvm::SmallVector<int, 4> directUsers;
     // What must come after: direct users, and the next operation whose effects keep it in order.

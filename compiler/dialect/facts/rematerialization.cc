@@ -45,6 +45,13 @@ bool isCheapWithin(mlir::Operation* op, int depth) {
   });
 }
 
+// Below so many bytes what is read stays in a cache, and reading it costs no more than computing
+// it. Booleans are read faster than two numbers each.
+bool isWorthRecomputing(mlir::Type type) {
+  constexpr int64_t kLeastBytes = 1 << 16;
+  return elementBytes(type) >= 4 && elementCount(type) * elementBytes(type) >= kLeastBytes;
+}
+
 // How many elements of arrays cheap elementwise work on broadcasts of them reads, each once; -1 if
 // it is no such work.
 int64_t elementsRead(mlir::Operation* op, int depth) {
@@ -52,7 +59,10 @@ int64_t elementsRead(mlir::Operation* op, int depth) {
   if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
     return elementCount(broadcast.getOperand().getType());
   }
-  if (depth == 0 || fusionClass(op) != FusionClass::kElementwise || elementCost(op) > 1) return -1;
+  if (depth == 0 || fusionClass(op) != FusionClass::kElementwise || elementCost(op) > 1 ||
+      op->getNumResults() != 1 || !isWorthRecomputing(op->getResult(0).getType())) {
+    return -1;
+  }
   int64_t total = 0;
   for (mlir::Value operand : op->getOperands()) {
     mlir::Operation* producer = operand.getDefiningOp();
@@ -69,18 +79,12 @@ int64_t elementsRead(mlir::Operation* op, int depth) {
 bool isRematerializable(mlir::Operation* op) { return isCheapWithin(op, kMaxDepth); }
 
 bool isRematerializableExpansion(mlir::Operation* op) {
-  // Below, what is read stays in a cache, and reading it costs no more than computing it.
-  constexpr int64_t kLeastBytes = 1 << 16;
   constexpr int64_t kLeastExpansion = 16;
   // Operations one after the other: each adds to what every kernel computes.
   constexpr int kMaxExpansionDepth = 2;
-  if (op->getNumResults() != 1) return false;
-  mlir::Type type = op->getResult(0).getType();
-  const int64_t results = elementCount(type);
-  // Booleans are read faster than two numbers each.
-  if (elementBytes(type) < 4 || results * elementBytes(type) < kLeastBytes) return false;
+  if (fusionClass(op) != FusionClass::kElementwise) return false;
   const int64_t read = elementsRead(op, kMaxExpansionDepth);
-  return read > 0 && read <= results / kLeastExpansion;
+  return read > 0 && read <= elementCount(op->getResult(0).getType()) / kLeastExpansion;
 }
 
 }  // namespace isthmus

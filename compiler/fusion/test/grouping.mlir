@@ -156,3 +156,36 @@ func.func @pairwise(%p: tensor<256x3xf32>) -> tensor<256x3xf32> {
   %a = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x256x3xf32>, tensor<f32>) -> tensor<256x3xf32>
   return %a : tensor<256x3xf32>
 }
+
+// What is computed again wherever it is used is not stored for the sake of what is stored.
+// CHECK-LABEL: @counters
+// CHECK-COUNT-1: "isthmus.fusion"(%arg0)
+// CHECK: stablehlo.iota
+// CHECK: stablehlo.convert
+// CHECK: stablehlo.add
+// CHECK-NOT: isthmus.fusion
+// CHECK: return
+func.func @counters(%key: tensor<i32>) -> tensor<4096xi32> {
+  %counter = stablehlo.iota dim = 0 : tensor<4096xi64>
+  %low = stablehlo.convert %counter : (tensor<4096xi64>) -> tensor<4096xi32>
+  %keys = stablehlo.broadcast_in_dim %key, dims = [] : (tensor<i32>) -> tensor<4096xi32>
+  %r = stablehlo.add %low, %keys : tensor<4096xi32>
+  return %r : tensor<4096xi32>
+}
+
+// An array that only such work reads is still computed.
+// CHECK-LABEL: @read_by_what_is_free
+// CHECK: "isthmus.fusion"(%arg0, %arg1)
+// CHECK: stablehlo.dynamic_slice
+// CHECK: isthmus.yield
+// CHECK: stablehlo.multiply
+// CHECK: return
+func.func @read_by_what_is_free(%x: tensor<1000xf32>, %i: tensor<i32>) -> tensor<f32> {
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<1000xf32>, tensor<i32>) -> tensor<1xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>
+  %2 = stablehlo.multiply %1, %half : tensor<f32>
+  %3 = stablehlo.add %2, %one : tensor<f32>
+  return %3 : tensor<f32>
+}
