@@ -83,6 +83,9 @@ class Grouping {
       if (node.op->getNumResults() == 0 || elementCount(node.op->getResult(0).getType()) < 1024) {
         continue;
       }
+      // Kernels that compute the same for themselves have nothing in common: merged they would only
+      // keep each other from following the product whose result each reads.
+      if (node.free && !llvm::isa<shlo::SliceOp, shlo::ReshapeOp>(node.op)) continue;
       for (size_t a = 0; a + 1 < node.users.size(); ++a) {
         int first = groupOf_[node.users[a]], second = groupOf_[node.users[a + 1]];
         if (first >= 0 && second >= 0 && first != second) tryMerge(first, second);

@@ -189,3 +189,20 @@ func.func @read_by_what_is_free(%x: tensor<1000xf32>, %i: tensor<i32>) -> tensor
   %3 = stablehlo.add %2, %one : tensor<f32>
   return %3 : tensor<f32>
 }
+
+// Updates by the same learning rate have nothing else in common: each follows its own product.
+// CHECK-LABEL: @updates
+// CHECK: "isthmus.fusion"(
+// CHECK: isthmus.yield %{{[0-9]+}} :
+// CHECK: "isthmus.fusion"(
+// CHECK: isthmus.yield %{{[0-9]+}} :
+func.func @updates(%v: tensor<64x64xf32>, %w: tensor<64x64xf32>, %x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %z: tensor<8x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %rate = stablehlo.constant dense<0.01> : tensor<64x64xf32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.dot_general %x, %z, contracting_dims = [0] x [0] : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.multiply %0, %rate : tensor<64x64xf32>
+  %3 = stablehlo.multiply %1, %rate : tensor<64x64xf32>
+  %4 = stablehlo.subtract %v, %2 : tensor<64x64xf32>
+  %5 = stablehlo.subtract %w, %3 : tensor<64x64xf32>
+  return %4, %5 : tensor<64x64xf32>, tensor<64x64xf32>
+}
