@@ -2,11 +2,10 @@
 // cuBLASLt's eyes. So result^T = rhs^T lhs^T is what it is asked for: its A is our rhs.
 #include "backends/cuda/driver/blas.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstring>
 
+#include "base/shared_library.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -168,18 +167,10 @@ Blas::~Blas() = default;
 StatusOr<std::unique_ptr<Blas>> Blas::load(const std::string& path, Driver& driver) {
   std::vector<std::string> names = {path};
   if (path == "libcublasLt.so") names.insert(names.end(), {path + ".13", path + ".12"});
-  void* library = nullptr;
-  std::string reason;
-  for (const std::string& name : names) {
-    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library) break;
-    if (const char* said = dlerror(); said && reason.empty()) reason = said;
-  }
-  if (!library) return notFound("no cuBLASLt at ", path, ": ", reason);
+  ISTHMUS_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open("cuBLASLt", names));
   auto functions = std::make_unique<BlasFunctions>();
-#define ISTHMUS_BLAS_FIND(name, symbol, parameters)                                      \
-  functions->name = reinterpret_cast<decltype(functions->name)>(dlsym(library, symbol)); \
-  if (!functions->name) return notFound("the cuBLASLt at ", path, " has no ", symbol);
+#define ISTHMUS_BLAS_FIND(name, symbol, parameters) \
+  ISTHMUS_RETURN_IF_ERROR(library.find(symbol, functions->name));
   ISTHMUS_BLAS_FUNCTIONS(ISTHMUS_BLAS_FIND)
 #undef ISTHMUS_BLAS_FIND
   return std::unique_ptr<Blas>(new Blas(std::move(functions), driver));

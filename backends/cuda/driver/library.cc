@@ -1,25 +1,20 @@
 #include "backends/cuda/driver/library.h"
 
-#include <dlfcn.h>
+#include "base/shared_library.h"
 
 namespace isthmus::cuda {
 
 StatusOr<Library> loadLibrary(const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    return notFound(
-        "no NVIDIA driver: ", path, " cannot be loaded (", reason ? reason : "unknown error",
-        "); platform cuda needs the driver of an NVIDIA GPU, which brings that library");
+  StatusOr<SharedLibrary> found = SharedLibrary::open("NVIDIA driver", path);
+  if (!found.ok()) {
+    return notFound(found.status().message(),
+                    "; platform cuda needs the driver of an NVIDIA GPU, which brings that library");
   }
   Library library;
   library.path = path;
-#define ISTHMUS_CUDA_FIND(name, symbol, parameters)                               \
-  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handle, symbol)); \
-  if (!library.name) {                                                            \
-    dlclose(handle);                                                              \
-    return notFound("the NVIDIA driver at ", path, " has no ", symbol,            \
-                    ": a driver for CUDA 12.0 or newer is needed");               \
+#define ISTHMUS_CUDA_FIND(name, symbol, parameters)                                   \
+  if (Status status = found->find(symbol, library.name); !status.ok()) {              \
+    return notFound(status.message(), ": a driver for CUDA 12.0 or newer is needed"); \
   }
   ISTHMUS_CUDA_FUNCTIONS(ISTHMUS_CUDA_FIND)
 #undef ISTHMUS_CUDA_FIND

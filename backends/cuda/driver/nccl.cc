@@ -1,10 +1,10 @@
 #include "backends/cuda/driver/nccl.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <set>
+
+#include "base/shared_library.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -61,22 +61,13 @@ Nccl::Nccl(std::unique_ptr<NcclFunctions> functions, Driver& driver, double time
 
 StatusOr<std::unique_ptr<Nccl>> Nccl::load(const std::string& path, Driver& driver,
                                            double timeoutSeconds) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* said = dlerror();
-    return notFound("no NCCL at ", path, ": ", said ? said : "unknown error");
-  }
+  ISTHMUS_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open("NCCL", path));
   auto functions = std::make_unique<NcclFunctions>();
-#define ISTHMUS_NCCL_FIND(name, symbol, parameters)                                      \
-  functions->name = reinterpret_cast<decltype(functions->name)>(dlsym(library, symbol)); \
-  if (!functions->name) return notFound("the NCCL at ", path, " has no ", symbol);
+#define ISTHMUS_NCCL_FIND(name, symbol, parameters) \
+  ISTHMUS_RETURN_IF_ERROR(library.find(symbol, functions->name));
   ISTHMUS_NCCL_FUNCTIONS(ISTHMUS_NCCL_FIND)
 #undef ISTHMUS_NCCL_FIND
-  functions->GetErrorString =
-      reinterpret_cast<decltype(functions->GetErrorString)>(dlsym(library, "ncclGetErrorString"));
-  if (!functions->GetErrorString) {
-    return notFound("the NCCL at ", path, " has no ncclGetErrorString");
-  }
+  ISTHMUS_RETURN_IF_ERROR(library.find("ncclGetErrorString", functions->GetErrorString));
   return std::unique_ptr<Nccl>(new Nccl(std::move(functions), driver, timeoutSeconds));
 }
 

@@ -1,6 +1,6 @@
 #include "backends/opencl/driver/library.h"
 
-#include <dlfcn.h>
+#include "base/shared_library.h"
 
 namespace isthmus::opencl {
 namespace {
@@ -60,22 +60,12 @@ constexpr ErrorName kErrorNames[] = {
 }  // namespace
 
 StatusOr<Library> loadLibrary(const std::string& path) {
-  // Its own symbols only: two drivers may bring libraries of the same names.
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    return notFound("no OpenCL library at ", path, ": ", reason ? reason : "unknown error");
-  }
+  ISTHMUS_ASSIGN_OR_RETURN(SharedLibrary found, SharedLibrary::open("OpenCL library", path));
   Library library;
   library.path = path;
-#define ISTHMUS_OPENCL_FIND(name)                                                    \
-  library.name = reinterpret_cast<decltype(&::cl##name)>(dlsym(handle, "cl" #name)); \
-  if (!library.name) {                                                               \
-    dlclose(handle);                                                                 \
-    return notFound("the OpenCL library at ", path,                                  \
-                    " has no cl" #name                                               \
-                    ": OpenCL 2.1 or newer "                                         \
-                    "is needed");                                                    \
+#define ISTHMUS_OPENCL_FIND(name)                                           \
+  if (Status status = found.find("cl" #name, library.name); !status.ok()) { \
+    return notFound(status.message(), ": OpenCL 2.1 or newer is needed");   \
   }
   ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_OPENCL_FIND)
 #undef ISTHMUS_OPENCL_FIND
