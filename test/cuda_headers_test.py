@@ -174,7 +174,43 @@ def _nccl_checks():
     return lines + _checks_of_functions("nccl.cc", "ISTHMUS_NCCL_FUNCTIONS", "int")
 
 
-CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks, "nccl.h": _nccl_checks}
+DNN_VALUES = {
+    "kSuccess": "CUDNN_STATUS_SUCCESS", "kDataFloat": "CUDNN_DATA_FLOAT", "kFormatNchw": "CUDNN_TENSOR_NCHW",
+    "kFormatNhwc": "CUDNN_TENSOR_NHWC", "kModeConvolution": "CUDNN_CONVOLUTION",
+    "kModeCrossCorrelation": "CUDNN_CROSS_CORRELATION", "kMathDefault": "CUDNN_DEFAULT_MATH",
+    "kMathTensorOp": "CUDNN_TENSOR_OP_MATH", "kMathFma": "CUDNN_FMA_MATH", "kDeterministic": "CUDNN_DETERMINISTIC",
+    "kForwardImplicitGemm": "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM",
+    "kForwardPrecomputedGemm": "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM",
+    "kForwardGemm": "CUDNN_CONVOLUTION_FWD_ALGO_GEMM",
+    "kBackwardDataAlgorithm1": "CUDNN_CONVOLUTION_BWD_DATA_ALGO_1",
+    "kBackwardFilterAlgorithm1": "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1",
+}
+DNN_TYPES = {"kF32": "CUDNN_DATA_FLOAT", "kF16": "CUDNN_DATA_HALF", "kBf16": "CUDNN_DATA_BFLOAT16"}
+
+
+def _dnn_checks():
+    text = (DRIVER / "dnn.cc").read_text()
+    # Nothing of the toolkit's is needed for streams.
+    lines = ["using Opaque = void*; using CUstream = cudaStream_t;",
+             'static_assert(SameFunction<decltype(&::cudnnGetErrorString), const char* (*)(int)>::value, "text");']
+    for name, theirs in DNN_VALUES.items():
+        (value,) = re.findall(rf"\b{name} = (\d+)", text)
+        lines.append(f'static_assert({theirs} == {value}, "{name}");')
+    (count,) = re.findall(r"\bkMaxAlgorithms = (\d+)", text)
+    lines += [f"static_assert(CUDNN_CONVOLUTION_{kind}_ALGO_COUNT <= {count});" for kind in ("FWD", "BWD_DATA", "BWD_FILTER")]
+    lines += _checks_of_enum((DRIVER.parent / "dnn_convolution.h").read_text(), "DnnType", DNN_TYPES)
+    (fields,) = re.findall(r"(struct Choice \{.*?\n\};)", text, re.DOTALL)
+    lines.append(fields)
+    for kind in ("Fwd", "BwdData", "BwdFilter"):
+        theirs = f"cudnnConvolution{kind}AlgoPerf_t"
+        lines.append(f"static_assert(sizeof(Choice) == sizeof({theirs}));")
+        for ours, name in (("algorithm", "algo"), ("status", "status"), ("milliseconds", "time"), ("memory", "memory"),
+                           ("determinism", "determinism"), ("mathType", "mathType"), ("reserved", "reserved")):
+            lines.append(f'static_assert(offsetof(Choice, {ours}) == offsetof({theirs}, {name}), "{ours}");')
+    return lines + _checks_of_functions("dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
+
+
+CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks, "cudnn.h": _dnn_checks, "nccl.h": _nccl_checks}
 
 
 @pytest.mark.parametrize("header", CHECKS)

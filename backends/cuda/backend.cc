@@ -19,8 +19,12 @@ namespace {
 DeviceDescription describe(int id, const Libraries& libraries) {
   const DeviceFacts& facts = libraries.driver->facts(id);
   std::string used;
-  if (libraries.blas) used = "cuBLASLt";
-  if (libraries.nccl) used += used.empty() ? "NCCL" : ", NCCL";
+  auto name = [&used](const void* library, const char* called) {
+    if (library) used += (used.empty() ? "" : ", ") + std::string(called);
+  };
+  name(libraries.blas, "cuBLASLt");
+  name(libraries.dnn, "cuDNN");
+  name(libraries.nccl, "NCCL");
 
   DeviceDescription device;
   device.id = id;
@@ -71,7 +75,7 @@ Driver* CudaBackend::driver() const {
 
 Libraries CudaBackend::libraries() const {
   std::lock_guard lock(mutex_);
-  return {driver_.get(), blas_.get(), nccl_.get()};
+  return {driver_.get(), blas_.get(), dnn_.get(), nccl_.get()};
 }
 
 StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
@@ -85,6 +89,8 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     }
     blas_ = optional("own kernels multiply", choice.blas,
                      [&] { return Blas::load(choice.blas, *driver_); });
+    dnn_ = optional("own kernels convolve", choice.dnn,
+                    [&] { return Dnn::load(choice.dnn, *driver_); });
     // One GPU has nobody to meet, and NCCL is a large library.
     if (driver_->numGpus() > 1) {
       nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
@@ -102,9 +108,13 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
 }
 
 StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
-  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"), flagString("ISTHMUS_CUDA_LIBDEVICE"),
-                flagString("ISTHMUS_CUDA_BLAS"),    flagString("ISTHMUS_CUDA_NCCL"),
-                flagInt("ISTHMUS_NUM_DEVICES"),     {}};
+  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
+                flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                flagString("ISTHMUS_CUDA_BLAS"),
+                flagString("ISTHMUS_CUDA_DNN"),
+                flagString("ISTHMUS_CUDA_NCCL"),
+                flagInt("ISTHMUS_NUM_DEVICES"),
+                {}};
   bool hasCount = choice.count != 0;
   int64_t node = 0;
   int64_t numNodes = 1;
@@ -120,10 +130,13 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
     } else if (name == "libdevice") {
       ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
-    } else if (name == "cuda_blas" || name == "cuda_nccl") {
+    } else if (name == "cuda_blas" || name == "cuda_dnn" || name == "cuda_nccl") {
       const std::string* text = std::get_if<std::string>(&value);
       if (!text) return invalidArgument("client option ", name, " must be a string");
-      (name == "cuda_blas" ? choice.blas : choice.nccl) = *text;
+      std::string& chosen = name == "cuda_blas"  ? choice.blas
+                            : name == "cuda_dnn" ? choice.dnn
+                                                 : choice.nccl;
+      chosen = *text;
     } else if (name == "visible_devices") {
       const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
       if (!numbers) return invalidArgument("client option ", name, " must be a list of integers");
@@ -139,7 +152,7 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
     } else {
       return invalidArgument(
           "unknown client option ", name, ", expected num_devices, visible_devices, ",
-          "cuda_library, libdevice, cuda_blas, cuda_nccl, platform_name, node_id, ",
+          "cuda_library, libdevice, cuda_blas, cuda_dnn, cuda_nccl, platform_name, node_id, ",
           "num_nodes or enable_mock_nccl");
     }
   }
@@ -185,8 +198,15 @@ StatusOr<CompileTarget> CudaBackend::compileTarget() const {
   if (Blas* blas = blas_.get()) {
     target.hasProduct = [blas](const BlasProduct& product) { return blas->plan(0, product).ok(); };
     target.productScratchBytes = kBlasScratchBytes;
-    target.allowsTf32 = flagBool("ISTHMUS_CUDA_TF32");
   }
+  if (Dnn* dnn = dnn_.get()) {
+    target.convolutionScratch = [dnn](const DnnConvolution& convolution) -> StatusOr<int64_t> {
+      ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
+                               dnn->plan(0, convolution, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
+      return Dnn::scratchBytes(*plan);
+    };
+  }
+  target.allowsTf32 = (blas_ || dnn_) && flagBool("ISTHMUS_CUDA_TF32");
   return target;
 }
 

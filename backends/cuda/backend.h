@@ -6,6 +6,7 @@
 
 #include "backends/cuda/code_generator.h"
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/dnn.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/executable.h"
@@ -21,10 +22,10 @@ class CudaBackend final : public Backend {
   // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
   // the driver has; more than that share them), visible_devices (integers: their numbers, in this
   // order), cuda_library and libdevice (strings; else ISTHMUS_CUDA_LIBRARY and
-  // ISTHMUS_CUDA_LIBDEVICE), cuda_blas and cuda_nccl (strings, may be empty; else
-  // ISTHMUS_CUDA_BLAS and ISTHMUS_CUDA_NCCL), platform_name, node_id, num_nodes, enable_mock_nccl
-  // (false). kNotFound without a driver or device; kFailedPrecondition for devices older than
-  // compute capability 8.0, and if an earlier client chose other devices.
+  // ISTHMUS_CUDA_LIBDEVICE), cuda_blas, cuda_dnn and cuda_nccl (strings, may be empty; else
+  // ISTHMUS_CUDA_BLAS, ISTHMUS_CUDA_DNN and ISTHMUS_CUDA_NCCL), platform_name, node_id, num_nodes,
+  // enable_mock_nccl (false). kNotFound without a driver or device; kFailedPrecondition for devices
+  // older than compute capability 8.0, and if an earlier client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
   DeviceQueue* queue(int deviceId) override;
   AttributeMap memoryStats(int deviceId) const override;
@@ -38,7 +39,7 @@ class CudaBackend final : public Backend {
   struct Choice {
     std::string library;
     std::string libdevice;
-    std::string blas, nccl;  // empty: none
+    std::string blas, dnn, nccl;  // empty: none
     int64_t count = 0;
     std::vector<int64_t> visible;  // device numbers; none: all
     bool operator==(const Choice&) const = default;
@@ -56,6 +57,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Driver> driver_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;  // by device
   std::unique_ptr<Blas> blas_;                      // null: products are multiplied by own kernels
+  std::unique_ptr<Dnn> dnn_;                        // null: so are convolutions
   std::unique_ptr<Nccl> nccl_;                      // null: collectives are the host's
 };
 

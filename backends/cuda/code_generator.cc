@@ -2,9 +2,13 @@
 #include "backends/cuda/code_generator.h"
 
 #include "backends/cpu/load/serialization.h"
+#include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/tensor_dot.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/target/nvidia.h"
+#include "isthmus/flags.h"
+#include "isthmus/log.h"
 #include "isthmus/trace.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,11 +35,10 @@ class CudaCodegen final : public DeviceCodegen {
  protected:
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     OtherCode code;
-    std::optional<BlasProduct> product = blasProductOf(op, target_.allowsTf32);
-    if (product && target_.hasProduct && target_.hasProduct(*product)) {
-      code.libraryCall = static_cast<int>(products_.size());
-      code.libraryScratchBytes = target_.productScratchBytes;
-      products_.push_back(*product);
+    if (std::optional<LibraryWork> work = libraryWorkOf(op)) {
+      code.libraryCall = static_cast<int>(calls_.size());
+      code.libraryScratchBytes = work->scratchBytes;
+      calls_.push_back(*std::move(work));
       return code;
     }
     if (std::optional<TensorDot> tensor = tensorDotOf(op)) {
@@ -56,6 +59,7 @@ class CudaCodegen final : public DeviceCodegen {
 
  private:
   Status writeKernels(ProgramImage& image);
+  std::optional<LibraryWork> libraryWorkOf(mlir::Operation* op) const;
 
   CompileTarget target_;
   CudaCodeGenerator::Loader loader_;
@@ -65,8 +69,36 @@ class CudaCodegen final : public DeviceCodegen {
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
   std::unique_ptr<cpu::HostFunctionTable> host_;
-  std::vector<BlasProduct> products_;
+  std::vector<LibraryWork> calls_;
 };
+
+// As cuBLASLt multiplies it when the program runs, if it does.
+std::optional<BlasProduct> libraryProductOf(const CompileTarget& target, mlir::Operation* op) {
+  if (!target.hasProduct) return std::nullopt;
+  std::optional<BlasProduct> product = blasProductOf(op, target.allowsTf32);
+  return product && target.hasProduct(*product) ? product : std::nullopt;
+}
+
+std::optional<LibraryWork> CudaCodegen::libraryWorkOf(mlir::Operation* op) const {
+  std::string position = sourcePosition(op->getLoc());
+  LibraryWork work;
+  work.description =
+      op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
+  if (std::optional<BlasProduct> product = libraryProductOf(target_, op)) {
+    work.what = *product;
+    work.scratchBytes = target_.productScratchBytes;
+    return work;
+  }
+  auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op);
+  if (!convolution || !target_.convolutionScratch) return std::nullopt;
+  std::optional<DnnConvolution> described = dnnConvolutionOf(convolution, target_.allowsTf32);
+  if (!described) return std::nullopt;
+  StatusOr<int64_t> scratch = target_.convolutionScratch(*described);
+  if (!scratch.ok()) return std::nullopt;
+  work.what = *std::move(described);
+  work.scratchBytes = *scratch;
+  return work;
+}
 
 Status CudaCodegen::writeKernels(ProgramImage& image) {
   if (settings_.dump) {
@@ -90,7 +122,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
   ProgramImage image;
   static_cast<DeviceProgram&>(image) = std::move(program);
   image.capability = target_.capability;
-  image.products = std::move(products_);
+  image.calls = std::move(calls_);
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   {
     trace::Scope scope("ptx");
@@ -106,18 +138,31 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
 
 std::string CompileTarget::identity() const {
   return "compute capability " + std::to_string(capability / 10) + "." +
-         std::to_string(capability % 10) + (hasProduct ? ", cuBLASLt" : "");
+         std::to_string(capability % 10) + (hasProduct ? ", cuBLASLt" : "") +
+         (convolutionScratch ? ", cuDNN" : "");
 }
 
 std::string CudaCodeGenerator::identity() const {
   return cpu::buildId() + "\n" + target_.device + "\n" + target_.identity() +
-         (target_.allowsTf32 ? "\nTF32" : "");
+         (target_.allowsTf32 ? "\nTF32" : "") +
+         (target_.convolutionScratch ? "\n" + flagString("ISTHMUS_CUDA_DNN_BYTES") : "");
 }
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.transposes = false;
   options.epilogues = false;
   options.fusion.target = nvidiaTarget(target_.capability);
+  // Without cuDNN there is nothing to rewrite, but perhaps somebody who asks why it is not used.
+  if (!target_.convolutionScratch && !logsCompilation()) return;
+  options.rewrite = [target = target_](mlir::ModuleOp module) {
+    arrangeConvolutions(
+        module, target.allowsTf32,
+        [&](const DnnConvolution& convolution) {
+          return target.convolutionScratch ? target.convolutionScratch(convolution).status()
+                                           : unimplemented("it is not loaded");
+        },
+        [&](shlo::ConvolutionOp op) { return libraryProductOf(target, op).has_value(); });
+  };
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> CudaCodeGenerator::begin(CodegenSettings settings) const {

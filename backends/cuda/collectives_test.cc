@@ -30,6 +30,7 @@ Client& client() {
     return std::move(
         *Client::create(linkedBackend(), {{"cuda_library", std::string(ISTHMUS_FAKE_CUDA)},
                                           {"cuda_blas", std::string()},
+                                          {"cuda_dnn", std::string()},
                                           {"cuda_nccl", std::string(ISTHMUS_FAKE_CUDA)}}));
   }());
   return *one;

@@ -23,6 +23,13 @@ bool canBeRecorded(const std::vector<Step>& steps) {
   });
 }
 
+// That a call of cuDNN may be recorded is promised nowhere.
+bool callsOnlyWhatIsRecorded(const ProgramImage& image) {
+  return std::none_of(image.calls.begin(), image.calls.end(), [](const LibraryWork& work) {
+    return std::holds_alternative<DnnConvolution>(work.what);
+  });
+}
+
 // Whether one run is over: not before its event is known.
 class RunMark {
  public:
@@ -108,10 +115,16 @@ Status CudaExecutable::Run::launch(const KernelLaunch& launch, const std::vector
 }
 
 Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
-  // lhs, rhs, result, workspace.
-  return executable_.blas_->multiply(device_, queue_, *own().products[call.call],
-                                     addressOf(call.buffers[0]), addressOf(call.buffers[1]),
-                                     addressOf(call.buffers[2]), addressOf(call.buffers[3]));
+  const LibraryPlan& plan = own().calls[call.call];
+  const void* lhs = addressOf(call.buffers[0]);
+  const void* rhs = addressOf(call.buffers[1]);
+  void* result = addressOf(call.buffers[2]);
+  void* scratch = addressOf(call.buffers[3]);
+  Status status = plan.product ? executable_.blas_->multiply(device_, queue_, *plan.product, lhs,
+                                                             rhs, result, scratch)
+                               : executable_.dnn_->convolve(device_, queue_, *plan.convolution, lhs,
+                                                            rhs, result, scratch);
+  return status.withContext(image_.calls[call.call].description);
 }
 
 StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
@@ -137,9 +150,6 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
                                                                  std::string identity,
                                                                  ProgramImage image) {
   Driver& driver = *libraries.driver;
-  if (!libraries.blas && !image.products.empty()) {
-    return internalError("program ", image.info.name, " calls cuBLASLt, which is not loaded");
-  }
   std::shared_ptr<CudaExecutable> executable(
       new CudaExecutable(libraries, std::move(identity), std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
@@ -147,7 +157,8 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->isStraight_ = canBeRecorded(executable->image_.steps);
-  executable->usesGraphs_ = executable->isStraight_ && flagBool("ISTHMUS_CUDA_GRAPHS");
+  executable->usesGraphs_ = executable->isStraight_ && flagBool("ISTHMUS_CUDA_GRAPHS") &&
+                            callsOnlyWhatIsRecorded(executable->image_);
   executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
   executable->devices_.resize(driver.numDevices());
   for (int device = 0; device < driver.numDevices(); ++device) {
@@ -171,9 +182,10 @@ StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
       own.kernels.push_back(function);
     }
   }
-  for (const BlasProduct& product : image_.products) {
-    ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const BlasPlan> plan, blas_->plan(device, product));
-    own.products.push_back(std::move(plan));
+  for (const LibraryWork& work : image_.calls) {
+    StatusOr<LibraryPlan> plan = planOn(device, work);
+    if (!plan.ok()) return plan.status().withContext(work.description);
+    own.calls.push_back(*std::move(plan));
   }
   if (!image_.constants.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,
@@ -183,6 +195,20 @@ StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
     ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kTransfer));
   }
   return own;
+}
+
+StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const LibraryWork& work) {
+  LibraryPlan plan;
+  if (const auto* product = std::get_if<BlasProduct>(&work.what)) {
+    if (!blas_) return internalError("cuBLASLt is not loaded");
+    ISTHMUS_ASSIGN_OR_RETURN(plan.product, blas_->plan(device, *product));
+  } else {
+    if (!dnn_) return internalError("cuDNN is not loaded");
+    ISTHMUS_ASSIGN_OR_RETURN(
+        plan.convolution,
+        dnn_->plan(device, std::get<DnnConvolution>(work.what), work.scratchBytes));
+  }
+  return plan;
 }
 
 CudaExecutable::~CudaExecutable() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/dnn.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/graph_cache.h"
@@ -19,6 +20,7 @@ namespace isthmus::cuda {
 struct Libraries {
   Driver* driver = nullptr;
   Blas* blas = nullptr;  // null: programs call none of it
+  Dnn* dnn = nullptr;    // null: neither of this
   Nccl* nccl = nullptr;  // null: collectives are the host's
 };
 
@@ -42,11 +44,16 @@ class CudaExecutable final : public Executable {
  private:
   class Run;
 
+  // One of both.
+  struct LibraryPlan {
+    std::shared_ptr<const BlasPlan> product;
+    std::shared_ptr<const DnnPlan> convolution;
+  };
   // What each device has of the program.
   struct OnDevice {
     std::unique_ptr<DeviceModule> module;
     std::vector<CUfunction> kernels;
-    std::vector<std::shared_ptr<const BlasPlan>> products;
+    std::vector<LibraryPlan> calls;
     void* constants = nullptr;
     std::unique_ptr<GraphCache> graphs;
   };
@@ -54,10 +61,12 @@ class CudaExecutable final : public Executable {
   CudaExecutable(const Libraries& libraries, std::string identity, ProgramImage image)
       : driver_(*libraries.driver),
         blas_(libraries.blas),
+        dnn_(libraries.dnn),
         nccl_(libraries.nccl),
         identity_(std::move(identity)),
         image_(std::move(image)) {}
   StatusOr<OnDevice> loadOn(int device);
+  StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work);
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
   // "program f with kernel0 (stablehlo.add at model.py:7:3)".
@@ -65,6 +74,7 @@ class CudaExecutable final : public Executable {
 
   Driver& driver_;
   Blas* blas_;
+  Dnn* dnn_;
   Nccl* nccl_;
   std::string identity_;
   ProgramImage image_;

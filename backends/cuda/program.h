@@ -2,20 +2,29 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backends/cpu/staging/host_functions.h"
 #include "backends/cuda/codegen/ptx.h"
+#include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/matrix_product.h"
 #include "compiler/driver/device_program.h"
 
 namespace isthmus::cuda {
 
+// A call of cuBLASLt or of cuDNN, over lhs, rhs, result and scratch memory.
+struct LibraryWork {
+  std::variant<BlasProduct, DnnConvolution> what;
+  int64_t scratchBytes = 0;
+  std::string description;  // the operation and its source position
+};
+
 struct ProgramImage : DeviceProgram {
-  int capability = 0;                 // that the PTX is written for
-  std::string ptx;                    // of all kernels; empty if there are none
-  std::vector<LaunchShape> shapes;    // by kernel
-  std::vector<BlasProduct> products;  // by the number of a LibraryCall
+  int capability = 0;               // that the PTX is written for
+  std::string ptx;                  // of all kernels; empty if there are none
+  std::vector<LaunchShape> shapes;  // by kernel
+  std::vector<LibraryWork> calls;   // by the number of a LibraryCall
   cpu::HostProgram host;
 };
 

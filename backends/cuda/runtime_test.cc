@@ -24,8 +24,9 @@ using testing::Not;
 
 StatusOr<Ref<Client>> makeClient(const std::string& library) {
   // The fake driver has cuBLASLt's functions too.
-  return Client::create(linkedBackend(),
-                        {{"cuda_library", library}, {"cuda_blas", std::string(ISTHMUS_FAKE_CUDA)}});
+  return Client::create(linkedBackend(), {{"cuda_library", library},
+                                          {"cuda_blas", std::string(ISTHMUS_FAKE_CUDA)},
+                                          {"cuda_dnn", std::string()}});
 }
 
 // One for all tests: the backend has one driver in a process.

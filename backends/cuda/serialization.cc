@@ -5,16 +5,17 @@
 #include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cpu/staging/program_bytes.h"
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/dnn.h"
 
 namespace isthmus::cuda {
 namespace {
 
-constexpr std::string_view kMagic = "ISTHCUD\x01";
+constexpr std::string_view kMagic = "ISTHCUD\x02";
 
 // Far above what any device has, and low enough that the product of two of them is a number.
 constexpr int64_t kMaxSize = int64_t{1} << 31;
-// Buffers of a product: lhs, rhs, result, workspace.
-constexpr size_t kProductBuffers = 4;
+// Buffers of a call: lhs, rhs, result, scratch memory.
+constexpr size_t kCallBuffers = 4;
 constexpr unsigned kMaxBlockThreads = 1024;
 
 void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
@@ -51,6 +52,70 @@ BlasProduct readProduct(ByteReader& in) {
   product.result = in.read<BlasType>();
   product.isTf32 = in.read<int8_t>() != 0;
   return product;
+}
+
+void writeConvolution(ByteWriter& out, const DnnConvolution& convolution) {
+  out.write(convolution.kind);
+  out.write(convolution.type);
+  for (bool flag : {convolution.isTf32, convolution.isFlipped, convolution.isChannelsLast}) {
+    out.write(static_cast<int8_t>(flag));
+  }
+  for (int64_t number :
+       {convolution.groups, convolution.batch, convolution.inputs, convolution.outputs}) {
+    out.write(number);
+  }
+  out.writeList(convolution.axes, [&](const DnnAxis& axis) {
+    for (int64_t number :
+         {axis.image, axis.window, axis.result, axis.padding, axis.stride, axis.dilation}) {
+      out.write(number);
+    }
+  });
+}
+
+DnnConvolution readConvolution(ByteReader& in) {
+  DnnConvolution convolution;
+  convolution.kind = in.read<DnnKind>();
+  convolution.type = in.read<DnnType>();
+  for (bool* flag : {&convolution.isTf32, &convolution.isFlipped, &convolution.isChannelsLast}) {
+    *flag = in.read<int8_t>() != 0;
+  }
+  for (int64_t* number :
+       {&convolution.groups, &convolution.batch, &convolution.inputs, &convolution.outputs}) {
+    *number = in.read<int64_t>();
+  }
+  convolution.axes = in.readList([&] {
+    DnnAxis axis;
+    for (int64_t* number :
+         {&axis.image, &axis.window, &axis.result, &axis.padding, &axis.stride, &axis.dilation}) {
+      *number = in.read<int64_t>();
+    }
+    return axis;
+  });
+  return convolution;
+}
+
+void writeCall(ByteWriter& out, const LibraryWork& work) {
+  out.write(static_cast<int8_t>(work.what.index()));
+  if (const auto* product = std::get_if<BlasProduct>(&work.what)) {
+    writeProduct(out, *product);
+  } else {
+    writeConvolution(out, std::get<DnnConvolution>(work.what));
+  }
+  out.write(work.scratchBytes);
+  out.write(work.description);
+}
+
+LibraryWork readCall(ByteReader& in) {
+  LibraryWork work;
+  // Any other number is a convolution that is not valid.
+  if (in.read<int8_t>() == 0) {
+    work.what = readProduct(in);
+  } else {
+    work.what = readConvolution(in);
+  }
+  work.scratchBytes = in.read<int64_t>();
+  work.description = in.readString();
+  return work;
 }
 
 // 0 for what is none of them.
@@ -92,22 +157,42 @@ Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
       (product.isTf32 && product.operands != BlasType::kF32)) {
     return cpu::contradiction("a product of matrices");
   }
-  if (call.buffers.size() != kProductBuffers) return cpu::contradiction("buffers of a product");
   int64_t results = call.buffers[2].bytes / bytesOf(product.result);
   if (product.rows * product.columns > results / product.batch ||
       !isWithin(product.lhs, product, product.rows, call.buffers[0].bytes) ||
-      !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes) ||
-      call.buffers[3].bytes < kBlasScratchBytes) {
+      !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes)) {
     return cpu::contradiction("size of a product's buffers");
   }
   return {};
+}
+
+Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& call) {
+  if (!isValid(convolution)) return cpu::contradiction("a convolution");
+  const std::vector<int64_t> elements = convolution.bufferElements();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i] > call.buffers[i].bytes / bytesOf(convolution.type)) {
+      return cpu::contradiction("size of a convolution's buffers");
+    }
+  }
+  return {};
+}
+
+Status checkCall(const LibraryWork& work, const LibraryCall& call) {
+  const auto* product = std::get_if<BlasProduct>(&work.what);
+  if (call.buffers.size() != kCallBuffers) return cpu::contradiction("buffers of a call");
+  if (work.scratchBytes < (product ? kBlasScratchBytes : kDnnWorkspaceAlignment) ||
+      call.buffers[3].bytes < work.scratchBytes) {
+    return cpu::contradiction("scratch memory of a call");
+  }
+  return product ? checkProduct(*product, call)
+                 : checkConvolution(std::get<DnnConvolution>(work.what), call);
 }
 
 Status checkCalls(const ProgramImage& image) {
   Status status;
   forEachStep(image.steps, [&](const Step& step) {
     auto* call = std::get_if<LibraryCall>(&step.what);
-    if (call) status = checkProduct(image.products[static_cast<size_t>(call->call)], *call);
+    if (call) status = checkCall(image.calls[static_cast<size_t>(call->call)], *call);
     return status.ok();
   });
   return status;
@@ -115,7 +200,7 @@ Status checkCalls(const ProgramImage& image) {
 
 Status check(const ProgramImage& image) {
   ISTHMUS_RETURN_IF_ERROR(
-      cpu::checkProgram(image, image.host, static_cast<int>(image.products.size())));
+      cpu::checkProgram(image, image.host, static_cast<int>(image.calls.size())));
   if (!image.kernels.empty() && image.ptx.empty()) return cpu::contradiction("kernels without PTX");
   for (const codegen::KernelInfo& kernel : image.kernels) {
     if (kernel.groupThreads > kMaxBlockThreads) return cpu::contradiction("threads of a block");
@@ -132,7 +217,7 @@ std::string serializeImage(const ProgramImage& image, std::string_view device,
   cpu::writeHostProgram(body, image.host);
   body.write(image.capability);
   body.write(image.ptx);
-  body.writeList(image.products, [&](const BlasProduct& product) { writeProduct(body, product); });
+  body.writeList(image.calls, [&](const LibraryWork& work) { writeCall(body, work); });
   return cpu::sealBytes(kMagic, device, body.take(), key);
 }
 
@@ -146,7 +231,7 @@ StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view
   image.host = cpu::readHostProgram(in);
   image.capability = in.read<int>();
   image.ptx = in.readString();
-  image.products = in.readList([&] { return readProduct(in); });
+  image.calls = in.readList([&] { return readCall(in); });
   if (!in.ok() || !in.rest().empty()) {
     return invalidArgument("the serialized executable is incomplete");
   }

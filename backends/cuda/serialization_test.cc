@@ -8,6 +8,7 @@
 
 #include "backends/cpu/load/sealed_bytes_testing.h"
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/dnn.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -49,10 +50,35 @@ ProgramImage makeImage() {
   product.lhs = {true, 5, 15};
   product.rhs = {false, 7, 35};
   product.isTf32 = true;
-  image.products = {product};
+  image.calls.push_back({product, kBlasScratchBytes, "stablehlo.dot_general"});
   image.host.functions = {{"isthmus_rt_cholesky", "data", {}, 0, "cholesky"}};
   return image;
 }
+
+// A gradient by the kernel, [6,2,3] from images of [4,2,9] and [4,6,4].
+ProgramImage makeConvolutionImage() {
+  ProgramImage image = makeImage();
+  DnnConvolution convolution;
+  convolution.kind = DnnKind::kBackwardFilter;
+  convolution.type = DnnType::kBf16;
+  convolution.isChannelsLast = true;
+  convolution.batch = 4;
+  convolution.inputs = 2;
+  convolution.outputs = 6;
+  convolution.axes = {{9, 3, 4, 0, 2, 1}};
+  image.calls = {{convolution, 1000, "stablehlo.convolution"}};
+  image.info.parameters[0].type = {ElementType::kBF16, {4 * 2 * 9}};
+  image.info.parameters[1].type = {ElementType::kBF16, {4 * 6 * 4}};
+  image.info.outputs[0].type = {ElementType::kBF16, {6 * 2 * 3}};
+  image.steps = {{LibraryCall{0,
+                              {{Space::kParameter, 0, 0, 144},
+                               {Space::kParameter, 1, 0, 192},
+                               {Space::kResult, 0, 0, 72},
+                               {Space::kArena, 0, 0, 1000}}}}};
+  return image;
+}
+
+BlasProduct& productOf(ProgramImage& image) { return std::get<BlasProduct>(image.calls[0].what); }
 
 Status codeOf(const ProgramImage& image) {
   return deserializeImage(serializeImage(image, kDevice), kDevice).status();
@@ -72,16 +98,75 @@ TEST(CudaSerialization, everything_comes_back) {
   EXPECT_EQ(back->shapes[0].blocks, 4);
   EXPECT_EQ(back->shapes[1].blocks, 7);
   EXPECT_EQ(back->shapes[1].threads, 128u);
-  ASSERT_EQ(back->products.size(), 1u);
-  EXPECT_EQ(back->products[0].batch, 2);
-  EXPECT_EQ(back->products[0].rows, 3);
-  EXPECT_EQ(back->products[0].columns, 7);
-  EXPECT_EQ(back->products[0].sums, 5);
-  EXPECT_TRUE(back->products[0].isTf32);
-  EXPECT_TRUE(back->products[0].lhs.alongSums);
-  EXPECT_FALSE(back->products[0].rhs.alongSums);
-  EXPECT_EQ(back->products[0].rhs.stride, 7);
-  EXPECT_EQ(back->products[0].rhs.batchStride, 35);
+  ASSERT_EQ(back->calls.size(), 1u);
+  EXPECT_EQ(back->calls[0].description, "stablehlo.dot_general");
+  const auto& product = std::get<BlasProduct>(back->calls[0].what);
+  EXPECT_EQ(product.batch, 2);
+  EXPECT_EQ(product.rows, 3);
+  EXPECT_EQ(product.columns, 7);
+  EXPECT_EQ(product.sums, 5);
+  EXPECT_TRUE(product.isTf32);
+  EXPECT_TRUE(product.lhs.alongSums);
+  EXPECT_FALSE(product.rhs.alongSums);
+  EXPECT_EQ(product.rhs.stride, 7);
+  EXPECT_EQ(product.rhs.batchStride, 35);
+}
+
+TEST(CudaSerialization, convolutions_come_back) {
+  const ProgramImage image = makeConvolutionImage();
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(image, kDevice), kDevice);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  ASSERT_EQ(back->calls.size(), 1u);
+  EXPECT_EQ(back->calls[0].scratchBytes, 1000);
+  const auto& was = std::get<DnnConvolution>(image.calls[0].what);
+  const auto& is = std::get<DnnConvolution>(back->calls[0].what);
+  EXPECT_EQ(is.toString(), "a backward-filter convolution of bf16[4,2,9] by [6,2,3] to [4,6,4]");
+  EXPECT_EQ(is.kind, was.kind);
+  EXPECT_EQ(is.isChannelsLast, true);
+  EXPECT_EQ(is.isFlipped, false);
+  ASSERT_EQ(is.axes.size(), 1u);
+  EXPECT_EQ(is.axes[0].stride, 2);
+  EXPECT_EQ(is.axes[0].dilation, 1);
+  EXPECT_EQ(is.axes[0].padding, 0);
+}
+
+TEST(CudaSerialization, contradictions_of_convolutions_are_refused) {
+  ASSERT_TRUE(codeOf(makeConvolutionImage()).ok());
+  auto call = [](ProgramImage& image) -> LibraryCall& {
+    return std::get<LibraryCall>(image.steps[0].what);
+  };
+  auto the = [](ProgramImage& image) -> DnnConvolution& {
+    return std::get<DnnConvolution>(image.calls[0].what);
+  };
+  const std::vector<std::function<void(ProgramImage&)>> changes = {
+      [&](ProgramImage& image) { the(image).kind = static_cast<DnnKind>(3); },
+      [&](ProgramImage& image) { the(image).type = static_cast<DnnType>(1); },
+      [&](ProgramImage& image) { the(image).type = DnnType::kF32; },  // twice the bytes
+      [&](ProgramImage& image) { the(image).isTf32 = true; },
+      [&](ProgramImage& image) { the(image).groups = 0; },
+      [&](ProgramImage& image) { the(image).groups = 4; },
+      [&](ProgramImage& image) { the(image).batch = 5; },
+      [&](ProgramImage& image) { the(image).inputs = int64_t{1} << 62; },
+      [&](ProgramImage& image) { the(image).axes.clear(); },
+      [&](ProgramImage& image) { the(image).axes.resize(4); },
+      [&](ProgramImage& image) { the(image).axes[0].result = 5; },
+      [&](ProgramImage& image) { the(image).axes[0].stride = 0; },
+      [&](ProgramImage& image) { the(image).axes[0].padding = -1; },
+      [&](ProgramImage& image) { the(image).axes[0].padding = int64_t{1} << 62; },
+      [&](ProgramImage& image) { the(image).axes[0].dilation = int64_t{1} << 62; },
+      [&](ProgramImage& image) { image.calls[0].scratchBytes = 0; },
+      [&](ProgramImage& image) { image.calls[0].scratchBytes = 1001; },
+      [&](ProgramImage& image) { call(image).buffers.pop_back(); },
+      [&](ProgramImage& image) { call(image).buffers[0].bytes -= 2; },
+      [&](ProgramImage& image) { call(image).buffers[1].bytes -= 2; },
+      [&](ProgramImage& image) { call(image).buffers[2].bytes -= 2; },
+      [&](ProgramImage& image) { call(image).buffers[3].bytes -= 1; },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    ProgramImage image = makeConvolutionImage();
+    changes[i](image);
+    EXPECT_EQ(codeOf(image).code(), StatusCode::kInvalidArgument) << "change " << i;
+  }
 }
 
 TEST(CudaSerialization, another_device_is_refused_with_both_names) {
@@ -108,21 +193,21 @@ TEST(CudaSerialization, contradictions_are_refused) {
       [&](ProgramImage& image) { call(image).buffers[1].bytes -= 4; },
       [&](ProgramImage& image) { call(image).buffers[2].bytes -= 4; },
       [&](ProgramImage& image) { call(image).buffers[3].bytes -= 1; },
-      [](ProgramImage& image) { image.products[0].batch = 3; },
-      [](ProgramImage& image) { image.products[0].rows = 0; },
-      [](ProgramImage& image) { image.products[0].columns = int64_t{1} << 62; },
-      [](ProgramImage& image) { image.products[0].sums = 6; },
-      [](ProgramImage& image) { image.products[0].lhs.stride = -1; },
-      [](ProgramImage& image) { image.products[0].rhs.stride = 8; },
-      [](ProgramImage& image) { image.products[0].rhs.batchStride = int64_t{1} << 62; },
-      [](ProgramImage& image) { image.products[0].operands = BlasType::kF64; },
-      [](ProgramImage& image) { image.products[0].result = BlasType::kC64; },
-      [](ProgramImage& image) { image.products[0].operands = static_cast<BlasType>(3); },
+      [](ProgramImage& image) { productOf(image).batch = 3; },
+      [](ProgramImage& image) { productOf(image).rows = 0; },
+      [](ProgramImage& image) { productOf(image).columns = int64_t{1} << 62; },
+      [](ProgramImage& image) { productOf(image).sums = 6; },
+      [](ProgramImage& image) { productOf(image).lhs.stride = -1; },
+      [](ProgramImage& image) { productOf(image).rhs.stride = 8; },
+      [](ProgramImage& image) { productOf(image).rhs.batchStride = int64_t{1} << 62; },
+      [](ProgramImage& image) { productOf(image).operands = BlasType::kF64; },
+      [](ProgramImage& image) { productOf(image).result = BlasType::kC64; },
+      [](ProgramImage& image) { productOf(image).operands = static_cast<BlasType>(3); },
       [](ProgramImage& image) {
-        image.products[0].operands = BlasType::kBf16;
-        image.products[0].isTf32 = true;
+        productOf(image).operands = BlasType::kBf16;
+        productOf(image).isTf32 = true;
       },
-      [](ProgramImage& image) { image.products.clear(); },
+      [](ProgramImage& image) { image.calls.clear(); },
       // Within control flow as well.
       [&](ProgramImage& image) {
         call(image).buffers.pop_back();

@@ -24,6 +24,18 @@
 namespace isthmus {
 namespace {
 
+// What a target rewrites.
+class TargetPass : public mlir::PassWrapper<TargetPass, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TargetPass)
+
+  explicit TargetPass(std::function<void(mlir::ModuleOp)> rewrite) : rewrite_(std::move(rewrite)) {}
+  void runOnOperation() override { rewrite_(getOperation()); }
+
+ private:
+  std::function<void(mlir::ModuleOp)> rewrite_;
+};
+
 constexpr Stage kStages[] = {
     {"legalize", "Inlines calls and composites and rewrites sugar into the core operations.",
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
@@ -58,6 +70,11 @@ constexpr Stage kStages[] = {
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        if (options.simplify && options.channelsLast) passes.addPass(createChannelsLastPass());
+       if (options.simplify && options.rewrite) {
+         passes.addPass(std::make_unique<TargetPass>(options.rewrite));
+         // Arrays that several operations want are made once.
+         passes.addPass(mlir::createCSEPass());
+       }
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));

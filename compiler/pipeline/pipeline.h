@@ -5,6 +5,7 @@
 // belong to the backend, come after it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ struct PipelineOptions {
   bool channelsLast = false;
   // Elementwise work on the result of a dot_general becomes part of its kernel.
   bool epilogues = true;
+  // What the target rewrites in simplified programs before they are fused, such as the arrays of
+  // operations that a library computes; empty: nothing.
+  std::function<void(mlir::ModuleOp)> rewrite = {};
   // Not owned; may be null.
   Dump* dump = nullptr;
   // The first and the last stage to run, by name; empty: of all.

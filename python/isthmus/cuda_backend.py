@@ -50,6 +50,7 @@ def toolkit_file(name: str):
 # Libraries that the platform may use: PyPI's packages of them, and the options that name them.
 PACKAGED_LIBRARIES = {
     "cuda_blas": ("cublas", "libcublasLt.so.*", "ISTHMUS_CUDA_BLAS"),
+    "cuda_dnn": ("cudnn", "libcudnn.so.*", "ISTHMUS_CUDA_DNN"),
     "cuda_nccl": ("nccl", "libnccl.so.*", "ISTHMUS_CUDA_NCCL"),
 }
 

@@ -137,12 +137,13 @@ def test_executables_are_serialized(cuda):
 
 
 def test_libraries_of_packages_are_found(tmp_path, monkeypatch):
-    folder = tmp_path / "nvidia/nccl/lib"
-    folder.mkdir(parents=True)
-    (folder / "libnccl.so.2").touch()
+    nccl, cudnn = tmp_path / "nvidia/nccl/lib/libnccl.so.2", tmp_path / "nvidia/cudnn/lib/libcudnn.so.9"
+    for library in nccl, cudnn, cudnn.with_name("libcudnn_graph.so.9"):
+        library.parent.mkdir(parents=True, exist_ok=True)
+        library.touch()
     monkeypatch.setattr("sys.path", [str(tmp_path)])
-    for variable in ("ISTHMUS_CUDA_NCCL", "ISTHMUS_CUDA_BLAS"):
+    for variable in ("ISTHMUS_CUDA_NCCL", "ISTHMUS_CUDA_BLAS", "ISTHMUS_CUDA_DNN"):
         monkeypatch.delenv(variable, raising=False)
-    assert cuda_backend.packaged_libraries() == {"cuda_nccl": str(folder / "libnccl.so.2")}
+    assert cuda_backend.packaged_libraries() == {"cuda_dnn": str(cudnn), "cuda_nccl": str(nccl)}
     monkeypatch.setenv("ISTHMUS_CUDA_NCCL", "")
-    assert cuda_backend.packaged_libraries() == {}
+    assert cuda_backend.packaged_libraries() == {"cuda_dnn": str(cudnn)}

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cuda/kernels/conv_product.h"
+#include "backends/cuda/kernels/precision.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
@@ -429,17 +430,6 @@ std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
   if (kind.isFloat()) return isWide ? BlasType::kF64 : BlasType::kF32;
   if (kind.isComplex()) return isWide ? BlasType::kC128 : BlasType::kC64;
   return std::nullopt;
-}
-
-// Nothing that is said of its precision rules out fewer bits.
-bool hasDefaultPrecision(mlir::Operation* op) {
-  auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
-  if (dot && dot.getAlgorithm()) return false;
-  auto precision =
-      dot ? dot.getPrecisionConfig() : llvm::cast<shlo::ConvolutionOp>(op).getPrecisionConfig();
-  return !precision || llvm::all_of(*precision, [](mlir::Attribute value) {
-    return llvm::cast<shlo::PrecisionAttr>(value).getValue() == shlo::Precision::DEFAULT;
-  });
 }
 
 }  // namespace

@@ -1,0 +1,604 @@
+// Convolutions by cuDNN, over a fake that computes from the descriptors that it is given: whole
+// programs against the reference evaluator, and the way through a client.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver/dnn.h"
+#include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_testing.h"
+#include "backends/cuda/kernels/conv_dnn.h"
+#include "compiler/import/import.h"
+#include "compiler/pipeline/pipeline.h"
+#include "compiler/reference/call.h"
+#include "isthmus/backend.h"
+#include "isthmus/flags.h"
+#include "mlir/IR/Verifier.h"
+#include "runtime/client.h"
+#include "runtime/device.h"
+#include "runtime/loaded_executable.h"
+
+namespace isthmus::cuda {
+namespace {
+
+using reference::Tensor;
+using reference::Value;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+using Dims = std::vector<int64_t>;
+
+constexpr int64_t kScratchBytes = 1 << 20;
+
+struct Case {
+  std::string name;
+  std::string type;
+  Dims lhs, rhs;
+  std::string numbers;                                                 // "b01f 01io b01f"
+  Dims stride = {}, padding = {}, lhsDilation = {}, rhsDilation = {};  // empty: of the usual value
+  bool isReversed = false;
+  bool reversesKernelBefore = false;  // by an operation of its own
+  int featureGroups = 1, batchGroups = 1;
+};
+
+std::string list(const Dims& numbers) {
+  std::string text;
+  for (int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return "[" + text + "]";
+}
+
+std::string tensor(const Dims& dims, const std::string& type) {
+  std::string text = "tensor<";
+  for (int64_t dim : dims) text += std::to_string(dim) + "x";
+  return text + type + ">";
+}
+
+// "b01f" is [b, 0, 1, f].
+std::string listed(const std::string& letters) {
+  std::string text;
+  for (char letter : letters) text += (text.empty() ? "" : ", ") + std::string(1, letter);
+  return "[" + text + "]";
+}
+
+std::string textOf(const Case& c) {
+  const size_t rank = c.lhs.size(), axes = rank - 2;
+  const std::string lhs = c.numbers.substr(0, rank), rhs = c.numbers.substr(rank + 1, rank),
+                    out = c.numbers.substr(2 * rank + 2, rank);
+  auto at = [](const Dims& values, size_t i, int64_t usual) {
+    return values.empty() ? usual : values[i];
+  };
+  Dims result(rank);
+  result[out.find('b')] = c.lhs[lhs.find('b')] / c.batchGroups;
+  result[out.find('f')] = c.rhs[rhs.find('o')];
+  std::string pads;
+  for (size_t i = 0; i < axes; ++i) {
+    const char digit = static_cast<char>('0' + i);
+    int64_t low = at(c.padding, 2 * i, 0), high = at(c.padding, 2 * i + 1, 0);
+    int64_t image = (c.lhs[lhs.find(digit)] - 1) * at(c.lhsDilation, i, 1) + 1 + low + high;
+    int64_t window = (c.rhs[rhs.find(digit)] - 1) * at(c.rhsDilation, i, 1) + 1;
+    result[out.find(digit)] = (image - window) / at(c.stride, i, 1) + 1;
+    pads += (i ? ", " : "") + list({low, high});
+  }
+  const Dims ones(axes, 1);
+  std::string reversal;
+  for (size_t i = 0; i < axes; ++i) {
+    reversal += std::string(i ? ", " : "") + (c.isReversed ? "true" : "false");
+  }
+  std::string reversedDims;
+  for (size_t i = 0; i < axes; ++i) {
+    reversedDims += (i ? ", " : "") + std::to_string(rhs.find(static_cast<char>('0' + i)));
+  }
+  const std::string x = tensor(c.lhs, c.type), w = tensor(c.rhs, c.type),
+                    y = tensor(result, c.type);
+  std::string text = "func.func @main(%a: " + x + ", %b: " + w + ") -> " + y + " {\n";
+  if (c.reversesKernelBefore) {
+    text += "%k = stablehlo.reverse %b, dims = [" + reversedDims + "] : " + w + "\n";
+  }
+  return text + "%r = stablehlo.convolution(%a, " + (c.reversesKernelBefore ? "%k" : "%b") +
+         ") dim_numbers = " + listed(lhs) + "x" + listed(rhs) + "->" + listed(out) +
+         ", window = {stride = " + list(c.stride.empty() ? ones : c.stride) + ", pad = [" + pads +
+         "], lhs_dilate = " + list(c.lhsDilation.empty() ? ones : c.lhsDilation) +
+         ", rhs_dilate = " + list(c.rhsDilation.empty() ? ones : c.rhsDilation) + ", reverse = [" +
+         reversal + "]} {batch_group_count = " + std::to_string(c.batchGroups) +
+         " : i64, feature_group_count = " + std::to_string(c.featureGroups) + " : i64} : (" + x +
+         ", " + w + ") -> " + y + " loc(\"model.py\":7:3)\nreturn %r : " + y + "\n}";
+}
+
+class CudaConvolution : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    FAKE(fake_cuda_reset)(1, 90, uint64_t{1} << 28);
+    setFlagForTest("ISTHMUS_LOG", "compile");  // read once
+  }
+
+  void SetUp() override {
+    auto driver = Driver::create(ISTHMUS_FAKE_CUDA, {}, 1);
+    ASSERT_TRUE(driver.ok()) << driver.status().message();
+    driver_ = std::move(*driver);
+    auto dnn = Dnn::load(ISTHMUS_FAKE_CUDA, *driver_);
+    ASSERT_TRUE(dnn.ok()) << dnn.status().message();
+    dnn_ = std::move(*dnn);
+  }
+
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string& text) {
+    auto module = importProgram(text, "mlir", *context_);
+    EXPECT_TRUE(module.ok()) << module.status().message() << "\n" << text;
+    return module.ok() ? std::move(*module) : mlir::OwningOpRef<mlir::ModuleOp>();
+  }
+
+  void arrange(mlir::ModuleOp module, bool allowsTf32 = false) {
+    arrangeConvolutions(
+        module, allowsTf32,
+        [&](const DnnConvolution& convolution) {
+          return dnn_->plan(0, convolution, kScratchBytes).status();
+        },
+        [](shlo::ConvolutionOp) { return false; });
+    EXPECT_TRUE(mlir::succeeded(mlir::verify(module)));
+  }
+
+  // Small whole numbers, so that sums are exact in all types.
+  static Tensor argument(mlir::Type type, int64_t seed) {
+    auto array = llvm::cast<mlir::RankedTensorType>(type);
+    ElementType element = array.getElementType().isF32()    ? ElementType::kF32
+                          : array.getElementType().isF16()  ? ElementType::kF16
+                          : array.getElementType().isBF16() ? ElementType::kBF16
+                                                            : ElementType::kF64;
+    Tensor made = *Tensor::make({element, Dims(array.getShape())});
+    for (int64_t i = 0; i < made.size(); ++i) {
+      uint64_t bits = static_cast<uint64_t>(i * 4 + seed) * 0x9e3779b97f4a7c15;
+      made.set(i, {.re = static_cast<double>((bits >> 40) % 3) - 1});
+    }
+    return made;
+  }
+
+  StatusOr<Tensor> run(mlir::ModuleOp module, reference::InterpreterOptions options = {}) {
+    auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+    std::vector<Value> arguments;
+    for (mlir::Type type : main.getArgumentTypes()) {
+      arguments.emplace_back(argument(type, 1 + static_cast<int64_t>(arguments.size())));
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(
+        std::vector<Value> results,
+        reference::Interpreter(module, std::move(options)).run(main, std::move(arguments)));
+    return results[0].tensor;
+  }
+
+  // By the library, over the device's memory.
+  Status convolve(reference::Call& call, const DnnConvolution& convolution) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
+                             dnn_->plan(0, convolution, kScratchBytes));
+    ISTHMUS_ASSIGN_OR_RETURN(
+        Tensor result,
+        call.make(
+            call.resultElementType(),
+            reference::toDims(llvm::cast<mlir::RankedTensorType>(call.resultTypes[0]).getShape())));
+    void* places[4];
+    const size_t sizes[4] = {call.tensor(0).sizeBytes(), call.tensor(1).sizeBytes(),
+                             result.sizeBytes(), static_cast<size_t>(Dnn::scratchBytes(*plan))};
+    for (int i = 0; i < 4; ++i) {
+      ISTHMUS_ASSIGN_OR_RETURN(places[i], driver_->allocate(0, Queue::kCompute, sizes[i]));
+    }
+    for (int i = 0; i < 2; ++i) {
+      ISTHMUS_RETURN_IF_ERROR(driver_->copy(0, Queue::kCompute, places[i],
+                                            call.tensor(static_cast<size_t>(i)).data(), sizes[i]));
+    }
+    ISTHMUS_RETURN_IF_ERROR(
+        dnn_->convolve(0, Queue::kCompute, *plan, places[0], places[1], places[2], places[3]));
+    ISTHMUS_RETURN_IF_ERROR(driver_->copy(0, Queue::kCompute, result.data(), places[2], sizes[2]));
+    ISTHMUS_RETURN_IF_ERROR(driver_->synchronize(0, Queue::kCompute));
+    for (void* place : places) driver_->free(0, Queue::kCompute, place);
+    call.results.emplace_back(std::move(result));
+    return {};
+  }
+
+  // The program with its convolutions by cuDNN against the program as it reads. Returns what the
+  // driver was told to do.
+  std::string check(const Case& c) {
+    SCOPED_TRACE(c.name);
+    mlir::OwningOpRef<mlir::ModuleOp> module = parse(textOf(c));
+    if (!module) return "";
+    StatusOr<Tensor> expected = run(*module);
+    EXPECT_TRUE(expected.ok()) << expected.status().message();
+    arrange(*module);
+    size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    reference::InterpreterOptions options;
+    options.extension = [&](reference::Call& call) -> StatusOr<bool> {
+      auto op = llvm::dyn_cast<shlo::ConvolutionOp>(call.op);
+      if (!op) return false;
+      std::optional<DnnConvolution> convolution = dnnConvolutionOf(op, false);
+      if (!convolution) return internalError("not arranged");
+      ISTHMUS_RETURN_IF_ERROR(convolve(call, *convolution));
+      return true;
+    };
+    StatusOr<Tensor> got = run(*module, std::move(options));
+    EXPECT_TRUE(got.ok()) << got.status().message();
+    if (!got.ok() || !expected.ok()) return "";
+    EXPECT_EQ(got->dims(), expected->dims());
+    EXPECT_EQ(std::memcmp(got->data(), expected->data(), expected->sizeBytes()), 0);
+    // Not all the same, or nothing would be seen.
+    std::set<double> values;
+    for (int64_t i = 0; i < expected->size(); ++i) values.insert(expected->get(i).re);
+    EXPECT_GT(values.size(), 3u);
+    return std::string(FAKE(fake_cuda_log)()).substr(before);
+  }
+
+  std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Dnn> dnn_;
+  std::unique_ptr<mlir::MLIRContext> context_ = makeContext();
+};
+
+TEST_F(CudaConvolution, forward) {
+  const char* kNhwc = "convolution forward NHWC";
+  const char* kNchw = "convolution forward NCHW";
+  EXPECT_THAT(check({"as JAX has it", "f32", {2, 7, 6, 8}, {3, 3, 8, 24}, "b01f 01io b01f"}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"as PyTorch has it", "f32", {2, 8, 7, 6}, {16, 8, 3, 3}, "bf01 oi01 bf01"}),
+              HasSubstr(kNchw));
+  EXPECT_THAT(check({"strides and equal padding",
+                     "bf16",
+                     {2, 9, 8, 8},
+                     {3, 3, 8, 24},
+                     "b01f 01io b01f",
+                     {2, 1},
+                     {1, 1, 1, 1}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"padding on one side, SAME of TensorFlow",
+                     "f16",
+                     {4, 8, 8, 8},
+                     {3, 3, 8, 24},
+                     "b01f 01io b01f",
+                     {2, 2},
+                     {0, 1, 0, 1}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"padding unequal both ways",
+                     "f32",
+                     {2, 8, 9, 8},
+                     {16, 8, 4, 2},
+                     "bf01 oi01 bf01",
+                     {1, 2},
+                     {3, 1, 0, 2}}),
+              HasSubstr(kNchw));
+  EXPECT_THAT(check({"negative padding",
+                     "f32",
+                     {2, 10, 9, 8},
+                     {3, 3, 8, 16},
+                     "b01f 01io b01f",
+                     {},
+                     {-1, 2, 1, -2}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"dilation",
+                     "f32",
+                     {2, 9, 9, 8},
+                     {3, 2, 8, 16},
+                     "b01f 01io b01f",
+                     {},
+                     {2, 2, 1, 1},
+                     {},
+                     {2, 3}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"groups",
+                     "f32",
+                     {2, 8, 8, 16},
+                     {3, 3, 4, 32},
+                     "b01f 01io b01f",
+                     {1, 1},
+                     {1, 1, 1, 1},
+                     {},
+                     {},
+                     false,
+                     false,
+                     4}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"by channel",
+                     "f32",
+                     {4, 24, 14, 14},
+                     {24, 1, 3, 3},
+                     "bf01 oi01 bf01",
+                     {1, 1},
+                     {1, 1, 1, 1},
+                     {},
+                     {},
+                     false,
+                     false,
+                     24}),
+              HasSubstr(kNchw));
+  EXPECT_THAT(check({"one dimension", "f32", {4, 40, 16}, {5, 16, 16}, "b0f 0io b0f", {2}, {2, 2}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"three dimensions",
+                     "f32",
+                     {2, 4, 5, 6, 4},
+                     {2, 3, 3, 4, 24},
+                     "b012f 012io b012f",
+                     {1, 1, 2},
+                     {0, 1, 1, 1, 1, 0}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(
+      check({"orders that nobody has", "f32", {8, 7, 2, 6}, {8, 3, 32, 3}, "f0b1 i0o1 1b0f"}),
+      HasSubstr(kNhwc));
+}
+
+TEST_F(CudaConvolution, gradients_by_the_image) {
+  const char* kNhwc = "convolution backward data NHWC";
+  const char* kNchw = "convolution backward data NCHW";
+  Case c{"of stride 1", "f32", {2, 7, 6, 16}, {3, 3, 8, 16}, "b01f 01oi b01f", {}, {1, 1, 1, 1}};
+  c.isReversed = true;
+  EXPECT_THAT(check(c), HasSubstr(kNhwc));
+  c.name = "of stride 1, with a kernel that is reversed before";
+  c.isReversed = false;
+  c.reversesKernelBefore = true;
+  EXPECT_THAT(check(c), HasSubstr(kNhwc));
+  Case strided{"of stride 2, equal padding",
+               "bf16",
+               {2, 5, 5, 24},
+               {3, 3, 8, 24},
+               "b01f 01oi b01f",
+               {},
+               {1, 2, 1, 1},
+               {2, 2}};
+  strided.isReversed = true;
+  EXPECT_THAT(check(strided), HasSubstr(kNhwc));
+  strided.name = "of stride 2, padding on one side";
+  strided.padding = {2, 1, 2, 1};
+  EXPECT_THAT(check(strided), HasSubstr(kNhwc));
+  strided.name = "of stride 2, as if the kernel were reversed";
+  strided.isReversed = false;
+  EXPECT_THAT(check(strided), HasSubstr(kNhwc));
+  Case single{"of a window of one and stride 2",
+              "f32",
+              {4, 6, 6, 24},
+              {1, 1, 24, 24},
+              "b01f 01oi b01f",
+              {},
+              {0, 1, 0, 1},
+              {2, 2}};
+  EXPECT_THAT(check(single), HasSubstr(kNhwc));
+  Case first{"features first, dilated",
+             "f16",
+             {2, 16, 7, 7},
+             {16, 8, 3, 3},
+             "bf01 io01 bf01",
+             {},
+             {4, 4, 2, 3},
+             {1, 2},
+             {2, 1}};
+  first.isReversed = true;
+  EXPECT_THAT(check(first), HasSubstr(kNchw));
+  Case wide{"more padding than windows reach, and less than none",
+            "f32",
+            {2, 7, 6, 16},
+            {3, 3, 8, 16},
+            "b01f 01oi b01f",
+            {},
+            {4, 1, -1, 1}};
+  wide.isReversed = true;
+  EXPECT_THAT(check(wide), HasSubstr(kNhwc));
+  Case groups{"groups", "f32", {2, 8, 8, 16}, {3, 3, 4, 32}, "b01f 01io b01f", {}, {1, 1, 1, 1}};
+  groups.isReversed = true;
+  groups.featureGroups = 4;
+  EXPECT_THAT(check(groups), HasSubstr("convolution forward NHWC"));
+}
+
+TEST_F(CudaConvolution, gradients_by_the_kernel) {
+  const char* kNhwc = "convolution backward filter NHWC";
+  const char* kNchw = "convolution backward filter NCHW";
+  EXPECT_THAT(
+      check(
+          {"of stride 1", "f32", {3, 8, 7, 8}, {3, 8, 7, 16}, "f01b i01o 01bf", {}, {1, 1, 1, 1}}),
+      HasSubstr(kNhwc));
+  EXPECT_THAT(check({"of stride 2, padding on one side",
+                     "bf16",
+                     {4, 8, 8, 8},
+                     {4, 4, 4, 48},
+                     "f01b i01o 01bf",
+                     {},
+                     {0, 1, 0, 1},
+                     {},
+                     {2, 2}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"of stride 2, the last row not read",
+                     "f32",
+                     {4, 8, 8, 8},
+                     {4, 4, 4, 48},
+                     "f01b i01o 01bf",
+                     {},
+                     {1, 0, 1, 0},
+                     {},
+                     {2, 2}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"of dilation",
+                     "f32",
+                     {3, 9, 9, 8},
+                     {3, 7, 5, 16},
+                     "f01b i01o 01bf",
+                     {2, 2},
+                     {1, 1, 0, 0}}),
+              HasSubstr(kNhwc));
+  EXPECT_THAT(check({"features first",
+                     "f16",
+                     {3, 8, 8, 7},
+                     {3, 16, 8, 7},
+                     "fb01 io01 fb01",
+                     {},
+                     {1, 1, 1, 1}}),
+              HasSubstr(kNchw));
+  Case groups{"groups", "f32", {2, 8, 8, 16}, {2, 8, 8, 32}, "f01b i01o 01bf", {}, {1, 1, 1, 1}};
+  groups.batchGroups = 4;
+  EXPECT_THAT(check(groups), HasSubstr(kNhwc));
+}
+
+TEST_F(CudaConvolution, what_is_not_cudnns_stays_and_the_log_says_why) {
+  const Case large{"", "f32", {2, 8, 8, 16}, {3, 3, 16, 32}, "b01f 01io b01f"};
+  std::vector<std::pair<Case, std::string>> cases;
+  auto add = [&](const std::string& why) -> Case& { return cases.emplace_back(large, why).first; };
+  add("operands and result are not all f32, bf16 or f16").type = "f64";
+  add("it is too little work for a call").rhs = {3, 3, 16, 1};
+  Case& refused = add("CUDNN_STATUS_NOT_SUPPORTED");
+  refused.lhs[3] = refused.rhs[2] = 13;
+  Case& four = add("it has 4 spatial dimensions");
+  four = {"", "f32", {2, 3, 3, 3, 3, 8}, {2, 2, 2, 2, 8, 16}, "b0123f 0123io b0123f"};
+  Case& dilated = add("the image is dilated, and there are groups");
+  dilated.lhsDilation = {2, 2};
+  dilated.rhs[2] = 4;
+  dilated.featureGroups = 4;
+  Case& strided = add("the image is dilated, and windows have strides");
+  strided.lhsDilation = {3, 3};
+  strided.stride = {2, 2};
+  Case& reversed = add("windows are reversed, and there are batch groups");
+  reversed.lhs[0] = 8;
+  reversed.batchGroups = 4;
+  reversed.isReversed = true;
+  for (const auto& [c, why] : cases) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = parse(textOf(c));
+    ASSERT_TRUE(module);
+    auto text = [&] {
+      std::string printed;
+      llvm::raw_string_ostream(printed) << *module;
+      return printed;
+    };
+    std::string before = text();
+    testing::internal::CaptureStderr();
+    arrange(*module);
+    std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text(), before);
+    EXPECT_THAT(said, HasSubstr(why));
+    EXPECT_THAT(said, HasSubstr("at model.py:7:3 is not cuDNN's"));
+  }
+}
+
+TEST_F(CudaConvolution, a_bound_on_scratch_memory_is_kept) {
+  DnnConvolution c;
+  c.batch = 2;
+  c.inputs = c.outputs = 8;
+  c.axes = {{8, 3, 6, 0, 1, 1}, {8, 3, 6, 0, 1, 1}};
+  ASSERT_TRUE(isValid(c));
+  auto plan = dnn_->plan(0, c, 4096 + kDnnWorkspaceAlignment);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(Dnn::scratchBytes(**plan), 4096 + kDnnWorkspaceAlignment);
+  Status status = dnn_->plan(0, c, 4095 + kDnnWorkspaceAlignment).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "cuDNN wants a workspace of 4096 bytes, and may have 4095");
+  EXPECT_EQ(Dnn::load("libnowhere.so.9", *driver_).status().code(), StatusCode::kNotFound);
+}
+
+// ---- Through a client ----
+
+using Floats = std::vector<float>;
+
+// One for all tests: the backend has one driver in a process.
+Client& client() {
+  static Ref<Client>& one = *new Ref<Client>(
+      std::move(*Client::create(linkedBackend(), {{"cuda_library", std::string(ISTHMUS_FAKE_CUDA)},
+                                                  {"cuda_blas", std::string()},
+                                                  {"cuda_dnn", std::string(ISTHMUS_FAKE_CUDA)}})));
+  return *one;
+}
+
+StatusOr<Ref<LoadedExecutable>> compile(const std::string& text) {
+  CompileRequest request;
+  request.code = text;
+  request.format = "mlir";
+  return client().compile(request);
+}
+
+// With buffers that are there already, so that all runs have the same addresses.
+StatusOr<Floats> runAll(LoadedExecutable& executable, int times) {
+  Device& device = *client().addressableDevices().front();
+  std::vector<BufferRef> buffers;
+  std::vector<Buffer*> pointers;
+  std::vector<Floats> data;
+  for (const ParameterSpec& parameter : executable.info().parameters) {
+    data.emplace_back(static_cast<size_t>(parameter.type.numElements()), 1.0f);
+    ISTHMUS_ASSIGN_OR_RETURN(
+        Client::FromHost made,
+        client().bufferFromHost(*device.defaultMemory(), {data.back().data(), parameter.type}));
+    buffers.push_back(std::move(made.buffer));
+    pointers.push_back(&*buffers.back());
+  }
+  Floats values(static_cast<size_t>(executable.info().outputs[0].type.numElements()));
+  for (int i = 0; i < times; ++i) {
+    std::vector<BufferRef> results(executable.numOutputs());
+    Event complete;
+    DeviceLaunch launch{pointers, results, &complete};
+    ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
+    ISTHMUS_RETURN_IF_ERROR(complete.await());
+    ISTHMUS_ASSIGN_OR_RETURN(Event copied,
+                             results[0]->copyToHost(values.data(), values.size() * 4));
+    ISTHMUS_RETURN_IF_ERROR(copied.await());
+  }
+  return values;
+}
+
+// As cuDNN wants it, so that there is no other kernel: those compute nothing here.
+const Case kAsItLies{"", "f32", {2, 8, 7, 6}, {48, 8, 3, 3}, "bf01 oi01 bf01"};
+
+TEST_F(CudaConvolution, programs_call_the_library_and_are_serialized_with_that) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(textOf(kAsItLies));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  StatusOr<Floats> result = runAll(**executable, 4);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, Each(72.0f));
+  std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+  EXPECT_THAT(log, HasSubstr("convolution forward NCHW on stream"));
+  EXPECT_THAT(log, Not(HasSubstr("launch")));
+  EXPECT_THAT(log, Not(HasSubstr("graph")));
+
+  StatusOr<std::string> bytes = (*executable)->executable()->serialize();
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  StatusOr<Ref<LoadedExecutable>> again = client().deserialize(*bytes);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  result = runAll(**again, 1);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, Each(72.0f));
+}
+
+TEST_F(CudaConvolution, an_error_names_operation_and_position) {
+  Case failing = kAsItLies;
+  failing.lhs[0] = 11;
+  StatusOr<Ref<LoadedExecutable>> executable = compile(textOf(failing));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Status status = runAll(**executable, 1).status();
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("stablehlo.convolution at model.py:7:3: cudnnConvolutionForward failed: "
+                        "CUDNN_STATUS_EXECUTION_FAILED (5000)"));
+}
+
+TEST_F(CudaConvolution, tf32_is_for_who_asks_for_it) {
+  auto logOf = [&](const std::string& text) {
+    size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    StatusOr<Ref<LoadedExecutable>> executable = compile(text);
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_TRUE(executable.ok() && runAll(**executable, 1).ok());
+    return std::string(FAKE(fake_cuda_log)()).substr(before);
+  };
+  std::string highest = textOf(kAsItLies);
+  highest.replace(highest.find("{batch_group"), 1,
+                  "{precision_config = [#stablehlo<precision HIGHEST>, "
+                  "#stablehlo<precision HIGHEST>], ");
+  EXPECT_THAT(logOf(textOf(kAsItLies)), Not(HasSubstr("tf32")));
+  setFlagForTest("ISTHMUS_CUDA_TF32", "1");
+  EXPECT_THAT(logOf(textOf(kAsItLies)), HasSubstr("convolution forward of tf32"));
+  EXPECT_THAT(logOf(highest), Not(HasSubstr("tf32")));
+  setFlagForTest("ISTHMUS_CUDA_TF32", "0");
+}
+
+TEST_F(CudaConvolution, own_kernels_convolve_what_may_not_have_its_scratch_memory) {
+  setFlagForTest("ISTHMUS_CUDA_DNN_BYTES", "1000");
+  StatusOr<Ref<LoadedExecutable>> executable = compile(textOf(kAsItLies));
+  setFlagForTest("ISTHMUS_CUDA_DNN_BYTES", "536870912");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  ASSERT_TRUE(runAll(**executable, 1).ok());
+  std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+  EXPECT_THAT(log, HasSubstr("launch kernel0"));
+  EXPECT_THAT(log, Not(HasSubstr("convolution")));
+}
+
+}  // namespace
+}  // namespace isthmus::cuda

@@ -1,0 +1,92 @@
+#include "backends/cuda/dnn_convolution.h"
+
+#include <algorithm>
+
+namespace isthmus::cuda {
+namespace {
+
+constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
+constexpr size_t kMaxAxes = 3;
+
+int64_t volume(const DnnConvolution& c, int64_t DnnAxis::* size) {
+  int64_t product = 1;
+  for (const DnnAxis& axis : c.axes) product *= axis.*size;
+  return product;
+}
+
+// Whether the product is at most kMaxElements; sizes are positive.
+bool isSmall(std::initializer_list<int64_t> sizes, const DnnConvolution& c,
+             int64_t DnnAxis::* size) {
+  int64_t left = kMaxElements;
+  for (int64_t one : sizes) left /= one;
+  for (const DnnAxis& axis : c.axes) left /= axis.*size;
+  return left > 0;
+}
+
+std::string dimsText(int64_t first, int64_t second, const DnnConvolution& c,
+                     int64_t DnnAxis::* size) {
+  std::string text = "[" + std::to_string(first) + "," + std::to_string(second);
+  for (const DnnAxis& axis : c.axes) text += "," + std::to_string(axis.*size);
+  return text + "]";
+}
+
+}  // namespace
+
+int64_t bytesOf(DnnType type) { return type == DnnType::kF32 ? 4 : 2; }
+
+int64_t DnnConvolution::imageElements() const {
+  return batch * inputs * volume(*this, &DnnAxis::image);
+}
+int64_t DnnConvolution::kernelElements() const {
+  return outputs * (inputs / groups) * volume(*this, &DnnAxis::window);
+}
+int64_t DnnConvolution::resultElements() const {
+  return batch * outputs * volume(*this, &DnnAxis::result);
+}
+
+std::vector<int64_t> DnnConvolution::bufferElements() const {
+  switch (kind) {
+    case DnnKind::kForward:
+      return {imageElements(), kernelElements(), resultElements()};
+    case DnnKind::kBackwardData:
+      return {resultElements(), kernelElements(), imageElements()};
+    case DnnKind::kBackwardFilter:
+      return {imageElements(), resultElements(), kernelElements()};
+  }
+  return {};
+}
+
+std::string DnnConvolution::toString() const {
+  std::string text = kind == DnnKind::kForward        ? "a convolution of "
+                     : kind == DnnKind::kBackwardData ? "a backward-data convolution of "
+                                                      : "a backward-filter convolution of ";
+  text += type == DnnType::kF32 ? "f32" : type == DnnType::kF16 ? "f16" : "bf16";
+  return text + dimsText(batch, inputs, *this, &DnnAxis::image) + " by " +
+         dimsText(outputs, inputs / groups, *this, &DnnAxis::window) + " to " +
+         dimsText(batch, outputs, *this, &DnnAxis::result);
+}
+
+bool isValid(const DnnConvolution& c) {
+  if (c.kind < DnnKind::kForward || c.kind > DnnKind::kBackwardFilter) return false;
+  if (c.type != DnnType::kF32 && c.type != DnnType::kF16 && c.type != DnnType::kBf16) return false;
+  if (c.isTf32 && c.type != DnnType::kF32) return false;
+  if (c.axes.empty() || c.axes.size() > kMaxAxes) return false;
+  auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxElements; };
+  if (!isSize(c.batch) || !isSize(c.inputs) || !isSize(c.outputs) || !isSize(c.groups) ||
+      c.inputs % c.groups != 0 || c.outputs % c.groups != 0) {
+    return false;
+  }
+  for (const DnnAxis& axis : c.axes) {
+    // Below 2^31 each: no sum or product of two of them overflows.
+    if (!isSize(axis.image) || !isSize(axis.window) || !isSize(axis.result) ||
+        !isSize(axis.stride) || !isSize(axis.dilation) || axis.padding < 0 ||
+        axis.padding > kMaxElements || !axis.isConsistent()) {
+      return false;
+    }
+  }
+  return isSmall({c.batch, c.inputs}, c, &DnnAxis::image) &&
+         isSmall({c.outputs, c.inputs / c.groups}, c, &DnnAxis::window) &&
+         isSmall({c.batch, c.outputs}, c, &DnnAxis::result);
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,367 @@
+// The functions by descriptors of images, kernels and convolutions: cuDNN 9 calls them deprecated
+// and has them all (ADR 27 says why these).
+#include "backends/cuda/driver/dnn.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/shared_library.h"
+
+namespace isthmus::cuda {
+namespace {
+
+// Values of cuDNN's enumerations.
+constexpr int kSuccess = 0;
+constexpr int kDataFloat = 0;
+constexpr int kFormatNchw = 0, kFormatNhwc = 1;
+constexpr int kModeConvolution = 0, kModeCrossCorrelation = 1;
+constexpr int kMathDefault = 0, kMathTensorOp = 1, kMathFma = 3;
+constexpr int kDeterministic = 1;
+// Algorithms that sum products as they are. Fourier transforms and Winograd's let an infinity
+// spread, and lose digits.
+constexpr int kForwardImplicitGemm = 0, kForwardPrecomputedGemm = 1, kForwardGemm = 2;
+constexpr int kBackwardDataAlgorithm1 = 1;
+constexpr int kBackwardFilterAlgorithm1 = 1;
+// More than there are of one kind.
+constexpr int kMaxAlgorithms = 16;
+
+// cudnnConvolution*AlgoPerf_t, which are alike.
+struct Choice {
+  int algorithm;
+  int status;
+  float milliseconds;
+  size_t memory;
+  int determinism;
+  int mathType;
+  int reserved[3];
+};
+static_assert(sizeof(Choice) == 48);
+
+using Opaque = void*;
+
+}  // namespace
+
+// X(member, symbol, parameters): handles and descriptors are pointers to what only cuDNN knows.
+#define ISTHMUS_DNN_FUNCTIONS(X)                                                                \
+  X(Create, "cudnnCreate", (Opaque*))                                                           \
+  X(SetStream, "cudnnSetStream", (Opaque, CUstream))                                            \
+  X(TensorCreate, "cudnnCreateTensorDescriptor", (Opaque*))                                     \
+  X(TensorSet, "cudnnSetTensorNdDescriptor", (Opaque, int, int, const int*, const int*))        \
+  X(TensorDestroy, "cudnnDestroyTensorDescriptor", (Opaque))                                    \
+  X(FilterCreate, "cudnnCreateFilterDescriptor", (Opaque*))                                     \
+  X(FilterSet, "cudnnSetFilterNdDescriptor", (Opaque, int, int, int, const int*))               \
+  X(FilterDestroy, "cudnnDestroyFilterDescriptor", (Opaque))                                    \
+  X(ConvolutionCreate, "cudnnCreateConvolutionDescriptor", (Opaque*))                           \
+  X(ConvolutionSet, "cudnnSetConvolutionNdDescriptor",                                          \
+    (Opaque, int, const int*, const int*, const int*, int, int))                                \
+  X(ConvolutionSetGroups, "cudnnSetConvolutionGroupCount", (Opaque, int))                       \
+  X(ConvolutionSetMath, "cudnnSetConvolutionMathType", (Opaque, int))                           \
+  X(ConvolutionDestroy, "cudnnDestroyConvolutionDescriptor", (Opaque))                          \
+  X(ForwardChoices, "cudnnGetConvolutionForwardAlgorithm_v7",                                   \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, int*, Choice*))                               \
+  X(ForwardWorkspace, "cudnnGetConvolutionForwardWorkspaceSize",                                \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, size_t*))                                     \
+  X(Forward, "cudnnConvolutionForward",                                                         \
+    (Opaque, const void*, Opaque, const void*, Opaque, const void*, Opaque, int, void*, size_t, \
+     const void*, Opaque, void*))                                                               \
+  X(BackwardDataChoices, "cudnnGetConvolutionBackwardDataAlgorithm_v7",                         \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, int*, Choice*))                               \
+  X(BackwardDataWorkspace, "cudnnGetConvolutionBackwardDataWorkspaceSize",                      \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, size_t*))                                     \
+  X(BackwardData, "cudnnConvolutionBackwardData",                                               \
+    (Opaque, const void*, Opaque, const void*, Opaque, const void*, Opaque, int, void*, size_t, \
+     const void*, Opaque, void*))                                                               \
+  X(BackwardFilterChoices, "cudnnGetConvolutionBackwardFilterAlgorithm_v7",                     \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, int*, Choice*))                               \
+  X(BackwardFilterWorkspace, "cudnnGetConvolutionBackwardFilterWorkspaceSize",                  \
+    (Opaque, Opaque, Opaque, Opaque, Opaque, int, size_t*))                                     \
+  X(BackwardFilter, "cudnnConvolutionBackwardFilter",                                           \
+    (Opaque, const void*, Opaque, const void*, Opaque, const void*, Opaque, int, void*, size_t, \
+     const void*, Opaque, void*))
+
+struct DnnFunctions {
+#define ISTHMUS_DNN_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
+  ISTHMUS_DNN_FUNCTIONS(ISTHMUS_DNN_MEMBER)
+#undef ISTHMUS_DNN_MEMBER
+  const char* (*GetErrorString)(int) = nullptr;
+};
+
+class DnnPlan {
+ public:
+  DnnPlan(const DnnFunctions& functions, DnnKind kind) : kind(kind), functions_(functions) {}
+  ~DnnPlan() {
+    if (convolution) functions_.ConvolutionDestroy(convolution);
+    if (kernel) functions_.FilterDestroy(kernel);
+    for (Opaque tensor : {image, result}) {
+      if (tensor) functions_.TensorDestroy(tensor);
+    }
+  }
+  DnnPlan(const DnnPlan&) = delete;
+  DnnPlan& operator=(const DnnPlan&) = delete;
+
+  const DnnKind kind;
+  Opaque image = nullptr, kernel = nullptr, result = nullptr, convolution = nullptr;
+  int mathType = kMathDefault;
+  int algorithm = 0;
+  size_t workspaceBytes = 0;
+
+ private:
+  const DnnFunctions& functions_;
+};
+
+namespace {
+
+// One kind's functions, and what they are given in this order.
+struct Calls {
+  decltype(DnnFunctions::ForwardChoices) choices;
+  decltype(DnnFunctions::ForwardWorkspace) workspace;
+  decltype(DnnFunctions::Forward) run;
+  const char *choicesName, *workspaceName, *runName;
+  Opaque first, second, third;  // the convolution is before the third
+};
+
+Calls callsOf(const DnnFunctions& f, const DnnPlan& plan) {
+  switch (plan.kind) {
+    case DnnKind::kForward:
+      break;
+    case DnnKind::kBackwardData:
+      return {f.BackwardDataChoices,
+              f.BackwardDataWorkspace,
+              f.BackwardData,
+              "cudnnGetConvolutionBackwardDataAlgorithm_v7",
+              "cudnnGetConvolutionBackwardDataWorkspaceSize",
+              "cudnnConvolutionBackwardData",
+              plan.kernel,
+              plan.result,
+              plan.image};
+    case DnnKind::kBackwardFilter:
+      return {f.BackwardFilterChoices,
+              f.BackwardFilterWorkspace,
+              f.BackwardFilter,
+              "cudnnGetConvolutionBackwardFilterAlgorithm_v7",
+              "cudnnGetConvolutionBackwardFilterWorkspaceSize",
+              "cudnnConvolutionBackwardFilter",
+              plan.image,
+              plan.result,
+              plan.kernel};
+  }
+  return {f.ForwardChoices,
+          f.ForwardWorkspace,
+          f.Forward,
+          "cudnnGetConvolutionForwardAlgorithm_v7",
+          "cudnnGetConvolutionForwardWorkspaceSize",
+          "cudnnConvolutionForward",
+          plan.image,
+          plan.kernel,
+          plan.result};
+}
+
+bool sumsProducts(DnnKind kind, int algorithm) {
+  switch (kind) {
+    case DnnKind::kForward:
+      return algorithm == kForwardImplicitGemm || algorithm == kForwardPrecomputedGemm ||
+             algorithm == kForwardGemm;
+    case DnnKind::kBackwardData:
+      return algorithm == kBackwardDataAlgorithm1;
+    case DnnKind::kBackwardFilter:
+      return algorithm == kBackwardFilterAlgorithm1;
+  }
+  return false;
+}
+
+// Images have two spatial dimensions or three.
+std::vector<DnnAxis> paddedAxes(const DnnConvolution& convolution) {
+  std::vector<DnnAxis> axes = convolution.axes;
+  if (axes.size() == 1) axes.insert(axes.begin(), DnnAxis());
+  return axes;
+}
+
+// Batch, features, space: in this order, whatever the order in memory.
+std::vector<int> dimsOf(int64_t first, int64_t second, const std::vector<DnnAxis>& axes,
+                        int64_t DnnAxis::* size) {
+  std::vector<int> dims = {static_cast<int>(first), static_cast<int>(second)};
+  for (const DnnAxis& axis : axes) dims.push_back(static_cast<int>(axis.*size));
+  return dims;
+}
+
+std::vector<int> stridesOf(const std::vector<int>& dims, bool isChannelsLast) {
+  std::vector<int> strides(dims.size());
+  int stride = 1;
+  auto give = [&](size_t d) {
+    strides[d] = stride;
+    stride *= dims[d];
+  };
+  if (isChannelsLast) give(1);
+  for (size_t d = dims.size(); d-- > 2;) give(d);
+  if (!isChannelsLast) give(1);
+  give(0);
+  return strides;
+}
+
+std::vector<int> numbersOf(const std::vector<DnnAxis>& axes, int64_t DnnAxis::* number) {
+  std::vector<int> numbers;
+  for (const DnnAxis& axis : axes) numbers.push_back(static_cast<int>(axis.*number));
+  return numbers;
+}
+
+// In f32, products of f32 that may not be rounded have no tensor cores.
+int wantedMath(const DnnConvolution& convolution) {
+  if (convolution.type != DnnType::kF32) return kMathTensorOp;
+  return convolution.isTf32 ? kMathDefault : kMathFma;
+}
+
+}  // namespace
+
+Dnn::Dnn(std::unique_ptr<DnnFunctions> functions, Driver& driver)
+    : functions_(std::move(functions)), driver_(driver) {
+  for (int device = 0; device < driver.numDevices(); ++device) {
+    handles_.push_back(std::make_unique<Handle>());
+  }
+}
+
+Dnn::~Dnn() = default;
+
+StatusOr<std::unique_ptr<Dnn>> Dnn::load(const std::string& path, Driver& driver) {
+  std::vector<std::string> names = {path};
+  if (path == "libcudnn.so") names.push_back(path + ".9");
+  ISTHMUS_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open("cuDNN", names));
+  auto functions = std::make_unique<DnnFunctions>();
+#define ISTHMUS_DNN_FIND(name, symbol, parameters) \
+  ISTHMUS_RETURN_IF_ERROR(library.find(symbol, functions->name));
+  ISTHMUS_DNN_FUNCTIONS(ISTHMUS_DNN_FIND)
+#undef ISTHMUS_DNN_FIND
+  ISTHMUS_RETURN_IF_ERROR(library.find("cudnnGetErrorString", functions->GetErrorString));
+  return std::unique_ptr<Dnn>(new Dnn(std::move(functions), driver));
+}
+
+Status Dnn::check(int code, const char* call) const {
+  if (code == kSuccess) return {};
+  const char* text = functions_->GetErrorString(code);
+  return internalError(call, " failed: ", text ? text : "unknown error", " (", code, ")");
+}
+
+Status Dnn::open(int device, Handle& handle) {
+  ISTHMUS_ASSIGN_OR_RETURN([[maybe_unused]] CUstream stream,
+                           driver_.stream(device, Queue::kCompute));
+  if (handle.handle) return {};
+  return check(functions_->Create(&handle.handle), "cudnnCreate");
+}
+
+Status Dnn::describe(const DnnConvolution& c, DnnPlan& plan) const {
+  const DnnFunctions& f = *functions_;
+  const std::vector<DnnAxis> axes = paddedAxes(c);
+  const auto rank = static_cast<int>(axes.size()) + 2;
+  const auto type = static_cast<int>(c.type);
+  auto describeImage = [&](Opaque* made, int64_t features, int64_t DnnAxis::* size) -> Status {
+    ISTHMUS_RETURN_IF_ERROR(check(f.TensorCreate(made), "cudnnCreateTensorDescriptor"));
+    std::vector<int> dims = dimsOf(c.batch, features, axes, size);
+    std::vector<int> strides = stridesOf(dims, c.isChannelsLast);
+    return check(f.TensorSet(*made, type, rank, dims.data(), strides.data()),
+                 "cudnnSetTensorNdDescriptor");
+  };
+  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.image, c.inputs, &DnnAxis::image));
+  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.result, c.outputs, &DnnAxis::result));
+  std::vector<int> window = dimsOf(c.outputs, c.inputs / c.groups, axes, &DnnAxis::window);
+  ISTHMUS_RETURN_IF_ERROR(check(f.FilterCreate(&plan.kernel), "cudnnCreateFilterDescriptor"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.FilterSet(plan.kernel, type, c.isChannelsLast ? kFormatNhwc : kFormatNchw, rank,
+                        window.data()),
+            "cudnnSetFilterNdDescriptor"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.ConvolutionCreate(&plan.convolution), "cudnnCreateConvolutionDescriptor"));
+  std::vector<int> padding = numbersOf(axes, &DnnAxis::padding);
+  std::vector<int> strides = numbersOf(axes, &DnnAxis::stride);
+  std::vector<int> dilation = numbersOf(axes, &DnnAxis::dilation);
+  ISTHMUS_RETURN_IF_ERROR(check(
+      f.ConvolutionSet(plan.convolution, rank - 2, padding.data(), strides.data(), dilation.data(),
+                       c.isFlipped ? kModeConvolution : kModeCrossCorrelation, kDataFloat),
+      "cudnnSetConvolutionNdDescriptor"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.ConvolutionSetGroups(plan.convolution, static_cast<int>(c.groups)),
+            "cudnnSetConvolutionGroupCount"));
+  plan.mathType = wantedMath(c);
+  return check(f.ConvolutionSetMath(plan.convolution, plan.mathType),
+               "cudnnSetConvolutionMathType");
+}
+
+Status Dnn::choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const {
+  const Calls calls = callsOf(*functions_, plan);
+  std::array<Choice, kMaxAlgorithms> choices = {};
+  int found = 0;
+  // Not an error: cuDNN says in this way, too, that it does not compute such a convolution.
+  int code = calls.choices(handle, calls.first, calls.second, plan.convolution, calls.third,
+                           kMaxAlgorithms, &found, choices.data());
+  if (code != kSuccess) return unimplemented(check(code, calls.choicesName).message());
+  const int wanted = plan.mathType;
+  size_t least = 0;
+  for (int i = 0; i < std::min(found, kMaxAlgorithms); ++i) {
+    const Choice& choice = choices[static_cast<size_t>(i)];
+    if (choice.status != kSuccess || choice.determinism != kDeterministic) continue;
+    if (!sumsProducts(plan.kind, choice.algorithm)) continue;
+    // What runs is what the descriptor says, so it is given what the algorithm was chosen for; but
+    // no rounding that the program does not allow.
+    if (choice.mathType != kMathDefault && choice.mathType != kMathTensorOp &&
+        choice.mathType != kMathFma) {
+      continue;
+    }
+    if (wanted == kMathFma && choice.mathType == kMathTensorOp) continue;
+    int math = wanted == kMathFma ? kMathFma : choice.mathType;
+    ISTHMUS_RETURN_IF_ERROR(check(functions_->ConvolutionSetMath(plan.convolution, math),
+                                  "cudnnSetConvolutionMathType"));
+    size_t bytes = 0;
+    code = calls.workspace(handle, calls.first, calls.second, plan.convolution, calls.third,
+                           choice.algorithm, &bytes);
+    if (code != kSuccess) continue;
+    if (bytes <= static_cast<size_t>(workspaceBytes)) {
+      plan.mathType = math;
+      plan.algorithm = choice.algorithm;
+      plan.workspaceBytes = bytes;
+      return {};
+    }
+    if (least == 0 || bytes < least) least = bytes;
+  }
+  if (least > 0) {
+    return unimplemented("cuDNN wants a workspace of ", least, " bytes, and may have ",
+                         workspaceBytes);
+  }
+  return unimplemented("cuDNN has no algorithm for it that sums products in a fixed order");
+}
+
+StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnConvolution& convolution,
+                                                   int64_t scratchBytes) {
+  Handle& handle = *handles_[static_cast<size_t>(device)];
+  std::lock_guard lock(handle.mutex);
+  ISTHMUS_RETURN_IF_ERROR(open(device, handle));
+  auto plan = std::make_shared<DnnPlan>(*functions_, convolution.kind);
+  Status status = describe(convolution, *plan);
+  if (!status.ok()) return unimplemented(status.message());
+  ISTHMUS_RETURN_IF_ERROR(
+      choose(handle.handle, *plan, std::max<int64_t>(0, scratchBytes - kDnnWorkspaceAlignment)));
+  return std::shared_ptr<const DnnPlan>(std::move(plan));
+}
+
+int64_t Dnn::scratchBytes(const DnnPlan& plan) {
+  return static_cast<int64_t>(plan.workspaceBytes) + kDnnWorkspaceAlignment;
+}
+
+Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, const void* lhs, const void* rhs,
+                     void* result, void* scratch) {
+  Handle& handle = *handles_[static_cast<size_t>(device)];
+  std::lock_guard lock(handle.mutex);
+  ISTHMUS_RETURN_IF_ERROR(open(device, handle));
+  ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, queue));
+  ISTHMUS_RETURN_IF_ERROR(check(functions_->SetStream(handle.handle, stream), "cudnnSetStream"));
+  void* workspace = scratch;
+  auto bytes = static_cast<size_t>(scratchBytes(plan));
+  std::align(kDnnWorkspaceAlignment, plan.workspaceBytes, workspace, bytes);
+  const float one = 1, zero = 0;
+  const Calls calls = callsOf(*functions_, plan);
+  // A kernel is the first operand of gradients by the image.
+  if (plan.kind == DnnKind::kBackwardData) std::swap(lhs, rhs);
+  return check(
+      calls.run(handle.handle, &one, calls.first, lhs, calls.second, rhs, plan.convolution,
+                plan.algorithm, workspace, plan.workspaceBytes, &zero, calls.third, result),
+      calls.runName);
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,59 @@
+// cuDNN's convolutions, in a library that is loaded where it is there. Never run on a GPU yet.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/driver/driver.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cuda {
+
+// Workspaces begin at a multiple of this, which places of an arena need not.
+inline constexpr int64_t kDnnWorkspaceAlignment = 256;
+
+struct DnnFunctions;
+
+// A convolution with the algorithm that cuDNN's heuristics chose for a device.
+class DnnPlan;
+
+class Dnn {
+ public:
+  // Loads `path`; for "libcudnn.so" also its version 9. kNotFound if there is none.
+  static StatusOr<std::unique_ptr<Dnn>> load(const std::string& path, Driver& driver);
+  ~Dnn();
+
+  // Chooses the fastest algorithm that sums products as they are, always in the same order, in at
+  // most so much scratch memory. kUnimplemented, saying why, if cuDNN has none.
+  StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnConvolution& convolution,
+                                                int64_t scratchBytes);
+  // What convolve() wants of scratch memory, wherever that begins.
+  static int64_t scratchBytes(const DnnPlan& plan);
+  // Enqueued on `queue`, which must not be recording: that cuDNN may be recorded is promised
+  // nowhere. Nothing may overlap the result.
+  Status convolve(int device, Queue queue, const DnnPlan& plan, const void* lhs, const void* rhs,
+                  void* result, void* scratch);
+
+ private:
+  // For one thread at a time.
+  struct Handle {
+    std::mutex mutex;
+    void* handle = nullptr;  // lives as long as the process
+  };
+
+  Dnn(std::unique_ptr<DnnFunctions> functions, Driver& driver);
+  Status check(int code, const char* call) const;
+  // Makes the device's context current, and its handle if there is none. Its mutex must be held.
+  Status open(int device, Handle& handle);
+  Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
+  Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
+
+  std::unique_ptr<DnnFunctions> functions_;
+  Driver& driver_;
+  std::vector<std::unique_ptr<Handle>> handles_;  // by device
+};
+
+}  // namespace isthmus::cuda
