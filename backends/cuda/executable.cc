@@ -1,8 +1,11 @@
 #include "backends/cuda/executable.h"
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/staging/run_profile.h"
 #include "backends/cpu/staging/step_runner.h"
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/serialization.h"
@@ -64,9 +67,14 @@ class CudaExecutable::Run final : public cpu::StepRunner {
         image_(executable.image_),
         driver_(executable.driver_),
         device_(request.deviceId),
-        collectives_(executable.nccl_, driver_, request) {}
+        collectives_(executable.nccl_, driver_, request) {
+    if (trace::isOn()) profile_.emplace(executable.profiledEvents(), device_);
+  }
 
   Status enqueue();
+  bool isProfiled() const { return profile_.has_value(); }
+  // Hands over the profile of a run that is over.
+  Status recordProfile();
   const std::shared_ptr<NcclRun>& collectives() const { return collectives_.run(); }
 
  private:
@@ -87,6 +95,21 @@ class CudaExecutable::Run final : public cpu::StepRunner {
   Status callLibrary(const LibraryCall& call) override;
   StatusOr<bool> callOnDevice(const HostCall& call) override;
   Status swap(void* a, void* b, int64_t bytes) override;
+  void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
+    if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
+  }
+  // Enqueues what is one step in a profile, between two events if one is recorded.
+  Status timed(int32_t step, bool continuesOperation, const std::function<Status()>& enqueue);
+  // The times of steps that are over: of at least the oldest `count`, which are waited for.
+  Status noteTimes(size_t count);
+
+  // Steps whose times nobody has asked for; more are waited for.
+  static constexpr size_t kMostTimed = 1024;
+  struct TimedStep {
+    int32_t step = -1;
+    bool continuesOperation = false;
+    DeviceEvent begin, end;
+  };
 
   const CudaExecutable& executable_;
   const ProgramImage& image_;
@@ -94,10 +117,46 @@ class CudaExecutable::Run final : public cpu::StepRunner {
   int device_;
   Queue queue_ = Queue::kCompute;  // where steps are enqueued
   DeviceCollectives collectives_;
+  std::optional<cpu::RunProfile> profile_;  // if one is recorded
+  DeviceEvent start_;                       // of the first step
+  std::deque<TimedStep> timed_;             // whose times are not known yet
 };
 
+Status CudaExecutable::Run::timed(int32_t step, bool continuesOperation,
+                                  const std::function<Status()>& enqueue) {
+  if (!profile_) return enqueue();
+  TimedStep one{step, continuesOperation, {}, {}};
+  if (!start_) {
+    ISTHMUS_ASSIGN_OR_RETURN(start_, driver_.recordTimed(device_, queue_));
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(one.begin, driver_.recordTimed(device_, queue_));
+  ISTHMUS_RETURN_IF_ERROR(enqueue());
+  ISTHMUS_ASSIGN_OR_RETURN(one.end, driver_.recordTimed(device_, queue_));
+  timed_.push_back(std::move(one));
+  return timed_.size() < kMostTimed ? Status() : noteTimes(kMostTimed / 2);
+}
+
+Status CudaExecutable::Run::noteTimes(size_t count) {
+  for (; count > 0 && !timed_.empty(); --count) {
+    const TimedStep& one = timed_.front();
+    ISTHMUS_RETURN_IF_ERROR(driver_.await(device_, one.end));
+    ISTHMUS_ASSIGN_OR_RETURN(int64_t begin, driver_.elapsedNs(device_, start_, one.begin));
+    ISTHMUS_ASSIGN_OR_RETURN(int64_t taken, driver_.elapsedNs(device_, one.begin, one.end));
+    profile_->addCommand(one.step, one.continuesOperation, begin, begin + taken);
+    timed_.pop_front();
+  }
+  return {};
+}
+
+Status CudaExecutable::Run::recordProfile() {
+  ISTHMUS_RETURN_IF_ERROR(noteTimes(timed_.size()));
+  profile_->record();
+  return {};
+}
+
 Status CudaExecutable::Run::enqueue() {
-  if (!executable_.usesGraphs_) return runSteps(image_.steps);
+  // Steps of a graph have no times of their own.
+  if (!executable_.usesGraphs_ || profile_) return runSteps(image_.steps);
   GraphCache::Addresses addresses(request().parameters.begin(), request().parameters.end());
   addresses.insert(addresses.end(), request().results.begin(), request().results.end());
   addresses.push_back(request().scratch);
@@ -109,9 +168,11 @@ Status CudaExecutable::Run::enqueue() {
 
 Status CudaExecutable::Run::launch(const KernelLaunch& launch, const std::vector<void*>& buffers) {
   const LaunchShape& shape = image_.shapes[launch.kernel];
-  return driver_
-      .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
-      .withContext(image_.kernels[launch.kernel].description);
+  return timed(launch.profileStep, launch.continuesOperation, [&] {
+    return driver_
+        .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
+        .withContext(image_.kernels[launch.kernel].description);
+  });
 }
 
 Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
@@ -120,10 +181,12 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   const void* rhs = addressOf(call.buffers[1]);
   void* result = addressOf(call.buffers[2]);
   void* scratch = addressOf(call.buffers[3]);
-  Status status = plan.product ? executable_.blas_->multiply(device_, queue_, *plan.product, lhs,
-                                                             rhs, result, scratch)
-                               : executable_.dnn_->convolve(device_, queue_, *plan.convolution, lhs,
-                                                            rhs, result, scratch);
+  Status status = timed(call.profileStep, false, [&] {
+    return plan.product ? executable_.blas_->multiply(device_, queue_, *plan.product, lhs, rhs,
+                                                      result, scratch)
+                        : executable_.dnn_->convolve(device_, queue_, *plan.convolution, lhs, rhs,
+                                                     result, scratch);
+  });
   return status.withContext(image_.calls[call.call].description);
 }
 
@@ -133,7 +196,14 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
   std::vector<void*> inputs, outputs;
   for (const Location& place : call.inputs) inputs.push_back(addressOf(place));
   for (const Location& place : call.outputs) outputs.push_back(addressOf(place));
-  return collectives_.enqueue(function, inputs, outputs);
+  // One that the host carries out takes no time here, and is noted by it.
+  bool isEnqueued = false;
+  ISTHMUS_RETURN_IF_ERROR(timed(call.profileStep, false, [&]() -> Status {
+    ISTHMUS_ASSIGN_OR_RETURN(isEnqueued, collectives_.enqueue(function, inputs, outputs));
+    return {};
+  }));
+  if (!isEnqueued && profile_ && !timed_.empty()) timed_.pop_back();
+  return isEnqueued;
 }
 
 Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
@@ -211,6 +281,11 @@ StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const L
   return plan;
 }
 
+std::shared_ptr<const ProgramEvents> CudaExecutable::profiledEvents() const {
+  std::call_once(eventsOnce_, [this] { events_ = makeProgramEvents(image_.profile, image_.info); });
+  return events_;
+}
+
 CudaExecutable::~CudaExecutable() {
   for (size_t device = 0; device < devices_.size(); ++device) {
     driver_.free(static_cast<int>(device), Queue::kTransfer, devices_[device].constants);
@@ -255,6 +330,10 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   Status status = waitFor(driver_, device, Queue::kCompute, after);
   Run run(*this, request);
   if (status.ok()) status = run.enqueue();
+  if (status.ok() && run.isProfiled()) {
+    status = finish(device);
+    if (status.ok()) status = run.recordProfile();
+  }
   StatusOr<DeviceEventRef> done =
       status.ok() ? recordEvent(driver_, device, Queue::kCompute, run.collectives()) : status;
   if (done.ok()) {

@@ -69,6 +69,8 @@ class CudaExecutable final : public Executable {
   StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work);
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
+  // Of the program's steps, for a profile.
+  std::shared_ptr<const ProgramEvents> profiledEvents() const;
   // "program f with kernel0 (stablehlo.add at model.py:7:3)".
   std::string faultText() const;
 
@@ -82,6 +84,8 @@ class CudaExecutable final : public Executable {
   bool isStraight_ = false;
   bool usesGraphs_ = false;
   std::shared_ptr<const std::string> faultText_;
+  mutable std::once_flag eventsOnce_;
+  mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   std::vector<OnDevice> devices_;
   std::unique_ptr<cpu::HostFunctions> hostFunctions_;
 };

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
+#include "base/trace/recorder.h"
 #include "isthmus/backend.h"
 #include "isthmus/flags.h"
 #include "runtime/client.h"
@@ -42,8 +45,9 @@ StatusOr<Ref<LoadedExecutable>> compile(const std::string& text) {
   return client().compile(request);
 }
 
-// The program's one result.
-StatusOr<Floats> run(LoadedExecutable& executable, const std::vector<Floats>& arguments) {
+// The program's one result, of the last of so many runs over the same arguments.
+StatusOr<Floats> run(LoadedExecutable& executable, const std::vector<Floats>& arguments,
+                     int runs = 1) {
   Device& device = *client().addressableDevices().front();
   std::vector<BufferRef> buffers;
   std::vector<Buffer*> pointers;
@@ -54,14 +58,17 @@ StatusOr<Floats> run(LoadedExecutable& executable, const std::vector<Floats>& ar
     buffers.push_back(std::move(made.buffer));
     pointers.push_back(&*buffers.back());
   }
-  std::vector<BufferRef> results(executable.numOutputs());
-  Event complete;
-  DeviceLaunch launch{pointers, results, &complete};
-  ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
-  ISTHMUS_RETURN_IF_ERROR(complete.await());
   Floats values(executable.info().outputs[0].type.numElements());
-  ISTHMUS_ASSIGN_OR_RETURN(Event copied, results[0]->copyToHost(values.data(), values.size() * 4));
-  ISTHMUS_RETURN_IF_ERROR(copied.await());
+  for (int i = 0; i < runs; ++i) {
+    std::vector<BufferRef> results(executable.numOutputs());
+    Event complete;
+    DeviceLaunch launch{pointers, results, &complete};
+    ISTHMUS_RETURN_IF_ERROR(executable.execute({&launch, 1}, {}));
+    ISTHMUS_RETURN_IF_ERROR(complete.await());
+    ISTHMUS_ASSIGN_OR_RETURN(Event copied,
+                             results[0]->copyToHost(values.data(), values.size() * 4));
+    ISTHMUS_RETURN_IF_ERROR(copied.await());
+  }
   return values;
 }
 
@@ -306,6 +313,84 @@ TEST_F(CudaRuntime, other_convolutions_have_kernels) {
                     .ok());
   }
   EXPECT_THAT(std::string(FAKE(fake_cuda_log)()).substr(before), Not(HasSubstr("matmul")));
+}
+
+// The steps of the runs of `executable` in a profile.
+std::vector<trace::Event> profiledSteps(LoadedExecutable& executable,
+                                        const std::vector<Floats>& arguments, int runs) {
+  EXPECT_TRUE(trace::start());
+  StatusOr<Floats> result = run(executable, arguments, runs);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  trace::Recording recording = trace::take();
+  std::vector<trace::Event> steps;
+  for (const trace::ThreadEvents& thread : recording.threads) {
+    for (const trace::Event& event : thread.events) {
+      if (event.track != trace::Track::kStep) continue;
+      EXPECT_LE(recording.beginNs, event.beginNs);
+      EXPECT_LE(event.beginNs, event.endNs);
+      steps.push_back(event);
+      // Its texts go with the recording.
+      static std::vector<std::shared_ptr<const void>>& kept =
+          *new std::vector<std::shared_ptr<const void>>;
+      kept.insert(kept.end(), recording.owners.begin(), recording.owners.end());
+    }
+  }
+  return steps;
+}
+
+void slowKernel(void* const*, unsigned, unsigned) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+}
+
+TEST_F(CudaRuntime, profiles_have_times_of_kernels_and_library_calls) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %r = stablehlo.tanh %p : tensor<64x64xf32> loc("model.py":9:5)
+      return %r : tensor<64x64xf32>
+    })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const std::vector<Floats> arguments(2, Floats(64 * 64, 1));
+  FAKE(fake_cuda_kernel)("kernel0", slowKernel);
+  std::vector<trace::Event> steps = profiledSteps(**executable, arguments, 4);
+  FAKE(fake_cuda_kernel)("kernel0", nullptr);
+  ASSERT_EQ(steps.size(), 8u);
+  for (size_t i = 0; i < steps.size(); i += 2) {
+    EXPECT_EQ(steps[i].info->op, "dot_general");
+    EXPECT_EQ(steps[i].info->flops, 2.0 * 64 * 64 * 64);
+    EXPECT_THAT(steps[i + 1].info->name, HasSubstr("tanh"));
+    EXPECT_THAT(steps[i + 1].info->source, HasSubstr("model.py:9"));
+    EXPECT_EQ(steps[i + 1].info->bytes, 2.0 * 4 * 64 * 64);
+    EXPECT_GE(steps[i + 1].endNs - steps[i + 1].beginNs, 3'000'000);
+    EXPECT_GE(steps[i + 1].beginNs + 1000, steps[i].endNs);
+    EXPECT_EQ(steps[i + 1].run, steps[i].run);
+  }
+  EXPECT_NE(steps[0].run, steps[2].run);
+  // Nobody asks: nothing is timed.
+  EXPECT_TRUE(run(**executable, arguments).ok());
+}
+
+TEST_F(CudaRuntime, profiles_of_long_loops_are_taken_while_they_run) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%i: tensor<100000xf32>) -> tensor<100000xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%x = %i, %k = %zero) : tensor<100000xf32>, tensor<i32>
+      cond {
+        %end = stablehlo.constant dense<1500> : tensor<i32>
+        %c = stablehlo.compare LT, %k, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1.0> : tensor<100000xf32>
+        %n = stablehlo.add %x, %one : tensor<100000xf32>
+        %next = stablehlo.constant dense<1> : tensor<i32>
+        %m = stablehlo.add %k, %next : tensor<i32>
+        stablehlo.return %n, %m : tensor<100000xf32>, tensor<i32>
+      }
+      return %r#0 : tensor<100000xf32>
+    })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_GE(profiledSteps(**executable, {Floats(100000)}, 1).size(), 1500u);
 }
 
 TEST_F(CudaRuntime, operations_without_a_kernel_run_on_the_host) {

@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/staging/run_profile.h"
 #include "backends/cpu/staging/step_runner.h"
 #include "backends/opencl/memory_order.h"
 #include "backends/opencl/queue.h"
-#include "backends/opencl/run_profile.h"
 #include "backends/opencl/serialization.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
@@ -121,7 +121,7 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   Driver& driver_;
   int device_;
   Driver::Queue queue_ = Driver::Queue::kPrograms;
-  std::optional<RunProfile> profile_;  // if one is recorded
+  std::optional<cpu::RunProfile> profile_;  // if one is recorded
   struct TimedLaunch {
     CommandEvent event;
     const KernelLaunch* launch;
@@ -155,8 +155,11 @@ void OpenclExecutable::Run::note(CommandEvent event,
 
 void OpenclExecutable::Run::noteTimes() {
   while (!timed_.empty() && timed_.front().event.isOver()) {
-    profile_->addCommand(timed_.front().launch->profileStep,
-                         timed_.front().launch->continuesOperation, timed_.front().event);
+    const KernelLaunch& launch = *timed_.front().launch;
+    if (std::optional<CommandEvent::Times> times = timed_.front().event.times()) {
+      profile_->addCommand(launch.profileStep, launch.continuesOperation, times->beginNs,
+                           times->endNs);
+    }
     timed_.pop_front();
   }
 }

@@ -131,7 +131,7 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   buffers.insert(buffers.end(), results.begin(), results.end());
   if (code.scratchBytes() > 0) buffers.push_back(plan.scratchOf(op));
   if (code.libraryCall >= 0) {
-    steps.push_back({LibraryCall{code.libraryCall, std::move(buffers)}});
+    steps.push_back({LibraryCall{code.libraryCall, std::move(buffers), profileStep(op)}});
     return {};
   }
   const int32_t step = profileStep(op);

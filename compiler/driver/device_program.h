@@ -36,6 +36,7 @@ struct HostCall {
 struct LibraryCall {
   int call = 0;
   std::vector<Location> buffers;
+  int32_t profileStep = -1;
 };
 
 struct Step;

@@ -122,7 +122,7 @@ def main(arguments=None) -> int:
     explainer.add_argument("--input", action="append", default=[], metavar="FILE.npy",
                            help="default: numbers are made up")
     explainer.add_argument("--repeat", type=int, default=20, help="runs that are measured")
-    explainer.add_argument("--platform", choices=["isthmus", "xpu"], default="isthmus",
+    explainer.add_argument("--platform", choices=["isthmus", "xpu", "cuda"], default="isthmus",
                            help="default: isthmus, on the CPU")
     explainer.add_argument("--measure", action="store_true",
                            help="measures the device's peaks though they are known from an earlier time")

@@ -1,6 +1,6 @@
 """Where a program's time goes: its kernels with time, bytes, flops and their share of the machine's peaks.
 
-    python -m isthmus explain MODEL [--input x.npy …] [--platform xpu] [--html page.html]
+    python -m isthmus explain MODEL [--input x.npy …] [--platform xpu|cuda] [--html page.html]
 
 The peaks are measured by programs of our own on the same device: large products of matrices of the element types
 that the program's own products have, and a sum of vectors that no cache holds. A kernel whose arrays are in a
@@ -257,7 +257,15 @@ def _client(platform: str):
 
         os.environ.setdefault("ISTHMUS_OPENCL_LIBRARY", xpu_backend.opencl_library())
         return clients.Client(xpu_backend.library_path())
-    raise ValueError(f"platform {platform} has no profile by kernels; there are isthmus and xpu")
+    if platform == "cuda":
+        from isthmus import cuda_backend
+
+        options = cuda_backend.client_options()
+        count = options.pop("num_devices", None)
+        for name, value in options.items():
+            os.environ.setdefault("ISTHMUS_CUDA_" + name.removeprefix("cuda_").upper(), value)
+        return clients.Client(cuda_backend.library_path(), count)
+    raise ValueError(f"there is no platform {platform}, but isthmus, xpu and cuda")
 
 
 def _made_up(array) -> np.ndarray:

@@ -136,6 +136,28 @@ def test_executables_are_serialized(cuda):
     assert result.stdout == "(3,) True\n"
 
 
+def test_explains_kernels_and_library_calls(cuda, tmp_path):
+    result = cuda("""
+        import pathlib
+        from isthmus import explain
+        pathlib.Path("steps.mlir").write_text('''
+            func.func @main(%x: tensor<64x96xf32>, %w: tensor<96x32xf32>) -> tensor<64x32xf32> {
+              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+                  : (tensor<64x96xf32>, tensor<96x32xf32>) -> tensor<64x32xf32>
+              %t = stablehlo.tanh %p : tensor<64x32xf32>
+              func.return %t : tensor<64x32xf32>
+            }''')
+        explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
+        report = explain.explain("steps.mlir", runs=3, platform="cuda")
+        print("CudaDevice(id=0)" in report.head())
+        for row in sorted(report.rows, key=lambda row: row["flops"]):
+            print(row["name"].split()[-1], row["count"], row["flops"], row["bytes"], row["seconds"] > 0)
+    """, XDG_CACHE_HOME=str(tmp_path), ISTHMUS_CUDA_BLAS=str(FAKE_DRIVER), ISTHMUS_CUDA_DNN="")
+    assert result.stdout.splitlines() == [
+        "True", f"tanh 1.0 0.0 {2 * 4 * 64 * 32}.0 True",
+        f"dot_general 1.0 {2 * 64 * 96 * 32}.0 {4 * (64 * 96 + 96 * 32 + 64 * 32)}.0 True"]
+
+
 def test_libraries_of_packages_are_found(tmp_path, monkeypatch):
     nccl, cudnn = tmp_path / "nvidia/nccl/lib/libnccl.so.2", tmp_path / "nvidia/cudnn/lib/libcudnn.so.9"
     for library in nccl, cudnn, cudnn.with_name("libcudnn_graph.so.9"):

@@ -53,6 +53,7 @@ struct StepWriter {
   void operator()(const LibraryCall& step) const {
     out.write(step.call);
     writePlaces(out, step.buffers);
+    out.write(step.profileStep);
   }
   void operator()(const Move& step) const {
     writePlace(out, step.to);
@@ -120,6 +121,7 @@ Step readStep(ByteReader& in, int depth) {
       LibraryCall step;
       step.call = in.read<int>();
       step.buffers = readPlaces(in);
+      step.profileStep = in.read<int32_t>();
       return {std::move(step)};
     }
     case 3: {
@@ -190,6 +192,7 @@ class StepChecks {
     if (!isIndex(step.call, static_cast<size_t>(libraryCalls_))) {
       return contradiction("library call of a step");
     }
+    if (!isProfileStep(step.profileStep)) return contradiction("name of a step");
     return checkPlaces(step.buffers);
   }
   Status operator()(const Move& step) const {

@@ -54,7 +54,7 @@ Program makeProgram() {
   condition.index = flag;
   condition.isIf = true;
   condition.branches = {{}, {{loop}}};
-  device.steps = {{loop}, {branch}, {LibraryCall{2, {in, out}}}, {condition}};
+  device.steps = {{loop}, {branch}, {LibraryCall{2, {in, out}, 1}}, {condition}};
 
   program.host.functions = {{"isthmus_rt_cholesky", "data", {"callback"}, 48, "cholesky"}};
   program.host.objects = {std::string("\0elf", 4)};
@@ -115,6 +115,7 @@ TEST(ProgramBytes, everything_comes_back) {
   EXPECT_EQ(std::get<HostCall>(loop.body[0].what).outputs[0].offset, 64);
   EXPECT_TRUE(std::get<Move>(loop.body[1].what).isSwap);
   EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).call, 2);
+  EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).profileStep, 1);
   ASSERT_EQ(back->host.functions.size(), 1u);
   EXPECT_EQ(back->host.functions[0].descriptor, "data");
   EXPECT_EQ(back->host.functions[0].callbacks, std::vector<std::string>{"callback"});
@@ -156,6 +157,7 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [&](Program& program) { launch(program).profileStep = 2; },
       [&](Program& program) { launch(program).profileStep = -2; },
       [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).profileStep = 2; },
+      [](Program& program) { std::get<LibraryCall>(program.device.steps[2].what).profileStep = 2; },
       [](Program& program) { program.device.profile.steps[1].scope = 2; },
       [&](Program& program) { loop(program).predicate.bytes = 8; },
       [&](Program& program) { loop(program).rounds = -2; },

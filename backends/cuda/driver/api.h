@@ -76,6 +76,7 @@ struct CUDA_MEMCPY2D {
   size_t WidthInBytes, Height;
 };
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;

@@ -270,10 +270,26 @@ Status Driver::synchronize(int device, Queue queue) {
 }
 
 StatusOr<DeviceEvent> Driver::record(int device, Queue queue) {
+  return record(device, queue, CU_EVENT_DISABLE_TIMING);
+}
+
+StatusOr<DeviceEvent> Driver::recordTimed(int device, Queue queue) {
+  return record(device, queue, CU_EVENT_DEFAULT);
+}
+
+StatusOr<int64_t> Driver::elapsedNs(int device, const DeviceEvent& begin, const DeviceEvent& end) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  float milliseconds = 0;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.EventElapsedTime(&milliseconds, begin.handle(), end.handle()),
+            "cuEventElapsedTime"));
+  return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+}
+
+StatusOr<DeviceEvent> Driver::record(int device, Queue queue, unsigned flags) {
   ISTHMUS_RETURN_IF_ERROR(enter(device));
   CUevent event = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+  ISTHMUS_RETURN_IF_ERROR(check(library_.EventCreate(&event, flags), "cuEventCreate"));
   DeviceEvent owned(this, device, event);
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.EventRecord(event, streamOf(device, queue)), "cuEventRecord"));

@@ -127,6 +127,10 @@ class Driver {
   // Blocks until all that was enqueued is done.
   Status synchronize(int device, Queue queue);
   StatusOr<DeviceEvent> record(int device, Queue queue);
+  // The same with a time, which makes it slower.
+  StatusOr<DeviceEvent> recordTimed(int device, Queue queue);
+  // Between two such events that have happened; to half a microsecond or so.
+  StatusOr<int64_t> elapsedNs(int device, const DeviceEvent& begin, const DeviceEvent& end);
   // What is enqueued on `queue` afterwards waits for `event`, of any device.
   Status wait(int device, Queue queue, const DeviceEvent& event);
   StatusOr<bool> isDone(int device, const DeviceEvent& event);
@@ -181,6 +185,7 @@ class Driver {
 
   Driver() = default;
   Status openDevice(int ordinal);
+  StatusOr<DeviceEvent> record(int device, Queue queue, unsigned flags);
   // Lets the GPUs that are used see each other's memory, where they can.
   void connectPeers();
   // Makes the device's context current; what broke the device, if anything did.

@@ -32,6 +32,7 @@ namespace isthmus::cuda {
   X(EventRecord, "cuEventRecord", (CUevent, CUstream))                                            \
   X(EventQuery, "cuEventQuery", (CUevent))                                                        \
   X(EventSynchronize, "cuEventSynchronize", (CUevent))                                            \
+  X(EventElapsedTime, "cuEventElapsedTime", (float*, CUevent, CUevent))                           \
   X(MemAllocAsync, "cuMemAllocAsync", (CUdeviceptr*, size_t, CUstream))                           \
   X(MemFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                                      \
   X(MemPoolSetAttribute, "cuMemPoolSetAttribute", (CUmemoryPool, CUmemPoolAttribute, void*))      \

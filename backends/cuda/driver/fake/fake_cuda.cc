@@ -1,6 +1,7 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -21,6 +22,8 @@ namespace {
 struct Event {
   uint64_t recorded = 0, done = 0;  // how often
   bool wasAsked = false;
+  bool hasTime = false;
+  std::chrono::steady_clock::time_point time;  // when it was done last
 };
 
 struct Work {
@@ -332,9 +335,21 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventCreate(CUevent* event, unsigned) {
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
   FAKE_ENTER
-  *event = reinterpret_cast<CUevent>(make(Event()));
+  Event made;
+  made.hasTime = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  *event = reinterpret_cast<CUevent>(make(made));
+  return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  FAKE_ENTER
+  auto *first = reinterpret_cast<Event*>(begin), *last = reinterpret_cast<Event*>(end);
+  if (!first->hasTime || !last->hasTime || first->recorded == 0 || last->recorded == 0) {
+    return kInvalidValue;
+  }
+  if (first->done < first->recorded || last->done < last->recorded) return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
@@ -350,6 +365,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   uint64_t number = ++one->recorded;
   return enqueue(streamOf(stream), {[one, number] {
                    one->done = number;
+                   one->time = std::chrono::steady_clock::now();
                    return CUDA_SUCCESS;
                  }});
 }

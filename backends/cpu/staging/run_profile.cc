@@ -1,8 +1,8 @@
-#include "backends/opencl/run_profile.h"
+#include "backends/cpu/staging/run_profile.h"
 
 #include <algorithm>
 
-namespace isthmus::opencl {
+namespace isthmus::cpu {
 
 RunProfile::RunProfile(std::shared_ptr<const ProgramEvents> events, int device)
     : events_(std::move(events)) {
@@ -22,13 +22,12 @@ trace::Event RunProfile::eventOf(int32_t step, int64_t beginNs, int64_t endNs) c
   return event;
 }
 
-void RunProfile::addCommand(int32_t step, bool continuesOperation, const CommandEvent& command) {
-  std::optional<CommandEvent::Times> times = command.times();
-  if (step < 0 || !times) return;
-  shiftNs_ = std::min(shiftNs_, trace::now() - times->endNs);
-  trace::Event event = eventOf(step, times->beginNs, times->endNs);
+void RunProfile::addCommand(int32_t step, bool continuesOperation, int64_t beginNs, int64_t endNs) {
+  if (step < 0) return;
+  shiftNs_ = std::min(shiftNs_, trace::now() - endNs);
+  trace::Event event = eventOf(step, beginNs, endNs);
   if (continuesOperation && !commands_.empty() && commands_.back().info == event.info) {
-    commands_.back().endNs += times->endNs - times->beginNs;
+    commands_.back().endNs += endNs - beginNs;
   } else {
     commands_.push_back(event);
   }
@@ -52,4 +51,4 @@ void RunProfile::record() {
   trace::record(commands_, events_);
 }
 
-}  // namespace isthmus::opencl
+}  // namespace isthmus::cpu

@@ -5,19 +5,18 @@
 #include <memory>
 #include <vector>
 
-#include "backends/opencl/driver/driver.h"
 #include "base/program/program_steps.h"
 #include "isthmus/trace.h"
 
-namespace isthmus::opencl {
+namespace isthmus::cpu {
 
 class RunProfile {
  public:
   RunProfile(std::shared_ptr<const ProgramEvents> events, int device);
 
-  // A command on Queue::kTimed that is over. Steps are DeviceProgram::profile's; -1 is none. The
-  // launches of one operation are one event, as long as they took together.
-  void addCommand(int32_t step, bool continuesOperation, const CommandEvent& command);
+  // A command that is over, by the device's clock. Steps are DeviceProgram::profile's; -1 is none.
+  // The launches of one operation are one event, as long as they took together.
+  void addCommand(int32_t step, bool continuesOperation, int64_t beginNs, int64_t endNs);
   // By the host's clock, trace::now().
   void addHostCall(int32_t step, int64_t beginNs, int64_t endNs);
   // Hands all to the recorder, with the run, which ends now.
@@ -35,4 +34,4 @@ class RunProfile {
   int64_t shiftNs_ = INT64_MAX;
 };
 
-}  // namespace isthmus::opencl
+}  // namespace isthmus::cpu
