@@ -322,6 +322,29 @@ TEST_F(CudaConvolution, forward) {
       HasSubstr(kNhwc));
 }
 
+TEST_F(CudaConvolution, features_move_to_where_the_library_takes_them) {
+  EXPECT_THAT(check({"not last", "f32", {2, 7, 6, 26}, {3, 3, 26, 16}, "b01f 01io b01f"}),
+              HasSubstr("convolution forward NCHW"));
+  Case gradient{"not last, gradient by the image of stride 2",
+                "bf16",
+                {2, 5, 5, 24},
+                {3, 3, 26, 24},
+                "b01f 01oi b01f",
+                {},
+                {2, 1, 2, 1},
+                {2, 2}};
+  gradient.isReversed = true;
+  EXPECT_THAT(check(gradient), HasSubstr("convolution backward data NCHW"));
+  EXPECT_THAT(check({"not first, gradient by the kernel",
+                     "f16",
+                     {3, 39, 8, 7},
+                     {3, 16, 8, 7},
+                     "fb01 io01 fb01",
+                     {},
+                     {1, 0, 1, 1}}),
+              HasSubstr("convolution backward filter NHWC"));
+}
+
 TEST_F(CudaConvolution, gradients_by_the_image) {
   const char* kNhwc = "convolution backward data NHWC";
   const char* kNchw = "convolution backward data NCHW";

@@ -160,7 +160,9 @@ bool looksLikeKernelGradient(const llvm::SmallVector<Window>& windows) {
   return sizes > results;
 }
 
-// Images and results have features last, or first; whatever lies in another order is transposed.
+// Where the features of images and results are.
+enum class Layout { kAsTheyLie, kLast, kFirst };
+
 bool isFeaturesFirst(int64_t outer, int64_t inner, DimsRef spatial) {
   return outer == 0 && inner == 1 && llvm::is_sorted(spatial);
 }
@@ -175,8 +177,9 @@ Dims orderOf(int64_t outer, int64_t inner, DimsRef spatial, bool isChannelsLast)
 
 class Fitting {
  public:
-  Fitting(shlo::ConvolutionOp op, bool allowsTf32)
-      : op_(op), n_(op.getDimensionNumbers()), allowsTf32_(allowsTf32) {}
+  // Arrays whose order is neither of both have features last.
+  Fitting(shlo::ConvolutionOp op, bool allowsTf32, Layout layout = Layout::kAsTheyLie)
+      : op_(op), n_(op.getDimensionNumbers()), allowsTf32_(allowsTf32), layout_(layout) {}
 
   StatusOr<Fit> fit() {
     ISTHMUS_RETURN_IF_ERROR(checkTypes(op_));
@@ -316,6 +319,7 @@ class Fitting {
     const Array& other = ofKernel ? rhs : result;
     c_.isChannelsLast = !isFeaturesFirst(lhs.outer, lhs.inner, lhs.spatial) ||
                         !isFeaturesFirst(other.outer, other.inner, other.spatial);
+    if (layout_ != Layout::kAsTheyLie) c_.isChannelsLast = layout_ == Layout::kLast;
     auto orderOfArray = [&](const Array& array) {
       return orderOf(array.outer, array.inner, array.spatial, c_.isChannelsLast);
     };
@@ -327,6 +331,7 @@ class Fitting {
   shlo::ConvolutionOp op_;
   shlo::ConvDimensionNumbersAttr n_;
   bool allowsTf32_;
+  Layout layout_;
   llvm::SmallVector<Window> windows_;
   bool dilatesImage_ = false, hasStride_ = false;
   bool isReversed_ = false, isAsIs_ = false;  // in dimensions in which that makes a difference
@@ -450,10 +455,21 @@ void arrangeConvolutions(mlir::ModuleOp module, bool allowsTf32, const AcceptsCo
     if (isLeftOut(op)) continue;
     StatusOr<Fit> fit = Fitting(op, allowsTf32).fit();
     Status why = fit.status();
-    if (fit.ok() && productsOf(fit->convolution) < kMinProducts) {
+    const bool isWorthACall = fit.ok() && productsOf(fit->convolution) >= kMinProducts;
+    if (fit.ok() && !isWorthACall) {
       why = unimplemented("it is too little work for a call");
     }
     if (why.ok()) why = accepts(fit->convolution);
+    if (fit.ok() && why.code() == StatusCode::kUnimplemented && isWorthACall) {
+      // Two copies of images are less than what kernels without tensor cores take.
+      StatusOr<Fit> other =
+          Fitting(op, allowsTf32, fit->convolution.isChannelsLast ? Layout::kFirst : Layout::kLast)
+              .fit();
+      if (other.ok() && accepts(other->convolution).ok()) {
+        fit = std::move(other);
+        why = Status();
+      }
+    }
     if (why.ok()) {
       if (!fit->isInPlace(op)) rewrite(op, *fit);
     } else if (logsCompilation()) {

@@ -20,7 +20,8 @@ using AcceptsConvolution = std::function<Status(const DnnConvolution&)>;
 
 // Rewrites the convolutions of a module so that dnnConvolutionOf takes them, where `accepts` does:
 // a transpose around what lies otherwise, a pad before what is not padded equally on both sides, a
-// slice behind gradients of such. Others stay as they are, and the log of compilations says why.
+// slice behind gradients of such. What it does not take with features as they lie may have them at
+// the other end. Others stay as they are, and the log of compilations says why.
 // Those that `isLeftOut` names stay too.
 void arrangeConvolutions(mlir::ModuleOp module, bool allowsTf32, const AcceptsConvolution& accepts,
                          const std::function<bool(shlo::ConvolutionOp)>& isLeftOut);

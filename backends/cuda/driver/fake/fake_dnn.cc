@@ -153,8 +153,9 @@ Problem problemOf(const void* x, const void* w, const void* convolution, const v
 int choicesOf(const Problem& p, bool isForward, int wanted, int* found, Choice* choices) {
   if (!p.isConsistent()) return kBadParameter;
   if (!p.hasOneLayout() || wanted < 4) return kNotSupported;
-  // For a test of a refusal.
-  if (p.x.dims[1] == 13) return kNotSupported;
+  // For tests of refusals: of everything, of features last, of features first.
+  bool isChannelsLast = p.x.strides[1] == 1;
+  if (p.x.dims[1] == 13 || p.x.dims[1] == (isChannelsLast ? 26 : 39)) return kNotSupported;
   choices[0] = {isForward ? 6 : 4, 0, 1, 0, 1, p.c.math, {}};
   choices[1] = {1, kNotSupported, -1, 0, 1, p.c.math, {}};
   choices[2] = {isForward ? 7 : 0, 0, 2, 0, isForward ? 1 : 0, p.c.math, {}};
