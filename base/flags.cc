@@ -51,15 +51,15 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_CUDA_LIBRARY", FlagType::kString, "libcuda.so.1", "Driver library of platform cuda."},
     {"ISTHMUS_CUDA_LIBDEVICE", FlagType::kString, "",
      "File libdevice.10.bc of platform cuda; default: where CUDA is installed."},
-    {"ISTHMUS_CUDA_BLAS", FlagType::kString, "libcublasLt.so",
+    {"ISTHMUS_CUDA_BLAS", FlagType::kLibrary, "libcublasLt.so",
      "Library of matrix products of platform cuda; empty: none, and kernels of its own."},
-    {"ISTHMUS_CUDA_DNN", FlagType::kString, "libcudnn.so",
+    {"ISTHMUS_CUDA_DNN", FlagType::kLibrary, "libcudnn.so",
      "Library of convolutions of platform cuda; empty: none, and kernels of its own."},
     {"ISTHMUS_CUDA_DNN_BYTES", FlagType::kInt, "536870912",
      "Scratch memory that a convolution by cuDNN may have on platform cuda, in bytes."},
     {"ISTHMUS_CUDA_GRAPHS", FlagType::kBool, "1",
      "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
-    {"ISTHMUS_CUDA_NCCL", FlagType::kString, "libnccl.so.2",
+    {"ISTHMUS_CUDA_NCCL", FlagType::kLibrary, "libnccl.so.2",
      "Library of collectives of platform cuda; empty: none, and the host carries them out."},
     {"ISTHMUS_CUDA_TF32", FlagType::kBool, "0",
      "Products of f32 with DEFAULT precision may use TF32 on platform cuda, by cuBLASLt and "
@@ -121,7 +121,7 @@ std::deque<Flag> readAll() {
     if (!info.defaultValue.empty()) parse(flag, info.defaultValue);
     // Who runs a program with another user's rights must not choose our folders.
     const char* value = secure_getenv(std::string(info.name).c_str());
-    if (value == nullptr || *value == 0) continue;
+    if (value == nullptr || (*value == 0 && info.type != FlagType::kLibrary)) continue;
     flag.isSet = parse(flag, value);
     if (!flag.isSet) {
       logLine(LogLevel::kWarning,

@@ -16,6 +16,9 @@ namespace {
 [[maybe_unused]] const bool kEnvironmentSet = [] {
   setenv("ISTHMUS_NUM_DEVICES", "3", 1);
   setenv("ISTHMUS_COLLECTIVE_WARN_SECONDS", "soon", 1);
+  setenv("ISTHMUS_CUDA_BLAS", "", 1);
+  setenv("ISTHMUS_CUDA_LIBRARY", "", 1);
+  unsetenv("ISTHMUS_CUDA_DNN");
   unsetenv("ISTHMUS_NUM_THREADS");
   return true;
 }();
@@ -38,6 +41,12 @@ TEST(Flags, EnvironmentOverridesDefault) {
 TEST(Flags, MalformedValueKeepsTheDefault) {
   EXPECT_FALSE(flagIsSet("ISTHMUS_COLLECTIVE_WARN_SECONDS"));
   EXPECT_EQ(flagInt("ISTHMUS_COLLECTIVE_WARN_SECONDS"), 20);
+}
+
+TEST(Flags, NothingIsNoLibraryAndTheDefaultOfOthers) {
+  EXPECT_EQ(flagString("ISTHMUS_CUDA_BLAS"), "");
+  EXPECT_EQ(flagString("ISTHMUS_CUDA_DNN"), "libcudnn.so");
+  EXPECT_EQ(flagString("ISTHMUS_CUDA_LIBRARY"), "libcuda.so.1");
 }
 
 // What a process that the other test starts says of a flag of its environment.

@@ -11,7 +11,9 @@
 
 namespace isthmus {
 
-enum class FlagType { kBool, kInt, kString };
+// A variable that is set to nothing is as one that is not set; but for a library, that need not be
+// there, it means none.
+enum class FlagType { kBool, kInt, kString, kLibrary };
 
 // An environment variable that is read.
 struct FlagInfo {
