@@ -26,6 +26,8 @@ def cuda(python):
         pytest.skip("platform cuda is not built: ./dev build isthmus_cuda_plugin isthmus_fake_cuda")
 
     def run(program, **variables):
+        # NVIDIA's own libraries, where a machine has them, have no use for the fake's streams.
+        variables = {"ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": ""} | variables
         return python(PREFIX + textwrap.dedent(program), JAX_PLATFORMS="cuda", ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
                       ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER), **variables)
     return run
@@ -134,6 +136,42 @@ def test_executables_are_serialized(cuda):
         print(again(np.ones(3, np.float32)).shape, "multiply" in again.as_text())
     """)
     assert result.stdout == "(3,) True\n"
+
+
+# Convolutions as layers have them, and the gradients that JAX makes of them; what they are called with comes last.
+CONVOLUTIONS = """
+    import jax, jax.numpy as jnp
+    from jax import lax
+    def compile(strides, padding, image, kernel, groups=1, dilation=(1, 1), order=("NHWC", "HWIO", "NHWC")):
+        def loss(image, kernel):
+            made = lax.conv_general_dilated(image, kernel, strides, padding, rhs_dilation=dilation,
+                                            dimension_numbers=order, feature_group_count=groups)
+            return jnp.sum(made.astype(jnp.float32) ** 2)
+        arguments = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in (image, kernel)]
+        jax.jit(jax.grad(loss, (0, 1))).lower(*arguments).compile()
+"""
+
+
+def test_convolutions_and_their_gradients_are_cudnns(cuda):
+    result = cuda(textwrap.dedent(CONVOLUTIONS) + textwrap.dedent("""
+        compile((1, 1), "SAME", (8, 28, 28, 64), (3, 3, 64, 32))
+        compile((2, 2), "SAME", (8, 28, 28, 64), (3, 3, 64, 32))
+        compile((2, 2), [(3, 3), (3, 3)], (2, 64, 64, 3), (7, 7, 3, 64))
+        compile((2, 2), "VALID", (8, 28, 28, 64), (1, 1, 64, 32))
+        compile((2, 1), "SAME", (8, 64, 28, 28), (32, 64, 3, 3), order=("NCHW", "OIHW", "NCHW"))
+        compile((1, 1), "SAME", (8, 28, 28, 64), (3, 3, 16, 32), groups=4)
+        compile((1, 1), "SAME", (8, 28, 28, 64), (3, 3, 64, 32), dilation=(2, 2))
+    """), ISTHMUS_LOG="compile", ISTHMUS_CUDA_DNN=str(FAKE_DRIVER), ISTHMUS_CUDA_BLAS="")
+    assert "is not cuDNN's" not in result.stderr, result.stderr
+
+
+def test_the_log_says_why_a_convolution_is_not_cudnns(cuda):
+    said = [cuda(textwrap.dedent(CONVOLUTIONS) + 'compile((2, 2), "SAME", (8, 28, 28, 64), (3, 3, 1, 64), groups=64)',
+                 ISTHMUS_LOG="compile", ISTHMUS_CUDA_DNN=library, ISTHMUS_CUDA_BLAS="").stderr
+            for library in (str(FAKE_DRIVER), "")]
+    dilated = "is not cuDNN's: the image is dilated, and there are groups"
+    assert said[0].count("is not cuDNN's") == said[0].count(dilated) == 1
+    assert said[1].count(dilated) == 1 and said[1].count("is not cuDNN's: it is not loaded") == 2
 
 
 def test_explains_kernels_and_library_calls(cuda, tmp_path):

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/shared_library.h"
+#include "isthmus/log.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -243,8 +244,15 @@ Status Dnn::check(int code, const char* call) const {
 Status Dnn::open(int device, Handle& handle) {
   ISTHMUS_ASSIGN_OR_RETURN([[maybe_unused]] CUstream stream,
                            driver_.stream(device, Queue::kCompute));
-  if (handle.handle) return {};
-  return check(functions_->Create(&handle.handle), "cudnnCreate");
+  if (handle.handle || !handle.failure.ok()) return handle.failure;
+  handle.failure = check(functions_->Create(&handle.handle), "cudnnCreate");
+  if (!handle.failure.ok()) {
+    // Such as a version that the driver is too old for. Programs that need it fail, others do
+    // without.
+    log(LogLevel::kWarning, "cuda: ", handle.failure.message(), "; own kernels convolve");
+    handle.handle = nullptr;
+  }
+  return handle.failure;
 }
 
 Status Dnn::describe(const DnnConvolution& c, DnnPlan& plan) const {

@@ -42,6 +42,7 @@ class Dnn {
   struct Handle {
     std::mutex mutex;
     void* handle = nullptr;  // lives as long as the process
+    Status failure;          // to make it, which is not tried again
   };
 
   Dnn(std::unique_ptr<DnnFunctions> functions, Driver& driver);
