@@ -44,7 +44,7 @@ isthmus_model_array isthmus_model_result(const isthmus_model* model, size_t inde
 /* Runs the program on the calling thread, helped by the process's pool of ISTHMUS_NUM_THREADS, and
  * returns when the results are written. Arguments and results are aligned to their elements and
  * owned by the caller; results overlap nothing. Results that are aligned to 64 bytes are written in
- * place, others are copied. */
+ * place, others are copied; one that is not wanted may be null. */
 const char* isthmus_model_run(const isthmus_model* model, const void* const* arguments,
                               void* const* results);
 

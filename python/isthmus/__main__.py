@@ -53,7 +53,7 @@ def compile_model(options) -> int:
     if not name.isidentifier():
         raise ValueError(f"--name {name} is no name of a function in C")
     library = pathlib.Path(isthmus.library_path()).parent / "libisthmus_model.so"
-    model = object_file.Model(client.compile(options.model), name, library)
+    model = object_file.Model(client.compile(options.model, signature=options.signature), name, library)
     options.output.write_bytes(model.object_file())
     header = options.header or options.output.with_suffix(".h")
     header.write_text(model.header())
@@ -106,6 +106,7 @@ def main(arguments=None) -> int:
     compiler = commands.add_parser(
         "compile", help="writes an object file and a header, for programs without a compiler")
     compiler.add_argument("model", type=pathlib.Path, help="as for run")
+    compiler.add_argument("--signature", help="as for run")
     compiler.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE.o")
     compiler.add_argument("--header", type=pathlib.Path, metavar="FILE.h",
                           help="default: beside the object file")

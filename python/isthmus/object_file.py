@@ -1,7 +1,9 @@
 """Programs compiled ahead of time as object files of C, with a header (include/isthmus/model.h)."""
 
 import ctypes
+import math
 import pathlib
+import re
 import struct
 
 import numpy as np
@@ -29,16 +31,21 @@ class _Array(ctypes.Structure):
     def shape(self) -> tuple:
         return tuple(self.dims[:self.rank])
 
+    @property
+    def num_elements(self) -> int:
+        """Of its type of C."""
+        return math.prod(self.shape) * (2 if self.type in (14, 15) else 1)
+
     def declaration(self, name: str, is_constant: bool) -> str:
         ctype = _C_TYPES.get(self.type, "uint8_t")
-        dims = list(self.dims[:self.rank]) + ([2] if self.type in (14, 15) else [])
-        count = int(np.prod(dims, dtype=np.int64))
         # Arrays of C have at least one element.
-        return f"{'const ' if is_constant else ''}{ctype} {name}[{max(count, 1)}]"
+        return f"{'const ' if is_constant else ''}{ctype} {name}[{max(self.num_elements, 1)}]"
 
-    def comment(self, name: str) -> str:
+    def comment(self, name: str, meaning: str = "") -> str:
         shape = ", ".join(str(d) for d in self.dims[:self.rank])
         note = f"; {_NOTES[self.type]}" if self.type in _NOTES else ""
+        if re.fullmatch(r"[\w.:-]+", meaning):
+            name = f"{name}, {meaning}"
         return f" *   {name}: [{shape}] of {_C_TYPES.get(self.type, 'bytes')}{note}"
 
 
@@ -46,9 +53,6 @@ class Model:
     """An executable of this machine's CPU, and the name of its function in C."""
 
     def __init__(self, executable, name: str, library: pathlib.Path):
-        if executable.results is not None:
-            raise ValueError("the model has some of its program's results, or in another order, which an object file "
-                             "cannot")
         self.name, self._image = name, executable.serialize()
         model = ctypes.c_void_p()
         api = ctypes.CDLL(str(library))
@@ -64,49 +68,69 @@ class Model:
         # As long as the process: the dimensions are the model's.
         self.arguments = [api.isthmus_model_argument(model, ctypes.c_size_t(i))
                            for i in range(api.isthmus_model_num_arguments(model))]
-        self._results = [api.isthmus_model_result(model, ctypes.c_size_t(i))
-                         for i in range(api.isthmus_model_num_results(model))]
+        results = [api.isthmus_model_result(model, ctypes.c_size_t(i))
+                   for i in range(api.isthmus_model_num_results(model))]
+        # Numbers of the program's results that the caller gets, in their order, and what they are.
+        self._chosen = list(range(len(results))) if executable.results is None else executable.results
+        self._results = [results[i] for i in self._chosen]
+        self._num_results = len(results)
         # What each parameter is: the number of the caller's argument, or an array.
         self._parameters = executable.parameters
         if self._parameters is None:
             self._parameters = list(range(len(self.arguments)))
+        self._names = dict(enumerate(executable.names))
         self._weights = {f"{name}_weight{i}": np.asarray(p).tobytes()
                          for i, p in enumerate(self._parameters) if not isinstance(p, int)}
 
     def named_arguments(self):
-        """The caller's arguments in their order: name and array."""
-        return [(f"argument{i}", array) for i, array in sorted(
-            (p, a) for p, a in zip(self._parameters, self.arguments) if isinstance(p, int))]
+        """The caller's arguments in their order: name and array. Those that the program does not use are not there."""
+        arrays = {p: a for p, a in zip(self._parameters, self.arguments) if isinstance(p, int)}
+        return [(f"argument{i}", arrays[i]) for i in sorted(arrays)]
 
     def signature(self) -> str:
         arrays = [array.declaration(name, True) for name, array in self.named_arguments()]
         arrays += [r.declaration(f"result{i}", False) for i, r in enumerate(self._results)]
         return f"const char* {self.name}_run({', '.join(arrays) or 'void'})"
 
-    def header(self) -> str:
+    def _body(self) -> list:
+        """The lines of the function."""
         name = self.name
         arguments = ", ".join(f"argument{p}" if isinstance(p, int) else f"{name}_weight{i}"
                               for i, p in enumerate(self._parameters)) or "0"
-        results = ", ".join(f"result{i}" for i in range(len(self._results))) or "0"
-        comments = [array.comment(argument) for argument, array in self.named_arguments()]
+        # What the caller does not get is not stored, and what it gets twice is copied.
+        stored = {number: i for i, number in reversed(list(enumerate(self._chosen)))}
+        results = ", ".join(f"result{stored[number]}" if number in stored else "0"
+                            for number in range(self._num_results)) or "0"
+        copies = [f"  memcpy(result{i}, result{stored[number]}, sizeof(*result{i}) * {self._results[i].num_elements});"
+                  for i, number in enumerate(self._chosen) if stored[number] != i]
+        call = [f"isthmus_model_run_image(&{name}_model, {name}_image, {name}_image_size, arguments,",
+                "                                 results);"]
+        lines = [f"  const void* const arguments[] = {{{arguments}}};",
+                 f"  void* const results[] = {{{results}}};"]
+        if not copies:
+            return [*lines, f"  return {call[0]}", call[1]]
+        return [*lines, f"  const char* const problem = {call[0]}", call[1], "  if (problem) return problem;",
+                *copies, "  return 0;"]
+
+    def header(self) -> str:
+        name = self.name
+        comments = [array.comment(argument, self._names.get(int(argument.removeprefix("argument")), ""))
+                    for argument, array in self.named_arguments()]
         comments += [r.comment(f"result{i}") for i, r in enumerate(self._results)]
         guard = f"{name.upper()}_MODEL_H_"
         return "\n".join([
             f"/* Made by isthmus-compile, isthmus {isthmus.version()}. Link with the object file of the",
             " * same name and libisthmus_model. */",
             f"#ifndef {guard}", f"#define {guard}", "",
-            "#include <stdbool.h>", "#include <stdint.h>", "", "#include \"isthmus/model.h\"", "",
+            "#include <stdbool.h>", "#include <stdint.h>", "#include <string.h>", "",
+            "#include \"isthmus/model.h\"", "",
             "#ifdef __cplusplus", "extern \"C\" {", "#endif", "",
             f"extern const unsigned char {name}_image[];",
             f"extern const uint64_t {name}_image_size;",
             *(f"extern const unsigned char {weight}[];" for weight in self._weights),
             f"extern isthmus_model* {name}_model; /* loaded by the first run */", "",
             "/* Runs the program. Null, or what went wrong (isthmus_model_run).", *comments, " */",
-            f"static inline {self.signature()} {{",
-            f"  const void* const arguments[] = {{{arguments}}};",
-            f"  void* const results[] = {{{results}}};",
-            f"  return isthmus_model_run_image(&{name}_model, {name}_image, {name}_image_size, arguments,",
-            "                                 results);",
+            f"static inline {self.signature()} {{", *self._body(),
             "}", "", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""])
 
     def object_file(self) -> bytes:

@@ -2,11 +2,14 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
 
 import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 os.environ.setdefault("JAX_PLATFORMS", "isthmus")
 # Two devices of each client in this process; tests that want other numbers start a process.
@@ -35,6 +38,29 @@ def library():
     path = _library()
     assert path is not None, "the wheel is not installed: ./dev wheel --install"
     return path
+
+
+@pytest.fixture(scope="session")
+def package(library, tmp_path_factory):
+    """The package as the wheel lays it out: the installed one, or made of the source tree."""
+    import isthmus
+
+    installed = pathlib.Path(isthmus.__file__).parent
+    if (installed / "cmake").is_dir():
+        return installed
+    folder = tmp_path_factory.mktemp("package") / "isthmus"
+    headers = folder / "include/isthmus"
+    shutil.copytree(ROOT / "include/isthmus/pjrt_c_api", headers / "pjrt_c_api")
+    for name in ("client.hpp", "model.h", "pjrt_c_api.h"):
+        shutil.copy(ROOT / "include/isthmus" / name, headers)
+    subprocess.run([sys.executable, ROOT / "tools/c_header.py", ROOT / "include/isthmus/pjrt_c_api",
+                    headers / "pjrt_c.h"], check=True)
+    shutil.copytree(ROOT / "cmake/package", folder / "cmake")
+    (folder / "libisthmus.so").symlink_to(library)
+    model = pathlib.Path(library).with_name("libisthmus_model.so")
+    if model.exists():  # sanitizer builds have none
+        (folder / model.name).symlink_to(model)
+    return folder
 
 
 @pytest.fixture(scope="session")

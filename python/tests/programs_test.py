@@ -20,29 +20,6 @@ def run(*command, **options):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def package(library, tmp_path_factory):
-    """The package as the wheel lays it out: the installed one, or made of the source tree."""
-    import isthmus
-
-    installed = pathlib.Path(isthmus.__file__).parent
-    if (installed / "cmake").is_dir():
-        return installed
-    folder = tmp_path_factory.mktemp("package") / "isthmus"
-    headers = folder / "include/isthmus"
-    shutil.copytree(ROOT / "include/isthmus/pjrt_c_api", headers / "pjrt_c_api")
-    for name in ("client.hpp", "model.h", "pjrt_c_api.h"):
-        shutil.copy(ROOT / "include/isthmus" / name, headers)
-    run(sys.executable, ROOT / "tools/c_header.py", ROOT / "include/isthmus/pjrt_c_api",
-        headers / "pjrt_c.h")
-    shutil.copytree(ROOT / "cmake/package", folder / "cmake")
-    (folder / "libisthmus.so").symlink_to(library)
-    model = pathlib.Path(library).with_name("libisthmus_model.so")
-    if model.exists():  # sanitizer builds have none
-        (folder / model.name).symlink_to(model)
-    return folder
-
-
 def test_python():
     assert run(sys.executable, EXAMPLE / "add.py").strip() == "[10. 11. 12. 13.]"
 

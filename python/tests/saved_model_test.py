@@ -3,7 +3,10 @@
 Those that jax2tf, torch_xla and Keras write are tried where TensorFlow is: test/keras/saved_model_test.py.
 """
 
+import shutil
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -118,6 +121,44 @@ def test_variables_and_results_are_those_of_the_signature(tmp_path):
         program(x, z=y)
     with pytest.raises(ValueError, match="no signature other; it has: serving_default"):
         isthmus.compile(tmp_path, signature="other")
+
+
+MAIN = r"""
+#include <stdio.h>
+#include "model.h"
+
+int main(void) {
+  const float x[2] = {1, 2}, y[3] = {10, 20, 30};
+  float a[3], b[3];
+  const char* problem = model_run(x, y, a, b);
+  if (problem) return puts(problem), 1;
+  return printf("%g %g %g %g %g %g", a[0], a[1], a[2], b[0], b[1], b[2]) < 0;
+}
+"""
+
+
+@pytest.mark.parametrize("returned", ["10", "11"])
+def test_results_of_an_object_file_are_those_of_the_signature(tmp_path, package, returned):
+    library = package / "libisthmus_model.so"
+    if not library.exists():  # sanitizer builds have none
+        pytest.skip("this build has no libisthmus_model")
+    (tmp_path / "saved").mkdir()
+    write(tmp_path / "saved", returned=[f"Call:output:{number}" for number in returned])
+    (tmp_path / "main.c").write_text(MAIN)
+
+    def run(*command):
+        done = subprocess.run(list(map(str, command)), cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run(sys.executable, "-m", "isthmus", "compile", "saved", "--signature", "serving_default", "-o", "model.o")
+    assert "argument1, y: [3] of float" in (tmp_path / "model.h").read_text()
+    run(shutil.which("clang-22") or "cc", "-std=c99", "-Wall", "-Werror", "-pedantic", "main.c", "model.o",
+        f"-I{package / 'include'}", library.resolve(), f"-Wl,-rpath,{library.resolve().parent}", "-o", "main")
+    x, y = np.array([1, 2], np.float32), np.array([10, 20, 30], np.float32)
+    both = [x @ W, x @ W + y]
+    expected = np.concatenate([both[int(number)] for number in returned])
+    np.testing.assert_array_equal(np.array(run(tmp_path / "main").split(), np.float32), expected)
 
 
 @pytest.mark.parametrize("nodes, said", [
