@@ -255,7 +255,7 @@ def _client(platform: str):
     if platform == "xpu":
         from isthmus import xpu_backend
 
-        os.environ.setdefault("ISTHMUS_OPENCL_LIBRARY", xpu_backend.opencl_library())
+        os.environ.setdefault("ISTHMUS_OPENCL_LIBRARY", xpu_backend.client_options()["opencl_library"])
         return clients.Client(xpu_backend.library_path())
     if platform == "cuda":
         from isthmus import cuda_backend

@@ -41,9 +41,44 @@ def opencl_library() -> str:
     return os.environ.get("ISTHMUS_OPENCL_LIBRARY") or _packaged_driver() or "libOpenCL.so.1"
 
 
+def _installed_drivers() -> list:
+    """The drivers that the system's loader will load, as its environment variables and files name them."""
+    drivers = os.environ.get("OCL_ICD_FILENAMES", "").split(":")
+    named = pathlib.Path(os.environ.get("OCL_ICD_VENDORS") or "/etc/OpenCL/vendors")
+    for file in sorted(named.glob("*.icd")) if named.is_dir() else [named]:
+        try:
+            drivers.append(file.read_text().strip() if file.suffix == ".icd" else str(file))
+        except (OSError, UnicodeDecodeError):
+            pass  # the loader's business
+    return [driver for driver in drivers if driver]
+
+
+def load_drivers(library: str) -> ctypes.CDLL:
+    """Loads OpenCL's `library`, and if it is the system's loader its drivers too, bound to their own dependencies.
+
+    TensorFlow shows the symbols of its LLVM to all libraries. A driver that brings another LLVM (PoCL) would call
+    that one: where it is loaded after TensorFlow, or has left the search for functions until they are called.
+    """
+    mode = os.RTLD_NOW | os.RTLD_LOCAL
+    if hasattr(ctypes.CDLL(None), "LLVMContextCreate"):
+        mode |= os.RTLD_DEEPBIND  # only then: it hides allocators that are preloaded
+    loaded = ctypes.CDLL(library, mode)
+    if pathlib.Path(library).name.startswith("libOpenCL.so"):
+        for driver in _installed_drivers():
+            try:
+                ctypes.CDLL(driver, mode)
+            except OSError:
+                _logger.debug("%s cannot be loaded", driver, exc_info=True)  # the loader does without it
+    return loaded
+
+
 def client_options() -> dict:
     """The options of a client; JAX calls this when it makes one."""
     options = {"opencl_library": opencl_library()}
+    try:
+        load_drivers(options["opencl_library"])
+    except OSError:
+        pass  # the plugin says it
     count = device_platform.asked_devices()
     if count:
         options["num_devices"] = count
@@ -64,11 +99,10 @@ def _is_wanted() -> bool:
     if not jax_backend.is_wanted(PLATFORM):
         return False
     if "tensorflow" in sys.modules:
-        # TensorFlow shows its LLVM to all libraries; a driver with one of its own (PoCL) ends the process
-        # when it is loaded after it.
+        # load_drivers() keeps a driver from TensorFlow's LLVM, but it need not be tried on those who did not ask.
         return False
     try:
-        library = ctypes.CDLL(opencl_library())
+        library = load_drivers(opencl_library())
         count = ctypes.c_uint32()
         library.clGetPlatformIDs(0, None, ctypes.byref(count))
         return count.value > 0

@@ -5,6 +5,8 @@ import importlib
 import json
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -175,6 +177,32 @@ def test_programs_are_for_a_kind_of_device(python, tmp_path):
                for devices in ("pthread", "pthread pthread", "basic")]
     assert [result.stdout for result in printed] == ["[3. 3. 3.]\n", "[3. 3. 3.]\n", "True\n"]
     assert "compiled again" not in printed[1].stderr
+
+
+# What TensorFlow shows of its LLVM to all libraries, as far as PoCL would call it: at once, and later.
+OTHER_LLVM = """
+#include <stdlib.h>
+void LLVMContextCreate(void) { abort(); }
+void _ZN4llvm11LLVMContextC1Ev(void) { abort(); }
+void _ZN4llvm3X8612parseArchX86ENS_9StringRefEb(void) { abort(); }
+"""
+
+
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@pytest.mark.parametrize("first", ["llvm", "driver"])
+def test_driver_calls_its_own_llvm(python, tmp_path, first):
+    compiler = shutil.which("clang-22") or shutil.which("cc")
+    if not compiler:
+        pytest.skip("there is no compiler of C")
+    subprocess.run([compiler, "-x", "c", "-", "-shared", "-fPIC", "-o", tmp_path / "llvm.so"], input=OTHER_LLVM,
+                   text=True, check=True)
+    load = f"import ctypes; ctypes.CDLL('{tmp_path}/llvm.so', ctypes.RTLD_GLOBAL)"
+    lines = ["import jax; device = jax.devices()[0]", load]
+    # A cache of the driver's would spare it the compiler.
+    result = python("\n".join([*(lines if first == "driver" else lines[::-1]), "print(jax.numpy.arange(3) * 2)"]),
+                    JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_CACHE_DIR=tmp_path,
+                    **DRIVERS["pocl"][0])
+    assert result.stdout == "[0 2 4]\n"
 
 
 # Each prints nothing if xpu and JAX's own CPU client agree.
