@@ -35,7 +35,7 @@ find_python() {
 }
 
 # Makes or completes the virtual environment $1 from the requirement file $2 with Python $3. Does
-# nothing if the last run did just that.
+# nothing if the last run did just that. One of another Python is made anew if it is ours, which its stamp says.
 make_venv() {
   local venv="$1" requirements="$2" python="$3" stamp wanted
   stamp="$venv/.isthmus-stamp"
@@ -46,7 +46,12 @@ make_venv() {
   say "installing Python packages into ${venv#"$ROOT"/} (once)"
   if [[ ! -x "$venv/bin/python" ]] ||
     [[ "$("$venv/bin/python" -V 2> /dev/null)" != "$("$python" -V)" ]]; then
+    if [[ ! -f "$stamp" ]] && [[ -e "$venv" || -L "$venv" ]] && ! rmdir "$venv" 2> /dev/null; then
+      die "$venv is no environment of $("$python" -V) and not made by ./dev: move it away, or remove it"
+    fi
     rm -rf "$venv"
+    mkdir -p "$venv"
+    : > "$stamp" # ours from now on, though interrupted
     "$python" -m venv "$venv" || die "cannot make a virtual environment with $python"
   fi
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \

@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -50,3 +52,43 @@ def test_summary_of_nothing_but_successes(tmp_path):
     result = summarize(tmp_path, '<testsuite><testcase classname="a" name="good"/></testsuite>')
     assert result.returncode == 0
     assert result.stdout.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
+
+
+# A Python of some version whose virtual environments are its copies.
+PYTHON = """#!/bin/sh
+case "$1 $2" in
+  "-V ") echo "Python VERSION" ;;
+  "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+esac
+"""
+
+
+def make_venv(folder, version):
+    python = folder / f"python{version}"
+    python.write_text(PYTHON.replace("VERSION", version))
+    python.chmod(0o755)
+    (folder / "requirements.txt").touch()
+    return subprocess.run(
+        ["bash", "-c", f'source "$0"; make_venv "{folder}/env" "{folder}/requirements.txt" "{python}"',
+         ROOT / "dev.d/lib.sh"], capture_output=True, text=True, env={**os.environ, "ROOT": str(folder)})
+
+
+def test_own_environments_of_another_python_are_made_anew(tmp_path):
+    for version in ("3.11", "3.12"):
+        result = make_venv(tmp_path, version)
+        assert result.returncode == 0, result.stderr
+        assert version in (tmp_path / "env/bin/python").read_text()
+        assert not (tmp_path / "env/old").exists()
+        (tmp_path / "env/old").touch()
+
+
+@pytest.mark.parametrize("python", [None, "3.11"])
+def test_environments_of_others_are_not_deleted(tmp_path, python):
+    (tmp_path / "env/bin").mkdir(parents=True)
+    if python:
+        (tmp_path / "env/bin/python").write_text(PYTHON.replace("VERSION", python))
+        (tmp_path / "env/bin/python").chmod(0o755)
+    (tmp_path / "env/theirs").touch()
+    result = make_venv(tmp_path, "3.12")
+    assert result.returncode != 0 and "not made by ./dev" in result.stderr
+    assert (tmp_path / "env/theirs").exists()
