@@ -10,6 +10,7 @@ import struct
 import numpy as np
 
 from isthmus import saved_model
+from isthmus.element_types import named_dtype
 
 BYTECODE = b"ML\xefR"
 
@@ -232,11 +233,7 @@ def _torch_parameter(kind: str, position: int, weight, constant):
 
 def _saved_array(path: pathlib.Path, dtype: str | None = None):
     array = np.load(path if path.exists() else path.with_suffix(".npy"), allow_pickle=False)
-    if dtype is None:
-        return array
-    import ml_dtypes
-
-    return array.view(getattr(ml_dtypes, dtype))
+    return array if dtype is None else array.view(named_dtype(dtype))
 
 
 def _host(tensor):

@@ -7,6 +7,7 @@ import struct
 import numpy as np
 
 from isthmus import protobuf
+from isthmus.element_types import named_dtype
 
 # The end of a table: two handles (the second: the index), then this number.
 _FOOTER, _MAGIC = 48, 0xDB4775248B80FB57
@@ -31,12 +32,7 @@ _MAX_REPEATED = 2**20
 def _dtype(number: int) -> np.dtype:
     if number not in _TYPES:
         raise ValueError(f"a variable of TensorFlow's type {number} has no array")
-    try:
-        return np.dtype(_TYPES[number])
-    except TypeError:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, _TYPES[number]))
+    return named_dtype(_TYPES[number])
 
 
 def constant(tensor: bytes) -> np.ndarray:

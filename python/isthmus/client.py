@@ -19,6 +19,7 @@ import numpy as np
 import isthmus
 from isthmus import artifacts, c_api
 from isthmus.c_api import Error
+from isthmus.element_types import named_dtype
 
 __all__ = ["Array", "Client", "Error", "Executable", "compile", "default_client", "deserialize", "put"]
 
@@ -40,18 +41,6 @@ def _dtype(number: int) -> np.dtype:
     if name is None:
         raise Error(12, f"arrays of element type {number} have no NumPy type")
     return named_dtype(name)
-
-
-def named_dtype(name: str) -> np.dtype:
-    """NumPy's type, or that of the package ml_dtypes."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise Error(12, f"arrays of {name} need the package ml_dtypes") from None
-        return np.dtype(getattr(ml_dtypes, name))
 
 
 def _integers(values):

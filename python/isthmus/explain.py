@@ -230,7 +230,7 @@ def peaks(client, types, again: bool = False) -> tuple:
         found = {}
     missing = {*types, "bytes"} - found.keys()
     for element in missing - {"bytes"}:
-        from isthmus.client import named_dtype
+        from isthmus.element_types import named_dtype
 
         found[element] = peak_flops(client, element, named_dtype(_PEAK_TYPES[element]))
     if "bytes" in missing:

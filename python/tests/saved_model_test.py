@@ -228,6 +228,12 @@ def test_constants_may_leave_out_what_is_repeated_or_zero(tensor, expected):
     np.testing.assert_array_equal(array, expected, strict=True)
 
 
+def test_what_needs_ml_dtypes_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(isthmus.Error, match="arrays of bfloat16 need the package ml_dtypes"):
+        checkpoint.constant(shaped(14, [2]))
+
+
 @pytest.mark.parametrize("dims", [[2**40], [2**20, 2], [2**64 - 1], [0, 2**64 - 1]])
 def test_constants_of_a_few_bytes_are_not_large(dims):
     with pytest.raises((ValueError, OverflowError)):
