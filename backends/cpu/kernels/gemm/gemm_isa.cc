@@ -51,11 +51,17 @@ struct PairMultiplyAdd {
 };
 
 // The same from operands in place, for several runs of steps. A stride of 0 here is not a constant.
+// Its parameters are runTile's, which jumps here: a copy of those on the stack would be one of
+// vectors, which the processor cannot read before all that was stored until then, the last tile's
+// results, is written.
 template <typename T, int rows, int vectors, int stepStrideIf>
-void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride,
-               int64_t stepStride, const T* b, int64_t ldb, T* c, int64_t ldc, int cols,
-               bool accumulate) {
+void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t rowStride,
+               int64_t stepStride, const void* bData, int64_t ldb, void* cData, int64_t ldc,
+               int /*rows*/, int cols, bool accumulate) {
   constexpr int lanes = kLanes<T>;
+  const T* a = static_cast<const T*>(aData);
+  const T* b = static_cast<const T*>(bData);
+  T* c = static_cast<T*>(cData);
   if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
   Vec<T> sum[rows][vectors] = {};
   // One chain of sums over all calls rounds as if there had been one call.
@@ -91,32 +97,25 @@ void runTileOf(const GemmRun* runs, int64_t count, const T* a, int64_t rowStride
   storeTile<T, rows, vectors>(sum, c, ldc, cols, false);
 }
 
+using RunTile = void (*)(const GemmRun*, int64_t, const void*, int64_t, int64_t, const void*,
+                         int64_t, void*, int64_t, int, int, bool);
+
 template <typename T, int stepStride, int... rows>
-void runTileDispatch(Sequence<rows...>, const GemmRun* runs, int64_t runCount, const T* a,
-                     int64_t rowStride, int64_t step, const T* b, int64_t ldb, T* c, int64_t ldc,
-                     int count, int cols, bool accumulate) {
-  using Function = void (*)(const GemmRun*, int64_t, const T*, int64_t, int64_t, const T*, int64_t,
-                            T*, int64_t, int, bool);
-  static constexpr Function table[][2] = {
+RunTile runTileFor(Sequence<rows...>, int count, int cols) {
+  static constexpr RunTile table[][2] = {
       {runTileOf<T, rows, 1, stepStride>, runTileOf<T, rows, 2, stepStride>}...};
-  table[count - 1][cols > kLanes<T>](runs, runCount, a, rowStride, step, b, ldb, c, ldc, cols,
-                                     accumulate);
+  return table[count - 1][cols > kLanes<T>];
 }
 
 template <typename T>
 void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
              int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
              int cols, bool accumulate) {
-  auto run = [&](auto dispatch) {
-    dispatch(typename MakeSequence<kRows>::Type(), runs, count, static_cast<const T*>(a), rowStride,
-             stepStride, static_cast<const T*>(b), ldb, static_cast<T*>(c), ldc, rows, cols,
-             accumulate);
-  };
-  if (stepStride == 1) {
-    run([](auto sequence, auto... rest) { runTileDispatch<T, 1>(sequence, rest...); });
-  } else {
-    run([](auto sequence, auto... rest) { runTileDispatch<T, 0>(sequence, rest...); });
-  }
+  typename MakeSequence<kRows>::Type all;
+  const RunTile run =
+      stepStride == 1 ? runTileFor<T, 1>(all, rows, cols) : runTileFor<T, 0>(all, rows, cols);
+  [[clang::musttail]] return run(runs, count, a, rowStride, stepStride, b, ldb, c, ldc, rows, cols,
+                                 accumulate);
 }
 
 void pairTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
