@@ -216,21 +216,20 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   mlir::Block& body = main.getBody().front();
   ISTHMUS_RETURN_IF_ERROR(addSteps(body, plan, program_.steps));
   addMoves(plan.movesAt(body.getTerminator()), program_.steps);
-  FusedStages stages;
+  KernelOrigins origins;
   for (auto& [op, code] : code_) {
-    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-    if (!fusion || !code.kernels) continue;
+    if (!code.kernels || !mayBeInLoopKernel(op, kernels().form().target)) continue;
     for (auto [number, stage] : llvm::enumerate(code.kernels->stages)) {
-      stages[stage.kernel] = {fusion, number};
+      origins[stage.kernel] = {op, number};
     }
   }
-  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), stages, profile_, program_.steps));
+  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), origins, profile_, program_.steps));
   llvm::DenseSet<int> launched;
   forEachStep(program_.steps, [&](const Step& step) {
     if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);
     return true;
   });
-  for (auto [kernel, stage] : stages) {
+  for (auto [kernel, origin] : origins) {
     if (!launched.contains(kernel)) kernels().makeEmpty(kernel);
   }
   program_.kernels = kernels().kernels();

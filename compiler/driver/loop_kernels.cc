@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "compiler/codegen/kernel_emitter.h"
+#include "compiler/program/program_info.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -19,11 +21,16 @@ constexpr int64_t kMostGpuTiles = 64;
 constexpr int kMostStages = 24;
 constexpr size_t kMostPlaces = 60;
 constexpr int64_t kMostMovedBytes = 4096;
+// Of products on one thread of a CPU: in vectors, and one by one.
+constexpr double kVectorFlopsPerNs = 16;
+constexpr double kFlopsPerNs = 2;
+// A work-item's numbers, which an operation's kernel asks for; no device has such functions.
+constexpr const char* kItemSymbol = "isthmus.item";
 
 class LoopKernel {
  public:
-  LoopKernel(codegen::KernelModule& kernels, const FusedStages& stages)
-      : kernels_(kernels), stages_(stages), module_(kernels.module()) {}
+  LoopKernel(codegen::KernelModule& kernels, const KernelOrigins& origins)
+      : kernels_(kernels), origins_(origins), module_(kernels.module()) {}
 
   // Whether one work-item can run them all, and should. Notes what they need.
   StatusOr<bool> admits(const std::vector<Step>& steps) {
@@ -43,10 +50,8 @@ class LoopKernel {
 
   // Removes what admits() has emitted.
   void discard() {
-    for (auto& [fusion, kernel] : emitted_) {
-      for (const KernelStage& stage : kernel.stages) {
-        module_.getFunction(stage.symbol)->eraseFromParent();
-      }
+    for (auto& [op, parts] : emitted_) {
+      for (const Part& part : parts) module_.getFunction(part.symbol)->eraseFromParent();
     }
     emitted_.clear();
   }
@@ -59,7 +64,24 @@ class LoopKernel {
     bool isWritten = false;
     llvm::Value* address = nullptr;
   };
+  // A stage of an operation as a function: of a fusion over the table of its buffers and a range of
+  // tiles, of another one over its buffers and the numbers of one work-item.
+  struct Part {
+    std::string symbol;
+    bool isOfFusion = true;
+    double ns = 0;  // of all tiles or items, on one thread
+    int64_t tiles = 1;
+    unsigned groupThreads = 1;
+    codegen::Items items{1, 1, 1};
+    // As KernelStage has it.
+    int copiesFrom = -1;
+    int copiesTo = -1;
+  };
+  using Parts = std::vector<Part>;
 
+  StatusOr<Parts> partsOf(ir::FusionOp fusion, const std::string& symbol);
+  StatusOr<Parts> partsOf(mlir::Operation* op, const std::string& symbol);
+  void takeItemNumbers(const std::string& symbol);
   StatusOr<bool> admits(const KernelLaunch& launch);
   StatusOr<bool> admits(const Move& move) {
     note(move.from, move.isSwap);
@@ -100,9 +122,9 @@ class LoopKernel {
   }
   llvm::Value* addressOf(const Location& location) { return find(location)->address; }
 
-  const KernelStage& stageOf(const KernelLaunch& launch) {
-    FusedStage stage = stages_.at(launch.kernel);
-    return emitted_.at(stage.fusion.getOperation()).stages[stage.stage];
+  const Part& partOf(const KernelLaunch& launch) {
+    KernelOrigin origin = origins_.at(launch.kernel);
+    return emitted_.at(origin.op)[origin.stage];
   }
 
   void emitSteps(Builder& b, const std::vector<Step>& steps) {
@@ -110,6 +132,8 @@ class LoopKernel {
       std::visit([&](const auto& what) { emitStep(b, what); }, step.what);
     }
   }
+  // for (i = 0; i < count; ++i), of at least one round.
+  void emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body);
   void emitStep(Builder& b, const KernelLaunch& launch);
   void emitStep(Builder& b, const Move& move);
   void emitStep(Builder& b, const Loop& loop);
@@ -123,50 +147,155 @@ class LoopKernel {
   }
 
   codegen::KernelModule& kernels_;
-  const FusedStages& stages_;
+  const KernelOrigins& origins_;
   llvm::Module& module_;
   std::vector<Place> places_;
-  llvm::DenseMap<mlir::Operation*, Kernel> emitted_;
-  mlir::Operation* whole_ = nullptr;  // that the fusions are in
+  llvm::DenseMap<mlir::Operation*, Parts> emitted_;
+  mlir::Operation* whole_ = nullptr;  // that the operations are in
   double ns_ = 0;
   int count_ = 0;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::CallInst*> calls_;
 };
 
-StatusOr<bool> LoopKernel::admits(const KernelLaunch& launch) {
-  auto known = stages_.find(launch.kernel);
-  if (known == stages_.end() || ++count_ > kMostStages) return false;
-  ir::FusionOp fusion = known->second.fusion;
-  const TargetModel& target = kernels_.form().target;
-  auto [kernel, isNew] = emitted_.try_emplace(fusion.getOperation());
-  if (isNew) {
-    std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
-    StatusOr<Kernel> emitted = emitKernel(fusion, target, module_, symbol);
-    if (!emitted.ok()) {
-      emitted_.erase(kernel);
-      return emitted.status();
-    }
-    kernel->second = *std::move(emitted);
+StatusOr<LoopKernel::Parts> LoopKernel::partsOf(ir::FusionOp fusion, const std::string& symbol) {
+  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
+                           emitKernel(fusion, kernels_.form().target, module_, symbol));
+  Parts parts;
+  for (const KernelStage& stage : kernel.stages) {
     // What was said to the compiler of functions.
-    for (const KernelStage& stage : kernel->second.stages) {
-      module_.getFunction(stage.symbol)->setAttributes(llvm::AttributeList());
-    }
+    module_.getFunction(stage.symbol)->setAttributes(llvm::AttributeList());
+    Part part{stage.symbol};
+    part.tiles = stage.tiles;
+    part.ns = stage.nsPerTile * static_cast<double>(stage.tiles);
+    part.groupThreads = stage.groupThreads;
+    part.copiesFrom = stage.copiesFrom;
+    part.copiesTo = stage.copiesTo;
+    parts.push_back(std::move(part));
   }
-  whole_ = fusion->getParentOp();
-  const KernelStage& stage = kernel->second.stages[known->second.stage];
-  ns_ += stage.nsPerTile * static_cast<double>(stage.tiles);
+  return parts;
+}
+
+StatusOr<LoopKernel::Parts> LoopKernel::partsOf(mlir::Operation* op, const std::string& symbol) {
+  codegen::WorkItemForm form;
+  form.target = kernels_.form().target;
+  form.globalSpace = 0;
+  form.convention = llvm::CallingConv::C;
+  form.indices = [](Builder& b, const codegen::Items& items) {
+    auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false);
+    llvm::FunctionCallee item =
+        b.GetInsertBlock()->getModule()->getOrInsertFunction(kItemSymbol, type);
+    std::array<llvm::Value*, 3> indices{};
+    for (unsigned d = 0; d < items.size(); ++d) {
+      indices[d] = items[d] == 1 ? static_cast<llvm::Value*>(b.getInt64(0))
+                                 : b.CreateCall(item, {b.getInt32(d)});
+    }
+    return indices;
+  };
+  codegen::OpKernels kernels;
+  if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(kernels, emitDot(dot, module_, form, symbol));
+  } else {
+    ISTHMUS_ASSIGN_OR_RETURN(
+        kernels, emitConvolution(llvm::cast<shlo::ConvolutionOp>(op), module_, form, symbol));
+  }
+  Parts parts;
+  for (const codegen::OpKernel& stage : kernels.stages) {
+    takeItemNumbers(stage.name);
+    Part part{stage.name, false};
+    part.items = stage.items;
+    // The last one computes; those before copy operands.
+    if (&stage == &kernels.stages.back()) {
+      part.ns = costsOf(op).flops / (stage.isVector ? kVectorFlopsPerNs : kFlopsPerNs);
+    }
+    parts.push_back(std::move(part));
+  }
+  if (llvm::Function* item = module_.getFunction(kItemSymbol)) item->eraseFromParent();
+  return parts;
+}
+
+// Makes the work-item's numbers parameters of the function, behind its buffers.
+void LoopKernel::takeItemNumbers(const std::string& symbol) {
+  llvm::Function* old = module_.getFunction(symbol);
+  llvm::SmallVector<llvm::Type*, 8> types(old->getFunctionType()->params());
+  types.append(3, llvm::Type::getInt64Ty(module_.getContext()));
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(old->getReturnType(), types, false),
+                             llvm::Function::ExternalLinkage, "", &module_);
+  function->takeName(old);
+  function->splice(function->begin(), old);
+  for (llvm::Argument& argument : old->args()) {
+    argument.replaceAllUsesWith(function->getArg(argument.getArgNo()));
+  }
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (!call || !call->getCalledFunction()) continue;
+    if (call->getCalledFunction()->getName() != kItemSymbol) continue;
+    auto dimension = llvm::cast<llvm::ConstantInt>(call->getArgOperand(0))->getZExtValue();
+    call->replaceAllUsesWith(function->getArg(static_cast<unsigned>(old->arg_size() + dimension)));
+    call->eraseFromParent();
+  }
+  old->eraseFromParent();
+}
+
+StatusOr<bool> LoopKernel::admits(const KernelLaunch& launch) {
+  auto known = origins_.find(launch.kernel);
+  if (known == origins_.end() || ++count_ > kMostStages) return false;
+  auto [op, stage] = known->second;
+  const TargetModel& target = kernels_.form().target;
+  if (!emitted_.contains(op)) {
+    std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    // Nothing is emitted in vain.
+    if (!fusion && ns_ + costsOf(op).flops / kVectorFlopsPerNs > kMostNs) return false;
+    ISTHMUS_ASSIGN_OR_RETURN(Parts parts, fusion ? partsOf(fusion, symbol) : partsOf(op, symbol));
+    emitted_[op] = std::move(parts);
+  }
+  whole_ = op->getParentOp();
+  const Part& part = emitted_.at(op)[stage];
+  ns_ += part.ns;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
   if (target.device == DeviceKind::kCpu) return ns_ <= kMostNs;
-  return ns_ <= kMostGpuNs && stage.tiles <= kMostGpuTiles && stage.groupThreads == 1;
+  return ns_ <= kMostGpuNs && part.tiles <= kMostGpuTiles && part.groupThreads == 1;
+}
+
+void LoopKernel::emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body) {
+  if (count == 1) return body(b.getInt64(0));
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* loop = newBlock("count");
+  llvm::BasicBlock* done = newBlock("counted");
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+  body(i);
+  llvm::Value* next = b.CreateAdd(i, b.getInt64(1), "", true, true);
+  i->addIncoming(b.getInt64(0), before);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(static_cast<uint64_t>(count))), loop, done);
+  b.SetInsertPoint(done);
 }
 
 void LoopKernel::emitStep(Builder& b, const KernelLaunch& launch) {
-  const KernelStage& stage = stageOf(launch);
-  if (stage.copiesFrom >= 0 && launch.buffers[static_cast<size_t>(stage.copiesFrom)].isSamePlace(
-                                   launch.buffers[static_cast<size_t>(stage.copiesTo)])) {
+  const Part& part = partOf(launch);
+  if (part.copiesFrom >= 0 && launch.buffers[static_cast<size_t>(part.copiesFrom)].isSamePlace(
+                                  launch.buffers[static_cast<size_t>(part.copiesTo)])) {
+    return;
+  }
+  llvm::Function* function = module_.getFunction(part.symbol);
+  if (!part.isOfFusion) {
+    llvm::SmallVector<llvm::Value*, 8> arguments;
+    for (const Location& place : launch.buffers) arguments.push_back(addressOf(place));
+    emitCount(b, part.items[2], [&](llvm::Value* z) {
+      emitCount(b, part.items[1], [&](llvm::Value* y) {
+        emitCount(b, part.items[0], [&](llvm::Value* x) {
+          llvm::SmallVector<llvm::Value*, 8> all(arguments);
+          all.append({x, y, z});
+          calls_.push_back(b.CreateCall(function, all));
+        });
+      });
+    });
     return;
   }
   // In the entry block, the memory is one of the kernel's.
@@ -177,8 +306,8 @@ void LoopKernel::emitStep(Builder& b, const KernelLaunch& launch) {
     b.CreateStore(addressOf(launch.buffers[i]),
                   b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, i));
   }
-  llvm::Value* tiles = b.getInt64(static_cast<uint64_t>(stage.tiles));
-  calls_.push_back(b.CreateCall(module_.getFunction(stage.symbol), {table, b.getInt64(0), tiles}));
+  llvm::Value* tiles = b.getInt64(static_cast<uint64_t>(part.tiles));
+  calls_.push_back(b.CreateCall(function, {table, b.getInt64(0), tiles}));
 }
 
 void LoopKernel::emitStep(Builder& b, const Move& move) {
@@ -186,26 +315,13 @@ void LoopKernel::emitStep(Builder& b, const Move& move) {
   // Places are aligned for any element.
   int64_t width = move.to.bytes % 8 == 0 ? 8 : move.to.bytes % 4 == 0 ? 4 : 1;
   llvm::Type* type = b.getIntNTy(static_cast<unsigned>(8 * width));
-  llvm::Value* count = b.getInt64(static_cast<uint64_t>(move.to.bytes / width));
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  llvm::BasicBlock* loop = newBlock("move");
-  llvm::BasicBlock* done = newBlock("moved");
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
-  auto at = [&](const Location& location) {
-    return b.CreateInBoundsGEP(type, addressOf(location), i);
-  };
-  llvm::Value* from = at(move.from);
-  llvm::Value* to = at(move.to);
-  llvm::Value* value = b.CreateLoad(type, from);
-  if (move.isSwap) b.CreateStore(b.CreateLoad(type, to), from);
-  b.CreateStore(value, to);
-  llvm::Value* next = b.CreateAdd(i, b.getInt64(1), "", true, true);
-  b.CreateCondBr(b.CreateICmpULT(next, count), loop, done);
-  i->addIncoming(b.getInt64(0), before);
-  i->addIncoming(next, loop);
-  b.SetInsertPoint(done);
+  emitCount(b, move.to.bytes / width, [&](llvm::Value* i) {
+    llvm::Value* from = b.CreateInBoundsGEP(type, addressOf(move.from), i);
+    llvm::Value* to = b.CreateInBoundsGEP(type, addressOf(move.to), i);
+    llvm::Value* value = b.CreateLoad(type, from);
+    if (move.isSwap) b.CreateStore(b.CreateLoad(type, to), from);
+    b.CreateStore(value, to);
+  });
 }
 
 void LoopKernel::emitStep(Builder& b, const Loop& loop) {
@@ -285,11 +401,17 @@ StatusOr<KernelLaunch> LoopKernel::emit(const Loop& loop) {
 
 }  // namespace
 
-Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages,
+bool mayBeInLoopKernel(mlir::Operation* op, const TargetModel& target) {
+  if (llvm::isa<ir::FusionOp>(op)) return true;
+  return target.device == DeviceKind::kCpu &&
+         llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
+}
+
+Status makeLoopKernels(codegen::KernelModule& kernels, const KernelOrigins& origins,
                        StepTable& profile, std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<Loop>(&step.what)) {
-      LoopKernel kernel(kernels, stages);
+      LoopKernel kernel(kernels, origins);
       ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, kernel.admits(std::vector<Step>{step}));
       if (isAdmitted) {
         ISTHMUS_ASSIGN_OR_RETURN(KernelLaunch launch, kernel.emit(*loop));
@@ -298,11 +420,11 @@ Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages
         continue;
       }
       kernel.discard();
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, loop->condition));
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, loop->body));
+      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, loop->condition));
+      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, loop->body));
     } else if (auto* branch = std::get_if<Branch>(&step.what)) {
       for (std::vector<Step>& inner : branch->branches) {
-        ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, stages, profile, inner));
+        ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, inner));
       }
     }
   }

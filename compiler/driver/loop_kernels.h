@@ -16,16 +16,20 @@
 
 namespace isthmus {
 
-// A kernel that was made of a stage of a fusion, by its number.
-struct FusedStage {
-  ir::FusionOp fusion;
+// What a kernel was made of: a stage of a fusion, or of another operation that mayBeInLoopKernel().
+struct KernelOrigin {
+  mlir::Operation* op = nullptr;
   size_t stage = 0;
 };
-using FusedStages = llvm::DenseMap<int, FusedStage>;
+using KernelOrigins = llvm::DenseMap<int, KernelOrigin>;  // by the kernel's number
+
+// Fusions everywhere; products and convolutions on CPUs, whose kernels share nothing between
+// work-items.
+bool mayBeInLoopKernel(mlir::Operation* op, const TargetModel& target);
 
 // Adds kernels to `kernels` and launches them in place of the loops among `steps` that they run,
-// whose other kernels `stages` describes. `profile` names those that are added.
-Status makeLoopKernels(codegen::KernelModule& kernels, const FusedStages& stages,
+// whose other kernels `origins` describes. `profile` names those that are added.
+Status makeLoopKernels(codegen::KernelModule& kernels, const KernelOrigins& origins,
                        StepTable& profile, std::vector<Step>& steps);
 
 }  // namespace isthmus

@@ -124,11 +124,39 @@ LOOPS = """
         return (b, a, n), a * row
     compare(lambda x: lax.scan(step, (x[0, 0], x[0, 1], 0), x), array(40, 5))
     # Too much for one work-item: the host counts the rounds, or reads what ends them.
-    compare(lambda x: lax.fori_loop(0, 300, lambda i, x: jnp.tanh(x @ x) + i, x), array(40, 40))
-    compare(lambda x: lax.while_loop(lambda x: jnp.abs(x).max() > 0.1, lambda x: (x @ x) / 200, x), array(60, 60))
+    compare(lambda x: lax.fori_loop(0, 30, lambda i, x: jnp.tanh(x @ x) + i, x), array(140, 140))
+    compare(lambda x: lax.while_loop(lambda x: jnp.abs(x).max() > 0.1, lambda x: (x @ x) / 500, x), array(140, 140))
     compare(lambda x: lax.fori_loop(jnp.int8(100), jnp.int8(127), lambda i, x: x + i.astype(jnp.float32), x), array(3))
     compare(lambda x: lax.fori_loop(5, 5, lambda i, x: x + 1, x), array(3))
 """
+
+
+# Of vectors in panels, along the sums, of single elements; of operands that are converted and packed first.
+PRODUCTS_IN_LOOPS = """
+    def conv(x, w, **more):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), **more)
+    def numbers(*shape):
+        return (np.arange(np.prod(shape), dtype=np.int32) % 11).reshape(shape)
+    loops = [
+        (lambda x, w: x @ w, array(16, 64), array(64, 64)),
+        (lambda x, w: w @ x, array(32), array(32, 32)),
+        (lambda x, w: x @ w.T @ x, array(9, 9), array(9, 9)),
+        (lambda x, w: jnp.einsum("bij,bjk->bik", x, w), array(5, 7, 11), array(5, 11, 11)),
+        (lambda x, w: (x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16)).astype(x.dtype), numbers(100, 40), numbers(40, 40)),
+        (lambda x, w: x @ w, numbers(12, 12), numbers(12, 12)),
+        (lambda x, w: x @ w, array(6, 6) + 1j * array(6, 6), array(6, 6) * 0.1j),
+        (conv, array(1, 6, 7, 8), array(3, 3, 8, 8)),
+        (lambda x, w: conv(x, w, feature_group_count=8), array(1, 6, 7, 8), array(3, 3, 1, 8))]
+    def step(f, x, w):
+        return f(x, w) % 13 if x.dtype == jnp.int32 else x + 0.1 * jnp.sin(f(x, 0.1 * w))
+    compare(lambda *data: [lax.fori_loop(0, 5, lambda i, x: step(loop[0], x, w), x) for loop, (x, w) in zip(loops, data)],
+            *[(x, w) for _, x, w in loops], tolerance=1e-4)
+"""
+
+
+@pytest.mark.parametrize("xpu", ["intel"], indirect=True)
+def test_products_in_loops_agree_with_cpu(xpu):
+    xpu(COMPARE + PRODUCTS_IN_LOOPS)
 
 
 @pytest.mark.parametrize("form", ["", "groups", "elements"])
@@ -136,11 +164,21 @@ def test_loops_agree_with_cpu(xpu, form):
     xpu(COMPARE + LOOPS, ISTHMUS_OPENCL_KERNELS=form)
 
 
-def test_small_loop_is_one_launch(xpu, tmp_path):
-    xpu("""
-        import jax
-        print(jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda i, x: x * 0.5 + i, x))(1.))
-    """, ISTHMUS_DUMP=tmp_path)
-    text = "".join(path.read_text() for path in tmp_path.rglob("*kernels.ll"))
+def _is_one_launch(xpu, step, x, dumps):
+    xpu(f"""
+        import jax, jax.numpy as jnp
+        print(jax.jit(lambda x: jax.lax.fori_loop(0, 100, {step}, x)).lower({x}).compile())
+    """, ISTHMUS_DUMP=dumps)
+    text = "".join(path.read_text() for path in dumps.rglob("*kernels.ll"))
     # What rounds do has no kernel of its own any more.
-    assert re.search(r"@kernel0\(.*\) .*\{\s+entry:\s+ret void\s+\}", text) and "br i1" in text
+    return re.search(r"@kernel0\(.*\) .*\{\s+entry:\s+ret void\s+\}", text) and "br i1" in text
+
+
+def test_small_loop_is_one_launch(xpu, tmp_path):
+    assert _is_one_launch(xpu, "lambda i, x: x * 0.5 + i", "1.", tmp_path)
+
+
+# By the kernels that are vectors.
+@pytest.mark.parametrize("xpu", ["intel"], indirect=True)
+def test_loop_of_small_products_is_one_launch(xpu, tmp_path):
+    assert _is_one_launch(xpu, "lambda i, x: jnp.tanh(x @ x)", "jnp.eye(16)", tmp_path)

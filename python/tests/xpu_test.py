@@ -492,8 +492,9 @@ def test_profiles_name_kernels_and_calls_of_the_host(xpu):
         @jax.jit
         def f(x):
             y = jnp.tanh(x @ x).sum(1)
+            # Too much of a product for the loop to be one kernel.
             return jax.lax.fori_loop(0, 300, lambda i, y: jnp.sin(y + x[i % 64] @ x), y), jnp.linalg.cholesky(x)
-        x = jnp.eye(64)
+        x = jnp.eye(600)
         jax.block_until_ready(f(x))
         with jax.profiler.trace("profile"):
             jax.block_until_ready(f(x))
