@@ -20,7 +20,9 @@ constexpr int64_t kMostGpuTiles = 64;
 // Bounds on code size, and on what a kernel may have for parameters.
 constexpr int kMostStages = 24;
 constexpr size_t kMostPlaces = 60;
-constexpr int64_t kMostMovedBytes = 4096;
+constexpr int64_t kMostGpuMovedBytes = 4096;
+// Of one thread of a CPU, from one place to another.
+constexpr double kMovedBytesPerNs = 8;
 // Of products on one thread of a CPU: in vectors, and one by one.
 constexpr double kVectorFlopsPerNs = 16;
 constexpr double kFlopsPerNs = 2;
@@ -79,6 +81,7 @@ class LoopKernel {
   };
   using Parts = std::vector<Part>;
 
+  bool isCpu() const { return kernels_.form().target.device == DeviceKind::kCpu; }
   StatusOr<Parts> partsOf(ir::FusionOp fusion, const std::string& symbol);
   StatusOr<Parts> partsOf(mlir::Operation* op, const std::string& symbol);
   void takeItemNumbers(const std::string& symbol);
@@ -86,7 +89,9 @@ class LoopKernel {
   StatusOr<bool> admits(const Move& move) {
     note(move.from, move.isSwap);
     note(move.to, true);
-    return move.to.bytes <= kMostMovedBytes;
+    if (!isCpu()) return move.to.bytes <= kMostGpuMovedBytes;
+    ns_ += static_cast<double>(move.to.bytes) / kMovedBytesPerNs;
+    return ns_ <= kMostNs;
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
@@ -242,7 +247,6 @@ StatusOr<bool> LoopKernel::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
   if (known == origins_.end() || ++count_ > kMostStages) return false;
   auto [op, stage] = known->second;
-  const TargetModel& target = kernels_.form().target;
   if (!emitted_.contains(op)) {
     std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
     auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
@@ -257,7 +261,7 @@ StatusOr<bool> LoopKernel::admits(const KernelLaunch& launch) {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  if (target.device == DeviceKind::kCpu) return ns_ <= kMostNs;
+  if (isCpu()) return ns_ <= kMostNs;
   return ns_ <= kMostGpuNs && part.tiles <= kMostGpuTiles && part.groupThreads == 1;
 }
 
