@@ -5,6 +5,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/permutation.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -274,9 +275,35 @@ struct SimplifyReverse : StaticPattern<shlo::ReverseOp> {
   LogicalResult rewrite(shlo::ReverseOp op, PatternRewriter& rewriter) const override {
     bool moves =
         llvm::any_of(op.getDimensions(), [&](int64_t d) { return op.getType().getDimSize(d) > 1; });
-    if (moves) return mlir::failure();
+    auto iota = op.getOperand().getDefiningOp<shlo::IotaOp>();
+    auto dim = iota ? static_cast<int64_t>(iota.getIotaDimension()) : -1;
+    if (moves && iota && llvm::is_contained(op.getDimensions(), dim))
+      return countDown(op, rewriter);
+    if (moves && !iota) return mlir::failure();
     rewriter.replaceOp(op, op.getOperand());
     return mlir::success();
+  }
+
+  // An index is computed where it is needed, the reverse of an array is read out of memory.
+  static LogicalResult countDown(shlo::ReverseOp op, PatternRewriter& rewriter) {
+    RankedTensorType type = op.getType();
+    auto iota = op.getOperand().getDefiningOp<shlo::IotaOp>();
+    int64_t last = type.getDimSize(static_cast<int64_t>(iota.getIotaDimension())) - 1;
+    if (!countsExactly(type.getElementType(), last)) return mlir::failure();
+    ArrayBuilder b(op, rewriter);
+    rewriter.replaceOp(op, b.sub(b.splat(static_cast<double>(last), type), op.getOperand()));
+    return mlir::success();
+  }
+
+  // Whether the type has every whole number from 0 to `last`.
+  static bool countsExactly(mlir::Type type, int64_t last) {
+    if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type)) {
+      unsigned bits = integer.getWidth() - (integer.isUnsigned() ? 0 : 1);
+      // More than 2^52 are no exact splat of a double, nor an array that anybody has.
+      return integer.getWidth() >= 8 && last < int64_t{1} << std::min(bits, 52U);
+    }
+    auto real = llvm::dyn_cast<mlir::FloatType>(type);
+    return real && real.getWidth() >= 16 && last < int64_t{1} << real.getFPMantissaWidth();
   }
 };
 

@@ -104,3 +104,26 @@ func.func @reduce_of_one(%x: tensor<3x1xf32>) -> tensor<3xf32> {
   %0 = stablehlo.reduce(%x init: %five) applies stablehlo.add across dimensions = [1] : (tensor<3x1xf32>, tensor<f32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// CHECK-LABEL: @reverse_of_iota
+// CHECK-DAG: %[[LAST:.*]] = stablehlo.constant dense<7> : tensor<3x8xui8>
+// CHECK-DAG: %[[I:.*]] = stablehlo.iota dim = 1 : tensor<3x8xui8>
+// CHECK: %[[DOWN:.*]] = stablehlo.subtract %[[LAST]], %[[I]] : tensor<3x8xui8>
+// CHECK: return %[[DOWN]], %[[I]] :
+func.func @reverse_of_iota() -> (tensor<3x8xui8>, tensor<3x8xui8>) {
+  %i = stablehlo.iota dim = 1 : tensor<3x8xui8>
+  %r = stablehlo.reverse %i, dims = [0, 1] : tensor<3x8xui8>
+  %s = stablehlo.reverse %i, dims = [0] : tensor<3x8xui8>
+  return %r, %s : tensor<3x8xui8>, tensor<3x8xui8>
+}
+
+// Types without some of the numbers on the way.
+// CHECK-LABEL: @reverse_of_rounded_iota
+// CHECK-COUNT-2: stablehlo.reverse
+func.func @reverse_of_rounded_iota() -> (tensor<300xi8>, tensor<300xbf16>) {
+  %i = stablehlo.iota dim = 0 : tensor<300xi8>
+  %r = stablehlo.reverse %i, dims = [0] : tensor<300xi8>
+  %f = stablehlo.iota dim = 0 : tensor<300xbf16>
+  %s = stablehlo.reverse %f, dims = [0] : tensor<300xbf16>
+  return %r, %s : tensor<300xi8>, tensor<300xbf16>
+}
