@@ -1,8 +1,8 @@
 // The rewrite rules of the simplify pass, by family.
 //
 // Laws: a rule keeps every bit of the results (signed zeros and NaN included) unless StableHLO
-// leaves them open; it never duplicates work; it removes an operation or makes one cheaper, so that
-// applying rules greedily ends.
+// leaves them open; it never duplicates work; it removes an operation, makes one cheaper or moves a
+// reshape towards what is in memory, so that applying rules greedily ends.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"
@@ -17,6 +17,8 @@ void addFoldingPatterns(mlir::RewritePatternSet& patterns);
 void addArithmeticPatterns(mlir::RewritePatternSet& patterns);
 // Chains of reshape, broadcast, transpose, slice, pad, concatenate.
 void addShapePatterns(mlir::RewritePatternSet& patterns);
+// Elementwise operations before a reshape take its shape.
+void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns);
 // dynamic_slice, dynamic_update_slice, gather and scatter that are something simpler.
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);
 // dot_general and convolution of transposed or reshaped operands.

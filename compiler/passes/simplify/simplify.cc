@@ -17,6 +17,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addFoldingPatterns(patterns);
     addArithmeticPatterns(patterns);
     addShapePatterns(patterns);
+    addReshapesFirstPatterns(patterns);
     addIndexingPatterns(patterns);
     addContractionPatterns(patterns);
     addSmallContractionPatterns(patterns);

@@ -1,0 +1,152 @@
+// A reshape between elementwise operations and what could share their kernel: the operations take
+// the new shape, and the reshape sees what is in memory anyway.
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/passes/simplify/match.h"
+#include "compiler/passes/simplify/patterns.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using mlir::RankedTensorType;
+using mlir::Value;
+
+// Longer ones are worth a kernel of their own, and the search of them is bounded.
+constexpr size_t kMaxOperations = 64;
+
+// Vector instructions an element, as the op table counts them, that a reduction of rows may take
+// on: a kernel runs along whole arrays in full vectors, but ends each row of a few elements with
+// less.
+constexpr int kMaxWorkBeforeRows = 8;
+
+bool isStatic(Value value) {
+  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && !type.getEncoding();
+}
+
+// The elementwise operations that lead to a reshape and to nothing else.
+class Chain {
+ public:
+  explicit Chain(shlo::ReshapeOp reshape) : reshape_(reshape) {}
+
+  // Whether all of them can take the shape of the result at no cost.
+  bool find() {
+    if (!add(reshape_.getOperand().getDefiningOp())) return false;
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      for (Value operand : operations_[i]->getOperands()) {
+        if (!isStatic(operand)) return false;
+        if (isScalar(operand) || isFree(operand)) continue;
+        if (!add(operand.getDefiningOp())) return false;
+      }
+    }
+    return llvm::all_of(operations_, [&](mlir::Operation* op) {
+      return llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
+        return user == reshape_ || operations_.contains(user);
+      });
+    });
+  }
+
+  bool isCheap() const {
+    int work = 0;
+    for (mlir::Operation* op : operations_) {
+      if (const OpFacts* facts = findOpFacts(op)) work += facts->cost;
+    }
+    return work <= kMaxWorkBeforeRows;
+  }
+
+  void rewrite(PatternRewriter& rewriter) {
+    auto reshaped = [&](Value value) {
+      return reshape_.getType().clone(tensorTypeOf(value).getElementType());
+    };
+    llvm::SmallVector<mlir::Operation*> inOrder(operations_.begin(), operations_.end());
+    llvm::sort(inOrder, [](auto* a, auto* b) { return a->isBeforeInBlock(b); });
+    mlir::IRMapping mapping;
+    for (mlir::Operation* op : inOrder) {
+      for (Value operand : op->getOperands()) {
+        if (isScalar(operand) || mapping.contains(operand)) continue;
+        mapping.map(operand,
+                    shlo::ReshapeOp::create(rewriter, reshape_.getLoc(), reshaped(operand), operand)
+                        .getResult());
+      }
+      mlir::Operation* clone = rewriter.clone(*op, mapping);
+      clone->getResult(0).setType(reshaped(op->getResult(0)));
+    }
+    rewriter.replaceOp(reshape_, mapping.lookup(reshape_.getOperand()));
+  }
+
+ private:
+  bool add(mlir::Operation* op) {
+    if (!op || op->getBlock() != reshape_->getBlock() || op->getNumRegions() > 0 ||
+        op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
+        !isStatic(op->getResult(0)) || operations_.size() >= kMaxOperations) {
+      return false;
+    }
+    operations_.insert(op);
+    return true;
+  }
+
+  // The predicate of a select and the bounds of a clamp may be one for all elements.
+  bool isScalar(Value operand) {
+    return tensorTypeOf(operand).getRank() == 0 && reshape_.getOperand().getType().getRank() > 0;
+  }
+
+  // What a reshape of it costs nothing for: it is in memory, or the same everywhere.
+  static bool isFree(Value value) {
+    mlir::Operation* op = value.getDefiningOp();
+    return !op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(value);
+  }
+
+  shlo::ReshapeOp reshape_;
+  llvm::SmallSetVector<mlir::Operation*, 8> operations_;
+};
+
+bool reducesRows(shlo::ReduceOp reduce) {
+  auto type = llvm::dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
+  if (!type) return true;
+  int64_t last = type.getRank() - 1;
+  while (last > 0 && type.getDimSize(last) == 1) --last;
+  return llvm::is_contained(reduce.getDimensions(), last);
+}
+
+// Whether a reduction of rows may take in what computes `value`, or it takes too long to find out.
+bool mayFeedRows(Value value) {
+  llvm::SmallSetVector<mlir::Operation*, 8> users(value.user_begin(), value.user_end());
+  for (size_t i = 0; i < users.size(); ++i) {
+    if (users.size() > kMaxOperations) return true;
+    if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(users[i]); reduce && reducesRows(reduce)) {
+      return true;
+    }
+    if (fusionClass(users[i]) != FusionClass::kElementwise) continue;
+    for (mlir::Operation* user : users[i]->getUsers()) users.insert(user);
+  }
+  return false;
+}
+
+LogicalResult reshapeFirst(shlo::ReshapeOp op, PatternRewriter& rewriter) {
+  if (!isStatic(op.getOperand()) || !isStatic(op.getResult())) return mlir::failure();
+  // Dimensions of size 1 do not keep two operations out of one kernel.
+  if (squeezedShape(op.getType()) == squeezedShape(op.getOperand().getType())) {
+    return mlir::failure();
+  }
+  bool canShareKernel = llvm::any_of(op->getUsers(), [](mlir::Operation* user) {
+    FusionClass c = fusionClass(user);
+    return c == FusionClass::kElementwise || c == FusionClass::kReduce;
+  });
+  Chain chain(op);
+  if (!canShareKernel || !chain.find()) return mlir::failure();
+  if (!chain.isCheap() && mayFeedRows(op.getResult())) return mlir::failure();
+  chain.rewrite(rewriter);
+  return mlir::success();
+}
+
+}  // namespace
+
+void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns) { patterns.add(reshapeFirst); }
+
+}  // namespace isthmus
