@@ -45,18 +45,21 @@ bool areRealDims(mlir::Value value, llvm::ArrayRef<int64_t> dims, size_t first, 
 // elements of rows.
 class RowAnalysis {
  public:
-  RowAnalysis(ir::FusionOp rows, unsigned operand)
-      : block_(rows.getBody().front()),
-        scores_(block_.getArgument(operand)),
-        fullShape_(squeezedShape(scores_.getType())),
-        rowShape_(llvm::ArrayRef<int64_t>(fullShape_).drop_back()) {}
+  explicit RowAnalysis(Attention& attention)
+      : block_(attention.rows.getBody().front()),
+        fullShape_(squeezedShape(attention.scores[0].getType())),
+        rowShape_(llvm::ArrayRef<int64_t>(fullShape_).drop_back()) {
+    for (unsigned i = 0; i < attention.scores.size(); ++i) {
+      full_.insert(block_.getArgument(attention.scoresOperand(i)));
+    }
+  }
 
   bool run() {
-    full_.insert(scores_);
     for (mlir::Operation& op : block_.without_terminator()) {
       if (follows(op) && !visit(op)) return false;
     }
-    return isReduced_ && full_.contains(block_.getTerminator()->getOperand(0));
+    return isReduced_ && llvm::all_of(block_.getTerminator()->getOperands(),
+                                      [&](mlir::Value weights) { return isFull(weights); });
   }
 
  private:
@@ -104,38 +107,78 @@ class RowAnalysis {
   }
 
   mlir::Block& block_;
-  mlir::Value scores_;
   llvm::SmallVector<int64_t> fullShape_;
   llvm::SmallVector<int64_t> rowShape_;
   llvm::DenseSet<mlir::Value> full_, row_;
   bool isReduced_ = false;
 };
 
-// Whether the second product sums the columns of the weights, for each batch of the scores.
-bool contractsColumns(Attention attention) {
-  mlir::Value weights = attention.rows->getResult(0);
-  const size_t rank = realDims(weights).size();
-  const size_t batches = static_cast<size_t>(llvm::count_if(
-      attention.scores.getDotDimensionNumbers().getLhsBatchingDimensions(),
-      [&](int64_t d) { return tensorTypeOf(attention.scores.getLhs()).getDimSize(d) != 1; }));
-  shlo::DotDimensionNumbersAttr numbers = attention.values.getDotDimensionNumbers();
-  const bool isLeft = attention.weightsAreLeft();
+// Batching dimensions that the scores have, but for those of size 1.
+size_t batchesOf(shlo::DotGeneralOp scores) {
+  return static_cast<size_t>(
+      llvm::count_if(scores.getDotDimensionNumbers().getLhsBatchingDimensions(),
+                     [&](int64_t d) { return tensorTypeOf(scores.getLhs()).getDimSize(d) != 1; }));
+}
+
+// Whether `dot` sums real dimensions [first, last) of the weights, for each batch of the scores.
+bool contracts(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGeneralOp dot, size_t first,
+               size_t last) {
+  shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  const bool isLeft = dot.getLhs() == weights;
   return areRealDims(
              weights,
              isLeft ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions(),
-             rank - 1, rank, true) &&
+             first, last, false) &&
          areRealDims(
              weights,
              isLeft ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions(), 0,
-             batches, false);
+             batchesOf(scores), false);
+}
+
+const char* productRefusal(Attention& attention, RowProduct& product) {
+  mlir::Value weights = attention.weights(product);
+  for (mlir::Value value : {product.dot.getLhs(), product.dot.getRhs(), product.dot.getResult()}) {
+    if (!isFloat(value)) return "it is not of floats";
+    if (tensorTypeOf(value).getNumElements() == 0) return "there is nothing to compute";
+  }
+  const size_t rank = realDims(weights).size();
+  const bool fits = product.sumsRows
+                        ? contractsRows(attention.scores[0], weights, product.dot)
+                        : contracts(attention.scores[0], weights, product.dot, rank - 1, rank);
+  return fits ? nullptr : "the second product sums other dimensions than the rows'";
+}
+
+const char* scoresRefusal(Attention& attention, shlo::DotGeneralOp scores,
+                          const TargetModel& target) {
+  for (mlir::Value value : {scores.getLhs(), scores.getRhs(), scores.getResult()}) {
+    if (!isFloat(value)) return "it is not of floats";
+    if (tensorTypeOf(value).getNumElements() == 0) return "there is nothing to compute";
+  }
+  const SumsMatrix matrix = sumsMatrixOf(scores);
+  for (mlir::Value weights : attention.rows->getResults()) {
+    if (matrix.cols == 1 || tensorTypeOf(weights).getShape().back() != matrix.cols) {
+      return "rows have no elements side by side";
+    }
+  }
+  if (tensorTypeOf(scores.getResult()).getShape().back() != matrix.cols) {
+    return "rows have several dimensions";
+  }
+  if (matrix.cols * 4 > target.maxRowBytes) return "the rows are too long";
+  if (batchesOf(scores) != batchesOf(attention.scores[0])) return "the products differ in batches";
+  return nullptr;
 }
 
 }  // namespace
 
-unsigned Attention::scoresOperand() {
+unsigned Attention::scoresOperand(unsigned i) {
   unsigned operand = 0;
-  while (rows->getOperand(operand) != scores.getResult()) ++operand;
+  while (rows->getOperand(operand) != scores[i].getResult()) ++operand;
   return operand;
+}
+
+bool contractsRows(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGeneralOp dot) {
+  const size_t rank = realDims(weights).size(), batches = batchesOf(scores);
+  return rank > batches && contracts(scores, weights, dot, batches, rank - 1);
 }
 
 std::optional<Attention> attentionAround(ir::FusionOp rows) {
@@ -145,56 +188,98 @@ std::optional<Attention> attentionAround(ir::FusionOp rows) {
   }
   Attention attention;
   attention.rows = rows;
-  attention.values = mlir::dyn_cast_or_null<shlo::DotGeneralOp>(onlyUser(rows->getResult(0)));
-  if (!attention.values) return std::nullopt;
+  auto values = mlir::dyn_cast_or_null<shlo::DotGeneralOp>(onlyUser(rows->getResult(0)));
+  if (!values || values->getBlock() != rows->getBlock()) return std::nullopt;
   for (mlir::Value operand : rows->getOperands()) {
     auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
     if (dot && dot->hasOneUse() && dot->getBlock() == rows->getBlock() &&
         operand.getType() == dot.getType() &&
         squeezedShape(operand.getType()) == squeezedShape(rows->getResult(0).getType())) {
-      attention.scores = dot;
+      attention.scores = {dot};
     }
   }
-  if (!attention.scores || attention.values->getBlock() != rows->getBlock()) return std::nullopt;
+  if (attention.scores.empty()) return std::nullopt;
+  attention.products.push_back({values, nullptr});
   return attention;
 }
 
+// Whether all that is neither scores nor weights is an argument of the fusion.
+static bool readsMemory(Attention& attention) {
+  auto isArgument = [](mlir::Value value) { return mlir::isa<mlir::BlockArgument>(value); };
+  for (shlo::DotGeneralOp scores : attention.scores) {
+    if (!llvm::all_of(scores->getOperands(), isArgument)) return false;
+  }
+  for (RowProduct& product : attention.products) {
+    if (!isArgument(attention.weightsAreLeft(product) ? product.dot.getRhs()
+                                                      : product.dot.getLhs())) {
+      return false;
+    }
+  }
+  return llvm::all_of(attention.rows->getOperands(), [&](mlir::Value value) {
+    return isArgument(value) || value.getDefiningOp<shlo::DotGeneralOp>();
+  });
+}
+
 std::optional<Attention> attentionOf(ir::FusionOp fusion) {
-  auto inner = fusion.getBody().front().getOps<ir::FusionOp>();
+  mlir::Block& block = fusion.getBody().front();
+  auto inner = block.getOps<ir::FusionOp>();
   if (inner.empty()) return std::nullopt;
-  std::optional<Attention> attention = attentionAround(*inner.begin());
-  if (!attention) return std::nullopt;
-  attention->transpose =
-      mlir::dyn_cast_or_null<shlo::TransposeOp>(onlyUser(attention->values.getResult()));
-  mlir::Operation* yield = fusion.getBody().front().getTerminator();
-  if (yield->getNumOperands() != 1 || yield->getOperand(0) != attention->result()) {
+  Attention attention;
+  attention.rows = *inner.begin();
+  for (mlir::Value operand : attention.rows->getOperands()) {
+    auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
+    if (!dot) continue;
+    if (!dot->hasOneUse()) return std::nullopt;
+    attention.scores.push_back(dot);
+  }
+  size_t parts = attention.scores.size() + 1;
+  for (mlir::Value result : block.getTerminator()->getOperands()) {
+    RowProduct product;
+    product.transpose = result.getDefiningOp<shlo::TransposeOp>();
+    product.dot = product.transpose
+                      ? product.transpose.getOperand().getDefiningOp<shlo::DotGeneralOp>()
+                      : result.getDefiningOp<shlo::DotGeneralOp>();
+    if (!product.dot || !result.hasOneUse() || !product.dot->hasOneUse()) return std::nullopt;
+    parts += product.transpose ? 2 : 1;
+    mlir::Value weights = product.dot.getLhs();
+    if (weights.getDefiningOp() != attention.rows) weights = product.dot.getRhs();
+    if (weights.getDefiningOp() != attention.rows || attention.scores.empty()) return std::nullopt;
+    product.weights = mlir::cast<mlir::OpResult>(weights).getResultNumber();
+    attention.products.push_back(product);
+  }
+  if (attention.scores.empty() || attention.products.empty() ||
+      block.getOperations().size() != parts + 1 || !readsMemory(attention)) {
     return std::nullopt;
+  }
+  for (RowProduct& product : attention.products) {
+    mlir::Value weights = attention.weights(product);
+    if (squeezedShape(weights.getType()) != squeezedShape(attention.scores[0].getType())) {
+      return std::nullopt;
+    }
+    const size_t rank = realDims(weights).size();
+    product.sumsRows = !contracts(attention.scores[0], weights, product.dot, rank - 1, rank);
   }
   return attention;
 }
 
 const char* attentionRefusal(Attention attention, const TargetModel& target) {
-  const mlir::Value parts[] = {attention.scores.getLhs(),    attention.scores.getRhs(),
-                               attention.scores.getResult(), attention.rows->getResult(0),
-                               attention.values.getLhs(),    attention.values.getRhs(),
-                               attention.values.getResult()};
-  for (mlir::Value value : parts) {
-    if (!isFloat(value)) return "it is not of floats";
-    if (tensorTypeOf(value).getNumElements() == 0) return "there is nothing to compute";
+  if (attention.scores.size() > kMaxScores || attention.products.size() > kMaxRowProducts ||
+      attention.rows->getNumResults() > kMaxWeights) {
+    return "there are too many products";
   }
-  const SumsMatrix matrix = sumsMatrixOf(attention.scores);
-  if (matrix.cols == 1 ||
-      tensorTypeOf(attention.rows->getResult(0)).getShape().back() != matrix.cols) {
-    return "rows have no elements side by side";
+  llvm::SmallVector<int64_t> shape = squeezedShape(attention.scores[0].getType());
+  for (shlo::DotGeneralOp scores : attention.scores) {
+    if (squeezedShape(scores.getType()) != shape) return "the products differ in shape";
+    if (const char* why = scoresRefusal(attention, scores, target)) return why;
   }
-  if (!contractsColumns(attention)) {
-    return "the second product sums other dimensions than the rows'";
+  for (mlir::Value weights : attention.rows->getResults()) {
+    if (!isFloat(weights)) return "it is not of floats";
+    if (squeezedShape(weights.getType()) != shape) return "the weights have another shape";
   }
-  if (tensorTypeOf(attention.scores.getResult()).getShape().back() != matrix.cols) {
-    return "rows have several dimensions";
+  for (RowProduct& product : attention.products) {
+    if (const char* why = productRefusal(attention, product)) return why;
   }
-  if (matrix.cols * 4 > target.maxRowBytes) return "the rows are too long";
-  if (!RowAnalysis(attention.rows, attention.scoresOperand()).run()) {
+  if (!RowAnalysis(attention).run()) {
     return "nothing is reduced in rows, or rows depend on each other";
   }
   if (!rowScheduleOf(attention.rows, target).ok()) return "the kernel between has no rows";
@@ -223,12 +308,15 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
 
 void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   std::optional<Attention> attention = attentionOf(fusion);
-  const SumsMatrix matrix = sumsMatrixOf(attention->scores);
+  const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);
+  // Sums over rows go through memory for each piece of them.
+  const int64_t least = attention->products.size() > 1 ? 32 : 8;
   stage->chunk =
-      std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), 8, target.maxScoreRows);
+      std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), least, target.maxScoreRows);
   mlir::Operation* yield = attention->rows.getBody().front().getTerminator();
-  stage->ns = contractionNs(target, attention->scores) + contractionNs(target, attention->values) +
-              costNs(target, attention->rows, llvm::SmallVector<mlir::Value>(yield->getOperands()));
+  stage->ns = costNs(target, attention->rows, llvm::SmallVector<mlir::Value>(yield->getOperands()));
+  for (shlo::DotGeneralOp scores : attention->scores) stage->ns += contractionNs(target, scores);
+  for (RowProduct& product : attention->products) stage->ns += contractionNs(target, product.dot);
 }
 
 }  // namespace isthmus

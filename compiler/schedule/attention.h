@@ -1,5 +1,6 @@
-// A product, a kernel on its rows and a product of what that gives, as one stage: rows of scores
-// are computed, worked on and multiplied some at a time, and never stored.
+// Products, a kernel on their rows and products of what that gives, as one stage: rows of scores
+// are computed, worked on and multiplied some at a time, and never stored. Attention is one product
+// of each kind; its gradient, of which attention_gradient.h tells, has two and three.
 #pragma once
 
 #include <optional>
@@ -9,24 +10,40 @@
 
 namespace isthmus {
 
+// A product of which one operand is weights.
+struct RowProduct {
+  shlo::DotGeneralOp dot;
+  shlo::TransposeOp transpose;  // of the result; may be null
+  unsigned weights = 0;         // which result of the rows
+  bool sumsRows = false;        // over the rows of each batch, not over the elements of each row
+
+  mlir::Value result() { return transpose ? transpose.getResult() : dot.getResult(); }
+};
+
 // Operations in one block, in this order; in a fusion that is an attention, or not fused yet.
 struct Attention {
-  shlo::DotGeneralOp scores;  // its rows are those of the left operand
-  ir::FusionOp rows;          // from scores to weights
-  shlo::DotGeneralOp values;
-  shlo::TransposeOp transpose;  // of the result; may be null
+  llvm::SmallVector<shlo::DotGeneralOp, 2> scores;  // their rows are those of the left operands
+  ir::FusionOp rows;                                // from scores to weights
+  llvm::SmallVector<RowProduct, 3> products;        // in the order of the fusion's results
 
-  mlir::Value result() { return transpose ? transpose.getResult() : values.getResult(); }
-  // The operand of `rows` that the scores are.
-  unsigned scoresOperand();
-  // Whether the weights are the left operand of `values`.
-  bool weightsAreLeft() { return values.getLhs() == rows->getResult(0); }
+  // The operand of `rows` that these scores are.
+  unsigned scoresOperand(unsigned i);
+  mlir::Value weights(const RowProduct& product) { return rows->getResult(product.weights); }
+  // Whether the weights are the left operand.
+  bool weightsAreLeft(RowProduct& product) { return product.dot.getLhs() == weights(product); }
 };
+
+// Which of a product's operands and results the runtime has room for.
+inline constexpr size_t kMaxScores = 2;
+inline constexpr size_t kMaxWeights = 2;
+inline constexpr size_t kMaxRowProducts = 4;
 
 // The attention that a fusion is; nothing for other fusions.
 std::optional<Attention> attentionOf(ir::FusionOp fusion);
-// The one whose weights `rows` computes, where it is used by nothing else.
+// The one whose weights `rows` computes, where one product uses them and nothing else.
 std::optional<Attention> attentionAround(ir::FusionOp rows);
+// Whether `dot` sums over the rows of `weights`, one of its operands, for each batch of `scores`.
+bool contractsRows(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGeneralOp dot);
 
 // Why it cannot be one kernel; null if it can. A part of a sentence.
 const char* attentionRefusal(Attention attention, const TargetModel& target);

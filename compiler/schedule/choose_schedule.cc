@@ -68,7 +68,7 @@ class KernelScheduler {
     }
     StageSchedule stage;
     stage.kind = StageKind::kAttention;
-    stage.results = {0};
+    for (unsigned i = 0; i < done_.size(); ++i) stage.results.push_back(i);
     scheduleAttention(fusion_, target_, &stage);
     schedule_.stages.push_back(std::move(stage));
     return std::move(schedule_);

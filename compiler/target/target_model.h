@@ -74,6 +74,10 @@ struct TargetModel {
   // which packing would cost more than storing such rows.
   int64_t minScoreBytes = 256 << 10;
   int64_t minScoreColumns = 256;
+  // Gradients compute scores and weights again, which costs more than fewer bytes of scores cost to
+  // store; those of 16 bits cost half as much, and converting them as often as they are read more.
+  int64_t minGradientScoreBytes = 8 << 20;
+  int64_t minNarrowGradientScoreBytes = 256 << 20;
   int64_t maxScoreRows = 64;  // at a time: they share the second-level cache with the operands
 
   // Parallel work. How much becomes parallel never depends on how many threads there are, so that

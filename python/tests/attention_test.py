@@ -1,4 +1,4 @@
-"""Attention whose scores are never stored, beside NumPy in f64."""
+"""Attention and its gradient, whose scores are never stored, beside NumPy in f64."""
 
 import jax
 import jax.numpy as jnp
@@ -105,3 +105,84 @@ def test_memory_is_not_that_of_scores(ours, form):
     with jax.default_device(ours):
         compiled = jax.jit(form).lower(q, q, q).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 8 << 20
+
+
+def gradients(q, k, v, g, mask=None, bias=0):
+    """Of sum(g * attention(q, k, v)), all of them [batch, position, head, feature]."""
+    q, k, v, g = (np.asarray(x, np.float64) for x in (q, k, v, g))
+    group = q.shape[2] // k.shape[2]
+    keys, values = (np.repeat(x, group, axis=2) for x in (k, v))
+    scale = 1 / np.sqrt(q.shape[-1])
+    scores = np.einsum("bqhd,bkhd->bhqk", q, keys) * scale + bias
+    weights = softmax(scores if mask is None else np.where(mask, scores, -1e30))
+    of_weights = np.einsum("bqhd,bkhd->bhqk", g, values)
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, keepdims=True)) * scale
+    dk, dv = np.einsum("bhqk,bqhd->bkhd", of_scores, q), np.einsum("bhqk,bqhd->bkhd", weights, g)
+    dk, dv = (x.reshape(*x.shape[:2], -1, group, x.shape[-1]).sum(3) for x in (dk, dv))
+    return np.einsum("bhqk,bkhd->bqhd", of_scores, keys), dk, dv
+
+
+def gradient(form, **arguments):
+    return lambda q, k, v, g: jax.grad(lambda *a: jnp.sum((form(*a, **arguments) * g).astype(jnp.float32)), (0, 1, 2))(q, k, v)
+
+
+def all_close(found, wanted, tolerance=2e-5):
+    for one, other in zip(found, wanted, strict=True):
+        close(one, other, tolerance)
+
+
+# All of as many scores as are not stored: rows and keys that tiles do not divide, one batch item in parts, more keys than a block of them.
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("b, t, s, h, d", [(9, 256, 256, 4, 64), (1, 1500, 1410, 1, 24), (1, 1000, 2100, 1, 33), (9, 260, 300, 3, 16), (129, 64, 260, 1, 8)])
+def test_gradients(run, form, b, t, s, h, d):
+    q, k, v, g = random(b, t, h, d), random(b, s, h, d), random(b, s, h, d)[::-1, ::-1], random(b, t, h, d)[:, ::-1] + 1
+    all_close(run(gradient(form), q, k, v, g), gradients(q, k, v, g))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_gradients_with_masks(run, form):
+    q, k, v, g = (np.roll(random(8, 260, 4, 32), 7 * i) for i in range(4))
+    causal = np.tril(np.ones((260, 260), bool))
+    bias = random(1, 4, 260, 260)
+    all_close(run(gradient(form, mask=causal[None, None], bias=bias), q, k, v, g), gradients(q, k, v, g, causal, bias), 1e-4)
+
+
+def test_gradients_in_bf16(run):
+    q, k, v, g = (np.roll(random(8, 260, 4, 32), 7 * i).astype(jnp.bfloat16) for i in range(4))
+    all_close(run(gradient(jax.nn.dot_product_attention), q, k, v, g), gradients(q, k, v, g), 6e-2)
+
+
+def test_gradient_of_groups_of_heads(run):
+    q, k, v, g = random(4, 260, 8, 32), random(4, 260, 2, 32), random(4, 260, 2, 32)[::-1], random(4, 260, 8, 32)[:, ::-1]
+    all_close(run(gradient(jax.nn.dot_product_attention), q, k, v, g), gradients(q, k, v, g))
+
+
+@pytest.mark.parametrize("argument", range(3))
+def test_one_gradient_of_three(run, argument):
+    q, k, v, g = (np.roll(random(1, 1030, 2, 16), 7 * i) for i in range(4))
+    found = run(jax.grad(lambda *a: jnp.sum(by_einsum(*a[:3]) * a[3]), argument), q, k, v, g)
+    close(found, gradients(q, k, v, g)[argument])
+
+
+def test_gradient_through_two_layers(run):
+    """The first one's gradients are made of the second one's, through kernels between them."""
+    q, k, v, g = (np.roll(random(1, 1030, 2, 16), 7 * i) for i in range(4))
+
+    def twice(q, k, v):
+        return by_einsum(jnp.sin(by_einsum(q, k, v)), k, v)
+
+    inner = attention(q, k, v)
+    of_middle, dk, dv = gradients(np.sin(inner), k, v, g)
+    wanted = gradients(q, k, v, of_middle * np.cos(inner))
+    all_close(run(gradient(twice), q, k, v, g), (wanted[0], wanted[1] + dk, wanted[2] + dv))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_memory_of_gradients_is_not_that_of_scores(ours, form):
+    """128 MB of scores, and as much of weights and of gradients of both."""
+    q = jax.ShapeDtypeStruct((2, 2048, 4, 64), np.float32)
+    with jax.default_device(ours):
+        known = jax.jit(gradient(form)).lower(q, q, q, q).compile()
+        nonlinear = jax.jit(gradient(lambda *a: jnp.sin(form(*a)))).lower(q, q, q, q).compile()
+    assert known.memory_analysis().temp_size_in_bytes < 40 << 20
+    assert nonlinear.memory_analysis().temp_size_in_bytes < 40 << 20

@@ -75,3 +75,88 @@ func.func @short(%q: tensor<1024x64xf32>, %k: tensor<128x64xf32>, %v: tensor<128
   %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<1024x128xf32>, tensor<128x64xf32>) -> tensor<1024x64xf32>
   return %2 : tensor<1024x64xf32>
 }
+
+// The gradient computes the weights again, from scores of its own, and all three products are one kernel's; what reads one
+// of them before the others are computed comes after it.
+// CHECK-LABEL: @gradient
+// CHECK: %[[OUT:.*]] = "isthmus.fusion"
+// CHECK-SAME: schedule = ["attention results=0 chunk=
+// CHECK: %[[IN:.*]] = "isthmus.fusion"(%[[OUT]])
+// CHECK: stablehlo.cosine
+// CHECK: %[[GRADIENTS:.*]]:3 = "isthmus.fusion"
+// CHECK-SAME: schedule = ["attention results=0,1,2 chunk=32
+// CHECK-COUNT-2: stablehlo.dot_general
+// CHECK: "isthmus.fusion"
+// CHECK-SAME: schedule = ["loop results=0,1 dims=0:2048,1:2048
+// CHECK: isthmus.yield %{{.*}}, %{{.*}} : tensor<2048x2048xf32>, tensor<2048x2048xf32>
+// CHECK-COUNT-3: stablehlo.dot_general
+// CHECK: "isthmus.fusion"(%[[GRADIENTS]]#
+// CHECK: stablehlo.sine
+func.func @gradient(%q: tensor<2048x64xf32>, %k: tensor<2048x64xf32>, %v: tensor<2048x64xf32>) -> (tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<2048x2048xf32>
+  %1 = stablehlo.exponential %0 : tensor<2048x2048xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<2048x2048xf32>
+  %5 = stablehlo.dot_general %4, %v, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %6 = stablehlo.cosine %5 : tensor<2048x64xf32>
+  %7 = stablehlo.dot_general %4, %6, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %8 = stablehlo.sine %7 : tensor<2048x64xf32>
+  %9 = stablehlo.dot_general %6, %v, contracting_dims = [1] x [1] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<2048x2048xf32>
+  %10 = stablehlo.multiply %9, %4 : tensor<2048x2048xf32>
+  %11 = stablehlo.reduce(%10 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %12 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %13 = stablehlo.subtract %9, %12 : tensor<2048x2048xf32>
+  %14 = stablehlo.multiply %13, %4 : tensor<2048x2048xf32>
+  %15 = stablehlo.dot_general %14, %k, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %16 = stablehlo.dot_general %14, %q, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  return %15, %16, %8 : tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x64xf32>
+}
+
+// Weights that are a result are stored, and read by the gradient.
+// LOG-DAG: rows of products and their gradients{{.*}} are stored: something else reads the weights
+func.func @kept_gradient(%q: tensor<2048x64xf32>, %k: tensor<2048x64xf32>, %v: tensor<2048x64xf32>) -> (tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x2048xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<2048x2048xf32>
+  %1 = stablehlo.exponential %0 : tensor<2048x2048xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<2048x2048xf32>
+  %5 = stablehlo.dot_general %4, %v, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %6 = stablehlo.cosine %5 : tensor<2048x64xf32>
+  %7 = stablehlo.dot_general %4, %6, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %8 = stablehlo.sine %7 : tensor<2048x64xf32>
+  %9 = stablehlo.dot_general %6, %v, contracting_dims = [1] x [1] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<2048x2048xf32>
+  %10 = stablehlo.multiply %9, %4 : tensor<2048x2048xf32>
+  %11 = stablehlo.reduce(%10 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2048x2048xf32>, tensor<f32>) -> tensor<2048xf32>
+  %12 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %13 = stablehlo.subtract %9, %12 : tensor<2048x2048xf32>
+  %14 = stablehlo.multiply %13, %4 : tensor<2048x2048xf32>
+  %15 = stablehlo.dot_general %14, %k, contracting_dims = [1] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  %16 = stablehlo.dot_general %14, %q, contracting_dims = [0] x [0] : (tensor<2048x2048xf32>, tensor<2048x64xf32>) -> tensor<2048x64xf32>
+  return %15, %16, %8, %4 : tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x64xf32>, tensor<2048x2048xf32>
+}
+
+// LOG-DAG: rows of products and their gradients{{.*}} are stored: they are few enough to cost less than computing them again
+func.func @small_gradient(%q: tensor<512x64xf32>, %k: tensor<512x64xf32>, %v: tensor<512x64xf32>) -> (tensor<512x64xf32>, tensor<512x64xf32>, tensor<512x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x512xf32>
+  %1 = stablehlo.exponential %0 : tensor<512x512xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<512x512xf32>
+  %5 = stablehlo.dot_general %4, %v, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  %6 = stablehlo.cosine %5 : tensor<512x64xf32>
+  %7 = stablehlo.dot_general %4, %6, contracting_dims = [0] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  %8 = stablehlo.sine %7 : tensor<512x64xf32>
+  %9 = stablehlo.dot_general %6, %v, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<512x512xf32>
+  %10 = stablehlo.multiply %9, %4 : tensor<512x512xf32>
+  %11 = stablehlo.reduce(%10 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+  %12 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %13 = stablehlo.subtract %9, %12 : tensor<512x512xf32>
+  %14 = stablehlo.multiply %13, %4 : tensor<512x512xf32>
+  %15 = stablehlo.dot_general %14, %k, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  %16 = stablehlo.dot_general %14, %q, contracting_dims = [0] x [0] : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  return %15, %16, %8 : tensor<512x64xf32>, tensor<512x64xf32>, tensor<512x64xf32>
+}

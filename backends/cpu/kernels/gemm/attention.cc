@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
@@ -21,6 +22,11 @@ constexpr int64_t kAlignment = 64;
 constexpr int64_t kStepsPerBlock = 256;
 // Rows for which packing keys and values again is worth a thread.
 constexpr int64_t kRowsPerTask = 64;
+// The same where sums over rows are added up afterwards; and how many tasks are enough.
+constexpr int64_t kRowsPerPart = 256;
+constexpr int64_t kEnoughParts = 8;
+// Rows of a result that are transposed together.
+constexpr int64_t kStoredRows = 64;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -34,53 +40,98 @@ int64_t offsetOf(std::span<const ResultDimension> dims, int64_t index) {
   return offset;
 }
 
+GemmDomain domainOf(const DotDescriptor& dot) {
+  return narrowDomain(chooseDomain(dot.lhsType, dot.rhsType, dot.resultType), dot.lhsType,
+                      dot.rhsType);
+}
+
+struct Scores {
+  const DotProblem problem;
+  const GemmDomain domain;
+  const GemmKernels& kernels;
+  const bool isDirect;  // sums are what the kernel reads
+
+  Scores(const DotDescriptor& dot, void* const* buffers)
+      : problem(decodeDot(dot, buffers)),
+        domain(domainOf(dot)),
+        kernels(gemmKernels(domain)),
+        isDirect(isDomainType(domain, dot.resultType)) {}
+  int64_t elementBytes() const {
+    return static_cast<int64_t>(storageBytes(problem.dot.resultType));
+  }
+};
+
+struct Product {
+  const RowProductDescriptor& d;
+  const DotProblem problem;
+  const GemmDomain domain;
+  const GemmKernels& kernels;
+  const std::span<const ResultDimension> batchDims, rowDims, columnDims;
+  const int64_t width;  // columns of the values
+
+  Product(const RowProductDescriptor& descriptor, void* const* buffers)
+      : d(descriptor),
+        problem(decodeDot(d.values, buffers)),
+        domain(domainOf(d.values)),
+        kernels(gemmKernels(domain)),
+        batchDims(d.result, static_cast<size_t>(d.batchRank)),
+        rowDims(d.result + d.batchRank, static_cast<size_t>(d.rowRank)),
+        columnDims(d.result + d.batchRank + d.rowRank, static_cast<size_t>(d.columnRank)),
+        width(problem.cols) {}
+};
+
 // What the tasks of one call share.
 struct Attention {
   const AttentionDescriptor& d;
   void* const* buffers;
-  DotProblem scores, values;
-  GemmDomain scoresDomain, valuesDomain;
-  const GemmKernels& scoresKernels;
-  const GemmKernels& valuesKernels;
-  std::span<const ResultDimension> batchDims, rowDims, columnDims;
-  int64_t rows, columns, depth;  // rows of a batch, columns of scores, columns of values
+  std::optional<Scores> scores[kMaxScores];
+  std::optional<Product> products[kMaxRowProducts];
+  int64_t batches, rows, columns;  // of scores: rows of a batch
   int64_t rowsAtATime;
-  int64_t blockSteps;  // of weights
-  bool isDirect;       // scores are what the kernel reads
-
-  static GemmDomain domainOf(const DotDescriptor& dot) {
-    return narrowDomain(chooseDomain(dot.lhsType, dot.rhsType, dot.resultType), dot.lhsType,
-                        dot.rhsType);
-  }
+  bool sumsRows = false;
 
   Attention(const AttentionDescriptor& descriptor, void* const* buffers)
-      : d(descriptor),
-        buffers(buffers),
-        scores(decodeDot(d.scores, buffers)),
-        values(decodeDot(d.values, buffers)),
-        scoresDomain(domainOf(d.scores)),
-        valuesDomain(domainOf(d.values)),
-        scoresKernels(gemmKernels(scoresDomain)),
-        valuesKernels(gemmKernels(valuesDomain)),
-        batchDims(d.result, static_cast<size_t>(d.batchRank)),
-        rowDims(d.result + d.batchRank, static_cast<size_t>(d.rowRank)),
-        columnDims(d.result + d.batchRank + d.rowRank, static_cast<size_t>(d.columnRank)),
-        rows(scores.rows),
-        columns(scores.cols),
-        depth(values.cols) {
-    const int64_t mr = scoresKernels.mr;
+      : d(descriptor), buffers(buffers) {
+    for (int i = 0; i < d.scoresCount; ++i) scores[i].emplace(d.scores[i], buffers);
+    for (int i = 0; i < d.productCount; ++i) {
+      products[i].emplace(d.products[i], buffers);
+      sumsRows |= d.products[i].sumsRows != 0;
+    }
+    batches = scores[0]->problem.batches;
+    rows = scores[0]->problem.rows;
+    columns = scores[0]->problem.cols;
+    const int64_t mr = scores[0]->kernels.mr;
     rowsAtATime = std::min(rows, std::max(mr, d.rowsAtATime / mr * mr));
-    blockSteps = std::min(columns, roundUp(kStepsPerBlock, valuesKernels.stepsPerBlock()));
-    isDirect = isDomainType(scoresDomain, d.scores.resultType);
   }
-  int64_t scoreBytes() const { return static_cast<int64_t>(storageBytes(d.scores.resultType)); }
-  int64_t weightBytes() const { return static_cast<int64_t>(storageBytes(d.values.lhsType)); }
-  int64_t blocks() const { return ceilDiv(columns, blockSteps); }
+  int64_t weightBytes(int weights) const {
+    return static_cast<int64_t>(storageBytes(d.weightTypes[weights]));
+  }
+  // Of a product that sums the elements of each row.
+  int64_t blockSteps(const Product& p) const {
+    return std::min(columns, roundUp(kStepsPerBlock, p.kernels.stepsPerBlock()));
+  }
+  // Of a product that sums over rows.
+  int64_t sumsBytes(const Product& p) const {
+    return roundUp(columns * p.width * p.kernels.elementBytes, kAlignment);
+  }
+  // Of all of them.
+  int64_t sumsBytes() const {
+    int64_t total = 0;
+    for (int i = 0; i < d.productCount; ++i) {
+      if (d.products[i].sumsRows) total += sumsBytes(*products[i]);
+    }
+    return total;
+  }
 };
 
 // Memory of one task.
 struct TaskMemory {
-  char *keys, *valuePanels, *rowPanels, *sums, *scores, *weights, *results;
+  char* keys[kMaxScores];          // panels of the right operands
+  char* values[kMaxRowProducts];   // panels of the right operands
+  char* results[kMaxRowProducts];  // of rows at hand, or sums over rows
+  char* scores[kMaxScores];
+  char* weights[kMaxWeights];
+  char *rowPanels, *sums, *converted;
 
   // Lays the parts out from `memory` on; returns how many bytes they take.
   int64_t place(const Attention& a, char* memory) {
@@ -90,15 +141,40 @@ struct TaskMemory {
       total += roundUp(bytes, kAlignment);
       return at;
     };
-    const GemmKernels &s = a.scoresKernels, &v = a.valuesKernels;
-    keys = add(ceilDiv(a.columns, s.nr) * s.panelBytes(s.nr, a.scores.depth));
-    valuePanels = add(a.blocks() * ceilDiv(a.depth, v.nr) * v.panelBytes(v.nr, a.blockSteps));
-    rowPanels = add(std::max(ceilDiv(a.rowsAtATime, s.mr) * s.panelBytes(s.mr, a.scores.depth),
-                             ceilDiv(a.rowsAtATime, v.mr) * v.panelBytes(v.mr, a.blockSteps)));
-    sums = add(a.rowsAtATime * a.columns * s.elementBytes);
-    scores = a.isDirect ? sums : add(a.rowsAtATime * a.columns * a.scoreBytes());
-    weights = a.d.sharesRows ? scores : add(a.rowsAtATime * a.columns * a.weightBytes());
-    results = add((a.rowsAtATime + 1) * a.depth * std::max<int64_t>(v.elementBytes, 16));
+    int64_t panelBytes = 0, sumBytes = 0, widest = 0;
+    for (int i = 0; i < a.d.scoresCount; ++i) {
+      const GemmKernels& k = a.scores[i]->kernels;
+      const int64_t depth = a.scores[i]->problem.depth;
+      keys[i] = add(ceilDiv(a.columns, k.nr) * k.panelBytes(k.nr, depth));
+      panelBytes = std::max(panelBytes, ceilDiv(a.rowsAtATime, k.mr) * k.panelBytes(k.mr, depth));
+      const int64_t bytes = a.rowsAtATime * a.columns * k.elementBytes;
+      if (!a.scores[i]->isDirect) sumBytes = std::max(sumBytes, bytes);
+      scores[i] = add(
+          a.scores[i]->isDirect ? bytes : a.rowsAtATime * a.columns * a.scores[i]->elementBytes());
+    }
+    for (int i = 0; i < a.d.weightsCount; ++i) {
+      const int32_t shared = a.d.sharedScores[i];
+      weights[i] = shared >= 0 ? scores[shared] : add(a.rowsAtATime * a.columns * a.weightBytes(i));
+    }
+    for (int i = 0; i < a.d.productCount; ++i) {
+      const Product& p = *a.products[i];
+      const GemmKernels& k = p.kernels;
+      widest = std::max(widest, p.width);
+      if (p.d.sumsRows) {
+        values[i] = add(ceilDiv(p.width, k.nr) * k.panelBytes(k.nr, a.rowsAtATime));
+        panelBytes = std::max(panelBytes, k.panelBytes(k.mr, a.rowsAtATime));
+        results[i] = nullptr;
+        continue;
+      }
+      const int64_t steps = a.blockSteps(p);
+      values[i] =
+          add(ceilDiv(a.columns, steps) * ceilDiv(p.width, k.nr) * k.panelBytes(k.nr, steps));
+      panelBytes = std::max(panelBytes, ceilDiv(a.rowsAtATime, k.mr) * k.panelBytes(k.mr, steps));
+      results[i] = add(a.rowsAtATime * p.width * k.elementBytes);
+    }
+    rowPanels = add(panelBytes);
+    sums = add(sumBytes);
+    converted = add(kStoredRows * widest * 8);
     return total;
   }
 };
@@ -110,69 +186,176 @@ void end(const GemmKernels& kernels) {
   if (kernels.end) kernels.end();
 }
 
+// Elements of rows of `width`, side by side, to where rows and columns are so far apart.
+template <typename Word>
+void scatterRows(const char* from, int64_t count, int64_t width, char* to, int64_t rowStride,
+                 int64_t columnStride) {
+  const auto* source = reinterpret_cast<const Word*>(from);
+  for (int64_t column = 0; column < width; ++column) {
+    auto* target = reinterpret_cast<Word*>(to) + column * columnStride;
+    for (int64_t row = 0; row < count; ++row)
+      target[row * rowStride] = source[row * width + column];
+  }
+}
+
+// Stores rows of sums from `firstRow` on of a result. `converted` has room for kStoredRows of them.
+void store(const Attention& a, const Product& p, int64_t batch, int64_t firstRow, int64_t count,
+           const char* sums, char* converted) {
+  const ElementType type = p.d.values.resultType;
+  const auto bytes = static_cast<int64_t>(storageBytes(type));
+  const int64_t rowBytes = p.width * p.kernels.elementBytes;
+  const bool isRow =
+      p.columnDims.empty() || (p.columnDims.size() == 1 && p.columnDims[0].stride == 1);
+  char* result = static_cast<char*>(a.buffers[p.d.resultBuffer]);
+  const int64_t batchOffset = offsetOf(p.batchDims, batch);
+  if (isRow) {
+    for (int64_t row = 0; row < count; ++row) {
+      storeSums(p.domain, sums + row * rowBytes, p.width, type, result,
+                batchOffset + offsetOf(p.rowDims, firstRow + row));
+    }
+    return;
+  }
+  const bool isMatrix = p.rowDims.size() <= 1 && p.columnDims.size() <= 1;
+  const int64_t rowStride = p.rowDims.empty() ? 0 : p.rowDims[0].stride;
+  const int64_t columnStride = p.columnDims.empty() ? 0 : p.columnDims[0].stride;
+  for (int64_t row = 0; row < count; row += kStoredRows) {
+    const int64_t rows = std::min(kStoredRows, count - row);
+    storeSums(p.domain, sums + row * rowBytes, rows * p.width, type, converted, 0);
+    char* to = result + (batchOffset + (firstRow + row) * rowStride) * bytes;
+    if (isMatrix && bytes == 2) {
+      scatterRows<uint16_t>(converted, rows, p.width, to, rowStride, columnStride);
+    } else if (isMatrix && bytes == 4) {
+      scatterRows<uint32_t>(converted, rows, p.width, to, rowStride, columnStride);
+    } else {
+      for (int64_t i = 0; i < rows * p.width; ++i) {
+        const int64_t at = batchOffset + offsetOf(p.rowDims, firstRow + row + i / p.width) +
+                           offsetOf(p.columnDims, i % p.width);
+        std::memcpy(result + at * bytes, converted + i * bytes, static_cast<size_t>(bytes));
+      }
+    }
+  }
+}
+
+// Operands behind tables of offsets.
+struct Jobs {
+  std::optional<DotJob> scores[kMaxScores];
+  std::optional<DotJob> products[kMaxRowProducts];
+  const int64_t* steps;    // 0, 1, …
+  const int64_t* strides;  // 0, columns, 2 * columns, …
+
+  static int64_t tableSize(const Attention& a) {
+    int64_t total = a.columns + a.rowsAtATime;
+    auto add = [&](const DotProblem& p) { total += p.rows + p.cols + 2 * p.depth; };
+    for (int i = 0; i < a.d.scoresCount; ++i) add(a.scores[i]->problem);
+    for (int i = 0; i < a.d.productCount; ++i) add(a.products[i]->problem);
+    return total;
+  }
+
+  Jobs(const Attention& a, int64_t* tables) {
+    auto add = [&](std::optional<DotJob>& job, const DotProblem& p, GemmDomain domain) {
+      job.emplace(p, domain, tables);
+      tables += p.rows + p.cols + 2 * p.depth;
+    };
+    for (int i = 0; i < a.d.scoresCount; ++i) {
+      add(scores[i], a.scores[i]->problem, a.scores[i]->domain);
+    }
+    for (int i = 0; i < a.d.productCount; ++i) {
+      add(products[i], a.products[i]->problem, a.products[i]->domain);
+    }
+    steps = tables;
+    for (int64_t i = 0; i < a.columns; ++i) *tables++ = i;
+    strides = tables;
+    for (int64_t i = 0; i < a.rowsAtATime; ++i) *tables++ = i * a.columns;
+  }
+};
+
 class Task {
  public:
-  Task(const Attention& a, const DotJob& scores, const DotJob& values, const int64_t* steps,
-       char* memory)
-      : a_(a), scores_(scores), values_(values), steps_(steps) {
+  Task(const Attention& a, const Jobs& jobs, char* memory) : a_(a), jobs_(jobs) {
     memory_.place(a, memory);
   }
 
-  // Of one batch item.
-  void run(int64_t batch, int64_t firstRow, int64_t lastRow) {
+  // Of one batch item. What products sum over these rows is added up in `sums`.
+  void run(int64_t batch, int64_t firstRow, int64_t lastRow, char* sums) {
+    for (int i = 0; i < a_.d.productCount; ++i) {
+      if (!a_.d.products[i].sumsRows) continue;
+      memory_.results[i] = sums;
+      sums += a_.sumsBytes(*a_.products[i]);
+    }
     packOperands(batch);
     for (int64_t row = firstRow; row < lastRow; row += a_.rowsAtATime) {
       const int64_t count = std::min(a_.rowsAtATime, lastRow - row);
-      computeScores(batch, row, count);
+      for (int i = 0; i < a_.d.scoresCount; ++i) computeScores(i, batch, row, count);
       computeWeights(batch * a_.rows + row, count);
-      computeResults(count);
-      store(batch, row, count);
-    }
-  }
-
- private:
-  void packOperands(int64_t batch) {
-    const GemmKernels &s = a_.scoresKernels, &v = a_.valuesKernels;
-    char* panel = memory_.keys;
-    for (int64_t column = 0; column < a_.columns; column += s.nr) {
-      scores_.packB(batch, panel, s.nr, column,
-                    static_cast<int>(std::min<int64_t>(s.nr, a_.columns - column)), 0,
-                    a_.scores.depth);
-      panel += s.panelBytes(s.nr, a_.scores.depth);
-    }
-    panel = memory_.valuePanels;
-    for (int64_t step = 0; step < a_.columns; step += a_.blockSteps) {
-      for (int64_t column = 0; column < a_.depth; column += v.nr) {
-        values_.packB(batch, panel, v.nr, column,
-                      static_cast<int>(std::min<int64_t>(v.nr, a_.depth - column)), step,
-                      std::min(a_.blockSteps, a_.columns - step));
-        panel += v.panelBytes(v.nr, a_.blockSteps);
+      for (int i = 0; i < a_.d.productCount; ++i) {
+        const Product& p = *a_.products[i];
+        if (p.d.sumsRows) {
+          addOverRows(i, batch, row, count, row > firstRow);
+          continue;
+        }
+        sumRows(i, count);
+        store(a_, p, batch, row, count, memory_.results[i], memory_.converted);
       }
     }
   }
 
-  void computeScores(int64_t batch, int64_t firstRow, int64_t count) {
-    const GemmKernels& s = a_.scoresKernels;
-    const int64_t aBytes = s.panelBytes(s.mr, a_.scores.depth);
-    const int64_t bBytes = s.panelBytes(s.nr, a_.scores.depth);
+  char* converted() { return memory_.converted; }
+
+ private:
+  void packOperands(int64_t batch) {
+    for (int i = 0; i < a_.d.scoresCount; ++i) {
+      packColumns(*jobs_.scores[i], a_.scores[i]->kernels, batch, a_.columns, 0,
+                  a_.scores[i]->problem.depth, memory_.keys[i]);
+    }
+    for (int i = 0; i < a_.d.productCount; ++i) {
+      const Product& p = *a_.products[i];
+      if (p.d.sumsRows) continue;
+      const int64_t blockSteps = a_.blockSteps(p);
+      char* panel = memory_.values[i];
+      for (int64_t step = 0; step < a_.columns; step += blockSteps) {
+        packColumns(*jobs_.products[i], p.kernels, batch, p.width, step,
+                    std::min(blockSteps, a_.columns - step), panel);
+        panel += ceilDiv(p.width, p.kernels.nr) * p.kernels.panelBytes(p.kernels.nr, blockSteps);
+      }
+    }
+  }
+
+  // Panels of a right operand, as far apart as is needed for so many steps.
+  static void packColumns(const DotJob& job, const GemmKernels& k, int64_t batch, int64_t columns,
+                          int64_t step, int64_t steps, char* panel) {
+    for (int64_t column = 0; column < columns; column += k.nr) {
+      job.packB(batch, panel, k.nr, column,
+                static_cast<int>(std::min<int64_t>(k.nr, columns - column)), step, steps);
+      panel += k.panelBytes(k.nr, steps);
+    }
+  }
+
+  void computeScores(int index, int64_t batch, int64_t firstRow, int64_t count) {
+    const Scores& scores = *a_.scores[index];
+    const GemmKernels& s = scores.kernels;
+    const int64_t depth = scores.problem.depth;
+    const int64_t aBytes = s.panelBytes(s.mr, depth);
+    const int64_t bBytes = s.panelBytes(s.nr, depth);
+    char* sums = scores.isDirect ? memory_.scores[index] : memory_.sums;
     for (int64_t row = 0; row < count; row += s.mr) {
-      scores_.packA(batch, memory_.rowPanels + row / s.mr * aBytes, s.mr, firstRow + row,
-                    static_cast<int>(std::min<int64_t>(s.mr, count - row)), 0, a_.scores.depth);
+      jobs_.scores[index]->packA(batch, memory_.rowPanels + row / s.mr * aBytes, s.mr,
+                                 firstRow + row,
+                                 static_cast<int>(std::min<int64_t>(s.mr, count - row)), 0, depth);
     }
     begin(s);
     for (int64_t column = 0; column < a_.columns; column += s.nr) {
       for (int64_t row = 0; row < count; row += s.mr) {
-        s.tile(a_.scores.depth, memory_.rowPanels + row / s.mr * aBytes,
-               memory_.keys + column / s.nr * bBytes,
-               memory_.sums + (row * a_.columns + column) * s.elementBytes, a_.columns,
+        s.tile(depth, memory_.rowPanels + row / s.mr * aBytes,
+               memory_.keys[index] + column / s.nr * bBytes,
+               sums + (row * a_.columns + column) * s.elementBytes, a_.columns,
                static_cast<int>(std::min<int64_t>(s.mr, count - row)),
                static_cast<int>(std::min<int64_t>(s.nr, a_.columns - column)), false);
       }
     }
     end(s);
-    if (a_.isDirect) return;
-    storeSums(a_.scoresDomain, memory_.sums, count * a_.columns, a_.d.scores.resultType,
-              memory_.scores, 0);
+    if (scores.isDirect) return;
+    storeSums(scores.domain, sums, count * a_.columns, scores.problem.dot.resultType,
+              memory_.scores[index], 0);
   }
 
   // The kernel computes rows of arrays of which only those at hand exist: it is told where the
@@ -185,122 +368,182 @@ class Task {
     };
     for (int i = 0; i < a_.d.kernelBufferCount; ++i) {
       const int32_t buffer = a_.d.kernelBuffers[i];
-      table[i] = buffer == kScoresBuffer    ? beginOf(memory_.scores, a_.scoreBytes())
-                 : buffer == kWeightsBuffer ? beginOf(memory_.weights, a_.weightBytes())
-                                            : a_.buffers[buffer];
+      if (buffer >= 0) {
+        table[i] = a_.buffers[buffer];
+      } else if (buffer <= kWeightsBuffer) {
+        const int weights = kWeightsBuffer - buffer;
+        table[i] = beginOf(memory_.weights[weights], a_.weightBytes(weights));
+      } else {
+        const int scores = kScoresBuffer - buffer;
+        table[i] = beginOf(memory_.scores[scores], a_.scores[scores]->elementBytes());
+      }
     }
     reinterpret_cast<IsthmusKernel>(a_.buffers[a_.d.kernelBuffer])(table, firstRow,
                                                                    firstRow + count);
   }
 
-  void packWeights(int64_t step, int64_t steps, int64_t count) {
-    const GemmKernels& v = a_.valuesKernels;
-    int64_t lanes[kMaxGemmLanes];
-    for (int64_t row = 0; row < count; row += v.mr) {
-      const int rows = static_cast<int>(std::min<int64_t>(v.mr, count - row));
-      for (int i = 0; i < rows; ++i) lanes[i] = i * a_.columns;
-      PanelSource source{memory_.weights + (row * a_.columns + step) * a_.weightBytes(),
-                         a_.d.values.lhsType,
-                         rows,
-                         lanes,
-                         steps_,
-                         steps,
-                         false,
-                         a_.columns,
-                         0,
-                         true};
-      v.pack(memory_.rowPanels + row / v.mr * v.panelBytes(v.mr, a_.blockSteps), v.mr, source);
+  // Weights as left operands: lanes are rows, or if `isTransposed` columns.
+  void packWeights(const Product& p, bool isTransposed, const char* first, int lanes, int64_t steps,
+                   char* panel) {
+    const int64_t* byRow = jobs_.strides;
+    const int64_t* byColumn = jobs_.steps;
+    PanelSource source{first,
+                       a_.d.weightTypes[p.d.weights],
+                       lanes,
+                       isTransposed ? byColumn : byRow,
+                       isTransposed ? byRow : byColumn,
+                       steps,
+                       isTransposed && lanes > 1,
+                       isTransposed ? 1 : a_.columns,
+                       0,
+                       true};
+    p.kernels.pack(panel, p.kernels.mr, source);
+  }
+
+  // The product of rows of weights and all values.
+  void sumRows(int index, int64_t count) {
+    const Product& p = *a_.products[index];
+    const GemmKernels& v = p.kernels;
+    const int64_t blockSteps = a_.blockSteps(p);
+    const int64_t aBytes = v.panelBytes(v.mr, blockSteps);
+    const char* block = memory_.values[index];
+    for (int64_t step = 0; step < a_.columns; step += blockSteps) {
+      const int64_t steps = std::min(blockSteps, a_.columns - step);
+      for (int64_t row = 0; row < count; row += v.mr) {
+        packWeights(
+            p, false,
+            memory_.weights[p.d.weights] + (row * a_.columns + step) * a_.weightBytes(p.d.weights),
+            static_cast<int>(std::min<int64_t>(v.mr, count - row)), steps,
+            memory_.rowPanels + row / v.mr * aBytes);
+      }
+      begin(v);
+      const char* panel = block;
+      for (int64_t column = 0; column < p.width; column += v.nr) {
+        for (int64_t row = 0; row < count; row += v.mr) {
+          v.tile(steps, memory_.rowPanels + row / v.mr * aBytes, panel,
+                 memory_.results[index] + (row * p.width + column) * v.elementBytes, p.width,
+                 static_cast<int>(std::min<int64_t>(v.mr, count - row)),
+                 static_cast<int>(std::min<int64_t>(v.nr, p.width - column)), step > 0);
+        }
+        panel += v.panelBytes(v.nr, steps);
+      }
+      end(v);
+      block += ceilDiv(p.width, v.nr) * v.panelBytes(v.nr, blockSteps);
     }
   }
 
-  void computeResults(int64_t count) {
-    const GemmKernels& v = a_.valuesKernels;
-    const int64_t aBytes = v.panelBytes(v.mr, a_.blockSteps);
-    const char* panel = memory_.valuePanels;
-    for (int64_t step = 0; step < a_.columns; step += a_.blockSteps) {
-      const int64_t steps = std::min(a_.blockSteps, a_.columns - step);
-      packWeights(step, steps, count);
+  // Adds the product of these rows of weights, transposed, and the same rows of the values.
+  void addOverRows(int index, int64_t batch, int64_t firstRow, int64_t count, bool accumulate) {
+    const Product& p = *a_.products[index];
+    const GemmKernels& v = p.kernels;
+    packColumns(*jobs_.products[index], v, batch, p.width, firstRow, count, memory_.values[index]);
+    for (int64_t row = 0; row < a_.columns; row += v.mr) {
+      const int lanes = static_cast<int>(std::min<int64_t>(v.mr, a_.columns - row));
+      packWeights(p, true, memory_.weights[p.d.weights] + row * a_.weightBytes(p.d.weights), lanes,
+                  count, memory_.rowPanels);
       begin(v);
-      for (int64_t column = 0; column < a_.depth; column += v.nr) {
-        for (int64_t row = 0; row < count; row += v.mr) {
-          v.tile(steps, memory_.rowPanels + row / v.mr * aBytes, panel,
-                 memory_.results + (row * a_.depth + column) * v.elementBytes, a_.depth,
-                 static_cast<int>(std::min<int64_t>(v.mr, count - row)),
-                 static_cast<int>(std::min<int64_t>(v.nr, a_.depth - column)), step > 0);
-        }
-        panel += v.panelBytes(v.nr, a_.blockSteps);
+      const char* panel = memory_.values[index];
+      for (int64_t column = 0; column < p.width; column += v.nr) {
+        v.tile(count, memory_.rowPanels, panel,
+               memory_.results[index] + (row * p.width + column) * v.elementBytes, p.width, lanes,
+               static_cast<int>(std::min<int64_t>(v.nr, p.width - column)), accumulate);
+        panel += v.panelBytes(v.nr, count);
       }
       end(v);
     }
   }
 
-  void store(int64_t batch, int64_t firstRow, int64_t count) {
-    const ElementType type = a_.d.values.resultType;
-    const auto bytes = static_cast<size_t>(storageBytes(type));
-    const bool isRow =
-        a_.columnDims.empty() || (a_.columnDims.size() == 1 && a_.columnDims[0].stride == 1);
-    void* result = a_.buffers[a_.d.resultBuffer];
-    const int64_t batchOffset = offsetOf(a_.batchDims, batch);
-    char* converted = memory_.results + a_.rowsAtATime * a_.depth * a_.valuesKernels.elementBytes;
-    for (int64_t row = 0; row < count; ++row) {
-      const char* sums = memory_.results + row * a_.depth * a_.valuesKernels.elementBytes;
-      const int64_t at = batchOffset + offsetOf(a_.rowDims, firstRow + row);
-      if (isRow) {
-        storeSums(a_.valuesDomain, sums, a_.depth, type, result, at);
-        continue;
-      }
-      storeSums(a_.valuesDomain, sums, a_.depth, type, converted, 0);
-      for (int64_t column = 0; column < a_.depth; ++column) {
-        std::memcpy(static_cast<char*>(result) +
-                        (at + offsetOf(a_.columnDims, column)) * static_cast<int64_t>(bytes),
-                    converted + column * static_cast<int64_t>(bytes), bytes);
-      }
-    }
-  }
-
   const Attention& a_;
-  const DotJob& scores_;
-  const DotJob& values_;
-  const int64_t* steps_;  // 0, 1, …
+  const Jobs& jobs_;
   TaskMemory memory_;
 };
 
+template <typename Element>
+void addTo(char* sums, const char* others, int64_t bytes) {
+  auto* to = reinterpret_cast<Element*>(sums);
+  auto* from = reinterpret_cast<const Element*>(others);
+  for (int64_t i = 0; i < bytes / static_cast<int64_t>(sizeof(Element)); ++i) to[i] += from[i];
+}
+
+// Adds up what the parts of a batch item have summed over rows, in order, and stores it.
+void finish(const Attention& a, int64_t batch, char* sums, int64_t parts, char* converted) {
+  const int64_t bytes = a.sumsBytes();
+  for (int i = 0; i < a.d.productCount; ++i) {
+    const Product& p = *a.products[i];
+    if (!p.d.sumsRows) continue;
+    const int64_t own = a.sumsBytes(p);
+    for (int64_t part = 1; part < parts; ++part) {
+      if (p.kernels.elementBytes == 8) {
+        addTo<double>(sums, sums + part * bytes, own);
+      } else {
+        addTo<float>(sums, sums + part * bytes, own);
+      }
+    }
+    store(a, p, batch, 0, a.columns, sums, converted);
+    sums += own;
+  }
+}
+
 bool runAttention(RunServices& services, const Attention& a) {
-  auto tableSize = [](const DotProblem& p) { return p.rows + p.cols + 2 * p.depth; };
-  Scratch<int64_t> tables(services, tableSize(a.scores) + tableSize(a.values) + a.columns);
+  Scratch<int64_t> tables(services, Jobs::tableSize(a));
   if (!tables) return false;
-  int64_t* steps = tables.data() + tableSize(a.scores) + tableSize(a.values);
-  for (int64_t i = 0; i < a.columns; ++i) steps[i] = i;
-  const DotJob scores(a.scores, a.scoresDomain, tables.data());
-  const DotJob values(a.values, a.valuesDomain, tables.data() + tableSize(a.scores));
+  const Jobs jobs(a, tables.data());
 
   TaskMemory layout;
   const int64_t bytes = layout.place(a, nullptr);
-  std::atomic<bool> outOfMemory{false};
+  const int64_t sumsBytes = a.sumsBytes();
+  const int threads = services.numThreads();
+  double work = 0;
+  for (int i = 0; i < a.d.scoresCount; ++i) work += static_cast<double>(a.scores[i]->problem.depth);
+  for (int i = 0; i < a.d.productCount; ++i) work += static_cast<double>(a.products[i]->width);
+  work *=
+      static_cast<double>(a.batches) * static_cast<double>(a.rows) * static_cast<double>(a.columns);
+  const bool isParallel = threads > 1 && worthThreads(work);
+  // Sums over rows are the same for any number of threads: their parts do not depend on it.
   int64_t splits = 1;
+  if (a.sumsRows) {
+    splits = std::clamp<int64_t>(a.rows / kRowsPerPart, 1, ceilDiv(kEnoughParts, a.batches));
+  } else if (isParallel) {
+    splits =
+        std::clamp<int64_t>(a.rows / kRowsPerTask, 1, ceilDiv(int64_t{4} * threads, a.batches));
+  }
+  Scratch<char> sums(services, splits > 1 ? a.batches * splits * sumsBytes : 0);
+  if (!sums && splits > 1 && sumsBytes > 0) return false;
+
+  std::atomic<bool> outOfMemory{false};
   auto runTasks = [&](int64_t first, int64_t last) {
+    Scratch<char> scratch(services, bytes + (splits > 1 ? 0 : sumsBytes));
+    if (!scratch) {
+      outOfMemory = true;
+      return;
+    }
+    Task task(a, jobs, scratch.data());
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t part = i % splits;
+      char* own = splits > 1 ? sums.data() + i * sumsBytes : scratch.data() + bytes;
+      task.run(i / splits, a.rows * part / splits, a.rows * (part + 1) / splits, own);
+      if (splits == 1) finish(a, i, own, 1, task.converted());
+    }
+  };
+  auto finishBatches = [&](int64_t first, int64_t last) {
     Scratch<char> scratch(services, bytes);
     if (!scratch) {
       outOfMemory = true;
       return;
     }
-    Task task(a, scores, values, steps, scratch.data());
     for (int64_t i = first; i < last; ++i) {
-      const int64_t part = i % splits;
-      task.run(i / splits, a.rows * part / splits, a.rows * (part + 1) / splits);
+      finish(a, i, sums.data() + i * splits * sumsBytes, splits, scratch.data());
     }
   };
-  const int threads = services.numThreads();
-  const double work = static_cast<double>(a.scores.batches) * static_cast<double>(a.rows) *
-                      static_cast<double>(a.columns) *
-                      static_cast<double>(a.scores.depth + a.depth);
-  if (threads == 1 || !worthThreads(work)) {
-    runTasks(0, a.scores.batches);
-  } else {
-    const int64_t wanted = ceilDiv(int64_t{4} * threads, a.scores.batches);
-    splits = std::clamp<int64_t>(a.rows / kRowsPerTask, 1, wanted);
-    parallelFor(services, a.scores.batches * splits, 1, runTasks);
-  }
+  auto run = [&](int64_t count, auto&& body) {
+    if (isParallel) {
+      parallelFor(services, count, 1, body);
+    } else {
+      body(0, count);
+    }
+  };
+  run(a.batches * splits, runTasks);
+  if (splits > 1 && a.sumsRows && !outOfMemory) run(a.batches, finishBatches);
   return !outOfMemory;
 }
 
