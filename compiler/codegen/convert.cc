@@ -35,14 +35,13 @@ V roundToFormat(V x, const FloatFormat& f) {
   double nan = std::nan("");
   V magnitude = abs(x);
   if (isPowersOnly(f)) {
-    // Powers of two from 2^-127 to 2^127: the mantissa rounds to a carry or to nothing. Everything
-    // that is not positive has no nearest value.
+    // Powers of two from 2^-127 to 2^127: the mantissa rounds to a carry or to nothing. The digit
+    // before it is always 1, so that ties go up. Everything that is not positive has no nearest
+    // value.
     V bits = magnitude.asInt();
-    V rounded =
-        ((bits + bits.ki(0x3fffff) + (shiftRight(bits, 23) & bits.ki(1))) & bits.ki(0x7f800000))
-            .asFloat();
-    rounded = select(rounded < rounded.k(std::ldexp(1.0, -126)), rounded.k(std::ldexp(1.0, -127)),
-                     rounded);
+    V rounded = ((bits + bits.ki(0x400000)) & bits.ki(0x7f800000)).asFloat();
+    // Subnormal in f32, where 0x400000 is 2^-127.
+    rounded = select(bits < bits.ki(0x600000), rounded.k(std::ldexp(1.0, -127)), rounded);
     V bad = ~(x > x.k(0)) | (rounded > rounded.k(std::ldexp(1.0, 127)));
     return select(bad, nan, rounded);
   }

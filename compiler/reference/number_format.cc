@@ -179,9 +179,9 @@ uint64_t encodeSmall(double value, const FloatFormat& format) {
     if (negative || value == 0 || std::isinf(value)) return nanBits(format, false);
     int exponent = 0;
     double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
-    // Ties go to the even exponent field.
+    // Ties go up: the only digit of a power is always odd.
     int field = exponent - 1 + format.bias;
-    if (fraction > 0.75 || (fraction == 0.75 && field % 2 != 0)) ++field;
+    if (fraction >= 0.75) ++field;
     if (field < 0) return 0;
     return field > 254 ? nanBits(format, false) : static_cast<uint64_t>(field);
   }

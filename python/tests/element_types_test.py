@@ -387,6 +387,16 @@ def test_shapes_of_one_and_of_none(ours, shape):
     compare_all(results, {t: (x, 0) for t, (x,) in inputs.items()})
 
 
+@pytest.mark.parametrize("source", ["float32", "bfloat16", "float64", "int32"])
+def test_ties_between_powers_go_up(ours, source):
+    values = np.array([1, 2, 3, 5, 6, 7, 12, 48] + [0.75, 1.5, 1.25, 1.4375] * (source != "int32"), dtype_of(source))
+    powers = dtype_of("float8_e8m0fnu")
+    expected = [1, 2, 4, 4, 8, 8, 16, 64] + [1, 2, 1, 1] * (source != "int32")
+    np.testing.assert_array_equal(values.astype(np.float32).astype(powers).astype(np.float32), expected)
+    compare_all(run_all(ours, lambda _: lambda x: lax.convert_element_type(x, powers), {source: (values,)}),
+                {source: (np.array(expected, np.float32).astype(powers), 0)})
+
+
 def test_updates_and_dynamic_slices(ours):
     inputs = {t: (distinct(t, 24).reshape(4, 6), distinct(t, 6).reshape(2, 3), np.int32(3))
               for t in ALL + SCALES}

@@ -57,9 +57,9 @@ uint8_t encodeExponentOnly(float value) {
   if (!(value > 0) || std::isinf(value)) return value == 0 ? 0 : 0xff;
   int exponent;
   float fraction = std::frexp(value, &exponent);  // value = fraction * 2^exponent, in [0.5, 1)
-  // The neighbours are 0.5 and 1 times 2^exponent; 0.75 is half way and goes to the even exponent.
+  // The neighbours are 0.5 and 1 times 2^exponent. Halfway is up: the only digit is always odd.
   int pattern = exponent - 1 + 127;
-  if (fraction > 0.75f || (fraction == 0.75f && (pattern & 1) != 0)) ++pattern;
+  if (fraction >= 0.75f) ++pattern;
   if (pattern < 0) return 0;
   return static_cast<uint8_t>(pattern > 254 ? 255 : pattern);
 }

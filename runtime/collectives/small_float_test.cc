@@ -91,6 +91,9 @@ TEST(SmallFloat, TiesAndOverflow) {
   EXPECT_EQ(encode(ElementType::kF8E4M3FNUZ, -0.0f), 0x00);
   EXPECT_EQ(encode(ElementType::kF4E2M1FN, 1e6f), 0x7);
   EXPECT_EQ(encode(ElementType::kF4E2M1FN, -1e6f), 0xf);
+  EXPECT_EQ(encode(ElementType::kF8E8M0FNU, 1.5f), 128);  // between 1 and 2: up, as of all powers
+  EXPECT_EQ(encode(ElementType::kF8E8M0FNU, 3.0f), 129);
+  EXPECT_EQ(encode(ElementType::kF8E8M0FNU, 2.9f), 128);
 }
 
 }  // namespace
