@@ -58,6 +58,7 @@ class ReductionEmitter {
   llvm::SmallVector<Group, 4> overVectors(const MultiIndex& at, llvm::SmallVector<Group, 4> groups,
                                           int64_t begin);
   Group overTail(const MultiIndex& at, const Group& start);
+  Group overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral);
   Group fold(llvm::SmallVector<Group, 4> groups);
   Group foldLanes(Group group);
   int64_t vectorEnd() const;

@@ -124,15 +124,43 @@ Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
   return unflatten(flat, start, loops_.current());
 }
 
+// The row's last vector, in which the lanes that the vector before has had hold the neutral value:
+// one evaluation, where elements one by one would be up to all lanes but one.
+Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral) {
+  const int64_t lanes = rowLanes_, size = axes_.axes.back().size;
+  llvm::SmallVector<llvm::Constant*, 16> isNew;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    isNew.push_back(
+        llvm::ConstantInt::getBool(loops_.context(), size - lanes + lane >= vectorEnd()));
+  }
+  llvm::Constant* mask = llvm::ConstantVector::get(isNew);
+  const unsigned saved = evaluator_.lanes();
+  evaluator_.setLanes(rowLanes_);
+  Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
+  const Group others = splat({neutral}, rowLanes_);
+  for (Val& value : inputs) {
+    llvm::IRBuilder<>& builder = loops_.here();
+    value.re = builder.CreateSelect(mask, value.re, others[0].re);
+    if (value.im) value.im = builder.CreateSelect(mask, value.im, others[0].im);
+    value.level = loops_.current();
+  }
+  Group result = splat(combine(sum, inputs), rowLanes_);
+  evaluator_.setLanes(saved);
+  return result;
+}
+
 Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
   llvm::SmallVector<Group, 4> all(accumulators_, splat({neutral}, rowLanes_));
-  bool hasTail = vectorEnd() != axes_.axes.back().size;
+  const int64_t size = axes_.axes.back().size;
+  const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
+  const bool hasTail = vectorEnd() != size && !overlaps;
   if (hasTail) all.push_back({neutral});
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
     Group rest;
     if (hasTail) rest = current.pop_back_val();
     current = overVectors(at, current, 0);
+    if (overlaps) current[0] = overLastVector(at, current[0], neutral);
     if (hasTail) current.push_back(overTail(at, rest));
     return flattenAll(current);
   };

@@ -64,6 +64,24 @@ def test_scatter_to_different_places_split_among_threads(ours):
     np.testing.assert_array_equal(got, np.argsort(order))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.uint8, np.complex64])
+@pytest.mark.parametrize("length", [17, 25, 31, 33, 47, 79])
+def test_reductions_of_rows_that_no_vector_divides(ours, length, dtype):
+    """The last vector overlaps the one before: what is in both counts once."""
+    rng = np.random.default_rng(length)
+    x = rng.integers(1, 4, size=(37, length)).astype(dtype)
+    with jax.default_device(ours), jax.enable_x64(True):
+        got = jax.jit(lambda x: [jnp.sum(x, 1), jnp.prod(x, 1), jnp.sum(jnp.sqrt(x * x + 1), 1), jnp.any(x > 3, 1),
+                                 jnp.all(x > 0, 1)] + ([] if dtype == np.complex64 else [x.max(1), x.min(1)]))(x)
+    root = np.sqrt((x * x + 1).astype(np.complex128 if dtype == np.complex64 else np.float64))
+    wanted = [x.sum(1), x.prod(1), root.sum(1), (x > 3).any(1), (x > 0).all(1)]
+    if dtype != np.complex64:
+        wanted += [x.max(1), x.min(1)]
+    for a, b in zip(got, wanted):
+        assert np.asarray(a).shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=2e-3 if dtype in (np.int16, np.uint8) else 1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 @pytest.mark.parametrize("shape", [(n,) for n in (1, 3, 7, 15, 23, 31, 45, 61)] + [(3, 29), (2, 5, 13)], ids=str)
 def test_ends_of_rows(ours, shape, dtype):
