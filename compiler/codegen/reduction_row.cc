@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "compiler/codegen/reduction.h"
+#include "compiler/dialect/combiner.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -23,6 +25,47 @@ llvm::SmallVector<Group, 4> unflattenAll(llvm::ArrayRef<llvm::Value*> flat,
     flat = flat.drop_front(width);
   }
   return groups;
+}
+
+// Whether it is the maximum or the minimum of numbers of 32 or 64 bits that may be NaN.
+bool isExtremumOfFloats(shlo::ReduceOp reduce, const Group& group) {
+  mlir::Operation* op = group.size() == 1 ? soleOperation(reduce.getBody()) : nullptr;
+  if (!llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp>(op) || group[0].im) return false;
+  llvm::Type* type = group[0].re->getType();
+  return type->isVectorTy() &&
+         (type->getScalarType()->isFloatTy() || type->getScalarType()->isDoubleTy());
+}
+
+// The lanes' extremum by one instruction a step. As integers with all bits but the sign inverted
+// where that is set, floating-point numbers are in order, -0 before +0; whether one is NaN is asked
+// once.
+llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaximum) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
+  llvm::Type* element = type->getElementType();
+  const unsigned bits = element->getScalarSizeInBits(), count = type->getNumElements();
+  auto inOrder = [&](llvm::Value* x) {
+    llvm::Value* isNegative = b.CreateAShr(x, bits - 1);
+    llvm::Constant* allButSign =
+        llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMaxValue(bits));
+    return b.CreateXor(x, b.CreateAnd(isNegative, allButSign));
+  };
+  llvm::Value* isNan = b.CreateFCmpUNO(lanes, lanes);
+  llvm::Value* anyNan = b.CreateIsNotNull(b.CreateBitCast(isNan, b.getIntNTy(count)));
+  llvm::Value* keys =
+      inOrder(b.CreateBitCast(lanes, llvm::FixedVectorType::get(b.getIntNTy(bits), count)));
+  for (unsigned width = count; width > 1; width /= 2) {
+    llvm::SmallVector<int, 16> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    keys = b.CreateBinaryIntrinsic(isMaximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
+                                   b.CreateShuffleVector(keys, low),
+                                   b.CreateShuffleVector(keys, high));
+  }
+  llvm::Value* result =
+      b.CreateBitCast(inOrder(b.CreateExtractElement(keys, uint64_t{0})), element);
+  return b.CreateSelect(anyNan, llvm::ConstantFP::getNaN(element), result);
 }
 
 }  // namespace
@@ -76,6 +119,11 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
 
 // By halves: log2(lanes) steps, and each adds what is of one size.
 Group ReductionEmitter::foldLanes(Group group) {
+  if (rowLanes_ > 1 && isExtremumOfFloats(reduce_, group)) {
+    llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(group[0].level, loops_.current()));
+    const bool isMaximum = llvm::isa<shlo::MaxOp>(soleOperation(reduce_.getBody()));
+    return {{foldExtremum(builder, group[0].re, isMaximum), nullptr, loops_.current()}};
+  }
   for (unsigned width = rowLanes_; width > 1; width /= 2) {
     llvm::SmallVector<int, 16> low, high;
     for (unsigned i = 0; i < width / 2; ++i) {

@@ -190,7 +190,6 @@ bool LoopScheduler::isCostly() {
   constexpr double kCostly = 20;
   double weight = 0;
   for (mlir::Operation& op : fusion_.getBody().front()) {
-    if (op.getNumRegions() > 0) return false;
     if (isElementwise(&op)) weight += arithmeticWeight(&op);
   }
   return weight >= kCostly;

@@ -82,6 +82,27 @@ def test_reductions_of_rows_that_no_vector_divides(ours, length, dtype):
         np.testing.assert_allclose(a, b, rtol=2e-3 if dtype in (np.int16, np.uint8) else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [16, 25, 64])
+def test_extrema_of_rows_know_nan_infinity_and_zeros(ours, length, dtype):
+    """Lanes are compared as integers, in whose order NaN of either sign and zeros have other places."""
+    rng = np.random.default_rng(length)
+    x = rng.normal(size=(11 + 2 * length, length)).astype(dtype)
+    x[1], x[2], x[3] = 0, -0.0, -np.inf
+    x[1, length // 2], x[2, length // 3] = -0.0, 0.0
+    x[4, 3], x[5, 1], x[6] = np.inf, -np.inf, np.inf
+    for i in range(length):
+        # A NaN in each place; what a processor makes of inf - inf has its sign set.
+        x[11 + i, i] = np.nan
+        x[11 + length + i, i] = np.copysign(np.nan, -1)
+    with jax.default_device(ours), jax.enable_x64(True):
+        largest, smallest = jax.jit(lambda x: (x.max(1), x.min(1)))(x)
+    np.testing.assert_array_equal(largest, x.max(1))
+    np.testing.assert_array_equal(smallest, x.min(1))
+    np.testing.assert_array_equal(np.signbit(np.asarray(largest)[1:3]), [False, False])
+    np.testing.assert_array_equal(np.signbit(np.asarray(smallest)[1:3]), [True, True])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 @pytest.mark.parametrize("shape", [(n,) for n in (1, 3, 7, 15, 23, 31, 45, 61)] + [(3, 29), (2, 5, 13)], ids=str)
 def test_ends_of_rows(ours, shape, dtype):
