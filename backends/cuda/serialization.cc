@@ -107,11 +107,15 @@ void writeCall(ByteWriter& out, const LibraryWork& work) {
 
 LibraryWork readCall(ByteReader& in) {
   LibraryWork work;
-  // Any other number is a convolution that is not valid.
-  if (in.read<int8_t>() == 0) {
-    work.what = readProduct(in);
-  } else {
-    work.what = readConvolution(in);
+  switch (in.read<int8_t>()) {
+    case 0:
+      work.what = readProduct(in);
+      break;
+    case 1:
+      work.what = readConvolution(in);
+      break;
+    default:
+      work.what = DnnConvolution();  // which is not valid
   }
   work.scratchBytes = in.read<int64_t>();
   work.description = in.readString();

@@ -344,7 +344,8 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnConvolut
   Status status = describe(convolution, *plan);
   if (!status.ok()) return unimplemented(status.message());
   ISTHMUS_RETURN_IF_ERROR(
-      choose(handle.handle, *plan, std::max<int64_t>(0, scratchBytes - kDnnWorkspaceAlignment)));
+      choose(handle.handle, *plan,
+             std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment));
   return std::shared_ptr<const DnnPlan>(std::move(plan));
 }
 
