@@ -69,8 +69,9 @@ bool isSplat(ir::FusionOp fusion) {
          });
 }
 
-// Takes arrays of one number, such as scales that several kernels read, into the kernel.
-void inlineSplats(ir::FusionOp rows) {
+// Takes arrays of one number, such as scales that several kernels read, into the kernel. Kernels
+// that nobody reads then are erased, and noted in `gone`.
+void inlineSplats(ir::FusionOp rows, llvm::DenseSet<mlir::Operation*>& gone) {
   mlir::Block& block = rows.getBody().front();
   for (unsigned i = rows->getNumOperands(); i-- > 0;) {
     auto splat = rows->getOperand(i).getDefiningOp<ir::FusionOp>();
@@ -82,14 +83,16 @@ void inlineSplats(ir::FusionOp rows) {
     block.getArgument(i).replaceAllUsesWith(mapping.lookup(body.getTerminator()->getOperand(0)));
     block.eraseArgument(i);
     rows->eraseOperand(i);
-    if (splat->use_empty()) splat.erase();
+    if (!splat->use_empty()) continue;
+    gone.insert(splat);
+    splat.erase();
   }
 }
 
 // The last product must be the last in the block. All parts are erased; kernels are noted in
 // `gone`.
 void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
-  inlineSplats(attention.rows);
+  inlineSplats(attention.rows, gone);
   llvm::SmallVector<mlir::Operation*> parts(attention.scores.begin(), attention.scores.end());
   parts.push_back(attention.rows);
   llvm::SmallVector<ir::FusionOp> transposes;
