@@ -255,7 +255,7 @@ def _client(platform: str):
     if platform == "xpu":
         from isthmus import xpu_backend
 
-        os.environ.setdefault("ISTHMUS_OPENCL_LIBRARY", xpu_backend.client_options()["opencl_library"])
+        os.environ["ISTHMUS_OPENCL_LIBRARY"] = xpu_backend.client_options()["opencl_library"]
         return clients.Client(xpu_backend.library_path())
     if platform == "cuda":
         from isthmus import cuda_backend
@@ -263,7 +263,7 @@ def _client(platform: str):
         options = cuda_backend.client_options()
         count = options.pop("num_devices", None)
         for name, value in options.items():
-            os.environ.setdefault("ISTHMUS_CUDA_" + name.removeprefix("cuda_").upper(), value)
+            os.environ["ISTHMUS_CUDA_" + name.removeprefix("cuda_").upper()] = value
         return clients.Client(cuda_backend.library_path(), count)
     raise ValueError(f"there is no platform {platform}, but isthmus, xpu and cuda")
 
