@@ -119,7 +119,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
 
 // By halves: log2(lanes) steps, and each adds what is of one size.
 Group ReductionEmitter::foldLanes(Group group) {
-  if (rowLanes_ > 1 && isExtremumOfFloats(reduce_, group)) {
+  if (rowLanes_ > 1 && loops_.target().masksAsIntegers && isExtremumOfFloats(reduce_, group)) {
     llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(group[0].level, loops_.current()));
     const bool isMaximum = llvm::isa<shlo::MaxOp>(soleOperation(reduce_.getBody()));
     return {{foldExtremum(builder, group[0].re, isMaximum), nullptr, loops_.current()}};

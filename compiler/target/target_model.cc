@@ -12,6 +12,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.cpu = std::move(cpu);
   target.vectorBits = 0;
   target.fma = true;
+  target.masksAsIntegers = false;
   target.maxInterleave = 1;
   target.subgroupSize = 32;
   target.groupSize = 256;
