@@ -42,18 +42,12 @@ Module readBytecode(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink&
 
 Module readText(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink& sink) {
   if (!importer::checkTextLimits(code, sink)) return {};
-  std::string renamed, packed;
-  if (code.contains("mhlo")) {
-    renamed = importer::renameMhlo(code, context);
-    code = renamed;
-  }
-  if (code.contains("dense<\"0x")) {
-    packed = importer::packHexBooleans(code);
-    code = packed;
-  }
+  // A copy of our own: MLIR's lexer ends at a zero after the text, which the caller's bytes lack.
+  std::string text = code.contains("mhlo") ? importer::renameMhlo(code, context) : code.str();
+  if (llvm::StringRef(text).contains("dense<\"0x")) text = importer::packHexBooleans(text);
   // Verified by our caller, after the sizes.
   mlir::ParserConfig config(&context, /*verifyAfterParse=*/false);
-  return mlir::parseSourceString<mlir::ModuleOp>(code, config, "program");
+  return mlir::parseSourceString<mlir::ModuleOp>(text, config, "program");
 }
 
 }  // namespace

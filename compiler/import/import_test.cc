@@ -414,6 +414,15 @@ TEST_F(ImportTest, RefusesTensorsBeyondMemory) {
               HasSubstr("too large"));
 }
 
+// A caller's bytes end where he says, whatever follows them, also in the middle of a word.
+TEST_F(ImportTest, TextEndsWithItsSize) {
+  constexpr std::string_view kMemory = "func.func @main() { return } !alias = i32x";
+  EXPECT_THAT(import(kMemory.substr(0, kMemory.size() - 1)), HasSubstr("func.func @main"));
+  EXPECT_TRUE(status_.ok()) << status_.message();
+  import(kMemory);
+  EXPECT_FALSE(status_.ok());
+}
+
 TEST_F(ImportTest, MhloText) {
   const std::string text = import(R"(
     module @m attributes {mhlo.num_partitions = 1 : i32, x.a = "mhlo.add is a name"} {
