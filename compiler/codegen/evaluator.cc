@@ -239,6 +239,10 @@ llvm::SmallVector<Val, 2> Evaluator::evaluateRegion(mlir::Region& region,
       break;
     }
   }
+  // A value that no argument enters, such as a constant, is one for all lanes.
+  unsigned lanes = 1;
+  for (const Val& argument : arguments) lanes = std::max(lanes, argument.lanes());
+  for (Val& result : results) result = splat(result, lanes);
   return results;
 }
 

@@ -84,7 +84,8 @@ class Evaluator {
   // Splits merged dimensions.
   MultiIndex normalize(const MultiIndex& index, llvm::ArrayRef<int64_t> shape);
 
-  // The results of a region of scalar computations (a reducer, a scatter's update).
+  // The results of a region of scalar computations (a reducer, a scatter's update), with as many
+  // lanes as the widest argument.
   llvm::SmallVector<Val, 2> evaluateRegion(mlir::Region& region, llvm::ArrayRef<Val> arguments);
 
   // `value` with the lanes of the context.

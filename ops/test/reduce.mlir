@@ -55,3 +55,26 @@ func.func @two_at_once() {
   check.expect_eq_const %r#1, dense<[1, 0]> : tensor<2xi32>
   func.return
 }
+
+// -----
+
+// Bodies whose result no lane of the operand enters, along rows and along columns.
+func.func @constant_bodies() {
+  %i = stablehlo.iota dim = 1 : tensor<40x100xf32>
+  %zc = stablehlo.constant dense<0.0> : tensor<f32>
+  %kc = stablehlo.constant dense<5.0> : tensor<f32>
+  %z, %k, %x = stablehlo.optimization_barrier %zc, %kc, %i : tensor<f32>, tensor<f32>, tensor<40x100xf32>
+  %a = "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.constant dense<3.0> : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) {dimensions = array<i64: 1>} : (tensor<40x100xf32>, tensor<f32>) -> tensor<40xf32>
+  %b = "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.negate %k : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<40x100xf32>, tensor<f32>) -> tensor<100xf32>
+  check.expect_eq_const %a, dense<3.0> : tensor<40xf32>
+  check.expect_eq_const %b, dense<-5.0> : tensor<100xf32>
+  func.return
+}

@@ -43,3 +43,24 @@ func.func @leaves_out_what_is_partly_outside() {
   check.expect_eq_const %r, dense<[0, 0, 1, 2]> : tensor<4xi32>
   func.return
 }
+
+// -----
+
+// An update that writes the same value everywhere.
+func.func @constant_update() {
+  %xc = stablehlo.constant dense<0.0> : tensor<4x100xf32>
+  %kc = stablehlo.constant dense<5.0> : tensor<f32>
+  %x, %k = stablehlo.optimization_barrier %xc, %kc : tensor<4x100xf32>, tensor<f32>
+  %i = stablehlo.constant dense<[[1], [3]]> : tensor<2x1xi32>
+  %u = stablehlo.constant dense<1.0> : tensor<2x100xf32>
+  %r = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+    stablehlo.return %k : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+      : (tensor<4x100xf32>, tensor<2x1xi32>, tensor<2x100xf32>) -> tensor<4x100xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x100xf32>, tensor<f32>) -> tensor<4xf32>
+  check.expect_eq_const %s, dense<[0.0, 500.0, 0.0, 500.0]> : tensor<4xf32>
+  func.return
+}
