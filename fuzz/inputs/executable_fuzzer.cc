@@ -10,6 +10,7 @@
 #include "backends/cpu/load/serialization.h"
 #include "base/byte_stream.h"
 #include "fuzz/inputs/body_mutator.h"
+#include "fuzz/inputs/guarded_bytes.h"
 #include "isthmus/backend.h"
 #include "runtime/compile.h"
 
@@ -72,7 +73,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes =
       cpu::sealBytes(magic, features, {reinterpret_cast<const char*>(data), size}, "");
-  auto image = cpu::deserializeImage(bytes);
+  auto image = cpu::deserializeImage(fuzz::guardEnd(bytes));
   if (!image.ok()) {
     if (image.status().message().empty()) std::abort();
     return 0;

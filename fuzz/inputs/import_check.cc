@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "compiler/import/import.h"
+#include "fuzz/inputs/guarded_bytes.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -28,7 +29,7 @@ void checkImport(std::string_view code, std::string_view format) {
   if (imports++ % kImportsPerContext == 0) {
     context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   }
-  auto module = importProgram(code, format, *context);
+  auto module = importProgram(guardEnd(code), format, *context);
   if (!module.ok()) {
     if (module.status().message().empty()) fail("an error without a message");
     return;

@@ -9,6 +9,7 @@
 #include "backends/opencl/serialization.h"
 #include "base/byte_stream.h"
 #include "fuzz/inputs/body_mutator.h"
+#include "fuzz/inputs/guarded_bytes.h"
 
 namespace {
 
@@ -67,7 +68,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     ByteReader in(bytes);
     magic = in.readString();
     auto unsealed = cpu::unsealBytes(bytes, magic, "xpu", "");
-    if (!unsealed.ok() || !opencl::deserializeImage(bytes, kDevice).ok()) std::abort();
+    if (!unsealed.ok() || !opencl::deserializeImage(fuzz::guardEnd(bytes), kDevice).ok())
+      std::abort();
     seeds.emplace_back(unsealed->body);
   }
   return 0;
@@ -81,7 +83,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes =
       cpu::sealBytes(magic, kDevice, {reinterpret_cast<const char*>(data), size}, "");
-  auto image = opencl::deserializeImage(bytes, kDevice);
+  auto image = opencl::deserializeImage(fuzz::guardEnd(bytes), kDevice);
   if (!image.ok()) {
     if (image.status().message().empty()) std::abort();
     return 0;
