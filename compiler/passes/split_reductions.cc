@@ -1,5 +1,6 @@
 // The split-reductions pass: long reductions to few results in two steps, the first of which has
 // results enough for all threads.
+#include <limits>
 #include <optional>
 
 #include "compiler/dialect/array_shape.h"
@@ -59,6 +60,7 @@ class Splitter {
   mlir::Value splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain);
   mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim);
   mlir::Value splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast);
+  mlir::Value splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota);
   mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
                          llvm::ArrayRef<int64_t> dimensions);
 
@@ -102,6 +104,29 @@ mlir::Value Splitter::splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastIn
       builder, broadcast.getLoc(), splitType(tensorTypeOf(broadcast), dim_, parts_), operand, dims);
 }
 
+// Computed where it is read, as it was: a reshape would have it stored. Along the dimension the
+// number is that of the part times the size of a part, and that inside it, as an integer before it
+// becomes anything else.
+mlir::Value Splitter::splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota) {
+  mlir::RankedTensorType type = splitType(tensorTypeOf(iota), dim_, parts_);
+  mlir::Location location = iota.getLoc();
+  const auto dim = static_cast<int64_t>(iota.getIotaDimension());
+  if (dim != dim_) return shlo::IotaOp::create(builder, location, type, dim + (dim > dim_));
+  const int64_t size = type.getDimSize(dim_ + 1);
+  const bool fits = size * parts_ <= std::numeric_limits<int32_t>::max();
+  mlir::RankedTensorType integers = type.clone(builder.getIntegerType(fits ? 32 : 64));
+  mlir::Value part = shlo::IotaOp::create(builder, location, integers, dim);
+  mlir::Value inside = shlo::IotaOp::create(builder, location, integers, dim + 1);
+  mlir::Value sizes = shlo::ConstantOp::create(
+      builder, location,
+      mlir::DenseElementsAttr::get(integers,
+                                   builder.getIntegerAttr(integers.getElementType(), size)));
+  mlir::Value begin = shlo::MulOp::create(builder, location, part, sizes);
+  mlir::Value number = shlo::AddOp::create(builder, location, begin, inside);
+  return integers == type ? number
+                          : shlo::ConvertOp::create(builder, location, type, number).getResult();
+}
+
 // A reshape in the midst of elementwise operations would end the kernel; so they all change shape.
 mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain) {
   mlir::Operation* op = value.getDefiningOp();
@@ -116,6 +141,7 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(op)) {
     return splitBroadcast(builder, broadcast);
   }
+  if (auto iota = llvm::dyn_cast_or_null<shlo::IotaOp>(op)) return splitIota(builder, iota);
   if (!follows || fusionClass(op) != FusionClass::kElementwise)
     return reshaped(builder, value, dim_);
   mlir::IRMapping mapping;

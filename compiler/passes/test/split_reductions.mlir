@@ -107,3 +107,31 @@ func.func @pairwise(%p: tensor<512x2xf32>) -> (tensor<512x2xf32>, tensor<512x512
   %e = stablehlo.multiply %d, %d : tensor<512x512x2xf32>
   return %s, %e : tensor<512x2xf32>, tensor<512x512x2xf32>
 }
+
+// Numbers are computed in the new shape, exactly: as integers first. A reshape would have them stored.
+// CHECK-LABEL: @numbers
+// CHECK-NOT: stablehlo.reshape
+// CHECK-DAG: %[[PART:.*]] = stablehlo.iota dim = 0 : tensor<64x1048576xi32>
+// CHECK-DAG: %[[INSIDE:.*]] = stablehlo.iota dim = 1 : tensor<64x1048576xi32>
+// CHECK-DAG: %[[SIZE:.*]] = stablehlo.constant dense<1048576> : tensor<64x1048576xi32>
+// CHECK: %[[BEGIN:.*]] = stablehlo.multiply %[[PART]], %[[SIZE]]
+// CHECK: %[[NUMBER:.*]] = stablehlo.add %[[BEGIN]], %[[INSIDE]]
+// CHECK: stablehlo.convert %[[NUMBER]] : (tensor<64x1048576xi32>) -> tensor<64x1048576xf32>
+func.func @numbers() -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.iota dim = 0 : tensor<67108864xf32>
+  %1 = stablehlo.sine %0 : tensor<67108864xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<67108864xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// Of another dimension they stay as they are.
+// CHECK-LABEL: @other_numbers
+// CHECK: stablehlo.iota dim = 2 : tensor<64x128x256xf32>
+func.func @other_numbers(%x: tensor<8192x256xf32>) -> tensor<256xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.iota dim = 1 : tensor<8192x256xf32>
+  %1 = stablehlo.multiply %x, %0 : tensor<8192x256xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8192x256xf32>, tensor<f32>) -> tensor<256xf32>
+  return %2 : tensor<256xf32>
+}
