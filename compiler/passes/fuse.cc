@@ -1,4 +1,5 @@
 // The fuse pass: fusion of each block that holds top-level operations.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
@@ -15,11 +16,31 @@ namespace isthmus {
 
 namespace {
 
+// From here on an array of one number is not kept with the program but written when it runs, if it
+// must be in memory at all.
+constexpr int64_t kMaxStoredSplat = 1 << 18;  // elements
+
+void broadcastLargeSplats(mlir::ModuleOp module) {
+  module.walk([](shlo::ConstantOp constant) {
+    auto splat = llvm::dyn_cast<mlir::SplatElementsAttr>(constant.getValue());
+    if (!splat || elementCount(constant.getType()) <= kMaxStoredSplat) return;
+    auto type = llvm::cast<mlir::RankedTensorType>(constant.getType());
+    mlir::OpBuilder builder(constant);
+    auto scalar = mlir::RankedTensorType::get({}, type.getElementType());
+    mlir::Value number =
+        shlo::ConstantOp::create(builder, constant.getLoc(), splat.resizeSplat(scalar));
+    constant->replaceAllUsesWith(shlo::BroadcastInDimOp::create(builder, constant.getLoc(), type,
+                                                                number, llvm::ArrayRef<int64_t>{}));
+    constant->erase();
+  });
+}
+
 struct FusePass : impl::FusePassBase<FusePass> {
   FusePass() = default;
   explicit FusePass(const FusionOptions& fusion) : fusion_(fusion) {}
 
   void runOnOperation() override {
+    broadcastLargeSplats(getOperation());
     for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
       for (mlir::Block& block : function.getBody()) {
         Status status = fuseBlock(block);

@@ -206,3 +206,15 @@ func.func @updates(%v: tensor<64x64xf32>, %w: tensor<64x64xf32>, %x: tensor<8x64
   %5 = stablehlo.subtract %w, %3 : tensor<64x64xf32>
   return %4, %5 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// A large array of one number is written when the program runs, not kept with it.
+// CHECK-LABEL: @large_splat
+// CHECK: "isthmus.fusion"(
+// CHECK: %[[C:.*]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: stablehlo.broadcast_in_dim %[[C]], dims = [] : (tensor<f32>) -> tensor<1x1024x1024x4xf32>
+// CHECK: stablehlo.convolution
+func.func @large_splat(%k: tensor<3x3x4x4xf32>) -> tensor<1x1022x1022x4xf32> {
+  %x = stablehlo.constant dense<1.0> : tensor<1x1024x1024x4xf32>
+  %r = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1024x1024x4xf32>, tensor<3x3x4x4xf32>) -> tensor<1x1022x1022x4xf32>
+  return %r : tensor<1x1022x1022x4xf32>
+}
