@@ -1,4 +1,7 @@
-// dot_general of transposed operands: the contraction reads any order of dimensions as it is.
+// dot_general of transposed operands, whose dimensions it reads in any order, and transposes of its
+// result.
+#include <numeric>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -27,65 +30,155 @@ Dims mapThrough(llvm::ArrayRef<int64_t> permutation, llvm::ArrayRef<int64_t> dim
   return mapped;
 }
 
+int64_t elementsOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
+}
+
+// The result lists the free dimensions in the operand's order. Where that of the operand before its
+// transpose is another one, the result is transposed instead, if that is the smaller of the two.
 LogicalResult foldTransposedOperands(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
+  auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
+  if (!type.hasStaticShape()) return mlir::failure();
   shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   mlir::Value operands[2] = {op.getLhs(), op.getRhs()};
   Dims batching[2] = {Dims(numbers.getLhsBatchingDimensions()),
                       Dims(numbers.getRhsBatchingDimensions())};
   Dims contracting[2] = {Dims(numbers.getLhsContractingDimensions()),
                          Dims(numbers.getRhsContractingDimensions())};
+  Dims order(type.getRank());  // where a dimension of the old result is in the new one
+  std::iota(order.begin(), order.end(), 0);
   bool changed = false;
   for (int side = 0; side < 2; ++side) {
     auto transpose = operands[side].getDefiningOp<shlo::TransposeOp>();
     if (!transpose) continue;
     llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
     int64_t rank = static_cast<int64_t>(permutation.size());
-    // The result lists the free dimensions in the operand's order, which must not change.
     Dims free = mapThrough(permutation, freeDimensions(rank, batching[side], contracting[side]));
-    if (!llvm::is_sorted(free)) continue;
+    if (!llvm::is_sorted(free)) {
+      if (!llvm::cast<mlir::RankedTensorType>(transpose.getType()).hasStaticShape() ||
+          elementsOf(op) > elementsOf(transpose) / 2) {
+        continue;
+      }
+      const auto first =
+          static_cast<int64_t>(side == 0 ? batching[0].size() : order.size() - free.size());
+      for (auto [i, d] : llvm::enumerate(free)) {
+        order[first + i] = first + llvm::count_if(free, [&](int64_t other) { return other < d; });
+      }
+    }
     batching[side] = mapThrough(permutation, batching[side]);
     contracting[side] = mapThrough(permutation, contracting[side]);
     operands[side] = transpose.getOperand();
     changed = true;
   }
   if (!changed) return mlir::failure();
-  auto updated = shlo::DotDimensionNumbersAttr::get(op.getContext(), batching[0], batching[1],
-                                                    contracting[0], contracting[1]);
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getLhsMutable().assign(operands[0]);
-    op.getRhsMutable().assign(operands[1]);
-    op.setDotDimensionNumbersAttr(updated);
-  });
+  Dims shape(type.getRank());
+  for (auto [d, to] : llvm::enumerate(order)) shape[to] = type.getDimSize(d);
+  mlir::Operation* replacement = rewriter.clone(*op);
+  replacement->setOperands({operands[0], operands[1]});
+  replacement->getResult(0).setType(type.clone(shape));
+  llvm::cast<shlo::DotGeneralOp>(replacement)
+      .setDotDimensionNumbersAttr(shlo::DotDimensionNumbersAttr::get(
+          op.getContext(), batching[0], batching[1], contracting[0], contracting[1]));
+  if (llvm::is_sorted(order)) {
+    rewriter.replaceOp(op, replacement->getResults());
+  } else {
+    rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, replacement->getResult(0), order);
+  }
   return mlir::success();
 }
 
-// transpose(dot(a, b)) that only swaps the two sides' free dimensions is dot(b, a).
+// An operand of a product, to be changed so that the result has the order that is asked for.
+struct Side {
+  mlir::Value value;
+  Dims batching, contracting;
+  Dims free;    // in the operand's order, which is that of the result
+  Dims wanted;  // the same, in the order wanted
+  mlir::Attribute precision;
+
+  bool isInOrder() const { return free == wanted; }
+
+  // Puts the free dimensions in the order wanted; the others stay where they are.
+  void transpose(PatternRewriter& rewriter) {
+    if (isInOrder()) return;
+    auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+    Dims permutation, shape;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      auto at = llvm::find(free, d);
+      permutation.push_back(at == free.end() ? d : wanted[at - free.begin()]);
+      shape.push_back(type.getDimSize(permutation.back()));
+    }
+    value =
+        shlo::TransposeOp::create(rewriter, value.getLoc(), type.clone(shape), value, permutation);
+  }
+};
+
+// transpose(dot(a, b)) whose batching dimensions stay in front, and each side's free ones together,
+// is a product itself: of b and a, or of operands transposed where these are smaller. Scores of
+// attention with several queries for each key are such (bqkgd,bskd->bkgqs).
 LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewriter) {
   auto dot = op.getOperand().getDefiningOp<shlo::DotGeneralOp>();
   if (!dot || !dot->hasOneUse()) return mlir::failure();
+  if (!llvm::cast<mlir::RankedTensorType>(op.getType()).hasStaticShape()) return mlir::failure();
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  int64_t batches = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
-  int64_t contracted = static_cast<int64_t>(numbers.getLhsContractingDimensions().size());
-  auto rankOf = [](mlir::Value value) {
-    return llvm::cast<mlir::RankedTensorType>(value.getType()).getRank();
-  };
-  int64_t lhsFree = rankOf(dot.getLhs()) - batches - contracted;
-  int64_t rhsFree = rankOf(dot.getRhs()) - batches - contracted;
-  Dims swapped;
-  for (int64_t d = 0; d < batches; ++d) swapped.push_back(d);
-  for (int64_t d = 0; d < rhsFree; ++d) swapped.push_back(batches + lhsFree + d);
-  for (int64_t d = 0; d < lhsFree; ++d) swapped.push_back(batches + d);
-  if (op.getPermutation() != llvm::ArrayRef<int64_t>(swapped)) return mlir::failure();
-  auto updated = shlo::DotDimensionNumbersAttr::get(
-      op.getContext(), numbers.getRhsBatchingDimensions(), numbers.getLhsBatchingDimensions(),
-      numbers.getRhsContractingDimensions(), numbers.getLhsContractingDimensions());
+  Side sides[2] = {{dot.getLhs(),
+                    Dims(numbers.getLhsBatchingDimensions()),
+                    Dims(numbers.getLhsContractingDimensions()),
+                    {},
+                    {},
+                    {}},
+                   {dot.getRhs(),
+                    Dims(numbers.getRhsBatchingDimensions()),
+                    Dims(numbers.getRhsContractingDimensions()),
+                    {},
+                    {},
+                    {}}};
+  for (Side& side : sides) {
+    side.free = freeDimensions(llvm::cast<mlir::RankedTensorType>(side.value.getType()).getRank(),
+                               side.batching, side.contracting);
+  }
+  if (auto precision = dot.getPrecisionConfigAttr(); precision && precision.size() == 2) {
+    sides[0].precision = precision[0];
+    sides[1].precision = precision[1];
+  }
+  const auto batches = static_cast<int64_t>(sides[0].batching.size());
+  const auto lhsFree = static_cast<int64_t>(sides[0].free.size());
+
+  Dims batchOrder;
+  llvm::SmallVector<int, 8> order;  // the sides of the free dimensions
+  for (int64_t d : op.getPermutation()) {
+    if (d < batches) {
+      if (!order.empty()) return mlir::failure();
+      batchOrder.push_back(d);
+      continue;
+    }
+    const int side = d < batches + lhsFree ? 0 : 1;
+    order.push_back(side);
+    sides[side].wanted.push_back(sides[side].free[d - batches - (side == 1 ? lhsFree : 0)]);
+  }
+  const bool swaps = !order.empty() && order.front() == 1 && lhsFree > 0;
+  if (!(swaps ? llvm::is_sorted(order, std::greater<>()) : llvm::is_sorted(order))) {
+    return mlir::failure();
+  }
+  int64_t moved = 0;
+  for (const Side& side : sides) moved += side.isInOrder() ? 0 : elementsOf(side.value);
+  if (moved > elementsOf(op) / 2) return mlir::failure();
+
+  for (Side& side : sides) {
+    side.transpose(rewriter);
+    side.batching = mapThrough(side.batching, batchOrder);
+  }
+  if (swaps) std::swap(sides[0], sides[1]);
+  auto updated =
+      shlo::DotDimensionNumbersAttr::get(op.getContext(), sides[0].batching, sides[1].batching,
+                                         sides[0].contracting, sides[1].contracting);
   mlir::Operation* replacement = rewriter.clone(*dot);
-  replacement->setOperands({dot.getRhs(), dot.getLhs()});
+  replacement->setOperands({sides[0].value, sides[1].value});
   replacement->getResult(0).setType(op.getType());
   auto replaced = llvm::cast<shlo::DotGeneralOp>(replacement);
   replaced.setDotDimensionNumbersAttr(updated);
-  if (auto precision = dot.getPrecisionConfigAttr(); precision && precision.size() == 2) {
-    replaced.setPrecisionConfigAttr(rewriter.getArrayAttr({precision[1], precision[0]}));
+  if (sides[0].precision) {
+    replaced.setPrecisionConfigAttr(
+        rewriter.getArrayAttr({sides[0].precision, sides[1].precision}));
   }
   rewriter.replaceOp(op, replacement->getResults());
   return mlir::success();

@@ -127,3 +127,27 @@ func.func @reverse_of_rounded_iota() -> (tensor<300xi8>, tensor<300xbf16>) {
   %s = stablehlo.reverse %f, dims = [0] : tensor<300xbf16>
   return %r, %s : tensor<300xi8>, tensor<300xbf16>
 }
+
+// The operand is a hundredth of the product: it is transposed instead.
+// CHECK-LABEL: @transposed_product
+// CHECK: %[[Q:.*]] = stablehlo.transpose %arg1, dims = [0, 3, 2, 1, 4] : (tensor<2x512x3x4x8xf32>) -> tensor<2x4x3x512x8xf32>
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[Q]], %arg0, batching_dims = [2, 0] x [2, 0], contracting_dims = [4] x [3]
+// CHECK-SAME: -> tensor<3x2x4x512x512xf32>
+// CHECK-NEXT: return %[[D]]
+func.func @transposed_product(%k: tensor<2x512x3x8xf32>, %q: tensor<2x512x3x4x8xf32>) -> tensor<3x2x4x512x512xf32> {
+  %0 = stablehlo.dot_general %k, %q, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [4] : (tensor<2x512x3x8xf32>, tensor<2x512x3x4x8xf32>) -> tensor<2x3x512x512x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0, 4, 3, 2] : (tensor<2x3x512x512x4xf32>) -> tensor<3x2x4x512x512xf32>
+  return %1 : tensor<3x2x4x512x512xf32>
+}
+
+// The product is a hundredth of the operand: it is transposed instead.
+// CHECK-LABEL: @product_of_transposed
+// CHECK: %[[D:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [3] x [1]
+// CHECK-SAME: -> tensor<2x4x512x8xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[D]], dims = [0, 2, 1, 3] : (tensor<2x4x512x8xf32>) -> tensor<2x512x4x8xf32>
+// CHECK-NEXT: return %[[T]]
+func.func @product_of_transposed(%w: tensor<2x4x512x512xf32>, %k: tensor<2x512x8xf32>) -> tensor<2x512x4x8xf32> {
+  %0 = stablehlo.transpose %w, dims = [0, 3, 2, 1] : (tensor<2x4x512x512xf32>) -> tensor<2x512x512x4xf32>
+  %1 = stablehlo.dot_general %0, %k, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x512x512x4xf32>, tensor<2x512x8xf32>) -> tensor<2x512x4x8xf32>
+  return %1 : tensor<2x512x4x8xf32>
+}
