@@ -113,16 +113,17 @@ Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
   ++depth_;
   ++emitted_;
   auto row = rowBuffers.find(value);
-  bool isKept = row != rowBuffers.end();
+  bool isKept = row != rowBuffers.end() && isRowAtHand(row->second, value, index);
   Val result;
   if (isKept && row->second.isWritten) {
-    result = load(row->second.base, kindOf(value), index.dims[row->second.dim], row->second.level);
+    result =
+        load(row->second.base, kindOf(value), positionInRow(row->second, index), row->second.level);
   } else {
     result = loops_.within(level, [&] {
       Val computed = compute(value, index);
       if (isKept && activeReduce_ == rowBuffers[value].writer) {
         const RowBuffer& buffer = rowBuffers[value];
-        store(buffer.base, kindOf(value), index.dims[buffer.dim], computed);
+        store(buffer.base, kindOf(value), positionInRow(buffer, index), computed);
       }
       return computed;
     });

@@ -1,6 +1,8 @@
 // The value of any tensor of a fusion at any index, as LLVM IR.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "compiler/codegen/level.h"
@@ -163,8 +165,23 @@ class Evaluator {
     mlir::Operation* writer = nullptr;
     Level* level = nullptr;  // of the row, while `isWritten`
     bool isWritten = false;
+    int64_t stride = 0;  // from one row of a block to the next
   };
   llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
+
+  // Where reductions and rows of several rows are there at once (columnBuffers, rowBuffers), the
+  // first of those and the one that is being computed, as linear indices of an array of rows. What
+  // is asked for at another is not there.
+  struct RowBlock {
+    IndexExpr origin;
+    IndexExpr row;
+  };
+  std::optional<RowBlock> rowBlock;
+  // Fills columnBuffers[op], whose origin is the block's: as many rows as a vector has `lanes`, of
+  // which `forRows` runs its argument for those that there are.
+  void reduceRowBlock(
+      mlir::Operation* op, unsigned lanes,
+      const std::function<void(const std::function<void(const MultiIndex&)>&)>& forRows);
 
   // The product that the fusion works on: what is asked of it is the sum in column `column` of the
   // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
@@ -182,6 +199,9 @@ class Evaluator {
   llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
 
  private:
+  bool isReducedAlready(mlir::Operation* op, const MultiIndex& index);
+  bool isRowAtHand(const RowBuffer& buffer, mlir::Value value, const MultiIndex& index);
+  IndexExpr positionInRow(const RowBuffer& buffer, const MultiIndex& index);
   Val compute(mlir::Value value, const MultiIndex& index);
   Val computeOp(mlir::OpResult value, const MultiIndex& index);
   Val elementwiseAt(mlir::Operation* op, const MultiIndex& index);

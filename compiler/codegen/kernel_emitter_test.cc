@@ -124,6 +124,55 @@ TEST(KernelEmitter, softmax_in_one_kernel_computes_each_exponential_once) {
   }
 }
 
+// Blocks of as many rows as a vector has lanes, and what is left of rows and of blocks.
+TEST(KernelEmitter, reduces_short_rows_in_blocks) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{32, 16}, {37, 17}, {64, 33}, {300, 9}}) {
+    const std::string row = "tensor<" + std::to_string(rows) + "xf32>";
+    const std::string all =
+        "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+    const std::string reduce = " across dimensions = [1] : (" + all + ", tensor<f32>) -> " + row;
+    const std::string body =
+        "    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "    %five = stablehlo.constant dense<5.0> : tensor<f32>\n"
+        "    %m = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum" +
+        reduce + "\n    %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (" + row + ") -> " + all +
+        "\n    %d = stablehlo.subtract %0, %mb : " + all +
+        "\n    %e = stablehlo.exponential %d : " + all +
+        "\n    %s = stablehlo.reduce(%e init: %five) applies stablehlo.add" + reduce + "\n";
+    auto ofRows =
+        compile(fusionText({all}, row, body + "    %out = stablehlo.add %s, %m : " + row));
+    auto ofElements =
+        compile(fusionText({all}, all,
+                           body + "    %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (" + row +
+                               ") -> " + all + "\n    %out = stablehlo.divide %e, %sb : " + all));
+    ASSERT_TRUE(ofRows && ofElements);
+    auto x = randomFloats(rows * columns);
+    x[3 * columns + 1] = NAN;
+    std::vector<float> numbers(rows, -7), elements(x.size(), -7);
+    ofRows->run({x.data(), numbers.data()});
+    ofElements->run({x.data(), elements.data()});
+    for (int64_t i = 0; i < rows; ++i) {
+      const float* own = x.data() + i * columns;
+      const bool hasNan = i == 3;
+      double highest = -INFINITY, sum = 5;
+      for (int64_t j = 0; j < columns; ++j) highest = std::max(highest, double(own[j]));
+      for (int64_t j = 0; j < columns; ++j) sum += std::exp(own[j] - highest);
+      if (hasNan) {
+        EXPECT_TRUE(std::isnan(numbers[i]));
+      } else {
+        ASSERT_NEAR(numbers[i], sum + highest, 1e-5) << rows << "x" << columns << " row " << i;
+      }
+      for (int64_t j = 0; j < columns; ++j) {
+        if (hasNan) {
+          EXPECT_TRUE(std::isnan(elements[i * columns + j]));
+        } else {
+          ASSERT_NEAR(elements[i * columns + j], std::exp(own[j] - highest) / sum, 1e-6);
+        }
+      }
+    }
+  }
+}
+
 TEST(KernelEmitter, column_sums_start_from_the_initial_value_once) {
   auto kernel = compile(fusionText(
       {"tensor<37x45xf32>"}, "tensor<45xf32>",

@@ -306,7 +306,13 @@ void LoopKernel::allocateRows() {
     mlir::Value value = opNumbered(fusion_, row.value)->getResult(0);
     mlir::Operation* writer = opNumbered(fusion_, row.writer);
     Evaluator::RowBuffer& buffer = evaluator_.rowBuffers[value];
-    buffer.base = kernel_.allocate(evaluator_.kindOf(value), dims().back().size);
+    // Rows of a block begin where vectors do.
+    if (stage_.order == LoopOrder::kRowBlocks) {
+      buffer.stride = (dims().back().size + lanes() - 1) / lanes() * lanes();
+    }
+    buffer.base =
+        kernel_.allocate(evaluator_.kindOf(value),
+                         buffer.stride > 0 ? stage_.blockRows * buffer.stride : dims().back().size);
     buffer.dim = tensorTypeOf(value).getRank() - 1;
     buffer.writer = writer;
     if (!llvm::is_contained(rowWriters_, writer)) rowWriters_.push_back(writer);
@@ -331,6 +337,7 @@ void LoopKernel::emit() {
   allocateAccumulators();
   if (stage_.order == LoopOrder::kTransposed) return emitTransposed();
   if (stage_.order == LoopOrder::kInterleaved) return emitInterleaved();
+  if (stage_.order == LoopOrder::kRowBlocks) return emitRowBlocks();
   if (roots_[0].operand < 0) return emitRows();
   llvm::Value* from = kernel_.buffer(roots_[0].operand);
   llvm::Value* differs = loops_.here().CreateICmpNE(from, results_[0]);

@@ -62,6 +62,12 @@ class LoopKernel {
   void emitElement(llvm::ArrayRef<IndexExpr> at);
   void emitRowResults(llvm::ArrayRef<IndexExpr> outer);
 
+  // Reductions of some rows first (loop_row_blocks.cc).
+  void emitRowBlocks();
+  void emitRowBlock(const RowBlock& block, const IndexExpr& first);
+  void reduceRows(Position& at, llvm::Value* start, llvm::Value* stop);
+  IndexExpr rowAt(llvm::ArrayRef<IndexExpr> at);
+
   // Blocks of rows (loop_blocks.cc).
   void forRowBlocks(size_t loop, size_t end, llvm::function_ref<void(RowBlock&)> body);
   void emitTransposed();
@@ -82,6 +88,7 @@ class LoopKernel {
   llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 4> spaces_;  // of each root
   llvm::SmallVector<llvm::Value*, 4> results_;
   llvm::SmallVector<mlir::Operation*, 2> accumulated_;
+  llvm::SmallVector<mlir::Operation*, 2> blocked_;
   llvm::SmallVector<mlir::Operation*, 2> rowWriters_;
 };
 

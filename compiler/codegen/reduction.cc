@@ -126,7 +126,7 @@ Group ReductionEmitter::withInitial(const Val& neutral, Group result) {
     startsNeutral =
         constant->isExactlyValue(llvm::cast<llvm::ConstantFP>(neutral.re)->getValueAPF());
   }
-  return startsNeutral ? result : combine(initial_, result);
+  return startsNeutral ? result : combine(splat(initial_, result[0].lanes()), result);
 }
 
 Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
@@ -153,7 +153,7 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
 
 llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {
   auto reduce = mlir::cast<shlo::ReduceOp>(op);
-  if (columnBuffers.contains(op)) return accumulatedAt(op, index);
+  if (isReducedAlready(op, index)) return accumulatedAt(op, index);
   mlir::Operation* outerReduce = activeReduce_;
   activeReduce_ = op;
   auto restore = llvm::scope_exit([&] { activeReduce_ = outerReduce; });

@@ -31,6 +31,11 @@ class ReductionEmitter {
 
   // The reduction's values, one for each lane of the context if `index` differs between them.
   Group emit(const ReductionSchedule& schedule);
+  // One row's value as a vector that is not folded to a number yet. The reducer has a neutral
+  // value, and the row no fewer elements than there are lanes.
+  llvm::Value* emitRowVector(const ReductionSchedule& schedule);
+  // Element i: the value of row i, whose vector is `rows[i]`.
+  Group foldRows(llvm::SmallVector<llvm::Value*, 16> rows);
 
  private:
   using Values = LoopBuilder::Values;
@@ -53,13 +58,15 @@ class ReductionEmitter {
   // vector, then halved down to one lane.
   Group emitRow(unsigned lanes, unsigned accumulators);
   Group emitRowFromNeutral(const Val& neutral);
+  llvm::SmallVector<Group, 4> accumulateRow(const Val& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
   llvm::SmallVector<Group, 4> overVectors(const MultiIndex& at, llvm::SmallVector<Group, 4> groups,
                                           int64_t begin);
   Group overTail(const MultiIndex& at, const Group& start);
   Group overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral);
-  Group fold(llvm::SmallVector<Group, 4> groups);
+  Group foldAccumulators(llvm::SmallVector<Group, 4> groups);
+  Group fold(llvm::SmallVector<Group, 4> groups) { return foldLanes(foldAccumulators(groups)); }
   Group foldLanes(Group group);
   int64_t vectorEnd() const;
 

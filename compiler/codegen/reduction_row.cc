@@ -147,7 +147,7 @@ Group ReductionEmitter::foldLanes(Group group) {
   return group;
 }
 
-Group ReductionEmitter::fold(llvm::SmallVector<Group, 4> groups) {
+Group ReductionEmitter::foldAccumulators(llvm::SmallVector<Group, 4> groups) {
   // In pairs, as the lanes are: additions that do not wait for each other, and a smaller rounding
   // error.
   for (size_t width = groups.size(); width > 1; width = (width + 1) / 2) {
@@ -155,7 +155,7 @@ Group ReductionEmitter::fold(llvm::SmallVector<Group, 4> groups) {
       groups[i] = combine(groups[i], groups[i + (width + 1) / 2]);
     }
   }
-  return foldLanes(groups[0]);
+  return groups[0];
 }
 
 Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
@@ -197,23 +197,29 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
   return result;
 }
 
-Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
+// What accumulators and, last, the elements of no vector give.
+llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Val& neutral, bool* hasTail) {
   llvm::SmallVector<Group, 4> all(accumulators_, splat({neutral}, rowLanes_));
   const int64_t size = axes_.axes.back().size;
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
-  const bool hasTail = vectorEnd() != size && !overlaps;
-  if (hasTail) all.push_back({neutral});
+  *hasTail = vectorEnd() != size && !overlaps;
+  if (*hasTail) all.push_back({neutral});
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
     Group rest;
-    if (hasTail) rest = current.pop_back_val();
+    if (*hasTail) rest = current.pop_back_val();
     current = overVectors(at, current, 0);
     if (overlaps) current[0] = overLastVector(at, current[0], neutral);
-    if (hasTail) current.push_back(overTail(at, rest));
+    if (*hasTail) current.push_back(overTail(at, rest));
     return flattenAll(current);
   };
   Values flat = overAxes(0, axes_.axes.size() - 1, base_, flattenAll(all), row);
-  all = unflattenAll(flat, all, loops_.current());
+  return unflattenAll(flat, all, loops_.current());
+}
+
+Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
+  bool hasTail = false;
+  llvm::SmallVector<Group, 4> all = accumulateRow(neutral, &hasTail);
   if (!hasTail) return withInitial(neutral, fold(all));
   Group scalar = all.pop_back_val();
   return withInitial(neutral, combine(fold(all), scalar));

@@ -292,6 +292,12 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
   if (schedule.stages.size() != 1) return refuse();
   StageSchedule& stage = schedule.stages[0];
   auto type = tensorTypeOf(rows->getResult(0));
+  if (stage.order == LoopOrder::kRowBlocks) {
+    // Which rows come together is for those to say who compute the scores.
+    stage.order = LoopOrder::kRows;
+    stage.orderDim = -1;
+    stage.blockRows = 1;
+  }
   if (stage.kind != StageKind::kLoop || stage.order != LoopOrder::kRows || stage.dims.empty() ||
       stage.dims.back().first != stage.dims.back().last ||
       stage.dims.back().size != type.getDimSize(type.getRank() - 1)) {

@@ -254,9 +254,11 @@ llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& 
 }
 
 bool finishesRows(const StageSchedule& stage) {
-  return stage.kind == StageKind::kLoop && stage.order == LoopOrder::kRows &&
-         stage.groupThreads == 1 && stage.chunk == stage.dims.back().size &&
-         stage.tiledDims < static_cast<int64_t>(stage.dims.size());
+  if (stage.kind != StageKind::kLoop) return false;
+  const auto loops = static_cast<int64_t>(stage.dims.size());
+  if (stage.order == LoopOrder::kRowBlocks) return stage.orderDim + 2 == loops;
+  return stage.order == LoopOrder::kRows && stage.groupThreads == 1 &&
+         stage.chunk == stage.dims.back().size && stage.tiledDims < loops;
 }
 
 StatusOr<KernelSchedule> chooseSchedule(ir::FusionOp fusion, const TargetModel& target) {

@@ -9,6 +9,7 @@
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/reduction_axes.h"
+#include "compiler/schedule/row_blocks.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/DenseMap.h"
@@ -34,6 +35,7 @@ class LoopScheduler {
   void chooseCuts();
   bool chooseInterleaving();
   bool chooseTransposition();
+  bool chooseRowBlocks();
   void chooseAccumulated();
   void chooseKeptRows();
   void chooseReductions();
@@ -41,7 +43,7 @@ class LoopScheduler {
   void chooseThreads();
   void tileRows(int64_t wanted, bool hasRowReduction);
   void tileTransposed();
-  void tileInterleaved(int64_t wanted);
+  void tileBlocks(int64_t wanted, int64_t unit);
   void tileAccumulated(int64_t wanted);
 
   llvm::ArrayRef<int64_t> shape() const { return roots_[0].type().getShape(); }
@@ -328,6 +330,49 @@ bool LoopScheduler::chooseTransposition() {
   return false;
 }
 
+// Folding one row's lanes to a number takes longer than all else that a short row needs, and the
+// row waits for it. With as many rows as lanes, all of them are folded by as many steps, and other
+// rows are computed meanwhile.
+bool LoopScheduler::chooseRowBlocks() {
+  if (stage_.order != LoopOrder::kRows || !accumulated_.empty()) return false;
+  if (target_.device != DeviceKind::kCpu) return false;
+  llvm::SmallVector<mlir::Value, 4> values;
+  for (const Root& root : roots_) {
+    if (root.shapedLike || root.operand >= 0) return false;
+    values.push_back(root.value);
+  }
+  std::optional<RowReductions> rows = rowReductionsOf(values);
+  if (!rows) return false;
+  const unsigned lanes = chooseRowReduction(rows->reductions[0], 0, target_).lanes;
+  if (lanes < 4 || lanes > target_.transposedBlockRows) return false;
+  if (rows->rowSize > target_.maxBlockRowVectors * lanes) return false;
+  for (shlo::ReduceOp reduce : rows->reductions) {
+    auto kind = elementKind(tensorTypeOf(reduce->getResult(0)).getElementType());
+    if (!hasNeutralValue(reduce) || kind->isBool()) return false;
+    if (chooseRowReduction(reduce, 0, target_).lanes != lanes) return false;
+  }
+  const LoopDim& last = stage_.dims.back();
+  auto rowLoop = static_cast<int64_t>(stage_.dims.size()) - 1;
+  if (!rows->resultsAreRows) {
+    // The last loop is a row, and the one before runs over them.
+    const auto lastDim = static_cast<int64_t>(shape().size()) - 1;
+    if (last.first != last.last || spaces_[0][last.last] != lastDim || rowLoop == 0) return false;
+    if (rows->rowSize != last.size) return false;
+    --rowLoop;
+  } else {
+    if (stage_.lanes != 1 || last.last < 0) return false;
+    stage_.lanes = lanes;
+  }
+  if (stage_.dims[rowLoop].size < 2 * static_cast<int64_t>(lanes)) {
+    if (rows->resultsAreRows) stage_.lanes = 1;
+    return false;
+  }
+  stage_.order = LoopOrder::kRowBlocks;
+  stage_.orderDim = rowLoop;
+  stage_.blockRows = lanes;
+  return true;
+}
+
 void LoopScheduler::chooseReductions() {
   // The loop that lanes run along: reductions that differ along it are each lane's own.
   size_t lanesDim = stage_.order == LoopOrder::kInterleaved ? static_cast<size_t>(stage_.orderDim)
@@ -336,6 +381,8 @@ void LoopScheduler::chooseReductions() {
   llvm::DenseSet<mlir::Operation*> perLane;
   bool sharesLoop = stage_.lanes > 1 ||
                     (stage_.groupThreads > 1 && stage_.tiledDims <= static_cast<int64_t>(lanesDim));
+  // Lanes then run along what reductions have given, not along what they reduce.
+  if (stage_.order == LoopOrder::kRowBlocks) sharesLoop = false;
   for (size_t r = 0; r < roots_.size() && sharesLoop; ++r) {
     if (roots_[r].shapedLike) continue;
     for (int64_t d = along.first; d <= along.last; ++d) {
@@ -371,12 +418,13 @@ void LoopScheduler::tileTransposed() {
   stage_.chunk = std::min(stage_.dims[stage_.orderDim].size, target_.transposedRows);
 }
 
-void LoopScheduler::tileInterleaved(int64_t wanted) {
+// Of `unit` rows, or some times as many.
+void LoopScheduler::tileBlocks(int64_t wanted, int64_t unit) {
   int64_t rows = stage_.dims[stage_.orderDim].size, outer = 1;
   for (int64_t d = 0; d < stage_.orderDim; ++d) outer *= stage_.dims[d].size;
-  int64_t lanes = stage_.lanes;
-  int64_t pieces = std::clamp<int64_t>(wanted / std::max<int64_t>(1, outer), 1, rows / lanes);
-  stage_.chunk = std::min<int64_t>(rows, (rows / pieces + lanes - 1) / lanes * lanes);
+  int64_t most = std::max<int64_t>(1, rows / unit);
+  int64_t pieces = std::clamp<int64_t>(wanted / std::max<int64_t>(1, outer), 1, most);
+  stage_.chunk = std::min<int64_t>(rows, (rows / pieces + unit - 1) / unit * unit);
 }
 
 void LoopScheduler::tileRows(int64_t wanted, bool hasRowReduction) {
@@ -412,7 +460,11 @@ void LoopScheduler::tileAccumulated(int64_t wanted) {
 void LoopScheduler::chooseTiles() {
   bool hasRows = hasRowReduction();
   if (hasRows && stage_.order == LoopOrder::kRows) chooseKeptRows();
-  if (chooseTransposition()) stage_.kept.clear();
+  if (chooseTransposition()) {
+    stage_.kept.clear();
+  } else {
+    chooseRowBlocks();
+  }
   if (target_.device == DeviceKind::kGpu) return chooseThreads();
   // Enough tiles for any number of threads, none so small that handing it over costs more.
   auto wanted = static_cast<int64_t>(
@@ -421,7 +473,9 @@ void LoopScheduler::chooseTiles() {
     case LoopOrder::kTransposed:
       return tileTransposed();
     case LoopOrder::kInterleaved:
-      return tileInterleaved(wanted);
+      return tileBlocks(wanted, stage_.lanes);
+    case LoopOrder::kRowBlocks:
+      return tileBlocks(wanted, stage_.blockRows);
     case LoopOrder::kRows:
       return tileRows(wanted, hasRows);
   }

@@ -24,9 +24,10 @@ constexpr Names<StageKind, 9> kStageKinds = {{{StageKind::kLoop, "loop"},
                                               {StageKind::kSelectAndScatter, "select_and_scatter"},
                                               {StageKind::kDot, "dot"},
                                               {StageKind::kAttention, "attention"}}};
-constexpr Names<LoopOrder, 3> kOrders = {{{LoopOrder::kRows, "rows"},
+constexpr Names<LoopOrder, 4> kOrders = {{{LoopOrder::kRows, "rows"},
                                           {LoopOrder::kTransposed, "transposed"},
-                                          {LoopOrder::kInterleaved, "interleaved"}}};
+                                          {LoopOrder::kInterleaved, "interleaved"},
+                                          {LoopOrder::kRowBlocks, "blocks"}}};
 constexpr Names<ReductionStrategy, 4> kStrategies = {
     {{ReductionStrategy::kLane, "lane"},
      {ReductionStrategy::kRow, "row"},
@@ -132,6 +133,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
     return valueOf(kOrders, order, &stage->order) &&
            (dim.empty() || parseNumber(dim, &stage->orderDim));
   }
+  if (key == "block") return parseNumber(text, &stage->blockRows);
   if (key == "cuts") return parseList(text, &stage->cuts, number);
   if (key == "tails") return stage->narrowTails = text == "narrow", text == "narrow";
   if (key == "tiled") return parseNumber(text, &stage->tiledDims);
@@ -204,6 +206,7 @@ std::string toString(const StageSchedule& stage) {
   if (stage.order != none.order) {
     field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));
   }
+  if (stage.blockRows != none.blockRows) field("block", number(stage.blockRows));
   if (stage.lanes != none.lanes) field("lanes", number(stage.lanes));
   if (!stage.cuts.empty()) field("cuts", listOf(stage.cuts, number));
   if (stage.narrowTails) field("tails", "narrow");

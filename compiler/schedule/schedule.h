@@ -25,6 +25,7 @@ enum class LoopOrder {
   kRows,         // lanes run along the last loop
   kTransposed,   // blocks of unrolled rows along `orderDim`, whose operands are read as blocks
   kInterleaved,  // lanes run along `orderDim`; the elements of its short rows are unrolled
+  kRowBlocks,    // reductions of `blockRows` rows along `orderDim` first, then those rows' results
 };
 
 enum class ReductionStrategy {
@@ -78,6 +79,7 @@ struct StageSchedule {
   llvm::SmallVector<LoopDim, 4> dims;  // outermost first
   LoopOrder order = LoopOrder::kRows;
   int64_t orderDim = -1;
+  int64_t blockRows = 1;               // kRowBlocks: as many as the reductions have lanes
   llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
   bool narrowTails = false;            // what is left of a vector by narrower ones, not one by one
   int64_t tiledDims = 0;               // so many outer loops are cut into tiles of one index

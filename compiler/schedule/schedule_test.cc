@@ -72,20 +72,29 @@ Program sum(const std::string& input, const std::string& output, int dimension) 
                      std::to_string(dimension) + "] : (" + input + ", tensor<f32>) -> " + output);
 }
 
-Program softmax() {
+Program softmax(int columns = 1000) {
+  const std::string type = "tensor<64x" + std::to_string(columns) + "xf32>";
   return Program(
-      "tensor<64x1000xf32>", "tensor<64x1000xf32>",
+      type, type,
       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-      "%e = stablehlo.exponential %x : tensor<64x1000xf32>\n"
-      "%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : "
-      "(tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>\n"
-      "%b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x1000xf32>\n"
-      "%y = stablehlo.divide %e, %b : tensor<64x1000xf32>");
+      "%e = stablehlo.exponential %x : " +
+          type +
+          "\n"
+          "%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : "
+          "(" +
+          type +
+          ", tensor<f32>) -> tensor<64xf32>\n"
+          "%b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> " +
+          type +
+          "\n"
+          "%y = stablehlo.divide %e, %b : " +
+          type);
 }
 
 TEST(ScheduleText, is_read_as_it_was_written) {
   const char* text =
-      "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 lanes=16 cuts=0,100,128 "
+      "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 block=16 lanes=16 "
+      "cuts=0,100,128 "
       "tails=narrow "
       "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane kept=3@5 ns=1200";
   StatusOr<StageSchedule> stage = parseStageSchedule(text);
@@ -121,6 +130,45 @@ TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   std::string columns = sum("tensor<1000x640xf32>", "tensor<640xf32>", 0).schedule(vectorCpu());
   EXPECT_THAT(columns, HasSubstr("dims=0:640 lanes=16"));
   EXPECT_THAT(columns, HasSubstr("reduce=1:accumulate:1x4"));
+}
+
+TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
+  TargetModel target = vectorCpu();
+  EXPECT_THAT(sum("tensor<64x25xf32>", "tensor<64xf32>", 1).schedule(target),
+              HasSubstr("dims=0:64 order=blocks@0 block=16 lanes=16"));
+  EXPECT_THAT(softmax(25).schedule(target),
+              HasSubstr("dims=0:64,1:25 order=blocks@0 block=16 lanes=16 cuts=0,25"));
+  EXPECT_THAT(softmax(25).schedule(target), HasSubstr("reduce=2:row:16x1 kept=1@2"));
+  // Too few rows for two blocks; rows that are worth folding one by one.
+  EXPECT_THAT(sum("tensor<31x25xf32>", "tensor<31xf32>", 1).schedule(target),
+              ::testing::Not(HasSubstr("blocks")));
+  EXPECT_THAT(softmax(1000).schedule(target), ::testing::Not(HasSubstr("blocks")));
+}
+
+TEST(ChooseSchedule, reduces_no_blocks_where_other_rows_are_read) {
+  Program reversed("tensor<64x25xf32>", "tensor<64xf32>",
+                   "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                   "%s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = "
+                   "[1] : (tensor<64x25xf32>, tensor<f32>) -> tensor<64xf32>\n"
+                   "%t = stablehlo.reverse %s, dims = [0] : tensor<64xf32>\n"
+                   "%y = stablehlo.add %s, %t : tensor<64xf32>");
+  EXPECT_THAT(reversed.schedule(vectorCpu()), ::testing::Not(HasSubstr("blocks")));
+}
+
+TEST(VerifySchedule, refuses_blocks_of_other_rows) {
+  TargetModel target = vectorCpu();
+  const std::string loop = "loop results=0 dims=0:64,1:25 order=blocks@0 ";
+  const std::string rest = "lanes=16 cuts=0,25 reduce=2:row:16x1 kept=1@2 ";
+  EXPECT_EQ(softmax(25).problemWith(softmax(25).schedule(target), target), "");
+  EXPECT_EQ(softmax(25).problemWith(loop + "block=16 " + rest + "chunk=32", target), "");
+  EXPECT_THAT(softmax(25).problemWith(loop + "block=32 " + rest + "chunk=32", target),
+              HasSubstr("no blocks of rows"));
+  EXPECT_THAT(softmax(25).problemWith(loop + "block=16 " + rest + "chunk=24", target),
+              HasSubstr("multiple of block"));
+  EXPECT_THAT(softmax().problemWith("loop results=0 dims=0:64,1:1000 order=blocks@0 block=16 "
+                                    "lanes=16 cuts=0,1000 chunk=64 reduce=2:row:16x4 kept=1@2",
+                                    target),
+              HasSubstr("no blocks of rows"));
 }
 
 TEST(ChooseSchedule, keeps_a_row_of_what_is_expensive) {

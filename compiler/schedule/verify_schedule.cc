@@ -120,6 +120,7 @@ class StageVerifier {
     auto count = static_cast<int64_t>(stage_.dims.size());
     auto lanes = static_cast<int64_t>(stage_.lanes);
     if (stage_.order == LoopOrder::kRows) return {};
+    if (stage_.order == LoopOrder::kRowBlocks) return checkRowBlocks();
     if (stage_.orderDim < 0 || stage_.orderDim + 1 >= count || lanes < 2 ||
         stage_.dims[stage_.orderDim].size < lanes) {
       return wrong("the order needs vectors along a loop other than the last");
@@ -134,6 +135,20 @@ class StageVerifier {
     }
     if (chosen_.order != LoopOrder::kInterleaved || stage_.orderDim != chosen_.orderDim) {
       return wrong("the rows are too long to be interleaved");
+    }
+    return {};
+  }
+
+  // Sums of rows become lanes: as many rows as a reduction has lanes.
+  Status checkRowBlocks() const {
+    if (chosen_.order != stage_.order || stage_.orderDim != chosen_.orderDim ||
+        stage_.dims != chosen_.dims || stage_.kept != chosen_.kept ||
+        stage_.blockRows != chosen_.blockRows || stage_.reductions != chosen_.reductions) {
+      return wrong("other loops have no blocks of rows whose reductions come first");
+    }
+    const int64_t rows = stage_.dims[stage_.orderDim].size;
+    if (stage_.chunk != rows && stage_.chunk % stage_.blockRows != 0) {
+      return wrong("chunk must be a multiple of block");
     }
     return {};
   }

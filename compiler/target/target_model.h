@@ -65,6 +65,7 @@ struct TargetModel {
   int64_t maxRowPieces = 8;                // long stretches of rows are read faster than short ones
   unsigned reductionChains = 4;            // of a row: enough to hide the latency of an addition
   unsigned transposedBlockRows = 16;       // of a block that is transposed in registers
+  int64_t maxBlockRowVectors = 16;         // of rows whose reductions are folded together
   int64_t maxUnrolledOps = 600;            // values computed one by one for a short row
   int64_t transposedRows = 64;             // of a block: fills lines of the cache
   int maxKernelOps = 300;                  // code size and register pressure grow faster than

@@ -18,7 +18,7 @@ func.func @transposed(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
 
 // What a row gives besides its elements is written when the row is finished.
 // CHECK-LABEL: @rows
-// CHECK: schedule = ["loop results=1 rows=0 dims=0:8,1:64 lanes=4
+// CHECK: schedule = ["loop results=1 rows=0 dims=0:8,1:64 order=blocks@0 block=4 lanes=4
 // CHECK-NOT: "loop
 // CHECK: return
 func.func @rows(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
