@@ -33,6 +33,12 @@ mlir::Value placeholder(mlir::Type type, mlir::OpBuilder& builder, mlir::Locatio
 
 }  // namespace
 
+bool runsWithBlocks(mlir::Operation* op) {
+  auto call = llvm::dyn_cast<shlo::CustomCallOp>(op);
+  return call && call.getCallTargetName() == "xla_ffi_partitioned_python_cpu_callback" &&
+         llvm::all_of(op->getResultTypes(), llvm::IsaPred<shlo::TokenType>);
+}
+
 StatusOr<std::optional<int64_t>> onlyPartitionOf(shlo::CustomCallOp call, int64_t numPartitions) {
   std::optional<int64_t> device;
   mlir::Attribute attribute = call->getAttr(sdy::kSharding);

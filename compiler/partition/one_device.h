@@ -1,4 +1,4 @@
-// Custom calls that run on fewer devices than the program.
+// Custom calls that not all devices run alike: on one of them, or each with its blocks.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,9 @@ namespace isthmus {
 // device, or GSPMD's "{maximal device=N}". None if all run it. Errors: a device that is none of the
 // program's.
 StatusOr<std::optional<int64_t>> onlyPartitionOf(shlo::CustomCallOp call, int64_t numPartitions);
+
+// Whether `op` is a callback of JAX that each device shall run with its own blocks of the operands.
+bool runsWithBlocks(mlir::Operation* op);
 
 // Emits `call` of `operands` so that `partition` runs it and all get its results.
 llvm::SmallVector<mlir::Value> callOnOnePartition(shlo::CustomCallOp call,

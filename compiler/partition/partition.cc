@@ -30,9 +30,6 @@ namespace {
 using mlir::RankedTensorType;
 using mlir::Value;
 
-// The target of JAX's callbacks that each device shall run with its own blocks.
-constexpr llvm::StringLiteral kPartitionedCallback = "xla_ffi_partitioned_python_cpu_callback";
-
 int64_t largestChannel(mlir::ModuleOp module) {
   int64_t largest = 0;
   module.walk([&](mlir::Operation* op) {
@@ -208,12 +205,13 @@ class Partitioner {
     if (numPartitions_ == 1) return false;
     ISTHMUS_ASSIGN_OR_RETURN(bool isBuilt, buildPartitionedCall(call));
     if (isBuilt) return true;
-    bool isPartitioned = call.getCallTargetName() == kPartitionedCallback;
-    if (isPartitioned && llvm::all_of(op.getResultTypes(), llvm::IsaPred<shlo::TokenType>)) {
-      // Each device calls its function with what it has.
+    if (runsWithBlocks(&op)) {
+      // Each device calls its function with its block, as the user's wishes carry on to here: how
+      // an operation before was split for less to move is nothing that a user should see.
       llvm::SmallVector<Value> operands;
       for (Value operand : op.getOperands()) {
-        operands.push_back(values_.localOf(operand, evenShardingOf(operand), op.getLoc()));
+        MeshSharding wished = propagation_.of(operand).evenPart(shapeOf(operand));
+        operands.push_back(values_.localOf(operand, wished, op.getLoc()));
       }
       mlir::Operation* copy = builder_.clone(op);
       copy->setOperands(operands);

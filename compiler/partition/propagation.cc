@@ -3,6 +3,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/gspmd_sharding.h"
+#include "compiler/partition/one_device.h"
 #include "compiler/partition/split_rules.h"
 
 namespace isthmus {
@@ -50,7 +51,8 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     // Handed on: those who get it have preferences of their own.
     if (user->hasTrait<mlir::OpTrait::IsTerminator>() ||
         llvm::isa<shlo::WhileOp, shlo::OptimizationBarrierOp>(user) ||
-        llvm::isa<sdy::SdyDialect>(user->getDialect()) || gspmdCall(user, kGspmdConstraint)) {
+        llvm::isa<sdy::SdyDialect>(user->getDialect()) || gspmdCall(user, kGspmdConstraint) ||
+        runsWithBlocks(user)) {
       return true;
     }
     std::vector<MeshSharding> held;

@@ -35,6 +35,43 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 }
 
 // -----
+
+// What is needed whole to be sliced comes whole to the callback, though it travels in other blocks.
+sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @first = <[], device_ids=[0]>
+// CHECK-LABEL: @whole_beside_blocks
+// CHECK: stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%{{.*}}) {{.*}} : (tensor<2xi32>, tensor<1xi32>) -> ()
+func.func @main(%a: tensor<2x2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<2x2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) attributes {test = @whole_beside_blocks} {
+  %0 = stablehlo.slice %a [1:2, 0:2] : (tensor<2x2xi32>) -> tensor<1x2xi32>
+  %1 = stablehlo.reshape %0 : (tensor<1x2xi32>) -> tensor<2xi32>
+  %2 = stablehlo.slice %b [0:2, 1:2] : (tensor<2x2xi32>) -> tensor<2x1xi32>
+  %3 = stablehlo.reshape %2 : (tensor<2x1xi32>) -> tensor<2xi32>
+  stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%1, %3) {has_side_effect = true,
+    sdy.sharding = #sdy.sharding_per_value<[<@first, []>]>} : (tensor<2xi32>, tensor<2xi32>) -> ()
+  return
+}
+
+// -----
+
+// What a loop only reads stays in blocks for a callback in it.
+sdy.mesh @mesh = <["x"=2]>
+// CHECK-LABEL: @blocks_in_a_loop
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%{{.*}}) {{.*}} : (tensor<2xf32>) -> ()
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %n: tensor<i1>) attributes {test = @blocks_in_a_loop} {
+  %0:2 = stablehlo.while(%go = %n, %x = %a) : tensor<i1>, tensor<4xf32>
+  cond {
+    stablehlo.return %go : tensor<i1>
+  } do {
+    stablehlo.custom_call @xla_ffi_partitioned_python_cpu_callback(%x) {has_side_effect = true} : (tensor<4xf32>) -> ()
+    %1 = stablehlo.not %go : tensor<i1>
+    stablehlo.return %1, %x : tensor<i1>, tensor<4xf32>
+  }
+  return
+}
+
+// -----
 // expected-error@-1 {{@call asks for device 2 of 2}}
 
 sdy.mesh @third = <[], device_ids=[2]>
