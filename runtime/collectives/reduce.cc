@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 #include "Eigen/Core"
@@ -38,23 +39,27 @@ struct Product {
     }
   }
 };
+// NaNs spread, and -0 is less than 0: equal numbers have equal bits but for that sign. By masks,
+// which compilers make vectors of.
+template <typename T, typename CombineEqual>
+T extreme(T a, T b, bool isBeyond, CombineEqual combineEqual) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  auto first = std::bit_cast<Bits>(a), second = std::bit_cast<Bits>(b);
+  Bits result = isBeyond | (b != b) ? second : first;
+  result = a == b ? combineEqual(first, second) : result;
+  return std::bit_cast<T>(a != a ? first : result);
+}
 struct Min {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
-      if (a == b) return std::signbit(a) ? a : b;
-    }
+    if constexpr (std::is_floating_point_v<T>) return extreme(a, b, b < a, std::bit_or());
     return b < a ? b : a;
   }
 };
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
-      if (a == b) return std::signbit(a) ? b : a;
-    }
+    if constexpr (std::is_floating_point_v<T>) return extreme(a, b, a < b, std::bit_and());
     return a < b ? b : a;
   }
 };

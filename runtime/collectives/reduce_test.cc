@@ -37,16 +37,25 @@ TEST(Reduce, Floats) {
               ElementsAre(2, 5));
 }
 
-TEST(Reduce, NanAndSignedZero) {
-  float nan = std::numeric_limits<float>::quiet_NaN();
+template <typename T>
+void expectOrder(ElementType type) {
+  T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
   for (ReductionKind kind : {ReductionKind::kMin, ReductionKind::kMax}) {
-    auto out = reduce<float>(kind, ElementType::kF32, {{nan, 1}, {1, nan}});
-    EXPECT_TRUE(std::isnan(out[0]));
-    EXPECT_TRUE(std::isnan(out[1]));
-    auto zeros = reduce<float>(kind, ElementType::kF32, {{0.0f, -0.0f}, {-0.0f, 0.0f}});
-    EXPECT_EQ(std::signbit(zeros[0]), kind == ReductionKind::kMin);
-    EXPECT_EQ(std::signbit(zeros[1]), kind == ReductionKind::kMin);
+    bool isMin = kind == ReductionKind::kMin;
+    auto out = reduce<T>(kind, type, {{nan, 1, nan}, {1, nan, nan}});
+    for (T value : out) EXPECT_TRUE(std::isnan(value));
+    auto zeros = reduce<T>(kind, type, {{T(0), T(-0.0)}, {T(-0.0), T(0)}});
+    EXPECT_EQ(std::signbit(zeros[0]), isMin);
+    EXPECT_EQ(std::signbit(zeros[1]), isMin);
+    EXPECT_THAT(reduce<T>(kind, type, {{-2, -1, infinity}, {-1, -2, -infinity}}),
+                testing::ElementsAreArray(isMin ? std::vector<T>{-2, -2, -infinity}
+                                                : std::vector<T>{-1, -1, infinity}));
   }
+}
+
+TEST(Reduce, NanAndSignedZero) {
+  expectOrder<float>(ElementType::kF32);
+  expectOrder<double>(ElementType::kF64);
 }
 
 TEST(Reduce, IntegersWrapAround) {
