@@ -9,6 +9,7 @@
 #include "runtime/ref.h"
 #include "runtime/threads/fork.h"
 #include "runtime/threads/spin.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace isthmus {
 
@@ -37,6 +38,7 @@ struct TaskQueue::State : RefCounted<State> {
   void work();
   void drain(std::unique_lock<std::mutex>& lock);
   void finish(std::unique_ptr<Task> task);
+  void lookOut() const;
   std::unique_ptr<Task> take();
   std::unique_ptr<Task> pop();
 };
@@ -44,13 +46,32 @@ struct TaskQueue::State : RefCounted<State> {
 namespace {
 thread_local const TaskQueue::State* stateOfThisThread = nullptr;
 thread_local bool isMarkedThread = false;
+
+// Over all queues: tasks that have not ended, and threads that look out for one. What a child of a
+// fork inherits only makes it look out less.
+std::atomic<int64_t> numUnfinished{0};
+std::atomic<int64_t> numLookingOut{0};
 }  // namespace
+
+// Launches often come one soon after the other, and waking costs more than looking out for a while:
+// where a CPU is left for it beside the tasks of other queues and whoever pushes.
+void TaskQueue::State::lookOut() const {
+  const int64_t cpus = computeThreads();
+  numLookingOut.fetch_add(1, std::memory_order_relaxed);
+  spinUntil(
+      [&] {
+        return waiting.load(std::memory_order_relaxed) > 0 ||
+               numUnfinished.load(std::memory_order_relaxed) +
+                       numLookingOut.load(std::memory_order_relaxed) >=
+                   cpus;
+      },
+      1000);
+  numLookingOut.fetch_sub(1, std::memory_order_relaxed);
+}
 
 // Null when the queue is stopping and empty.
 std::unique_ptr<Task> TaskQueue::State::pop() {
-  // Launches often come one soon after the other, and waking costs more than looking out for a
-  // while.
-  spinUntil([this] { return waiting.load(std::memory_order_relaxed) > 0; }, 1000);
+  lookOut();
   std::unique_lock lock(mutex);
   while (first == nullptr) {
     if (isStopping) return nullptr;
@@ -78,6 +99,7 @@ void TaskQueue::State::finish(std::unique_ptr<Task> task) {
     // Tasks report errors to whom they concern; one that throws must not end the thread.
     log(LogLevel::kError, threadName, ": a task ended by an exception");
   }
+  numUnfinished.fetch_sub(1, std::memory_order_relaxed);
   unfinished.fetch_sub(1, std::memory_order_release);
 }
 
@@ -145,6 +167,7 @@ TaskQueue::State& TaskQueue::state() const {
 void TaskQueue::push(std::unique_ptr<Task> task) {
   State& state = this->state();
   state.unfinished.fetch_add(1, std::memory_order_relaxed);
+  numUnfinished.fetch_add(1, std::memory_order_relaxed);
   // Tasks that run here may destroy the queue.
   Ref<State> keep(&state);
   std::unique_lock lock(state.mutex);
