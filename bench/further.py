@@ -19,6 +19,16 @@ def layer_norm(x, gain, bias):
     return (x - mean) * lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5) * gain + bias
 
 
+def grouped_attention(q, k, v):
+    """Several queries for each key, as language models have them."""
+    b, t, n, d = q.shape
+    q = q.reshape(b, t, k.shape[2], -1, d)
+    scores = jnp.einsum("btkgd,bskd->bkgts", q, k) * d ** -0.5
+    mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+    return jnp.einsum("bkgts,bskd->btkgd", weights, v).reshape(b, t, n, d)
+
+
 def rotations(angles):
     def step(v, t):
         v = jnp.array([[jnp.cos(t), -jnp.sin(t)], [jnp.sin(t), jnp.cos(t)]]) @ v
@@ -105,6 +115,9 @@ def workloads():
         "1000 matvecs of 32x32": (lambda a, x: jnp.einsum("bij,bj->bi", a, x), (values(1000, 32, 32), values(1000, 32))),
         "cached attention 4x1024": (cached_attention, (values(4, 8, 64), values(4, 1024, 8, 64), values(4, 1024, 8, 64),
                                                        values(4, 1, 8, 64), values(4, 1, 8, 64), np.int32(700))),
+        "grouped attention": (grouped_attention, (values(2, 512, 8, 64), values(2, 512, 2, 64), values(2, 512, 2, 64))),
+        "grouped attention gradient": (gradient(grouped_attention, (0, 1, 2)), (values(2, 512, 8, 64), values(2, 512, 2, 64),
+                                                                                values(2, 512, 2, 64))),
         "int8 weights 16x1024": (lambda x, w, s: x @ (w.astype(jnp.float32) * s),
                                  (values(16, 1024), values(1024, 1024, scale=50).astype(np.int8), values(1024))),
         # Norms and losses.
