@@ -11,6 +11,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/sharing.h"
 #include "llvm/IR/Module.h"
 #include "runtime/threads/thread_pool.h"
 

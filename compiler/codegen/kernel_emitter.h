@@ -41,12 +41,9 @@ struct Kernel {
 
 // Adds the functions of `fusion` to `module`, with external linkage and names that begin with
 // `symbol`. Buffers are dense and row-major, each aligned at least to its element size. Different
-// buffers must not overlap, except as canShareBuffer allows. Not thread-safe for one module;
-// kUnimplemented names the op, its types and its location.
+// buffers must not overlap, except as canShareBuffer (schedule/sharing.h) allows. Not thread-safe
+// for one module; kUnimplemented names the op, its types and its location.
 StatusOr<Kernel> emitKernel(ir::FusionOp fusion, const TargetModel& target, llvm::Module& module,
                             std::string_view symbol);
-
-// True if `result` may be written to the very memory of `operand`, which then dies.
-bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result);
 
 }  // namespace isthmus

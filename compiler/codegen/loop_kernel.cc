@@ -161,7 +161,16 @@ void LoopKernel::emitTail(const Stretch& stretch,
   bounds.range = {stretch.from, stretch.to - 1};
   auto* constantMiddle = llvm::dyn_cast<llvm::ConstantInt>(stretch.middle);
   auto* constantStop = llvm::dyn_cast<llvm::ConstantInt>(stretch.stop);
-  if (constantMiddle && constantStop && stage_.narrowTails) {
+  if (constantMiddle && constantStop && stage_.tail == RowTail::kOverlap) {
+    const int64_t last = constantStop->getSExtValue() - lanes();
+    if (last >= stretch.from && stretch.start == loops_.i64(stretch.from)) {
+      evaluator_.setLanes(stage_.lanes);
+      IndexExpr j(last);
+      j.laneStride = 1;
+      return body(j);
+    }
+  }
+  if (constantMiddle && constantStop && stage_.tail == RowTail::kNarrow) {
     // Narrower vectors, where single elements would take longer than all vectors before.
     int64_t at = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
     int64_t vectors = (at - stretch.from) / lanes();

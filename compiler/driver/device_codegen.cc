@@ -9,6 +9,7 @@
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "compiler/program/trip_count.h"
+#include "compiler/schedule/sharing.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/DenseSet.h"

@@ -10,6 +10,7 @@
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/reduction_axes.h"
 #include "compiler/schedule/row_blocks.h"
+#include "compiler/schedule/sharing.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/DenseMap.h"
@@ -36,6 +37,8 @@ class LoopScheduler {
   bool chooseInterleaving();
   bool chooseTransposition();
   bool chooseRowBlocks();
+  void chooseTail();
+  bool keepsOperands() const;
   void chooseAccumulated();
   void chooseKeptRows();
   void chooseReductions();
@@ -524,7 +527,29 @@ void LoopScheduler::run() {
   stage_.ns = std::max(1.0, costNs(target_, fusion_, values));
   chooseTiles();
   chooseReductions();
-  stage_.narrowTails = stage_.order == LoopOrder::kRows && hasTails() && isCostly();
+  chooseTail();
+}
+
+void LoopScheduler::chooseTail() {
+  const bool isWhole = stage_.order == LoopOrder::kRows && stage_.chunk == stage_.dims.back().size;
+  const bool isBlock = stage_.order == LoopOrder::kRowBlocks &&
+                       stage_.orderDim + 1 < static_cast<int64_t>(stage_.dims.size());
+  if (stage_.lanes == 1 || !(stage_.order == LoopOrder::kRows || isBlock) || !hasTails()) return;
+  if ((isWhole || isBlock) && stage_.cuts.size() == 2 && accumulated_.empty() && keepsOperands()) {
+    stage_.tail = RowTail::kOverlap;
+  } else if (isCostly()) {
+    stage_.tail = RowTail::kNarrow;
+  }
+}
+
+// Whether no result may take the place of an operand.
+bool LoopScheduler::keepsOperands() const {
+  for (unsigned operand = 0; operand < fusion_->getNumOperands(); ++operand) {
+    for (unsigned result = 0; result < fusion_->getNumResults(); ++result) {
+      if (canShareBuffer(fusion_, operand, result)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace

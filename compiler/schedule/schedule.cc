@@ -28,6 +28,9 @@ constexpr Names<LoopOrder, 4> kOrders = {{{LoopOrder::kRows, "rows"},
                                           {LoopOrder::kTransposed, "transposed"},
                                           {LoopOrder::kInterleaved, "interleaved"},
                                           {LoopOrder::kRowBlocks, "blocks"}}};
+constexpr Names<RowTail, 3> kTails = {{{RowTail::kElements, "elements"},
+                                       {RowTail::kNarrow, "narrow"},
+                                       {RowTail::kOverlap, "overlap"}}};
 constexpr Names<ReductionStrategy, 4> kStrategies = {
     {{ReductionStrategy::kLane, "lane"},
      {ReductionStrategy::kRow, "row"},
@@ -135,7 +138,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   }
   if (key == "block") return parseNumber(text, &stage->blockRows);
   if (key == "cuts") return parseList(text, &stage->cuts, number);
-  if (key == "tails") return stage->narrowTails = text == "narrow", text == "narrow";
+  if (key == "tails") return valueOf(kTails, text, &stage->tail);
   if (key == "tiled") return parseNumber(text, &stage->tiledDims);
   if (key == "chunk") return parseNumber(text, &stage->chunk);
   if (key == "grain") return parseNumber(text, &stage->grain);
@@ -209,7 +212,7 @@ std::string toString(const StageSchedule& stage) {
   if (stage.blockRows != none.blockRows) field("block", number(stage.blockRows));
   if (stage.lanes != none.lanes) field("lanes", number(stage.lanes));
   if (!stage.cuts.empty()) field("cuts", listOf(stage.cuts, number));
-  if (stage.narrowTails) field("tails", "narrow");
+  if (stage.tail != none.tail) field("tails", nameOf(kTails, stage.tail).str());
   if (stage.tiledDims != none.tiledDims) field("tiled", number(stage.tiledDims));
   if (stage.chunk != none.chunk) field("chunk", number(stage.chunk));
   if (stage.grain != none.grain) field("grain", number(stage.grain));

@@ -28,6 +28,13 @@ enum class LoopOrder {
   kRowBlocks,    // reductions of `blockRows` rows along `orderDim` first, then those rows' results
 };
 
+// What computes the elements of a row that fill no vector.
+enum class RowTail {
+  kElements,  // one by one
+  kNarrow,    // narrower vectors
+  kOverlap,   // one more vector, of which some elements are computed and stored a second time
+};
+
 enum class ReductionStrategy {
   kLane,        // each lane (on a GPU: each thread) reduces for itself
   kRow,         // lanes share the work along the innermost reduced dimension
@@ -81,10 +88,10 @@ struct StageSchedule {
   int64_t orderDim = -1;
   int64_t blockRows = 1;               // kRowBlocks: as many as the reductions have lanes
   llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
-  bool narrowTails = false;            // what is left of a vector by narrower ones, not one by one
-  int64_t tiledDims = 0;               // so many outer loops are cut into tiles of one index
-  int64_t chunk = 1;  // of the next loop to be cut (transposed and interleaved: of `orderDim`)
-  int64_t grain = 1;  // so many of those pieces are one tile
+  RowTail tail = RowTail::kElements;
+  int64_t tiledDims = 0;  // so many outer loops are cut into tiles of one index
+  int64_t chunk = 1;      // of the next loop to be cut (transposed and interleaved: of `orderDim`)
+  int64_t grain = 1;      // so many of those pieces are one tile
   unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
   llvm::SmallVector<ReductionSchedule, 2> reductions;
   llvm::SmallVector<KeptRow, 2> kept;

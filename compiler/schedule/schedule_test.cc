@@ -155,6 +155,28 @@ TEST(ChooseSchedule, reduces_no_blocks_where_other_rows_are_read) {
   EXPECT_THAT(reversed.schedule(vectorCpu()), ::testing::Not(HasSubstr("blocks")));
 }
 
+TEST(ChooseSchedule, computes_ends_of_rows_twice_where_no_result_overwrites_an_operand) {
+  TargetModel target = vectorCpu();
+  EXPECT_THAT(softmax(25).schedule(target), HasSubstr("cuts=0,25 tails=overlap"));
+  EXPECT_THAT(softmax(1001).schedule(target), HasSubstr("cuts=0,1001 tails=overlap"));
+  EXPECT_THAT(softmax(1000).schedule(target), HasSubstr("tails=overlap"));
+  EXPECT_THAT(softmax(1008).schedule(target), ::testing::Not(HasSubstr("tails")));
+  // Each element is read where it is written: the sum may take the operand's memory.
+  Program sum("tensor<64x25xf32>", "tensor<64x25xf32>",
+              "%z = stablehlo.constant dense<1.0> : tensor<25xf32>\n"
+              "%i = stablehlo.iota dim = 0 : tensor<25xf32>\n"
+              "%b = stablehlo.broadcast_in_dim %i, dims = [1] : (tensor<25xf32>) -> "
+              "tensor<64x25xf32>\n"
+              "%y = stablehlo.add %x, %b : tensor<64x25xf32>");
+  std::string chosen = sum.schedule(target);
+  EXPECT_THAT(chosen, HasSubstr("cuts=0,25"));
+  EXPECT_THAT(chosen, ::testing::Not(HasSubstr("overlap")));
+  const size_t cuts = chosen.find("cuts=0,25");
+  EXPECT_THAT(
+      sum.problemWith(chosen.substr(0, cuts) + "tails=overlap " + chosen.substr(cuts), target),
+      HasSubstr("overwritten by then"));
+}
+
 TEST(VerifySchedule, refuses_blocks_of_other_rows) {
   TargetModel target = vectorCpu();
   const std::string loop = "loop results=0 dims=0:64,1:25 order=blocks@0 ";

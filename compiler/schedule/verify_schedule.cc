@@ -119,6 +119,9 @@ class StageVerifier {
   Status checkOrder() const {
     auto count = static_cast<int64_t>(stage_.dims.size());
     auto lanes = static_cast<int64_t>(stage_.lanes);
+    if (stage_.tail == RowTail::kOverlap && chosen_.tail != stage_.tail) {
+      return wrong("what would be computed again may be overwritten by then");
+    }
     if (stage_.order == LoopOrder::kRows) return {};
     if (stage_.order == LoopOrder::kRowBlocks) return checkRowBlocks();
     if (stage_.orderDim < 0 || stage_.orderDim + 1 >= count || lanes < 2 ||

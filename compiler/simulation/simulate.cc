@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
@@ -13,6 +12,7 @@
 #include "compiler/plan/memory_plan.h"
 #include "compiler/program/program_info.h"
 #include "compiler/program/trip_count.h"
+#include "compiler/schedule/sharing.h"
 #include "compiler/simulation/read_collective.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

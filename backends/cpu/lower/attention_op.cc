@@ -7,6 +7,7 @@
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/types.h"
 #include "compiler/schedule/attention.h"
+#include "compiler/schedule/sharing.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {

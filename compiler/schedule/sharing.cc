@@ -1,9 +1,10 @@
 // Whether a result may take the place of an operand.
-#include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/kernel_emitter.h"
+#include "compiler/schedule/sharing.h"
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace isthmus {
