@@ -25,17 +25,27 @@ MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const Mul
 // What the reducer leaves unchanged, if it is one op with such a value.
 std::optional<Val> neutralValueOf(shlo::ReduceOp reduce, LoopBuilder& loops, Evaluator& evaluator);
 
+// Whether it is the maximum or the minimum of vectors, of type `type`, of numbers of 32 or 64 bits
+// that may be NaN.
+bool isExtremumOfFloats(shlo::ReduceOp reduce, llvm::Type* type);
+// The bits of a vector of floating-point numbers, or of one.
+llvm::Value* asIntegers(llvm::IRBuilder<>& b, llvm::Value* floats);
+// All bits but the sign inverted where that is set: as integers such bits of floating-point numbers
+// are in the numbers' order, -0 before +0. Its own inverse.
+llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* bits);
+
 class ReductionEmitter {
  public:
   ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index);
 
   // The reduction's values, one for each lane of the context if `index` differs between them.
   Group emit(const ReductionSchedule& schedule);
-  // One row's value as a vector that is not folded to a number yet. The reducer has a neutral
-  // value, and the row no fewer elements than there are lanes.
+  // One row's value as a vector that is not folded to a number yet: what foldRowBlock takes. The
+  // reducer has a neutral value, and the row no fewer elements than there are lanes.
   llvm::Value* emitRowVector(const ReductionSchedule& schedule);
-  // Element i: the value of row i, whose vector is `rows[i]`.
-  Group foldRows(llvm::SmallVector<llvm::Value*, 16> rows);
+  // Element i: the value of row i. There are as many vectors as lanes, of type `vector`, one after
+  // the other at `partial`, which is overwritten.
+  Group foldRowBlock(llvm::Value* partial, llvm::Type* vector, unsigned lanes);
 
  private:
   using Values = LoopBuilder::Values;
@@ -68,6 +78,8 @@ class ReductionEmitter {
   Group foldAccumulators(llvm::SmallVector<Group, 4> groups);
   Group fold(llvm::SmallVector<Group, 4> groups) { return foldLanes(foldAccumulators(groups)); }
   Group foldLanes(Group group);
+  llvm::Value* foldRows(llvm::SmallVector<llvm::Value*, 16> rows, unsigned half);
+  llvm::Type* vectorOfRows(unsigned lanes) const;
   int64_t vectorEnd() const;
 
   // Threads share the last axis (reduction_group.cc).

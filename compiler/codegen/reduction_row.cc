@@ -27,32 +27,14 @@ llvm::SmallVector<Group, 4> unflattenAll(llvm::ArrayRef<llvm::Value*> flat,
   return groups;
 }
 
-// Whether it is the maximum or the minimum of numbers of 32 or 64 bits that may be NaN.
-bool isExtremumOfFloats(shlo::ReduceOp reduce, const Group& group) {
-  mlir::Operation* op = group.size() == 1 ? soleOperation(reduce.getBody()) : nullptr;
-  if (!llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp>(op) || group[0].im) return false;
-  llvm::Type* type = group[0].re->getType();
-  return type->isVectorTy() &&
-         (type->getScalarType()->isFloatTy() || type->getScalarType()->isDoubleTy());
-}
-
-// The lanes' extremum by one instruction a step. As integers with all bits but the sign inverted
-// where that is set, floating-point numbers are in order, -0 before +0; whether one is NaN is asked
-// once.
+// The lanes' extremum by one instruction a step; whether one is NaN is asked once.
 llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaximum) {
   auto* type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
   llvm::Type* element = type->getElementType();
-  const unsigned bits = element->getScalarSizeInBits(), count = type->getNumElements();
-  auto inOrder = [&](llvm::Value* x) {
-    llvm::Value* isNegative = b.CreateAShr(x, bits - 1);
-    llvm::Constant* allButSign =
-        llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMaxValue(bits));
-    return b.CreateXor(x, b.CreateAnd(isNegative, allButSign));
-  };
+  const unsigned count = type->getNumElements();
   llvm::Value* isNan = b.CreateFCmpUNO(lanes, lanes);
   llvm::Value* anyNan = b.CreateIsNotNull(b.CreateBitCast(isNan, b.getIntNTy(count)));
-  llvm::Value* keys =
-      inOrder(b.CreateBitCast(lanes, llvm::FixedVectorType::get(b.getIntNTy(bits), count)));
+  llvm::Value* keys = inOrder(b, asIntegers(b, lanes));
   for (unsigned width = count; width > 1; width /= 2) {
     llvm::SmallVector<int, 16> low, high;
     for (unsigned i = 0; i < width / 2; ++i) {
@@ -64,11 +46,30 @@ llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaxim
                                    b.CreateShuffleVector(keys, high));
   }
   llvm::Value* result =
-      b.CreateBitCast(inOrder(b.CreateExtractElement(keys, uint64_t{0})), element);
+      b.CreateBitCast(inOrder(b, b.CreateExtractElement(keys, uint64_t{0})), element);
   return b.CreateSelect(anyNan, llvm::ConstantFP::getNaN(element), result);
 }
 
 }  // namespace
+
+bool isExtremumOfFloats(shlo::ReduceOp reduce, llvm::Type* type) {
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp>(op) && type->isVectorTy() &&
+         (type->getScalarType()->isFloatTy() || type->getScalarType()->isDoubleTy());
+}
+
+llvm::Value* asIntegers(llvm::IRBuilder<>& b, llvm::Value* floats) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(floats->getType());
+  return b.CreateBitCast(floats, llvm::VectorType::getInteger(type));
+}
+
+llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* x) {
+  const unsigned bits = x->getType()->getScalarSizeInBits();
+  llvm::Value* isNegative = b.CreateAShr(x, bits - 1);
+  llvm::Constant* allButSign =
+      llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMaxValue(bits));
+  return b.CreateXor(x, b.CreateAnd(isNegative, allButSign));
+}
 
 MultiIndex ReductionEmitter::atLast(MultiIndex at, const IndexExpr& i, int64_t offset,
                                     bool isVector) const {
@@ -119,7 +120,8 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
 
 // By halves: log2(lanes) steps, and each adds what is of one size.
 Group ReductionEmitter::foldLanes(Group group) {
-  if (rowLanes_ > 1 && loops_.target().masksAsIntegers && isExtremumOfFloats(reduce_, group)) {
+  if (rowLanes_ > 1 && loops_.target().masksAsIntegers && group.size() == 1 && !group[0].im &&
+      isExtremumOfFloats(reduce_, group[0].re->getType())) {
     llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(group[0].level, loops_.current()));
     const bool isMaximum = llvm::isa<shlo::MaxOp>(soleOperation(reduce_.getBody()));
     return {{foldExtremum(builder, group[0].re, isMaximum), nullptr, loops_.current()}};

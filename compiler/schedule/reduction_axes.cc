@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
+#include "compiler/schedule/cost.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace isthmus {
 
@@ -40,6 +43,29 @@ bool hasNeutralValue(shlo::ReduceOp reduce) {
                    shlo::XorOp>(op);
 }
 
+namespace {
+
+// What an element costs that is computed for the reduction, in additions.
+double inputWeight(shlo::ReduceOp reduce) {
+  double weight = 0;
+  llvm::DenseSet<mlir::Operation*> seen;
+  llvm::SmallVector<mlir::Value, 8> pending(reduce.getInputs());
+  while (!pending.empty()) {
+    mlir::Value value = pending.pop_back_val();
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op || !isElementwise(op) || !seen.insert(op).second) continue;
+    weight += arithmeticWeight(op);
+    for (mlir::Value operand : op->getOperands()) {
+      if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape()) {
+        pending.push_back(operand);
+      }
+    }
+  }
+  return weight;
+}
+
+}  // namespace
+
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
                                      const TargetModel& target) {
   ReductionSchedule schedule{op, ReductionStrategy::kRow};
@@ -53,7 +79,11 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   }
   schedule.lanes = vectorLanes(target, widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
-  schedule.interleave = hasNeutralValue(reduce) ? target.reductionChains : 1;
+  // While an element is computed the addition of the one before ends: more chains would be more
+  // code.
+  constexpr double kHidesLatency = 10;
+  const bool isHidden = inputWeight(reduce) >= kHidesLatency;
+  schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;
   }

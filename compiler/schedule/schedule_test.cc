@@ -194,7 +194,7 @@ TEST(VerifySchedule, refuses_blocks_of_other_rows) {
 }
 
 TEST(ChooseSchedule, keeps_a_row_of_what_is_expensive) {
-  EXPECT_THAT(softmax().schedule(vectorCpu()), HasSubstr("reduce=2:row:16x4 kept=1@2"));
+  EXPECT_THAT(softmax().schedule(vectorCpu()), HasSubstr("reduce=2:row:16x1 kept=1@2"));
   // Nothing is kept where it would not stay in cache.
   TargetModel small = vectorCpu();
   small.maxRowBytes = 4000;

@@ -1,7 +1,7 @@
 module @jit_attention attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<2x128x4x64xf32>, %arg1: tensor<2x128x4x64xf32>, %arg2: tensor<2x128x4x64xf32>) -> (tensor<2x128x4x64xf32> {jax.result_info = "result"}) {
     %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x128x4x64xf32>, tensor<2x128x4x64xf32>) -> tensor<2x4x128x128xf32>
-    %1 = "isthmus.fusion"(%0) <{schedule = ["loop results=0 dims=0-1:8,2:128,3:128 lanes=4 cuts=0,128 tiled=2 chunk=128 grain=78 reduce=17:row:4x4,22:row:4x4 kept=21@22 ns=2.627e+05"]}> ({
+    %1 = "isthmus.fusion"(%0) <{schedule = ["loop results=0 dims=0-1:8,2:128,3:128 lanes=4 cuts=0,128 tiled=2 chunk=128 grain=78 reduce=17:row:4x4,22:row:4x1 kept=21@22 ns=2.627e+05"]}> ({
     ^bb0(%arg3: tensor<2x4x128x128xf32>):
       %cst = stablehlo.constant dense<0xFF800000> : tensor<2x4x128xf32>
       %cst_0 = stablehlo.constant dense<1.250000e-01> : tensor<2x4x128x128xf32>
