@@ -1,6 +1,8 @@
 // Regions that combine two numbers: of reductions, scatters and collectives.
 #pragma once
 
+#include <complex>
+
 #include "compiler/dialect/dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Builders.h"
@@ -23,13 +25,24 @@ inline mlir::Operation* soleOperation(mlir::Region& combiner) {
   return isOfArguments ? op : nullptr;
 }
 
+// Whether `value` is a constant of complex numbers that are all `real` + 0i.
+inline bool isComplex(mlir::Value value, double real) {
+  mlir::DenseElementsAttr elements;
+  if (!mlir::matchPattern(value, mlir::m_Constant(&elements)) || !elements.isSplat()) return false;
+  auto type = llvm::dyn_cast<mlir::ComplexType>(elements.getElementType());
+  if (!type || !llvm::isa<mlir::FloatType>(type.getElementType())) return false;
+  auto number = elements.getSplatValue<std::complex<llvm::APFloat>>();
+  return number.real().convertToDouble() == real && number.imag().isZero();
+}
+
 // Constants all of whose elements are 0 (of either sign), or 1.
 inline bool isZero(mlir::Value value) {
   return mlir::matchPattern(value, mlir::m_Zero()) ||
-         mlir::matchPattern(value, mlir::m_AnyZeroFloat());
+         mlir::matchPattern(value, mlir::m_AnyZeroFloat()) || isComplex(value, 0);
 }
 inline bool isOne(mlir::Value value) {
-  return mlir::matchPattern(value, mlir::m_One()) || mlir::matchPattern(value, mlir::m_OneFloat());
+  return mlir::matchPattern(value, mlir::m_One()) ||
+         mlir::matchPattern(value, mlir::m_OneFloat()) || isComplex(value, 1);
 }
 
 // Whether a number combined with itself by `combiner` is that number.

@@ -107,9 +107,9 @@ class Emitter {
       Dims low(type.getRank()), high = low, interior = low, shape(type.getShape()), from;
       low[d_] = high[d_] = request_.count;
       shape[d_] = most + 2 * request_.count;
-      Value wide = shlo::PadOp::create(builder_, location_,
-                                       RankedTensorType::get(shape, type.getElementType()), block,
-                                       zero(type.getElementType()), low, high, interior);
+      Value wide = shlo::PadOp::create(
+          builder_, location_, RankedTensorType::get(shape, type.getElementType()), block,
+          spmd_.zero(type.getElementType(), location_), low, high, interior);
       for (int64_t place : places) from.push_back(request_.count - place);
       all = select(dynamicSlice(wide, from, request_.count), all, firsts, lasts);
     }
@@ -127,12 +127,6 @@ class Emitter {
     return RankedTensorType::get(shape, tensorTypeOf(block).getElementType());
   }
 
-  Value zero(mlir::Type element) {
-    return shlo::ConstantOp::create(
-        builder_, location_,
-        llvm::cast<mlir::ElementsAttr>(builder_.getZeroAttr(RankedTensorType::get({}, element))));
-  }
-
   Value spread(Value scalar, RankedTensorType type) {
     return shlo::BroadcastInDimOp::create(builder_, location_, type, scalar,
                                           llvm::ArrayRef<int64_t>());
@@ -140,7 +134,7 @@ class Emitter {
 
   Value zeros(Value block, int64_t rows) {
     RankedTensorType type = blockType(block, rows);
-    return spread(zero(type.getElementType()), type);
+    return spread(spmd_.zero(type.getElementType(), location_), type);
   }
 
   Value slice(Value block, int64_t start, int64_t count) {

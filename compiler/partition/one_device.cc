@@ -10,24 +10,14 @@ namespace {
 using mlir::RankedTensorType;
 
 // What a device has that did not run the call: something that the broadcast overwrites.
-mlir::Value placeholder(mlir::Type type, mlir::OpBuilder& builder, mlir::Location location) {
+mlir::Value placeholder(mlir::Type type, mlir::OpBuilder& builder, SpmdBuilder& spmd,
+                        mlir::Location location) {
   if (llvm::isa<shlo::TokenType>(type)) {
     return shlo::AfterAllOp::create(builder, location, type, mlir::ValueRange());
   }
   auto tensor = llvm::cast<RankedTensorType>(type);
-  mlir::Type element = tensor.getElementType();
-  auto scalar = RankedTensorType::get({}, element);
-  mlir::Attribute zero;
-  if (auto complex = llvm::dyn_cast<mlir::ComplexType>(element)) {
-    auto part = llvm::cast<mlir::FloatType>(complex.getElementType());
-    llvm::APFloat nothing = llvm::APFloat::getZero(part.getFloatSemantics());
-    zero = mlir::DenseElementsAttr::get(scalar, std::complex<llvm::APFloat>(nothing, nothing));
-  } else {
-    zero = mlir::DenseElementsAttr::get(scalar, builder.getZeroAttr(element));
-  }
-  mlir::Value constant =
-      shlo::ConstantOp::create(builder, location, llvm::cast<mlir::ElementsAttr>(zero));
-  return shlo::BroadcastInDimOp::create(builder, location, tensor, constant,
+  return shlo::BroadcastInDimOp::create(builder, location, tensor,
+                                        spmd.zero(tensor.getElementType(), location),
                                         llvm::ArrayRef<int64_t>());
 }
 
@@ -86,7 +76,7 @@ llvm::SmallVector<mlir::Value> callOnOnePartition(shlo::CustomCallOp call,
   builder.createBlock(&branches.getFalseBranch());
   llvm::SmallVector<mlir::Value> others;
   for (mlir::Type type : call->getResultTypes()) {
-    others.push_back(placeholder(type, builder, location));
+    others.push_back(placeholder(type, builder, spmd, location));
   }
   shlo::ReturnOp::create(builder, location, others);
   builder.setInsertionPointAfter(branches);

@@ -153,9 +153,14 @@ mlir::Value SpmdBuilder::place(mlir::Value local, int64_t d, const MeshSharding&
 }
 
 mlir::Value SpmdBuilder::zero(mlir::Type element, mlir::Location location) {
-  return shlo::ConstantOp::create(
-      builder_, location,
-      llvm::cast<mlir::ElementsAttr>(builder_.getZeroAttr(RankedTensorType::get({}, element))));
+  auto scalar = RankedTensorType::get({}, element);
+  mlir::Attribute value = builder_.getZeroAttr(element);
+  if (auto complex = llvm::dyn_cast<mlir::ComplexType>(element)) {
+    mlir::Attribute part = builder_.getZeroAttr(complex.getElementType());
+    value = builder_.getArrayAttr({part, part});
+  }
+  return shlo::ConstantOp::create(builder_, location,
+                                  mlir::DenseElementsAttr::get(scalar, llvm::ArrayRef(value)));
 }
 
 mlir::Value SpmdBuilder::zeros(RankedTensorType type, mlir::Location location) {
