@@ -315,8 +315,8 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
           op);
   if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op)) {
     isKnown = !llvm::is_contained(reverse.getDimensions(), factor);
-  } else if (std::optional<Shift> shift = shiftOf(op)) {
-    isKnown = shift->dimension != factor;
+  } else if (shiftOf(op)) {
+    isKnown = true;
   }
   if (!isKnown) return false;
   if (rule.concatenated == factor) return true;

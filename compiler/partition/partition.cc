@@ -511,7 +511,8 @@ class Partitioner {
     if (std::optional<Shift> shift = shiftOf(&op)) {
       MeshSharding sharding =
           rule ? rule->results[0] : replicatedSharding(rankOf(op.getResult(0)), numPartitions_);
-      Value moved = shiftBlocks(*shift, operands, sharding, builder_, spmd_, op.getLoc());
+      Value moved = shiftBlocks(*shift, shapeOf(op.getResult(0))[shift->dimension], operands,
+                                sharding, builder_, spmd_, op.getLoc());
       values_.hold(op.getResult(0), moved, sharding);
       return {};
     }

@@ -1,6 +1,7 @@
 #include "compiler/partition/shifts.h"
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/partition/moved_rows.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -145,6 +146,26 @@ Value shiftWhole(const Shift& shift, mlir::ValueRange operands, mlir::OpBuilder&
                              interior);
 }
 
+// Where the last block ends in padding: what comes around the end does not lie as other rows do.
+Value shiftUneven(const Shift& shift, int64_t rows, mlir::ValueRange operands,
+                  const MeshSharding& sharding, mlir::OpBuilder& builder, SpmdBuilder& spmd,
+                  mlir::Location location) {
+  const int64_t d = shift.dimension, by = shift.wraps ? shift.by % rows : shift.by;
+  RowRequest request;
+  request.count = blockRows(rows, sharding.shards(d));
+  for (int64_t b = 0; b < sharding.shards(d); ++b) {
+    request.starts.push_back(b * request.count + by);
+  }
+  std::vector<RowSource> sources = {{.rows = rows}};
+  llvm::SmallVector<Value> blocks = {operands[0]};
+  if (shift.wraps) {
+    sources.push_back({.rows = rows, .offset = by < 0 ? -rows : rows});
+    blocks.push_back(operands[0]);
+  }
+  return moveRows(sources, request, blocks, shift.wraps ? Value() : operands[1], d, sharding,
+                  builder, spmd, location);
+}
+
 }  // namespace
 
 std::optional<Shift> shiftOf(mlir::Operation* op) {
@@ -172,10 +193,14 @@ void recognizeShifts(mlir::ModuleOp module) {
   }
 }
 
-Value shiftBlocks(const Shift& shift, mlir::ValueRange operands, const MeshSharding& sharding,
-                  mlir::OpBuilder& builder, SpmdBuilder& spmd, mlir::Location location) {
+Value shiftBlocks(const Shift& shift, int64_t rows, mlir::ValueRange operands,
+                  const MeshSharding& sharding, mlir::OpBuilder& builder, SpmdBuilder& spmd,
+                  mlir::Location location) {
   const int64_t d = shift.dimension, shards = sharding.shards(d);
   if (shards == 1) return shiftWhole(shift, operands, builder, location);
+  if (rows % shards != 0) {
+    return shiftUneven(shift, rows, operands, sharding, builder, spmd, location);
+  }
   Value block = operands[0];
   const int64_t size = tensorTypeOf(block).getShape()[d];
   // Row 0 comes from row `rest` of the block that is `hops` further.

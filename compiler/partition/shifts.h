@@ -23,8 +23,10 @@ std::optional<Shift> shiftOf(mlir::Operation* op);
 // of the array's size, by shifts.
 void recognizeShifts(mlir::ModuleOp module);
 
-// The shift of an array of which `operands[0]` is this device's block: split as `sharding` says.
-mlir::Value shiftBlocks(const Shift& shift, mlir::ValueRange operands, const MeshSharding& sharding,
-                        mlir::OpBuilder& builder, SpmdBuilder& spmd, mlir::Location location);
+// The shift of an array with `rows` rows along its dimension of which `operands[0]` is this
+// device's block: split as `sharding` says.
+mlir::Value shiftBlocks(const Shift& shift, int64_t rows, mlir::ValueRange operands,
+                        const MeshSharding& sharding, mlir::OpBuilder& builder, SpmdBuilder& spmd,
+                        mlir::Location location);
 
 }  // namespace isthmus

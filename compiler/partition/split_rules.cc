@@ -476,7 +476,12 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   decide(held, rule->operands, isIndexed);
   SplitRule split;
   split.hasConflict = hasConflict;
-  auto isWished = [&](int factor) { return !isSummed(factor) && !isSent(factor); };
+  // What every device has is sooner reversed whole than in blocks that have to travel.
+  auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op);
+  const llvm::ArrayRef<int64_t> reversed = reverse && mayMove ? reverse.getDimensions() : Dims();
+  auto isWished = [&](int factor) {
+    return !isSummed(factor) && !isSent(factor) && !llvm::is_contained(reversed, factor);
+  };
   decide(wanted, rule->results, isWished, /*mayCoarsen=*/!mayMove);
   // What an operand has along a dimension that is needed whole goes to another one, which moves
   // less than a gather.

@@ -256,7 +256,51 @@ def edit_distances(setup):
     return jax.jit(jax.vmap(one)), (setup.integers(4, (32, 16), "x"), setup.integers(4, (32, 16), "x")), 16
 
 
+# ---- Sizes that do not divide, and complex numbers ------------------------------------------------
+
+@program
+def uneven_torus(setup):
+    setup.mesh(x=4, y=2)
+    split = constrained(setup, "x", "y")
+
+    def step(_, x):
+        sides = sum(jnp.roll(x, by, axis) for by in (1, -1) for axis in (0, 1))
+        return split(x + 0.1 * (sides - 4 * x))
+
+    return jax.jit(lambda x: lax.fori_loop(0, 3, step, split(x))), (setup.normal((50, 31)),), 3
+
+
+@program
+def uneven_plate(setup):
+    """With a border that is always warm."""
+    setup.mesh(x=4, y=2)
+    split = constrained(setup, "x", "y")
+
+    def f(x):
+        x = split(x)
+        for _ in range(2):
+            p = jnp.pad(x, 1, constant_values=2.0)
+            x = x + 0.1 * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * x)
+        return x
+
+    return jax.jit(f), (setup.normal((50, 31)),), 1
+
+
+@program
+def complex_signal(setup):
+    setup.mesh(x=8)
+    split = constrained(setup, "x")
+
+    def f(x, y):
+        z = lax.complex(x, y)
+        longer = split(jnp.concatenate([jnp.pad(z, ((3, 5), (0, 0))), z[:8]]))
+        few = split(z[:45] * 2)
+        return longer, split(z[8:] * 1j), few.T @ few, few.sum(0), few.prod(0), split(jnp.roll(few, -3, 0))
+
+    return jax.jit(f), (setup.normal((48, 6), "x"), setup.normal((48, 6), "x")), 1
+
+
 ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
-    buffer_of_experience rows_from_places traces_and_diagonals
+    buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
 """.split())

@@ -45,3 +45,36 @@ func.func @main(%a: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   %2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<8x1xf32>, tensor<8x2xf32>) -> tensor<8x3xf32>
   return %2 : tensor<8x3xf32>
 }
+
+// -----
+
+// Seven rows over four devices: the rows that come around the end are found behind the padding.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: "stablehlo.collective_permute"{{.*}} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK: "stablehlo.collective_permute"{{.*}}dense<{{\[\[}}3, 0]]>{{.*}} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+// CHECK-NOT: collective_permute
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<7x3xf32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x"}, {}]> : tensor<7x3xf32>
+  %1 = stablehlo.slice %0 [6:7, 0:3] : (tensor<7x3xf32>) -> tensor<1x3xf32>
+  %2 = stablehlo.slice %0 [0:6, 0:3] : (tensor<7x3xf32>) -> tensor<6x3xf32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1x3xf32>, tensor<6x3xf32>) -> tensor<7x3xf32>
+  %4 = stablehlo.subtract %3, %0 : tensor<7x3xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<7x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %5 : tensor<3xf32>
+}
+
+// -----
+
+// What every device has is reversed whole.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.reverse %arg0, dims = [0] : tensor<8x3xf32>
+// CHECK-NOT: collective_permute
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8x3xf32>) -> (tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.reverse %a, dims = [0] : tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
