@@ -82,7 +82,8 @@ Status deviceMemoryStats(PJRT_Device_MemoryStats_Args& args) {
   set(&Args::bytes_limit, &Args::bytes_limit_is_set, ifKnown(stats.bytesLimit));
   set(&Args::bytes_reserved, &Args::bytes_reserved_is_set, std::nullopt);
   set(&Args::peak_bytes_reserved, &Args::peak_bytes_reserved_is_set, std::nullopt);
-  set(&Args::bytes_reservable_limit, &Args::bytes_reservable_limit_is_set, std::nullopt);
+  set(&Args::bytes_reservable_limit, &Args::bytes_reservable_limit_is_set,
+      ifKnown(stats.bytesReservable));
   set(&Args::largest_free_block_bytes, &Args::largest_free_block_bytes_is_set, std::nullopt);
   set(&Args::pool_bytes, &Args::pool_bytes_is_set, std::nullopt);
   set(&Args::peak_pool_bytes, &Args::peak_pool_bytes_is_set, std::nullopt);

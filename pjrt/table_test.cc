@@ -114,6 +114,9 @@ TEST(Table, OlderCallersGetNoMoreThanTheyHaveRoomFor) {
   ASSERT_PJRT_OK(call(api.PJRT_Device_MemoryStats, stats));
   EXPECT_TRUE(stats.bytes_limit_is_set);
   EXPECT_GT(stats.bytes_limit, 0);
+  EXPECT_TRUE(stats.bytes_reservable_limit_is_set);
+  EXPECT_EQ(stats.bytes_reservable_limit,
+            stats.bytes_limit / static_cast<int64_t>(devices.num_devices));
   EXPECT_FALSE(stats.largest_free_block_bytes_is_set);
   EXPECT_EQ(stats.pool_bytes, static_cast<int64_t>(0xababababababababull));
 

@@ -40,6 +40,7 @@ MemoryStats Device::memoryStats() const {
     sum.largestAllocation = std::max(sum.largestAllocation, stats.largestAllocation);
     // The memories of a device share what there is.
     sum.bytesLimit = std::max(sum.bytesLimit, stats.bytesLimit);
+    sum.bytesReservable = std::max(sum.bytesReservable, stats.bytesReservable);
   }
   return sum;
 }

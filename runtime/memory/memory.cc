@@ -166,7 +166,10 @@ MemoryStats Memory::stats() const {
   stats.peakBytesInUse = peakBytesInUse_.load(std::memory_order_relaxed);
   stats.allocations = allocations_.load(std::memory_order_relaxed);
   stats.largestAllocation = largestAllocation_.load(std::memory_order_relaxed);
-  stats.bytesLimit = bytesLimit_;
+  stats.bytesLimit = stats.bytesReservable = bytesLimit_;
+  if (isHostAddressable_) {
+    stats.bytesReservable /= static_cast<int64_t>(client_.addressableDevices().size());
+  }
   return stats;
 }
 

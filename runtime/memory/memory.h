@@ -26,7 +26,8 @@ struct MemoryStats {
   int64_t peakBytesInUse = 0;
   int64_t allocations = 0;  // number of blocks ever allocated
   int64_t largestAllocation = 0;
-  int64_t bytesLimit = 0;  // what the device, the host, its control group or the user allows
+  int64_t bytesLimit = 0;       // what the device, the host, its control group or the user allows
+  int64_t bytesReservable = 0;  // what is left of that if all devices that share it take as much
 };
 
 // Owned by the client, lives as long as it. Safe from any thread.
