@@ -1,5 +1,7 @@
 """What the other lists lack: loops with tiny bodies, narrow and skinny products, norms' gradients, bytes, moves."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -118,6 +120,8 @@ def workloads():
         "grouped attention": (grouped_attention, (values(2, 512, 8, 64), values(2, 512, 2, 64), values(2, 512, 2, 64))),
         "grouped attention gradient": (gradient(grouped_attention, (0, 1, 2)), (values(2, 512, 8, 64), values(2, 512, 2, 64),
                                                                                 values(2, 512, 2, 64))),
+        "grouped attention of jax.nn": (functools.partial(jax.nn.dot_product_attention, is_causal=True),
+                                        (values(2, 512, 8, 64), values(2, 512, 2, 64), values(2, 512, 2, 64))),
         "int8 weights 16x1024": (lambda x, w, s: x @ (w.astype(jnp.float32) * s),
                                  (values(16, 1024), values(1024, 1024, scale=50).astype(np.int8), values(1024))),
         # Norms and losses.

@@ -23,6 +23,8 @@ void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns);
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);
 // dot_general and convolution of transposed or reshaped operands.
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
+// dot_general of which the large operand or result has batches behind other dimensions.
+void addProductBatchPatterns(mlir::RewritePatternSet& patterns);
 // dot_general that adds few numbers.
 void addSmallContractionPatterns(mlir::RewritePatternSet& patterns);
 // Sums of arrays with zeros between their elements.

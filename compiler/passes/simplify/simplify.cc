@@ -20,6 +20,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addReshapesFirstPatterns(patterns);
     addIndexingPatterns(patterns);
     addContractionPatterns(patterns);
+    addProductBatchPatterns(patterns);
     addSmallContractionPatterns(patterns);
     addInterleavingPatterns(patterns);
     addControlFlowPatterns(patterns);
