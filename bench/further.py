@@ -129,6 +129,15 @@ def workloads():
         "layer norm bf16": (layer_norm, (typed(jnp.bfloat16, 2048, 768), typed(jnp.bfloat16, 768), typed(jnp.bfloat16, 768))),
         "softmax gradient": (gradient(lambda x: jax.nn.softmax(x)), (values(1024, 1000),)),
         "softmax of middle axis": (lambda x: jax.nn.softmax(x, 1), (values(64, 100, 64),)),
+        # Rows of no whole number of vectors.
+        "sum 20k rows of 50": (lambda x: x.sum(1), (values(20_000, 50),)),
+        "max 40k rows of 25": (lambda x: x.max(1), (values(40_000, 25),)),
+        "max 1000 rows of 1000": (lambda x: x.max(1), (values(1000, 1000),)),
+        "softmax 60k rows of 17": (jax.nn.softmax, (values(60_000, 17),)),
+        "softmax 40k rows of 25": (jax.nn.softmax, (values(40_000, 25),)),
+        "softmax 20k rows of 50": (jax.nn.softmax, (values(20_000, 50),)),
+        "softmax 10k rows of 100": (jax.nn.softmax, (values(10_000, 100),)),
+        "softmax bf16 10k rows of 100": (jax.nn.softmax, (typed(jnp.bfloat16, 10_000, 100),)),
         "huber gradient 1M": (gradient(lambda x: jnp.where(jnp.abs(x) < 1, .5 * x * x, jnp.abs(x) - .5)), (values(1 << 20),)),
         # Bytes, moves, graphs.
         "images to channels first": (lambda x: x.transpose(0, 3, 1, 2), (image,)),

@@ -397,6 +397,11 @@ void LoopScheduler::chooseReductions() {
     if (!reduce) continue;
     ReductionSchedule schedule = chooseRowReduction(reduce, numbers_[&op], target_);
     ReducedAxes reduced = reducedAxesOf(reduce);
+    if (stage_.order == LoopOrder::kRowBlocks) {
+      // The next row does not wait for this one.
+      const bool isShort = reduced.axes.back().size <= 8 * static_cast<int64_t>(schedule.lanes);
+      schedule.interleave = std::min(schedule.interleave, isShort ? 1U : 2U);
+    }
     if (stage_.groupThreads > 1 && isForGroup(reduce) && !perLane.contains(&op)) {
       schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads, 1};
     } else if (isAccumulated(&op)) {

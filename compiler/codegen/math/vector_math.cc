@@ -143,8 +143,18 @@ static bool isPositiveZero(V x) {
   return constant->isNullValue();
 }
 
+// The infinity that no number is beyond: whatever it is compared with comes out, NaN included.
+static bool isInfinite(V x, bool isNegative) {
+  if (!isPlainConstant(x)) return false;
+  auto* constant = llvm::cast<llvm::Constant>(x.v);
+  if (constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  auto* number = llvm::cast<llvm::ConstantFP>(constant);
+  return number->isInfinity() && number->isNegative() == isNegative;
+}
+
 V maximum(V x, V y) {
   if (isPlainConstant(x) || isPositiveZero(x)) std::swap(x, y);
+  if (isInfinite(y, /*isNegative=*/true)) return x;
   // max(x, +0): adding +0 turns -0 into +0 and changes nothing else.
   if (isPositiveZero(y)) x = x + y;
   if (isPlainConstant(y) || isPositiveZero(y)) return select(y > x, y, x);
@@ -157,6 +167,7 @@ V maximum(V x, V y) {
 
 V minimum(V x, V y) {
   if (isPlainConstant(x)) std::swap(x, y);
+  if (isInfinite(y, /*isNegative=*/false)) return x;
   if (isPlainConstant(y)) return select(y < x, y, x);
   V smaller = select(x < y, x, y);
   V equal = (x.asInt() | y.asInt()).asFloat();
