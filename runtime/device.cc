@@ -9,6 +9,7 @@
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "runtime/client.h"
+#include "runtime/threads/fork.h"
 
 namespace isthmus {
 
@@ -112,6 +113,22 @@ bool Device::throttle(Event done, std::chrono::milliseconds patience) {
   isStuck_ = true;
   for (InFlight& launch : inFlight_) launch.isOld = launch.done.isReady();
   return false;
+}
+
+Event Device::inOrder(Event done) {
+  std::lock_guard lock(userCodeMutex_);
+  // In a child of a fork, what ran on the parent's threads does not end.
+  if (std::exchange(userCodeGeneration_, forkGeneration()) != forkGeneration()) userCode_ = Event();
+  if (!userCode_.isReady()) {
+    Event both[] = {std::exchange(userCode_, Event()), done};
+    Promise promise = Promise::after(callersPart(both));
+    both[0].onReady([promise, done = std::move(done)](const Status&) {
+      done.onReady([promise](const Status& status) { promise.set(status); });
+    });
+    done = promise.event();
+  }
+  userCode_ = done;
+  return done;
 }
 
 bool Device::poisonExecution(int64_t launchId, const Status& error) {

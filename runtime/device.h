@@ -68,6 +68,11 @@ class Device {
   static constexpr std::chrono::milliseconds kPatience{5000};
   bool throttle(Event done, std::chrono::milliseconds patience = kPatience);
 
+  // Programs that call user code run side by side, on threads of their own; frameworks that wait
+  // for the last one's end mean that of all. Happens when `done` has, with its outcome, and so have
+  // the `done` of the calls before.
+  Event inOrder(Event done);
+
   // ---- For the runtime: the launches that wait in the queue or for their arguments ----
 
   // One of them; on the launch's side it is taken out before the program runs.
@@ -101,6 +106,9 @@ class Device {
   std::vector<InFlight> inFlight_;  // a ring: the oldest is at `oldest_`
   size_t oldest_ = 0;
   bool isStuck_ = false;  // the last wait ended without progress, and none has been seen since
+  ForkMutex userCodeMutex_{ForkMutex::Rank::kMiddle};
+  Event userCode_;                   // what the last call of `inOrder` returned
+  uint32_t userCodeGeneration_ = 0;  // of forks, at that time
   ForkMutex pendingMutex_;
   PendingLaunch* firstPending_ = nullptr;
 };

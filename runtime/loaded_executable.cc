@@ -253,6 +253,12 @@ bool LoadedExecutable::canRunInline(const AssignedDevice& assigned,
   return true;
 }
 
+Event LoadedExecutable::completion(const AssignedDevice& assigned, Event done) const {
+  // What user code launches must not wait for the launch that the user code is part of.
+  if (!callsUserCode_ || TaskQueue::isQueueThread()) return done;
+  return assigned.device->inOrder(std::move(done));
+}
+
 RunRequest LoadedExecutable::requestOn(const AssignedDevice& assigned, RunServices& services,
                                        ffi::UserData* userData) {
   RunRequest request;
@@ -353,7 +359,7 @@ Status LoadedExecutable::runInline(const AssignedDevice& assigned, const DeviceL
     launch.results[i] = makeRef<Buffer>(outputMemory(*assigned.device, outputs_[i]),
                                         outputs_[i].type, std::move(storage), done);
   }
-  if (launch.complete != nullptr) *launch.complete = std::move(done);
+  if (launch.complete != nullptr) *launch.complete = completion(assigned, std::move(done));
   return {};
 }
 
@@ -404,7 +410,9 @@ Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
       launch.results_.push_back(result);
       launches[i].results[o] = std::move(result);
     }
-    if (launches[i].complete != nullptr) *launches[i].complete = std::move(done);
+    if (launches[i].complete != nullptr) {
+      *launches[i].complete = completion(assigned[i], std::move(done));
+    }
   }
   std::vector<Event> done;
   for (auto& launch : queued) done.push_back(launch->done_.event());

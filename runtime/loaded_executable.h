@@ -132,6 +132,8 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   class Acquisition;
   Memory& outputMemory(const Device& device, const Output& output) const;
   // What a run is told besides its buffers and its launch.
+  // What a launch of which `done` is the end tells of that.
+  Event completion(const AssignedDevice& assigned, Event done) const;
   static RunRequest requestOn(const AssignedDevice& assigned, RunServices& services,
                               ffi::UserData* userData);
   // Gives the contents of an argument that was not donated to the result that aliases it: the

@@ -498,6 +498,32 @@ TEST(Launch, UserCodeHoldsUpNoOtherProgram) {
   EXPECT_THAT(read(*y).value(), ElementsAre(5));
 }
 
+// JAX waits for the last launch of each device.
+TEST(Launch, UserCodeHasEndedWhereLaterUserCodeHas) {
+  for (bool isCheap : {false, true}) {
+    Fixture fixture;
+    isthmus::ProgramInfo info;
+    Promise promise;
+    auto waits =
+        fixture.load(info, [&](const RunRequest&) { return promise.event().await(); }, false, true);
+    auto fails =
+        fixture.load(info, [](const RunRequest&) { return internalError("mine"); }, false, true);
+    auto succeeds = fixture.load(info, [](const RunRequest&) { return Status(); }, isCheap, true);
+    Event first, second, third;
+    DeviceLaunch launches[] = {{{}, {}, &first}, {{}, {}, &second}, {{}, {}, &third}};
+    ASSERT_TRUE(waits->execute({&launches[0], 1}, {}).ok());
+    ASSERT_TRUE(fails->execute({&launches[1], 1}, {}).ok());
+    ASSERT_TRUE(succeeds->execute({&launches[2], 1}, {}).ok());
+    EXPECT_FALSE(
+        second.awaitUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds(20)));
+    EXPECT_FALSE(third.isReady());
+    promise.set({});
+    EXPECT_TRUE(third.await().ok());
+    EXPECT_TRUE(first.isReady());
+    EXPECT_EQ(messageOf(second.await()), "mine");
+  }
+}
+
 TEST(Launch, PortableExecutableRunsAnywhere) {
   Fixture fixture(3);
   isthmus::ProgramInfo info;
