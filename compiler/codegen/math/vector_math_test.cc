@@ -135,5 +135,43 @@ INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
                            return name.substr(name.find('.') + 1);
                          });
 
+// IEEE 754-2019's maximum and minimum, for each pair of special values: NaN if either is, +0 above
+// -0.
+template <typename T>
+void checkExtrema(const std::string& type) {
+  const std::vector<T> specials = arguments<T>(1, 30);
+  std::vector<T> x, y;
+  for (T a : specials) {
+    for (T b : specials) x.push_back(a), y.push_back(b);
+  }
+  const std::string array = "tensor<" + std::to_string(x.size()) + "x" + type + ">";
+  for (bool isMaximum : {true, false}) {
+    const std::string op = isMaximum ? "stablehlo.maximum" : "stablehlo.minimum";
+    auto kernel = TestKernel::compile(
+        "func.func @f(%x: " + array + ", %y: " + array + ") -> " + array +
+        " {\n %r = \"isthmus.fusion\"(%x, %y) ({\n ^bb0(%a: " + array + ", %b: " + array +
+        "):\n  %0 = " + op + " %a, %b : " + array + "\n  isthmus.yield %0 : " + array +
+        "\n }) : (" + array + ", " + array + ") -> " + array + "\n return %r : " + array + "\n}\n");
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    std::vector<T> got(x.size());
+    (*kernel)->run({x.data(), y.data(), got.data()});
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i]) || std::isnan(y[i])) {
+        EXPECT_TRUE(std::isnan(got[i])) << op << " of " << x[i] << " and " << y[i];
+        continue;
+      }
+      const bool isAbove = x[i] > y[i] || (x[i] == y[i] && !std::signbit(x[i]));
+      const T want = isAbove == isMaximum ? x[i] : y[i];
+      EXPECT_EQ(std::memcmp(&got[i], &want, sizeof(T)), 0)
+          << op << " of " << x[i] << " and " << y[i] << " gave " << got[i];
+    }
+  }
+}
+
+TEST(VectorMath, extrema_of_special_values) {
+  checkExtrema<float>("f32");
+  checkExtrema<double>("f64");
+}
+
 }  // namespace
 }  // namespace isthmus::codegen
