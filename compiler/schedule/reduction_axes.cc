@@ -80,9 +80,11 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   schedule.lanes = vectorLanes(target, widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   // While an element is computed the addition of the one before ends: more chains would be more
-  // code.
+  // code, which pays off by its fewer branches where rows are long.
   constexpr double kHidesLatency = 10;
-  const bool isHidden = inputWeight(reduce) >= kHidesLatency;
+  constexpr int64_t kLongVectors = 64;
+  const bool isHidden =
+      size < kLongVectors * schedule.lanes && inputWeight(reduce) >= kHidesLatency;
   schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;
