@@ -6,7 +6,6 @@
 #include <bit>
 #include <complex>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 
 #include "Eigen/Core"
@@ -39,27 +38,34 @@ struct Product {
     }
   }
 };
-// NaNs spread, and -0 is less than 0: equal numbers have equal bits but for that sign. By masks,
-// which compilers make vectors of.
-template <typename T, typename CombineEqual>
-T extreme(T a, T b, bool isBeyond, CombineEqual combineEqual) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  auto first = std::bit_cast<Bits>(a), second = std::bit_cast<Bits>(b);
-  Bits result = isBeyond | (b != b) ? second : first;
-  result = a == b ? combineEqual(first, second) : result;
-  return std::bit_cast<T>(a != a ? first : result);
+// Of numbers that compare equal the bits are equal, or they are zeros: -0 is less than 0. NaNs
+// spread. Written as what vector instructions do, which give the second operand unless the first is
+// beyond it.
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+template <typename T>
+BitsOf<T> onesIfNan(T a, T b) {
+  return __builtin_isunordered(a, b) ? ~BitsOf<T>{0} : 0;
 }
 struct Min {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return extreme(a, b, b < a, std::bit_or());
+    if constexpr (std::is_floating_point_v<T>) {
+      auto first = std::bit_cast<BitsOf<T>>(a < b ? a : b);
+      auto second = std::bit_cast<BitsOf<T>>(b < a ? b : a);
+      return std::bit_cast<T>(first | second | onesIfNan(a, b));
+    }
     return b < a ? b : a;
   }
 };
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return extreme(a, b, a < b, std::bit_and());
+    if constexpr (std::is_floating_point_v<T>) {
+      auto first = std::bit_cast<BitsOf<T>>(a > b ? a : b);
+      auto second = std::bit_cast<BitsOf<T>>(b > a ? b : a);
+      return std::bit_cast<T>((first & second) | onesIfNan(a, b));
+    }
     return a < b ? b : a;
   }
 };
