@@ -233,6 +233,7 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   for (auto [kernel, origin] : origins) {
     if (!launched.contains(kernel)) kernels().makeEmpty(kernel);
   }
+  kernels().shareFunctions();
   program_.kernels = kernels().kernels();
   program_.profile = profile_.take();
   return load(std::move(program_));

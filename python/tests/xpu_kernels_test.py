@@ -184,3 +184,17 @@ def test_small_loop_is_one_launch(xpu, tmp_path):
                                      ("lambda i, s: (s[1], s[0] * 0.5 + i)", "(jnp.ones(3000), jnp.zeros(3000))")])
 def test_loop_of_products_or_swaps_is_one_launch(xpu, tmp_path, step, x):
     assert _is_one_launch(xpu, step, x, tmp_path)
+
+
+def test_equal_kernels_share_a_function(xpu, tmp_path):
+    result = xpu("""
+        import jax, numpy as np
+        def step(weights, gradients):
+            return [w - g * 0.1 for w, g in zip(weights, gradients)] + [weights[0] - gradients[1] * 0.2]
+        weights = [np.full(9, i, np.float32) for i in range(40)]
+        results = jax.jit(step)(weights, [np.full(9, -10 * i, np.float32) for i in range(40)])
+        print([float(x[8]) for x in results] == [2. * i for i in range(40)] + [2.])
+    """, ISTHMUS_DUMP=tmp_path)
+    assert result.stdout == "True\n"
+    text = max((file.read_text() for file in tmp_path.rglob("*kernels.ll")), key=len)
+    assert len(re.findall(r"^define .*@kernel", text, re.MULTILINE)) == 2

@@ -1,9 +1,15 @@
 #include "compiler/codegen/simt/kernel_module.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/dialect/source_location.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/StructuralHash.h"
+#include "llvm/Transforms/Utils/FunctionComparator.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -21,6 +27,29 @@ std::string describeFusion(ir::FusionOp fusion) {
   }
   if (others > 0) text += " and " + std::to_string(others) + " more";
   return text;
+}
+
+// LLVM's comparison ignores what nodes of metadata are made of; here they are the same nodes.
+bool haveSameMetadata(const llvm::Function& a, const llvm::Function& b) {
+  using Nodes = llvm::SmallVector<std::pair<unsigned, llvm::MDNode*>>;
+  auto hasSame = [](const auto& pair) {
+    auto [one, other] = pair;
+    Nodes ofOne;
+    Nodes ofOther;
+    one.getAllMetadataOtherThanDebugLoc(ofOne);
+    other.getAllMetadataOtherThanDebugLoc(ofOther);
+    return ofOne == ofOther;
+  };
+  Nodes ofA;
+  Nodes ofB;
+  a.getAllMetadata(ofA);
+  b.getAllMetadata(ofB);
+  return ofA == ofB && a.getInstructionCount() == b.getInstructionCount() &&
+         llvm::all_of(llvm::zip(llvm::instructions(a), llvm::instructions(b)), hasSame);
+}
+
+bool areLaunchedAlike(const KernelInfo& a, const KernelInfo& b) {
+  return a.items == b.items && a.groupThreads == b.groupThreads && a.isVector == b.isVector;
 }
 
 }  // namespace
@@ -70,6 +99,31 @@ void KernelModule::makeEmpty(int kernel) {
   function->deleteBody();
   llvm::ReturnInst::Create(module_.getContext(),
                            llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+}
+
+void KernelModule::shareFunctions() {
+  // Kernels whose function nothing else calls, by its hash.
+  std::map<llvm::stable_hash, std::vector<const KernelInfo*>> known;
+  llvm::GlobalNumberState numbers;
+  llvm::DenseSet<llvm::Function*> seen;
+  for (KernelInfo& kernel : kernels_) {
+    llvm::Function* function = module_.getFunction(kernel.name);
+    if (!seen.insert(function).second || !function->use_empty()) continue;
+    std::vector<const KernelInfo*>& others = known[llvm::StructuralHash(*function, true)];
+    auto same = llvm::find_if(others, [&](const KernelInfo* other) {
+      const llvm::Function* theirs = module_.getFunction(other->name);
+      return areLaunchedAlike(kernel, *other) && haveSameMetadata(*function, *theirs) &&
+             llvm::FunctionComparator(function, theirs, &numbers).compare() == 0;
+    });
+    if (same == others.end()) {
+      others.push_back(&kernel);
+      continue;
+    }
+    numbers.erase(function);
+    seen.erase(function);
+    function->eraseFromParent();
+    kernel.name = (*same)->name;
+  }
 }
 
 StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* op) {
