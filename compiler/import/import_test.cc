@@ -149,6 +149,20 @@ std::string instruction(const std::string& opcode, uint64_t id, const std::strin
   return bytes(2, message);
 }
 
+// A literal has no size that only the program knows, whatever its shape says.
+TEST_F(ImportTest, HloConstantsAreStatic) {
+  constexpr int kF32 = 11;
+  auto program = [](const std::string& isDynamic) {
+    const std::string shape = number(2, kF32) + number(3, 1) + isDynamic;
+    const std::string literal = bytes(1, shape) + bytes(8, std::string("\0\0\x80\x3f", 4));
+    return bytes(1, "constant") + number(6, 7) +
+           bytes(3, bytes(1, "entry") + number(5, 7) + number(6, 1) +
+                        instruction("constant", 1, bytes(3, shape) + bytes(8, literal)));
+  };
+  EXPECT_THAT(import(program(""), "hlo"), HasSubstr("dense<1.000000e+00> : tensor<1xf32>"));
+  EXPECT_THAT(import(program(number(6, 1)), "hlo"), HasSubstr("constant of a dynamic shape"));
+}
+
 // The upper half of ids is the computation's, though not everywhere; the starts of slices may be
 // one vector.
 TEST_F(ImportTest, HloIdsAreLocalAndStartsMayBeAVector) {

@@ -252,6 +252,10 @@ mlir::Attribute toElements(const hlo::Literal& literal, mlir::MLIRContext* conte
     return {};
   };
   if (!type) return malformed();
+  if (!type.hasStaticShape()) {
+    sink.fail(StatusCode::kInvalidArgument, "hlo program has a constant of a dynamic shape");
+    return {};
+  }
   if (!isRowMajor(literal.shape)) {
     sink.fail(StatusCode::kUnimplemented, "hlo program has a constant that is not row-major");
     return {};
