@@ -56,8 +56,8 @@ LogicalResult foldTransposedOperands(shlo::DotGeneralOp op, PatternRewriter& rew
     Dims free = mapThrough(permutation, freeDimensions(rank, batching[side], contracting[side]));
     if (!llvm::is_sorted(free)) {
       if (!llvm::cast<mlir::RankedTensorType>(transpose.getType()).hasStaticShape() ||
-          elementsOf(op) > elementsOf(transpose) / 2) {
-        continue;
+          elementsOf(op) == 0 || elementsOf(op) > elementsOf(transpose) / 2) {
+        continue;  // of nothing, foldTransposedResult would turn it back
       }
       const auto first =
           static_cast<int64_t>(side == 0 ? batching[0].size() : order.size() - free.size());

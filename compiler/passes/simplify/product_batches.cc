@@ -30,6 +30,12 @@ bool isStatic(Value value) {
 
 int64_t elementsOf(Value value) { return tensorTypeOf(value).getNumElements(); }
 
+// Whether `times` copies of `value` have no more elements than this; both may be absurdly many.
+bool areAtMost(Value value, int64_t times, int64_t elements) {
+  int64_t copies;
+  return !__builtin_mul_overflow(elementsOf(value), times, &copies) && copies <= elements;
+}
+
 // A product whose dimensions have labels: those of the result their number there, contracting ones
 // the numbers that follow.
 class Product {
@@ -182,8 +188,7 @@ Dims freeInFront(shlo::DotGeneralOp dot, llvm::ArrayRef<int64_t> permutation) {
   const int side = product.isOf(0, found.front()) ? 0 : 1;
   const bool isOfOne =
       llvm::all_of(found, [&](int64_t label) { return product.isOf(side, label); });
-  return isOfOne &&
-                 elementsOf(product.value(1 - side)) * product.sizeOf(found) <= elementsOf(dot) / 2
+  return isOfOne && areAtMost(product.value(1 - side), product.sizeOf(found), elementsOf(dot) / 2)
              ? found
              : Dims();
 }
@@ -220,8 +225,8 @@ LogicalResult makeFrontOfOperandBatches(shlo::DotGeneralOp op, PatternRewriter& 
     (product.isContracted(label) ? contracted : free).push_back(label);
   }
   if (free.empty() && contracted.empty()) return mlir::failure();
-  if (elementsOf(product.value(1 - side)) * product.sizeOf(free) > most ||
-      elementsOf(op) * product.sizeOf(contracted) > most) {
+  if (!areAtMost(product.value(1 - side), product.sizeOf(free), most) ||
+      !areAtMost(op, product.sizeOf(contracted), most)) {
     return mlir::failure();
   }
   mlir::Type element = tensorTypeOf(op).getElementType();
