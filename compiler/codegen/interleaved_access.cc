@@ -1,6 +1,7 @@
 // Vectors whose elements lie apart in memory: whole vectors are read and written, and columns are
 // taken out of them, or interleaved into them, in registers.
 #include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/shuffle_network.h"
 #include "compiler/codegen/transpose_square.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
@@ -83,6 +84,55 @@ llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
   return result;
 }
 
+bool hasAnyShuffle(const TargetModel& target, llvm::Type* element, size_t lanes) {
+  return anyShuffle(target, element->getScalarSizeInBits(), lanes) !=
+         llvm::Intrinsic::not_intrinsic;
+}
+
+using Offsets = llvm::SmallVector<int64_t, 16>;
+
+// Several times `pick`, with most of the shuffles shared.
+llvm::SmallVector<llvm::Value*, 16> pickAll(llvm::IRBuilder<>& b, const TargetModel& target,
+                                            llvm::ArrayRef<llvm::Value*> vectors,
+                                            llvm::ArrayRef<Offsets> wanted) {
+  const ShuffleNetwork network = mergeLanes(vectors.size(), wanted.front().size(), wanted);
+  llvm::SmallVector<llvm::Value*, 64> made(vectors);
+  for (const Shuffle& step : network.shuffles) {
+    made.push_back(shuffle(b, target, made[step.first], made[step.second], step.mask));
+  }
+  llvm::SmallVector<llvm::Value*, 16> results;
+  for (size_t vector : network.results) results.push_back(made[vector]);
+  return results;
+}
+
+// Eklundh's swaps of the off-diagonal halves of ever larger squares.
+void swapHalves(
+    llvm::MutableArrayRef<llvm::Value*> rows,
+    llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*, llvm::ArrayRef<int>)> shuffle) {
+  size_t size = rows.size();
+  for (size_t half = 1; half < size; half *= 2) {
+    llvm::SmallVector<int, 16> upper, lower;
+    for (size_t x = 0; x < size; ++x) {
+      upper.push_back(static_cast<int>(x & half ? size + x - half : x));
+      lower.push_back(static_cast<int>(x & half ? size + x : x + half));
+    }
+    for (size_t i = 0; i < size; ++i) {
+      if (i & half) continue;
+      llvm::Value* a = rows[i];
+      llvm::Value* c = rows[i + half];
+      rows[i] = shuffle(a, c, upper);
+      rows[i + half] = shuffle(a, c, lower);
+    }
+  }
+}
+
+void transposeInRegisters(llvm::IRBuilder<>& b, const TargetModel& target,
+                          llvm::MutableArrayRef<llvm::Value*> rows) {
+  swapHalves(rows, [&](llvm::Value* first, llvm::Value* second, llvm::ArrayRef<int> mask) {
+    return shuffle(b, target, first, second, mask);
+  });
+}
+
 // Names a block of memory that is read once, from which columns are then taken.
 std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
                      llvm::ArrayRef<IndexExpr::Term> terms, llvm::ArrayRef<int64_t> shape) {
@@ -100,23 +150,10 @@ std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
 
 }  // namespace
 
-// Eklundh's swaps of the off-diagonal halves of ever larger squares.
 void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows) {
-  size_t size = rows.size();
-  for (size_t half = 1; half < size; half *= 2) {
-    llvm::SmallVector<int, 16> upper, lower;
-    for (size_t x = 0; x < size; ++x) {
-      upper.push_back(static_cast<int>(x & half ? size + x - half : x));
-      lower.push_back(static_cast<int>(x & half ? size + x : x + half));
-    }
-    for (size_t i = 0; i < size; ++i) {
-      if (i & half) continue;
-      llvm::Value* a = rows[i];
-      llvm::Value* c = rows[i + half];
-      rows[i] = b.CreateShuffleVector(a, c, upper);
-      rows[i + half] = b.CreateShuffleVector(a, c, lower);
-    }
-  }
+  swapHalves(rows, [&](llvm::Value* first, llvm::Value* second, llvm::ArrayRef<int> mask) {
+    return b.CreateShuffleVector(first, second, mask);
+  });
 }
 
 llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
@@ -147,7 +184,7 @@ llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, cons
     llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, offset);
     rows.push_back(b.CreateAlignedLoad(llvm::FixedVectorType::get(type, size), from, align));
   }
-  transposeSquare(b, rows);
+  transposeInRegisters(b, loops_.target(), rows);
   for (unsigned column = 0; column < size; ++column) {
     level->scalars[columnKey(column)] = rows[column];
   }
@@ -198,16 +235,37 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
       return it->second;
     }
-    transposeSquare(b, vectors);
+    transposeInRegisters(b, loops_.target(), vectors);
     for (int64_t c = 0; c < stride; ++c) level->scalars[columnKey(c)] = vectors[c];
     return vectors[column];
   }
-  llvm::SmallVector<int64_t, 16> offsets;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    int64_t offset = linear.constant + lane * linear.laneStride - begin;
-    offsets.push_back(offset < (stride - 1) * lanes ? offset : offset + back);
+  auto offsetsOf = [&](int64_t column) {
+    Offsets offsets;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t row = linear.laneStride < 0 ? lanes - 1 - lane : lane;
+      int64_t offset = column + row * stride;
+      offsets.push_back(offset < (stride - 1) * lanes ? offset : offset + back);
+    }
+    return offsets;
+  };
+  int64_t column = first - begin;
+  if (!hasAnyShuffle(loops_.target(), type, lanes_)) {
+    return pick(b, loops_.target(), vectors, offsetsOf(column));
   }
-  return pick(b, loops_.target(), vectors, offsets);
+  // The neighbours will be asked for; shuffles that are for others alone go if they are not. What
+  // lies behind the last vector's end nobody can ask for.
+  auto columnKey = [&](int64_t c) {
+    return key + (linear.laneStride < 0 ? "<" : "|") + std::to_string(c);
+  };
+  if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
+    return it->second;
+  }
+  llvm::SmallVector<Offsets, 16> wanted;
+  for (int64_t c = 0; c < stride - back; ++c) wanted.push_back(offsetsOf(c));
+  for (auto [c, value] : llvm::enumerate(pickAll(b, loops_.target(), vectors, wanted))) {
+    level->scalars[columnKey(static_cast<int64_t>(c))] = value;
+  }
+  return level->scalars[columnKey(column)];
 }
 
 void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
@@ -228,10 +286,22 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Align align(loops_.function()->getParent()->getDataLayout().getTypeStoreSize(type));
   bool isSquare = width == lanes;
+  if (!isSquare && width > 1 && hasAnyShuffle(loops_.target(), type, lanes_)) {
+    // Element e of the block is lane e / width of column e % width.
+    llvm::SmallVector<Offsets, 16> wanted(width);
+    for (int64_t e = 0; e < width * lanes; ++e) {
+      wanted[e / lanes].push_back(e % width * lanes + e / width);
+    }
+    for (auto [k, vector] : llvm::enumerate(pickAll(b, loops_.target(), parts, wanted))) {
+      int64_t at = first.constant + static_cast<int64_t>(k) * lanes;
+      b.CreateAlignedStore(vector, b.CreateConstInBoundsGEP1_64(type, pointer, at), align);
+    }
+    return;
+  }
   // log2(lanes) shuffles a vector, where picking takes up to width.
   if (width > lanes / 2 && width <= lanes && llvm::isPowerOf2_64(lanes)) {
     parts.resize(lanes, llvm::PoisonValue::get(parts[0]->getType()));
-    transposeSquare(b, parts);
+    transposeInRegisters(b, loops_.target(), parts);
   }
   if (!isSquare && static_cast<int64_t>(parts.size()) == lanes) {
     // What a vector has behind its row is written over by the next one. The last ends with its row.
