@@ -12,11 +12,21 @@ namespace {
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // AVX-512's shuffle of two vectors by any mask.
-llvm::Intrinsic::ID anyShuffle(const TargetModel& target, unsigned bits, size_t lanes) {
+llvm::Intrinsic::ID anyShuffle(const TargetModel& target, llvm::Type* element, size_t lanes) {
   if (!target.avx512) return llvm::Intrinsic::not_intrinsic;
-  if (bits == 64 && lanes == 8) return llvm::Intrinsic::x86_avx512_vpermi2var_q_512;
-  if (bits == 32 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_d_512;
-  if (bits == 32 && lanes == 8) return llvm::Intrinsic::x86_avx512_vpermi2var_d_256;
+  const unsigned bits = element->getScalarSizeInBits();
+  if (bits == 64 && lanes == 8) {
+    return element->isDoubleTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_pd_512
+                                 : llvm::Intrinsic::x86_avx512_vpermi2var_q_512;
+  }
+  if (bits == 32 && lanes == 16) {
+    return element->isFloatTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_ps_512
+                                : llvm::Intrinsic::x86_avx512_vpermi2var_d_512;
+  }
+  if (bits == 32 && lanes == 8) {
+    return element->isFloatTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_ps_256
+                                : llvm::Intrinsic::x86_avx512_vpermi2var_d_256;
+  }
   if (bits == 16 && lanes == 32) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_512;
   if (bits == 16 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_256;
   return llvm::Intrinsic::not_intrinsic;
@@ -51,8 +61,12 @@ llvm::Value* shuffle(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Valu
                      llvm::Value* second, llvm::ArrayRef<int> mask) {
   llvm::Type* type = first->getType();
   unsigned bits = type->getScalarSizeInBits();
-  llvm::Intrinsic::ID id = anyShuffle(target, bits, mask.size());
+  llvm::Type* element = type->getScalarType();
+  llvm::Intrinsic::ID id = anyShuffle(target, element, mask.size());
   if (id == llvm::Intrinsic::not_intrinsic) return b.CreateShuffleVector(first, second, mask);
+  if (element->isFloatTy() || element->isDoubleTy()) {
+    return b.CreateIntrinsic(id, {}, {first, loadMask(b, bits, mask), second});
+  }
   llvm::Type* integers = llvm::FixedVectorType::get(b.getIntNTy(bits), mask.size());
   llvm::Value* shuffled =
       b.CreateIntrinsic(id, {},
@@ -85,8 +99,7 @@ llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
 }
 
 bool hasAnyShuffle(const TargetModel& target, llvm::Type* element, size_t lanes) {
-  return anyShuffle(target, element->getScalarSizeInBits(), lanes) !=
-         llvm::Intrinsic::not_intrinsic;
+  return anyShuffle(target, element, lanes) != llvm::Intrinsic::not_intrinsic;
 }
 
 using Offsets = llvm::SmallVector<int64_t, 16>;

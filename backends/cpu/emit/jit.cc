@@ -27,13 +27,20 @@
 namespace isthmus::cpu {
 namespace {
 
-// The emitter writes few values that change with a loop, and x86 addresses memory by a base and a
-// scaled index: the pass gains nothing on such loops, and takes a fifth of code generation. LLVM
-// has no other switch for it than that of its command line.
-void skipLoopStrengthReduction() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  if (auto option = options.find("disable-lsr"); option != options.end()) {
-    static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+// Passes that cost more than they gain on what the emitter writes. LLVM has no other switch for
+// them than those of its command line.
+void skipPasses() {
+  for (llvm::StringRef name : {
+           // Few values change with a loop, and x86 addresses memory by a base and a scaled index:
+           // a fifth of code generation for nothing.
+           "disable-lsr",
+           // A core that runs out of order schedules for itself what registers allow: a tenth.
+           "disable-post-ra",
+       }) {
+    auto& options = llvm::cl::getRegisteredOptions();
+    if (auto option = options.find(name); option != options.end()) {
+      static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+    }
   }
 }
 
@@ -43,7 +50,7 @@ void initializeNativeTarget() {
     installErrorHandlers();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    skipLoopStrengthReduction();
+    skipPasses();
   });
 }
 
