@@ -1,79 +1,13 @@
 // Vectors whose elements lie apart in memory: whole vectors are read and written, and columns are
 // taken out of them, or interleaved into them, in registers.
 #include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/shuffle_network.h"
-#include "compiler/codegen/transpose_square.h"
-#include "llvm/IR/IntrinsicsX86.h"
+#include "compiler/codegen/shuffles.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
 namespace {
 
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-// AVX-512's shuffle of two vectors by any mask.
-llvm::Intrinsic::ID anyShuffle(const TargetModel& target, llvm::Type* element, size_t lanes) {
-  if (!target.avx512) return llvm::Intrinsic::not_intrinsic;
-  const unsigned bits = element->getScalarSizeInBits();
-  if (bits == 64 && lanes == 8) {
-    return element->isDoubleTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_pd_512
-                                 : llvm::Intrinsic::x86_avx512_vpermi2var_q_512;
-  }
-  if (bits == 32 && lanes == 16) {
-    return element->isFloatTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_ps_512
-                                : llvm::Intrinsic::x86_avx512_vpermi2var_d_512;
-  }
-  if (bits == 32 && lanes == 8) {
-    return element->isFloatTy() ? llvm::Intrinsic::x86_avx512_vpermi2var_ps_256
-                                : llvm::Intrinsic::x86_avx512_vpermi2var_d_256;
-  }
-  if (bits == 16 && lanes == 32) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_512;
-  if (bits == 16 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_256;
-  return llvm::Intrinsic::not_intrinsic;
-}
-
-// The mask of a shuffle in memory. It has a name, for shuffles in many places share it.
-llvm::Value* loadMask(llvm::IRBuilder<>& b, unsigned bits, llvm::ArrayRef<int> mask) {
-  llvm::Type* element = b.getIntNTy(bits);
-  auto* type = llvm::FixedVectorType::get(element, mask.size());
-  std::string name = "lanes.i" + std::to_string(bits);
-  llvm::SmallVector<llvm::Constant*, 32> lanes;
-  for (int lane : mask) {
-    int64_t from = std::max(lane, 0);
-    name += "." + std::to_string(from);
-    lanes.push_back(llvm::ConstantInt::get(element, from));
-  }
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  llvm::GlobalVariable* global = module.getNamedGlobal(name);
-  if (!global) {
-    global = new llvm::GlobalVariable(module, type, /*isConstant=*/true,
-                                      llvm::GlobalValue::PrivateLinkage,
-                                      llvm::ConstantVector::get(lanes), name);
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    global->setAlignment(llvm::Align(64));
-  }
-  return b.CreateAlignedLoad(type, global, llvm::Align(64));
-}
-
-// LLVM takes tens of microseconds to choose instructions for each shuffle of a tree of them, since
-// it tries to merge them; those whose masks it does not know it leaves alone. They run as fast.
-llvm::Value* shuffle(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* first,
-                     llvm::Value* second, llvm::ArrayRef<int> mask) {
-  llvm::Type* type = first->getType();
-  unsigned bits = type->getScalarSizeInBits();
-  llvm::Type* element = type->getScalarType();
-  llvm::Intrinsic::ID id = anyShuffle(target, element, mask.size());
-  if (id == llvm::Intrinsic::not_intrinsic) return b.CreateShuffleVector(first, second, mask);
-  if (element->isFloatTy() || element->isDoubleTy()) {
-    return b.CreateIntrinsic(id, {}, {first, loadMask(b, bits, mask), second});
-  }
-  llvm::Type* integers = llvm::FixedVectorType::get(b.getIntNTy(bits), mask.size());
-  llvm::Value* shuffled =
-      b.CreateIntrinsic(id, {},
-                        {b.CreateBitCast(first, integers), loadMask(b, bits, mask),
-                         b.CreateBitCast(second, integers)});
-  return b.CreateBitCast(shuffled, type);
-}
 
 // Elements `offsets[lane]` of what the vectors hold one after the other.
 llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
@@ -98,54 +32,6 @@ llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
   return result;
 }
 
-bool hasAnyShuffle(const TargetModel& target, llvm::Type* element, size_t lanes) {
-  return anyShuffle(target, element, lanes) != llvm::Intrinsic::not_intrinsic;
-}
-
-using Offsets = llvm::SmallVector<int64_t, 16>;
-
-// Several times `pick`, with most of the shuffles shared.
-llvm::SmallVector<llvm::Value*, 16> pickAll(llvm::IRBuilder<>& b, const TargetModel& target,
-                                            llvm::ArrayRef<llvm::Value*> vectors,
-                                            llvm::ArrayRef<Offsets> wanted) {
-  const ShuffleNetwork network = mergeLanes(vectors.size(), wanted.front().size(), wanted);
-  llvm::SmallVector<llvm::Value*, 64> made(vectors);
-  for (const Shuffle& step : network.shuffles) {
-    made.push_back(shuffle(b, target, made[step.first], made[step.second], step.mask));
-  }
-  llvm::SmallVector<llvm::Value*, 16> results;
-  for (size_t vector : network.results) results.push_back(made[vector]);
-  return results;
-}
-
-// Eklundh's swaps of the off-diagonal halves of ever larger squares.
-void swapHalves(
-    llvm::MutableArrayRef<llvm::Value*> rows,
-    llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*, llvm::ArrayRef<int>)> shuffle) {
-  size_t size = rows.size();
-  for (size_t half = 1; half < size; half *= 2) {
-    llvm::SmallVector<int, 16> upper, lower;
-    for (size_t x = 0; x < size; ++x) {
-      upper.push_back(static_cast<int>(x & half ? size + x - half : x));
-      lower.push_back(static_cast<int>(x & half ? size + x : x + half));
-    }
-    for (size_t i = 0; i < size; ++i) {
-      if (i & half) continue;
-      llvm::Value* a = rows[i];
-      llvm::Value* c = rows[i + half];
-      rows[i] = shuffle(a, c, upper);
-      rows[i + half] = shuffle(a, c, lower);
-    }
-  }
-}
-
-void transposeInRegisters(llvm::IRBuilder<>& b, const TargetModel& target,
-                          llvm::MutableArrayRef<llvm::Value*> rows) {
-  swapHalves(rows, [&](llvm::Value* first, llvm::Value* second, llvm::ArrayRef<int> mask) {
-    return shuffle(b, target, first, second, mask);
-  });
-}
-
 // Names a block of memory that is read once, from which columns are then taken.
 std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
                      llvm::ArrayRef<IndexExpr::Term> terms, llvm::ArrayRef<int64_t> shape) {
@@ -162,12 +48,6 @@ std::string blockKey(llvm::StringRef kind, llvm::Value* base, llvm::Type* type,
 }
 
 }  // namespace
-
-void transposeSquare(llvm::IRBuilder<>& b, llvm::MutableArrayRef<llvm::Value*> rows) {
-  swapHalves(rows, [&](llvm::Value* first, llvm::Value* second, llvm::ArrayRef<int> mask) {
-    return b.CreateShuffleVector(first, second, mask);
-  });
-}
 
 llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                        Level* level) {
@@ -197,7 +77,7 @@ llvm::Value* Evaluator::transposedLoad(llvm::Value* base, llvm::Type* type, cons
     llvm::Value* from = b.CreateConstInBoundsGEP1_64(type, pointer, offset);
     rows.push_back(b.CreateAlignedLoad(llvm::FixedVectorType::get(type, size), from, align));
   }
-  transposeInRegisters(b, loops_.target(), rows);
+  transposeSquare(b, loops_.target(), rows);
   for (unsigned column = 0; column < size; ++column) {
     level->scalars[columnKey(column)] = rows[column];
   }
@@ -248,7 +128,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
     if (auto it = level->scalars.find(columnKey(column)); it != level->scalars.end()) {
       return it->second;
     }
-    transposeInRegisters(b, loops_.target(), vectors);
+    transposeSquare(b, loops_.target(), vectors);
     for (int64_t c = 0; c < stride; ++c) level->scalars[columnKey(c)] = vectors[c];
     return vectors[column];
   }
@@ -314,7 +194,7 @@ void Evaluator::storeInterleaved(llvm::Value* base, const ElementKind& kind,
   // log2(lanes) shuffles a vector, where picking takes up to width.
   if (width > lanes / 2 && width <= lanes && llvm::isPowerOf2_64(lanes)) {
     parts.resize(lanes, llvm::PoisonValue::get(parts[0]->getType()));
-    transposeInRegisters(b, loops_.target(), parts);
+    transposeSquare(b, loops_.target(), parts);
   }
   if (!isSquare && static_cast<int64_t>(parts.size()) == lanes) {
     // What a vector has behind its row is written over by the next one. The last ends with its row.

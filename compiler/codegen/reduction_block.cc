@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/reduction.h"
+#include "compiler/codegen/shuffles.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "llvm/IR/Intrinsics.h"
@@ -40,8 +41,11 @@ llvm::Value* ReductionEmitter::foldRows(llvm::SmallVector<llvm::Value*, 16> rows
     const size_t pairs = rows.size() / 2;
     for (size_t i = 0; i < pairs; ++i) {
       llvm::IRBuilder<>& b = loops_.here();
-      Val first{b.CreateShuffleVector(rows[i], rows[i + pairs], low), nullptr, loops_.current()};
-      Val second{b.CreateShuffleVector(rows[i], rows[i + pairs], high), nullptr, loops_.current()};
+      auto part = [&](llvm::ArrayRef<int> mask) {
+        return shuffle(b, loops_.target(), rows[i], rows[i + pairs], mask);
+      };
+      Val first{part(low), nullptr, loops_.current()};
+      Val second{part(high), nullptr, loops_.current()};
       if (isExtremumOfFloats(reduce_, vectorOfRows(lanes))) {
         rows[i] = b.CreateBinaryIntrinsic(
             llvm::isa<shlo::MaxOp>(op) ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, first.re,

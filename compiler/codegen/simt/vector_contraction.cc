@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/shuffles.h"
 #include "compiler/codegen/simt/kernel_writer.h"
-#include "compiler/codegen/transpose_square.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
