@@ -243,6 +243,11 @@ TEST(KernelEmitter, code_for_avx512_is_generated) {
                                     options, target);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_NE((*kernel)->assembly().find("zmm"), std::string::npos);
+  // What underflows is masked: subnormal results may cost a hundred cycles.
+  const size_t scaling = (*kernel)->assembly().find("vscalefps");
+  ASSERT_NE(scaling, std::string::npos);
+  const std::string line = (*kernel)->assembly().substr(scaling, 60);
+  EXPECT_NE(line.substr(0, line.find('\n')).find("{z}"), std::string::npos) << line;
 }
 
 // Vectors of every third element are taken out of whole vectors, none of which may reach past the

@@ -1,11 +1,14 @@
 // exp, log and what is made of them.
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "compiler/codegen/math/math_coefficients.h"
 #include "compiler/codegen/math/math_internal.h"
 #include "compiler/codegen/math/vector_math.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -21,6 +24,7 @@ constexpr double kLn2LowF64 = 1.90821492927058770002e-10;
 
 // x = n ln 2 + r with |r| <= ln 2 / 2.
 struct ExpParts {
+  V n;       // as a float
   V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
   V r;
 };
@@ -37,7 +41,29 @@ ExpParts reduceExp(V x) {
   double low = x.isF64() ? kLn2LowF64 : kLn2LowF32;
   V r = fma(n, -high, x);
   r = fma(n, -low, r);
-  return {biased, r};
+  return {n, biased, r};
+}
+
+// AVX-512's multiplication of x by 2^n, which rounds once, whatever n is: nothing where there is
+// none for so many lanes.
+std::optional<V> scaledByPowerOfTwo(V x, V n) {
+  const unsigned width = x.lanes() * x.bits();
+  if (!x.c->target.avx512 || x.lanes() == 1) return std::nullopt;
+  if (width != 128 && width != 256 && width != 512) return std::nullopt;
+  using Ids = std::array<llvm::Intrinsic::ID, 3>;
+  const Ids ids = x.isF64() ? Ids{llvm::Intrinsic::x86_avx512_mask_scalef_pd_128,
+                                  llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
+                                  llvm::Intrinsic::x86_avx512_mask_scalef_pd_512}
+                            : Ids{llvm::Intrinsic::x86_avx512_mask_scalef_ps_128,
+                                  llvm::Intrinsic::x86_avx512_mask_scalef_ps_256,
+                                  llvm::Intrinsic::x86_avx512_mask_scalef_ps_512};
+  llvm::IRBuilder<>& b = x.c->b;
+  constexpr int kCurrentRounding = 4;
+  llvm::SmallVector<llvm::Value*, 5> arguments = {
+      x.v, n.v, llvm::PoisonValue::get(x.v->getType()),
+      llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8U, x.lanes())))};
+  if (width == 512) arguments.push_back(b.getInt32(kCurrentRounding));
+  return V{x.c, b.CreateIntrinsic(ids[width / 256], {}, arguments)};
 }
 
 // e^r - 1 for small r.
@@ -105,15 +131,21 @@ V powerOfTwo(V n, bool isF64) {
   return ((n + n.ki(bias)) << (isF64 ? 52 : 23)).asFloat();
 }
 
-V exp(V x) {
+V exp(V given) {
   // Beyond these, the result is infinity or zero; NaN passes.
-  double high = x.isF64() ? 710.0 : 89.0;
-  double low = x.isF64() ? -746.0 : -104.0;
-  V vanishes = x < low;
-  x = select(x > high, high, x);
+  double high = given.isF64() ? 710.0 : 89.0;
+  double low = given.isF64() ? -746.0 : -104.0;
+  V vanishes = given < low;
+  V x = select(given > high, high, given);
   x = select(vanishes, low, x);
   ExpParts parts = reduceExp(x);
   V p = expm1Core(parts.r) + 1.0;
+  // (Written like this, the choice becomes the instruction's mask: what is masked does not
+  // underflow.)
+  if (std::optional<V> scaled = scaledByPowerOfTwo(p, parts.n)) {
+    V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
+    return select(stays, *scaled, x.k(0.0));
+  }
   // In two factors, since 2^n itself may be out of range.
   int mantissaBits = x.isF64() ? 52 : 23;
   V half = shiftRight(parts.biased, 1);
