@@ -22,8 +22,8 @@ double operandEvaluations(mlir::Operation* op, unsigned index) {
 }
 
 bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
-  // So many stretches of the innermost dimension are loops of their own.
-  constexpr size_t kFewOperands = 8;
+  // So many stretches of the innermost dimension are loops of their own (`cutsAlong`).
+  constexpr size_t kFewOperands = 7;
   // Selections that take less than the kernels that would otherwise compute the operands.
   constexpr double kFewSelections = 1 << 16;
   auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op);

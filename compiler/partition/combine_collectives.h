@@ -5,9 +5,10 @@
 
 namespace isthmus {
 
-// Makes one all_reduce of those of a block that reduce alike among the same devices, and puts off
-// what is computed of them until then. What one reduces is bounded, since its operands live as
-// long.
-void combineAllReduces(mlir::ModuleOp module);
+// Makes one collective of those of a block that are alike and whose operands are there before any
+// of their results is needed, and puts off what is computed of them until then. all_reduces keep
+// operands and results of their own; of the others the small ones are joined, by sending what they
+// send one behind the other. What waits is bounded, since it is alive together.
+void combineCollectives(mlir::ModuleOp module);
 
 }  // namespace isthmus

@@ -910,7 +910,7 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
   ISTHMUS_RETURN_IF_ERROR(
       Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
           .run(main));
-  combineAllReduces(module);
+  combineCollectives(module);
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

@@ -69,6 +69,46 @@ def test_all_to_all_and_permute(python):
     """)
 
 
+def test_small_collectives_of_one_kind(python):
+    # They are joined: along whichever dimension, of whatever shapes, with work on some in between.
+    check(python, """
+    r = np.random.default_rng(0)
+    draw = lambda *shape: r.integers(-99, 99, shape).astype(np.float32)
+    rows, columns, cube = draw(n, 6), draw(3, n * 2), draw(2, n, 3)
+    whole, wide, deep = draw(n * 2, 5), draw(3, n * n), draw(n, 2, n)
+    def f(rows, columns, cube, whole, wide, deep):
+        i = 1 + jax.lax.axis_index("x").astype(np.float32)
+        gather = lambda x, d: jax.lax.all_gather(x, "x", axis=d, tiled=True)
+        scatter = lambda x, d: jax.lax.psum_scatter(x * i, "x", scatter_dimension=d, tiled=True)
+        swap = lambda x, a, b: jax.lax.all_to_all(x, "x", a, b, tiled=True)
+        pass_on = lambda x: jax.lax.ppermute(x, "x", [(k, (k + 1) % n) for k in range(n)])
+        gathered = -gather(rows, 0), gather(columns, 1) + 1, gather(cube, 1)
+        scattered = scatter(whole, 0) * 2, scatter(wide, 1), scatter(deep, 2)
+        swapped = swap(whole * i, 0, 1), swap(wide * i, 1, 0) + 2, swap(deep * i, 2, 2)
+        return gathered, scattered, swapped, (pass_on(rows) + 3, pass_on(columns), pass_on(cube))
+    parts = (P("x"), P(None, "x"), P(None, "x"))
+    g, s, a, p = jax.jit(shard_map(
+        f, mesh=mesh, in_specs=(*parts, P(), P(), P()),
+        out_specs=((P(), P(), P()), (P("x"), P(None, "x"), P(None, None, "x")),
+                   (P("x"), P(None, "x"), P(None, None, "x")), parts),
+        check_vma=False))(rows, columns, cube, whole, wide, deep)
+    for got, want in zip(g, (-rows, columns + 1, cube)): np.testing.assert_array_equal(got, want)
+    total = n * (n + 1) / 2
+    for got, want in zip(s, (whole * total * 2, wide * total, deep * total)):
+        np.testing.assert_array_equal(got, want)
+    of_each = lambda x: [x * (k + 1) for k in range(n)]
+    def swapped(x, d, e):
+        parts = [np.split(y, n, d) for y in of_each(x)]
+        return [np.concatenate([parts[k][j] for k in range(n)], e) for j in range(n)]
+    for got, want in zip(a, (np.concatenate(swapped(whole, 0, 1), 0),
+                             np.concatenate(swapped(wide, 1, 0), 1) + 2,
+                             np.concatenate(swapped(deep, 2, 2), 2))):
+        np.testing.assert_array_equal(got, want)
+    for got, want in zip(p, (np.roll(rows, 1, 0) + 3, np.roll(columns, 2, 1), np.roll(cube, 1, 1))):
+        np.testing.assert_array_equal(got, want)
+    """)
+
+
 def test_axis_index(python):
     check(python, """
     got = sharded(lambda x: x * 0 + jax.lax.axis_index("x"))(np.zeros(n, np.int32))
