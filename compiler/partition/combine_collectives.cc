@@ -6,8 +6,9 @@
 #include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -287,14 +288,18 @@ class BlockCombiner {
  public:
   void run(mlir::Block& block) {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
+      if (&op == &block.back()) {
+        flush(&op, llvm::SmallBitVector(groups_.size(), true));
+        break;
+      }
       const bool isCollective = isCombinable(&op);
-      const bool isLate = needsLate(op);
-      if (isLate && !isCollective && &op != &block.back() && canPutOff(op) &&
-          late_.size() < kMaxLate) {
-        putOff(op);
+      llvm::SmallBitVector needed = groupsNeededBy(op);
+      if (needed.any() && !isCollective && canPutOff(op) && late_.size() < kMaxLate) {
+        late_.push_back(&op);
+        waitsFor_[&op] = std::move(needed);
         continue;
       }
-      if (isLate || &op == &block.back()) flush(&op);
+      if (needed.any()) flush(&op, needed);
       if (isCollective) add(&op);
     }
   }
@@ -311,22 +316,25 @@ class BlockCombiner {
     }
     const int64_t most = isPacked(op) ? kMaxPackedBytes : kMaxReducedBytes;
     auto group = llvm::find_if(groups_, [&](const Group& group) {
-      return isAlike(group.ops.front(), op) && group.bytes + bytes <= most;
+      return !group.ops.empty() && isAlike(group.ops.front(), op) && group.bytes + bytes <= most;
     });
     if (group == groups_.end()) group = groups_.insert(groups_.end(), Group());
     group->ops.push_back(op);
     group->bytes += bytes;
-    pending_.insert(op);
+    llvm::SmallBitVector& own = waitsFor_[op];
+    own.resize(groups_.size());
+    own.set(group - groups_.begin());
   }
 
-  bool needsLate(mlir::Operation& op) {
-    auto result = op.walk([&](mlir::Operation* nested) {
-      bool isLate = llvm::any_of(nested->getOperands(), [&](mlir::Value operand) {
-        return operand.getDefiningOp() && pending_.contains(operand.getDefiningOp());
-      });
-      return isLate ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  llvm::SmallBitVector groupsNeededBy(mlir::Operation& op) {
+    llvm::SmallBitVector needed(groups_.size());
+    op.walk([&](mlir::Operation* nested) {
+      for (mlir::Value operand : nested->getOperands()) {
+        auto found = waitsFor_.find(operand.getDefiningOp());
+        if (found != waitsFor_.end()) needed |= found->second;
+      }
     });
-    return result.wasInterrupted();
+    return needed;
   }
 
   static bool canPutOff(mlir::Operation& op) {
@@ -335,23 +343,30 @@ class BlockCombiner {
     return isPlain && mlir::isMemoryEffectFree(&op);
   }
 
-  void putOff(mlir::Operation& op) {
-    late_.push_back(&op);
-    pending_.insert(&op);
+  // Puts the groups, and what waits for no other ones, before `place`.
+  void flush(mlir::Operation* place, const llvm::SmallBitVector& groups) {
+    for (unsigned index : groups.set_bits()) {
+      Group& group = groups_[index];
+      if (group.ops.empty()) continue;
+      for (mlir::Operation* op : group.ops) waitsFor_.erase(op);
+      if (isPacked(group.ops.front())) waitingBytes_ -= group.bytes;
+      replace(group, place);
+      group = {};
+    }
+    llvm::erase_if(late_, [&](mlir::Operation* op) {
+      llvm::SmallBitVector& waitsFor = waitsFor_[op];
+      waitsFor.reset(groups);
+      if (waitsFor.any()) return false;
+      op->moveBefore(place);
+      waitsFor_.erase(op);
+      return true;
+    });
   }
 
-  void flush(mlir::Operation* place) {
-    for (const Group& group : groups_) replace(group, place);
-    for (mlir::Operation* op : late_) op->moveBefore(place);
-    groups_.clear();
-    late_.clear();
-    pending_.clear();
-    waitingBytes_ = 0;
-  }
-
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  // empty: it is done
   std::vector<mlir::Operation*> late_;
-  llvm::DenseSet<mlir::Operation*> pending_;
+  // The groups that collectives are in, and that what is put off waits for.
+  llvm::DenseMap<mlir::Operation*, llvm::SmallBitVector> waitsFor_;
   int64_t waitingBytes_ = 0;
 };
 

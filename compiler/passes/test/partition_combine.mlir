@@ -105,3 +105,35 @@ func.func @main(%a: tensor<4x6xf32>)
   } : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>)
   return %0#0, %0#1, %0#2, %0#3 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// A gather that needs another one has no sums wait for it, and none of them is put before it.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: "stablehlo.all_gather"
+// CHECK: "stablehlo.all_reduce"(%arg0, %{{.*}})
+// CHECK-NOT: all_reduce
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>) {
+  %0:3 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>]
+      out_shardings=[<@mesh, [{}, {}]>, <@mesh, [{}, {}]>, <@mesh, [{}, {}]>]
+      manual_axes={"x"} (%c: tensor<2x6xf32>) {
+    %1 = "stablehlo.all_reduce"(%c) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2x6xf32>) -> tensor<2x6xf32>
+    %2 = "stablehlo.all_gather"(%c) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<4x6xf32>
+    %3 = stablehlo.slice %2 [1:3, 0:6] : (tensor<4x6xf32>) -> tensor<2x6xf32>
+    %4 = "stablehlo.all_gather"(%3) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<4x6xf32>
+    %5 = stablehlo.slice %4 [0:2, 0:6] : (tensor<4x6xf32>) -> tensor<2x6xf32>
+    %6 = "stablehlo.all_reduce"(%3) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 4, type = 1>, use_global_device_ids}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2x6xf32>) -> tensor<2x6xf32>
+    sdy.return %1, %4, %6 : tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>
+  } : (tensor<4x6xf32>) -> (tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>)
+  return %0#0, %0#1, %0#2 : tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>
+}
