@@ -7,31 +7,40 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
-// `known` is the radix, or 0 for any odd one.
+// One p of a stage: `known` is the radix, or 0 for any odd one.
+template <bool turns, typename T, typename V, int known>
+ISTHMUS_FFT_INLINE void butterflies(int radix, int64_t p, int64_t m, int64_t stride, const V* re,
+                                    const V* im, V* outRe, V* outIm, const T* wRe, const T* wIm,
+                                    TabulatedCircle<T> circle) {
+  Complex<V> x[known ? known : kMaxFftRadix], scratch[known ? 1 : kMaxFftRadix];
+  for (int64_t q = 0; q < stride; ++q) {
+#pragma clang loop unroll(full)
+    for (int k = 0; k < radix; ++k) {
+      const int64_t at = q + stride * (p + m * k);
+      x[k] = {re[at], im[at]};
+    }
+    knownOrOddButterfly<SumOrder::kTwos, T, V, known>(radix, x, scratch, circle);
+#pragma clang loop unroll(full)
+    for (int j = 0; j < radix; ++j) {
+      const int64_t at = q + stride * (radix * p + j);
+      const Complex<V> y = turns && j > 0 ? times(x[j], wRe[j - 1], wIm[j - 1]) : x[j];
+      outRe[at] = y.re;
+      outIm[at] = y.im;
+    }
+  }
+}
+
 template <typename T, typename V, int known>
 void stage(int anyRadix, int64_t m, int64_t stride, const V* re, const V* im, V* outRe, V* outIm,
            const T* twiddleRe, const T* twiddleIm, TabulatedCircle<T> circle) {
   const int radix = known ? known : anyRadix;
-  Complex<V> x[known ? known : kMaxFftRadix], scratch[known ? 1 : kMaxFftRadix];
-  for (int64_t p = 0; p < m; ++p) {
-    const T* wRe = twiddleRe + p * (radix - 1);
-    const T* wIm = twiddleIm + p * (radix - 1);
-    for (int64_t q = 0; q < stride; ++q) {
-#pragma clang loop unroll(full)
-      for (int k = 0; k < radix; ++k) {
-        const int64_t at = q + stride * (p + m * k);
-        x[k] = {re[at], im[at]};
-      }
-      knownOrOddButterfly<SumOrder::kTwos, T, V, known>(radix, x, scratch, circle);
-#pragma clang loop unroll(full)
-      for (int j = 0; j < radix; ++j) {
-        const int64_t at = q + stride * (radix * p + j);
-        // The twiddle factors of p = 0 are 1, which infinities would not survive.
-        const Complex<V> y = j == 0 || p == 0 ? x[j] : times(x[j], wRe[j - 1], wIm[j - 1]);
-        outRe[at] = y.re;
-        outIm[at] = y.im;
-      }
-    }
+  // The twiddle factors of p = 0 are 1, which infinities would not survive.
+  butterflies<false, T, V, known>(radix, 0, m, stride, re, im, outRe, outIm, twiddleRe, twiddleIm,
+                                  circle);
+  for (int64_t p = 1; p < m; ++p) {
+    butterflies<true, T, V, known>(radix, p, m, stride, re, im, outRe, outIm,
+                                   twiddleRe + p * (radix - 1), twiddleIm + p * (radix - 1),
+                                   circle);
   }
 }
 

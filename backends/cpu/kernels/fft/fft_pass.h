@@ -13,6 +13,14 @@
 
 namespace isthmus::cpu {
 
+// At least `length` values a line: as many as let arrays that lie behind each other begin a quarter
+// of 4 KiB apart, so that the values that a stage reads and writes together, which are a power of
+// two apart in most transforms, do not all fall into the same set of the first-level cache.
+inline int64_t apartInCache(int64_t length) {
+  constexpr int64_t way = 4096 / 32;  // in values of all lanes
+  return (length + way - 1) / way * way + way / 4;
+}
+
 // A pass over all lines along one dimension of an array seen as [outer, length, inner]: what its
 // kinds share. A group of lines is transformed together.
 template <typename T>
@@ -55,7 +63,7 @@ struct ComplexPass : Lines<T> {
   const T* twiddleIm = nullptr;
 
   void operator()(int64_t begin, int64_t end, bool together) {
-    const int64_t length = std::max(grouped->scratchLength(), alone->scratchLength());
+    const int64_t length = apartInCache(std::max(grouped->scratchLength(), alone->scratchLength()));
     this->forGroups(begin, end, together, 4 * length,
                     [&](T* memory, int64_t first, int64_t lines, int64_t lanes) {
                       T *re = memory, *im = re + length * lanes, *spareRe = im + length * lanes,
