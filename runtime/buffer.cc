@@ -22,8 +22,13 @@ Buffer::~Buffer() {
   freeStorage();
 }
 
+void Buffer::noteAsked() const {
+  if (launch_ != 0) device().callerHabit().ask(launch_);
+}
+
 Event Buffer::readyEvent() const {
   if (isDeleted()) return Event::of(invalidArgument("buffer has been deleted or donated"));
+  noteAsked();
   return definition_;
 }
 

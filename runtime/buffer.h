@@ -47,6 +47,7 @@ class Buffer final : public RefCounted<Buffer> {
 
   // Happens when the contents are there, or with the error that keeps them from being so. For a
   // buffer that was deleted or donated: an error that says so.
+  // Who asks is taken to wait for it.
   Event readyEvent() const;
   // The same, deleted or not.
   const Event& definition() const { return definition_; }
@@ -114,6 +115,9 @@ class Buffer final : public RefCounted<Buffer> {
     output_ = output;
   }
   const Ref<DeviceWork>& work() const { return work_; }
+  // The number of the launch that this is a result of, by its device's CallerHabit. Before others
+  // see this buffer.
+  void setLaunch(uint32_t number) { launch_ = number; }
   // When work on the contents can be handed to a device: as soon as what defines them has been, if
   // that is work of the device; else when they are there.
   const Event& usable() const { return work_ ? work_->handed() : definition_; }
@@ -129,6 +133,7 @@ class Buffer final : public RefCounted<Buffer> {
   Ref<Storage> storageToTakeOver();
 
   void freeStorage();
+  void noteAsked() const;
 
   static constexpr uint32_t kDeleted = 1u << 31;
   static constexpr uint32_t kWriting = 1u << 30;
@@ -147,6 +152,7 @@ class Buffer final : public RefCounted<Buffer> {
   std::atomic<int32_t> externalReferences_{0};
   const bool allocatesLate_;  // else the memory comes with `setStorage` only
   int output_ = 0;            // of work_
+  uint32_t launch_ = 0;       // 0: not the result of a launch, or of a cheap one
   bool isLent_ = false;       // the reference on the storage went to the result that took it over
   BufferRef aliasSource_;     // until the memory is there
   // Of buffers of which each is to take over the memory of the one before.

@@ -101,6 +101,7 @@ BufferRef shareWhenDefined(BufferRef source, Memory& memory, std::shared_ptr<con
 
 StatusOr<Event> Buffer::copyToHost(void* destination, size_t bytes,
                                    std::span<const int64_t> byteStrides) {
+  noteAsked();
   std::vector<int64_t> strides(byteStrides.begin(), byteStrides.end());
   if (strides.empty() && !type_->dims.empty()) strides = denseStrides(*type_);
   if (strides.size() != type_->dims.size()) {
@@ -121,6 +122,7 @@ StatusOr<Event> Buffer::copyToHost(void* destination, size_t bytes,
 }
 
 Event Buffer::copyRawToHost(void* destination, int64_t offset, int64_t bytes) {
+  noteAsked();
   auto size = static_cast<int64_t>(sizeBytes_);
   if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
     return Event::of(invalidArgument("Copy raw buffer called on buffer size ", size,

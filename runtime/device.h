@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "isthmus/backend.h"
+#include "runtime/caller_habit.h"
 #include "runtime/event.h"
 #include "runtime/memory/memory.h"
 #include "runtime/threads/fork_mutex.h"
@@ -42,6 +43,9 @@ class Device {
 
   // Runs the programs of this device, in the order in which they became able to run.
   TaskQueue& queue() { return queue_; }
+
+  // Of launches that are not cheap.
+  CallerHabit& callerHabit() { return callerHabit_; }
 
   // ---- On asynchronous devices ----
 
@@ -96,6 +100,7 @@ class Device {
   std::vector<Memory*> memories_;
   Memory* defaultMemory_ = nullptr;
   TaskQueue queue_;
+  CallerHabit callerHabit_;
   TaskQueue lanes_[3];
   std::atomic<bool> isGivenUp_{false};
   ForkMutex inFlightMutex_;

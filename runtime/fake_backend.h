@@ -18,21 +18,25 @@ using Program = std::function<Status(const RunRequest&)>;
 
 class FakeExecutable final : public Executable {
  public:
-  FakeExecutable(ProgramInfo info, Program program, bool isCheap, bool callsUserCode = false)
+  FakeExecutable(ProgramInfo info, Program program, bool isCheap, bool callsUserCode = false,
+                 bool mayBlock = true)
       : info_(std::move(info)),
         program_(std::move(program)),
         isCheap_(isCheap),
-        callsUserCode_(callsUserCode) {}
+        callsUserCode_(callsUserCode),
+        mayBlock_(mayBlock) {}
   const ProgramInfo& info() const override { return info_; }
   Status run(const RunRequest& request) const override { return program_(request); }
   bool isCheap() const override { return isCheap_; }
   bool callsUserCode() const override { return callsUserCode_; }
+  bool mayBlock() const override { return mayBlock_; }
 
  private:
   ProgramInfo info_;
   Program program_;
   bool isCheap_;
   bool callsUserCode_;
+  bool mayBlock_;
 };
 
 // Devices as many as the option num_devices says, each with the three memories of a CPU.

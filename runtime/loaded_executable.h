@@ -167,6 +167,15 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isOverProcesses() const { return isOverProcesses_; }
   std::shared_ptr<Introduction> introduce();
   bool canRunInline(const AssignedDevice& assigned, const DeviceLaunch& launch) const;
+  // Whether whoever launches it will wait for it, and not for long.
+  bool isAwaited(Device& device) const;
+  // Of results; 0 where nobody's habits matter.
+  uint32_t beginLaunch(Device& device) const {
+    return isObserved_ ? device.callerHabit().beginLaunch() : 0;
+  }
+  void endLaunch(Device& device) const {
+    if (isObserved_) device.callerHabit().endLaunch();
+  }
   bool canRunInline(std::span<const DeviceLaunch> launches) const;
 
   Ref<Client> client_;
@@ -177,6 +186,9 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isCheap_;
   bool callsUserCode_;
   bool isAsynchronous_;
+  // Whether it may run on its caller's thread, if that would wait for it anyway.
+  bool isObserved_;
+  mutable std::atomic<int64_t> runNs_{0};  // of late, if it is observed; 0: has not run yet
   bool donatesAny_ = false;
   std::vector<Parameter> parameters_;
   std::vector<Output> outputs_;

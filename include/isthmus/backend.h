@@ -104,6 +104,10 @@ class Executable {
   // while traces are recorded, nor is a run that meets other devices.
   virtual bool isCheap() const { return false; }
 
+  // True if a run may wait for another device or for user code. One that never does is run by a
+  // caller who would wait for its end anyway, if it is short.
+  virtual bool mayBlock() const { return true; }
+
   // True if a run calls code of the user or the framework, which may block, or launch and await
   // other programs. It then gets a thread of its own, and holds up no other program of its device.
   virtual bool callsUserCode() const { return false; }

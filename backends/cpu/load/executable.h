@@ -38,6 +38,7 @@ class CpuExecutable final : public Executable {
   const ProgramInfo& info() const override { return image_.info; }
   Status run(const RunRequest& request) const override;
   bool isCheap() const override;
+  bool mayBlock() const override { return image_.mayBlock || image_.callsUserCode; }
   bool callsUserCode() const override { return image_.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
