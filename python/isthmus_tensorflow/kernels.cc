@@ -16,6 +16,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/kernels/resource_variable_ops.h"
 #include "tensorflow/core/kernels/tensor_list.h"
 #include "tensorflow/core/public/version.h"
 
@@ -402,7 +403,7 @@ bool isLeftToTensorFlow(const std::string& op) {
       //
       "_ArrayToList", "_EagerConst", "_ListToArray", "DeviceIndex", "FakeParam",
       //
-      "DynamicPartition", "Unique", "UniqueV2", "Where"};
+      "DynamicPartition", "NonMaxSuppressionV3", "Unique", "UniqueV2", "Where"};
   for (const char* family : {"Collective", "EmptyTensorList", "TensorList"}) {
     if (op.rfind(family, 0) == 0) return true;
   }
@@ -436,13 +437,14 @@ void registerKernel(std::unique_ptr<tensorflow::KernelDef> kernel,
 
 void registerKernel(const char* op, std::vector<const char*> onHost,
                     OpKernel* (*factory)(OpKernelConstruction*),
-                    tensorflow::DataType onlyForT = tensorflow::DT_INVALID) {
+                    tensorflow::DataType onlyFor = tensorflow::DT_INVALID,
+                    const char* attribute = "T") {
   auto kernel = std::make_unique<tensorflow::KernelDef>();
   kernel->set_op(op);
-  if (onlyForT != tensorflow::DT_INVALID) {
+  if (onlyFor != tensorflow::DT_INVALID) {
     auto* constraint = kernel->add_constraint();
-    constraint->set_name("T");
-    constraint->mutable_allowed_values()->mutable_list()->add_type(onlyForT);
+    constraint->set_name(attribute);
+    constraint->mutable_allowed_values()->mutable_list()->add_type(onlyFor);
   }
   for (const char* argument : onHost) kernel->add_host_memory_arg(argument);
   registerKernel(std::move(kernel), factory);
@@ -463,6 +465,10 @@ void registerKernels() {
     removeOtherTypes(*own);
     registerKernel(std::move(own), make<CompiledOp>);
   }
+  // TensorFlow has it for devices of any kind and all types but this one, whose variables would be
+  // the CPU's, where no jitted function of ours may use them.
+  registerKernel("VarHandleOp", {"resource"}, make<tensorflow::VarHandleOp>, tensorflow::DT_INT32,
+                 "dtype");
   registerKernel("ZerosLike", {}, make<ListOfZerosOp>, tensorflow::DT_VARIANT);
   registerKernel("AddN", {}, make<SumOfListsOp>, tensorflow::DT_VARIANT);
   registerKernel("TensorListStack", {"element_shape"}, make<StackOp>);

@@ -44,6 +44,21 @@ def test_variables():
         check(total.read_value(), [7, 1, 9])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "bool", "float32", "complex64"])
+def test_variables_are_on_the_device_and_in_jitted_functions(dtype):
+    start = np.array([1, 0, 2]).astype(dtype)
+    kept = tf.Variable(start)
+    check(kept, start)
+
+    @tf.function(jit_compile=True)
+    def reverse():
+        kept.assign(kept[::-1])
+        return kept.read_value()
+
+    check(reverse(), start[::-1])
+    check(kept, start[::-1])
+
+
 def test_gradient():
     x = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:
@@ -109,6 +124,8 @@ def test_sizes_that_depend_on_values():
     check(tf.where(x > 0), [[0], [2]], "CPU:0")
     check(tf.boolean_mask(x, x > 0), [1, 2])
     check(tf.unique(tf.constant([3, 3, 4]))[0], [3, 4])
+    boxes = tf.constant([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]])
+    check(tf.image.non_max_suppression(boxes, tf.constant([0.5, 0.9, 0.7]), 3), [1, 2], "CPU:0")
     tf.config.set_soft_device_placement(False)
     try:
         with pytest.raises(tf.errors.InvalidArgumentError, match="Where"):
