@@ -41,4 +41,14 @@ def Isthmus_YieldOp : Isthmus_Op<"yield", [Pure, Terminator, HasParent<"FusionOp
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
 }
 
+def Isthmus_AwaitOp : Isthmus_Op<"await"> {
+  let summary = "waits for a collective that has set out";
+  let description = [{
+    The operands are those of the collective and its results: until here, their memory belongs to
+    it. `number` is its `isthmus.started_as`.
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands, I64Attr:$number);
+  let assemblyFormat = "$number `:` $operands attr-dict `:` type($operands)";
+}
+
 #endif

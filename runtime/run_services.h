@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "isthmus/status.h"
 #include "isthmus/types.h"
@@ -23,12 +25,17 @@ struct CollectiveCall {
   std::span<const int64_t> group;
   // For error messages: the op and its source location.
   const char* description = "";
+  // If there is one, the collective only sets out: what remains to be done when its results are
+  // needed is appended, to be called once, by the same thread. Until then `group`, `description`,
+  // input and output stay as they are, and nobody writes to or reads from the memory of either. If
+  // nothing is appended, the results are there.
+  std::vector<std::function<Status()>>* later = nullptr;
 };
 
-// Collectives among devices, of one process or several. Each call blocks until all of the group
-// have arrived and the results are written; input and output may be the same memory. A peer that
-// fails or never comes turns into an error on all others. All of a group get the same bits. Called
-// from the threads that run programs, never from pool threads.
+// Collectives among devices, of one process or several. Each call, unless it only sets out, blocks
+// until all of the group have arrived and the results are written; input and output may be the same
+// memory. A peer that fails or never comes turns into an error on all others. All of a group get
+// the same bits. Called from the threads that run programs, never from pool threads.
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -46,6 +53,10 @@ class Collectives {
   // Also a broadcast: rank r's output becomes the input of rank sources[r], or zero if that is -1.
   virtual Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
                          const void* input, void* output) = 0;
+
+  // Makes every collective of the launch fail that not all have reached yet: for who has set out to
+  // some, and finds that it cannot go on.
+  virtual void abort(int64_t launchId, const Status& error) {}
 
   // Code that may take for ever is told before it is called and null afterwards: `what` a device of
   // a launch is at, for the errors of the others. It stays valid meanwhile.

@@ -15,13 +15,14 @@
 
 namespace isthmus::cpu {
 
-inline constexpr int32_t kAbiVersion = 4;
+inline constexpr int32_t kAbiVersion = 5;
 
 using CallSites = std::vector<std::unique_ptr<ffi::CallSite>>;
 
 extern "C" {
 
 struct IsthmusRun;
+struct CollectivesInFlight;
 
 // A generated kernel: computes tiles [begin, end) of its results. `buffers` holds the addresses of
 // its operands, then of its results.
@@ -48,6 +49,8 @@ struct IsthmusRun {
   RunServices* services;
   Status* status;
   const CallSites* callSites;  // of the executable
+  // Collectives that have set out (collectives_in_flight.h); null where each is waited for at once.
+  CollectivesInFlight* inFlight;
 };
 
 }  // extern "C"

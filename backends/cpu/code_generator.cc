@@ -119,6 +119,7 @@ std::string CpuCodeGenerator::identity() const {
 void CpuCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.target = target_;
   options.channelsLast = true;
+  options.overlapsCollectives = true;
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> CpuCodeGenerator::begin(CodegenSettings settings) const {

@@ -14,5 +14,10 @@ namespace isthmus::ir {
 class YieldOp;
 }
 
+namespace isthmus::ir {
+// The attribute of a collective that only sets out: a number that its isthmus.await has too.
+inline constexpr llvm::StringLiteral kStartedAs = "isthmus.started_as";
+}  // namespace isthmus::ir
+
 #define GET_OP_CLASSES
 #include "ops/isthmus.h.inc"

@@ -244,4 +244,24 @@ def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
   let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
 }
 
+def OverlapCollectivesPass : Pass<"overlap-collectives", "mlir::ModuleOp"> {
+  let summary = "Has collectives set out where their operands are there, and wait where results are needed.";
+  let description = [{
+    For fused programs. Before:
+    ```mlir
+    %0 = "isthmus.fusion"(%x) …
+    %1 = "stablehlo.all_gather"(%w) …
+    %2 = "isthmus.fusion"(%0, %1) …
+    ```
+    After:
+    ```mlir
+    %1 = "stablehlo.all_gather"(%w) … {isthmus.started_as = 0}
+    %0 = "isthmus.fusion"(%x) …
+    isthmus.await 0 : %w, %1
+    %2 = "isthmus.fusion"(%0, %1) …
+    ```
+  }];
+  let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
+}
+
 #endif  // ISTHMUS_COMPILER_PASSES

@@ -83,10 +83,13 @@ constexpr Stage kStages[] = {
          passes.addPass(createFuseEpiloguesPass(options.fusion.target));
        }
      }},
-    {"schedule", "Decides how each kernel runs over its elements.", "isthmus.fusion",
-     "isthmus.fusion with schedules",
+    {"schedule", "Decides how each kernel runs, and where collectives are waited for.",
+     "isthmus.fusion", "isthmus.fusion with schedules",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        passes.addPass(createSchedulePass(options.fusion.target));
+       if (options.overlapsCollectives && options.fusion.merge) {
+         passes.addPass(createOverlapCollectivesPass());
+       }
      }},
 };
 

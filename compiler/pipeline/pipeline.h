@@ -29,6 +29,8 @@ struct PipelineOptions {
   bool simplify = true;
   // Convolutions, and what lies between them, had better have their features side by side.
   bool channelsLast = false;
+  // The backend's collectives can set out before they are waited for.
+  bool overlapsCollectives = false;
   // Elementwise work on the result of a dot_general becomes part of its kernel.
   bool epilogues = true;
   // What the target rewrites in simplified programs before they are fused, such as the arrays of

@@ -109,6 +109,64 @@ def test_small_collectives_of_one_kind(python):
     """)
 
 
+def test_collectives_beside_work(python):
+    # Those of the next layer set out before this one is computed; halos set out together; sums of
+    # gradients wait for nobody before the next gradient.
+    check(python, """
+    r = np.random.default_rng(0)
+    w = [r.normal(size=(n * 4, 32)).astype(np.float32) for _ in range(5)]
+    x = r.normal(size=(n * 2, n * 4)).astype(np.float32)
+    def layers(x, *w):
+        for part in w:
+            x = jnp.tanh(x @ jax.lax.all_gather(part, "x", tiled=True)) @ jnp.eye(32, n * 4)
+        return x
+    def loss(*a): return jax.lax.psum((layers(*a) ** 2).sum(), "x")
+    def whole(x, *w):
+        for part in w: x = jnp.tanh(x @ part) @ jnp.eye(32, n * 4)
+        return (x ** 2).sum()
+    grads = tuple(range(6))
+    got = jax.jit(shard_map(jax.value_and_grad(loss, grads), mesh=mesh, in_specs=(P("x"),) * 6,
+                            out_specs=(P(), (P("x"),) * 6)))(x, *w)
+    want = jax.jit(jax.value_and_grad(whole, grads), device=jax.devices()[0])(x, *w)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 2e-4, 2e-4), got, want)
+    def step(i, y):
+        left = jax.lax.ppermute(y[-1:], "x", [(k, (k + 1) % n) for k in range(n)])
+        right = jax.lax.ppermute(y[:1], "x", [(k, (k - 1) % n) for k in range(n)])
+        inner = (y + jnp.roll(y, 1, 0) + jnp.roll(y, -1, 0)) / 3
+        y = jnp.concatenate([(left + y[:1] + y[1:2]) / 3, inner[1:-1],
+                             (y[-2:-1] + y[-1:] + right) / 3])
+        return y + jax.lax.psum(y[0, 0], "x") * 0
+    y = r.normal(size=(n * 8, 3)).astype(np.float32)
+    got = sharded(lambda y: jax.lax.fori_loop(0, 25, step, y))(y)
+    for _ in range(25): y = (y + np.roll(y, 1, 0) + np.roll(y, -1, 0)) / 3
+    np.testing.assert_allclose(got, y, 1e-4, 1e-4)
+    """)
+
+
+def test_a_device_that_fails_beside_a_collective(python):
+    check(python, """
+    def fails(k):
+        if k == 2: raise ValueError("not two")
+        return k
+    @functools.partial(sharded, out_specs=(P("x"), P("x"), P("x")))
+    def f(x):
+        large = jax.lax.psum(jnp.tile(x, (1, 50000)), "x")
+        called = jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.int32),
+                                   jax.lax.axis_index("x"))
+        small = jax.lax.ppermute(x + called, "x", [(0, 1), (1, 0)])
+        return large[:, :1] + x, small, x
+    for _ in range(3):
+        try:
+            jax.block_until_ready(f(np.ones((n, 1), np.float32)))
+            assert False, "no error"
+        except Exception as error:
+            assert "not two" in str(error), error
+    x = np.arange(n, dtype=np.float32)
+    total = sharded(lambda x: jax.lax.psum(x, "x"), out_specs=P())(x)
+    np.testing.assert_array_equal(total, [x.sum()])
+    """)
+
+
 def test_axis_index(python):
     check(python, """
     got = sharded(lambda x: x * 0 + jax.lax.axis_index("x"))(np.zeros(n, np.int32))

@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstring>
 #include <new>
-#include <optional>
 #include <string>
 
 #include "isthmus/flags.h"
@@ -317,21 +316,22 @@ Status withoutExceptions(Work&& work) {
 }  // namespace
 
 template <typename Work, typename Speak, typename Prepare>
-Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work,
-                                  Speak&& speak, size_t partialBytes, Prepare&& prepare) {
+Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work work,
+                                  Speak speak, size_t partialBytes, Prepare prepare) {
+  if (call.later != nullptr) call.later->reserve(call.later->size() + 1);
   // The work of all together. Where it takes less than waking somebody to do a share of it, it is
   // done by the last to arrive.
   constexpr size_t kSmallWorkBytes = 512 << 10;
   size_t numBlocks = call.group.size() * blocksPerRank(mine, call.group.size());
-  bool isByLast = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
-  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, isByLast));
+  const bool isSmall = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
+  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, isSmall));
   if (meeting.rendezvous == nullptr) {
     work(meeting);
     return {};
   }
-  Rendezvous& rendezvous = *meeting.rendezvous;
-  isByLast = isByLast && !meeting.spansProcesses();
+  const bool isByLast = isSmall && !meeting.spansProcesses();
   if (isByLast && meeting.isLast) {
+    Rendezvous& rendezvous = *meeting.rendezvous;
     meeting.parts = rendezvous.parts;
     Status status = withoutExceptions([&] {
       for (size_t rank = 0; rank < meeting.parts.size(); ++rank) {
@@ -346,36 +346,47 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
     }
     return status;
   }
-  Status status = rendezvous.waitForAll(call);
-  if (!status.ok()) {
-    // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
-    abortLaunch(call.launchId, status);
-    return status;
-  }
-  if (isByLast) return {};
-  meeting.parts = rendezvous.parts;
-  if (meeting.spansProcesses()) {
-    if (partialBytes > 0) {
-      prepare(meeting);
+  auto rest = [=, this, work = std::move(work), speak = std::move(speak),
+               prepare = std::move(prepare)]() mutable -> Status {
+    Rendezvous& rendezvous = *meeting.rendezvous;
+    Status status = rendezvous.waitForAll(call);
+    if (!status.ok()) {
+      // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
+      abortLaunch(call.launchId, status);
+      return status;
+    }
+    if (isByLast) return {};
+    meeting.parts = rendezvous.parts;
+    if (meeting.spansProcesses()) {
+      if (partialBytes > 0) {
+        prepare(meeting);
+        rendezvous.sync();
+      }
+      if (meeting.rank == meeting.first) {
+        WireCollective wire(*job_, call, meeting.parts, meeting.tag);
+        rendezvous.wireStatus = speak(wire, meeting);
+      }
       rendezvous.sync();
+      if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
     }
-    if (meeting.rank == meeting.first) {
-      WireCollective wire(*job_, call, meeting.parts, meeting.tag);
-      rendezvous.wireStatus = speak(wire, meeting);
-    }
+    Status worked = withoutExceptions([&] { work(meeting); });
+    if (!worked.ok()) rendezvous.failWork(worked);
     rendezvous.sync();
-    if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
+    return rendezvous.workStatus();
+  };
+  if (call.later == nullptr) return rest();
+  try {
+    call.later->push_back(std::move(rest));
+  } catch (const std::bad_alloc&) {
+    return rest();  // not moved from, and the others count on it
   }
-  Status worked = withoutExceptions([&] { work(meeting); });
-  if (!worked.ok()) rendezvous.failWork(worked);
-  rendezvous.sync();
-  return rendezvous.workStatus();
+  return {};
 }
 
 template <typename Work, typename Speak>
-Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work&& work,
-                                  Speak&& speak) {
-  return meet(call, mine, work, speak, 0, [](const Meeting&) {});
+Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work work,
+                                  Speak speak) {
+  return meet(call, mine, std::move(work), std::move(speak), 0, [](const Meeting&) {});
 }
 
 namespace {
@@ -387,7 +398,8 @@ class StableInput {
       : data_(input) {
     auto in = reinterpret_cast<uintptr_t>(input), out = reinterpret_cast<uintptr_t>(output);
     if (in < out + outputBytes && out < in + inputBytes) {
-      copy_.emplace(static_cast<const char*>(input), static_cast<const char*>(input) + inputBytes);
+      const auto* begin = static_cast<const char*>(input);
+      copy_ = std::make_shared<const std::vector<char>>(begin, begin + inputBytes);
       data_ = copy_->data();
     }
   }
@@ -395,7 +407,7 @@ class StableInput {
 
  private:
   const void* data_;
-  std::optional<std::vector<char>> copy_;
+  std::shared_ptr<const std::vector<char>> copy_;
 };
 
 Status checkElements(const CollectiveCall& call, ElementType type, int64_t elements) {
@@ -463,7 +475,7 @@ Status InProcessCollectives::allReduce(const CollectiveCall& call, ReductionKind
   ISTHMUS_RETURN_IF_ERROR(checkElements(call, type, elements));
   size_t bytes = static_cast<size_t>(elements) * elementSizeBytes(type);
   Part mine{"all-reduce", bytes, input, output};
-  auto work = [&](const Meeting& meeting) {
+  auto work = [=](const Meeting& meeting) {
     if (!meeting.spansProcesses()) {
       reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
         for (const Part& part : meeting.parts) std::memcpy(advance(part.output, at), block, size);
@@ -473,12 +485,12 @@ Status InProcessCollectives::allReduce(const CollectiveCall& call, ReductionKind
     }
   };
   bool isPrepared = needsPartial(call, bytes);
-  auto prepare = [&](const Meeting& meeting) {
+  auto prepare = [=](const Meeting& meeting) {
     reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
       std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
     });
   };
-  auto speak = [&](WireCollective& wire, const Meeting& meeting) {
+  auto speak = [=](WireCollective& wire, const Meeting& meeting) {
     return wire.allReduce(kind, type, elements,
                           isPrepared ? meeting.rendezvous->partial.get() : input);
   };
@@ -494,7 +506,7 @@ Status InProcessCollectives::reduceScatter(const CollectiveCall& call, Reduction
   size_t all = bytes * call.group.size();
   StableInput stable(input, all, output, bytes);
   Part mine{"reduce-scatter", bytes, stable.data(), output};
-  auto work = [&](const Meeting& meeting) {
+  auto work = [=](const Meeting& meeting) {
     if (meeting.spansProcesses()) return;
     std::vector<const void*> inputs;
     for (const Part& part : meeting.parts)
@@ -502,13 +514,13 @@ Status InProcessCollectives::reduceScatter(const CollectiveCall& call, Reduction
     reduceElements(kind, type, inputs, meeting.output(), elements);
   };
   bool isPrepared = needsPartial(call, all);
-  auto prepare = [&](const Meeting& meeting) {
+  auto prepare = [=](const Meeting& meeting) {
     auto total = elements * static_cast<int64_t>(call.group.size());
     reduceShare(meeting, kind, type, total, [&](const char* block, size_t at, size_t size) {
       std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
     });
   };
-  auto speak = [&](WireCollective& wire, const Meeting& meeting) {
+  auto speak = [=](WireCollective& wire, const Meeting& meeting) {
     return wire.reduceScatter(kind, type, elements,
                               isPrepared ? meeting.rendezvous->partial.get() : stable.data());
   };
@@ -519,7 +531,7 @@ Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes,
                                        void* output) {
   StableInput stable(input, bytes, output, bytes * call.group.size());
   Part mine{"all-gather", bytes, stable.data(), output};
-  auto work = [&](const Meeting& meeting) {
+  auto work = [=](const Meeting& meeting) {
     const void* received = meeting.parts[meeting.first].output;
     for (size_t i = 0; i < meeting.parts.size(); ++i) {
       if (meeting.parts[i].operation != nullptr) {
@@ -529,7 +541,10 @@ Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes,
       }
     }
   };
-  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.allGather(bytes); };
+  auto speak = [=](WireCollective& wire, const Meeting&) {
+    (void)stable;  // kept until then
+    return wire.allGather(bytes);
+  };
   return meet(call, mine, work, speak);
 }
 
@@ -538,14 +553,17 @@ Status InProcessCollectives::allToAll(const CollectiveCall& call, size_t bytes, 
   size_t all = bytes * call.group.size();
   StableInput stable(input, all, output, all);
   Part mine{"all-to-all", bytes, stable.data(), output};
-  auto work = [&](const Meeting& meeting) {
+  auto work = [=](const Meeting& meeting) {
     for (size_t i = 0; i < meeting.parts.size(); ++i) {
       if (meeting.parts[i].operation == nullptr) continue;
       copyBytes(advance(meeting.output(), i * bytes),
                 advance(meeting.parts[i].input, meeting.rank * bytes), bytes);
     }
   };
-  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.allToAll(bytes); };
+  auto speak = [=](WireCollective& wire, const Meeting&) {
+    (void)stable;
+    return wire.allToAll(bytes);
+  };
   return meet(call, mine, work, speak);
 }
 
@@ -559,15 +577,19 @@ Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const
   }
   StableInput stable(input, bytes, output, bytes);
   Part mine{"collective-permute", bytes, stable.data(), output};
-  auto work = [&](const Meeting& meeting) {
-    int64_t source = sources[meeting.rank];
+  std::vector<int64_t> list(sources.begin(), sources.end());
+  auto work = [=](const Meeting& meeting) {
+    int64_t source = list[meeting.rank];
     if (source == -1) {
       std::memset(meeting.output(), 0, bytes);
     } else if (meeting.parts[source].operation != nullptr) {
       copyBytes(meeting.output(), meeting.parts[source].input, bytes);
     }
   };
-  auto speak = [&](WireCollective& wire, const Meeting&) { return wire.permute(sources, bytes); };
+  auto speak = [=](WireCollective& wire, const Meeting&) {
+    (void)stable;
+    return wire.permute(list, bytes);
+  };
   return meet(call, mine, work, speak);
 }
 

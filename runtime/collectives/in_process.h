@@ -40,6 +40,7 @@ class InProcessCollectives final : public Collectives {
   Status permute(const CollectiveCall& call, std::span<const int64_t> sources, size_t bytes,
                  const void* input, void* output) override;
 
+  void abort(int64_t launchId, const Status& error) override { abortLaunch(launchId, error); }
   void announce(int64_t launchId, int deviceId, const char* what) override;
   void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) override;
 
@@ -66,14 +67,14 @@ class InProcessCollectives final : public Collectives {
                            bool isByLast);
   static size_t blocksPerRank(const Part& part, size_t ranks);
   // Meets the others, calls `work(meeting)` when all are there, and waits until all have done
-  // theirs. In a group that spans processes, before that, one participant calls `speak(wire,
-  // meeting)`; with `partialBytes`, all call `prepare(meeting)` before, which may fill that much
-  // memory.
+  // theirs, at once or later; so the functions keep what they need. In a group that spans
+  // processes, before that, one participant calls `speak(wire, meeting)`; with `partialBytes`, all
+  // call `prepare(meeting)` before, which may fill that much memory.
   template <typename Work, typename Speak, typename Prepare>
-  Status meet(const CollectiveCall& call, const Part& mine, Work&& work, Speak&& speak,
-              size_t partialBytes, Prepare&& prepare);
+  Status meet(const CollectiveCall& call, const Part& mine, Work work, Speak speak,
+              size_t partialBytes, Prepare prepare);
   template <typename Work, typename Speak>
-  Status meet(const CollectiveCall& call, const Part& mine, Work&& work, Speak&& speak);
+  Status meet(const CollectiveCall& call, const Part& mine, Work work, Speak speak);
 
   bool needsPartial(const CollectiveCall& call, size_t bytes) const;
   // Calls `outputs(block, offset, bytes)` with each piece of this participant's share.

@@ -211,6 +211,96 @@ TEST_F(CollectivesTest, WatchdogSaysWhatTheMissingDeviceIsAt) {
   setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "600");
 }
 
+using Later = std::vector<std::function<Status()>>;
+
+Status finish(Later& later) {
+  Status first;
+  for (auto& step : later) {
+    Status status = step();
+    if (first.ok()) first = status;
+  }
+  later.clear();
+  return first;
+}
+
+CollectiveCall startOf(int device, int64_t channel, Later& later) {
+  CollectiveCall call = callOf(device, kGroup, channel);
+  call.later = &later;
+  return call;
+}
+
+TEST_F(CollectivesTest, SetOutAndWaitedForLater) {
+  // One after the other on a single thread: who sets out waits for nobody. The small one is done by
+  // the last to come.
+  std::vector<Later> later(4);
+  std::vector<int32_t> values = {0, 1, 2, 3};
+  for (int device : {2, 0, 3, 1}) {
+    ASSERT_TRUE(collectives
+                    .allReduce(startOf(device, 1, later[device]), ReductionKind::kSum,
+                               ElementType::kS32, 1, &values[device], &values[device])
+                    .ok());
+  }
+  EXPECT_TRUE(later[1].empty());
+  EXPECT_THAT(values, ElementsAre(6, 6, 6, 6));
+  for (Later& each : later) EXPECT_TRUE(finish(each).ok());
+}
+
+TEST_F(CollectivesTest, SeveralAreUnderWayTogether) {
+  constexpr int64_t kLarge = 100000;
+  for (int round = 0; round < 20; ++round) {
+    expectAllOk(onAll({0, 1, 2, 3}, [&](int device) -> Status {
+      Later sum, sent, all;
+      std::vector<float> in(kLarge, static_cast<float>(device)), out(kLarge);
+      ISTHMUS_RETURN_IF_ERROR(collectives.allReduce(startOf(device, 1, sum), ReductionKind::kSum,
+                                                    ElementType::kF32, kLarge, in.data(),
+                                                    out.data()));
+      int32_t next = -1, own = device + 100;
+      {
+        // What the call was given beside memory may go, but the group.
+        const std::vector<int64_t> sources = {2, -1, 3, 1};
+        ISTHMUS_RETURN_IF_ERROR(
+            collectives.permute(startOf(device, 2, sent), sources, 4, &own, &next));
+      }
+      std::vector<int32_t> everybody(4, device);  // in place: the input is kept
+      ISTHMUS_RETURN_IF_ERROR(
+          collectives.allGather(startOf(device, 3, all), 4, everybody.data(), everybody.data()));
+      ISTHMUS_RETURN_IF_ERROR(finish(all));
+      ISTHMUS_RETURN_IF_ERROR(finish(sum));
+      ISTHMUS_RETURN_IF_ERROR(finish(sent));
+      if (everybody != std::vector<int32_t>{3, 0, 2, 1}) return internalError("wrong order");
+      if (next != (device == 0 ? 0 : device + 99)) return internalError("got ", next);
+      for (float value : out) {
+        if (value != 6) return internalError("sum ", value);
+      }
+      return {};
+    }));
+  }
+}
+
+TEST_F(CollectivesTest, WhoSetsOutAndFailsEndsItForAll) {
+  auto statuses = onAll({0, 1, 2, 3}, [&](int device) -> Status {
+    Later all, few;
+    std::vector<float> large(100000, 1);
+    // All set out to the first, which can be done; not all to the second.
+    ISTHMUS_RETURN_IF_ERROR(collectives.allReduce(startOf(device, 1, all), ReductionKind::kSum,
+                                                  ElementType::kF32, 100000, large.data(),
+                                                  large.data()));
+    float one = 1;
+    Status second;
+    if (device != 2) {
+      second = collectives.allReduce(startOf(device, 2, few), ReductionKind::kSum,
+                                     ElementType::kF32, 1, &one, &one);
+      if (second.ok()) second = finish(few);
+    } else {
+      collectives.abort(10, internalError("device 2 failed"));
+    }
+    Status first = finish(all);
+    return second.ok() ? first : second;
+  });
+  for (int device : {0, 1, 3}) EXPECT_EQ(statuses[device].message(), "device 2 failed");
+  for (int i = 0; i < 4; ++i) collectives.leaveLaunch(10, 4, i);
+}
+
 TEST_F(CollectivesTest, BadReductionsAreRefusedBeforeAnybodyWaits) {
   float value = 1;
   EXPECT_FALSE(

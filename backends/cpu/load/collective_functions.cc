@@ -1,24 +1,118 @@
 // Carries collectives out through the services.
 #include "backends/cpu/load/collective_functions.h"
 
-#include "backends/cpu/load/collective_groups.h"
-
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
+
+#include "backends/cpu/load/collective_groups.h"
+#include "backends/cpu/load/collectives_in_flight.h"
 
 namespace isthmus::cpu {
 namespace {
 
-CollectiveCall makeCall(const IsthmusRun& run, const Collective& collective,
-                        const std::vector<int64_t>& group) {
-  CollectiveCall call;
-  call.launchId = run.request->launchId;
-  call.channel = collective.head.channel;
-  call.deviceId = run.request->deviceId;
-  call.group = group;
-  call.description = collective.description;
-  return call;
-}
+using Group = StatusOr<std::vector<int64_t>>;
+
+// One call of a library function: what is done at once, or when its results are needed.
+class Meeting {
+ public:
+  Meeting(IsthmusRun* run, const Collective& collective, void* const* buffers)
+      : run_(run), collective_(collective), buffers_(buffers) {
+    if (collective.head.startedAs < 0 || run->inFlight == nullptr) return;
+    flight_ = std::make_unique<CollectiveInFlight>(*run->services);
+  }
+
+  const Collective& collective() const { return collective_; }
+  const CollectiveDescriptor& head() const { return collective_.head; }
+  Collectives& peers() const { return run_->services->collectives(); }
+  const RunRequest& request() const { return *run_->request; }
+  int32_t count() const { return collective_.head.numOperands; }
+  int64_t width() const { return static_cast<int64_t>(elementSizeBytes(collective_.head.type)); }
+  const char* operand(int32_t i) const { return static_cast<const char*>(buffers_[i]); }
+  char* result(int32_t i) const { return static_cast<char*>(buffers_[count() + i]); }
+  int64_t ranks() const { return static_cast<int64_t>(group().size()); }
+
+  Status setGroup(Group group) {
+    ISTHMUS_RETURN_IF_ERROR(group.status());
+    (flight_ ? flight_->group : group_) = std::move(*group);
+    return {};
+  }
+
+  CollectiveCall call() const {
+    CollectiveCall call;
+    call.launchId = run_->request->launchId;
+    call.channel = collective_.head.channel;
+    call.deviceId = run_->request->deviceId;
+    call.group = group();
+    call.description = collective_.description;
+    if (flight_) call.later = &flight_->steps;
+    return call;
+  }
+
+  // The planned scratch memory, which every operand may use anew; memory of their own for those
+  // that are under way together.
+  StatusOr<char*> scratch(int64_t bytes) {
+    if (!flight_) return static_cast<char*>(buffers_[2 * count()]);
+    return allocate(*flight_, bytes);
+  }
+  // Memory that is not planned.
+  StatusOr<char*> memory(int64_t bytes) {
+    if (!flight_ && !own_) own_ = std::make_unique<CollectiveInFlight>(*run_->services);
+    return allocate(flight_ ? *flight_ : *own_, bytes);
+  }
+
+  // What is done when the collective so far has been.
+  template <typename Action>
+  Status then(Action action) {
+    if (!flight_ || flight_->steps.empty()) {
+      action();
+      return {};
+    }
+    flight_->steps.emplace_back([action] {
+      action();
+      return Status();
+    });
+    return {};
+  }
+
+  // Of what was done; without an error, the rest may have to wait.
+  int32_t end(Status status) {
+    if (!status.ok()) return fail(run_, std::move(status));
+    if (flight_ && !flight_->steps.empty()) {
+      std::unique_ptr<CollectiveInFlight>& place = run_->inFlight->all[collective_.head.startedAs];
+      place = std::move(flight_);
+    }
+    return 0;
+  }
+
+  ~Meeting() {
+    if (!flight_ || flight_->steps.empty()) return;
+    // An error with some of the operands under way.
+    peers().abort(request().launchId, internalError(collective_.description, " failed"));
+    (void)flight_->finish();
+  }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+ private:
+  std::span<const int64_t> group() const { return flight_ ? flight_->group : group_; }
+
+  StatusOr<char*> allocate(CollectiveInFlight& from, int64_t bytes) const {
+    char* data = from.allocate(static_cast<size_t>(std::max<int64_t>(1, bytes)));
+    if (data == nullptr) {
+      return resourceExhausted(collective_.description, ": no memory for ", bytes, " bytes");
+    }
+    return data;
+  }
+
+  IsthmusRun* run_;
+  const Collective& collective_;
+  void* const* buffers_;
+  std::vector<int64_t> group_;
+  std::unique_ptr<CollectiveInFlight> flight_;  // if it only sets out
+  std::unique_ptr<CollectiveInFlight> own_;     // holds memory until this call ends
+};
 
 // Reorders `data`, an array of [a, b] blocks, to [b, a].
 void swapBlocks(const char* from, char* to, int64_t a, int64_t b, int64_t blockBytes) {
@@ -27,10 +121,6 @@ void swapBlocks(const char* from, char* to, int64_t a, int64_t b, int64_t blockB
       std::memcpy(to + (j * a + i) * blockBytes, from + (i * b + j) * blockBytes, blockBytes);
     }
   }
-}
-
-int32_t finish(IsthmusRun* run, Status status) {
-  return status.ok() ? 0 : fail(run, std::move(status));
 }
 
 // Operands that are reduced together cost two copies, and save a meeting each.
@@ -49,137 +139,132 @@ int32_t endOfPack(const Collective& collective, int32_t first, int64_t width) {
 }
 
 // Reduces operands [first, end) one behind the other in memory of their own.
-Status allReducePacked(IsthmusRun* run, const Collective& collective, const CollectiveCall& call,
-                       int32_t first, int32_t end, void* const* buffers) {
-  const auto width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
+Status allReducePacked(Meeting& meeting, int32_t first, int32_t end) {
+  std::vector<std::pair<char*, int64_t>> parts;  // results, with their sizes in bytes
   int64_t elements = 0;
-  for (int32_t i = first; i < end; ++i) elements += collective.operands[i].elements;
-  const auto bytes = static_cast<size_t>(std::max<int64_t>(1, elements * width));
-  char* pack = static_cast<char*>(run->services->allocateScratch(bytes));
-  if (pack == nullptr) {
-    return resourceExhausted(collective.description, ": no memory for ", bytes, " bytes");
+  for (int32_t i = first; i < end; ++i) {
+    const int64_t count = meeting.collective().operands[i].elements;
+    parts.emplace_back(meeting.result(i), count * meeting.width());
+    elements += count;
   }
-  auto forEach = [&](auto copy) {
-    char* place = pack;
-    for (int32_t i = first; i < end; ++i) {
-      const auto size = static_cast<size_t>(collective.operands[i].elements * width);
-      if (size > 0) copy(i, place, size);
-      place += size;
+  ISTHMUS_ASSIGN_OR_RETURN(char* pack, meeting.memory(elements * meeting.width()));
+  char* place = pack;
+  for (int32_t i = first; i < end; ++i) {
+    const int64_t bytes = parts[i - first].second;
+    if (bytes > 0) std::memcpy(place, meeting.operand(i), bytes);
+    place += bytes;
+  }
+  const CollectiveDescriptor& head = meeting.head();
+  ISTHMUS_RETURN_IF_ERROR(
+      meeting.peers().allReduce(meeting.call(), head.reduction, head.type, elements, pack, pack));
+  return meeting.then([parts = std::move(parts), pack] {
+    const char* place = pack;
+    for (auto [result, bytes] : parts) {
+      if (bytes > 0) std::memcpy(result, place, bytes);
+      place += bytes;
     }
-  };
-  forEach([&](int32_t i, char* place, size_t size) { std::memcpy(place, buffers[i], size); });
-  Status status = run->services->collectives().allReduce(
-      call, collective.head.reduction, collective.head.type, elements, pack, pack);
-  if (status.ok()) {
-    forEach([&](int32_t i, char* place, size_t size) {
-      std::memcpy(buffers[collective.head.numOperands + i], place, size);
-    });
-  }
-  run->services->freeScratch(pack, bytes);
-  return status;
+  });
 }
 
-Status allReduce(IsthmusRun* run, const Collective& collective, void* const* buffers) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(*run->request, collective));
-  int32_t count = collective.head.numOperands;
-  const auto width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
-  for (int32_t i = 0, end = 0; i < count; i = end) {
-    CollectiveCall call = makeCall(*run, collective, group);
-    end = endOfPack(collective, i, width);
+Status allReduce(Meeting& meeting) {
+  const Collective& collective = meeting.collective();
+  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
+  for (int32_t i = 0, end = 0; i < meeting.count(); i = end) {
+    end = endOfPack(collective, i, meeting.width());
     if (end > i + 1) {
-      ISTHMUS_RETURN_IF_ERROR(allReducePacked(run, collective, call, i, end, buffers));
+      ISTHMUS_RETURN_IF_ERROR(allReducePacked(meeting, i, end));
       continue;
     }
-    ISTHMUS_RETURN_IF_ERROR(run->services->collectives().allReduce(
-        call, collective.head.reduction, collective.head.type, collective.operands[i].elements,
-        buffers[i], buffers[count + i]));
+    ISTHMUS_RETURN_IF_ERROR(meeting.peers().allReduce(
+        meeting.call(), collective.head.reduction, collective.head.type,
+        collective.operands[i].elements, meeting.operand(i), meeting.result(i)));
   }
   return {};
 }
 
-Status allGather(IsthmusRun* run, const Collective& collective, void* const* buffers) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(*run->request, collective));
-  int32_t count = collective.head.numOperands;
-  int64_t width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
-  char* scratch = static_cast<char*>(buffers[2 * count]);
-  for (int32_t i = 0; i < count; ++i) {
+Status allGather(Meeting& meeting) {
+  const Collective& collective = meeting.collective();
+  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
+  const int64_t ranks = meeting.ranks();
+  for (int32_t i = 0; i < meeting.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
-    int64_t ranks = static_cast<int64_t>(group.size());
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements * ranks, ranks));
-    int64_t bytes = operand.elements * width;
-    char* result = static_cast<char*>(buffers[count + i]);
-    bool isLeading = operand.joinOuter <= 1;
-    ISTHMUS_RETURN_IF_ERROR(run->services->collectives().allGather(
-        makeCall(*run, collective, group), bytes, buffers[i], isLeading ? result : scratch));
-    if (!isLeading && bytes > 0) {
-      swapBlocks(scratch, result, static_cast<int64_t>(group.size()), operand.joinOuter,
-                 bytes / operand.joinOuter);
+    const int64_t bytes = operand.elements * meeting.width();
+    const int64_t outer = operand.joinOuter;
+    char* result = meeting.result(i);
+    char* received = result;
+    if (outer > 1) {
+      ISTHMUS_ASSIGN_OR_RETURN(received, meeting.scratch(bytes * ranks));
     }
+    ISTHMUS_RETURN_IF_ERROR(
+        meeting.peers().allGather(meeting.call(), bytes, meeting.operand(i), received));
+    if (outer <= 1 || bytes == 0) continue;
+    ISTHMUS_RETURN_IF_ERROR(
+        meeting.then([=] { swapBlocks(received, result, ranks, outer, bytes / outer); }));
   }
   return {};
 }
 
-Status reduceScatter(IsthmusRun* run, const Collective& collective, void* const* buffers) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(*run->request, collective));
-  int32_t count = collective.head.numOperands;
-  int64_t width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
-  int64_t ranks = static_cast<int64_t>(group.size());
-  char* scratch = static_cast<char*>(buffers[2 * count]);
-  for (int32_t i = 0; i < count; ++i) {
+Status reduceScatter(Meeting& meeting) {
+  const Collective& collective = meeting.collective();
+  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
+  const int64_t ranks = meeting.ranks();
+  for (int32_t i = 0; i < meeting.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
     ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements / ranks, ranks));
-    const void* input = buffers[i];
+    const char* input = meeting.operand(i);
     if (operand.splitOuter > 1 && operand.elements > 0) {
-      swapBlocks(static_cast<const char*>(input), scratch, operand.splitOuter, ranks,
-                 operand.elements / std::max<int64_t>(1, operand.splitOuter * ranks) * width);
-      input = scratch;
+      ISTHMUS_ASSIGN_OR_RETURN(char* blocks, meeting.scratch(operand.elements * meeting.width()));
+      swapBlocks(
+          input, blocks, operand.splitOuter, ranks,
+          operand.elements / std::max<int64_t>(1, operand.splitOuter * ranks) * meeting.width());
+      input = blocks;
     }
-    ISTHMUS_RETURN_IF_ERROR(run->services->collectives().reduceScatter(
-        makeCall(*run, collective, group), collective.head.reduction, collective.head.type,
-        operand.elements / ranks, input, buffers[count + i]));
+    ISTHMUS_RETURN_IF_ERROR(meeting.peers().reduceScatter(
+        meeting.call(), collective.head.reduction, collective.head.type, operand.elements / ranks,
+        input, meeting.result(i)));
   }
   return {};
 }
 
-Status allToAll(IsthmusRun* run, const Collective& collective, void* const* buffers) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> group, findOwnGroup(*run->request, collective));
-  int32_t count = collective.head.numOperands;
-  int64_t width = static_cast<int64_t>(elementSizeBytes(collective.head.type));
-  int64_t ranks = static_cast<int64_t>(group.size());
-  char* scratch = static_cast<char*>(buffers[2 * count]);
-  for (int32_t i = 0; i < count; ++i) {
+Status allToAll(Meeting& meeting) {
+  const Collective& collective = meeting.collective();
+  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
+  const int64_t ranks = meeting.ranks();
+  for (int32_t i = 0; i < meeting.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
     ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements, ranks));
-    int64_t bytes = operand.elements * width;
-    const void* input = buffers[i];
-    if (operand.splitOuter > 1 && operand.elements > 0) {
-      swapBlocks(static_cast<const char*>(input), scratch, operand.splitOuter, ranks,
+    const int64_t bytes = operand.elements * meeting.width();
+    const int64_t outer = operand.joinOuter;
+    const char* input = meeting.operand(i);
+    char* scratch = nullptr;
+    if ((operand.splitOuter > 1 || outer > 1) && bytes > 0) {
+      ISTHMUS_ASSIGN_OR_RETURN(scratch, meeting.scratch(2 * bytes));
+    }
+    if (operand.splitOuter > 1 && bytes > 0) {
+      swapBlocks(input, scratch, operand.splitOuter, ranks,
                  bytes / std::max<int64_t>(1, operand.splitOuter * ranks));
       input = scratch;
     }
-    char* result = static_cast<char*>(buffers[count + i]);
-    char* output = operand.joinOuter > 1 ? scratch + bytes : result;
-    ISTHMUS_RETURN_IF_ERROR(run->services->collectives().allToAll(makeCall(*run, collective, group),
-                                                                  bytes / ranks, input, output));
-    if (operand.joinOuter > 1 && bytes > 0) {
-      swapBlocks(output, result, ranks, operand.joinOuter, bytes / ranks / operand.joinOuter);
-    }
+    char* result = meeting.result(i);
+    char* output = outer > 1 && bytes > 0 ? scratch + bytes : result;
+    ISTHMUS_RETURN_IF_ERROR(meeting.peers().allToAll(meeting.call(), bytes / ranks, input, output));
+    if (output == result) continue;
+    ISTHMUS_RETURN_IF_ERROR(
+        meeting.then([=] { swapBlocks(output, result, ranks, outer, bytes / ranks / outer); }));
   }
   return {};
 }
 
-Status permute(IsthmusRun* run, const Collective& collective, void* const* buffers,
-               const StatusOr<std::vector<int64_t>>& sources) {
+Status permute(Meeting& meeting, const StatusOr<std::vector<int64_t>>& sources) {
   ISTHMUS_RETURN_IF_ERROR(sources.status());
-  std::vector<int64_t> everybody = everybodyOf(*run->request, collective);
-  int32_t count = collective.head.numOperands;
-  for (int32_t i = 0; i < count; ++i) {
-    int64_t bytes = collective.operands[i].elements *
-                    static_cast<int64_t>(elementSizeBytes(collective.head.type));
-    ISTHMUS_RETURN_IF_ERROR(run->services->collectives().permute(
-        makeCall(*run, collective, everybody), *sources, bytes, buffers[i], buffers[count + i]));
+  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(everybodyOf(meeting.request(), meeting.collective())));
+  for (int32_t i = 0; i < meeting.count(); ++i) {
+    const int64_t bytes = meeting.collective().operands[i].elements * meeting.width();
+    ISTHMUS_RETURN_IF_ERROR(meeting.peers().permute(meeting.call(), *sources, bytes,
+                                                    meeting.operand(i), meeting.result(i)));
   }
   return {};
 }
@@ -201,32 +286,50 @@ std::string makeCollectiveDescriptor(CollectiveDescriptor head,
 extern "C" {
 
 int32_t isthmus_rt_all_reduce(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  return finish(run, allReduce(run, Collective(descriptor), buffers));
+  Collective collective(descriptor);
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(allReduce(meeting));
 }
 
 int32_t isthmus_rt_all_gather(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  return finish(run, allGather(run, Collective(descriptor), buffers));
+  Collective collective(descriptor);
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(allGather(meeting));
 }
 
 int32_t isthmus_rt_reduce_scatter(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  return finish(run, reduceScatter(run, Collective(descriptor), buffers));
+  Collective collective(descriptor);
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(reduceScatter(meeting));
 }
 
 int32_t isthmus_rt_all_to_all(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  return finish(run, allToAll(run, Collective(descriptor), buffers));
+  Collective collective(descriptor);
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(allToAll(meeting));
 }
 
 int32_t isthmus_rt_collective_permute(IsthmusRun* run, const void* descriptor,
                                       void* const* buffers) {
   Collective collective(descriptor);
-  return finish(run, permute(run, collective, buffers, sourcesByPairs(*run->request, collective)));
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(permute(meeting, sourcesByPairs(*run->request, collective)));
 }
 
 int32_t isthmus_rt_collective_broadcast(IsthmusRun* run, const void* descriptor,
                                         void* const* buffers) {
   Collective collective(descriptor);
-  return finish(run,
-                permute(run, collective, buffers, sourcesOfBroadcast(*run->request, collective)));
+  Meeting meeting(run, collective, buffers);
+  return meeting.end(permute(meeting, sourcesOfBroadcast(*run->request, collective)));
+}
+
+int32_t isthmus_rt_await(IsthmusRun* run, const void* descriptor, void* const* buffers) {
+  if (run->inFlight == nullptr) return 0;
+  auto found = run->inFlight->all.find(static_cast<const AwaitDescriptor*>(descriptor)->number);
+  if (found == run->inFlight->all.end()) return 0;  // it was done when it set out
+  Status status = found->second->finish();
+  run->inFlight->all.erase(found);
+  return status.ok() ? 0 : fail(run, std::move(status));
 }
 
 int32_t isthmus_rt_process_id(IsthmusRun* run, const void* descriptor, void* const* buffers) {

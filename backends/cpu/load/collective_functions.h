@@ -1,7 +1,8 @@
 // Library functions for communication among the devices of a launch, and their descriptors.
 //
 // Buffers: the operands, then as many results. Every device of a group calls the same function with
-// the same descriptor; each blocks until its whole group is there.
+// the same descriptor; each blocks until its whole group is there, unless it only sets out
+// (`startedAs`): then operands and results belong to it until isthmus_rt_await.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct CollectiveDescriptor {
   int32_t numOperands;
   int64_t channel;  // unique among the collectives of a program
   int64_t numGroups;
-  int64_t groupSize;  // 2 for pairs
+  int64_t groupSize;       // 2 for pairs
+  int64_t startedAs = -1;  // number of what isthmus_rt_await ends; -1: it ends at once
 };
 
 struct CollectiveOperand {
@@ -52,19 +54,25 @@ std::string makeCollectiveDescriptor(CollectiveDescriptor head,
 
 extern "C" {
 int32_t isthmus_rt_all_reduce(IsthmusRun* run, const void* descriptor, void* const* buffers);
-// After the results: scratch memory of the size of the largest result.
+// After the results, unless it only sets out: scratch memory of the size of the largest result.
 int32_t isthmus_rt_all_gather(IsthmusRun* run, const void* descriptor, void* const* buffers);
-// After the results: scratch memory of the size of the largest operand.
+// The same, of the size of the largest operand.
 int32_t isthmus_rt_reduce_scatter(IsthmusRun* run, const void* descriptor, void* const* buffers);
-// After the results: scratch memory of twice the size of the largest operand.
+// The same, of twice the size of the largest operand.
 int32_t isthmus_rt_all_to_all(IsthmusRun* run, const void* descriptor, void* const* buffers);
 int32_t isthmus_rt_collective_permute(IsthmusRun* run, const void* descriptor,
                                       void* const* buffers);
 int32_t isthmus_rt_collective_broadcast(IsthmusRun* run, const void* descriptor,
                                         void* const* buffers);
+// Waits for the results of a collective that has set out. Descriptor: AwaitDescriptor.
+int32_t isthmus_rt_await(IsthmusRun* run, const void* descriptor, void* const* buffers);
 // Descriptor: ProcessIdDescriptor. buffers: the result, one ui32.
 int32_t isthmus_rt_process_id(IsthmusRun* run, const void* descriptor, void* const* buffers);
 }
+
+struct AwaitDescriptor {
+  int64_t number;  // as it was started
+};
 
 struct ProcessIdDescriptor {
   int32_t isPartition;  // else the replica

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/cpu/load/collectives_in_flight.h"
+
 namespace isthmus::cpu {
 namespace {
 
@@ -17,6 +19,10 @@ class FakeCollectives : public Collectives {
   int64_t channel = -1;
   std::vector<int64_t> sources;
   std::vector<int64_t> sizes;  // elements of each all_reduce
+  int numFinished = 0;         // of those that only set out
+  int numAborted = 0;
+
+  void abort(int64_t launchId, const Status& error) override { ++numAborted; }
 
   Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
                    int64_t elements, const void* input, void* output) override {
@@ -76,6 +82,12 @@ class FakeCollectives : public Collectives {
   void note(const CollectiveCall& call) {
     group.assign(call.group.begin(), call.group.end());
     channel = call.channel;
+    numAborted = 0;
+    if (call.later == nullptr) return;
+    call.later->push_back([this] {
+      ++numFinished;
+      return Status();
+    });
   }
   static float at(const void* input, int64_t index, size_t rank) {
     return static_cast<const float*>(input)[index] + 100.0f * static_cast<float>(rank);
@@ -258,6 +270,49 @@ TEST_F(CollectiveFunctionsTest, broadcast_comes_from_the_first_of_the_group) {
   std::string groups = describe(GroupMode::kPartitions, {{1, 1}}, {2, 1}, 1, 2);
   ASSERT_EQ(call(isthmus_rt_collective_broadcast, groups, {1}, output), 0);
   EXPECT_EQ(services_.fake.sources, (List{-1, 2, 2}));
+}
+
+TEST_F(CollectiveFunctionsTest, what_sets_out_is_put_in_order_when_it_is_needed) {
+  // As all_gather_joins_along_an_inner_dimension; without planned scratch memory.
+  CollectivesInFlight inFlight(request_);
+  run_.inFlight = &inFlight;
+  std::string descriptor = describe(GroupMode::kDevices, {{4, 8, 1, 2}}, {4, 5}, 1, 2);
+  reinterpret_cast<CollectiveDescriptor*>(descriptor.data())->startedAs = 3;
+  std::vector<float> input = {1, 2, 3, 4}, output(8, -1);
+  void* buffers[] = {input.data(), output.data()};
+  ASSERT_EQ(isthmus_rt_all_gather(&run_, descriptor.data(), buffers), 0);
+  EXPECT_EQ(output, std::vector<float>(8, -1));
+  EXPECT_EQ(services_.fake.numFinished, 0);
+  AwaitDescriptor other{4}, mine{3};
+  EXPECT_EQ(isthmus_rt_await(&run_, &other, nullptr), 0);
+  EXPECT_EQ(inFlight.all.size(), 1u);
+  ASSERT_EQ(isthmus_rt_await(&run_, &mine, nullptr), 0);
+  EXPECT_EQ(output, (std::vector<float>{1, 2, 101, 102, 3, 4, 103, 104}));
+  EXPECT_EQ(services_.fake.numFinished, 1);
+  EXPECT_TRUE(inFlight.all.empty());
+}
+
+TEST_F(CollectiveFunctionsTest, a_run_that_fails_carries_out_what_it_set_out_to) {
+  CollectivesInFlight inFlight(request_);
+  run_.inFlight = &inFlight;
+  std::string descriptor = describe(GroupMode::kDevices, {{1, 1}}, {4, 5}, 1, 2);
+  std::vector<float> output(1);
+  for (int64_t number : {3, 4}) {
+    reinterpret_cast<CollectiveDescriptor*>(descriptor.data())->startedAs = number;
+    ASSERT_EQ(call(isthmus_rt_all_reduce, descriptor, {1}, output), 0);
+  }
+  inFlight.abandon(internalError("somewhere else"));
+  EXPECT_EQ(services_.fake.numAborted, 1);
+  EXPECT_EQ(services_.fake.numFinished, 2);
+  // A second operand does not fit when the first is under way.
+  descriptor = describe(GroupMode::kDevices, {{4, 8}, {4, 4}}, {4, 5}, 1, 2);
+  reinterpret_cast<CollectiveDescriptor*>(descriptor.data())->startedAs = 5;
+  std::vector<float> inputs(8), outputs(12);
+  void* buffers[] = {inputs.data(), &inputs[4], outputs.data(), &outputs[8]};
+  EXPECT_EQ(isthmus_rt_all_gather(&run_, descriptor.data(), buffers), 1);
+  EXPECT_EQ(services_.fake.numAborted, 1);
+  EXPECT_EQ(services_.fake.numFinished, 3);
+  EXPECT_TRUE(inFlight.all.empty());
 }
 
 TEST_F(CollectiveFunctionsTest, process_ids) {

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/collectives_in_flight.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "backends/cpu/load/serialization.h"
 
@@ -61,7 +62,7 @@ Status CpuExecutable::run(const RunRequest& request) const {
   }
   if (trace::isOn()) return runTraced(request);
   Status status;
-  IsthmusRun run{splitKernel, nullptr, &request, request.services, &status, &callSites_};
+  IsthmusRun run{splitKernel, nullptr, &request, request.services, &status, &callSites_, nullptr};
   return runMain(run);
 }
 
@@ -84,6 +85,8 @@ Status CpuExecutable::runMain(IsthmusRun& run) const {
     return resourceExhausted("program ", image_.info.name, ": no memory for an arena of ",
                              image_.arenaBytes, " bytes");
   }
+  CollectivesInFlight inFlight(request);
+  run.inFlight = &inFlight;
   // Programs write to parameters only where donation lets them.
   auto* parameters = const_cast<void* const*>(request.parameters.data());
   int32_t failed = 0;
@@ -94,10 +97,13 @@ Status CpuExecutable::runMain(IsthmusRun& run) const {
     extended.push_back(constants_.data());
     failed = main_(&run, extended.data(), request.results.data(), arena.data());
   }
+  Status result = status;
   if (failed != 0 && status.ok()) {
-    return internalError("program ", image_.info.name, " failed without a reason");
+    result = internalError("program ", image_.info.name, " failed without a reason");
   }
-  return status;
+  // While the arena is there.
+  inFlight.abandon(result);
+  return result;
 }
 
 bool CpuExecutable::isCheap() const { return !image_.mayBlock && image_.estimatedNs < kCheapNs; }

@@ -19,6 +19,7 @@ const LibraryFunction kFunctions[] = {
     {"isthmus_rt_collective_permute", walled<isthmus_rt_collective_permute>},
     {"isthmus_rt_copy", walled<isthmus_rt_copy>},
     {"isthmus_rt_custom_call", walled<isthmus_rt_custom_call>},
+    {"isthmus_rt_await", walled<isthmus_rt_await>},
     {"isthmus_rt_process_id", walled<isthmus_rt_process_id>},
     {"isthmus_rt_reduce_scatter", walled<isthmus_rt_reduce_scatter>},
     {"isthmus_rt_swap", walled<isthmus_rt_swap>},

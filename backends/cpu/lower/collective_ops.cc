@@ -4,6 +4,7 @@
 #include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/plan/op_error.h"
@@ -88,12 +89,25 @@ OperationCode makeProcessId(bool isPartition) {
 
 }  // namespace
 
+StatusOr<OperationCode> lowerAwait(mlir::Operation* op, LibraryContext& context) {
+  OperationCode code;
+  code.libraryFunction = "isthmus_rt_await";
+  code.descriptor = descriptorBytes(
+      AwaitDescriptor{static_cast<int64_t>(llvm::cast<ir::AwaitOp>(op).getNumber())});
+  code.estimatedNs = kCollectiveNs;
+  context.mayBlock = true;
+  return code;
+}
+
 StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context) {
   if (llvm::isa<shlo::PartitionIdOp>(op)) return makeProcessId(true);
   if (llvm::isa<shlo::ReplicaIdOp>(op)) return makeProcessId(false);
 
   CollectiveDescriptor head{};
   head.channel = context.nextNumber++;
+  if (auto number = op->getAttrOfType<mlir::IntegerAttr>(ir::kStartedAs)) {
+    head.startedAs = number.getInt();
+  }
   Groups groups;
   OperationCode code;
   int64_t splitDimension = 0;
@@ -156,11 +170,17 @@ StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& con
     largestOperand = std::max<int64_t>(largestOperand, type.sizeBytes());
     largestResult = std::max<int64_t>(largestResult, result.sizeBytes());
   }
-  // At least a byte, since the functions find the scratch memory after their results.
-  if (llvm::isa<shlo::AllGatherOp>(op)) code.scratchBytes = std::max<int64_t>(1, largestResult);
-  if (llvm::isa<shlo::ReduceScatterOp>(op))
-    code.scratchBytes = std::max<int64_t>(1, largestOperand);
-  if (llvm::isa<shlo::AllToAllOp>(op)) code.scratchBytes = std::max<int64_t>(1, 2 * largestOperand);
+  if (head.startedAs < 0) {
+    // At least a byte, since the functions find the scratch memory after their results. What only
+    // sets out has memory of its own.
+    if (llvm::isa<shlo::AllGatherOp>(op)) code.scratchBytes = std::max<int64_t>(1, largestResult);
+    if (llvm::isa<shlo::ReduceScatterOp>(op)) {
+      code.scratchBytes = std::max<int64_t>(1, largestOperand);
+    }
+    if (llvm::isa<shlo::AllToAllOp>(op)) {
+      code.scratchBytes = std::max<int64_t>(1, 2 * largestOperand);
+    }
+  }
 
   std::string description = op->getName().getStringRef().str();
   if (std::string position = sourcePosition(op->getLoc()); !position.empty()) {

@@ -30,6 +30,7 @@ Builder builderOf(llvm::StringRef name) {
     return lowerSpecialFunction;
   }
   return llvm::StringSwitch<Builder>(name)
+      .Case("isthmus.await", lowerAwait)
       .Case("stablehlo.dot_general", lowerDotGeneral)
       .Case("stablehlo.convolution", lowerConvolution)
       .Cases({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.all_to_all",

@@ -47,6 +47,7 @@ bool libraryCanShare(mlir::Operation* op, unsigned operand, unsigned result);
 StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context);
+StatusOr<OperationCode> lowerAwait(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerConcatenate(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext& context);

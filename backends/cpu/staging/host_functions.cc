@@ -156,7 +156,7 @@ Status HostFunctions::call(int function, const RunRequest& request,
   if (loaded.info->scratchBytes > 0) buffers.push_back(scratch.data());
   buffers.insert(buffers.end(), loaded.callbacks.begin(), loaded.callbacks.end());
   Status status;
-  IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_};
+  IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_, nullptr};
   const char* descriptor =
       loaded.info->descriptor.empty() ? nullptr : loaded.info->descriptor.data();
   int32_t failed = loaded.function(&run, descriptor, buffers.data());

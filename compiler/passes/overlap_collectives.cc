@@ -1,0 +1,149 @@
+// The overlap-collectives pass: a collective sets out where its operands are there, and is waited
+// for where its results are needed.
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/isthmus.h"
+#include "compiler/passes/passes.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace isthmus {
+
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "compiler/passes/passes.h.inc"
+
+namespace {
+
+bool isCollective(mlir::Operation* op) {
+  return llvm::isa<shlo::AllGatherOp, shlo::AllReduceOp, shlo::AllToAllOp,
+                   shlo::CollectiveBroadcastOp, shlo::CollectivePermuteOp, shlo::ReduceScatterOp>(
+      op);
+}
+
+int64_t bytesOf(mlir::ValueRange arrays) {
+  int64_t bytes = 0;
+  for (mlir::Value array : arrays) {
+    auto type = llvm::cast<mlir::RankedTensorType>(array.getType());
+    bytes += type.getNumElements() * elementBytes(type);
+  }
+  return bytes;
+}
+
+bool isStatic(mlir::Operation* op) {
+  auto isArray = [](mlir::Type type) {
+    auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    return ranked && ranked.hasStaticShape();
+  };
+  return llvm::all_of(op->getOperandTypes(), isArray) &&
+         llvm::all_of(op->getResultTypes(), isArray);
+}
+
+// Whether `op` takes time that a collective may be under way in.
+bool isWork(mlir::Operation* op) {
+  switch (roleOf(op)) {
+    case OpRole::kCompute:
+      return !llvm::isa<shlo::PartitionIdOp, shlo::ReplicaIdOp, ir::AwaitOp>(op);
+    case OpRole::kWhile:
+    case OpRole::kBranch:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class BlockOverlapper {
+ public:
+  BlockOverlapper(mlir::Block& block, int64_t& nextNumber)
+      : block_(block), nextNumber_(nextNumber) {}
+
+  void run() {
+    llvm::SmallVector<mlir::Operation*> collectives;
+    for (mlir::Operation& op : block_) {
+      if (isCollective(&op) && isStatic(&op)) collectives.push_back(&op);
+    }
+    for (mlir::Operation* op : collectives) {
+      setOutEarly(op);
+      finishLate(op);
+    }
+  }
+
+ private:
+  // Moves `op` up to where its operands are there, but not before another one has been waited for:
+  // what all of them give would be alive together. Nor past anything else that has an order.
+  void setOutEarly(mlir::Operation* op) {
+    llvm::SmallVector<mlir::Operation*> moved{op};  // and the views that it looks through
+    mlir::Operation* place = op;
+    for (mlir::Operation* before = op->getPrevNode(); before; before = before->getPrevNode()) {
+      const bool isOperand = llvm::any_of(moved, [&](mlir::Operation* user) {
+        return llvm::any_of(user->getOperands(),
+                            [&](mlir::Value operand) { return operand.getDefiningOp() == before; });
+      });
+      if (isOperand) {
+        if (roleOf(before) != OpRole::kView) break;
+        moved.push_back(before);
+        continue;
+      }
+      if (!isStarted(before) && !mlir::isMemoryEffectFree(before)) break;
+      if (isStarted(before) || roleOf(before) == OpRole::kConstant) continue;
+      place = before;
+    }
+    if (place == op) return;
+    for (mlir::Operation* each : llvm::reverse(moved)) each->moveBefore(place);
+  }
+
+  static bool isStarted(mlir::Operation* op) { return op->hasAttr(ir::kStartedAs); }
+
+  // Has the first operation wait that needs what `op` gives, if there is work before it.
+  void finishLate(mlir::Operation* op) {
+    llvm::DenseSet<mlir::Value> results(op->result_begin(), op->result_end());
+    bool isWorth = false;
+    mlir::Operation* user = op->getNextNode();
+    for (; user != &block_.back(); user = user->getNextNode()) {
+      if (roleOf(user) == OpRole::kView) {
+        for (auto [from, to] : llvm::zip(user->getOperands(), user->getResults())) {
+          if (results.contains(from)) results.insert(to);
+        }
+        continue;
+      }
+      auto found = user->walk([&](mlir::Operation* nested) {
+        auto isResult = [&](mlir::Value operand) { return results.contains(operand); };
+        return llvm::any_of(nested->getOperands(), isResult) ? mlir::WalkResult::interrupt()
+                                                             : mlir::WalkResult::advance();
+      });
+      if (found.wasInterrupted()) break;
+      isWorth |= isWork(user);
+    }
+    // An operand that would be overwritten has to be kept.
+    const int64_t bytes = bytesOf(op->getOperands()) + bytesOf(op->getResults());
+    if (!isWorth || bytes > kMaxBytes) return;
+    mlir::OpBuilder builder(user);
+    llvm::SmallVector<mlir::Value> kept(op->getOperands());
+    llvm::append_range(kept, op->getResults());
+    op->setAttr(ir::kStartedAs, builder.getI64IntegerAttr(nextNumber_));
+    ir::AwaitOp::create(builder, op->getLoc(), kept, static_cast<uint64_t>(nextNumber_++));
+  }
+
+  // Of operands and results of one: larger ones cost more to move than to wait for, and memory.
+  static constexpr int64_t kMaxBytes = int64_t{16} << 20;
+
+  mlir::Block& block_;
+  int64_t& nextNumber_;
+};
+
+struct OverlapCollectivesPass : impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
+  void runOnOperation() override {
+    llvm::SetVector<mlir::Block*> blocks;
+    getOperation().walk([&](mlir::Operation* op) {
+      if (isCollective(op)) blocks.insert(op->getBlock());
+    });
+    int64_t nextNumber = 0;
+    for (mlir::Block* block : blocks) BlockOverlapper(*block, nextNumber).run();
+  }
+};
+
+}  // namespace
+}  // namespace isthmus
