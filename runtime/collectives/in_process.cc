@@ -56,7 +56,11 @@ class InProcessCollectives::Announcements {
 class InProcessCollectives::Rendezvous {
  public:
   Rendezvous(size_t size, size_t numLocal, int process, Announcements& announcements)
-      : parts(size), announcements_(announcements), numLocal_(numLocal), process_(process) {}
+      : parts(size),
+        announcements_(announcements),
+        numLocal_(numLocal),
+        process_(process),
+        taken_(size) {}
 
   std::vector<Part> parts;          // by rank; those of other processes stay empty
   std::unique_ptr<char[]> partial;  // if one was asked for
@@ -108,8 +112,8 @@ class InProcessCollectives::Rendezvous {
     failLocked(error);
   }
 
-  // What a participant could not do of the work of all; before its `sync` or in place of
-  // `complete`.
+  // What a participant could not do of the work of all; before its `sync` or `endShare`, or in
+  // place of `complete`.
   void failWork(const Status& error) {
     std::lock_guard lock(mutex_);
     workStatus_ = error_ = error;
@@ -118,7 +122,7 @@ class InProcessCollectives::Rendezvous {
     changed_.notify_all();
   }
 
-  // After `sync`: the error of anybody's work.
+  // After `sync` or `waitForShares`: the error of anybody's work.
   Status workStatus() {
     std::lock_guard lock(mutex_);
     return workStatus_;
@@ -139,20 +143,32 @@ class InProcessCollectives::Rendezvous {
   void sync() {
     size_t arrival = synced_.fetch_add(1, std::memory_order_acq_rel);
     size_t target = (arrival / numLocal_ + 1) * numLocal_;
-    if (arrival + 1 == target) {
-      std::lock_guard lock(mutex_);
-      changed_.notify_all();
-      return;
-    }
+    reach(target, arrival + 1);
+    waitUntil(target);
+  }
+
+  // Whether the share of the work that belongs to `rank` is the caller's, who then ends it.
+  bool takeShare(size_t rank) { return !taken_[rank].exchange(true, std::memory_order_acq_rel); }
+  void endShare() { reach(numLocal_, synced_.fetch_add(1, std::memory_order_acq_rel) + 1); }
+  // For shares that others have taken.
+  void waitForShares() { waitUntil(numLocal_); }
+
+ private:
+  // While the last to arrive works for all, nobody gives up.
+  enum Phase : uint32_t { kWaiting, kWorking, kComplete, kFailed };
+
+  void reach(size_t target, size_t count) {
+    if (count != target) return;
+    std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+
+  void waitUntil(size_t target) {
     auto isDone = [&] { return synced_.load(std::memory_order_acquire) >= target; };
     if (spinUntil(isDone, spinRounds())) return;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, isDone);
   }
-
- private:
-  // While the last to arrive works for all, nobody gives up.
-  enum Phase : uint32_t { kWaiting, kWorking, kComplete, kFailed };
 
   // Who waits for others that have no CPU keeps them from getting one.
   int spinRounds() const { return numLocal_ <= static_cast<size_t>(computeThreads()) ? 2000 : 0; }
@@ -203,9 +219,10 @@ class InProcessCollectives::Rendezvous {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<uint32_t> phase_{kWaiting};
-  std::atomic<size_t> synced_{0};
+  std::atomic<size_t> synced_{0};  // or shares that are done
   const size_t numLocal_;
   const int process_;
+  std::vector<std::atomic<bool>> taken_;  // by rank
   size_t arrived_ = 0;
   Part first_{};
   Status error_;
@@ -315,21 +332,45 @@ Status withoutExceptions(Work&& work) {
 
 }  // namespace
 
+bool InProcessCollectives::spansProcesses(const CollectiveCall& call) const {
+  return job_ != nullptr && std::any_of(call.group.begin(), call.group.end(), [&](int64_t device) {
+           return processOfDevice(device) != job_->processIndex();
+         });
+}
+
+// `now`, or when the results are needed. Who puts off something that the others count on has to
+// reserve the place before.
+template <typename Rest>
+Status InProcessCollectives::nowOrLater(const CollectiveCall& call, Rest rest) {
+  if (call.later == nullptr) return rest();
+  try {
+    call.later->push_back(std::move(rest));
+  } catch (const std::bad_alloc&) {
+    return rest();  // not moved from
+  }
+  return {};
+}
+
 template <typename Work, typename Speak, typename Prepare>
 Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work work,
                                   Speak speak, size_t partialBytes, Prepare prepare) {
   if (call.later != nullptr) call.later->reserve(call.later->size() + 1);
+  // Nothing goes over the wire before all are here to see to it, so there is nothing to set out to.
+  if (spansProcesses(call)) {
+    return nowOrLater(call, [=, this]() -> Status {
+      return meetOverWire(call, mine, work, speak, partialBytes, prepare);
+    });
+  }
   // The work of all together. Where it takes less than waking somebody to do a share of it, it is
   // done by the last to arrive.
   constexpr size_t kSmallWorkBytes = 512 << 10;
   size_t numBlocks = call.group.size() * blocksPerRank(mine, call.group.size());
-  const bool isSmall = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
-  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, isSmall));
+  const bool isByLast = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
+  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, 0, isByLast));
   if (meeting.rendezvous == nullptr) {
     work(meeting);
     return {};
   }
-  const bool isByLast = isSmall && !meeting.spansProcesses();
   if (isByLast && meeting.isLast) {
     Rendezvous& rendezvous = *meeting.rendezvous;
     meeting.parts = rendezvous.parts;
@@ -346,41 +387,55 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
     }
     return status;
   }
-  auto rest = [=, this, work = std::move(work), speak = std::move(speak),
-               prepare = std::move(prepare)]() mutable -> Status {
-    Rendezvous& rendezvous = *meeting.rendezvous;
-    Status status = rendezvous.waitForAll(call);
-    if (!status.ok()) {
-      // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
-      abortLaunch(call.launchId, status);
-      return status;
-    }
+  return nowOrLater(call, [=, this, work = std::move(work)]() mutable -> Status {
+    ISTHMUS_RETURN_IF_ERROR(waitForAll(meeting, call));
     if (isByLast) return {};
+    Rendezvous& rendezvous = *meeting.rendezvous;
     meeting.parts = rendezvous.parts;
-    if (meeting.spansProcesses()) {
-      if (partialBytes > 0) {
-        prepare(meeting);
-        rendezvous.sync();
-      }
-      if (meeting.rank == meeting.first) {
-        WireCollective wire(*job_, call, meeting.parts, meeting.tag);
-        rendezvous.wireStatus = speak(wire, meeting);
-      }
-      rendezvous.sync();
-      if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
+    // Its own share, then those of who has set out and is not back yet: it may be long in coming.
+    const size_t own = meeting.rank, size = meeting.parts.size();
+    for (size_t i = 0; i < size; ++i) {
+      const size_t rank = (own + i) % size;
+      if (!rendezvous.takeShare(rank)) continue;
+      meeting.rank = meeting.localIndex = rank;
+      Status worked = withoutExceptions([&] { work(meeting); });
+      if (!worked.ok()) rendezvous.failWork(worked);
+      rendezvous.endShare();
     }
-    Status worked = withoutExceptions([&] { work(meeting); });
-    if (!worked.ok()) rendezvous.failWork(worked);
-    rendezvous.sync();
+    rendezvous.waitForShares();
     return rendezvous.workStatus();
-  };
-  if (call.later == nullptr) return rest();
-  try {
-    call.later->push_back(std::move(rest));
-  } catch (const std::bad_alloc&) {
-    return rest();  // not moved from, and the others count on it
+  });
+}
+
+Status InProcessCollectives::waitForAll(const Meeting& meeting, const CollectiveCall& call) {
+  Status status = meeting.rendezvous->waitForAll(call);
+  // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
+  if (!status.ok()) abortLaunch(call.launchId, status);
+  return status;
+}
+
+// Whoever is here stays until the end.
+template <typename Work, typename Speak, typename Prepare>
+Status InProcessCollectives::meetOverWire(const CollectiveCall& call, const Part& mine, Work work,
+                                          Speak speak, size_t partialBytes, Prepare prepare) {
+  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, false));
+  ISTHMUS_RETURN_IF_ERROR(waitForAll(meeting, call));
+  Rendezvous& rendezvous = *meeting.rendezvous;
+  meeting.parts = rendezvous.parts;
+  if (partialBytes > 0) {
+    prepare(meeting);
+    rendezvous.sync();
   }
-  return {};
+  if (meeting.rank == meeting.first) {
+    WireCollective wire(*job_, call, meeting.parts, meeting.tag);
+    rendezvous.wireStatus = speak(wire, meeting);
+  }
+  rendezvous.sync();
+  if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
+  Status worked = withoutExceptions([&] { work(meeting); });
+  if (!worked.ok()) rendezvous.failWork(worked);
+  rendezvous.sync();
+  return rendezvous.workStatus();
 }
 
 template <typename Work, typename Speak>
@@ -507,6 +562,7 @@ Status InProcessCollectives::reduceScatter(const CollectiveCall& call, Reduction
   StableInput stable(input, all, output, bytes);
   Part mine{"reduce-scatter", bytes, stable.data(), output};
   auto work = [=](const Meeting& meeting) {
+    (void)stable;  // kept until then
     if (meeting.spansProcesses()) return;
     std::vector<const void*> inputs;
     for (const Part& part : meeting.parts)
@@ -532,6 +588,7 @@ Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes,
   StableInput stable(input, bytes, output, bytes * call.group.size());
   Part mine{"all-gather", bytes, stable.data(), output};
   auto work = [=](const Meeting& meeting) {
+    (void)stable;  // kept until then
     const void* received = meeting.parts[meeting.first].output;
     for (size_t i = 0; i < meeting.parts.size(); ++i) {
       if (meeting.parts[i].operation != nullptr) {
@@ -541,10 +598,7 @@ Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes,
       }
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) {
-    (void)stable;  // kept until then
-    return wire.allGather(bytes);
-  };
+  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.allGather(bytes); };
   return meet(call, mine, work, speak);
 }
 
@@ -554,16 +608,14 @@ Status InProcessCollectives::allToAll(const CollectiveCall& call, size_t bytes, 
   StableInput stable(input, all, output, all);
   Part mine{"all-to-all", bytes, stable.data(), output};
   auto work = [=](const Meeting& meeting) {
+    (void)stable;  // kept until then
     for (size_t i = 0; i < meeting.parts.size(); ++i) {
       if (meeting.parts[i].operation == nullptr) continue;
       copyBytes(advance(meeting.output(), i * bytes),
                 advance(meeting.parts[i].input, meeting.rank * bytes), bytes);
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) {
-    (void)stable;
-    return wire.allToAll(bytes);
-  };
+  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.allToAll(bytes); };
   return meet(call, mine, work, speak);
 }
 
@@ -579,6 +631,7 @@ Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const
   Part mine{"collective-permute", bytes, stable.data(), output};
   std::vector<int64_t> list(sources.begin(), sources.end());
   auto work = [=](const Meeting& meeting) {
+    (void)stable;  // kept until then
     int64_t source = list[meeting.rank];
     if (source == -1) {
       std::memset(meeting.output(), 0, bytes);
@@ -586,10 +639,7 @@ Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const
       copyBytes(meeting.output(), meeting.parts[source].input, bytes);
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) {
-    (void)stable;
-    return wire.permute(list, bytes);
-  };
+  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.permute(list, bytes); };
   return meet(call, mine, work, speak);
 }
 

@@ -2,8 +2,9 @@
 //
 // Participants of a collective meet in a rendezvous found by launch, channel and group. Each brings
 // the addresses of its input and output; when all of this process are there, each does its share of
-// the copying or reducing straight from the others' inputs, and none leaves before all are done. Of
-// a group that spans processes, the first rank of each speaks with the other processes in between.
+// the copying or reducing straight from the others' inputs, and that of who has set out and is not
+// back; none leaves before all are done. Of a group that spans processes, the first rank of each
+// speaks with the other processes in between.
 #pragma once
 
 #include <atomic>
@@ -75,7 +76,14 @@ class InProcessCollectives final : public Collectives {
               size_t partialBytes, Prepare prepare);
   template <typename Work, typename Speak>
   Status meet(const CollectiveCall& call, const Part& mine, Work work, Speak speak);
+  template <typename Work, typename Speak, typename Prepare>
+  Status meetOverWire(const CollectiveCall& call, const Part& mine, Work work, Speak speak,
+                      size_t partialBytes, Prepare prepare);
+  template <typename Rest>
+  static Status nowOrLater(const CollectiveCall& call, Rest rest);
+  Status waitForAll(const Meeting& meeting, const CollectiveCall& call);
 
+  bool spansProcesses(const CollectiveCall& call) const;
   bool needsPartial(const CollectiveCall& call, size_t bytes) const;
   // Calls `outputs(block, offset, bytes)` with each piece of this participant's share.
   template <typename Outputs>

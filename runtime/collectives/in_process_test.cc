@@ -277,6 +277,27 @@ TEST_F(CollectivesTest, SeveralAreUnderWayTogether) {
   }
 }
 
+TEST_F(CollectivesTest, WhoIsNotBackKeepsNobodyWaiting) {
+  // Device 1 has set out, and comes back when all others have their results.
+  constexpr size_t kLarge = 1 << 20;
+  std::vector<std::vector<char>> in(4), out(4);
+  std::vector<Later> later(4);
+  for (int device = 0; device < 4; ++device) {
+    in[device].assign(kLarge, static_cast<char>(device));
+    out[device].resize(4 * kLarge);
+    ASSERT_TRUE(collectives
+                    .allGather(startOf(device, 1, later[device]), kLarge, in[device].data(),
+                               out[device].data())
+                    .ok());
+  }
+  expectAllOk(onAll({0, 2, 3}, [&](int device) { return finish(later[device]); }));
+  for (std::vector<char>& each : in) each.assign(kLarge, 9);  // nobody reads it any more
+  EXPECT_TRUE(finish(later[1]).ok());
+  for (const std::vector<char>& all : out) {
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(all[i * kLarge + i], static_cast<char>(kGroup[i]));
+  }
+}
+
 TEST_F(CollectivesTest, WhoSetsOutAndFailsEndsItForAll) {
   auto statuses = onAll({0, 1, 2, 3}, [&](int device) -> Status {
     Later all, few;

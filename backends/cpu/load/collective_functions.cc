@@ -8,6 +8,7 @@
 
 #include "backends/cpu/load/collective_groups.h"
 #include "backends/cpu/load/collectives_in_flight.h"
+#include "isthmus/out_of_memory.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -78,7 +79,10 @@ class Meeting {
 
   // Of what was done; without an error, the rest may have to wait.
   int32_t end(Status status) {
-    if (!status.ok()) return fail(run_, std::move(status));
+    if (!status.ok()) {
+      abandon(status);
+      return fail(run_, std::move(status));
+    }
     if (flight_ && !flight_->steps.empty()) {
       std::unique_ptr<CollectiveInFlight>& place = run_->inFlight->all[collective_.head.startedAs];
       place = std::move(flight_);
@@ -86,16 +90,18 @@ class Meeting {
     return 0;
   }
 
-  ~Meeting() {
-    if (!flight_ || flight_->steps.empty()) return;
-    // An error with some of the operands under way.
-    peers().abort(request().launchId, internalError(collective_.description, " failed"));
-    (void)flight_->finish();
-  }
+  ~Meeting() { abandon(outOfHostMemory()); }
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
  private:
+  // With some of the operands under way, others count on the rest of them.
+  void abandon(const Status& status) {
+    if (!flight_ || flight_->steps.empty()) return;
+    peers().abort(request().launchId, status);
+    (void)flight_->finish();
+  }
+
   std::span<const int64_t> group() const { return flight_ ? flight_->group : group_; }
 
   StatusOr<char*> allocate(CollectiveInFlight& from, int64_t bytes) const {

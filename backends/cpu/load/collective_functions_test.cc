@@ -22,7 +22,12 @@ class FakeCollectives : public Collectives {
   int numFinished = 0;         // of those that only set out
   int numAborted = 0;
 
-  void abort(int64_t launchId, const Status& error) override { ++numAborted; }
+  Status abortedWith;
+
+  void abort(int64_t launchId, const Status& error) override {
+    ++numAborted;
+    abortedWith = error;
+  }
 
   Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
                    int64_t elements, const void* input, void* output) override {
@@ -311,6 +316,7 @@ TEST_F(CollectiveFunctionsTest, a_run_that_fails_carries_out_what_it_set_out_to)
   void* buffers[] = {inputs.data(), &inputs[4], outputs.data(), &outputs[8]};
   EXPECT_EQ(isthmus_rt_all_gather(&run_, descriptor.data(), buffers), 1);
   EXPECT_EQ(services_.fake.numAborted, 1);
+  EXPECT_EQ(services_.fake.abortedWith.message(), status_.message());
   EXPECT_EQ(services_.fake.numFinished, 3);
   EXPECT_TRUE(inFlight.all.empty());
 }

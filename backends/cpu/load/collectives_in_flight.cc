@@ -30,6 +30,9 @@ Status CollectiveInFlight::finish() {
   return first;
 }
 
+// Nothing is left, unless an exception ended the run.
+CollectivesInFlight::~CollectivesInFlight() { abandon(outOfHostMemory()); }
+
 void CollectivesInFlight::abandon(const Status& status) {
   if (all.empty()) return;
   request_.services->collectives().abort(request_.launchId, status);

@@ -41,6 +41,10 @@ class CollectiveInFlight {
 struct CollectivesInFlight {
  public:
   explicit CollectivesInFlight(const RunRequest& request) : request_(request) {}
+  ~CollectivesInFlight();
+  CollectivesInFlight(const CollectivesInFlight&) = delete;
+  CollectivesInFlight& operator=(const CollectivesInFlight&) = delete;
+
   // The program may have failed between a start and its end: then the launch ends with `status`,
   // and nobody is left waiting, or writing to memory of this run.
   void abandon(const Status& status);
