@@ -1,9 +1,17 @@
-// What the numbers in a collective's groups are (StableHLO's specification, "Collective ops").
+// Collectives, and what the numbers in their groups are (StableHLO's specification, "Collective
+// ops").
 #pragma once
 
 #include "compiler/dialect/dialect.h"
 
 namespace isthmus {
+
+// Whether devices meet in `op`.
+inline bool isCollective(mlir::Operation* op) {
+  return llvm::isa<shlo::AllGatherOp, shlo::AllReduceOp, shlo::AllToAllOp,
+                   shlo::CollectiveBroadcastOp, shlo::CollectivePermuteOp, shlo::ReduceScatterOp>(
+      op);
+}
 
 enum class GroupIds {
   kReplicas,                 // replicas; the partition is the caller's

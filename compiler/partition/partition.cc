@@ -5,7 +5,6 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
-#include "compiler/partition/combine_collectives.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/first_rows.h"
 #include "compiler/partition/gspmd_sharding.h"
@@ -910,7 +909,6 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
   ISTHMUS_RETURN_IF_ERROR(
       Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
           .run(main));
-  combineCollectives(module);
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};
 }

@@ -1,6 +1,7 @@
 // The overlap-collectives pass: a collective sets out where its operands are there, and is waited
 // for where its results are needed.
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
@@ -17,12 +18,6 @@ namespace isthmus {
 #include "compiler/passes/passes.h.inc"
 
 namespace {
-
-bool isCollective(mlir::Operation* op) {
-  return llvm::isa<shlo::AllGatherOp, shlo::AllReduceOp, shlo::AllToAllOp,
-                   shlo::CollectiveBroadcastOp, shlo::CollectivePermuteOp, shlo::ReduceScatterOp>(
-      op);
-}
 
 int64_t bytesOf(mlir::ValueRange arrays) {
   int64_t bytes = 0;

@@ -114,6 +114,8 @@ def PartitionPass : Pass<"partition", "mlir::ModuleOp"> {
     ```mlir
     func.func @main(%x: tensor<4xf32> {isthmus.sharding = "…"}) …
     ```
+    Collectives of a loop's body that do not depend on the round go out of it, then small ones of a
+    block that are alike become one.
   }];
   // Meshes of replica groups are read as Shardy's; a program may have no operation but what we add.
   let dependentDialects = ["::isthmus::sdy::SdyDialect", "::isthmus::shlo::ShloDialect"];

@@ -4,6 +4,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/import/import.h"
@@ -11,7 +12,6 @@
 #include "compiler/plan/byte_size.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/program/program_info.h"
-#include "compiler/program/trip_count.h"
 #include "compiler/schedule/sharing.h"
 #include "compiler/simulation/read_collective.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

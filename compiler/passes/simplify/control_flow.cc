@@ -1,6 +1,8 @@
 // while, case and if: what never changes, what nobody reads, what is decided already.
+#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/rematerialization.h"
+#include "compiler/dialect/facts/trip_count.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/BitVector.h"
@@ -168,6 +170,12 @@ struct DropUnreadCarried : mlir::OpRewritePattern<shlo::WhileOp> {
   }
 };
 
+// Whether devices that meet in the body of `loop` would meet before it, too: all of them come by,
+// or they have as many rounds each. Others may have none, and not even come by.
+bool isReachedAlike(shlo::WhileOp loop) {
+  return llvm::isa<mlir::func::FuncOp>(loop->getParentOp()) || tripCount(loop).value_or(0) > 0;
+}
+
 // Work of a loop's body that does not depend on the iteration is done once before the loop. Free
 // operations stay: they cost nothing in the kernels that use them, but memory outside.
 struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
@@ -178,10 +186,9 @@ struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
     llvm::DenseSet<mlir::Operation*> invariant;
     llvm::SmallVector<mlir::Operation*> moves;
     for (mlir::Operation& nested : body.without_terminator()) {
-      if (!mlir::isMemoryEffectFree(&nested) || nested.getNumRegions() > 1 ||
-          llvm::isa<shlo::WhileOp>(nested)) {
-        continue;
-      }
+      const bool mayMove =
+          isCollective(&nested) ? isReachedAlike(op) : mlir::isMemoryEffectFree(&nested);
+      if (!mayMove || nested.getNumRegions() > 1 || llvm::isa<shlo::WhileOp>(nested)) continue;
       bool outside = true;
       nested.walk([&](mlir::Operation* inner) {
         for (mlir::Value operand : inner->getOperands()) {

@@ -1,4 +1,4 @@
-#include "compiler/program/trip_count.h"
+#include "compiler/dialect/facts/trip_count.h"
 
 #include "compiler/dialect/isthmus.h"
 
