@@ -6,7 +6,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
-#include "compiler/driver/loop_kernels.h"
+#include "compiler/driver/kernels_of_steps.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "compiler/schedule/sharing.h"
@@ -219,12 +219,12 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   addMoves(plan.movesAt(body.getTerminator()), program_.steps);
   KernelOrigins origins;
   for (auto& [op, code] : code_) {
-    if (!code.kernels || !mayBeInLoopKernel(op, kernels().form().target)) continue;
+    if (!code.kernels || !mayBeInKernelOfSteps(op, kernels().form().target)) continue;
     for (auto [number, stage] : llvm::enumerate(code.kernels->stages)) {
-      origins[stage.kernel] = {op, number};
+      origins[stage.kernel] = {op, number, stage.ns};
     }
   }
-  ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels(), origins, profile_, program_.steps));
+  ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels(), origins, profile_, program_.steps));
   llvm::DenseSet<int> launched;
   forEachStep(program_.steps, [&](const Step& step) {
     if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);

@@ -94,8 +94,15 @@ int32_t StepTable::text(llvm::StringRef value) {
   return entry->second;
 }
 
-int64_t StepTable::add(mlir::Operation* op) {
-  Description description = describeStep(op);
+int64_t StepTable::add(llvm::ArrayRef<mlir::Operation*> ops) {
+  Description description = describeStep(ops.front());
+  for (mlir::Operation* op : ops.drop_front()) {
+    const Description more = describeStep(op);
+    description.locations.insert(more.locations.begin(), more.locations.end());
+  }
+  if (ops.size() > 1) {
+    description.label += " and " + std::to_string(ops.size() - 1) + " more";
+  }
   std::string source = fileAndLine(description.location);
   std::string name = description.label;
   if (!source.empty()) {
@@ -109,7 +116,6 @@ int64_t StepTable::add(mlir::Operation* op) {
   for (const std::string& line : texts) {
     if (!line.empty() && lines.insert(line)) stack += (stack.empty() ? "" : "\n") + line;
   }
-  OperationCosts costs = costsOf(op);
   ProgramStep step;
   step.name = text(name);
   step.op = text(description.op);
@@ -117,8 +123,11 @@ int64_t StepTable::add(mlir::Operation* op) {
   step.source = text(source);
   step.stack = text(stack);
   step.scope = text(scopeName(description.location));
-  step.flops = costs.flops;
-  step.bytes = costs.bytes;
+  for (mlir::Operation* op : ops) {
+    OperationCosts costs = costsOf(op);
+    step.flops += costs.flops;
+    step.bytes += costs.bytes;
+  }
   steps_.steps.push_back(step);
   return static_cast<int64_t>(steps_.steps.size()) - 1;
 }

@@ -10,7 +10,9 @@ namespace isthmus {
 class StepTable {
  public:
   // The index of the new step.
-  int64_t add(mlir::Operation* op);
+  int64_t add(mlir::Operation* op) { return add(llvm::ArrayRef(op)); }
+  // One step of several operations, named after the first.
+  int64_t add(llvm::ArrayRef<mlir::Operation*> ops);
   ProgramSteps take();
 
  private:

@@ -191,10 +191,57 @@ def test_equal_kernels_share_a_function(xpu, tmp_path):
         import jax, numpy as np
         def step(weights, gradients):
             return [w - g * 0.1 for w, g in zip(weights, gradients)] + [weights[0] - gradients[1] * 0.2]
-        weights = [np.full(9, i, np.float32) for i in range(40)]
-        results = jax.jit(step)(weights, [np.full(9, -10 * i, np.float32) for i in range(40)])
-        print([float(x[8]) for x in results] == [2. * i for i in range(40)] + [2.])
+        # Too much for several to be one kernel.
+        weights = [np.full(100_000, i, np.float32) for i in range(9)]
+        results = jax.jit(step)(weights, [np.full(100_000, -10 * i, np.float32) for i in range(9)])
+        print([float(x[8]) for x in results] == [2. * i for i in range(9)] + [2.])
     """, ISTHMUS_DUMP=tmp_path)
     assert result.stdout == "True\n"
     text = max((file.read_text() for file in tmp_path.rglob("*kernels.ll")), key=len)
     assert len(re.findall(r"^define .*@kernel", text, re.MULTILINE)) == 2
+
+
+# What follows each other outside of loops, with donated arguments, branches and a loop among it; more of it than one
+# kernel takes.
+STEPS = """
+    def steps(x, w, n):
+        for i in range(30):
+            x = jnp.tanh(x @ w) if i % 3 else x.sum(0) - jnp.flip(x, 1)
+        y = lax.cond(x[0, 0] > 0, lambda: x * 2, lambda: x - 1)
+        z = lax.switch(n, [lambda y: y, lambda y: y.T, lambda y: -y], y)
+        z = lax.fori_loop(0, n + 3, lambda i, z: z * 0.5 + i, z)
+        return x, y, z, jnp.cumsum(z, 0), x.at[n].add(w[n]), lax.cond(n > 1, lambda: (x, w), lambda: (w, x))
+    for n in range(4):
+        compare(steps, array(9, 9), 0.3 * array(9, 9), n)
+    compare(lambda *all: [x * 2 + i for i, x in enumerate(all)], *[array(i % 5) for i in range(70)])
+    trees = [array(3) for _ in range(50)]
+    swap = jax.jit(lambda all: [x + 1 for x in all[1:] + all[:1]], donate_argnums=0)
+    results = swap([jax.device_put(x) for x in trees])
+    for x, y in zip(trees[1:] + trees[:1], results):
+        np.testing.assert_array_equal(x + 1, y)
+    # A few that are little, then one that is not.
+    compare(lambda x, y: (x + 1, jnp.sin(x), y @ y, x * 3, jnp.tanh(x @ x)), array(5, 5), array(200, 200), tolerance=1e-4)
+"""
+
+
+@pytest.mark.parametrize("form", ["", "groups", "elements"])
+def test_small_steps_agree_with_cpu(xpu, form):
+    xpu(COMPARE + STEPS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+def _kernels(dumps):
+    """The kernels of the largest program that do something."""
+    text = max((file.read_text() for file in dumps.rglob("*kernels.ll")), key=len)
+    return re.findall(r"^define [^\n]*@(kernel\w+)\([^\n]*\{\s+entry:\s+(?!\s|ret void)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("step", ["y = x[::-1] + 1; return y, jnp.cumsum(y), jnp.flip(y * 2)",
+                                  "return jax.lax.cond(x[0] > 1, lambda: x[::-1] * 2, lambda: x - 1)",
+                                  "return [x[i] + i for i in range(4)]"])
+def test_small_steps_are_one_launch(xpu, tmp_path, step):
+    result = xpu(f"""
+        import jax, jax.numpy as jnp
+        def f(x): {step}
+        print(jax.jit(f).lower(jnp.ones(4)).compile() is None)
+    """, ISTHMUS_DUMP=tmp_path)
+    assert len(_kernels(tmp_path)) == 1, result.stderr

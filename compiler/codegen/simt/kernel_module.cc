@@ -48,6 +48,12 @@ bool haveSameMetadata(const llvm::Function& a, const llvm::Function& b) {
          llvm::all_of(llvm::zip(llvm::instructions(a), llvm::instructions(b)), hasSame);
 }
 
+std::string describe(mlir::Operation* op) {
+  if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) return describeFusion(fusion);
+  std::string position = sourcePosition(op->getLoc());
+  return op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
+}
+
 bool areLaunchedAlike(const KernelInfo& a, const KernelInfo& b) {
   return a.items == b.items && a.groupThreads == b.groupThreads && a.isVector == b.isVector;
 }
@@ -66,7 +72,8 @@ StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
     module_.getFunction(stage.symbol)->setName(name);
     ISTHMUS_RETURN_IF_ERROR(
         makeWorkItemKernel(module_, name, buffers, stage.tiles, form_, stage.groupThreads));
-    code.stages.push_back({static_cast<int>(kernels_.size()), stage.copiesFrom, stage.copiesTo});
+    code.stages.push_back({static_cast<int>(kernels_.size()), stage.copiesFrom, stage.copiesTo,
+                           stage.nsPerTile * static_cast<double>(stage.tiles)});
     kernels_.push_back({name,
                         {stage.tiles, 1, 1},
                         stage.groupThreads,
@@ -76,12 +83,11 @@ StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
   return code;
 }
 
-KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kernels) {
+KernelModule::Code KernelModule::add(mlir::Operation* op, const OpKernels& kernels, size_t others) {
   Code code;
   code.scratchBytes = kernels.scratchBytes;
-  std::string position = sourcePosition(op->getLoc());
-  std::string description =
-      op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
+  std::string description = describe(op);
+  if (others > 0) description += ", and " + std::to_string(others) + " more";
   const size_t first = kernels_.size();
   for (const OpKernel& stage : kernels.stages) {
     // One that runs several times is one kernel.

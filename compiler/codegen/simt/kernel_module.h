@@ -38,6 +38,7 @@ class KernelModule {
     // If not -1: the stage copies one buffer to another, and need not run where they are the same.
     int copiesFrom = -1;
     int copiesTo = -1;
+    double ns = 0;  // of a fusion's: an estimate, as KernelStage has it, of all tiles
   };
   struct Code {
     std::vector<Stage> stages;
@@ -48,8 +49,8 @@ class KernelModule {
   // Of another operation. Nothing if there are no kernels for it.
   StatusOr<std::optional<Code>> add(mlir::Operation* op);
   // Of kernels of `op` that the caller has emitted into the module, whose names began with
-  // nextSymbol().
-  Code add(mlir::Operation* op, const OpKernels& kernels);
+  // nextSymbol(). They compute so many `others` as well.
+  Code add(mlir::Operation* op, const OpKernels& kernels, size_t others = 0);
 
   // Of a kernel that no launch needs after all: what is left costs a driver's compiler nothing.
   void makeEmpty(int kernel);

@@ -1,11 +1,14 @@
-#include "compiler/driver/loop_kernels.h"
+#include "compiler/driver/kernels_of_steps.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/program/program_info.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -14,6 +17,9 @@ namespace {
 
 // Of one round, loops inside counted once, on one thread of a CPU: about what a host needs for it.
 constexpr double kMostNs = 30'000;
+// Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost even
+// where others could run beside it.
+constexpr double kMostLaunchNs = 5'000;
 // A GPU's thread is slow, and estimates are of all of them: so much of it, in so many tiles.
 constexpr double kMostGpuNs = 100;
 constexpr int64_t kMostGpuTiles = 64;
@@ -29,28 +35,41 @@ constexpr double kFlopsPerNs = 2;
 // A work-item's numbers, which an operation's kernel asks for; no device has such functions.
 constexpr const char* kItemSymbol = "isthmus.item";
 
-class LoopKernel {
+// Steps that follow each other, as one kernel.
+class StepsKernel {
  public:
-  LoopKernel(codegen::KernelModule& kernels, const KernelOrigins& origins)
+  StepsKernel(codegen::KernelModule& kernels, const KernelOrigins& origins)
       : kernels_(kernels), origins_(origins), module_(kernels.module()) {}
 
-  // Whether one work-item can run them all, and should. Notes what they need.
-  StatusOr<bool> admits(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      ISTHMUS_ASSIGN_OR_RETURN(
-          bool isAdmitted,
-          std::visit([this](const auto& what) { return admits(what); }, step.what));
-      if (!isAdmitted) return false;
+  // Adds the step, which outlives this object, if one work-item can run it after the others, and
+  // should.
+  StatusOr<bool> add(const Step& step) {
+    Needs before = needs_;
+    ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(step));
+    if (isAdmitted && needs_.places.size() <= kMostPlaces) {
+      steps_.push_back(&step);
+      return true;
     }
-    return places_.size() <= kMostPlaces;
+    needs_ = std::move(before);
+    return false;
+  }
+  // Whether a kernel of its own saves anything.
+  bool isWorthIt() const {
+    return (needs_.hasControlFlow || needs_.commands > 1) && !operations().empty();
   }
 
-  StatusOr<KernelLaunch> emit(const Loop& loop);
+  // To be called where isWorthIt().
+  StatusOr<KernelLaunch> emit();
 
-  // That the launch is of.
-  mlir::Operation* operation() const { return whole_; }
+  // What the launch is of: loops and branches as a whole, the others in their order.
+  std::vector<mlir::Operation*> operations() const {
+    std::vector<mlir::Operation*> all;
+    if (needs_.around) all.push_back(needs_.around);
+    all.insert(all.end(), needs_.outside.begin(), needs_.outside.end());
+    return all;
+  }
 
-  // Removes what admits() has emitted.
+  // Removes what add() has emitted.
   void discard() {
     for (auto& [op, parts] : emitted_) {
       for (const Part& part : parts) module_.getFunction(part.symbol)->eraseFromParent();
@@ -82,29 +101,65 @@ class LoopKernel {
   using Parts = std::vector<Part>;
 
   bool isCpu() const { return kernels_.form().target.device == DeviceKind::kCpu; }
+  // Devices with groups of threads have launches that cost less, and a thread takes longer.
+  bool mayJoinLaunches() const {
+    const TargetModel& target = kernels_.form().target;
+    return isCpu() || target.subgroupSize > target.groupSize;
+  }
+  // Of the steps that were added.
+  struct Needs {
+    std::vector<Place> places;
+    double ns = 0;
+    int commands = 0;  // that a host would enqueue, those of each loop's round once
+    int launches = 0;
+    bool hasControlFlow = false;
+    mlir::Operation* around = nullptr;                  // what is inside of control flow
+    llvm::SmallSetVector<mlir::Operation*, 8> outside;  // what is not
+  };
+
   StatusOr<Parts> partsOf(ir::FusionOp fusion, const std::string& symbol);
   StatusOr<Parts> partsOf(mlir::Operation* op, const std::string& symbol);
   void takeItemNumbers(const std::string& symbol);
+  bool isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const;
   StatusOr<bool> admits(const KernelLaunch& launch);
   StatusOr<bool> admits(const Move& move) {
+    if (depth_ == 0 && !mayJoinLaunches()) return false;
     note(move.from, move.isSwap);
     note(move.to, true);
+    ++needs_.commands;
     if (!isCpu()) return move.to.bytes <= kMostGpuMovedBytes;
-    ns_ += static_cast<double>(move.to.bytes) / kMovedBytesPerNs;
-    return ns_ <= kMostNs;
+    double ns = static_cast<double>(move.to.bytes) / kMovedBytesPerNs;
+    needs_.ns += ns;
+    return needs_.ns <= kMostNs && (depth_ > 0 || ns <= kMostLaunchNs);
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
-    ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(loop.condition));
+    ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(loop.condition));
     if (!isAdmitted) return false;
-    return admits(loop.body);
+    return admitsInside(loop.body);
   }
   StatusOr<bool> admits(const Branch& branch) {
+    if (depth_ == 0 && !mayJoinLaunches()) return false;
     note(branch.index, false);
     for (const std::vector<Step>& steps : branch.branches) {
-      ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(steps));
+      ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(steps));
       if (!isAdmitted) return false;
     }
+    return true;
+  }
+  StatusOr<bool> admits(const Step& step) {
+    return std::visit([this](const auto& what) { return admits(what); }, step.what);
+  }
+  StatusOr<bool> admitsInside(const std::vector<Step>& steps) {
+    needs_.hasControlFlow = true;
+    ++depth_;
+    for (const Step& step : steps) {
+      StatusOr<bool> isAdmitted = admits(step);
+      if (isAdmitted.ok() && *isAdmitted) continue;
+      --depth_;
+      return isAdmitted;
+    }
+    --depth_;
     return true;
   }
   StatusOr<bool> admits(const HostCall&) { return false; }
@@ -113,17 +168,18 @@ class LoopKernel {
   void note(const Location& location, bool isWritten) {
     Place* known = find(location);
     if (!known) {
-      places_.push_back({location});
-      known = &places_.back();
+      needs_.places.push_back({location});
+      known = &needs_.places.back();
     }
     known->location.bytes = std::max(known->location.bytes, location.bytes);
     known->isWritten |= isWritten;
   }
   Place* find(const Location& location) {
-    auto it = std::find_if(places_.begin(), places_.end(), [&](const Place& place) {
+    std::vector<Place>& all = needs_.places;
+    auto it = std::find_if(all.begin(), all.end(), [&](const Place& place) {
       return place.location.isSamePlace(location);
     });
-    return it == places_.end() ? nullptr : &*it;
+    return it == all.end() ? nullptr : &*it;
   }
   llvm::Value* addressOf(const Location& location) { return find(location)->address; }
 
@@ -147,6 +203,17 @@ class LoopKernel {
   void emitStep(Builder&, const HostCall&) {}
   void emitStep(Builder&, const LibraryCall&) {}
 
+  // Each inlined call has scopes of its own, by which kernels would differ that are equal
+  // otherwise; no OpenCL driver is told of them.
+  void forgetAliasing() {
+    for (llvm::Instruction& instruction :
+         llvm::make_early_inc_range(llvm::instructions(function_))) {
+      instruction.setMetadata(llvm::LLVMContext::MD_alias_scope, nullptr);
+      instruction.setMetadata(llvm::LLVMContext::MD_noalias, nullptr);
+      if (llvm::isa<llvm::NoAliasScopeDeclInst>(instruction)) instruction.eraseFromParent();
+    }
+  }
+
   llvm::BasicBlock* newBlock(const char* name) {
     return llvm::BasicBlock::Create(module_.getContext(), name, function_);
   }
@@ -154,16 +221,15 @@ class LoopKernel {
   codegen::KernelModule& kernels_;
   const KernelOrigins& origins_;
   llvm::Module& module_;
-  std::vector<Place> places_;
+  std::vector<const Step*> steps_;
+  Needs needs_;
   llvm::DenseMap<mlir::Operation*, Parts> emitted_;
-  mlir::Operation* whole_ = nullptr;  // that the operations are in
-  double ns_ = 0;
-  int count_ = 0;
+  int depth_ = 0;  // of loops and branches around the step that is looked at
   llvm::Function* function_ = nullptr;
   std::vector<llvm::CallInst*> calls_;
 };
 
-StatusOr<LoopKernel::Parts> LoopKernel::partsOf(ir::FusionOp fusion, const std::string& symbol) {
+StatusOr<StepsKernel::Parts> StepsKernel::partsOf(ir::FusionOp fusion, const std::string& symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
                            emitKernel(fusion, kernels_.form().target, module_, symbol));
   Parts parts;
@@ -181,7 +247,7 @@ StatusOr<LoopKernel::Parts> LoopKernel::partsOf(ir::FusionOp fusion, const std::
   return parts;
 }
 
-StatusOr<LoopKernel::Parts> LoopKernel::partsOf(mlir::Operation* op, const std::string& symbol) {
+StatusOr<StepsKernel::Parts> StepsKernel::partsOf(mlir::Operation* op, const std::string& symbol) {
   codegen::WorkItemForm form;
   form.target = kernels_.form().target;
   form.globalSpace = 0;
@@ -220,7 +286,7 @@ StatusOr<LoopKernel::Parts> LoopKernel::partsOf(mlir::Operation* op, const std::
 }
 
 // Makes the work-item's numbers parameters of the function, behind its buffers.
-void LoopKernel::takeItemNumbers(const std::string& symbol) {
+void StepsKernel::takeItemNumbers(const std::string& symbol) {
   llvm::Function* old = module_.getFunction(symbol);
   llvm::SmallVector<llvm::Type*, 8> types(old->getFunctionType()->params());
   types.append(3, llvm::Type::getInt64Ty(module_.getContext()));
@@ -243,29 +309,52 @@ void LoopKernel::takeItemNumbers(const std::string& symbol) {
   old->eraseFromParent();
 }
 
-StatusOr<bool> LoopKernel::admits(const KernelLaunch& launch) {
+// By what is known without its code.
+bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
+  if (depth_ == 0 && !mayJoinLaunches()) return false;
+  if (!isCpu()) {
+    const codegen::KernelInfo& info = kernels_.kernels()[static_cast<size_t>(launch.kernel)];
+    return needs_.ns + origin.ns <= kMostGpuNs && info.items[0] <= kMostGpuTiles &&
+           info.groupThreads == 1;
+  }
+  double ns = origin.ns;
+  if (!llvm::isa<ir::FusionOp>(origin.op)) {
+    OperationCosts costs = costsOf(origin.op);
+    ns = costs.flops / kVectorFlopsPerNs;
+    if (depth_ == 0) ns += costs.bytes / kMovedBytesPerNs;
+  }
+  return needs_.ns + ns <= kMostNs && (depth_ > 0 || ns <= kMostLaunchNs);
+}
+
+StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
-  if (known == origins_.end() || ++count_ > kMostStages) return false;
-  auto [op, stage] = known->second;
+  if (known == origins_.end() || ++needs_.launches > kMostStages) return false;
+  const KernelOrigin& origin = known->second;
+  mlir::Operation* op = origin.op;
+  // Nothing is emitted in vain.
+  if (!isLittle(launch, origin)) return false;
   if (!emitted_.contains(op)) {
     std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
     auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-    // Nothing is emitted in vain.
-    if (!fusion && ns_ + costsOf(op).flops / kVectorFlopsPerNs > kMostNs) return false;
     ISTHMUS_ASSIGN_OR_RETURN(Parts parts, fusion ? partsOf(fusion, symbol) : partsOf(op, symbol));
     emitted_[op] = std::move(parts);
   }
-  whole_ = op->getParentOp();
-  const Part& part = emitted_.at(op)[stage];
-  ns_ += part.ns;
+  if (depth_ > 0) {
+    needs_.around = op->getParentOp();
+  } else {
+    needs_.outside.insert(op);
+  }
+  ++needs_.commands;
+  const Part& part = emitted_.at(op)[origin.stage];
+  needs_.ns += part.ns;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  if (isCpu()) return ns_ <= kMostNs;
-  return ns_ <= kMostGpuNs && part.tiles <= kMostGpuTiles && part.groupThreads == 1;
+  return needs_.ns <= (isCpu() ? kMostNs : kMostGpuNs);
 }
 
-void LoopKernel::emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body) {
+void StepsKernel::emitCount(Builder& b, int64_t count,
+                            llvm::function_ref<void(llvm::Value*)> body) {
   if (count == 1) return body(b.getInt64(0));
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* loop = newBlock("count");
@@ -281,7 +370,7 @@ void LoopKernel::emitCount(Builder& b, int64_t count, llvm::function_ref<void(ll
   b.SetInsertPoint(done);
 }
 
-void LoopKernel::emitStep(Builder& b, const KernelLaunch& launch) {
+void StepsKernel::emitStep(Builder& b, const KernelLaunch& launch) {
   const Part& part = partOf(launch);
   if (part.copiesFrom >= 0 && launch.buffers[static_cast<size_t>(part.copiesFrom)].isSamePlace(
                                   launch.buffers[static_cast<size_t>(part.copiesTo)])) {
@@ -314,7 +403,7 @@ void LoopKernel::emitStep(Builder& b, const KernelLaunch& launch) {
   calls_.push_back(b.CreateCall(function, {table, b.getInt64(0), tiles}));
 }
 
-void LoopKernel::emitStep(Builder& b, const Move& move) {
+void StepsKernel::emitStep(Builder& b, const Move& move) {
   if (move.to.bytes <= 0 || move.to.isSamePlace(move.from)) return;
   // Places are aligned for any element.
   int64_t width = move.to.bytes % 8 == 0 ? 8 : move.to.bytes % 4 == 0 ? 4 : 1;
@@ -328,7 +417,7 @@ void LoopKernel::emitStep(Builder& b, const Move& move) {
   });
 }
 
-void LoopKernel::emitStep(Builder& b, const Loop& loop) {
+void StepsKernel::emitStep(Builder& b, const Loop& loop) {
   llvm::BasicBlock* condition = newBlock("condition");
   llvm::BasicBlock* body = newBlock("body");
   llvm::BasicBlock* done = newBlock("done");
@@ -343,7 +432,7 @@ void LoopKernel::emitStep(Builder& b, const Loop& loop) {
   b.SetInsertPoint(done);
 }
 
-void LoopKernel::emitStep(Builder& b, const Branch& branch) {
+void StepsKernel::emitStep(Builder& b, const Branch& branch) {
   auto* type = llvm::cast<llvm::IntegerType>(branch.isIf ? b.getInt8Ty() : b.getInt32Ty());
   llvm::Value* index = b.CreateLoad(type, addressOf(branch.index));
   llvm::BasicBlock* done = newBlock("joined");
@@ -366,10 +455,10 @@ void LoopKernel::emitStep(Builder& b, const Branch& branch) {
   b.SetInsertPoint(done);
 }
 
-StatusOr<KernelLaunch> LoopKernel::emit(const Loop& loop) {
+StatusOr<KernelLaunch> StepsKernel::emit() {
+  std::vector<Place>& places = needs_.places;
   // What is only read comes first.
-  std::partition(places_.begin(), places_.end(),
-                 [](const Place& place) { return !place.isWritten; });
+  std::partition(places.begin(), places.end(), [](const Place& place) { return !place.isWritten; });
   llvm::LLVMContext& context = module_.getContext();
   Builder b(context);
   std::string symbol = kernels_.nextSymbol();
@@ -378,14 +467,16 @@ StatusOr<KernelLaunch> LoopKernel::emit(const Loop& loop) {
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &module_);
   b.SetInsertPoint(newBlock("entry"));
   KernelLaunch launch;
-  for (Place& place : places_) {
+  for (Place& place : places) {
     llvm::Value* slot =
         b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(0), launch.buffers.size());
     place.address = b.CreateLoad(b.getPtrTy(), slot);
     launch.buffers.push_back(place.location);
     launch.inputs += place.isWritten ? 0 : 1;
   }
-  emitStep(b, loop);
+  for (const Step* step : steps_) {
+    std::visit([&](const auto& what) { emitStep(b, what); }, step->what);
+  }
   b.CreateRetVoid();
   for (llvm::CallInst* call : calls_) {
     llvm::InlineFunctionInfo info;
@@ -394,44 +485,67 @@ StatusOr<KernelLaunch> LoopKernel::emit(const Loop& loop) {
     }
   }
   discard();
+  if (mayJoinLaunches()) forgetAliasing();
   const codegen::WorkItemForm& form = kernels_.form();
   ISTHMUS_RETURN_IF_ERROR(
       makeWorkItemKernel(module_, symbol, static_cast<unsigned>(launch.buffers.size()), 1, form));
   codegen::OpKernels kernel;
   kernel.stages.push_back({symbol, {1, 1, 1}, 1, form.target.device == DeviceKind::kCpu});
-  launch.kernel = kernels_.add(whole_, kernel).stages[0].kernel;
+  std::vector<mlir::Operation*> all = operations();
+  launch.kernel = kernels_.add(all.front(), kernel, all.size() - 1).stages[0].kernel;
   return launch;
 }
 
 }  // namespace
 
-bool mayBeInLoopKernel(mlir::Operation* op, const TargetModel& target) {
+bool mayBeInKernelOfSteps(mlir::Operation* op, const TargetModel& target) {
   if (llvm::isa<ir::FusionOp>(op)) return true;
   return target.device == DeviceKind::kCpu &&
          llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
 }
 
-Status makeLoopKernels(codegen::KernelModule& kernels, const KernelOrigins& origins,
-                       StepTable& profile, std::vector<Step>& steps) {
-  for (Step& step : steps) {
-    if (auto* loop = std::get_if<Loop>(&step.what)) {
-      LoopKernel kernel(kernels, origins);
-      ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, kernel.admits(std::vector<Step>{step}));
-      if (isAdmitted) {
-        ISTHMUS_ASSIGN_OR_RETURN(KernelLaunch launch, kernel.emit(*loop));
-        launch.profileStep = static_cast<int32_t>(profile.add(kernel.operation()));
-        step.what = std::move(launch);
-        continue;
-      }
-      kernel.discard();
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, loop->condition));
-      ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, loop->body));
-    } else if (auto* branch = std::get_if<Branch>(&step.what)) {
+Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& origins,
+                          StepTable& profile, std::vector<Step>& steps) {
+  std::vector<Step> made;
+  std::optional<StepsKernel> kernel;
+  size_t begin = 0;  // of the kernel's steps
+  auto finish = [&](size_t end) -> Status {
+    if (!kernel) return {};
+    if (kernel->isWorthIt()) {
+      ISTHMUS_ASSIGN_OR_RETURN(KernelLaunch launch, kernel->emit());
+      launch.profileStep = static_cast<int32_t>(profile.add(kernel->operations()));
+      made.push_back({std::move(launch)});
+    } else {
+      kernel->discard();
+      for (size_t i = begin; i < end; ++i) made.push_back(std::move(steps[i]));
+    }
+    kernel.reset();
+    return {};
+  };
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (kernel) {
+      ISTHMUS_ASSIGN_OR_RETURN(bool isAdded, kernel->add(steps[i]));
+      if (isAdded) continue;
+      ISTHMUS_RETURN_IF_ERROR(finish(i));
+    }
+    kernel.emplace(kernels, origins);
+    begin = i;
+    ISTHMUS_ASSIGN_OR_RETURN(bool isAdded, kernel->add(steps[i]));
+    if (isAdded) continue;
+    kernel->discard();
+    kernel.reset();
+    if (auto* loop = std::get_if<Loop>(&steps[i].what)) {
+      ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, loop->condition));
+      ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, loop->body));
+    } else if (auto* branch = std::get_if<Branch>(&steps[i].what)) {
       for (std::vector<Step>& inner : branch->branches) {
-        ISTHMUS_RETURN_IF_ERROR(makeLoopKernels(kernels, origins, profile, inner));
+        ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, inner));
       }
     }
+    made.push_back(std::move(steps[i]));
   }
+  ISTHMUS_RETURN_IF_ERROR(finish(steps.size()));
+  steps = std::move(made);
   return {};
 }
 
