@@ -374,6 +374,41 @@ inline __attribute__((always_inline)) T convert(S value) {
   }
 }
 
+// A whole panel of lanes far apart, steps contiguous: two blocks of steps at a time, which are what
+// a lane has in a line of the cache. The lines of all lanes may share a set of it, which holds
+// fewer than the panel has lanes. The last group of lanes ends with the panel. `count` steps, a
+// multiple of two blocks.
+template <typename T, typename S, int width>
+void packTransposedWhole(T* out, const S* data, const PanelSource& s, int64_t kBegin,
+                         int64_t count) {
+  constexpr int block = kBlock<T>;
+  constexpr int groups = (width + block - 1) / block;
+  const S* rows[width];
+  for (int i = 0; i < width; ++i) rows[i] = data + s.laneOffsets[i];
+  for (int64_t k = kBegin; k < kBegin + count; k += 2 * block) {
+    const int64_t offset = s.kOffsets[k];
+#pragma clang loop unroll(full)
+    for (int g = 0; g < groups; ++g) {
+      const int first = g * block + block <= width ? g * block : width - block;
+      BlockVec<T> r[2][block];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < block; ++i) {
+        r[0][i] = loadBlock<T, S>(rows[first + i] + offset);
+        r[1][i] = loadBlock<T, S>(rows[first + i] + offset + block);
+      }
+#pragma clang loop unroll(full)
+      for (int half = 0; half < 2; ++half) {
+        transposeBlock<BlockVec<T>, block>(r[half]);
+#pragma clang loop unroll(full)
+        for (int i = 0; i < block; ++i) {
+          *reinterpret_cast<BlockLoose<T>*>(out + (k + half * block + i) * width + first) =
+              r[half][i];
+        }
+      }
+    }
+  }
+}
+
 // Lanes far apart, steps contiguous: transposes blocks. `count` steps, a multiple of the block;
 // lanes are padded to whole blocks, whose excess the next step or the slack takes.
 template <typename T, typename S, int width>
@@ -445,13 +480,22 @@ void packFrom(T* out, const PanelSource& s) {
     return;
   }
   if (s.kRun >= block && !s.lanesContiguous) {
+    bool isWhole = s.lanes == width;
+    for (int i = 0; i < s.lanes; ++i) isWhole = isWhole && s.laneOffsets[i] != kZeroLane;
     int64_t k = 0;
     int64_t left = s.kRun - s.kPhase;
     while (k < s.kc) {
       int64_t run = left < s.kc - k ? left : s.kc - k;
       left = s.kRun;
+      int64_t done = 0;
+      if constexpr (width >= block) {
+        if (isWhole) {
+          done = run / (2 * block) * (2 * block);
+          packTransposedWhole<T, S, width>(out, data, s, k, done);
+        }
+      }
       int64_t whole = run / block * block;
-      packTransposed<T, S, width>(out, data, s, k, whole);
+      packTransposed<T, S, width>(out, data, s, k + done, whole - done);
       packElements<T, S, width>(out, data, s, k + whole, k + run);
       k += run;
     }
