@@ -146,7 +146,11 @@ LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::V
   stretch.middle = stretch.stop;
   if (stretch.hasTail) {
     llvm::IRBuilder<>& b = loops_.here();
-    // A stretch outside of this chunk has a negative length, and no elements.
+    // A stretch outside of this chunk has no elements: a negative length, rounded to whole vectors,
+    // would be a tail of elements that belong to others.
+    if (stage_.cuts.size() > 2) {
+      stretch.stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, stretch.stop, stretch.start);
+    }
     llvm::Value* length = b.CreateSub(stretch.stop, stretch.start);
     stretch.middle = b.CreateAdd(stretch.start, b.CreateAnd(length, loops_.i64(-lanes())));
   }

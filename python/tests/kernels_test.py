@@ -201,3 +201,20 @@ def test_rows_with_by_products(both, shape):
 
     for ours, theirs in zip(*both(layer, x, np.float32(3))):
         np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("first, second", [(200_001, 5), (5, 200_001), (90_001, 90_003), (1, 150_000)])
+def test_computed_pieces_in_chunks_of_a_row(ours, first, second):
+    """Chunks beside a piece once computed some of their elements as that piece's, or a second time in place."""
+    rng = np.random.default_rng(first)
+    a, b, c = (rng.standard_normal(n, np.float32) for n in (first, second, first + second))
+    wanted = np.exp(np.sin(c.astype(np.float64)) + np.concatenate([np.cos(a), b]))
+    run = jax.jit(lambda a, b, c: jnp.exp(jnp.sin(c) + jnp.concatenate([jnp.cos(a), b])), donate_argnums=2)
+    np.testing.assert_allclose(run(*jax.device_put((a, b, c), ours)), wanted, rtol=1e-4)
+
+
+def test_pieces_in_blocks_of_rows(both):
+    """Blocks beside the first row, which is read from another place, once wrote that row again."""
+    x = np.random.default_rng(0).standard_normal((40, 96), np.float32)
+    ours, theirs = both(lambda x: jnp.roll(x, 1, 0).max(-1), x)
+    np.testing.assert_array_equal(ours, theirs)
