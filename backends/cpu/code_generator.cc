@@ -18,6 +18,13 @@
 namespace isthmus::cpu {
 namespace {
 
+// Sums are nearest in their result. Where that updates an argument, or what a loop carries, it
+// would have to be copied there.
+SumsPlace sumsPlaceFor(mlir::Value operand) {
+  while (auto view = operand.getDefiningOp<shlo::ReshapeOp>()) operand = view.getOperand();
+  return mlir::isa<mlir::BlockArgument>(operand) ? SumsPlace::kApart : SumsPlace::kResult;
+}
+
 class CpuCodegen final : public ProgramCodegen {
  public:
   CpuCodegen(const TargetModel& target, int threads, CodegenSettings settings,
@@ -54,7 +61,7 @@ class CpuCodegen final : public ProgramCodegen {
 
   bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const override {
     if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
-      return canShareBuffer(fusion, operand, result);
+      return canShareBuffer(fusion, operand, result, sumsPlaceFor(fusion->getOperand(operand)));
     }
     return libraryCanShare(op, operand, result);
   }

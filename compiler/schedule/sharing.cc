@@ -44,7 +44,7 @@ bool readsInPlace(mlir::Value value, mlir::Value argument,
 
 }  // namespace
 
-bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result) {
+bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result, SumsPlace sums) {
   mlir::Block& block = fusion.getBody().front();
   mlir::Operation* yield = block.getTerminator();
   mlir::Value argument = block.getArgument(operand);
@@ -61,7 +61,8 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result) {
     return false;
   }
   // Sums are there before the operand has been read.
-  if (shlo::DotGeneralOp dot = contractionOf(fusion)) {
+  shlo::DotGeneralOp dot = contractionOf(fusion);
+  if (dot && sums == SumsPlace::kResult) {
     if (canHoldSums(dot, resultType.getElementType())) return false;
   }
   // Updates in place keep what they do not overwrite, if nothing else reads the operand.

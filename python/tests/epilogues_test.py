@@ -106,3 +106,41 @@ def test_gradient_of_a_layer(both):
     found, wanted = both(jax.grad(loss, (0, 1)), w, b, x)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-3)
+
+
+# Sums of a few rows or columns, of no vector, of one step, of some blocks of steps, and of more than stays in cache.
+@pytest.mark.parametrize("batch, m, n", [(1, 64, 48), (5, 257, 9), (7, 3, 300), (300, 1, 70), (37, 70, 1), (64, 600, 700),
+                                         (1100, 130, 600), (2, 1030, 520)])
+def test_updates_of_donated_weights(ours, batch, m, n):
+    """New weights and moments take the old ones' places while the product's sums are elsewhere."""
+    x, g, w = random(batch, m), random(batch, n), random(m, n)
+    mean, square = random(m + 1, n)[1:], np.abs(random(m, n + 1)[:, 1:])
+
+    def step(state, x, g):
+        w, mean, square = state
+        grad = x.T @ g
+        mean, square = 0.9 * mean + 0.1 * grad, 0.99 * square + 0.01 * grad * grad
+        return w - 0.1 * mean / (np.sqrt(square) + 1 if isinstance(x, np.ndarray) else jnp.sqrt(square) + 1), mean, square
+
+    wanted = step((w.astype(np.float64), mean, square), x.astype(np.float64), g.astype(np.float64))
+    arguments = jax.device_put(((w, mean, square), x, g), ours)
+    compiled = jax.jit(step, donate_argnums=0).lower(*arguments).compile()
+    for found, want in zip(compiled(*arguments), wanted):
+        close(found, want)
+    if n > 16:  # else the product is a kernel by itself
+        assert compiled.memory_analysis().temp_size_in_bytes < w.nbytes / 2
+
+
+def test_weights_that_are_read_later_are_not_overwritten(ours):
+    """The gradient of what comes before needs the old weights, after the update of these."""
+    x, w = random(40, 96), random(96, 96)
+
+    def step(w, x):
+        grad = x.T @ jnp.tanh(x @ w)
+        return w - 0.1 * grad, grad @ w.T + w.sum(0)
+
+    y = np.tanh(x.astype(np.float64) @ w)
+    grad = x.T.astype(np.float64) @ y
+    new, other = jax.jit(step, donate_argnums=0)(*jax.device_put((w, x), ours))
+    close(new, w - 0.1 * grad)
+    close(other, grad @ w.T + w.sum(0, dtype=np.float64))

@@ -53,7 +53,8 @@ struct DotDescriptor {
   DotDimension dims[kMaxDotDimensions];
   // Which of the buffers: with an epilogue, there may be others. `sumsBuffer` is the result, or
   // with an epilogue an array of its shape whose elements are of the sums' width, where sums may
-  // lie until the epilogue has read them; -1 if there is none.
+  // lie until the epilogue has read them; -1 if there is none. If it is an operand of the epilogue
+  // as well, which is then updated in place, sums lie elsewhere.
   int32_t lhsBuffer;
   int32_t rhsBuffer;
   int32_t sumsBuffer;

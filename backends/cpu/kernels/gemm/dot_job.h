@@ -6,10 +6,20 @@
 
 namespace isthmus::cpu {
 
+// Whether sums in their result would overwrite an operand that the epilogue reads.
+inline bool sumsShareMemory(const DotDescriptor& dot, void* const* buffers) {
+  for (int32_t i = 0; i < dot.epilogueBuffer; ++i) {
+    if (i != dot.sumsBuffer && buffers[i] == buffers[dot.sumsBuffer]) return true;
+  }
+  return false;
+}
+
 // What a descriptor says of its buffers.
 inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
   const DotDimension* dims = dot.dims;
-  void* result = dot.sumsBuffer < 0 ? nullptr : buffers[dot.sumsBuffer];
+  const bool hasEpilogue = dot.flags & kDotHasEpilogue;
+  const bool hasRoom = dot.sumsBuffer >= 0 && !(hasEpilogue && sumsShareMemory(dot, buffers));
+  void* result = hasRoom ? buffers[dot.sumsBuffer] : nullptr;
   DotProblem p{dot,
                buffers[dot.lhsBuffer],
                buffers[dot.rhsBuffer],
@@ -32,7 +42,7 @@ inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
   p.rows = groupSize(p.m);
   p.cols = groupSize(p.n);
   p.depth = groupSize(p.k);
-  if (dot.flags & kDotHasEpilogue) {
+  if (hasEpilogue) {
     p.epilogue = reinterpret_cast<SumsEpilogue>(buffers[dot.epilogueBuffer]);
   }
   return p;

@@ -2,9 +2,11 @@
 // rows, tiny matrices, operands that are near.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "backends/cpu/kernels/gemm/dot_problem.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -72,6 +74,8 @@ constexpr int64_t kStackBytes = 16 << 10;
 constexpr int64_t kCopyBytes = 16 << 10;
 // Up to so many, writing the result costs as much as multiplying.
 constexpr int64_t kFewSteps = 64;
+// Of sums that no result has room for.
+constexpr int64_t kScratchSumsBytes = 1024 << 10;
 
 // What suits the shape; may swap the operands (which transposes the result).
 Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
@@ -351,11 +355,10 @@ struct Job {
 
 }  // namespace
 
-bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain) {
+bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain domain) {
+  DotProblem p = problem;
   const ElementType type = floatTypeOf(domain);
   if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
-  // They write no sums but into the result.
-  if (!p.result) return false;
   if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
   const GemmKernels& kernels = gemmKernels(domain);
   const Strides m = only(p.m), n = only(p.n), k = only(p.k);
@@ -377,6 +380,17 @@ bool runSkinnyDot(RunServices& services, const DotProblem& p, GemmDomain domain)
                 extent.rhs};
   const Method method = chooseMethod(kernels, item);
   if (method == Method::kNone) return false;
+  // Sums that no result has room for are all there before an epilogue reads them: beyond what stays
+  // in cache, the blocked product's rectangles are better.
+  std::optional<Scratch<char>> sums;
+  if (!p.result) {
+    const int64_t bytes = p.batches * p.rows * p.cols * kernels.elementBytes;
+    if (bytes > kScratchSumsBytes) return false;
+    sums.emplace(services, bytes);
+    if (!*sums) return false;
+    p.result = sums->data();
+    item.c = sums->data();
+  }
 
   Job job{kernels, p, type, method, item, 1, 1, item.n};
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
