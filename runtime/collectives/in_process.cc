@@ -68,14 +68,16 @@ class InProcessCollectives::Rendezvous {
 
   size_t numLocal() const { return numLocal_; }
 
+  bool hasArrived(size_t rank) {
+    std::lock_guard lock(mutex_);
+    return parts[rank].operation != nullptr;
+  }
+
   // True if this was the last to arrive. If it does the work of all, it calls `complete` after
   // that.
   StatusOr<bool> arrive(size_t rank, const Part& part, size_t partialBytes, bool isByLast) {
     std::lock_guard lock(mutex_);
     if (phase_ == kFailed) return error_;
-    if (parts[rank].operation != nullptr) {
-      return internalError(part.operation, ": a device arrived twice at the same collective");
-    }
     if (arrived_ > 0 &&
         (std::strcmp(first_.operation, part.operation) != 0 || first_.bytes != part.bytes)) {
       Status error = internalError("participants disagree: ", first_.operation, " of ",
@@ -230,7 +232,9 @@ class InProcessCollectives::Rendezvous {
 };
 
 struct InProcessCollectives::Launch {
-  std::map<Key, std::shared_ptr<Rendezvous>> open;
+  // Of one key in the order in which they began: who has set out to the first, and to the next one
+  // before all are there, meets the others there too.
+  std::multimap<Key, std::shared_ptr<Rendezvous>> open;
   std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
   std::map<int, Promise> onAbort;        // by device
   Status error;
@@ -286,12 +290,13 @@ StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const Colle
   Key key{call.channel, {call.group.begin(), call.group.end()}};
   Launch& launch = launches_[call.launchId];
   if (!launch.error.ok()) return launch.error;
-  auto slot = launch.open.find(key);
-  if (slot == launch.open.end()) {
+  auto [slot, end] = launch.open.equal_range(key);
+  while (slot != end && slot->second->hasArrived(meeting.rank)) ++slot;
+  if (slot == end) {
     auto rendezvous =
         std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
                                      job_ == nullptr ? 0 : job_->processIndex(), *announcements_);
-    slot = launch.open.emplace(std::move(key), std::move(rendezvous)).first;
+    slot = launch.open.emplace(std::move(key), std::move(rendezvous));
   }
   meeting.rendezvous = slot->second;
   if (meeting.spansProcesses()) {

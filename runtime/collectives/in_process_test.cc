@@ -277,6 +277,30 @@ TEST_F(CollectivesTest, SeveralAreUnderWayTogether) {
   }
 }
 
+TEST_F(CollectivesTest, SeveralOfOneChannelAreUnderWayTogether) {
+  // As the arrays of one collective. Each device sets out to all before the next one comes.
+  constexpr int kMeetings = 3;
+  for (size_t bytes : {size_t{4}, size_t{1} << 20}) {
+    const auto count = static_cast<int64_t>(bytes / 4);
+    std::vector<Later> later(4);
+    std::vector<std::vector<int32_t>> values(4 * kMeetings);
+    for (int device : {2, 0, 3, 1}) {
+      for (int meeting = 0; meeting < kMeetings; ++meeting) {
+        auto& value = values[device * kMeetings + meeting];
+        value.assign(count, device + 100 * meeting);
+        Status status =
+            collectives.allReduce(startOf(device, 1, later[device]), ReductionKind::kSum,
+                                  ElementType::kS32, count, value.data(), value.data());
+        ASSERT_TRUE(status.ok()) << status.message();
+      }
+    }
+    expectAllOk(onAll({0, 1, 2, 3}, [&](int device) { return finish(later[device]); }));
+    for (int i = 0; i < 4 * kMeetings; ++i) {
+      EXPECT_TRUE(values[i] == std::vector<int32_t>(count, 6 + 400 * (i % kMeetings)));
+    }
+  }
+}
+
 TEST_F(CollectivesTest, WhoIsNotBackKeepsNobodyWaiting) {
   // Device 1 has set out, and comes back when all others have their results.
   constexpr size_t kLarge = 1 << 20;
