@@ -4,6 +4,7 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/factor_rules.h"
 #include "compiler/partition/first_rows.h"
@@ -777,8 +778,9 @@ class Partitioner {
       Value argument = body.getArgument(i);
       MeshSharding sharding = values_.shardingOf(operand);
       if (body.getTerminator()->getOperand(i) == argument) {
-        bool isKept = propagation_.usersKeep(argument, sharding) &&
-                      propagation_.usersKeep(op.getCond().front().getArgument(i), sharding);
+        Value tested = op.getCond().front().getArgument(i);
+        bool isKept = propagation_.usersKeep(argument, sharding, tripCount(op)) &&
+                      propagation_.usersKeep(tested, sharding);
         if (!isKept) sharding = replicatedSharding(rankOf(operand), numPartitions_);
       } else if (sharding.isReplicated()) {
         sharding = propagation_.of(argument);

@@ -1,7 +1,10 @@
 #include "compiler/partition/propagation.h"
 
+#include <limits>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/trip_count.h"
 #include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/split_rules.h"
@@ -19,6 +22,12 @@ constexpr int kUndecidedPasses = 2;
 bool fits(Value value, const MeshSharding& sharding) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   return type && type.hasStaticShape() && isWorthPadding(sharding, type.getShape());
+}
+
+double elementsOf(Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? static_cast<double>(type.getNumElements())
+                                       : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -45,7 +54,8 @@ MeshSharding Propagation::of(Value value) const {
                                    : replicatedSharding(rankOf(value), numPartitions_);
 }
 
-bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
+bool Propagation::usersKeep(Value value, const MeshSharding& sharding,
+                            std::optional<int64_t> rounds) const {
   return llvm::all_of(value.getUses(), [&](mlir::OpOperand& use) {
     mlir::Operation* user = use.getOwner();
     // Handed on: those who get it have preferences of their own.
@@ -59,10 +69,11 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding) const {
     for (Value operand : user->getOperands()) held.push_back(of(operand));
     held[use.getOperandNumber()] = sharding;
     std::optional<SplitRule> rule = splitRule(user, held, {});
-    // What is picked from blocks by index is summed each time.
+    // What is picked from blocks by index is summed each time, which may be more than the whole.
     if (rule && !rule->indexedDims.empty() &&
         llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
-      return false;
+      const double picked = elementsOf(user->getResult(0));
+      if (!rounds || 2 * picked * static_cast<double>(*rounds) > elementsOf(value)) return false;
     }
     if (rule && llvm::any_of(rule->halos, [](const HaloRows& rows) { return rows.isPlaced; })) {
       return false;
@@ -266,7 +277,8 @@ void Propagation::visitLoop(shlo::WhileOp op, bool isForward) {
       Value argument = body.getArgument(i), returned = body.getTerminator()->getOperand(i);
       if (returned != argument) {
         unite({op->getOperand(i), argument, returned, op->getResult(i)});
-      } else if (MeshSharding sharding = of(op->getOperand(i)); usersKeep(argument, sharding)) {
+      } else if (MeshSharding sharding = of(op->getOperand(i));
+                 usersKeep(argument, sharding, tripCount(op))) {
         assign(argument, sharding);
       }
     }

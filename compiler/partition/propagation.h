@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/mesh_sharding.h"
@@ -22,8 +23,10 @@ class Propagation {
   // Replicated where nothing is preferred; never with partial sums.
   MeshSharding of(mlir::Value value) const;
 
-  // Whether every user of `value` works on blocks of it, if it is split so.
-  bool usersKeep(mlir::Value value, const MeshSharding& sharding) const;
+  // Whether every user of `value` works on blocks of it, if it is split so. If it is what a loop
+  // only reads, `rounds` says how often, if known.
+  bool usersKeep(mlir::Value value, const MeshSharding& sharding,
+                 std::optional<int64_t> rounds = std::nullopt) const;
 
  private:
   Propagation(mlir::ModuleOp module, int64_t numPartitions)

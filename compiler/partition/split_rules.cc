@@ -199,6 +199,41 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
   return gathered >= (isScattered ? 1 : 2) * localSize(op->getResult(0), rule.results[0]);
 }
 
+double elementsOf(Value value) {
+  double elements = 1;
+  for (int64_t size : shapeOf(value)) elements *= static_cast<double>(size);
+  return elements;
+}
+
+// Whether a table in blocks of rows and the indices of its rows are split along one axis, and it
+// moves less to have all indices everywhere and to sum what is picked, than to gather the table.
+bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
+                 llvm::ArrayRef<MeshSharding> held, llvm::ArrayRef<MeshSharding> wanted) {
+  auto gather = llvm::dyn_cast<shlo::GatherOp>(op);
+  if (!gather) return false;
+  const auto d = llvm::find(rule.operands[0], factor) - rule.operands[0].begin();
+  const std::vector<AxisPart>& split = held[0].dims[d];
+  double picked = elementsOf(gather.getResult());
+  bool hasConflict = false;
+  for (const std::vector<AxisPart>& other : held[1].dims) {
+    const auto shared =
+        llvm::count_if(other, [&](const AxisPart& part) { return sharesAxis({part}, split); });
+    if (shared == 0) {
+      picked /= static_cast<double>(blocksOf(other));
+      continue;
+    }
+    // What else splits them would be lost.
+    if (shared != static_cast<int64_t>(other.size())) return false;
+    hasConflict = true;
+  }
+  // A wish for blocks of the sum halves what it takes.
+  const bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
+    return !wanted[0].isUnused(part);
+  });
+  return hasConflict && (isScattered ? 1 : 2) * picked + elementsOf(gather.getStartIndices()) <
+                            elementsOf(gather.getOperand());
+}
+
 bool isElementwise(mlir::Operation* op) {
   return op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise;
 }
@@ -208,8 +243,7 @@ bool isElementwise(mlir::Operation* op) {
 double elementsBehind(Value value, int depth = 3) {
   mlir::Operation* op = value.getDefiningOp();
   if (op && llvm::isa<shlo::IotaOp, shlo::ConstantOp>(op)) return 0;
-  double elements = 1;
-  for (int64_t size : shapeOf(value)) elements *= static_cast<double>(size);
+  const double elements = elementsOf(value);
   if (!op || depth == 0) return elements;
   if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
     return elementsBehind(broadcast.getOperand(), depth - 1);
@@ -466,6 +500,8 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   };
   auto isSummed = [&](int factor) { return rule->summed.contains(factor); };
   auto isIndexed = [&](int factor) { return rule->indexed.contains(factor); };
+  decide(held, rule->operands,
+         [&](int f) { return isIndexed(f) && isCheapPick(op, *rule, f, held, wanted); });
   // What operands and results agree on comes before what one operand has.
   decide(held, rule->operands, [&](int f) {
     return !isSummed(f) && !isIndexed(f) &&
