@@ -303,7 +303,12 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
   if (rule.units.count(factor) != 0) return false;
   if (rule.summed.contains(factor) && !rule.indexed.contains(factor) &&
       !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) {
-    return false;
+    // Zeros are added anywhere, unless somebody relies on where.
+    auto scatter = llvm::dyn_cast<shlo::ScatterOp>(op);
+    if (!scatter || rule.summands.empty() || scatter.getUniqueIndices() ||
+        scatter.getIndicesAreSorted()) {
+      return false;
+    }
   }
   bool isKnown =
       (op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise) ||

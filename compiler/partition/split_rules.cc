@@ -314,8 +314,10 @@ bool dividesAll(const std::vector<AxisPart>& parts, int factor, mlir::ValueRange
 // What blocks of `factor` have behind the last rows of operands that goes into sums.
 void addMasks(mlir::Operation* op, const FactorRule& rule, int factor, int64_t shards,
               std::vector<MaskedRows>& masks) {
-  if (!llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+  const bool isScatter = llvm::isa<shlo::ScatterOp>(op);
+  if (!isScatter && !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return;
+  // Of a scatter the updates, and no indices.
+  for (unsigned i = isScatter ? 2 : 0; i < op->getNumOperands(); ++i) {
     for (auto [d, dim] : llvm::enumerate(rule.operands[i])) {
       const int64_t rows = shapeOf(op->getOperand(i))[d];
       if (dim != factor || rows % shards == 0) continue;

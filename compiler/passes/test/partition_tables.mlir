@@ -87,3 +87,23 @@ func.func @main(%table: tensor<64x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
   }
   return %0#2 : tensor<4x4xf32>
 }
+
+// -----
+
+// Each device adds its blocks of updates, zeros in place of the padding behind the fifth.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[UPDATES:.*]] = stablehlo.select {{.*}} tensor<3x4xf32>
+// CHECK: "stablehlo.scatter"(%{{.*}}, %{{.*}}, %[[UPDATES]]) {{.*}}
+// CHECK: (tensor<64x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>) -> tensor<64x4xf32>
+// CHECK: "stablehlo.all_reduce"
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%table: tensor<64x4xf32>, %rows: tensor<5x1xi32>, %values: tensor<5x4xf32>) -> tensor<64x4xf32> {
+  %0 = sdy.sharding_constraint %rows <@mesh, [{"x"}, {}]> : tensor<5x1xi32>
+  %1 = sdy.sharding_constraint %values <@mesh, [{"x"}, {}]> : tensor<5x4xf32>
+  %2 = "stablehlo.scatter"(%table, %0, %1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<64x4xf32>, tensor<5x1xi32>, tensor<5x4xf32>) -> tensor<64x4xf32>
+  return %2 : tensor<64x4xf32>
+}
