@@ -20,10 +20,10 @@ def test_clone_compiles(tmp_path):
     assert "class AcmeNpuBackend final : public Backend" in text
     assert "keleton" not in text
     assert sum(len(file.read_text().splitlines()) for file in clone.iterdir()) <= 400
-    # Its headers, and of ours what a vendor is given; the test needs more.
+    # Its headers, and of ours what a vendor is given: include/ alone. The test needs more.
     done = subprocess.run(
         ["clang++-22", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-         "-Wno-unused-parameter", f"-I{tmp_path}", f"-I{ROOT}", f"-I{ROOT / 'include'}",
+         "-Wno-unused-parameter", f"-I{tmp_path}", f"-I{ROOT / 'include'}",
          clone / "backend.cc", clone / "driver.cc"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

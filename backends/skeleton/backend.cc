@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "backends/skeleton/driver.h"
-#include "compiler/driver/reference_program.h"
+#include "isthmus/reference_program.h"
 
 namespace isthmus::skeleton {
 namespace {
 
 // A program that the host evaluates, over copies of the device's arrays. The first thing to
-// replace: by a CodeGenerator (compiler/driver/code_generator.h) and kernels of the device.
+// replace: by compileForDevice (isthmus/device_compiler.h) and kernels of the device.
 class EvaluatedExecutable final : public Executable {
  public:
   explicit EvaluatedExecutable(std::unique_ptr<ReferenceProgram> program)

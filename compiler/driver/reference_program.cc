@@ -1,5 +1,5 @@
 // A module and the reference evaluator.
-#include "compiler/driver/reference_program.h"
+#include "isthmus/reference_program.h"
 
 #include <cstring>
 #include <mutex>
