@@ -46,6 +46,7 @@ Status DeviceCodegen::select(std::span<const Computation> computations) {
 StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::selectOne(mlir::Operation* op) {
   OperationCode code;
   if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
+    ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
     ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
   } else {
     ISTHMUS_ASSIGN_OR_RETURN(static_cast<OtherCode&>(code), selectOther(op));

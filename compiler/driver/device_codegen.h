@@ -38,6 +38,8 @@ class DeviceCodegen : public ProgramCodegen {
     int hostFunction = -1;
     int64_t libraryScratchBytes = 0;
   };
+  // Of a fusion: kUnimplemented, naming the operation, if the device cannot run a kernel of it.
+  virtual Status mayHaveKernel(mlir::Operation* op) { return {}; }
   // kUnimplemented, naming the operation, if there is no way.
   virtual StatusOr<OtherCode> selectOther(mlir::Operation* op) = 0;
   // The number of a function of the host that carries out `op`, which may be a fusion.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "isthmus/device_description.h"
 #include "isthmus/device_queue.h"
 #include "isthmus/program_info.h"
 #include "isthmus/status.h"
@@ -29,25 +30,6 @@ namespace isthmus {
 namespace ffi {
 class UserData;  // runtime/ffi/user_data.h
 }
-
-// ---- Devices and memories -----------------------------------------------------------------------
-
-// A kind of memory that a device can reach.
-struct MemoryDescription {
-  std::string kind;  // "device", "pinned_host", "unpinned_host"
-  bool isDefault = false;
-};
-
-// A device as frameworks see it, in this process or another.
-struct DeviceDescription {
-  int id = 0;  // unique among all processes; 0 … n-1
-  int processIndex = 0;
-  int localHardwareId = 0;
-  std::string kind;         // "cpu"
-  std::string debugString;  // "IsthmusCpuDevice(id=0)"
-  AttributeMap attributes;
-  std::vector<MemoryDescription> memories;
-};
 
 // ---- Programs -----------------------------------------------------------------------------------
 

@@ -1,0 +1,88 @@
+// The compile side of a device: what turns kernels of the shared compiler into the device's code.
+//
+// `compileForDevice` does all of a compilation: it reads the program, simplifies and fuses it,
+// plans its memory and writes its kernels in LLVM IR. A DeviceCompiler says what they are written
+// for and makes code of them; the executable then launches them in the program's order, on a
+// synchronous backend as on an asynchronous one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "isthmus/backend.h"
+#include "isthmus/device_queue.h"
+#include "isthmus/status.h"
+
+namespace isthmus {
+
+// What kernels are written for.
+struct DeviceTarget {
+  std::string triple;      // as LLVM names it: "spirv64-unknown-unknown"
+  std::string dataLayout;  // of pointers and integers, as LLVM writes it; empty: LLVM's default
+  // 0: many threads, each of which computes one element. Else few, with registers of so many bits:
+  // kernels compute tiles, in vectors.
+  unsigned vectorBits = 0;
+  unsigned addressSpace = 0;  // of the device's memory, as LLVM IR numbers it
+};
+
+// A function of the module that returns nothing and takes a pointer to each of its buffers. It is
+// called for each work-item of a launch, in any order and at once; one beyond `items` does nothing.
+// Work-items know themselves by `i64 isthmus_work_item(i32 dimension)`, which the device defines.
+// Otherwise kernels call LLVM's intrinsics and functions of C's <math.h>.
+struct DeviceKernel {
+  std::string name;
+  std::array<int64_t, 3> items{1, 1, 1};  // along each dimension
+  std::string description;                // its operations and their source line, for errors
+};
+
+// A place in a block of the device's memory, aligned to its elements. Blocks may be handles.
+struct DevicePlace {
+  void* block = nullptr;
+  size_t offset = 0;
+};
+
+// The kernels of one program, for all devices of a client; immutable. Both functions may block on a
+// synchronous backend, whose events are null, and not on an asynchronous one.
+class DeviceKernels {
+ public:
+  virtual ~DeviceKernels() = default;
+  // Launches kernel number `kernel` after the events. An error names its description.
+  virtual StatusOr<DeviceEventRef> launch(int deviceId, int kernel,
+                                          std::span<const DevicePlace> buffers,
+                                          DeviceEvents after) const = 0;
+  // Copies `bytes` (more than 0) between places of the device, which do not overlap.
+  virtual StatusOr<DeviceEventRef> copy(int deviceId, DevicePlace to, DevicePlace from,
+                                        size_t bytes, DeviceEvents after) const = 0;
+};
+
+// Immutable; used by many threads.
+class DeviceCompiler {
+ public:
+  virtual ~DeviceCompiler() = default;
+  // Everything but the program that code depends on: version, device, driver. Part of fingerprints.
+  virtual std::string identity() const = 0;
+  virtual DeviceTarget target() const = 0;
+  // False for an operation ("stablehlo.sort") that the device must have no kernel of: programs with
+  // it are kUnimplemented, by a message with the operation, its types and its source line.
+  virtual bool supports(std::string_view op) const { return true; }
+  // The device's code, as bytes, of a module of LLVM IR as text.
+  virtual StatusOr<std::string> emit(std::string_view llvmIr,
+                                     std::span<const DeviceKernel> kernels) const = 0;
+  // Makes code ready to be launched; kernels are numbered as they stand.
+  virtual StatusOr<std::unique_ptr<DeviceKernels>> load(
+      std::string_view code, std::span<const DeviceKernel> kernels) const = 0;
+};
+
+// Backend::compile of such a backend. Both outlive the executable. kUnimplemented, naming it, for
+// an operation without a kernel: linear algebra, collectives, callbacks; where kernels are in
+// vectors, sorts and Fourier transforms too.
+StatusOr<std::shared_ptr<const Executable>> compileForDevice(Backend& backend,
+                                                             const DeviceCompiler& compiler,
+                                                             const CompileRequest& request);
+
+}  // namespace isthmus
