@@ -375,6 +375,33 @@ def test_dlpack_copies_to_the_host(xpu):
     assert result.stdout == "[[0.0, 1.0], [2.0, 3.0]] True\nTrue [1.0, 1.0]\nTrue True\nTrue\n"
 
 
+def test_torch_shares_arrays(xpu):
+    pytest.importorskip("torch")
+    result = xpu("""
+        import jax, jax.numpy as jnp, numpy as np, torch
+        host = np.arange(6.).reshape(2, 3)
+        devices = [jax.devices(platform)[0] for platform in ("xpu", "isthmus", "cpu")]
+        for dtype in ("bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32", "complex64"):
+            for device in devices:
+                x = jax.device_put(jnp.asarray(host).astype(dtype), device)
+                # There, whichever way; what torch does to its copy stays there.
+                for there in (torch.from_dlpack(x), torch.utils.dlpack.from_dlpack(x)):
+                    assert there.device.type == "cpu" and there.dtype == getattr(torch, dtype), (there, dtype)
+                    assert there.tolist() == host.astype(bool).tolist() if dtype == "bool" else \
+                        there.to(torch.complex64).real.tolist() == host.tolist()
+                # And back, to each.
+                for target in devices:
+                    back = jax.dlpack.from_dlpack(there, device=target)
+                    assert back.devices() == {target} and back.dtype == x.dtype
+                    assert (np.asarray(back) == np.asarray(x)).all()
+        there = torch.from_dlpack(jnp.ones(3))
+        transposed = jax.dlpack.from_dlpack(torch.from_dlpack(jnp.asarray(host)).T.contiguous(), device=devices[0])
+        there += 1
+        print(transposed.tolist() == host.T.tolist(), there.sum().item(), jax.jit(jnp.sum)(transposed))
+    """, JAX_PLATFORMS="xpu,isthmus,cpu")
+    assert result.stdout == "True 6.0 15.0\n"
+
+
 def test_three_platforms_share_a_process(xpu):
     xpu("""
         import jax, jax.numpy as jnp, numpy as np
