@@ -8,6 +8,7 @@
 #include "backends/opencl/executable.h"
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/driver/device_codegen.h"
+#include "compiler/plan/op_error.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "llvm/IR/LLVMContext.h"
@@ -32,6 +33,27 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   return device;
 }
 
+bool isDouble(mlir::Type type) {
+  auto array = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  mlir::Type element = array ? array.getElementType() : type;
+  if (auto complex = llvm::dyn_cast<mlir::ComplexType>(element)) element = complex.getElementType();
+  return element.isF64();
+}
+
+// Among `op` and what is in it.
+mlir::Operation* findDoubles(mlir::Operation* op) {
+  mlir::Operation* found = nullptr;
+  op->walk([&](mlir::Operation* inner) {
+    // What says most is an operation of the program, not the fusion around it.
+    if (llvm::isa<ir::FusionOp>(inner)) return mlir::WalkResult::advance();
+    bool hasDoubles = llvm::any_of(inner->getOperandTypes(), isDouble) ||
+                      llvm::any_of(inner->getResultTypes(), isDouble);
+    if (hasDoubles) found = inner;
+    return hasDoubles ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  return found;
+}
+
 class OpenclCodegen final : public DeviceCodegen {
  public:
   OpenclCodegen(Driver& driver, CodegenSettings settings,
@@ -48,7 +70,15 @@ class OpenclCodegen final : public DeviceCodegen {
   }
 
  protected:
+  Status mayHaveKernel(mlir::Operation* op) override {
+    mlir::Operation* found = driver_.facts(0).hasDoubles ? nullptr : findDoubles(op);
+    return found ? unsupportedOp(found, "the device has no 64-bit floats") : Status();
+  }
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
+    llvm::StringRef name = op->getName().getStringRef();
+    if (supportByKernels({name.data(), name.size()}, form_.target.device) == Support::kOnDevice) {
+      ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
+    }
     OtherCode code;
     ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
     if (!code.kernels) {

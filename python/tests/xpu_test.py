@@ -481,6 +481,50 @@ def test_failed_kernel_is_named_and_poisons_its_results(python):
     assert result.stdout == "2.0 2.0\nTrue True\nTrue True\n2.0 2.0\n"
 
 
+# A device without 64-bit floats, as many GPUs are.
+DOUBLES = """
+    import jax, jax.numpy as jnp, numpy as np
+    jax.config.update("jax_enable_x64", True)
+    def train(w, x, y):
+        def loss(w):
+            return jnp.mean((jnp.tanh(x @ w) - y) ** 2)
+        def step(_, w):
+            return w - 0.1 * jax.grad(loss)(w)
+        w = jax.lax.fori_loop(0, 5, step, w)
+        return w, jnp.linalg.cholesky(w.T @ w + jnp.eye(3)), jnp.sort(x, 0), x.astype(jnp.float32) * 2
+    random = np.random.default_rng(3)
+    arguments = [random.standard_normal(shape) for shape in ((4, 3), (9, 4), (9, 3))]
+    f = jax.jit(train)
+"""
+
+
+@pytest.mark.skipif(not FAULTY.is_file(), reason="libisthmus_faulty_opencl.so is not built")
+@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@pytest.mark.parametrize("fallback", ["", "cpu"])
+def test_what_a_device_lacks_is_refused_or_falls_to_the_cpu(python, fallback):
+    result = python(DOUBLES + """
+    try:
+        ours = f(*arguments)
+    except Exception as error:
+        print("UNIMPLEMENTED" in str(error), "64-bit floats" in str(error), "stablehlo." in str(error))
+    else:
+        with jax.default_device(jax.devices("cpu")[0]):
+            theirs = f(*arguments)
+        for mine, other in zip(ours, theirs):
+            assert mine.devices() != other.devices()
+            np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+        print("agrees")
+    """, JAX_PLATFORMS="xpu,cpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, ISTHMUS_OPENCL_LIBRARY=FAULTY,
+                    ISTHMUS_OPENCL_DEVICE="portable", FAULTY_OPENCL_LACKS="cl_khr_fp64", ISTHMUS_FALLBACK=fallback)
+    assert result.stdout == ("agrees\n" if fallback else "True True True\n")
+    lines = [line for line in result.stderr.splitlines() if "ISTHMUS_FALLBACK" in line]
+    assert all("warning: ISTHMUS_FALLBACK: stablehlo." in line and line.endswith("; the CPU does it instead")
+               for line in lines)
+    assert bool(lines) == bool(fallback)
+    if fallback:
+        assert any("dot_general" in line for line in lines) and len(lines) > 3
+
+
 def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
     result = xpu("""
         import json, pathlib

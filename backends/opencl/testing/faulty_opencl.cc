@@ -1,4 +1,5 @@
-// The system's OpenCL library, which this one is linked with, but for launches of one kernel.
+// The system's OpenCL library, which this one is linked with, but for launches of one kernel, and
+// for devices that lack an extension.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -39,4 +40,18 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
   *event = ORIGINAL(clCreateUserEvent)(context, &code);
   if (code != CL_SUCCESS) return code;
   return ORIGINAL(clSetUserEventStatus)(*event, CL_INVALID_KERNEL_ARGS);
+}
+
+// FAULTY_OPENCL_LACKS is none of the device's extensions.
+extern "C" __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id device,
+                                                                         cl_device_info name,
+                                                                         size_t bytes, void* value,
+                                                                         size_t* needed) {
+  cl_int code = ORIGINAL(clGetDeviceInfo)(device, name, bytes, value, needed);
+  const char* lacks = std::getenv("FAULTY_OPENCL_LACKS");
+  if (code != CL_SUCCESS || name != CL_DEVICE_EXTENSIONS || !value || !lacks || !*lacks)
+    return code;
+  char* found = std::strstr(static_cast<char*>(value), lacks);
+  if (found != nullptr) std::memset(found, ' ', std::strlen(lacks));
+  return code;
 }
