@@ -4,6 +4,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -40,6 +41,22 @@ bool readsInPlace(mlir::Value value, mlir::Value argument,
   }
   known[value] = result;
   return result;
+}
+
+// Whether a stage of the kernel computes both results of an index before it stores either. Of
+// results of one shape, some may be by-products of another stage's rows. Before there is a
+// schedule, nothing says that they are apart.
+bool areStoredTogether(ir::FusionOp fusion, unsigned a, unsigned b) {
+  std::optional<mlir::ArrayAttr> carried = fusion.getSchedule();
+  if (a == b || !carried || carried->size() < 2) return true;
+  for (mlir::Attribute text : *carried) {
+    StatusOr<StageSchedule> stage =
+        parseStageSchedule(mlir::cast<mlir::StringAttr>(text).getValue());
+    if (!stage.ok()) return false;
+    if (llvm::is_contained(stage->results, a)) return llvm::is_contained(stage->results, b);
+    if (llvm::is_contained(stage->rowResults, a)) return llvm::is_contained(stage->rowResults, b);
+  }
+  return false;
 }
 
 }  // namespace
@@ -80,10 +97,11 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result, Sums
     }
     if (mlir::isa<shlo::SelectAndScatterOp, shlo::ReduceWindowOp>(op)) return false;
   }
-  for (mlir::Value root : yield->getOperands()) {
+  for (auto [number, root] : llvm::enumerate(yield->getOperands())) {
     // Roots of another shape are written by another loop, which would read what was overwritten.
     auto type = mlir::cast<mlir::RankedTensorType>(root.getType());
-    bool sameLoop = type.getShape() == resultType.getShape();
+    bool sameLoop = type.getShape() == resultType.getShape() &&
+                    areStoredTogether(fusion, result, static_cast<unsigned>(number));
     llvm::DenseMap<mlir::Value, bool> known;
     if (sameLoop) {
       if (!readsInPlace(root, argument, known)) return false;

@@ -218,3 +218,21 @@ def test_pieces_in_blocks_of_rows(both):
     x = np.random.default_rng(0).standard_normal((40, 96), np.float32)
     ours, theirs = both(lambda x: jnp.roll(x, 1, 0).max(-1), x)
     np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("donated", [0, 1, (0, 1)], ids=str)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(40, 96), (7, 33), (5, 6, 48)], ids=str)
+def test_rows_that_a_later_stage_reads_again(ours, shape, order, donated):
+    """By-products of the rows once took the place of what other results of one element a row are computed from."""
+    rng = np.random.default_rng(0)
+    x, scale = rng.standard_normal(shape, np.float32), rng.standard_normal(shape[:-1], np.float32)
+
+    def layer(x, scale, exp=jnp.exp):
+        total, slope = x.sum(-1), exp(scale)
+        results = x * total[..., None], total * slope, slope
+        return [results[i] for i in order]
+
+    found = jax.jit(layer, donate_argnums=donated)(*jax.device_put((x, scale), ours))
+    for ours, wanted in zip(found, layer(x.astype(np.float64), scale.astype(np.float64), np.exp)):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-4)
