@@ -96,7 +96,16 @@ void reduceBlocks(std::span<const void* const> inputs, void* output, int64_t ele
       return load(stored);
     };
     for (int64_t i = 0; i < count; ++i) values[i] = at(inputs[0], i);
-    for (const void* input : inputs.subspan(1)) {
+    // Several at a time, from left to right, so that what there is so far stays in a register.
+    std::span<const void* const> rest = inputs.subspan(1);
+    for (; rest.size() >= 4; rest = rest.subspan(4)) {
+      const void *const a = rest[0], *const b = rest[1], *const c = rest[2], *const d = rest[3];
+      for (int64_t i = 0; i < count; ++i) {
+        Value sum = operation(operation(values[i], at(a, i)), at(b, i));
+        values[i] = operation(operation(sum, at(c, i)), at(d, i));
+      }
+    }
+    for (const void* input : rest) {
       for (int64_t i = 0; i < count; ++i) values[i] = operation(values[i], at(input, i));
     }
     for (int64_t i = 0; i < count; ++i) {
