@@ -85,6 +85,7 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   Status copy(void* to, const void* from, int64_t bytes) override;
   Status stage(void* to, const void* from, int64_t bytes) override;
   Status finish() override;
+  StatusOr<bool> lend(const std::vector<void*>& places) override;
   Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
   Status callLibrary(const LibraryCall&) override {
     return internalError("OpenCL has no library to call");
@@ -239,6 +240,22 @@ Status OpenclExecutable::Run::finish() {
   staged_.clear();
   forgetOld();
   return status;
+}
+
+StatusOr<bool> OpenclExecutable::Run::lend(const std::vector<void*>& places) {
+  auto isAligned = [](void* place) {
+    return place != nullptr && reinterpret_cast<uintptr_t>(place) % kBufferAlignment == 0;
+  };
+  if (!driver_.isHostAddressable() || !std::ranges::all_of(places, isAligned)) return false;
+  // All, not only those that use the places: a device that is the host has no cores to go on with.
+  Status status = awaitAll();
+  for (const CommandEvent& event : before_) {
+    Status one = event.await();
+    if (status.ok()) status = std::move(one);
+  }
+  if (!status.ok()) return status;
+  forgetOld();
+  return true;
 }
 
 Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {

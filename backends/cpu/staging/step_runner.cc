@@ -33,6 +33,17 @@ Status StepRunner::runStep(const KernelLaunch& step) {
 Status StepRunner::runStep(const HostCall& step) {
   ISTHMUS_ASSIGN_OR_RETURN(bool isEnqueued, callOnDevice(step));
   if (isEnqueued) return {};
+  std::vector<void*> places;
+  for (const auto* all : {&step.inputs, &step.outputs}) {
+    for (const Location& place : *all) places.push_back(addressOf(place));
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(bool areLent, lend(places));
+  if (areLent) {
+    const int64_t beginNs = trace::isOn() ? trace::now() : -1;
+    Status status = host_.call(step.function, request_, places);
+    if (beginNs >= 0) onHostCall(step, beginNs, trace::now());
+    return status;
+  }
   int64_t total = 0;
   for (const auto* places : {&step.inputs, &step.outputs}) {
     for (const Location& place : *places) total += padded(place.bytes);

@@ -33,6 +33,9 @@ class StepRunner {
   virtual Status stage(void* to, const void* from, int64_t bytes) { return copy(to, from, bytes); }
   // Waits for all that was staged, at least.
   virtual Status finish() = 0;
+  // Waits until the host may read and write these places where they are, whatever is enqueued.
+  // False if it never may: then they are staged.
+  virtual StatusOr<bool> lend(const std::vector<void*>& places) { return false; }
   virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
   virtual Status callLibrary(const LibraryCall& call) = 0;
   // False if the host carries the call out; else the device does, and it was enqueued there.

@@ -70,6 +70,7 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasUsm = has("cl_intel_unified_shared_memory");
   auto svm = reader.number<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
   facts.hasSvm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+  facts.hasFineSvm = (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
   auto order = reader.number<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
   facts.hasNoOrder = (order & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
@@ -278,6 +279,10 @@ Status Driver::findDevices(const std::string& wanted) {
   usesUsm_ = std::all_of(facts_.begin(), facts_.end(), [](const DeviceFacts& facts) {
     return facts.hasUsm && !(facts.isCpu && facts.hasSvm);
   });
+  // Of a GPU, memory that the host could use as well would be slower for its kernels.
+  isFineGrained_ = !usesUsm_ && std::all_of(facts_.begin(), facts_.end(), [](const auto& facts) {
+    return facts.isCpu && facts.hasFineSvm;
+  });
   if (!usesUsm_) return {};
   auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
@@ -365,7 +370,9 @@ void* Driver::allocateNew(int device, size_t bytes, cl_int& code) {
   if (usesUsm_) {
     return deviceAlloc_(context_, deviceOf(device), nullptr, bytes, kBufferAlignment, &code);
   }
-  return library_.SVMAlloc(context_, CL_MEM_READ_WRITE, bytes, kBufferAlignment);
+  cl_svm_mem_flags flags = CL_MEM_READ_WRITE;
+  if (isFineGrained_) flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
+  return library_.SVMAlloc(context_, flags, bytes, kBufferAlignment);
 }
 
 void Driver::release(void* data) {

@@ -42,6 +42,7 @@ struct DeviceFacts {
   bool hasLongAtomics = false;  // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
   bool hasUsm = false;          // cl_intel_unified_shared_memory
   bool hasSvm = false;          // coarse-grained shared virtual memory
+  bool hasFineSvm = false;      // fine-grained: the host may use it without mapping
   bool hasNoOrder = false;      // queues may be out of order
   uint64_t memoryBytes = 0;
   uint64_t maxAllocationBytes = 0;
@@ -171,6 +172,8 @@ class Driver {
 
   const Library& library() const { return library_; }
   int numDevices() const { return static_cast<int>(queues_.size()); }
+  // Whether the host may read and write what `allocate` returns, while no command uses it.
+  bool isHostAddressable() const { return isFineGrained_; }
   const DeviceFacts& facts(int device) const { return facts_[queues_[device].physical]; }
   // A device of each kind, in the order of their ids.
   std::vector<DeviceFacts> kinds() const;
@@ -276,6 +279,7 @@ class Driver {
   std::vector<cl_device_id> devices_;
   std::vector<DeviceFacts> facts_;
   std::vector<Queues> queues_;
+  bool isFineGrained_ = false;
   bool usesUsm_ = false;
   // On CPUs markers are copies of one of these to another: Intel's driver for CPUs now and then
   // forgets one of a thousand events, and its markers crash then, where copies fail.
