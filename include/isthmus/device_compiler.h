@@ -35,7 +35,7 @@ struct DeviceTarget {
 // Work-items know themselves by `i64 isthmus_work_item(i32 dimension)`, which the device defines.
 // Otherwise kernels call LLVM's intrinsics and functions of C's <math.h>.
 struct DeviceKernel {
-  std::string name;
+  std::string name;                       // kernels that compute the same share one function
   std::array<int64_t, 3> items{1, 1, 1};  // along each dimension
   std::string description;                // its operations and their source line, for errors
 };
