@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <optional>
 
 #include "compiler/codegen/math/math_coefficients.h"
 #include "compiler/codegen/math/math_internal.h"
@@ -44,12 +43,15 @@ ExpParts reduceExp(V x) {
   return {n, biased, r};
 }
 
-// AVX-512's multiplication of x by 2^n, which rounds once, whatever n is: nothing where there is
-// none for so many lanes.
-std::optional<V> scaledByPowerOfTwo(V x, V n) {
+// Whether AVX-512 has an instruction for scaleByPowerOfTwo of so many lanes.
+bool canScaleByPowerOfTwo(V x) {
   const unsigned width = x.lanes() * x.bits();
-  if (!x.c->target.avx512 || x.lanes() == 1) return std::nullopt;
-  if (width != 128 && width != 256 && width != 512) return std::nullopt;
+  return x.c->target.avx512 && x.lanes() > 1 && (width == 128 || width == 256 || width == 512);
+}
+
+// x times 2^n, rounded once, whatever n is.
+V scaleByPowerOfTwo(V x, V n) {
+  const unsigned width = x.lanes() * x.bits();
   using Ids = std::array<llvm::Intrinsic::ID, 3>;
   const Ids ids = x.isF64() ? Ids{llvm::Intrinsic::x86_avx512_mask_scalef_pd_128,
                                   llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
@@ -135,17 +137,18 @@ V exp(V given) {
   // Beyond these, the result is infinity or zero; NaN passes.
   double high = given.isF64() ? 710.0 : 89.0;
   double low = given.isF64() ? -746.0 : -104.0;
-  V vanishes = given < low;
   V x = select(given > high, high, given);
+  if (canScaleByPowerOfTwo(x)) {
+    // Written like this, the choice becomes the instruction's mask: what is masked does not
+    // underflow, and may be anything.
+    ExpParts parts = reduceExp(x);
+    V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
+    return select(stays, scaleByPowerOfTwo(expm1Core(parts.r) + 1.0, parts.n), x.k(0.0));
+  }
+  V vanishes = given < low;
   x = select(vanishes, low, x);
   ExpParts parts = reduceExp(x);
   V p = expm1Core(parts.r) + 1.0;
-  // (Written like this, the choice becomes the instruction's mask: what is masked does not
-  // underflow.)
-  if (std::optional<V> scaled = scaledByPowerOfTwo(p, parts.n)) {
-    V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
-    return select(stays, *scaled, x.k(0.0));
-  }
   // In two factors, since 2^n itself may be out of range.
   int mantissaBits = x.isF64() ? 52 : 23;
   V half = shiftRight(parts.biased, 1);
