@@ -1,4 +1,4 @@
-// Custom calls as library calls of registered handlers.
+// Custom calls as library calls of registered handlers, or of functions that do the same.
 #include <algorithm>
 
 #include "backends/cpu/load/custom_call_functions.h"
@@ -40,6 +40,7 @@ StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& con
   std::string target = llvm::cast<shlo::CustomCallOp>(op).getCallTargetName().str();
   std::optional<ffi::Handler> handler = ffi::findHandler(target);
   if (!handler && isDecomposition(target)) return lowerDecomposition(op);
+  if (!handler && isLapackCall(target)) return lowerLapackCall(op);
   if (!handler) {
     return unsupportedOp(op, "no handler is registered for @" + target + " on this platform");
   }

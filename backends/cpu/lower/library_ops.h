@@ -58,6 +58,9 @@ StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext& context);
 // The custom calls of XLA's client library that are decompositions of matrices.
 bool isDecomposition(std::string_view target);
 StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op);
+// jaxlib's calls of LAPACK that library functions carry out.
+bool isLapackCall(std::string_view target);
+StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op);
 StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context);
 

@@ -14,9 +14,10 @@ namespace {
 
 constexpr int64_t kBlock = 64;
 
-// The lower factor of the block at `a` [n, n], in place; false if it is not positive definite.
+// The lower factor of the block at `a` [n, n], in place; how many rows it has, fewer than n if the
+// block is not positive definite.
 template <typename T>
-bool factorBlock(T* a, int64_t lda, int64_t n) {
+int64_t factorBlock(T* a, int64_t lda, int64_t n) {
   using S = ScalarTraits<T>;
   for (int64_t j = 0; j < n; ++j) {
     T* row = a + j * lda;
@@ -24,7 +25,7 @@ bool factorBlock(T* a, int64_t lda, int64_t n) {
     for (int64_t k = 0; k < j; ++k) {
       pivot = S::real(S::subtractProduct(S::fromReal(pivot), row[k], S::conjugate(row[k])));
     }
-    if (!(pivot > 0)) return false;
+    if (!(pivot > 0)) return j;
     const auto root = std::sqrt(pivot);
     row[j] = S::fromReal(root);
     for (int64_t i = j + 1; i < n; ++i) {
@@ -36,7 +37,7 @@ bool factorBlock(T* a, int64_t lda, int64_t n) {
       other[j] = S::divide(sum, row[j]);
     }
   }
-  return true;
+  return n;
 }
 
 template <typename T>
@@ -44,15 +45,17 @@ struct Factor {
   const CholeskyDescriptor& d;
   const T* source;
   T* result;
+  int32_t* info;
   RunServices& services;
   std::atomic<bool> outOfMemory{false};
 
   // The lower factor of a matrix whose lower triangle is in `l`, in place. `conjugates` holds the
-  // conjugate of the columns to the left of the current block.
-  bool factor(T* l, T* conjugates, bool* positive) {
+  // conjugate of the columns to the left of the current block. `rows` is how many the factor has:
+  // fewer than n of a matrix that is not positive definite.
+  bool factor(T* l, T* conjugates, int64_t* rows) {
     using S = ScalarTraits<T>;
     const int64_t n = d.n;
-    *positive = true;
+    *rows = 0;
     for (int64_t j = 0; j < n; j += kBlock) {
       const int64_t size = std::min(kBlock, n - j);
       if (j > 0) {
@@ -65,10 +68,9 @@ struct Factor {
                                   n);
         if (!runGemm(services, update)) return false;
       }
-      if (!factorBlock(l + j * n + j, n, size)) {
-        *positive = false;
-        return true;
-      }
+      const int64_t found = factorBlock(l + j * n + j, n, size);
+      *rows += found;
+      if (found < size) return true;
       // Below the block: x * block^H = what is there, row by row.
       const T* block = l + j * n + j;
       for (int64_t i = j + size; i < n; ++i) {
@@ -96,20 +98,25 @@ struct Factor {
       return;
     }
     T* l = memory.data();
-    // The upper triangle is the adjoint of a lower one.
+    // The upper triangle is the adjoint of a lower one. The lower triangle of columns is the upper
+    // one of rows, of the conjugate.
+    const bool isLower = (d.lower != 0) != (d.lapack != 0);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        l[i * n + j] = j > i ? T{} : d.lower ? a[i * n + j] : S::conjugate(a[j * n + i]);
+        l[i * n + j] = j > i ? T{} : isLower ? a[i * n + j] : S::conjugate(a[j * n + i]);
       }
     }
-    bool positive;
-    if (!factor(l, l + n * n, &positive)) outOfMemory = true;
+    int64_t rows;
+    if (!factor(l, l + n * n, &rows)) outOfMemory = true;
+    const bool positive = rows == n;
+    if (d.lapack) info[batch] = positive ? 0 : static_cast<int32_t>(rows + 1);
     const T nan = S::fromReal(std::numeric_limits<typename S::Real>::quiet_NaN());
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        const bool inside = d.lower ? j <= i : j >= i;
-        const T value = d.lower ? l[i * n + j] : S::conjugate(l[j * n + i]);
-        out[i * n + j] = !inside ? T{} : positive ? value : nan;
+        const bool inside = isLower ? j <= i : j >= i;
+        const T value = isLower ? l[i * n + j] : S::conjugate(l[j * n + i]);
+        const T outside = d.lapack ? a[i * n + j] : T{};
+        out[i * n + j] = !inside ? outside : positive || d.lapack ? value : nan;
       }
     }
   }
@@ -117,7 +124,8 @@ struct Factor {
 
 template <typename T>
 bool factorAll(RunServices& services, const CholeskyDescriptor& d, void* const* buffers) {
-  Factor<T> factor{d, static_cast<const T*>(buffers[0]), static_cast<T*>(buffers[1]), services};
+  Factor<T> factor{d, static_cast<const T*>(buffers[0]), static_cast<T*>(buffers[1]),
+                   d.lapack ? static_cast<int32_t*>(buffers[2]) : nullptr, services};
   if (d.batch == 1) {
     factor(0);
   } else {
@@ -134,7 +142,11 @@ bool factorAll(RunServices& services, const CholeskyDescriptor& d, void* const* 
 extern "C" int32_t isthmus_rt_cholesky(IsthmusRun* run, const void* descriptor,
                                        void* const* buffers) {
   const auto& d = *static_cast<const CholeskyDescriptor*>(descriptor);
-  if (d.batch == 0 || d.n == 0) return 0;
+  if (d.batch == 0) return 0;
+  if (d.n == 0) {
+    if (d.lapack) std::fill_n(static_cast<int32_t*>(buffers[2]), d.batch, 0);
+    return 0;
+  }
   bool done = false;
   switch (d.type) {
     case ElementType::kF32:

@@ -30,15 +30,23 @@ struct Problem {
     return static_cast<Element*>(buffers[index]) + batch * elements;
   }
 
-  // Between row-major matrices in memory and columns, one after the other.
+  // The distances in memory between elements of a column and of a row.
+  int64_t rowStride() const { return d.lapack ? 1 : d.n; }
+  int64_t columnStride() const { return d.lapack ? d.m : 1; }
+
+  // Between matrices in memory and columns, one after the other.
   void readColumns(const Stored* from, T* columns) const {
     for (int64_t i = 0; i < d.m; ++i) {
-      for (int64_t j = 0; j < d.n; ++j) columns[j * d.m + i] = T(from[i * d.n + j]);
+      for (int64_t j = 0; j < d.n; ++j) {
+        columns[j * d.m + i] = T(from[i * rowStride() + j * columnStride()]);
+      }
     }
   }
   void writeColumns(const T* columns, Stored* to) const {
     for (int64_t i = 0; i < d.m; ++i) {
-      for (int64_t j = 0; j < d.n; ++j) to[i * d.n + j] = Stored(columns[j * d.m + i]);
+      for (int64_t j = 0; j < d.n; ++j) {
+        to[i * rowStride() + j * columnStride()] = Stored(columns[j * d.m + i]);
+      }
     }
   }
 
@@ -79,35 +87,53 @@ struct Problem {
     return true;
   }
 
+  // What the largest pivot is chosen by, which LAPACK approximates for complex numbers.
+  double sizeOf(T x) const {
+    return d.lapack ? std::abs(realPart(x)) + std::abs(imaginaryPart(x)) : std::abs(x);
+  }
+
   bool factorLu(int64_t batch) const {
     Scratch<T> memory(services, d.m * d.n);
     if (!memory) return false;
     T* a = memory.data();  // rows: whole rows are exchanged and subtracted
     const Stored* source = operand(0, batch, d.m * d.n);
-    std::transform(source, source + d.m * d.n, a, [](Stored x) { return T(x); });
+    for (int64_t i = 0; i < d.m; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) {
+        a[i * d.n + j] = T(source[i * rowStride() + j * columnStride()]);
+      }
+    }
     auto* pivots = result<int32_t>(2, batch, d.k);
-    auto* permutation = result<int32_t>(3, batch, d.m);
-    std::iota(permutation, permutation + d.m, 0);
+    auto* permutation = d.lapack ? nullptr : result<int32_t>(3, batch, d.m);
+    if (permutation) std::iota(permutation, permutation + d.m, 0);
+    int32_t info = 0;
     for (int64_t j = 0; j < d.k; ++j) {
       int64_t best = j;
       for (int64_t i = j + 1; i < d.m; ++i) {
-        if (std::abs(a[i * d.n + j]) > std::abs(a[best * d.n + j])) best = i;
+        if (sizeOf(a[i * d.n + j]) > sizeOf(a[best * d.n + j])) best = i;
       }
-      pivots[j] = static_cast<int32_t>(best);
+      pivots[j] = static_cast<int32_t>(best) + d.lapack;
       if (best != j) {
         std::swap_ranges(a + j * d.n, a + (j + 1) * d.n, a + best * d.n);
-        std::swap(permutation[j], permutation[best]);
+        if (permutation) std::swap(permutation[j], permutation[best]);
       }
       const T pivot = a[j * d.n + j];
-      if (pivot == T{}) continue;  // the column is zero already
+      if (pivot == T{}) {  // the column is zero already
+        if (info == 0) info = static_cast<int32_t>(j + 1);
+        continue;
+      }
       for (int64_t i = j + 1; i < d.m; ++i) {
         T* row = a + i * d.n;
         row[j] /= pivot;
         addScaled(row + j + 1, -row[j], a + j * d.n + j + 1, d.n - j - 1);
       }
     }
-    std::transform(a, a + d.m * d.n, result<Stored>(1, batch, d.m * d.n),
-                   [](T x) { return Stored(x); });
+    auto* to = result<Stored>(1, batch, d.m * d.n);
+    for (int64_t i = 0; i < d.m; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) {
+        to[i * rowStride() + j * columnStride()] = Stored(a[i * d.n + j]);
+      }
+    }
+    if (d.lapack) *result<int32_t>(3, batch, 1) = info;
     return true;
   }
 
@@ -123,7 +149,8 @@ struct Problem {
     const Stored* from = operand(0, batch, n * n);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j <= i; ++j) {
-        const T x = d.lower ? T(from[i * n + j]) : conjugate(T(from[j * n + i]));
+        const T x = d.lower ? T(from[i * rowStride() + j * columnStride()])
+                            : conjugate(T(from[j * rowStride() + i * columnStride()]));
         a[j * n + i] = i == j ? T(realPart(x)) : x;
         a[i * n + j] = i == j ? T(realPart(x)) : conjugate(x);
       }
@@ -136,7 +163,14 @@ struct Problem {
     auto* sorted = result<Real>(2, batch, n);
     for (int64_t j = 0; j < n; ++j) {
       sorted[j] = static_cast<Real>(values[order[j]]);
-      for (int64_t i = 0; i < n; ++i) to[i * n + j] = Stored(vectors[order[j] * n + i]);
+      for (int64_t i = 0; i < n; ++i) {
+        to[i * rowStride() + j * columnStride()] = Stored(vectors[order[j] * n + i]);
+      }
+    }
+    if (d.lapack) {
+      // INFO/(n+1) to mod(INFO, n+1) are the rows where LAPACK did not find them: here all.
+      const bool isFound = std::isfinite(values[0]);
+      *result<int32_t>(3, batch, 1) = isFound ? 0 : static_cast<int32_t>(2 * n + 1);
     }
     return true;
   }
@@ -174,7 +208,12 @@ bool runAll(RunServices& services, const DecompositionDescriptor& d, void* const
 extern "C" int32_t isthmus_rt_decompose(IsthmusRun* run, const void* descriptor,
                                         void* const* buffers) {
   const auto& d = *static_cast<const DecompositionDescriptor*>(descriptor);
-  if (d.batch == 0 || d.m == 0 || d.n == 0) return 0;
+  if (d.batch == 0) return 0;
+  if (d.m == 0 || d.n == 0) {
+    const bool hasInfo = d.kind == Decomposition::kLu || d.kind == Decomposition::kEigh;
+    if (d.lapack && hasInfo) std::fill_n(static_cast<int32_t*>(buffers[3]), d.batch, 0);
+    return 0;
+  }
   bool done = false;
   switch (d.type) {
     case ElementType::kF32:

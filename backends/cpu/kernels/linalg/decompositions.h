@@ -1,5 +1,6 @@
-// Decompositions of dense matrices that XLA's client library asks for by custom calls: Qr,
-// ProductOfElementaryHouseholderReflectors, LuDecomposition, Eigh.
+// Decompositions of dense matrices that are asked for by custom calls: those of XLA's client
+// library (Qr, ProductOfElementaryHouseholderReflectors, LuDecomposition, Eigh) and jaxlib's calls
+// of LAPACK.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,14 @@ enum class Decomposition : int32_t { kQr, kHouseholderProduct, kLu, kEigh };
 //   from 0.
 // - kEigh: a [n, n], of which one triangle is read; eigenvectors in columns [n, n], eigenvalues in
 //   the real type [n], ascending. All are NaN if they are not found.
+// As LAPACK does it (geqrf, orgqr, getrf, syevd), the matrices lie in columns, kLu's pivots count
+// from 1, and instead of the permutation, and behind the eigenvalues, there is `info`, s32: 0, or
+// what LAPACK says of a pivot that is zero and of eigenvalues that are not found.
 struct DecompositionDescriptor {
   Decomposition kind;
   ElementType type;
-  int32_t lower;  // kEigh: which triangle is read
-  int32_t reserved;
+  int32_t lower;   // kEigh: which triangle is read
+  int32_t lapack;  // 1: as LAPACK does it
   int64_t batch;
   int64_t m;
   int64_t n;

@@ -46,7 +46,7 @@ T makeReflector(T* x, int64_t n) {
   for (int64_t i = 1; i < n && scale > 0; ++i) rest += std::norm(x[i] / scale);
   if (rest == 0 && imaginaryPart(x[0]) == 0) return T{};
   const double norm = scale * std::sqrt(std::norm(x[0] / scale) + rest);
-  const double beta = realPart(x[0]) > 0 ? -norm : norm;
+  const double beta = std::signbit(realPart(x[0])) ? norm : -norm;
   const T tau = (T(beta) - x[0]) / beta;
   const T pivot = x[0] - T(beta);
   for (int64_t i = 1; i < n; ++i) x[i] /= pivot;

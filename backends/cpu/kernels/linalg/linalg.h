@@ -12,11 +12,16 @@ namespace isthmus::cpu {
 // triangle of `a` is read (and the real parts of its diagonal); the result is L with L L^H = a, or
 // U with U^H U = a, and zero in the other triangle. A matrix that is not positive definite gives
 // NaN in the chosen triangle.
+// As LAPACK's potrf does it: the matrices lie in columns, the other triangle stays as it was, and a
+// third buffer, s32 [batch], is 0 or the order of the first leading minor that is not positive,
+// where the factor ends.
 struct CholeskyDescriptor {
   ElementType type;  // f32, f64, c64, c128
   int32_t lower;     // 0 or 1
   int64_t batch;
   int64_t n;
+  int32_t lapack = 0;  // 1: as LAPACK's potrf
+  int32_t reserved = 0;
 };
 
 extern "C" int32_t isthmus_rt_cholesky(IsthmusRun* run, const void* descriptor,
