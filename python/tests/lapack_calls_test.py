@@ -177,6 +177,35 @@ def test_syevd_and_heevd(dtype, tmp_path):
         close(adjoint(v) @ v, np.broadcast_to(np.eye(a.shape[-1]), a.shape), dtype)
 
 
+@each_dtype
+def test_gesdd(dtype, tmp_path):
+    rank_two = (matrix((7, 2), dtype) @ matrix((2, 6), dtype, 1)).astype(dtype)
+    graded = (matrix((6, 6), dtype) * 10.0 ** np.arange(0, -12, -2)).astype(dtype)
+    arrays = [matrix((2, 2, 6, 6), dtype), matrix((7, 3), dtype), matrix((2, 3, 7), dtype), matrix((1, 1), dtype),
+              matrix((40, 33), dtype), np.zeros((4, 3), dtype), np.ones((3, 5), dtype), rank_two, graded,
+              np.eye(4, dtype=dtype)[::-1].copy(), graded * dtype(1e-30)]
+    programs = [(lambda a, full=full: linalg.svd(a, full_matrices=full), [a]) for a in arrays for full in (False, True)]
+    values = [(lambda a: linalg.svd(a, compute_uv=False), [a]) for a in arrays]
+    broken = np.stack([np.eye(3, dtype=dtype)] * 3)
+    broken[0, 1, 2], broken[1, 0, 0] = np.nan, np.inf
+    *results, [u, s, vt] = run(tmp_path, *programs, *values, (linalg.svd, [broken]))
+    for x in (u, s, vt):
+        assert np.isnan(x[:2]).all()
+    np.testing.assert_array_equal(s[2], [1, 1, 1])
+    for (_, [a]), (u, s, vt) in zip(programs, results):
+        assert u.dtype == vt.dtype == dtype
+        scale = np.abs(a).max()
+        scale = scale if scale > 0 else 1
+        k = min(a.shape[-2:])
+        close(s / scale, np.linalg.svd(wide(a) / scale, compute_uv=False), dtype)
+        close((u[..., :k] * s[..., None, :]) @ vt[..., :k, :] / scale, a / scale, dtype)
+        for basis in (u, adjoint(vt)):
+            close(adjoint(basis) @ basis, np.broadcast_to(np.eye(basis.shape[-1]), (*a.shape[:-2], *[basis.shape[-1]] * 2)),
+                  dtype)
+    for (_, [a]), (_, s, _), [alone] in zip(values, results[::2], results[len(programs):]):
+        np.testing.assert_array_equal(alone, s)
+
+
 COLUMNS = "dense<[0, 1]> : tensor<2xindex>"
 
 
@@ -194,15 +223,27 @@ def call(target, attributes, layout, results, layouts):
 def test_info_and_what_is_not_computed(tmp_path):
     a, info = "tensor<3x3xf64>", "tensor<i32>"
     vector, scalar = "dense<0> : tensor<1xindex>", "dense<> : tensor<0xindex>"
+    matrices = [f"tensor<{shape}xf64>" for shape in ("3x3", "3", "3x3", "3x3")]
+    gesdd = call("lapack_dgesdd_ffi", "mode = 65 : ui8", COLUMNS, [*matrices, info],
+                 [COLUMNS, vector, COLUMNS, COLUMNS, scalar])
+    empty = """func.func @main(%a: tensor<2x0xf64>) -> (tensor<2x2xf64>, tensor<i32>) {
+  %0:5 = stablehlo.custom_call @lapack_dgesdd_ffi(%a) {mhlo.backend_config = {mode = 65 : ui8},
+      operand_layouts = [L], result_layouts = [L, dense<0> : tensor<1xindex>, L, L, dense<> : tensor<0xindex>]}
+      : (tensor<2x0xf64>) -> (tensor<2x0xf64>, tensor<0xf64>, tensor<2x2xf64>, tensor<0x0xf64>, tensor<i32>)
+  return %0#2, %0#4 : tensor<2x2xf64>, tensor<i32>
+}""".replace("L", COLUMNS)
     singular = np.array([[0., 2, 1], [0, 4, 3], [0, 2, 8]])
     indefinite = np.array([[4., 9, 9], [2, 5, 9], [2, 3, 1]])
     potrf = call("lapack_dpotrf_ffi", "uplo = 76 : ui8", COLUMNS, [a, info], [COLUMNS, scalar])
     getrf = call("lapack_dgetrf_ffi", "", COLUMNS, [a, "tensor<3xi32>", info], [COLUMNS, vector, scalar])
     syevd = call("lapack_dsyevd_ffi", "mode = 86 : ui8, uplo = 76 : ui8", COLUMNS,
                  [a, "tensor<3xf64>", info], [COLUMNS, vector, scalar])
-    [[l, failed], [lu, pivots, zero], [_, _, lost], [_, _, found], [good, none]] = run(
+    [[l, failed], [lu, pivots, zero], [_, _, lost], [_, _, found], [good, none], [*_, infinite], [basis, nothing]] = run(
         tmp_path, (potrf, [indefinite]), (getrf, [singular]), (syevd, [np.full((3, 3), np.nan)]),
-        (syevd, [indefinite]), (potrf, [np.array([[4., 9, 9], [2, 5, 9], [2, 3, 11]])]))
+        (syevd, [indefinite]), (potrf, [np.array([[4., 9, 9], [2, 5, 9], [2, 3, 11]])]),
+        (gesdd, [np.full((3, 3), np.inf)]), (empty, [np.zeros((2, 0))]))
+    assert infinite == -4 and nothing == 0
+    np.testing.assert_array_equal(basis, np.eye(2))
     assert failed == 3 and none == 0
     # The other triangle stays as it was.
     np.testing.assert_array_equal(good, [[2, 9, 9], [1, 2, 9], [1, 1, 3]])

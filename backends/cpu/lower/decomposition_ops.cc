@@ -55,6 +55,8 @@ std::vector<ArrayType> expectedTypes(const DecompositionDescriptor& d, const Arr
       return {a, a, arrayOf(ElementType::kS32, a, {d.k}), arrayOf(ElementType::kS32, a, {d.m})};
     case Decomposition::kEigh:
       return {a, a, arrayOf(realType(a.elementType), a, {d.n})};
+    case Decomposition::kSvd:  // no such call
+      return {};
   }
   return {};
 }

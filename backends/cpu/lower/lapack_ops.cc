@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kFlopsPerNs = 2;
 
-enum class Routine { kPotrf, kTrsm, kGetrf, kGeqrf, kOrgqr, kSyevd };
+enum class Routine { kPotrf, kTrsm, kGetrf, kGeqrf, kOrgqr, kSyevd, kGesdd };
 
 struct Target {
   Routine routine;
@@ -49,6 +49,7 @@ std::optional<Target> targetOf(llvm::StringRef name) {
                            .Case("geqrf", Routine::kGeqrf)
                            .Cases({"orgqr", "ungqr"}, Routine::kOrgqr)
                            .Cases({"syevd", "heevd"}, Routine::kSyevd)
+                           .Case("gesdd", Routine::kGesdd)
                            .Default(std::nullopt);
   if (!routine) return std::nullopt;
   return Target{*routine, type};
@@ -101,6 +102,8 @@ class LapackCall {
         return lowerOrgqr();
       case Routine::kSyevd:
         return lowerSyevd();
+      case Routine::kGesdd:
+        return lowerGesdd();
     }
     return wrongTypes();
   }
@@ -166,11 +169,9 @@ class LapackCall {
   }
 
   OperationCode decomposition(Decomposition kind, double flopsPerElement,
-                              bool lower = false) const {
-    DecompositionDescriptor d{};
+                              DecompositionDescriptor d = {}) const {
     d.kind = kind;
     d.type = target_.type;
-    d.lower = lower;
     d.lapack = 1;
     d.batch = batch_;
     d.m = m_;
@@ -250,7 +251,29 @@ class LapackCall {
     ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realType(target_.type), {n_}), info()}));
     ISTHMUS_RETURN_IF_ERROR(letter("mode", "NV").status());
     ISTHMUS_ASSIGN_OR_RETURN(char uplo, letter("uplo", "LU"));
-    return decomposition(Decomposition::kEigh, 9, uplo == 'L');
+    DecompositionDescriptor d{};
+    d.lower = uplo == 'L';
+    return decomposition(Decomposition::kEigh, 9, d);
+  }
+
+  // Without vectors ("N") their arrays are not defined, and may have either size.
+  StatusOr<OperationCode> lowerGesdd() {
+    ISTHMUS_ASSIGN_OR_RETURN(char mode, letter("mode", "ASN"));
+    if (call_.results.size() != 5) return wrongTypes();
+    const ArrayType &u = call_.results[2], &vt = call_.results[3];
+    if (u.dims.size() < 2 || vt.dims.size() < 2) return wrongTypes();
+    DecompositionDescriptor d{};
+    d.columns = u.dims.back();
+    d.rows = vt.dims[vt.dims.size() - 2];
+    d.vectors = mode != 'N';
+    auto isSize = [&](int64_t size, int64_t all) {
+      return (mode != 'S' && size == all) || (mode != 'A' && size == k_);
+    };
+    if (!isSize(d.columns, m_) || !isSize(d.rows, n_)) return wrongTypes();
+    const ArrayType a = matrixOf(m_, n_);
+    ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realType(target_.type), {k_}),
+                                         matrixOf(m_, d.columns), matrixOf(d.rows, n_), info()}));
+    return decomposition(Decomposition::kSvd, 60, d);
   }
 
   mlir::Operation* op_;

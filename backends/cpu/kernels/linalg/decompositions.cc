@@ -2,10 +2,12 @@
 #include "backends/cpu/kernels/linalg/decompositions.h"
 
 #include <atomic>
+#include <limits>
 #include <numeric>
 
 #include "backends/cpu/kernels/linalg/hermitian_eigen.h"
 #include "backends/cpu/kernels/linalg/householder.h"
+#include "backends/cpu/kernels/linalg/singular_values.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
@@ -175,6 +177,56 @@ struct Problem {
     return true;
   }
 
+  bool factorSvd(int64_t batch) const {
+    // A wide matrix's adjoint is decomposed: its u is the other's v.
+    const bool isWide = d.m < d.n;
+    const int64_t high = std::max(d.m, d.n), k = d.k;
+    const int64_t columns = !d.vectors ? 0 : isWide ? d.rows : d.columns;
+    Scratch<T> memory(services, 1 + high * k + high * columns + k * k + singularValuesScratch(k));
+    Scratch<double> numbers(services, 1 + k);
+    Scratch<int64_t> places(services, 1 + 2 * k);
+    if (!memory || !numbers || !places) return false;
+    T *a = memory.data(), *u = a + high * k, *v = u + high * columns;
+    double* values = numbers.data();
+    const Stored* from = operand(0, batch, d.m * d.n);
+    bool isFinite = true;
+    for (int64_t i = 0; i < d.m; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) {
+        const T x = T(from[j * d.m + i]);
+        isFinite = isFinite && std::isfinite(realPart(x)) && std::isfinite(imaginaryPart(x));
+        if (isWide) {
+          a[i * d.n + j] = conjugate(x);
+        } else {
+          a[j * d.m + i] = x;
+        }
+      }
+    }
+    auto* left = result<Stored>(1, batch, d.m * d.n);
+    if (left != from) std::copy(from, from + d.m * d.n, left);
+    const bool isFound =
+        isFinite && singularValues(a, high, k, values, u, columns, v, v + k * k, places.data());
+    *result<int32_t>(5, batch, 1) = isFound ? 0 : isFinite ? 1 : -4;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    auto* sorted = result<Real>(2, batch, k);
+    for (int64_t i = 0; i < k; ++i) sorted[i] = static_cast<Real>(isFound ? values[i] : nan);
+    auto* toU = result<Stored>(3, batch, d.m * d.columns);
+    auto* toVt = result<Stored>(4, batch, d.rows * d.n);
+    if (!d.vectors || !isFound) {
+      const auto filling = Stored(static_cast<Real>(isFound ? 0 : nan));
+      std::fill(toU, toU + d.m * d.columns, filling);
+      std::fill(toVt, toVt + d.rows * d.n, filling);
+      return true;
+    }
+    const T *leftVectors = isWide ? v : u, *rightVectors = isWide ? u : v;
+    std::transform(leftVectors, leftVectors + d.m * d.columns, toU, [](T x) { return Stored(x); });
+    for (int64_t i = 0; i < d.rows; ++i) {
+      for (int64_t j = 0; j < d.n; ++j) {
+        toVt[j * d.rows + i] = Stored(conjugate(rightVectors[i * d.n + j]));
+      }
+    }
+    return true;
+  }
+
   bool run(int64_t batch) const {
     switch (d.kind) {
       case Decomposition::kQr:
@@ -185,6 +237,8 @@ struct Problem {
         return factorLu(batch);
       case Decomposition::kEigh:
         return factorEigen(batch);
+      case Decomposition::kSvd:
+        return factorSvd(batch);
     }
     return false;
   }
@@ -194,7 +248,7 @@ template <typename Stored, typename T>
 bool runAll(RunServices& services, const DecompositionDescriptor& d, void* const* buffers) {
   const Problem<Stored, T> problem{d, buffers, services};
   std::atomic<bool> done{true};
-  parallelFor(services, d.batch, std::max<int64_t>(1, 4096 / (d.m * d.n)),
+  parallelFor(services, d.batch, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, d.m * d.n)),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i) {
                   if (!problem.run(i)) done = false;
@@ -209,7 +263,7 @@ extern "C" int32_t isthmus_rt_decompose(IsthmusRun* run, const void* descriptor,
                                         void* const* buffers) {
   const auto& d = *static_cast<const DecompositionDescriptor*>(descriptor);
   if (d.batch == 0) return 0;
-  if (d.m == 0 || d.n == 0) {
+  if (d.kind != Decomposition::kSvd && (d.m == 0 || d.n == 0)) {
     const bool hasInfo = d.kind == Decomposition::kLu || d.kind == Decomposition::kEigh;
     if (d.lapack && hasInfo) std::fill_n(static_cast<int32_t*>(buffers[3]), d.batch, 0);
     return 0;
