@@ -12,6 +12,7 @@
 #include "runtime/bootstrap/memory_key_value_store.h"
 #include "runtime/bootstrap/topology_exchange.h"
 #include "runtime/collectives/in_process.h"
+#include "runtime/collectives/transport.h"
 
 namespace isthmus {
 namespace {
@@ -218,6 +219,35 @@ TEST_F(WireTest, OtherProgramsAreFound) {
       std::string(statuses[0].message()),
       HasSubstr("process 0 launches program step where process 1 launches program evaluate"));
   EXPECT_FALSE(statuses[1].ok());
+}
+
+// A write to a connection that the other side has closed raises SIGPIPE, whose default ends the
+// process. (Whether a write comes before the news is a matter of luck: hence the rounds.)
+TEST(TransportTest, ClosedConnectionIsAnError) {
+  for (int round = 0; round < 50; ++round) {
+    testing::MemoryKeyValueStore store;
+    std::unique_ptr<Transport> transports[2];
+    std::vector<std::thread> threads;
+    for (int process = 0; process < 2; ++process) {
+      threads.emplace_back([&, process] {
+        StatusOr<std::unique_ptr<Transport>> opened = openTransport(
+            store, {process, 2, "test/", "127.0.0.1:1", std::chrono::milliseconds(60'000)});
+        ASSERT_TRUE(opened.ok()) << opened.status().message();
+        transports[process] = std::move(*opened);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_FALSE(HasFatalFailure());
+    transports[1]->close();
+    std::vector<OutgoingMessage> messages(64, OutgoingMessage{1, 7, "x", 1});
+    char answer = 0;
+    const IncomingMessage incoming[] = {{1, 8, &answer, 1}};
+    int lost = -1;
+    Status status =
+        transports[0]->exchange(messages, incoming, std::chrono::milliseconds(60'000), lost);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 is gone"));
+    EXPECT_EQ(lost, 1);
+  }
 }
 
 }  // namespace

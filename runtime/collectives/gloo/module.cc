@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/collectives/gloo/broken_pipe.h"
 #include "runtime/collectives/gloo/local_address.h"
 
 namespace isthmus {
@@ -62,6 +63,7 @@ class GlooTransport final : public Transport {
   Status exchange(std::span<const OutgoingMessage> outgoing,
                   std::span<const IncomingMessage> incoming, milliseconds timeout,
                   int& lost) override {
+    NoBrokenPipeSignal noSignal;
     Clock::time_point deadline = Clock::now() + timeout;
     int process = -1;
     try {
@@ -103,6 +105,7 @@ class GlooTransport final : public Transport {
   }
 
   void close() override {
+    NoBrokenPipeSignal noSignal;
     std::lock_guard lock(closeMutex_);
     if (isClosed_.exchange(true)) return;
     try {
@@ -121,6 +124,7 @@ class GlooTransport final : public Transport {
 StatusOr<std::unique_ptr<Transport>> open(KeyValueStore& keyValueStore,
                                           const TransportOptions& options) {
   ISTHMUS_ASSIGN_OR_RETURN(std::string address, localAddressTowards(options.coordinatorAddress));
+  NoBrokenPipeSignal noSignal;
   try {
     Clock::time_point deadline = Clock::now() + options.timeout;
     Store store(keyValueStore, options.prefix + "gloo/", deadline);
