@@ -214,12 +214,16 @@ class DeviceCompilerTest : public ::testing::TestWithParam<std::tuple<bool, unsi
  protected:
   DeviceCompilerTest() {
     auto [isAsynchronous, vectorBits] = GetParam();
-    // The runtime's threads may look at a backend after the test.
+    std::unique_ptr<TestBackend> backend;
     if (isAsynchronous) {
-      backend_ = new AsynchronousBackend(vectorBits);
+      backend = std::make_unique<AsynchronousBackend>(vectorBits);
     } else {
-      backend_ = new SynchronousBackend(vectorBits);
+      backend = std::make_unique<SynchronousBackend>(vectorBits);
     }
+    backend_ = backend.get();
+    // The runtime's threads may look at a backend after the test, so no backend is ever destroyed.
+    static auto& backends = *new std::vector<std::unique_ptr<TestBackend>>;
+    backends.push_back(std::move(backend));
     client_ = Client::create(*backend_).value();
   }
 
