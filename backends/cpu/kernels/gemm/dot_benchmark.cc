@@ -32,6 +32,8 @@ const Shape kShapes[] = {
     {"f32_matvec_4096", E::kF32, E::kF32, 1, 4096, 1, 4096, false},
     {"f32_vecmat_4096", E::kF32, E::kF32, 1, 1, 4096, 4096, false},
     {"f32_mlp_128x10x784", E::kF32, E::kF32, 1, 128, 10, 784, false},
+    {"f32_narrow_4096x32x4096", E::kF32, E::kF32, 1, 4096, 32, 4096, false},
+    {"f64_narrow_2048x16x2048", E::kF64, E::kF64, 1, 2048, 16, 2048, false},
     {"f64_1024", E::kF64, E::kF64, 1, 1024, 1024, 1024, false},
     {"bf16_1024", E::kBF16, E::kBF16, 1, 1024, 1024, 1024, false},
     {"f16_512", E::kF16, E::kF16, 1, 512, 512, 512, false},
