@@ -28,6 +28,11 @@ llvm::Intrinsic::ID anyShuffle(const TargetModel& target, llvm::Type* element, s
   }
   if (bits == 16 && lanes == 32) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_512;
   if (bits == 16 && lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_hi_256;
+  if (bits == 8 && target.avx512Vbmi) {
+    if (lanes == 64) return llvm::Intrinsic::x86_avx512_vpermi2var_qi_512;
+    if (lanes == 32) return llvm::Intrinsic::x86_avx512_vpermi2var_qi_256;
+    if (lanes == 16) return llvm::Intrinsic::x86_avx512_vpermi2var_qi_128;
+  }
   return llvm::Intrinsic::not_intrinsic;
 }
 

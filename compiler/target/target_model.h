@@ -28,6 +28,7 @@ struct TargetModel {
   bool avx2 = false;
   bool avx512 = false;  // F, BW, DQ and VL together
   bool avx512Bf16 = false;
+  bool avx512Vbmi = false;      // shuffles of bytes
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.

@@ -48,6 +48,7 @@ TargetModel detectHost() {
     target.vectorBits = target.avx2 ? 256 : 128;
   }
   target.avx512Bf16 = target.avx512 && isa >= Isa::kBf16 && has("avx512bf16");
+  target.avx512Vbmi = target.avx512 && has("avx512vbmi");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
   // Zero or less where the system does not know.

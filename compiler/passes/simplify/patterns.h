@@ -29,6 +29,8 @@ void addProductBatchPatterns(mlir::RewritePatternSet& patterns);
 void addSmallContractionPatterns(mlir::RewritePatternSet& patterns);
 // Sums of arrays with zeros between their elements.
 void addInterleavingPatterns(mlir::RewritePatternSet& patterns);
+// Integers that are computed in more bits than their users keep.
+void addNarrowingPatterns(mlir::RewritePatternSet& patterns);
 // while, case and if: what never changes, what nobody reads, what is decided already.
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns);
 

@@ -23,6 +23,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addProductBatchPatterns(patterns);
     addSmallContractionPatterns(patterns);
     addInterleavingPatterns(patterns);
+    addNarrowingPatterns(patterns);
     addControlFlowPatterns(patterns);
     mlir::GreedyRewriteConfig config;
     // Merging blocks means nothing for structured regions, and costs time.
