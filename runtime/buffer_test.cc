@@ -66,6 +66,20 @@ TEST_P(FromHost, StridedArraysAreCopied) {
   EXPECT_EQ(read(*made.buffer).value(), reversed);
 }
 
+// Vectors that straddle cache lines are read more slowly, each time, than a small array is copied.
+TEST(FromHost, SmallArraysAreUsedInPlaceWhereLinesBegin) {
+  Fixture fixture;
+  constexpr int64_t kSmall = 8000;
+  std::vector<float> values(kSmall + 32);
+  float* line = values.data();
+  while (reinterpret_cast<uintptr_t>(line) % kBufferAlignment != 0) ++line;
+  for (float* data : {line, line + 4}) {
+    HostArray array{data, f32({kSmall}), std::nullopt, HostBufferSemantics::kImmutableZeroCopy};
+    auto made = fixture.client->bufferFromHost(fixture.memory(), array).value();
+    EXPECT_EQ(made.buffer->pointer().value() == data, data == line);
+  }
+}
+
 TEST(FromHost, MisalignedMemoryIsCopied) {
   Fixture fixture;
   std::vector<char> bytes(kLarge * 4 + 1);

@@ -155,7 +155,7 @@ TEST_P(Launches, MustAliasCopiesWhatIsReferencedOutside) {
 
 TEST_P(Launches, MustAliasCopiesMemoryOfTheHost) {
   Fixture fixture;
-  constexpr int64_t kCount = 10000;
+  constexpr int64_t kCount = 100000;
   auto addOne = fixture.addOne(kCount, GetParam(), DonationKind::kMustAlias);
   std::vector<float> values(kCount, 5);
   HostArray array{values.data(), f32({kCount}), std::nullopt,
