@@ -62,8 +62,11 @@ enum class Method {
   kFewRows,
 };
 
-// Packing the right operand costs as much as this many rows' tiles, about.
+// Packing the right operand costs as much as this many rows' tiles, about; more where two of its
+// rows never lie further apart than a page, for then reading it in place is cheap as well.
 constexpr int64_t kMaxRowTiles = 4;
+constexpr int64_t kMaxRowTilesOfNearRows = 5;
+constexpr int64_t kPageBytes = 4 << 10;
 // Of a left operand that each strip of columns reads again.
 constexpr int64_t kNearBytes = 128 << 10;
 // Of the right operand that is read at a time: its rows are on so many pages.
@@ -103,7 +106,8 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
   if (tiny) return Method::kDirect;
   if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
   if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
-  const bool few = x.m <= kMaxRowTiles * kernels.mr;
+  const bool areNearRows = x.bStep * bytes <= kPageBytes;
+  const bool few = x.m <= (areNearRows ? kMaxRowTilesOfNearRows : kMaxRowTiles) * kernels.mr;
   const bool isNarrow = x.n <= 2 * kernels.nr && x.n % kernels.vectorLanes == 0;
   const bool rightIsNear = x.k * x.bStep * bytes <= kStripBytes;
   if (!few && isNarrow && rightIsNear && x.aStep == 1) return Method::kFewRows;
