@@ -236,3 +236,36 @@ def test_rows_that_a_later_stage_reads_again(ours, shape, order, donated):
     found = jax.jit(layer, donate_argnums=donated)(*jax.device_put((x, scale), ours))
     for ours, wanted in zip(found, layer(x.astype(np.float64), scale.astype(np.float64), np.exp)):
         np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-4)
+
+
+def softmax(x, np):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def normalised(x, np):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-3)
+
+
+def scaled_by_rows(x, np):
+    """Needs other rows as well, which must be there still."""
+    return x / np.sqrt((x * x).sum(-1, keepdims=True)) + x.sum(-1)[::-1, ..., None]
+
+
+@pytest.mark.parametrize("shape", [(64, 128), (40, 97), (7, 33), (1, 5000), (2, 100_000), (3, 4, 16), (1000, 10), (12, 1)],
+                         ids=str)
+@pytest.mark.parametrize("function", [softmax, normalised, scaled_by_rows])
+def test_rows_in_the_place_of_what_they_are_computed_of(ours, function, shape):
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    wanted = function(x.astype(np.float64), np)
+    found = jax.jit(lambda x: function(x, jnp), donate_argnums=0)(jax.device_put(x, ours))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("function", [softmax, normalised])
+def test_rows_take_no_memory_of_their_own(ours, function):
+    """One array of 4 MB between two products, not two."""
+    x, y, z = (jax.device_put(np.ones(shape, np.float32), ours) for shape in [(8192, 64), (64, 128), (128, 64)])
+    compiled = jax.jit(lambda x, y, z: function(x @ y, jnp) @ z).lower(x, y, z).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 5 << 20
