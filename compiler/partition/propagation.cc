@@ -191,6 +191,23 @@ void Propagation::assign(Value value, const MeshSharding& sharding) {
   }
 }
 
+// What is known of `value` to be split as `before` says is split more finely.
+void Propagation::refine(Value value, const MeshSharding& before, const MeshSharding& finer) {
+  assign(value, finer);
+  auto found = shardings_.find(value);
+  if (found == shardings_.end() || said_.contains(value) || !fits(value, finer)) return;
+  MeshSharding& known = found->second;
+  if (known.positionOf != finer.positionOf) return;
+  for (size_t d = 0; d < known.dims.size(); ++d) {
+    if (known.dims[d] != before.dims[d] || known.dims[d] == finer.dims[d]) continue;
+    MeshSharding others = known;
+    others.dims[d].clear();
+    if (!others.canAlsoSplit(static_cast<int64_t>(d), finer.dims[d])) continue;
+    known.dims[d] = finer.dims[d];
+    hasChanged_ = true;
+  }
+}
+
 // All of one shape: what is known of one is wished for all.
 void Propagation::unite(llvm::ArrayRef<Value> values) {
   for (Value value : values) {
@@ -262,7 +279,7 @@ void Propagation::visitManual(sdy::ManualComputationOp op, bool isForward) {
     for (auto [whole, block, cut] : llvm::zip(outside, inside, cuts)) {
       if (shardings_.contains(whole)) assign(block, withoutOuter(of(whole), cut, border.manual));
       if (!shardings_.contains(block)) continue;
-      if (std::optional<MeshSharding> both = composed(cut, of(block))) assign(whole, *both);
+      if (std::optional<MeshSharding> both = composed(cut, of(block))) refine(whole, cut, *both);
     }
   };
   cross(op.getTensors(), body.getArguments(), border.operands);

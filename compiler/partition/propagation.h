@@ -40,6 +40,7 @@ class Propagation {
   Status seedBoundary(mlir::Value value, mlir::DictionaryAttr attributes);
   void say(mlir::Value value, const MeshSharding& sharding);
   void assign(mlir::Value value, const MeshSharding& sharding);
+  void refine(mlir::Value value, const MeshSharding& before, const MeshSharding& finer);
   void unite(llvm::ArrayRef<mlir::Value> values);
   void transfer(mlir::Operation& op);
   void visit(mlir::Operation& op, bool isForward);

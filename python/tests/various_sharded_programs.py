@@ -300,7 +300,24 @@ def complex_signal(setup):
     return jax.jit(f), (setup.normal((48, 6), "x"), setup.normal((48, 6), "x")), 1
 
 
+# ---- Caches, products, borders -------------------------------------------------------------------
+
+@program
+def layers_in_a_loop_with_one_axis_by_hand(setup):
+    """The other axis splits weights, which the gradient needs again."""
+    mesh = setup.mesh(x=4, y=2)
+    w = {"up": setup.normal((32, 64), None, "y", scale=0.2), "down": setup.normal((64, 32), "y", scale=0.2)}
+
+    def local(w, x):
+        layer = lambda h, _: (h + jax.nn.gelu(h @ w["up"]) @ w["down"], None)  # noqa: E731
+        return lax.pmean(jnp.mean(lax.scan(layer, x, None, 3)[0] ** 2), "x")
+
+    f = jax.shard_map(local, mesh=mesh, in_specs=(P(), P("x")), out_specs=P(), axis_names={"x"})
+    return *training_step(f, w, setup.normal((16, 32), "x")), 3
+
+
 ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
+    layers_in_a_loop_with_one_axis_by_hand
 """.split())
