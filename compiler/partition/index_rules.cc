@@ -80,7 +80,7 @@ FactorRule gatherRule(shlo::GatherOp op) {
   if (!isSummable(op.getResult())) return rule;
   auto factor = static_cast<int>(rankOf(op.getResult()));
   for (int64_t d : dims.getStartIndexMap()) {
-    if (!llvm::is_contained(dims.getCollapsedSliceDims(), d)) continue;
+    if (op.getSliceSizes()[d] != 1 || rule.operands[0][d] != kWhole) continue;
     rule.operands[0][d] = factor;
     rule.summed.insert(factor);
     rule.indexed.insert(factor++);
@@ -92,13 +92,15 @@ FactorRule scatterRule(shlo::ScatterOp op) {
   FactorRule rule = wholeRule(op);
   shlo::ScatterDimensionNumbersAttr dims = op.getScatterDimensionNumbers();
   size_t numInputs = op.getInputs().size(), window = 0;
+  llvm::SmallVector<int64_t> rows(rankOf(op.getInputs()[0]), 1);
   for (int d = 0; d < rankOf(op.getInputs()[0]); ++d) {
     if (llvm::is_contained(dims.getInsertedWindowDims(), d) ||
         llvm::is_contained(dims.getInputBatchingDims(), d)) {
       continue;
     }
     int64_t from = dims.getUpdateWindowDims()[window++];
-    if (shapeOf(op.getInputs()[0])[d] != shapeOf(op.getUpdates()[0])[from]) continue;
+    rows[d] = shapeOf(op.getUpdates()[0])[from];
+    if (shapeOf(op.getInputs()[0])[d] != rows[d]) continue;
     for (size_t i = 0; i < numInputs; ++i) {
       rule.operands[i][d] = d;
       rule.operands[numInputs + 1 + i][from] = d;
@@ -106,7 +108,7 @@ FactorRule scatterRule(shlo::ScatterOp op) {
     }
   }
   for (int64_t d : dims.getScatterDimsToOperandDims()) {
-    if (!llvm::is_contained(dims.getInsertedWindowDims(), d)) continue;
+    if (rows[d] != 1 || rule.operands[0][d] != kWhole) continue;
     for (size_t i = 0; i < numInputs; ++i) {
       rule.operands[i][d] = rule.results[i][d] = static_cast<int>(d);
     }

@@ -303,6 +303,23 @@ def complex_signal(setup):
 # ---- Caches, products, borders -------------------------------------------------------------------
 
 @program
+def cache_with_a_position_each(setup):
+    """Each sequence of a batch has its own place in a cache whose positions are split."""
+    setup.mesh(x=2, y=4)
+    cache, new = setup.normal((4, 64, 4, 8), "x", "y"), setup.normal((4, 1, 4, 8), "x")
+    q, places = setup.normal((4, 4, 8), "x"), setup.integers(64, (4,), "x")
+
+    def f(cache, new, q, places):
+        cache = jax.vmap(lambda c, n, i: lax.dynamic_update_slice(c, n, (i, 0, 0)))(cache, new, places)
+        last = jax.vmap(lambda c, i: lax.dynamic_slice(c, (i, 0, 0), (1, 4, 8)))(cache, places)
+        p = jnp.einsum("bhd,bthd->bht", q, cache)
+        p = jax.nn.softmax(jnp.where(jnp.arange(64) <= places[:, None, None], p, -1e9))
+        return cache, last, jnp.einsum("bht,bthd->bhd", p, cache)
+
+    return jax.jit(f), (cache, new, q, places), 1
+
+
+@program
 def layers_in_a_loop_with_one_axis_by_hand(setup):
     """The other axis splits weights, which the gradient needs again."""
     mesh = setup.mesh(x=4, y=2)
@@ -319,5 +336,5 @@ def layers_in_a_loop_with_one_axis_by_hand(setup):
 ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
-    layers_in_a_loop_with_one_axis_by_hand
+    cache_with_a_position_each layers_in_a_loop_with_one_axis_by_hand
 """.split())
