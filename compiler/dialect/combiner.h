@@ -50,6 +50,19 @@ inline bool isIdempotent(mlir::Operation* combiner) {
   return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(combiner);
 }
 
+// Whether `combiner` gives a number itself when it is combined with `init`, or sees `init` as often
+// as it likes.
+inline bool isNeutral(mlir::Operation* combiner, mlir::Value init) {
+  if (!combiner || isIdempotent(combiner)) return combiner != nullptr;
+  // JAX spreads scalars to scalars, and converts them to the type that they have.
+  while (mlir::Operation* op = init.getDefiningOp()) {
+    if (!llvm::isa<shlo::BroadcastInDimOp, shlo::ConvertOp>(op)) break;
+    init = op->getOperand(0);
+  }
+  return (llvm::isa<shlo::AddOp>(combiner) && isZero(init)) ||
+         (llvm::isa<shlo::MulOp>(combiner) && isOne(init));
+}
+
 // Makes an empty region one that combines two scalars of the type `element` by `Op`.
 template <typename Op>
 void fillWith(mlir::OpBuilder& builder, mlir::Region& combiner, mlir::Type element,

@@ -115,11 +115,10 @@ FactorRule scatterRule(shlo::ScatterOp op) {
     rule.indexed.insert(static_cast<int>(d));
   }
   mlir::Operation* reducer = numInputs == 1 ? soleOperation(op->getRegion(0)) : nullptr;
-  rule.isSum = !isIdempotent(reducer);
-  bool isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducer) && isSummable(op->getResult(0));
-  // Each device adds what it has of the updates, or takes the largest.
-  if (isSum) rule.summands = {0};
-  bool hasParts = isSum || isIdempotent(reducer);
+  rule.isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducer) && isSummable(op->getResult(0));
+  // Each device adds what it has of the updates, or takes the largest, or their product.
+  if (rule.isSum) rule.summands = {0};
+  bool hasParts = rule.isSum || isNeutral(reducer, op.getInputs()[0]);
   int64_t from = 0;
   auto next = static_cast<int>(rankOf(op.getInputs()[0]));
   for (int64_t d = 0; d < rankOf(op.getUpdates()[0]); ++d) {

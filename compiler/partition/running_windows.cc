@@ -16,16 +16,6 @@ bool areOnes(const std::optional<llvm::ArrayRef<int64_t>>& sizes) {
   return !sizes || llvm::all_of(*sizes, [](int64_t size) { return size == 1; });
 }
 
-// Whether `reducer` gives a number itself when it is combined with `init`, or sees `init` as often
-// as it likes.
-bool isNeutral(mlir::Operation* reducer, Value init) {
-  if (isIdempotent(reducer)) return true;
-  // JAX spreads scalars to scalars.
-  while (auto spread = init.getDefiningOp<shlo::BroadcastInDimOp>()) init = spread.getOperand();
-  return (llvm::isa<shlo::AddOp>(reducer) && isZero(init)) ||
-         (llvm::isa<shlo::MulOp>(reducer) && isOne(init));
-}
-
 mlir::DenseIntElementsAttr paddingOf(int64_t rank, const RunningWindow& window, int64_t rows,
                                      mlir::OpBuilder& builder) {
   Dims padding(2 * rank);

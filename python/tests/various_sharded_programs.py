@@ -320,6 +320,14 @@ def cache_with_a_position_each(setup):
 
 
 @program
+def products_of_segments(setup):
+    setup.mesh(x=8)
+    x, places = setup.normal((256, 4), "x"), setup.integers(16, (256,), "x")
+    return jax.jit(lambda x, i: (jax.ops.segment_prod(x, i, 16), jnp.full(16, 1).at[i].multiply(1 + i % 2))), (
+        x, places), 1
+
+
+@program
 def layers_in_a_loop_with_one_axis_by_hand(setup):
     """The other axis splits weights, which the gradient needs again."""
     mesh = setup.mesh(x=4, y=2)
@@ -336,5 +344,5 @@ def layers_in_a_loop_with_one_axis_by_hand(setup):
 ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
-    cache_with_a_position_each layers_in_a_loop_with_one_axis_by_hand
+    cache_with_a_position_each products_of_segments layers_in_a_loop_with_one_axis_by_hand
 """.split())
