@@ -15,6 +15,8 @@ void addEmptyPatterns(mlir::RewritePatternSet& patterns);
 void addFoldingPatterns(mlir::RewritePatternSet& patterns);
 // Identities of elementwise operations: x * 1, select with a known predicate, ….
 void addArithmeticPatterns(mlir::RewritePatternSet& patterns);
+// Slices of slices, and of one of the arrays that are joined.
+void addSlicePatterns(mlir::RewritePatternSet& patterns);
 // Chains of reshape, broadcast, transpose, slice, pad, concatenate.
 void addShapePatterns(mlir::RewritePatternSet& patterns);
 // Elementwise operations before a reshape take its shape.

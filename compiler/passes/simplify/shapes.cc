@@ -191,6 +191,33 @@ struct SimplifySlice : StaticPattern<shlo::SliceOp> {
   }
 };
 
+// A slice of one of the arrays that are joined is none of the others.
+struct SliceOfConcatenate : StaticPattern<shlo::SliceOp> {
+  using StaticPattern::StaticPattern;
+
+  LogicalResult rewrite(shlo::SliceOp op, PatternRewriter& rewriter) const override {
+    auto joined = op.getOperand().getDefiningOp<shlo::ConcatenateOp>();
+    if (!joined || op.getType().getNumElements() == 0) return mlir::failure();
+    const uint64_t d = joined.getDimension();
+    const int64_t first = op.getStartIndices()[d];
+    const int64_t last = first + (op.getType().getDimSize(d) - 1) * op.getStrides()[d];
+    int64_t begin = 0;
+    for (mlir::Value part : joined.getInputs()) {
+      const int64_t end = begin + llvm::cast<RankedTensorType>(part.getType()).getDimSize(d);
+      if (begin <= first && last < end) {
+        Dims starts(op.getStartIndices()), limits(op.getLimitIndices());
+        starts[d] = first - begin;
+        limits[d] = last + 1 - begin;
+        rewriter.replaceOpWithNewOp<shlo::SliceOp>(op, op.getType(), part, starts, limits,
+                                                   op.getStrides());
+        return mlir::success();
+      }
+      begin = end;
+    }
+    return mlir::failure();
+  }
+};
+
 struct SimplifyPad : StaticPattern<shlo::PadOp> {
   using StaticPattern::StaticPattern;
 
@@ -326,8 +353,13 @@ struct SimplifyBitcast : StaticPattern<shlo::BitcastConvertOp> {
 
 }  // namespace
 
+void addSlicePatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<SimplifySlice, SliceOfConcatenate>(patterns.getContext());
+}
+
 void addShapePatterns(mlir::RewritePatternSet& patterns) {
-  patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifySlice, SimplifyPad,
+  addSlicePatterns(patterns);
+  patterns.add<SimplifyBroadcast, SimplifyReshape, SimplifyTranspose, SimplifyPad,
                SimplifyConcatenate, SimplifyReduce, SimplifyReverse, SimplifyBitcast>(
       patterns.getContext());
 }

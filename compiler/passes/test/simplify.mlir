@@ -48,6 +48,21 @@ func.func @slice_of_slice(%x: tensor<10xf32>) -> tensor<3xf32> {
   return %1 : tensor<3xf32>
 }
 
+// Of what is joined the array that the slice is of, and no slice of two.
+// CHECK-LABEL: @slice_of_joined
+// CHECK-NEXT: %[[JOINED:.*]] = stablehlo.concatenate
+// CHECK-NEXT: %[[PART:.*]] = stablehlo.slice %arg1 [0:2, 1:6:2]
+// CHECK-NEXT: %[[BOTH:.*]] = stablehlo.slice %[[JOINED]] [0:2, 2:5]
+// CHECK-NEXT: return %[[PART]], %[[BOTH]], %arg0
+func.func @slice_of_joined(%x: tensor<2x3xf32>, %y: tensor<2x6xf32>)
+    -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x3xf32>, tensor<2x6xf32>) -> tensor<2x9xf32>
+  %1 = stablehlo.slice %0 [0:2, 4:9:2] : (tensor<2x9xf32>) -> tensor<2x3xf32>
+  %2 = stablehlo.slice %0 [0:2, 2:5] : (tensor<2x9xf32>) -> tensor<2x3xf32>
+  %3 = stablehlo.slice %0 [0:2, 0:3] : (tensor<2x9xf32>) -> tensor<2x3xf32>
+  return %1, %2, %3 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
 // A start past the end is moved back: 9 becomes 7.
 // CHECK-LABEL: @known_dynamic_slice
 // CHECK-NEXT: stablehlo.slice %arg0 [7:10]
