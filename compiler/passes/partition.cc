@@ -9,6 +9,7 @@
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/patterns.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace isthmus {
@@ -18,21 +19,32 @@ namespace isthmus {
 
 namespace {
 
-// Before collectives are joined with others that have to stay.
-void hoistFromLoops(mlir::ModuleOp module) {
-  auto found = module.walk([](shlo::WhileOp loop) {
-    return loop.getBody().walk([](mlir::Operation* op) {
-      return isCollective(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-    });
+bool hasCollective(mlir::Operation* op) {
+  auto found = op->walk([](mlir::Operation* nested) {
+    return isCollective(nested) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   });
-  if (!found.wasInterrupted()) return;
+  return found.wasInterrupted();
+}
+
+// Collectives of which nobody uses the result go, and out of loops what their rounds have in
+// common, before they are joined with others that have to stay.
+void simplifyAroundCollectives(mlir::ModuleOp module) {
+  if (!hasCollective(module)) return;
   mlir::RewritePatternSet patterns(module.getContext());
-  addControlFlowPatterns(patterns);
+  addSlicePatterns(patterns);
+  auto found = module.walk([](shlo::WhileOp loop) {
+    return hasCollective(loop) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  if (found.wasInterrupted()) addControlFlowPatterns(patterns);
   mlir::GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
   config.enableFolding(false);
   config.enableConstantCSE(false);
   (void)mlir::applyPatternsGreedily(module, std::move(patterns), config);
+  // All devices run this program: none waits for another there.
+  module.walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
+    if (op->use_empty() && (isCollective(op) || mlir::isOpTriviallyDead(op))) op->erase();
+  });
 }
 
 struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
@@ -45,7 +57,7 @@ struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
     Status status = partitionProgram(getOperation(), numPartitions, partitionCall);
     if (status.ok()) {
-      hoistFromLoops(getOperation());
+      simplifyAroundCollectives(getOperation());
       combineCollectives(getOperation());
       return;
     }

@@ -341,8 +341,39 @@ def layers_in_a_loop_with_one_axis_by_hand(setup):
     return *training_step(f, w, setup.normal((16, 32), "x")), 3
 
 
+@program
+def shallow_water_by_hand(setup):
+    """Borders of all four sides are exchanged, although two fields need those of two."""
+    mesh = setup.mesh(x=4, y=2)
+
+    def with_borders(u):
+        u = jnp.concatenate([lax.ppermute(u[-1:], "x", ring(4)), u, lax.ppermute(u[:1], "x", ring(4, -1))], 0)
+        last, first = lax.ppermute(u[:, -1:], "y", ring(2)), lax.ppermute(u[:, :1], "y", ring(2, -1))
+        return jnp.concatenate([last, u, first], 1)
+
+    def along_x(u):
+        return (u[2:, 1:-1] - u[:-2, 1:-1]) / 2
+
+    def along_y(u):
+        return (u[1:-1, 2:] - u[1:-1, :-2]) / 2
+
+    def local(h, u, v):
+        def step(fields, _):
+            h, u, v = fields
+            wide_h, wide_u, wide_v = map(with_borders, fields)
+            h = h - 0.01 * (along_x(wide_u) + along_y(wide_v))
+            return (h, u - 0.01 * along_x(wide_h), v - 0.01 * along_y(wide_h)), lax.psum(jnp.sum(h), ("x", "y"))
+
+        return lax.scan(step, (h, u, v), None, 4)
+
+    f = shard_map(local, mesh=mesh, in_specs=(P("x", "y"),) * 3, out_specs=((P("x", "y"),) * 3, P()),
+                  check_vma=False)
+    return jax.jit(f), tuple(setup.normal((32, 32), "x", "y") for _ in range(3)), 4
+
+
 ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
     cache_with_a_position_each products_of_segments layers_in_a_loop_with_one_axis_by_hand
+    shallow_water_by_hand
 """.split())

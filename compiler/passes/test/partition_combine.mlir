@@ -137,3 +137,23 @@ func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   } : (tensor<4x6xf32>) -> (tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>)
   return %0#0, %0#1, %0#2 : tensor<2x6xf32>, tensor<4x6xf32>, tensor<2x6xf32>
 }
+
+// -----
+
+// What nobody reads of what is joined is not sent.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: collective_permute
+// CHECK: return
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = sdy.manual_computation(%a)
+      in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x6xf32>) {
+    %1 = stablehlo.slice %b [0:2, 5:6] : (tensor<2x6xf32>) -> tensor<2x1xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<2x1xf32>) -> tensor<2x1xf32>
+    %3 = stablehlo.concatenate %2, %b, dim = 1 : (tensor<2x1xf32>, tensor<2x6xf32>) -> tensor<2x7xf32>
+    %4 = stablehlo.slice %3 [0:2, 2:7:2] : (tensor<2x7xf32>) -> tensor<2x3xf32>
+    sdy.return %4 : tensor<2x3xf32>
+  } : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
