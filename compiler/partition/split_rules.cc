@@ -542,7 +542,22 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
         best = factor;
         most = size;
       }
-      if (best != kWhole) parts[best] = split;
+      if (best != kWhole) {
+        parts[best] = split;
+        continue;
+      }
+      // Or it cuts the blocks of one that is split already.
+      for (int factor : rule->operands[i]) {
+        if (factor == kWhole || parts.count(factor) == 0 || isSummed(factor) || isIndexed(factor) ||
+            isSent(factor)) {
+          continue;
+        }
+        std::vector<AxisPart> finer = parts[factor];
+        for (const AxisPart& part : split) appendAxisPart(finer, part);
+        if (!canSplit(finer, factor)) continue;
+        parts[factor] = std::move(finer);
+        break;
+      }
     }
   }
   if (mayMove) {

@@ -342,6 +342,15 @@ def layers_in_a_loop_with_one_axis_by_hand(setup):
 
 
 @program
+def rows_merged_out_of_three_axes(setup):
+    """Reshapes for which one of three split dimensions gives way to others that are split too."""
+    setup.mesh(x=2, y=2, z=2)
+    f = jax.jit(lambda a: (a.transpose(2, 0, 1) * 2, a.reshape(64, 8), a.reshape(8, 64)), out_shardings=(
+        setup.sharding("x", "y", "z"), setup.sharding(("z", "x"), "y"), setup.sharding("y", ("x", "z"))))
+    return f, (setup.normal((8, 8, 8), "x", "y", "z"),), 1
+
+
+@program
 def shallow_water_by_hand(setup):
     """Borders of all four sides are exchanged, although two fields need those of two."""
     mesh = setup.mesh(x=4, y=2)
@@ -375,5 +384,5 @@ ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
     cache_with_a_position_each products_of_segments layers_in_a_loop_with_one_axis_by_hand
-    shallow_water_by_hand
+    rows_merged_out_of_three_axes shallow_water_by_hand
 """.split())

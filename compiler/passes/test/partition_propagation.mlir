@@ -82,11 +82,12 @@ func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 
 // -----
 
-// A call that says what is its batch gets blocks of it, and whole matrices.
+// A call that says what is its batch gets blocks of it, and whole matrices: what cut those cuts the
+// batch once more.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[ROWS:.*]] = "stablehlo.all_gather"{{.*}}all_gather_dim = 1
+// CHECK: %[[ROWS:.*]] = "stablehlo.all_to_all"{{.*}}concat_dimension = 1 {{.*}}split_dimension = 0
 // CHECK-NOT: all_gather
-// CHECK: stablehlo.custom_call @factorize(%[[ROWS]]) {{.*}} : (tensor<2x6x6xf32>) -> (tensor<2x6x6xf32>, tensor<2x6xf32>)
+// CHECK: stablehlo.custom_call @factorize(%[[ROWS]]) {{.*}} : (tensor<1x6x6xf32>) -> (tensor<1x6x6xf32>, tensor<1x6xf32>)
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>}) -> (tensor<4x6x6xf32>, tensor<4x6xf32>) {
   %0:2 = stablehlo.custom_call @factorize(%a) {mhlo.frontend_attributes = {num_batch_dims = "1"}}
