@@ -16,6 +16,7 @@
 #include "compiler/partition/one_device.h"
 #include "compiler/partition/propagation.h"
 #include "compiler/partition/replica_groups.h"
+#include "compiler/partition/row_windows.h"
 #include "compiler/partition/running_windows.h"
 #include "compiler/partition/shifts.h"
 #include "compiler/partition/split_rules.h"
@@ -908,6 +909,9 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
   }
   if (numPartitions > 1) recognizeShifts(module);
   ISTHMUS_ASSIGN_OR_RETURN(Propagation propagation, Propagation::run(main, module, numPartitions));
+  if (numPartitions > 1 && splitWindows(module, propagation)) {
+    ISTHMUS_ASSIGN_OR_RETURN(propagation, Propagation::run(main, module, numPartitions));
+  }
   ISTHMUS_RETURN_IF_ERROR(
       Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
           .run(main));

@@ -342,6 +342,25 @@ def layers_in_a_loop_with_one_axis_by_hand(setup):
 
 
 @program
+def windows_of_rows_of_each(setup):
+    """Several rows for each sequence, some of them outside, and blocks of both dimensions."""
+    setup.mesh(x=2, y=4)
+    cache, new = setup.normal((4, 64, 4, 8), "x", "y"), setup.normal((4, 8, 4, 8), "x")
+    places, table = setup.integers(64, (4,), "x"), setup.normal((64, 32), "y", "x")
+    corners, patches = setup.integers(64, (5, 2)), setup.normal((5, 3, 4))
+
+    def f(cache, new, places, table, corners, patches):
+        cache = jax.vmap(lambda c, n, i: lax.dynamic_update_slice(c, n, (i, 0, 0)))(cache, new, places)
+        again = jax.vmap(lambda c, i: lax.dynamic_slice(c, (i, 0, 0), (5, 4, 8)))(cache, places)
+        to = lax.ScatterDimensionNumbers((1, 2), (), (0, 1))
+        added = lax.scatter_add(table, corners - 2, patches, to, mode="drop")
+        taken = lax.gather(table, corners, lax.GatherDimensionNumbers((0, 2), (), (0, 1)), (3, 4), mode="clip")
+        return cache, jnp.einsum("bqhd,bkhd->bhqk", new, cache), again, added, taken
+
+    return jax.jit(f), (cache, new, places, table, corners, patches), 1
+
+
+@program
 def rows_merged_out_of_three_axes(setup):
     """Reshapes for which one of three split dimensions gives way to others that are split too."""
     setup.mesh(x=2, y=2, z=2)
@@ -384,5 +403,5 @@ ON_DEMAND |= set(PROGRAMS) - EARLIER - set("""
     patches_and_class_token experts_of_sorted_tokens softmax_of_segments few_rows_of_a_table
     buffer_of_experience rows_from_places traces_and_diagonals uneven_torus uneven_plate complex_signal
     cache_with_a_position_each products_of_segments layers_in_a_loop_with_one_axis_by_hand
-    rows_merged_out_of_three_axes shallow_water_by_hand
+    windows_of_rows_of_each rows_merged_out_of_three_axes shallow_water_by_hand
 """.split())
