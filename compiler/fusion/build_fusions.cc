@@ -71,7 +71,12 @@ void buildFusion(mlir::Block& block, const BlockGraph& graph, const FusionGroup&
   }
   llvm::SmallVector<mlir::Value> outputs;
   for (int output : group.shape.outputs) {
-    llvm::append_range(outputs, graph.node(output).op->getResults());
+    mlir::Operation* op = graph.node(output).op;
+    for (mlir::Value result : op->getResults()) {
+      // The largest elements that an argmax finds are often nobody's.
+      if (llvm::isa<shlo::ReduceOp>(op) && result.use_empty() && !op->use_empty()) continue;
+      outputs.push_back(result);
+    }
   }
 
   mlir::OpBuilder builder(graph.node(group.members.back()).op);

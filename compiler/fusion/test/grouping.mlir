@@ -218,3 +218,21 @@ func.func @large_splat(%k: tensor<3x3x4x4xf32>) -> tensor<1x1022x1022x4xf32> {
   %r = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1024x1024x4xf32>, tensor<3x3x4x4xf32>) -> tensor<1x1022x1022x4xf32>
   return %r : tensor<1x1022x1022x4xf32>
 }
+
+// Only the places of the largest elements are wanted: the elements are not written.
+// CHECK-LABEL: @places_of_the_largest
+// CHECK: stablehlo.reduce
+// CHECK: isthmus.yield %{{[0-9]+}}#1 : tensor<64xi32>
+func.func @places_of_the_largest(%x: tensor<64x32xf32>) -> tensor<64xi32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %place = stablehlo.iota dim = 1 : tensor<64x32xi32>
+  %r:2 = stablehlo.reduce(%x init: %least), (%place init: %zero) across dimensions = [1] : (tensor<64x32xf32>, tensor<64x32xi32>, tensor<f32>, tensor<i32>) -> (tensor<64xf32>, tensor<64xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %greater = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %value = stablehlo.select %greater, %a, %b : tensor<i1>, tensor<f32>
+    %index = stablehlo.select %greater, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %value, %index : tensor<f32>, tensor<i32>
+  }
+  return %r#1 : tensor<64xi32>
+}
