@@ -11,10 +11,10 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using mlir::Value;
 
-// Bits of an integer's type; 0 for all others, booleans too.
+// Bits of an integer's type, whole bytes; 0 for all others, booleans too.
 unsigned integerBits(mlir::Type type) {
   auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
-  return integer && integer.getWidth() > 1 ? integer.getWidth() : 0;
+  return integer && integer.getWidth() >= 8 ? integer.getWidth() : 0;
 }
 
 unsigned integerBits(Value value) { return integerBits(mlir::getElementTypeOrSelf(value)); }
