@@ -130,6 +130,22 @@ TEST(Reduce, ManyElementsAndInPlace) {
   EXPECT_EQ(b, expected);
 }
 
+// However many there are, from left to right: the sums of these depend on the order.
+TEST(Reduce, AnyNumberOfInputsInTheirOrder) {
+  constexpr size_t kElements = 1500;
+  std::vector<std::vector<float>> inputs;
+  std::vector<float> sums(kElements);
+  for (size_t count = 1; count <= 13; ++count) {
+    std::vector<float>& next = inputs.emplace_back(kElements);
+    for (size_t i = 0; i < kElements; ++i) {
+      const auto number = static_cast<float>((i * 7919 + count * 104729) % 1000);
+      next[i] = number * (count % 3 == 0 ? 1e7F : 0.37F);
+      sums[i] = count == 1 ? next[i] : sums[i] + next[i];
+    }
+    EXPECT_EQ(reduce<float>(ReductionKind::kSum, ElementType::kF32, inputs), sums) << count;
+  }
+}
+
 TEST(Reduce, WhatMakesNoSenseIsRefused) {
   EXPECT_FALSE(checkReduction(ReductionKind::kAnd, ElementType::kF32).ok());
   EXPECT_FALSE(checkReduction(ReductionKind::kOr, ElementType::kF8E4M3FN).ok());
