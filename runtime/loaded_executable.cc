@@ -441,7 +441,9 @@ Status LoadedExecutable::launchQueued(std::span<const AssignedDevice> assigned,
   }
   std::vector<Event> done;
   for (auto& launch : queued) done.push_back(launch->done_.event());
-  if (info.participants > 1 || isOverProcesses_) client_->collectives().prepareLaunch(info.id);
+  if (info.participants > 1 || isOverProcesses_) {
+    client_->collectives().prepareLaunch(info.id, info.participants);
+  }
   for (size_t i = 0; i < assigned.size(); ++i) acquired.handOver();
   Gang::start(std::move(queued));
   if (waitsForCaller) return {};

@@ -55,10 +55,13 @@ class InProcessCollectives::Announcements {
 // before that.
 class InProcessCollectives::Rendezvous {
  public:
-  Rendezvous(size_t size, size_t numLocal, int process, Announcements& announcements)
+  // `numAtWork`: how many devices of this process the launch has, at least.
+  Rendezvous(size_t size, size_t numLocal, size_t numAtWork, int process,
+             Announcements& announcements)
       : parts(size),
         announcements_(announcements),
         numLocal_(numLocal),
+        numAtWork_(std::max(numLocal, numAtWork)),
         process_(process),
         taken_(size) {}
 
@@ -173,7 +176,7 @@ class InProcessCollectives::Rendezvous {
   }
 
   // Who waits for others that have no CPU keeps them from getting one.
-  int spinRounds() const { return numLocal_ <= static_cast<size_t>(computeThreads()) ? 2000 : 0; }
+  int spinRounds() const { return numAtWork_ <= static_cast<size_t>(computeThreads()) ? 2000 : 0; }
 
   void failLocked(const Status& error) {
     if (phase_ != kWaiting) return;
@@ -223,6 +226,7 @@ class InProcessCollectives::Rendezvous {
   std::atomic<uint32_t> phase_{kWaiting};
   std::atomic<size_t> synced_{0};  // or shares that are done
   const size_t numLocal_;
+  const size_t numAtWork_;
   const int process_;
   std::vector<std::atomic<bool>> taken_;  // by rank
   size_t arrived_ = 0;
@@ -238,7 +242,8 @@ struct InProcessCollectives::Launch {
   std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
   std::map<int, Promise> onAbort;        // by device
   Status error;
-  int left = 0;  // participants that are done with the launch
+  size_t participants = 0;  // if known
+  int left = 0;             // participants that are done with the launch
 };
 
 // A participant's view of a rendezvous that is complete.
@@ -294,7 +299,7 @@ StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const Colle
   while (slot != end && slot->second->hasArrived(meeting.rank)) ++slot;
   if (slot == end) {
     auto rendezvous =
-        std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal,
+        std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal, launch.participants,
                                      job_ == nullptr ? 0 : job_->processIndex(), *announcements_);
     slot = launch.open.emplace(std::move(key), std::move(rendezvous));
   }
@@ -657,9 +662,9 @@ size_t InProcessCollectives::numLaunches() {
   return launches_.size();
 }
 
-void InProcessCollectives::prepareLaunch(int64_t launchId) {
+void InProcessCollectives::prepareLaunch(int64_t launchId, int participants) {
   std::lock_guard lock(mutex_);
-  launches_[launchId];
+  launches_[launchId].participants = static_cast<size_t>(participants);
 }
 
 void InProcessCollectives::promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {

@@ -46,8 +46,9 @@ class InProcessCollectives final : public Collectives {
   void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) override;
 
   // Makes what the other functions keep of a launch, so that its end needs no memory. Before the
-  // launch; as often as somebody likes.
-  void prepareLaunch(int64_t launchId);
+  // launch; as often as somebody likes. More participants of this process than it has threads do
+  // not wait busily for each other.
+  void prepareLaunch(int64_t launchId, int participants);
   // How many launches are kept: those that have not ended on all of their devices.
   size_t numLaunches();
   // Makes every collective of the launch, waiting or to come, fail with `error`.
