@@ -34,6 +34,7 @@ unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t si
 // At most `most` tiles of at least `least` elements each.
 void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
             int64_t most) {
+  if (size == 0 || most == 0) return;
   int64_t unit = std::max<int64_t>(
       least, static_cast<int64_t>(llvm::alignTo((size + most - 1) / most, least)));
   int64_t count = (size + unit - 1) / unit;

@@ -38,3 +38,16 @@ func.func @update(%x: tensor<64x128xf32>, %u: tensor<1x128xf32>, %i: tensor<i32>
   %r = stablehlo.dynamic_update_slice %x, %u, %i, %zero : (tensor<64x128xf32>, tensor<1x128xf32>, tensor<i32>, tensor<i32>) -> tensor<64x128xf32>
   return %r : tensor<64x128xf32>
 }
+
+// Rows that are not there are cut into no tiles: without simplification, they come this far.
+// CHECK-LABEL: @running_sums_of_no_rows
+// CHECK: schedule = ["scan results=0
+func.func @running_sums_of_no_rows(%x: tensor<0x9x8xf64>) -> tensor<0x9x8xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%x, %zero) ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %sum = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %sum : tensor<f64>
+  }) {window_dimensions = array<i64: 1, 9, 1>, padding = dense<[[0, 0], [0, 8], [0, 0]]> : tensor<3x2xi64>} : (tensor<0x9x8xf64>, tensor<f64>) -> tensor<0x9x8xf64>
+  return %0 : tensor<0x9x8xf64>
+}
