@@ -55,6 +55,19 @@ bool parseOverrideEntry(std::string_view serialized, AttributeMap& overrides) {
   return true;
 }
 
+// The dimensions of a ShapeProto.
+bool parseDims(std::string_view serialized, std::vector<int64_t>& dims) {
+  Reader reader(serialized);
+  for (Field field; reader.next(field);) {
+    if (field.number != 3) continue;
+    if (!wire::forEachVarint(field,
+                             [&](uint64_t size) { dims.push_back(static_cast<int64_t>(size)); })) {
+      return false;
+    }
+  }
+  return reader.ok();
+}
+
 bool appendBools(const Field& field, std::vector<bool>& values) {
   return wire::forEachVarint(field, [&](uint64_t value) { values.push_back(value != 0); });
 }
@@ -196,6 +209,11 @@ StatusOr<CompileOptions> parseCompileOptions(std::string_view serialized) {
     bool isVarint = field.type == WireType::kVarint;
     bool isBytes = field.type == WireType::kBytes;
     switch (field.number) {
+      case 1:
+        if (!isBytes || !parseDims(field.bytes, options.argumentShapes.emplace_back())) {
+          return malformed(kName);
+        }
+        break;
       case 2:
         if (!isVarint) return malformed(kName);
         options.parameterIsTupled = field.asBool();

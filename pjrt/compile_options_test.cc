@@ -23,6 +23,11 @@ proto::DeviceAssignmentProto makeAssignment() {
 
 TEST(CompileOptions, ReadsEveryField) {
   proto::CompileOptionsProto message;
+  message.add_argument_layouts();  // a scalar
+  proto::ShapeProto& shape = *message.add_argument_layouts();
+  shape.set_element_type(11);
+  shape.add_dimensions(300);
+  shape.add_dimensions(0);
   message.set_parameter_is_tupled_arguments(true);
   message.set_compile_portable_executable(true);
   auto& overrides = *message.mutable_env_option_overrides();
@@ -45,6 +50,7 @@ TEST(CompileOptions, ReadsEveryField) {
   std::string serialized = message.SerializeAsString();
   StatusOr<CompileOptions> options = parseCompileOptions(serialized);
   ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ(options->argumentShapes, (std::vector<std::vector<int64_t>>{{}, {300, 0}}));
   EXPECT_TRUE(options->parameterIsTupled);
   EXPECT_TRUE(options->compilePortableExecutable);
   EXPECT_EQ(options->overrides, (AttributeMap{{"xla_text", std::string("value")},

@@ -96,7 +96,10 @@ std::optional<Numbers> KnownIntegers::compute(mlir::Operation* op, mlir::Value v
   }
   if (llvm::isa<shlo::ReshapeOp, shlo::DynamicReshapeOp>(op)) return of(op->getOperand(0));
   if (auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op)) {
-    if (tensor.getRank() != 1) return std::nullopt;
+    // Row after row, as they lie in memory.
+    for (uint64_t d = 0; d < concatenate.getDimension(); ++d) {
+      if (tensor.getDimSize(d) != 1) return std::nullopt;
+    }
     Numbers numbers;
     for (mlir::Value operand : concatenate.getInputs()) {
       std::optional<Numbers> part = of(operand);

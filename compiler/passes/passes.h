@@ -17,6 +17,10 @@ namespace isthmus {
 // then the row-major one of that memory.
 inline constexpr char kLayoutAttribute[] = "isthmus.layout";
 
+// Discardable attribute of @main's arguments (DenseI64ArrayAttr): the shape that the caller gives
+// to one whose type leaves dimensions open. refine-shapes makes it the type.
+inline constexpr char kShapeAttribute[] = "isthmus.shape";
+
 // As the passes of these names, for a device other than the default one.
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target);

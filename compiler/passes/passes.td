@@ -46,6 +46,8 @@ def RefineShapesPass : Pass<"refine-shapes", "mlir::ModuleOp"> {
     %0 = stablehlo.iota dim = 0 : tensor<2x3xi32>
     %1 = stablehlo.negate %0 : tensor<2x3xi32>
     ```
+    Arguments of open sizes take the shape that the caller noted (`isthmus.shape`). Calls for what has computed
+    attributes become operations, and assertions about sizes are checked.
     Operations whose shapes stay unknown are left as they are.
   }];
 }

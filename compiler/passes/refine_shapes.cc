@@ -1,11 +1,14 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
 #include "compiler/dialect/dialect.h"
+#include "compiler/passes/contraction_shapes.h"
+#include "compiler/passes/dynamic_calls.h"
 #include "compiler/passes/known_integers.h"
 #include "compiler/passes/passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 namespace isthmus {
@@ -40,10 +43,12 @@ class Refiner {
  public:
   explicit Refiner(mlir::MLIRContext* context) : builder_(context) {}
 
-  void run(mlir::Block& block) {
+  // Fails if the program asserts what is not so.
+  mlir::LogicalResult run(mlir::Block& block) {
     refineBlock(block);
     // Not before: known_ must not meet a value in the memory of one that it has answered for.
     for (mlir::Operation* op : replaced_) op->erase();
+    return mlir::success(!hasFailed_);
   }
 
  private:
@@ -58,7 +63,8 @@ class Refiner {
       for (mlir::Region& region : op.getRegions()) refineBlock(region.front());
     }
     builder_.setInsertionPoint(&op);
-    if (Value known = knownForm(op)) {
+    if (auto call = llvm::dyn_cast<shlo::CustomCallOp>(op); call && refineCall(call)) return;
+    if (Value known = knownOperation(op)) {
       op.getResult(0).replaceAllUsesWith(known);
       replaced_.push_back(&op);
       return;
@@ -72,6 +78,24 @@ class Refiner {
       return;
     }
     inferResults(op);
+  }
+
+  // Whether nothing is left to do.
+  bool refineCall(shlo::CustomCallOp call) {
+    mlir::FailureOr<bool> isTrue = holds(call, known_);
+    hasFailed_ |= mlir::failed(isTrue);
+    if (mlir::failed(isTrue)) return true;
+    if (*isTrue) {
+      replaced_.push_back(call);
+      return true;
+    }
+    mlir::Operation* known = knownForm(call, known_, builder_);
+    if (!known) return false;
+    inferResults(*known);
+    hasFailed_ |= mlir::failed(mlir::verify(known));
+    call->replaceAllUsesWith(known);
+    replaced_.push_back(call);
+    return true;
   }
 
   // The body may see the initial shapes if it gives them back.
@@ -96,14 +120,16 @@ class Refiner {
 
   void inferResults(mlir::Operation& op) {
     llvm::SmallVector<mlir::Type> types;
-    if (auto infers = llvm::dyn_cast<mlir::InferTypeOpInterface>(op)) {
+    if (std::optional<Dims> shape = shapeOfContraction(op)) {
+      types.push_back(shaped(op, *shape));
+    } else if (auto infers = llvm::dyn_cast<mlir::InferTypeOpInterface>(op)) {
       mlir::DictionaryAttr attributes = op.getAttrDictionary();
       if (mlir::failed(infers.inferReturnTypes(op.getContext(), std::nullopt, op.getOperands(),
                                                attributes, op.getPropertiesStorage(),
                                                op.getRegions(), types))) {
         return;
       }
-    } else if (op.hasTrait<mlir::OpTrait::SameOperandsAndResultShape>()) {
+    } else if (op.hasTrait<mlir::OpTrait::SameOperandsAndResultShape>() || isElementwiseCall(op)) {
       for (Value result : op.getResults()) {
         types.push_back(rankedTypeOf(result).clone(rankedTypeOf(op.getOperand(0)).getShape()));
       }
@@ -112,6 +138,12 @@ class Refiner {
     for (auto [result, type] : llvm::zip(op.getResults(), types)) {
       if (!isStatic(result.getType()) && isStatic(type)) result.setType(type);
     }
+  }
+
+  static std::optional<Dims> shapeOfContraction(mlir::Operation& op) {
+    if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) return shapeOfResult(dot);
+    if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) return shapeOfResult(conv);
+    return std::nullopt;
   }
 
   RankedTensorType shaped(mlir::Operation& op, llvm::ArrayRef<int64_t> shape) {
@@ -126,7 +158,7 @@ class Refiner {
   }
 
   // What replaces an operation whose shapes are known; null if they are not.
-  Value knownForm(mlir::Operation& op) {
+  Value knownOperation(mlir::Operation& op) {
     return llvm::TypeSwitch<mlir::Operation*, Value>(&op)
         .Case<shlo::GetDimensionSizeOp>([&](auto size) { return constantSize(size); })
         .Case<shlo::SetDimensionSizeOp>([&](auto size) { return resized(size); })
@@ -266,35 +298,59 @@ class Refiner {
 
   Value knownConv(shlo::DynamicConvOp op) {
     auto padding = known_.of(op.getPadding());
-    if (!padding || !isStatic(op.getType()) || !isStatic(op.getLhs().getType()) ||
-        !isStatic(op.getRhs().getType())) {
+    if (!padding || !isStatic(op.getLhs().getType()) || !isStatic(op.getRhs().getType())) {
       return {};
     }
     auto matrix =
         RankedTensorType::get(rankedTypeOf(op.getPadding()).getShape(), builder_.getI64Type());
     if (!matrix.hasStaticShape()) return {};
-    return shlo::ConvolutionOp::create(
+    auto conv = shlo::ConvolutionOp::create(
         builder_, op.getLoc(), op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
         mlir::DenseIntElementsAttr::get(matrix, llvm::ArrayRef<int64_t>(*padding)),
         op.getLhsDilationAttr(), op.getRhsDilationAttr(), op.getWindowReversalAttr(),
         op.getDimensionNumbers(), op.getFeatureGroupCountAttr(), op.getBatchGroupCountAttr(),
         op.getPrecisionConfigAttr());
+    if (!isStatic(conv.getType())) inferResults(*conv);
+    return conv;
   }
 
   mlir::OpBuilder builder_;
   KnownIntegers known_;
   llvm::SmallVector<mlir::Operation*> replaced_;
+  bool hasFailed_ = false;
 };
 
 struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
-      if (function.isExternal() || !needsRefining(function)) continue;
-      Refiner(&getContext()).run(function.getBody().front());
+      if (function.isExternal()) continue;
+      takeShapes(function);
+      if (!needsRefining(function)) continue;
+      if (mlir::failed(Refiner(&getContext()).run(function.getBody().front()))) {
+        return signalPassFailure();
+      }
       mlir::Operation* result = function.getBody().front().getTerminator();
       function.setType(mlir::FunctionType::get(&getContext(), function.getArgumentTypes(),
                                                result->getOperandTypes()));
     }
+  }
+
+  // The shapes that the caller gives become the arguments' types.
+  static void takeShapes(mlir::func::FuncOp function) {
+    bool hasChanged = false;
+    for (mlir::BlockArgument argument : function.getArguments()) {
+      unsigned i = argument.getArgNumber();
+      auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(i, kShapeAttribute);
+      if (!shape) continue;
+      argument.setType(
+          RankedTensorType::get(shape.asArrayRef(), rankedTypeOf(argument).getElementType()));
+      function.removeArgAttr(i, kShapeAttribute);
+      hasChanged = true;
+    }
+    if (!hasChanged) return;
+    function.setType(mlir::FunctionType::get(function.getContext(),
+                                             function.getBody().front().getArgumentTypes(),
+                                             function.getResultTypes()));
   }
 
   static bool needsRefining(mlir::func::FuncOp function) {
@@ -304,7 +360,7 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
               llvm::isa<shlo::GetDimensionSizeOp, shlo::SetDimensionSizeOp, shlo::DynamicReshapeOp,
                         shlo::DynamicBroadcastInDimOp, shlo::DynamicIotaOp, shlo::DynamicPadOp,
                         shlo::RealDynamicSliceOp, shlo::DynamicGatherOp, shlo::DynamicConvOp>(op) ||
-              !llvm::all_of(op->getResultTypes(), isStatic);
+              isDynamicCall(op) || !llvm::all_of(op->getResultTypes(), isStatic);
           return isDynamic ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
         })
         .wasInterrupted();

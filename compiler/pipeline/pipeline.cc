@@ -7,6 +7,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/argument_shapes.h"
 #include "compiler/pipeline/custom_partitioning.h"
 #include "compiler/schedule/attention_pass.h"
 #include "compiler/schedule/epilogue_pass.h"
@@ -162,6 +163,7 @@ Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOpti
   if (options.dump && options.dump->enabled()) {
     options.dump->write("00-import.mlir", toText(*module));
   }
+  if (hasStarted) ISTHMUS_RETURN_IF_ERROR(noteArgumentShapes(*module, options.compile));
   for (size_t i = 0; i < std::size(kStages); ++i) {
     const Stage& stage = kStages[i];
     hasStarted |= stage.name == options.startAt;

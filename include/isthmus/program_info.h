@@ -38,6 +38,8 @@ struct CompileOptions {
   std::optional<DeviceAssignment> deviceAssignment;
   bool compilePortableExecutable = false;
   int deviceOrdinal = -1;
+  // Of each argument, where the caller says them: the program may leave sizes open.
+  std::vector<std::vector<int64_t>> argumentShapes;
   AttributeMap overrides;  // env_option_overrides: jit(compiler_options=...)
   std::string serialized;  // the CompileOptionsProto as it came
 };

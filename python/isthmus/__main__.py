@@ -22,8 +22,8 @@ def run(options) -> int:
 
     from isthmus import client
 
-    program = client.compile(options.model, signature=options.signature)
     arrays = [np.load(path) for path in options.input]
+    program = client.compile(options.model, signature=options.signature, shapes=[a.shape for a in arrays])
     results = program(*arrays)
     results = results if isinstance(results, tuple) else (results,)
     for result in results:
@@ -53,7 +53,9 @@ def compile_model(options) -> int:
     if not name.isidentifier():
         raise ValueError(f"--name {name} is no name of a function in C")
     library = pathlib.Path(isthmus.library_path()).parent / "libisthmus_model.so"
-    model = object_file.Model(client.compile(options.model, signature=options.signature), name, library)
+    shapes = [[int(size) for size in given.split(",") if size] for given in options.shape]
+    executable = client.compile(options.model, signature=options.signature, shapes=shapes or None)
+    model = object_file.Model(executable, name, library)
     options.output.write_bytes(model.object_file())
     header = options.header or options.output.with_suffix(".h")
     header.write_text(model.header())
@@ -107,6 +109,8 @@ def main(arguments=None) -> int:
         "compile", help="writes an object file and a header, for programs without a compiler")
     compiler.add_argument("model", type=pathlib.Path, help="as for run")
     compiler.add_argument("--signature", help="as for run")
+    compiler.add_argument("--shape", action="append", default=[], metavar="8,32",
+                          help="of each argument in turn, if the program leaves sizes open")
     compiler.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE.o")
     compiler.add_argument("--header", type=pathlib.Path, metavar="FILE.h",
                           help="default: beside the object file")

@@ -235,16 +235,18 @@ class Client:
                 self._api.wait(args.done_with_host_buffer)
         return result
 
-    def compile(self, program, *, device: int = 0, signature: str | None = None) -> "Executable":
+    def compile(self, program, *, device: int = 0, signature: str | None = None,
+                shapes=None) -> "Executable":
         """An executable of StableHLO (text or bytecode), of a file or folder that has some, or of
         what jax.export, torch_xla.stablehlo or jax2tf exported. A SavedModel's signature is "serving_default",
-        or its only one, unless another is named."""
+        or its only one, unless another is named. `shapes` are those of all arguments, for programs that leave
+        sizes open."""
         source = artifacts.read(program, signature)
         code, form = ctypes.create_string_buffer(source.code, len(source.code)), b"mlir"
         asked = c_api.make(self._api.program, code=ctypes.addressof(code),
                            code_size=len(source.code), format=ctypes.cast(form, ctypes.c_void_p),
                            format_size=len(form))
-        options = _compile_options(device)
+        options = _compile_options(device, _parameter_shapes(source, shapes))
         args = self._call("Compile", program=ctypes.addressof(asked),
                           compile_options=ctypes.cast(options, ctypes.c_void_p),
                           compile_options_size=len(options))
@@ -276,11 +278,25 @@ def _varint(number: int) -> bytes:
     return bytes(result)
 
 
-def _compile_options(device: int) -> bytes:
-    """A CompileOptionsProto of one replica and partition on a device."""
+def _parameter_shapes(source: artifacts.Program, shapes) -> list:
+    """The shapes of a program's parameters, of those of the caller's arguments."""
+    if shapes is None:
+        return []
+    return [given if isinstance(given, tuple) else np.shape(given)
+            for given in source.arguments([tuple(shape) for shape in shapes])]
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a message that is a message, a string, or packed numbers."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _compile_options(device: int, shapes) -> bytes:
+    """A CompileOptionsProto of one replica and partition on a device, for arguments of these shapes."""
+    # argument_layouts: dimensions.
+    layouts = b"".join(_field(1, _field(3, b"".join(map(_varint, shape)))) for shape in shapes)
     # executable_build_options: device_ordinal, num_replicas, num_partitions.
-    build = b"\x08" + _varint(device) + b"\x20\x01\x28\x01"
-    return b"\x1a" + _varint(len(build)) + build
+    return layouts + _field(3, b"\x08" + _varint(device) + b"\x20\x01\x28\x01")
 
 
 class Executable:
@@ -372,9 +388,9 @@ def put(array, device: int = 0, copy: bool = True) -> Array:
     return default_client().put(array, device, copy)
 
 
-def compile(program, *, device: int = 0, signature: str | None = None) -> Executable:  # as re.compile
+def compile(program, *, device: int = 0, signature: str | None = None, shapes=None) -> Executable:  # as re.compile
     """`Client.compile` of the process's client."""
-    return default_client().compile(program, device=device, signature=signature)
+    return default_client().compile(program, device=device, signature=signature, shapes=shapes)
 
 
 def deserialize(data: bytes, parameters=None, *, device: int = 0) -> Executable:

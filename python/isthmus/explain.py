@@ -288,7 +288,7 @@ def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measu
 
     client, choices = _client(platform), []
     with _captured_stderr(choices):
-        program = client.compile(model)
+        program = client.compile(model, shapes=[np.shape(array) for array in arrays] if arrays else None)
     if not arrays:
         library = pathlib.Path(isthmus.library_path()).with_name("libisthmus_model.so")
         # Executables of the CPU can be asked for their arguments.

@@ -1,5 +1,6 @@
 """`isthmus.compile`: programs without any framework, over the C API by ctypes."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -107,6 +108,45 @@ def test_several_devices():
     x = np.ones((3, 4), np.float32)
     for device in (0, 1):
         np.testing.assert_array_equal(client.compile(ADD, device=device)(x, x), x + x)
+
+
+def test_sizes_that_an_artifact_leaves_open(tmp_path):
+    """The results of JAX's own CPU client, from programs that are compiled for several sizes."""
+    pytest.importorskip("flatbuffers")
+    code = """
+import sys, jax, numpy, jax.numpy as jnp
+from jax import export
+jax.config.update("jax_platforms", "cpu")
+rows, more = export.symbolic_shape("b, 2*c", constraints=["b >= 2"])
+def program(x, unused, y):
+    joined = jnp.concatenate([x, y * 2])
+    return (jnp.cumsum(x, 0), jax.lax.cummax(x, 1, reverse=True), jax.nn.softmax(x @ y.T),
+            jnp.sort(joined, 0), jnp.argmax(joined, 0), joined.reshape(-1)[::2], x[1:] - x[:-1],
+            x.reshape(x.shape[0], -1, 2).sum(1), jnp.arange(x.shape[1]) * x.shape[0], jnp.where(x > 0, x, 0),
+            jax.lax.conv(x[None, None], jnp.ones((2, 1, 2, 2)), (1, 2), "SAME"),
+            jax.lax.conv(x[:, None], jnp.ones((2, 1, 3)), (1,), [(1, 1)]))
+of = jax.ShapeDtypeStruct
+exported = export.export(jax.jit(program))(of((rows, more), "f4"), of((), "f4"), of((3, more), "f4"))
+open(sys.argv[1] + "/model.jax", "wb").write(exported.serialize())
+for b, c in (2, 4), (7, 6):
+    x, y = numpy.random.RandomState(b).randn(2, 9, c).astype("f4")
+    numpy.savez(f"{sys.argv[1]}/{b}.npz", x[:b], y[:3], *jax.jit(program)(x[:b], 0, y[:3]))
+"""
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    model = tmp_path / "model.jax"
+    for rows in (2, 7):
+        arrays = np.load(tmp_path / f"{rows}.npz")
+        x, y, *expected = (arrays[name] for name in arrays.files)
+        program = isthmus.compile(model, shapes=[x.shape, (), y.shape])
+        for got, want in zip(program(x, np.float32(0), y), expected, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    with pytest.raises(isthmus.Error, match=r"parameter 0: expected a static shape, got tensor<\?x\?xf32>"):
+        isthmus.compile(model)
+    with pytest.raises(isthmus.Error, match=r"parameter 2 of tensor<3x\?xf32> is given the shape \[4, 4\]"):
+        isthmus.compile(model, shapes=[(2, 4), (), (4, 4)])
+    for wrong in (1, 4), (2, 5):
+        with pytest.raises(isthmus.Error, match="Input shapes do not match"):
+            isthmus.compile(model, shapes=[wrong, (), (3, wrong[1])])
 
 
 def test_artifacts_of_jax_export(tmp_path):

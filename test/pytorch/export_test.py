@@ -1,5 +1,7 @@
 """torch.export to StableHLO, and back as a program that needs no PyTorch."""
 
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -27,6 +29,33 @@ def test_exported_model_runs_without_pytorch(name, tmp_path):
     graph.save(tmp_path / "saved")
     saved = isthmus.compile(tmp_path / "saved")
     np.testing.assert_allclose(saved(x.numpy()), expected, rtol=1e-4, atol=1e-5)
+
+
+# torch_xla reads the variable when it is imported.
+EXPORT_ANY_BATCH = """
+import sys, numpy, torch, torch_xla, isthmus
+import pytorch_models as models
+from torch_xla import stablehlo
+from torch_xla.experimental import unbounded_dynamism_export  # what takes the place of operations of fixed sizes
+
+torch.manual_seed(0)
+model, (x, _) = models.ALL["mlp"]().eval(), models.data("mlp", batch=3)
+batch = torch.export.Dim("batch", min=2)
+graph = stablehlo.exported_program_to_stablehlo(
+    torch.export.export(model, (x,), dynamic_shapes=({0: batch},)))
+assert "tensor<?x3x32x32xf32>" in graph.get_stablehlo_text()
+for count in (2, 5):
+    x = torch.randn(count, 3, 32, 32)
+    got = isthmus.compile(graph, shapes=[x.shape])(x.numpy())
+    numpy.testing.assert_allclose(got, model(x).detach(), rtol=1e-4, atol=1e-5)
+"""
+
+
+def test_exported_model_of_any_batch():
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORT_ANY_BATCH], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent,
+        env={**os.environ, "EXPERIMENTAL_XLA_UNBOUNDED_DYNAMISM": "1"})
+    assert done.returncode == 0, done.stderr
 
 
 # In a process of its own: TensorFlow stays out of the other tests'.
