@@ -24,8 +24,8 @@ constexpr double kMostLaunchNs = 5'000;
 constexpr double kMostGpuNs = 100;
 constexpr int64_t kMostGpuTiles = 64;
 // Bounds on code size, and on what a kernel may have for parameters.
-constexpr int kMostStages = 24;
-constexpr size_t kMostPlaces = 60;
+constexpr int kMostStages = 64;
+constexpr size_t kMostPlaces = 120;
 constexpr int64_t kMostGpuMovedBytes = 4096;
 // Of one thread of a CPU, from one place to another.
 constexpr double kMovedBytesPerNs = 8;

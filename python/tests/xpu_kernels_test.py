@@ -245,3 +245,16 @@ def test_small_steps_are_one_launch(xpu, tmp_path, step):
         print(jax.jit(f).lower(jnp.ones(4)).compile() is None)
     """, ISTHMUS_DUMP=tmp_path)
     assert len(_kernels(tmp_path)) == 1, result.stderr
+
+
+def test_loop_of_many_small_steps_is_one_launch(xpu, tmp_path):
+    # A sampler's: each round has random numbers of three keys, and the rounds of threefry are loops themselves.
+    result = xpu("""
+        import jax, jax.numpy as jnp
+        def step(i, x):
+            keys = jax.random.split(jax.random.fold_in(jax.random.key(1, impl="threefry2x32"), i), 3)
+            y = x + jax.random.normal(keys[0], x.shape) * jax.random.uniform(keys[1], x.shape)
+            return jnp.where(jax.random.bernoulli(keys[2], 0.5, x.shape), x, y) - x.mean()
+        print(jax.jit(lambda x: jax.lax.fori_loop(0, 100, step, x)).lower(jnp.ones(16)).compile() is None)
+    """, ISTHMUS_DUMP=tmp_path)
+    assert len(_kernels(tmp_path)) == 1, result.stderr
