@@ -15,8 +15,10 @@
 namespace isthmus {
 namespace {
 
-// Of one round, loops inside counted once, on one thread of a CPU: about what a host needs for it.
+// Of one round, loops inside counted once, on one thread of a CPU: about what a host needs for a
+// short one, and for each command of a long one.
 constexpr double kMostNs = 30'000;
+constexpr double kCommandNs = 10'000;
 // Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost even
 // where others could run beside it.
 constexpr double kMostLaunchNs = 5'000;
@@ -29,11 +31,29 @@ constexpr size_t kMostPlaces = 120;
 constexpr int64_t kMostGpuMovedBytes = 4096;
 // Of one thread of a CPU, from one place to another.
 constexpr double kMovedBytesPerNs = 8;
-// Of products on one thread of a CPU: in vectors, and one by one.
-constexpr double kVectorFlopsPerNs = 16;
+// Of products on one thread of a CPU: in vectors, where caches can bring as much, and one by one.
+constexpr double kVectorFlopsPerNs = 32;
+constexpr double kCachedBytesPerNs = 16;
 constexpr double kFlopsPerNs = 2;
 // A work-item's numbers, which an operation's kernel asks for; no device has such functions.
 constexpr const char* kItemSymbol = "isthmus.item";
+
+// What a host would enqueue of steps, each round of a loop once.
+int commandsOf(const std::vector<Step>& steps) {
+  int count = 0;
+  forEachStep(steps, [&](const Step& step) {
+    count += std::holds_alternative<KernelLaunch>(step.what);
+    count += std::holds_alternative<Move>(step.what);
+    return true;
+  });
+  return count;
+}
+
+// Of a product or convolution, round after round.
+double productNs(mlir::Operation* op, double flopsPerNs) {
+  OperationCosts costs = costsOf(op);
+  return std::max(costs.flops / flopsPerNs, costs.bytes / kCachedBytesPerNs);
+}
 
 // Steps that follow each other, as one kernel.
 class StepsKernel {
@@ -110,6 +130,7 @@ class StepsKernel {
   struct Needs {
     std::vector<Place> places;
     double ns = 0;
+    double mostNs = kMostNs;
     int commands = 0;  // that a host would enqueue, those of each loop's round once
     int launches = 0;
     bool hasControlFlow = false;
@@ -130,10 +151,14 @@ class StepsKernel {
     if (!isCpu()) return move.to.bytes <= kMostGpuMovedBytes;
     double ns = static_cast<double>(move.to.bytes) / kMovedBytesPerNs;
     needs_.ns += ns;
-    return needs_.ns <= kMostNs && (depth_ > 0 || ns <= kMostLaunchNs);
+    return needs_.ns <= needs_.mostNs && (depth_ > 0 || ns <= kMostLaunchNs);
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
+    if (depth_ == 0) {
+      needs_.mostNs = std::max(
+          kMostNs, needs_.ns + kCommandNs * (commandsOf(loop.condition) + commandsOf(loop.body)));
+    }
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(loop.condition));
     if (!isAdmitted) return false;
     return admitsInside(loop.body);
@@ -277,7 +302,7 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOf(mlir::Operation* op, const std
     part.items = stage.items;
     // The last one computes; those before copy operands.
     if (&stage == &kernels.stages.back()) {
-      part.ns = costsOf(op).flops / (stage.isVector ? kVectorFlopsPerNs : kFlopsPerNs);
+      part.ns = productNs(op, stage.isVector ? kVectorFlopsPerNs : kFlopsPerNs);
     }
     parts.push_back(std::move(part));
   }
@@ -319,11 +344,10 @@ bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origi
   }
   double ns = origin.ns;
   if (!llvm::isa<ir::FusionOp>(origin.op)) {
-    OperationCosts costs = costsOf(origin.op);
-    ns = costs.flops / kVectorFlopsPerNs;
-    if (depth_ == 0) ns += costs.bytes / kMovedBytesPerNs;
+    ns = productNs(origin.op, kVectorFlopsPerNs);
+    if (depth_ == 0) ns += costsOf(origin.op).bytes / kMovedBytesPerNs;
   }
-  return needs_.ns + ns <= kMostNs && (depth_ > 0 || ns <= kMostLaunchNs);
+  return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= kMostLaunchNs);
 }
 
 StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
@@ -350,7 +374,7 @@ StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  return needs_.ns <= (isCpu() ? kMostNs : kMostGpuNs);
+  return needs_.ns <= (isCpu() ? needs_.mostNs : kMostGpuNs);
 }
 
 void StepsKernel::emitCount(Builder& b, int64_t count,

@@ -181,6 +181,7 @@ def test_small_loop_is_one_launch(xpu, tmp_path):
 # By the kernels that are vectors.
 @pytest.mark.parametrize("xpu", ["intel"], indirect=True)
 @pytest.mark.parametrize("step, x", [("lambda i, x: jnp.tanh(x @ x)", "jnp.eye(16)"),
+                                     ("lambda i, x: (x @ x) @ jnp.tanh(x.T @ x)", "jnp.eye(64)"),
                                      ("lambda i, s: (s[1], s[0] * 0.5 + i)", "(jnp.ones(3000), jnp.zeros(3000))")])
 def test_loop_of_products_or_swaps_is_one_launch(xpu, tmp_path, step, x):
     assert _is_one_launch(xpu, step, x, tmp_path)
