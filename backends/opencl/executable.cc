@@ -183,7 +183,6 @@ Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Location& place = launch.buffers[i];
     bool isRead = i < static_cast<size_t>(launch.inputs);
-    // Nobody writes there.
     if (place.space == Location::Space::kConstant) continue;  // nobody writes there
     (isRead ? reads : writes).push_back({buffers[i], place.bytes});
   }
