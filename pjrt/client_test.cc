@@ -35,7 +35,7 @@ TEST_F(ClientTest, DevicesHaveIdsFromZero) {
     text.device_description = description.device_description;
     ASSERT_PJRT_OK(call(api_.PJRT_DeviceDescription_ToString, text));
     EXPECT_EQ(std::string(text.to_string, text.to_string_size),
-              "TestDevice(id=" + std::to_string(i) + ")");
+              "FunctionDevice(id=" + std::to_string(i) + ")");
     auto hardware = make<PJRT_Device_LocalHardwareId_Args>();
     hardware.device = args.devices[i];
     ASSERT_PJRT_OK(call(api_.PJRT_Device_LocalHardwareId, hardware));

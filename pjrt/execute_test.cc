@@ -3,7 +3,7 @@
 #include <set>
 
 #include "pjrt/c_api_testing.h"
-#include "pjrt/test_backend.h"
+#include "pjrt/programs_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

@@ -1,4 +1,4 @@
-"""The plugin over the test backend (libisthmus_test.so), driven by pypjrt and by JAX itself.
+"""The plugin over a backend of functions (libisthmus_test.so), driven by pypjrt and by JAX itself.
 
 No program is compiled here, so these tests say what the C API layer and the runtime do alone.
 """

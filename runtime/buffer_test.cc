@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {

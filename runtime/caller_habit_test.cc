@@ -7,13 +7,13 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {
 
-using isthmus::testing::FakeExecutable;
 using isthmus::testing::Fixture;
+using isthmus::testing::FunctionExecutable;
 using isthmus::testing::output;
 using isthmus::testing::run;
 using std::chrono::microseconds;
@@ -71,8 +71,8 @@ TEST(CallerHabit, ShortProgramsRunOnTheThreadOfACallerWhoWaits) {
     return {};
   };
   auto make = [&](bool mayBlock) {
-    return std::move(fixture.client->load(
-                         std::make_shared<FakeExecutable>(info, note, false, false, mayBlock)))
+    simulated::Habits habits{.mayBlock = mayBlock};
+    return std::move(fixture.client->load(std::make_shared<FunctionExecutable>(info, note, habits)))
         .value();
   };
   auto isHere = [&] { return thread == std::this_thread::get_id(); };

@@ -6,14 +6,14 @@
 
 #include <set>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {
 
 using isthmus::testing::f32;
-using isthmus::testing::FakeBackend;
 using isthmus::testing::Fixture;
+using isthmus::testing::FunctionBackend;
 using ::testing::HasSubstr;
 
 TEST(Client, DevicesAndMemoriesAgree) {
@@ -55,10 +55,10 @@ TEST(Client, DefaultDeviceAssignmentWrapsAround) {
 }
 
 TEST(Client, Options) {
-  FakeBackend& backend = Fixture::newBackend();
+  FunctionBackend& backend = Fixture::newBackend();
   auto named = Client::create(backend, {{"platform_name", std::string("moon")}});
   EXPECT_EQ(named.value()->platformName(), "moon");
-  EXPECT_EQ(named.value()->platformVersion(), "fake 1.0");
+  EXPECT_EQ(named.value()->platformVersion(), "functions 1.0");
   EXPECT_FALSE(Client::create(backend, {{"platform_name", int64_t{3}}}).ok());
   EXPECT_FALSE(Client::create(backend, {{"num_devices", int64_t{0}}}).ok());
 }
@@ -87,19 +87,17 @@ TEST(Client, CompilesByTheBackend) {
   Fixture fixture;
   isthmus::ProgramInfo info;
   info.name = "p";
-  fixture.backend.programs.emplace_back(
-      "p", std::make_shared<isthmus::testing::FakeExecutable>(
-               info, [](const RunRequest&) -> Status { return {}; }, true));
+  fixture.backend.add(info, [](const RunRequest&) -> Status { return {}; });
   CompileRequest request;
   request.code = "p";
   EXPECT_EQ(fixture.client->compile(request).value()->info().name, "p");
   request.code = "q";
-  EXPECT_EQ(fixture.client->compile(request).status().message(), "no program q");
-  EXPECT_EQ(fixture.client->deserialize("x").status().code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(fixture.client->compile(request).status().message(), "no function for the program q");
+  EXPECT_EQ(fixture.client->deserialize("p").value()->info().code, "p");
 }
 
 TEST(Topology, TextRoundTrip) {
-  FakeBackend& backend = Fixture::newBackend();
+  FunctionBackend& backend = Fixture::newBackend();
   Topology topology = Topology::create(backend, {{"num_devices", int64_t{2}}}).value();
   topology.attributes = {{"s", std::string("a b")},
                          {"i", int64_t{-5}},
@@ -119,7 +117,7 @@ TEST(Topology, TextRoundTrip) {
 }
 
 TEST(Topology, HostileTextIsRefused) {
-  FakeBackend& backend = Fixture::newBackend();
+  FunctionBackend& backend = Fixture::newBackend();
   std::string text = Topology::create(backend, {}).value().serialize();
   EXPECT_FALSE(Topology::deserialize("").ok());
   for (size_t length = 0; length < text.size(); ++length) {

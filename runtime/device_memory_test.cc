@@ -1,74 +1,38 @@
-// A backend whose memory the host cannot touch: every access must go through its copies.
+// Memory that the host cannot touch: every access must go through the backend's copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <memory>
+#include <vector>
 
-#include "runtime/fake_backend.h"
+#include "backends/simulated/backend.h"
 #include "runtime/host_to_device.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {
 
 using isthmus::testing::f32;
+using isthmus::testing::FunctionBackend;
+using isthmus::testing::FunctionExecutable;
 using isthmus::testing::output;
 using isthmus::testing::parameter;
 using isthmus::testing::read;
 using ::testing::ElementsAre;
 
-// Device "addresses" are host addresses with a bit set that makes the processor refuse them.
-constexpr uintptr_t kDeviceBit = uintptr_t{1} << 62;
-
-template <typename T>
-T* hostAddress(T* device) {
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(device) & ~kDeviceBit);
-}
-
-class RemoteBackend final : public Backend {
- public:
-  std::string platformName() const override { return "remote"; }
-  std::string platformVersion() const override { return "1"; }
-  StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap&) override {
-    return std::vector<DeviceDescription>{{0, 0, 0, "remote", "0", {}, {}},
-                                          {1, 0, 1, "remote", "1", {}, {}}};
-  }
-  StatusOr<void*> allocate(int, std::string_view, size_t bytes) override {
-    auto address = reinterpret_cast<uintptr_t>(hostAllocate(bytes));
-    return reinterpret_cast<void*>(address | kDeviceBit);
-  }
-  void deallocate(int, std::string_view, void* data, size_t bytes) override {
-    hostDeallocate(hostAddress(data), bytes);
-  }
-  bool isHostAddressable() const override { return false; }
-  Status copyFromHost(int, void* device, size_t offset, const void* host, size_t bytes) override {
-    if (isBroken) return internalError("the cable is cut");
-    std::memcpy(hostAddress(static_cast<char*>(device)) + offset, host, bytes);
-    return {};
-  }
-  Status copyToHost(int, const void* device, size_t offset, void* host, size_t bytes) override {
-    if (isBroken) return internalError("the cable is cut");
-    std::memcpy(host, hostAddress(static_cast<const char*>(device)) + offset, bytes);
-    return {};
-  }
-  Status copyBetween(int, void* to, int, const void* from, size_t bytes) override {
-    std::memcpy(hostAddress(to), hostAddress(from), bytes);
-    return {};
-  }
-  StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest&) override {
-    return unimplemented("compile");
-  }
-  bool isBroken = false;
-};
-
-class DeviceMemory : public ::testing::Test {
+class DeviceMemory : public ::testing::TestWithParam<simulated::Interface> {
  protected:
   // Lives as long as the process, as backends do.
-  static RemoteBackend& newBackend() {
-    static auto& all = *new std::vector<std::unique_ptr<RemoteBackend>>;
-    return *all.emplace_back(std::make_unique<RemoteBackend>());
+  static simulated::SimulatedBackend& newBackend() {
+    struct Machine {
+      FunctionBackend host;
+      simulated::SimulatedBackend backend{host, {size_t{1} << 24}, GetParam()};
+    };
+    static auto& all = *new std::vector<std::unique_ptr<Machine>>;
+    return all.emplace_back(std::make_unique<Machine>())->backend;
   }
-  RemoteBackend& backend = newBackend();
-  Ref<Client> client = std::move(Client::create(backend)).value();
+  simulated::SimulatedBackend& backend = newBackend();
+  Ref<Client> client = std::move(Client::create(backend, {{"num_devices", int64_t{2}}})).value();
   Memory& memory = *client->devices()[0]->defaultMemory();
   Memory& otherMemory = *client->devices()[1]->defaultMemory();
 
@@ -79,8 +43,11 @@ class DeviceMemory : public ::testing::Test {
     return buffer(HostArray{values.data(), f32({static_cast<int64_t>(values.size())})});
   }
 };
+INSTANTIATE_TEST_SUITE_P(Interfaces, DeviceMemory,
+                         ::testing::Values(simulated::Interface::kSynchronous,
+                                           simulated::Interface::kAsynchronous));
 
-TEST_F(DeviceMemory, HostArraysGoThereAndBack) {
+TEST_P(DeviceMemory, HostArraysGoThereAndBack) {
   std::vector<float> values(20000, 3);
   values[7] = 4;
   // Zero-copy cannot be.
@@ -91,7 +58,7 @@ TEST_F(DeviceMemory, HostArraysGoThereAndBack) {
   EXPECT_EQ(read(*x).value(), values);
 }
 
-TEST_F(DeviceMemory, StridesOnBothWays) {
+TEST_P(DeviceMemory, StridesOnBothWays) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const int64_t transposed[] = {4, 12};
   BufferRef x = buffer(HostArray{values.data(), f32({3, 2}), transposed});
@@ -104,7 +71,7 @@ TEST_F(DeviceMemory, StridesOnBothWays) {
   EXPECT_THAT(two, ElementsAre(2, 5));
 }
 
-TEST_F(DeviceMemory, CopiesAreSeparate) {
+TEST_P(DeviceMemory, CopiesAreSeparate) {
   BufferRef x = buffer({1, 2});
   for (Memory* target : {&memory, &otherMemory}) {
     BufferRef y = x->copyToMemory(*target).value();
@@ -113,7 +80,7 @@ TEST_F(DeviceMemory, CopiesAreSeparate) {
   }
 }
 
-TEST_F(DeviceMemory, TransfersInPieces) {
+TEST_P(DeviceMemory, TransfersInPieces) {
   auto transfers = HostToDeviceTransfers::create(memory, {f32({2})}).value();
   float data[] = {1, 2};
   ASSERT_TRUE(transfers->transferData(0, data + 1, 4, 4, false).ok());
@@ -121,46 +88,49 @@ TEST_F(DeviceMemory, TransfersInPieces) {
   EXPECT_THAT(read(*transfers->retrieve(0).value()).value(), ElementsAre(1, 2));
 }
 
-TEST_F(DeviceMemory, MustAliasCopiesByTheBackend) {
+TEST_P(DeviceMemory, MustAliasCopiesByTheBackend) {
   for (bool isCheap : {false, true}) {
     ProgramInfo info;
     info.parameters = {parameter(f32({2}), DonationKind::kMustAlias, 0)};
     info.outputs = {output(f32({2}))};
     auto addOne = [](const RunRequest& request) -> Status {
       EXPECT_EQ(request.parameters[0], request.results[0]);
-      auto* values = hostAddress(static_cast<float*>(request.results[0]));
+      auto* values = static_cast<float*>(request.results[0]);
       values[0] += 1;
       values[1] += 1;
       return {};
     };
+    simulated::Habits habits{.isCheap = isCheap};
     auto program =
-        client->load(std::make_shared<isthmus::testing::FakeExecutable>(info, addOne, isCheap))
+        client->load(backend.wrap(std::make_shared<FunctionExecutable>(info, addOne, habits)))
             .value();
     BufferRef x = buffer({1, 2});
     ASSERT_TRUE(x->addExternalReference().ok());
     BufferRef y = isthmus::testing::run(*program, {x.get()}).value();
     EXPECT_THAT(read(*y).value(), ElementsAre(2, 3));
     float kept[2];
-    ASSERT_TRUE(backend.copyToHost(0, x->pointer().value(), 0, kept, 8).ok());
+    const void* address = x->pointer().value();
+    ASSERT_TRUE(backend.copyToHost(0, address, 0, kept, sizeof kept).ok());
     EXPECT_THAT(kept, ElementsAre(1, 2));
   }
 }
 
-TEST_F(DeviceMemory, FailedPiecePoisonsTheBuffer) {
+TEST_P(DeviceMemory, FailedPiecePoisonsTheBuffer) {
   auto transfers = HostToDeviceTransfers::create(memory, {f32({2})}).value();
   float data[] = {1, 2};
-  backend.isBroken = true;
-  EXPECT_FALSE(transfers->transferData(0, data, 0, 4, false).ok());
-  backend.isBroken = false;
+  backend.device(0).inject(simulated::Fault::kCopy);
+  // An asynchronous copy fails later.
+  bool isSynchronous = GetParam() == simulated::Interface::kSynchronous;
+  EXPECT_EQ(transfers->transferData(0, data, 0, 4, false).ok(), !isSynchronous);
   ASSERT_TRUE(transfers->transferData(0, data + 1, 4, 4, true).ok());
-  EXPECT_EQ(transfers->retrieve(0).value()->readyEvent().await().message(), "the cable is cut");
+  EXPECT_EQ(transfers->retrieve(0).value()->readyEvent().await().message(), "a copy failed");
 }
 
-TEST_F(DeviceMemory, ErrorsOfCopiesArrive) {
+TEST_P(DeviceMemory, ErrorsOfCopiesArrive) {
   BufferRef x = buffer({1, 2});
-  backend.isBroken = true;
-  EXPECT_EQ(read(*x).status().message(), "the cable is cut");
-  backend.isBroken = false;
+  ASSERT_TRUE(x->readyEvent().await().ok());
+  backend.device(0).inject(simulated::Fault::kCopy);
+  EXPECT_EQ(read(*x).status().message(), "a copy failed");
 }
 
 }  // namespace

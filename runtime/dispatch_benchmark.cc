@@ -1,7 +1,8 @@
 // What a launch costs beside the program: inline, queued, with donation, with many arguments.
 #include <benchmark/benchmark.h>
 
-#include "runtime/fake_backend.h"
+#include "runtime/memory/host_allocator.h"
+#include "runtime/runtime_testing.h"
 #include "runtime/threads/thread_pool.h"
 
 namespace isthmus {

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/collectives/in_process.h"
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {
@@ -763,8 +763,8 @@ TEST(Load, BadAssignmentsAreRefused) {
   auto tryLoad = [&](DeviceAssignment assignment) {
     isthmus::ProgramInfo info;
     info.options.deviceAssignment = std::move(assignment);
-    auto executable = std::make_shared<isthmus::testing::FakeExecutable>(
-        info, isthmus::testing::Program(), false);
+    auto executable =
+        std::make_shared<isthmus::testing::FunctionExecutable>(info, isthmus::testing::Function());
     return messageOf(fixture.client->load(executable).status());
   };
   EXPECT_THAT(tryLoad({1, 2, {0}}), HasSubstr("has 1 devices"));

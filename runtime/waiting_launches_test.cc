@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "isthmus/flags.h"
-#include "runtime/fake_backend.h"
 #include "runtime/run_services.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {

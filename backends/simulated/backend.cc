@@ -19,16 +19,26 @@ StatusOr<std::vector<char*>> twins(const AddressSpace& memory, std::span<const v
   return found;
 }
 
+// The end of what has been handed over.
+Status awaited(StatusOr<DeviceEventRef> event) {
+  ISTHMUS_RETURN_IF_ERROR(event.status());
+  return *event ? (*event)->await() : Status();
+}
+
 class SimulatedExecutable final : public Executable {
  public:
   SimulatedExecutable(const SimulatedBackend& backend, std::shared_ptr<const Executable> program)
       : backend_(backend), program_(std::move(program)) {}
 
   const ProgramInfo& info() const override { return program_->info(); }
-  bool isCheap() const override { return !callsUserCode(); }
+  // Handing over is; a run is what the program's is.
+  bool isCheap() const override {
+    return backend_.isAsynchronous() ? !callsUserCode() : program_->isCheap();
+  }
   bool callsUserCode() const override { return program_->callsUserCode(); }
   StatusOr<std::string> serialize() const override { return program_->serialize(); }
 
+  Status run(const RunRequest& request) const override { return awaited(enqueue(request, {})); }
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override {
     Device& device = backend_.device(request.deviceId);
     ISTHMUS_ASSIGN_OR_RETURN(
@@ -81,8 +91,8 @@ Status takeInteger(AttributeMap& options, const std::string& name, auto& value) 
 
 }  // namespace
 
-SimulatedBackend::SimulatedBackend(Backend& host, DeviceOptions options)
-    : host_(host), options_(options) {}
+SimulatedBackend::SimulatedBackend(Backend& host, DeviceOptions options, Interface interface)
+    : host_(host), options_(options), interface_(interface) {}
 
 StatusOr<std::vector<DeviceDescription>> SimulatedBackend::describeDevices(
     const AttributeMap& options) {
@@ -103,6 +113,34 @@ StatusOr<std::vector<DeviceDescription>> SimulatedBackend::describeDevices(
 Device& SimulatedBackend::device(int id) const {
   std::lock_guard lock(mutex_);
   return *devices_[static_cast<size_t>(id)];
+}
+
+StatusOr<void*> SimulatedBackend::allocate(int deviceId, std::string_view memoryKind,
+                                           size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, device(deviceId).allocate(memoryKind, bytes));
+  // How the work of former users ended is not this one's concern.
+  if (block.available) static_cast<void>(block.available->await());
+  return block.data;
+}
+
+void SimulatedBackend::deallocate(int deviceId, std::string_view memoryKind, void* data,
+                                  size_t bytes) {
+  device(deviceId).release(memoryKind, data, bytes, {});
+}
+
+Status SimulatedBackend::copyFromHost(int deviceId, void* to, size_t offset, const void* host,
+                                      size_t bytes) {
+  return awaited(device(deviceId).copyFromHost(to, offset, host, bytes, {}));
+}
+
+Status SimulatedBackend::copyToHost(int deviceId, const void* from, size_t offset, void* host,
+                                    size_t bytes) {
+  return awaited(device(deviceId).copyToHost(from, offset, host, bytes, {}));
+}
+
+Status SimulatedBackend::copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
+                                     size_t bytes) {
+  return awaited(device(toDeviceId).copyFromDevice(to, fromDeviceId, from, bytes, {}));
 }
 
 AttributeMap SimulatedBackend::memoryStats(int deviceId) const {

@@ -10,15 +10,13 @@
 
 #include "backends/simulated/backend.h"
 #include "isthmus/flags.h"
-#include "runtime/fake_backend.h"
 #include "runtime/host_to_device.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus::simulated {
 namespace {
 
 using isthmus::testing::f32;
-using isthmus::testing::FakeBackend;
-using isthmus::testing::FakeExecutable;
 using isthmus::testing::output;
 using isthmus::testing::parameter;
 using isthmus::testing::read;
@@ -47,7 +45,7 @@ struct Gate {
 SimulatedBackend& newBackend(DeviceOptions options) {
   struct Machine {
     explicit Machine(DeviceOptions options) : backend(host, options) {}
-    FakeBackend host;
+    FunctionBackend host;
     SimulatedBackend backend;
   };
   constexpr size_t kKept = 8;
@@ -77,14 +75,14 @@ class OnSimulatedDevice : public ::testing::TestWithParam<int> {
     HostArray array{values.data(), f32({static_cast<int64_t>(values.size())})};
     return std::move(client->bufferFromHost(memory(device), array)).value().buffer;
   }
-  Ref<LoadedExecutable> load(std::string name, DonationKind donation, isthmus::testing::Program run,
-                             int64_t count = 2) {
+  Ref<LoadedExecutable> load(std::string name, DonationKind donation,
+                             isthmus::testing::Function run, int64_t count = 2) {
     ProgramInfo info;
     info.name = std::move(name);
     bool aliases = donation == DonationKind::kMustAlias;
     info.parameters = {parameter(f32({count}), donation, aliases ? 0 : -1)};
     info.outputs = {output(f32({count}))};
-    auto program = std::make_shared<FakeExecutable>(std::move(info), std::move(run), true);
+    auto program = std::make_shared<FunctionExecutable>(std::move(info), std::move(run));
     return client->load(backend.wrap(program)).value();
   }
   Ref<LoadedExecutable> addOne(DonationKind donation = DonationKind::kNone) {
@@ -240,7 +238,7 @@ TEST_P(OnSimulatedDevice, NoMemorySaysWhatIsThere) {
   info.outputs = {output(f32({1 << 20})), output(f32({3}))};
   info.outputs[0].source = "train.py:12";
   auto program =
-      std::make_shared<FakeExecutable>(info, [](const RunRequest&) { return Status(); }, true);
+      std::make_shared<FunctionExecutable>(info, [](const RunRequest&) { return Status(); });
   auto loaded = client->load(backend.wrap(program)).value();
   BufferRef x = buffer({1, 2});
   Buffer* arguments[] = {x.get()};

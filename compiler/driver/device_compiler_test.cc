@@ -10,7 +10,8 @@
 #include "backends/cpu/emit/jit.h"
 #include "backends/cpu/load/host_target.h"
 #include "backends/cpu/load/object_loader.h"
-#include "backends/simulated/device.h"
+#include "backends/simulated/backend.h"
+#include "backends/simulated/function_backend.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -137,76 +138,34 @@ class TestCompiler final : public DeviceCompiler {
   Submit submit_;
 };
 
-class TestBackend : public Backend {
+// Simulated devices whose programs are kernels.
+class KernelBackend final : public simulated::SimulatedBackend {
  public:
-  std::string platformName() const override { return "test"; }
-  std::string platformVersion() const override { return "test"; }
-  StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap&) override {
-    return std::vector<DeviceDescription>{{0, 0, 0, "test", "Test(id=0)", {}, {{"device", true}}}};
-  }
-  bool isHostAddressable() const override { return false; }
+  KernelBackend(simulated::FunctionBackend& host, simulated::Interface interface,
+                unsigned vectorBits)
+      : SimulatedBackend(host, {.latency = std::chrono::microseconds(100)}, interface),
+        compiler(
+            vectorBits, [this](const DevicePlace& place) { return twin(place); },
+            [this](std::function<Status()> work, DeviceEvents after) {
+              return submit(std::move(work), after);
+            }) {}
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override {
-    return compileForDevice(*this, *compiler, request);
+    return compileForDevice(*this, compiler, request);
   }
 
-  std::unique_ptr<TestCompiler> compiler;
-};
-
-// Done when it returns; its blocks are handles.
-class SynchronousBackend final : public TestBackend {
- public:
-  explicit SynchronousBackend(unsigned vectorBits) {
-    auto now = [](const std::function<Status()>& work, DeviceEvents) -> StatusOr<DeviceEventRef> {
-      ISTHMUS_RETURN_IF_ERROR(work());
-      return DeviceEventRef();
-    };
-    auto in = [](const DevicePlace& place) -> StatusOr<char*> { return memory(place); };
-    compiler = std::make_unique<TestCompiler>(vectorBits, in, now);
-  }
-  StatusOr<void*> allocate(int, std::string_view, size_t bytes) override {
-    auto aligned = (bytes + kBufferAlignment) / kBufferAlignment * kBufferAlignment;
-    return new void*(std::aligned_alloc(kBufferAlignment, aligned));
-  }
-  void deallocate(int, std::string_view, void* block, size_t) override {
-    std::free(*static_cast<void**>(block));
-    delete static_cast<void**>(block);
-  }
-  Status copyFromHost(int, void* block, size_t offset, const void* host, size_t bytes) override {
-    std::memcpy(memory({block, offset}), host, bytes);
-    return {};
-  }
-  Status copyToHost(int, const void* block, size_t offset, void* host, size_t bytes) override {
-    std::memcpy(host, memory({const_cast<void*>(block), offset}), bytes);
-    return {};
-  }
+  const TestCompiler compiler;
 
  private:
-  static char* memory(const DevicePlace& place) {
-    return static_cast<char*>(*static_cast<void**>(place.block)) + place.offset;
+  StatusOr<char*> twin(const DevicePlace& place) const {
+    const simulated::AddressSpace& memory = device(0).memory();
+    ISTHMUS_ASSIGN_OR_RETURN(char* block, memory.twin(place.block, place.offset + 1));
+    return block + place.offset;
   }
-};
-
-// Any order that events allow, and latency.
-class AsynchronousBackend final : public TestBackend {
- public:
-  explicit AsynchronousBackend(unsigned vectorBits) {
-    simulated::DeviceOptions options;
-    options.latency = std::chrono::microseconds(100);
-    device_ = simulated::Device::create(options, machine_).value();
-    auto launch = [this](std::function<Status()> work, DeviceEvents after) {
-      return device_->launch("kernel", false, std::move(work), after);
-    };
-    auto twin = [this](const DevicePlace& place) -> StatusOr<char*> {
-      ISTHMUS_ASSIGN_OR_RETURN(char* block, device_->memory().twin(place.block, place.offset + 1));
-      return block + place.offset;
-    };
-    compiler = std::make_unique<TestCompiler>(vectorBits, twin, launch);
+  StatusOr<DeviceEventRef> submit(std::function<Status()> work, DeviceEvents after) const {
+    if (isAsynchronous()) return device(0).launch("kernel", false, std::move(work), after);
+    ISTHMUS_RETURN_IF_ERROR(work());
+    return DeviceEventRef();
   }
-  DeviceQueue* queue(int) override { return device_.get(); }
-
- private:
-  simulated::Machine machine_;
-  std::unique_ptr<simulated::Device> device_;
 };
 
 // Whether the device is asynchronous, and the bits of its vectors.
@@ -214,16 +173,13 @@ class DeviceCompilerTest : public ::testing::TestWithParam<std::tuple<bool, unsi
  protected:
   DeviceCompilerTest() {
     auto [isAsynchronous, vectorBits] = GetParam();
-    std::unique_ptr<TestBackend> backend;
-    if (isAsynchronous) {
-      backend = std::make_unique<AsynchronousBackend>(vectorBits);
-    } else {
-      backend = std::make_unique<SynchronousBackend>(vectorBits);
-    }
-    backend_ = backend.get();
     // The runtime's threads may look at a backend after the test, so no backend is ever destroyed.
-    static auto& backends = *new std::vector<std::unique_ptr<TestBackend>>;
-    backends.push_back(std::move(backend));
+    static auto& host = *new simulated::FunctionBackend("test");
+    static auto& backends = *new std::vector<std::unique_ptr<KernelBackend>>;
+    auto interface =
+        isAsynchronous ? simulated::Interface::kAsynchronous : simulated::Interface::kSynchronous;
+    backend_ =
+        backends.emplace_back(std::make_unique<KernelBackend>(host, interface, vectorBits)).get();
     client_ = Client::create(*backend_).value();
   }
 
@@ -257,7 +213,7 @@ class DeviceCompilerTest : public ::testing::TestWithParam<std::tuple<bool, unsi
     return result;
   }
 
-  TestBackend* backend_;
+  KernelBackend* backend_;
   Ref<Client> client_;
   std::string message_;
 };

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "fuzz/inputs/call_sequence.h"
-#include "pjrt/test_backend.h"
+#include "pjrt/programs_testing.h"
 
 namespace isthmus::fuzz {
 namespace {

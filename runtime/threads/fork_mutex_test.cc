@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 
 namespace isthmus {
 namespace {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "runtime/fake_backend.h"
+#include "runtime/runtime_testing.h"
 #include "runtime/threads/task_queue.h"
 #include "runtime/threads/thread_pool.h"
 
@@ -109,12 +109,12 @@ TEST_P(Gangs, OfSeveralDevicesFail) {
     ProgramInfo info;
     info.outputs = {output(f32({1}))};
     info.options.numReplicas = 2;
-    auto executable = std::make_shared<isthmus::testing::FakeExecutable>(
+    auto executable = std::make_shared<isthmus::testing::FunctionExecutable>(
         info,
         [](const RunRequest& request) -> Status {
           return internalError("part ", request.replica, " ran");
         },
-        false, GetParam());
+        simulated::Habits{.callsUserCode = GetParam()});
     auto loaded = std::move(fixture.client->load(executable)).value();
     std::vector<BufferRef> results(2);
     std::vector<DeviceLaunch> launches(2);

@@ -1,4 +1,4 @@
-// A backend of a few hand-written programs, for tests of the C API without a compiler.
+// A few programs that are functions, for tests of the C API without a compiler.
 //
 // A program is chosen by a word in its text:
 //   stablehlo.add   (f32[4], f32[4]) -> f32[4]: the sum; cheap, so it runs on the calling thread
