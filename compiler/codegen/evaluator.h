@@ -106,7 +106,8 @@ class Evaluator {
   // Index arithmetic that may need instructions.
   IndexExpr addIndex(const IndexExpr& a, const IndexExpr& b);
   IndexExpr scaleIndex(const IndexExpr& a, int64_t factor);
-  void divideIndex(const IndexExpr& a, int64_t divisor, IndexExpr* quotient, IndexExpr* remainder);
+  // `a` may be the object that one of the results replaces.
+  void divideIndex(IndexExpr a, int64_t divisor, IndexExpr* quotient, IndexExpr* remainder);
   // A run-time integer (of any kind) as an index in [lo, hi]; clamped into it if `clamp`.
   IndexExpr indexFrom(Val value, const ElementKind& kind, int64_t lo, int64_t hi, bool clamp);
   // lo <= expr < hi.

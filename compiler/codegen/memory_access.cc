@@ -57,7 +57,7 @@ static std::string divisionKey(const IndexExpr& a, int64_t divisor, unsigned lan
   return key;
 }
 
-void Evaluator::divideIndex(const IndexExpr& a, int64_t divisor, IndexExpr* quotient,
+void Evaluator::divideIndex(IndexExpr a, int64_t divisor, IndexExpr* quotient,
                             IndexExpr* remainder) {
   unsigned lanes = a.isUniform() ? 1 : lanes_;
   if (divideSymbolically(a, divisor, lanes, quotient, remainder)) return;

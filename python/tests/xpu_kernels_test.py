@@ -27,6 +27,9 @@ SCATTERS = """
     compare(lambda x: (x.at[i[:, 0]].add(1), jnp.bincount(i[:, 0], length=9)), jnp.arange(9))
     compare(lambda x: x.at[jnp.array([3, 99, -1])].add(1., mode='drop'), jnp.zeros(5))
     compare(lambda x: x.at[jnp.array([4, 1, 3])].set(jnp.array([1., 2, 3]), unique_indices=True), jnp.zeros(5))
+    # Updates with leading dimensions of one.
+    zero, place = np.zeros((1, 1, 18), np.int32), i[:18].reshape(1, 1, 18)
+    compare(lambda x, i, u: x.at[zero, zero, i].add(u), jnp.zeros((1, 1, 7)), place, array(1, 1, 18))
     def pool(x, window, strides):
         return lax.reduce_window(x, -jnp.inf, lax.max, (1, window, window, 1), (1, strides, strides, 1), 'SAME').sum()
     compare(lambda x: (jax.grad(pool)(x, 2, 2), jax.grad(pool)(x, 3, 1)), array(2, 9, 8, 3))
