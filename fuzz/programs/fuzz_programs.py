@@ -1,9 +1,9 @@
-"""Random programs: reference evaluator, CPU backend at every level and JAX's CPU client agree.
+"""Random programs: reference evaluator, a platform at every level and JAX's CPU client agree.
 
-    ./dev fuzz [--seconds N] [--seed N] [--first N] [--count N]
+    ./dev fuzz [--platform NAME] [--seconds N] [--seed N] [--first N] [--count N]
 
 A program on which they do not is written, made smaller, to out/fuzz/. Exit status 1 if one was found
-where the CPU backend and the evaluator differ.
+where the platform and the evaluator differ.
 """
 
 import argparse
@@ -23,20 +23,20 @@ import verdict  # noqa: E402
 
 ROOT = HERE.parent.parent
 THEIRS = "JAX's CPU client"
-PLATFORMS = [["cpu", None], *(["isthmus", level] for level in runners.LEVELS)]
 
 
 class Fuzzer:
     def __init__(self, options):
         self.options = options
-        self.clients = runners.Clients({"JAX_PLATFORMS": "isthmus,cpu"})
+        self.platforms = [["cpu", None], *([options.platform, level] for level in runners.LEVELS)]
+        self.clients = runners.Clients({"JAX_PLATFORMS": f"{options.platform},cpu"})
         self.rejected = 0
 
     def failure(self, program):
         """What is wrong with how the program is run: (kind, text), or None."""
         with concurrent.futures.ThreadPoolExecutor(1) as side:
             evaluated = side.submit(runners.run_reference, program, self.options.tool)
-            theirs, *ours = self.clients.run(program, PLATFORMS)
+            theirs, *ours = self.clients.run(program, self.platforms)
             reference = evaluated.result()
         if isinstance(theirs, str):
             self.rejected += 1
@@ -110,6 +110,7 @@ class Fuzzer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--platform", default="isthmus", help="or xpu, or any other plugin's")
     parser.add_argument("--seconds", type=float, default=60, help="how long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first program")
