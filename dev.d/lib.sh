@@ -59,6 +59,15 @@ make_venv() {
   echo "$wanted" > "$stamp"
 }
 
+# Makes .venv-FRAMEWORK and installs our wheel there.
+make_framework_venv() {
+  local venv="$ROOT/.venv-$1" python
+  # The wheels of torch_xla and TensorFlow end with Python 3.13; 3.11 is what the numbers are made with.
+  python="$(ISTHMUS_PYTHON="$(command -v python3.11 || true)" find_python 3.11)" || die "there is no Python 3.11"
+  make_venv "$venv" "dev.d/requirements/$1.txt" "$python"
+  "$ROOT/dev.d/wheel" --install "$venv"
+}
+
 # Adds the packages of requirement file $2 to the virtual environment $1, once; goes on without them
 # where there are none for this machine.
 install_extra() {

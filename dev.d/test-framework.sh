@@ -11,10 +11,7 @@ case "$framework" in
   *) die "no set of tests for $framework; there are torch, tensorflow and ecosystem" ;;
 esac
 venv="$ROOT/.venv-$framework"
-# The wheels of torch_xla and TensorFlow end with Python 3.13; 3.11 is what the numbers are made with.
-python="$(ISTHMUS_PYTHON="$(command -v python3.11 || true)" find_python 3.11)" || die "there is no Python 3.11"
-make_venv "$venv" "dev.d/requirements/$framework.txt" "$python"
-"$ROOT/dev.d/wheel" --install "$venv"
+make_framework_venv "$framework"
 [[ "$framework" == ecosystem ]] || "$ROOT/dev.d/wheel" --tensorflow "$venv"
 mkdir -p "$OUT/results"
 unset PYTHONPATH ISTHMUS_LIBRARY_PATH

@@ -1,6 +1,7 @@
 """The benchmark's table and chart, of made-up times, and that its workloads can be run."""
 
 import importlib
+import importlib.util
 import pathlib
 import sys
 import xml.etree.ElementTree
@@ -77,3 +78,17 @@ def test_there_are_programs_of_all_kinds(monkeypatch):
     assert len(found) >= 60
     for name in ("everyday", "programs", "further"):
         assert importlib.import_module(name).X64 <= found.keys()
+
+
+def test_the_table_beside_pytorch(monkeypatch):
+    folder = pathlib.Path(report.__file__).with_name("pytorch")
+    monkeypatch.syspath_prepend(folder)
+    spec = importlib.util.spec_from_file_location("beside_pytorch", folder / "compare.py")
+    beside_pytorch = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(beside_pytorch)
+    assert beside_pytorch.largest_difference([np.array([1., 2.])], [np.array([1., 4.])]) == 0.5
+    row = {"name": "a step", "type": "f32", "run": {"isthmus": 2e-3, "eager": 3e-3, "compiled": 1e-3},
+           "first": {"isthmus": 1.0, "eager": 0.5, "compiled": 20.0}, "agree": False}
+    table = beside_pytorch.markdown({"jax": "1", "torch": "2", "threads": 3, "workloads": [row]})
+    assert table.splitlines()[-1] == (
+        "| a step **results differ** | f32 | 2.00 | 3.00 | 1.50 | 1.00 | 0.50 | 1.0 s | 0.5 s | 20.0 s |")
