@@ -20,6 +20,9 @@ def test_clone_compiles(tmp_path):
     assert "class AcmeNpuBackend final : public Backend" in text
     assert "keleton" not in text
     assert sum(len(file.read_text().splitlines()) for file in clone.iterdir()) <= 400
+    done = subprocess.run(["clang-format-22", f"--style=file:{ROOT / '.clang-format'}", "--dry-run", "--Werror",
+                           *clone.glob("*.h"), *clone.glob("*.cc")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     # Its headers, and of ours what a vendor is given: include/ alone. The test needs more.
     done = subprocess.run(
         ["clang++-22", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",

@@ -20,9 +20,15 @@ constexpr const char* kProduct = R"(
 
 class Skeleton : public ::testing::Test {
  protected:
+  void SetUp() override {
+    auto made = Client::create(linkedBackend());
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    client = *std::move(made);
+    memory = client->addressableDevices()[0]->defaultMemory();
+  }
   BufferRef buffer(const std::vector<float>& values, std::vector<int64_t> dims) {
     HostArray array{values.data(), {ElementType::kF32, std::move(dims)}};
-    return client->bufferFromHost(*device.defaultMemory(), array).value().buffer;
+    return client->bufferFromHost(*memory, array).value().buffer;
   }
   std::vector<float> read(Buffer& buffer) {
     std::vector<float> values(buffer.sizeBytes() / sizeof(float));
@@ -31,8 +37,8 @@ class Skeleton : public ::testing::Test {
     return values;
   }
 
-  Ref<Client> client = Client::create(linkedBackend()).value();
-  Device& device = *client->addressableDevices()[0];
+  Ref<Client> client;
+  Memory* memory = nullptr;
 };
 
 TEST_F(Skeleton, ArraysGoThereAndBack) {
@@ -43,18 +49,20 @@ TEST_F(Skeleton, ArraysGoThereAndBack) {
 }
 
 TEST_F(Skeleton, FirstProduct) {
-  auto product = client->compile({kProduct, "mlir", {}}).value();
+  auto product = client->compile({kProduct, "mlir", {}});
+  ASSERT_TRUE(product.ok()) << product.status().message();
   BufferRef x = buffer({1, 2, 3, 4, 5, 6}, {2, 3});
   BufferRef y = buffer({1, 0, 0, 1, 1, 1}, {3, 2});
   Buffer* arguments[] = {x.get(), y.get()};
   BufferRef result;
   DeviceLaunch launch{arguments, {&result, 1}, nullptr};
-  ASSERT_TRUE(product->execute({&launch, 1}, {}).ok());
+  ASSERT_TRUE((*product)->execute({&launch, 1}, {}).ok());
   EXPECT_THAT(read(*result), ::testing::ElementsAre(4, 5, 10, 11));
 }
 
-TEST_F(Skeleton, EverythingIsTheHosts) {
-  EXPECT_EQ(linkedBackend().supports("stablehlo.dot_general"), Support::kByHost);
+TEST_F(Skeleton, SaysWhatItSupports) {
+  // By the host on the first day, by the device later.
+  EXPECT_NE(linkedBackend().supports("stablehlo.dot_general"), Support::kNo);
   EXPECT_EQ(linkedBackend().supports("stablehlo.no_such"), Support::kNo);
 }
 
@@ -62,10 +70,9 @@ TEST_F(Skeleton, ErrorsSayWhat) {
   EXPECT_FALSE(client->compile({"nonsense", "mlir", {}}).ok());
   CompileRequest several{kProduct, "mlir", {}};
   several.options.numReplicas = 2;
-  EXPECT_EQ(client->compile(several).status().code(), StatusCode::kUnimplemented);
-  Memory& memory = *device.defaultMemory();
+  EXPECT_FALSE(client->compile(several).ok());
   const int64_t tooMany = memoryBytes(0) / int64_t{sizeof(float)} + 1;
-  EXPECT_EQ(client->uninitialized(memory, {ElementType::kF32, {tooMany}}).status().code(),
+  EXPECT_EQ(client->uninitialized(*memory, {ElementType::kF32, {tooMany}}).status().code(),
             StatusCode::kResourceExhausted);
 }
 
