@@ -29,6 +29,9 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_MEMORY_PERCENT", FlagType::kInt, "100",
      "Of the memory of a device that is not the host's, so much may be used, 1 to 100; the client "
      "option memory_fraction overrides it."},
+    {"ISTHMUS_MEMORY_LIMIT_BYTES", FlagType::kInt, "0",
+     "Of the memory of a device that is not the host's, at most so many bytes are used; 0: no such "
+     "limit; the client option memory_limit_bytes overrides it."},
     {"ISTHMUS_DEVICE_TIMEOUT_SECONDS", FlagType::kInt, "0",
      "A device that works longer on one program, or copy, is given up; 0: never."},
     {"ISTHMUS_COLLECTIVE_WARN_SECONDS", FlagType::kInt, "20",

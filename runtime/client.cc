@@ -43,16 +43,31 @@ Status checkType(const ArrayType& type) {
                          ": expected dimensions >= 0 and a size that fits in memory");
 }
 
-// How much of a device's memory may be used; takes the option out.
-StatusOr<double> takeMemoryFraction(AttributeMap& options) {
-  auto fraction = static_cast<double>(flagInt("ISTHMUS_MEMORY_PERCENT")) / 100;
+// How much of a device's memory may be used; takes the options out.
+StatusOr<MemoryShare> takeMemoryShare(AttributeMap& options) {
+  MemoryShare share;
+  share.mostBytes = flagInt("ISTHMUS_MEMORY_LIMIT_BYTES");
+  if (auto option = options.find("memory_limit_bytes"); option != options.end()) {
+    const auto* number = std::get_if<int64_t>(&option->second);
+    if (number == nullptr) {
+      return invalidArgument("client option memory_limit_bytes must be an integer");
+    }
+    share.mostBytes = *number;
+    options.erase(option);
+  }
+  if (share.mostBytes < 0) {
+    return invalidArgument("the limit of device memory is ", share.mostBytes,
+                           " bytes, expected 0 (none) or more");
+  }
+  double& fraction = share.fraction;
+  fraction = static_cast<double>(flagInt("ISTHMUS_MEMORY_PERCENT")) / 100;
   if (auto option = options.find("memory_fraction"); option != options.end()) {
     const auto* number = std::get_if<float>(&option->second);
     if (number == nullptr) return invalidArgument("client option memory_fraction must be a float");
     fraction = *number;
     options.erase(option);
   }
-  if (fraction > 0 && fraction <= 1) return fraction;
+  if (fraction > 0 && fraction <= 1) return share;
   return invalidArgument("the fraction of device memory to use is ", fraction,
                          ", expected more than 0 and at most 1");
 }
@@ -63,7 +78,8 @@ std::shared_ptr<const ArrayType> share(ArrayType type) {
 
 }  // namespace
 
-Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job, double memoryFraction)
+Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job,
+               const MemoryShare& memoryShare)
     : backend_(backend),
       topology_(std::move(topology)),
       job_(std::move(job)),
@@ -83,7 +99,7 @@ Client::Client(Backend& backend, Topology topology, std::unique_ptr<Job> job, do
       if (kind == kinds.end()) kinds.push_back(memory.kind);
       auto id = static_cast<int>(ownedMemories_.size());
       Memory& made = *ownedMemories_.emplace_back(
-          std::make_unique<Memory>(*this, device, id, kindId, memory.kind, memoryFraction));
+          std::make_unique<Memory>(*this, device, id, kindId, memory.kind, memoryShare));
       memories_.push_back(&made);
       device.memories_.push_back(&made);
       if (memory.isDefault || device.defaultMemory_ == nullptr) device.defaultMemory_ = &made;
@@ -96,7 +112,7 @@ Client::~Client() = default;
 StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options,
                                      const JobOptions& jobOptions) {
   if (flagIsSet("ISTHMUS_NUM_DEVICES")) options["num_devices"] = flagInt("ISTHMUS_NUM_DEVICES");
-  ISTHMUS_ASSIGN_OR_RETURN(double memoryFraction, takeMemoryFraction(options));
+  ISTHMUS_ASSIGN_OR_RETURN(MemoryShare memoryShare, takeMemoryShare(options));
   ISTHMUS_ASSIGN_OR_RETURN(Topology topology, Topology::create(backend, std::move(options)));
   std::unique_ptr<Job> job;
   if (jobOptions.numProcesses > 1) {
@@ -114,8 +130,7 @@ StatusOr<Ref<Client>> Client::create(Backend& backend, AttributeMap options,
     hasAddressable |= device.processIndex == jobOptions.processIndex;
   }
   if (!hasAddressable) return internalError("backend describes no device of this process");
-  return Ref<Client>::adopt(
-      new Client(backend, std::move(topology), std::move(job), memoryFraction));
+  return Ref<Client>::adopt(new Client(backend, std::move(topology), std::move(job), memoryShare));
 }
 
 StatusOr<Device*> Client::lookupDevice(int id) const {

@@ -48,10 +48,10 @@ struct HostArray {
 
 class Client final : public RefCounted<Client> {
  public:
-  // Options "platform_name", "num_devices" (ISTHMUS_NUM_DEVICES overrides it) and "memory_fraction"
-  // (a number; else ISTHMUS_MEMORY_PERCENT) are read here; all but the first and the last are
-  // passed on to the backend, which must outlive the client. One of several processes blocks until
-  // the others have come too.
+  // Options "platform_name", "num_devices" (ISTHMUS_NUM_DEVICES overrides it), "memory_fraction" (a
+  // number; else ISTHMUS_MEMORY_PERCENT) and "memory_limit_bytes" (else ISTHMUS_MEMORY_LIMIT_BYTES)
+  // are read here; "num_devices" and all others are passed on to the backend, which must outlive
+  // the client. One of several processes blocks until the others have come too.
   static StatusOr<Ref<Client>> create(Backend& backend, AttributeMap options = {},
                                       const JobOptions& job = {});
   ~Client();
@@ -129,7 +129,8 @@ class Client final : public RefCounted<Client> {
   Job* job() { return job_.get(); }
 
  private:
-  Client(Backend& backend, Topology topology, std::unique_ptr<Job> job, double memoryFraction);
+  Client(Backend& backend, Topology topology, std::unique_ptr<Job> job,
+         const MemoryShare& memoryShare);
 
   Backend& backend_;
   Topology topology_;

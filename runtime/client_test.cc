@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "runtime/runtime_testing.h"
@@ -81,6 +82,22 @@ TEST(Client, StatisticsCount) {
   Status status = fixture.client->uninitialized(fixture.memory(), f32({int64_t{1} << 50})).status();
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), HasSubstr("allocating in device[id=0, device=0]"));
+}
+
+TEST(Client, LimitsOfMemory) {
+  FunctionBackend& backend = Fixture::newBackend();
+  for (int64_t bad : {int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+    EXPECT_FALSE(Client::create(backend, {{"memory_limit_bytes", bad}}).ok());
+  }
+  EXPECT_FALSE(Client::create(backend, {{"memory_limit_bytes", std::string("1")}}).ok());
+  auto limit = [&](AttributeMap options) {
+    auto client = Client::create(backend, std::move(options)).value();
+    return client->devices()[0]->memoryStats().bytesLimit;
+  };
+  int64_t all = limit({});
+  EXPECT_EQ(limit({{"memory_limit_bytes", int64_t{4096}}}), 4096);
+  EXPECT_EQ(limit({{"memory_limit_bytes", int64_t{0}}}), all);
+  EXPECT_EQ(limit({{"memory_limit_bytes", all}, {"memory_fraction", 0.5f}}), all / 2);
 }
 
 TEST(Client, CompilesByTheBackend) {

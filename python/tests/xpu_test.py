@@ -345,6 +345,27 @@ def test_programs_come_from_the_compilation_cache(xpu, tmp_path):
     assert "jit_f" in third.stderr
 
 
+def test_full_memory_names_what_fills_it(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp, numpy as np
+        large = jax.jit(lambda x: jnp.tile(x, (1024, 256)))(np.ones((1, 4), np.float32))
+        small = jax.device_put(np.ones(7, np.int32))
+        print(jax.devices()[0].memory_stats()["bytes_limit"], int(large.sum()))
+        try:
+            jax.block_until_ready(jax.jit(lambda x: x + 1)(large))
+        except Exception as error:
+            print(error)
+        del large
+        print(jax.jit(lambda x: x + 1)(small)[0])
+    """, ISTHMUS_MEMORY_LIMIT_BYTES=6 << 20)
+    first, error, last = result.stdout.splitlines()
+    assert (first, last) == (f"{6 << 20} 1048576", "2")
+    assert "RESOURCE_EXHAUSTED" in error and "the limit of 6.0 MiB is reached; asked for 4.0 MiB" in error
+    # The largest first, with the line that made it.
+    at = error.index("tensor<1024x1024xf32> of 4.0 MiB (result 0 of ")
+    assert ":3:" in error[at:].split(")")[0] and error.index("tensor<7xi32> of 28 bytes") > at
+
+
 def test_executables_are_serialized(xpu):
     result = xpu("""
         import jax, numpy as np

@@ -1,6 +1,7 @@
 // Allocation in a memory space, with counts.
 #include "runtime/memory/memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "isthmus/backend.h"
@@ -28,6 +29,11 @@ int64_t limitOf(Backend& backend, int deviceId) {
   return hostMemoryLimit();
 }
 
+int64_t shareOf(int64_t bytes, const MemoryShare& share) {
+  auto fraction = static_cast<int64_t>(static_cast<double>(bytes) * share.fraction);
+  return share.mostBytes > 0 ? std::min(fraction, share.mostBytes) : fraction;
+}
+
 StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_t bytes,
                                 DeviceEventRef& available) {
   ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, queue.allocate(kind, bytes));
@@ -38,7 +44,7 @@ StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_
 }  // namespace
 
 Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind,
-               double fraction)
+               const MemoryShare& share)
     : client_(client),
       backend_(client.backend()),
       queue_(backend_.queue(device.id())),
@@ -50,8 +56,7 @@ Memory::Memory(Client& client, Device& device, int id, int kindId, std::string k
       devices_{&device},
       deviceId_(device.id()),
       isHostAddressable_(backend_.isHostAddressable()),
-      bytesLimit_(
-          static_cast<int64_t>(static_cast<double>(limitOf(backend_, deviceId_)) * fraction)) {
+      bytesLimit_(shareOf(limitOf(backend_, deviceId_), share)) {
   if (!isHostAddressable_) blocks_ = std::make_unique<LiveBlocks>();
 }
 

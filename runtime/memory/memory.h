@@ -30,11 +30,17 @@ struct MemoryStats {
   int64_t bytesReservable = 0;  // what is left of that if all devices that share it take as much
 };
 
+// What a client may use of a device's memory.
+struct MemoryShare {
+  double fraction = 1;    // more than 0, at most 1
+  int64_t mostBytes = 0;  // of that; 0: all
+};
+
 // Owned by the client, lives as long as it. Safe from any thread.
 class Memory {
  public:
-  // `fraction` of the device's memory may be used; more than 0, at most 1.
-  Memory(Client& client, Device& device, int id, int kindId, std::string kind, double fraction);
+  Memory(Client& client, Device& device, int id, int kindId, std::string kind,
+         const MemoryShare& share);
 
   Client& client() const { return client_; }
   int id() const { return id_; }                     // unique in the client
