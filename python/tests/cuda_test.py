@@ -79,6 +79,23 @@ def test_callbacks_run_on_the_host(cuda):
     assert result.stdout == "x is 5.0\n"
 
 
+def test_branches_by_platform(cuda):
+    # The fake computes nothing: what is compiled tells the branch.
+    result = cuda("""
+        import jax
+        from jax import lax
+        def f(x):
+            return lax.platform_dependent(
+                x, cpu=lambda x: x + 1, rocm=lambda x: x * 2, cuda=lambda x: x - 3, default=lambda x: x / 4)
+        def g(x):
+            return lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x / 4)
+        for branches in (f, g):
+            text = jax.jit(branches).lower(1.0).as_text()
+            print(*(op for op in ("add", "multiply", "subtract", "divide") if "stablehlo." + op in text))
+    """)
+    assert result.stdout == "subtract\ndivide\n"
+
+
 def test_without_a_driver_jax_stays_usable(python):
     result = python("""
         import jax

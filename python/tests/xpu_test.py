@@ -366,6 +366,25 @@ def test_full_memory_names_what_fills_it(xpu):
     assert ":3:" in error[at:].split(")")[0] and error.index("tensor<7xi32> of 28 bytes") > at
 
 
+def test_branches_by_platform(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp, numpy as np
+        from jax import lax
+        def named(x):
+            return lax.platform_dependent(x, cpu=lambda x: x + 1, xpu=lambda x: x + 2, default=lambda x: x + 3)
+        def others(x):
+            return lax.platform_dependent(x, cpu=lambda x: x + 1, cuda=lambda x: x + 2, default=lambda x: x + 3)
+        for platform in ("xpu", "isthmus", "cpu"):
+            x = jax.device_put(np.float32(0), jax.devices(platform)[0])
+            looped = jax.jit(lambda x: lax.fori_loop(0, 2, lambda _, x: others(x), x))
+            # The lowering of a callback is that of cpu; what is around it is not.
+            called = jax.jit(lambda x: jax.pure_callback(
+                lambda x: np.asarray(x), jax.ShapeDtypeStruct((), np.float32), named(x)) + others(x))
+            print(*(f(x) for f in (jax.jit(named), jax.jit(others), looped, called)))
+    """, JAX_PLATFORMS="xpu,isthmus,cpu")
+    assert result.stdout == "2.0 3.0 6.0 5.0\n" + 2 * "1.0 1.0 2.0 2.0\n"
+
+
 def test_executables_are_serialized(xpu):
     result = xpu("""
         import jax, numpy as np
