@@ -311,7 +311,7 @@ def test_callbacks(xpu):
     assert result.stdout == "7.0 9.0\nx is 5.0\nthen 1\n[1, 2, 3]\n[2. 2.]\n"
 
 
-# Kernels, steps of the host, control flow, constants; and a program with a callback, which no cache may have.
+# Kernels, steps of the host, control flow, constants; and a program with a callback, which no other process may have.
 CACHED = """
     import jax, jax.numpy as jnp, numpy as np
     counts = {}
@@ -336,9 +336,11 @@ def test_programs_come_from_the_compilation_cache(xpu, tmp_path):
     settings = {"JAX_COMPILATION_CACHE_DIR": tmp_path / "cache", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": 0}
     first, second = (xpu(CACHED, **settings).stdout.splitlines() for _ in range(2))
     assert first[:2] == second[:2]
-    assert (first[2], second[2]) == ("0 1", "1 0")
-    # What is damaged is compiled again.
+    # JAX 0.12 asks for the program with a callback too, which has another key in each process; JAX 0.10 does not.
+    (hits, misses), (later_hits, later_misses) = (map(int, lines[2].split()) for lines in (first, second))
+    assert (hits, later_hits, misses - later_misses) == (0, 1, 1)
     (entry,) = (tmp_path / "cache").glob("jit_f-*-cache")
+    # What is damaged is compiled again.
     entry.write_bytes(entry.read_bytes()[:-1])
     third = xpu(CACHED, **settings)
     assert third.stdout.splitlines()[:2] == first[:2]
