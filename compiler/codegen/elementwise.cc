@@ -333,6 +333,12 @@ V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, b
   }
 }
 
+// Of the significand of what an op of this kind gives.
+int resultBitsOf(const ElementKind& kind) {
+  if (!kind.isFloat() || !kind.small) return MathContext::kAllBits;
+  return kind.isBf16 ? 8 : kFewBits;  // no format that is rounded to has more
+}
+
 }  // namespace
 
 Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
@@ -350,7 +356,7 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
   llvm::SmallVector<Val, 3> operands;
   for (const Val& value : given) operands.push_back(splat(value, lanes));
   llvm::IRBuilder<>& b = loops_.at(level);
-  MathContext math{b, loops_.target()};
+  MathContext math{b, loops_.target(), resultBitsOf(kind)};
   auto re = [&](size_t i) { return V(&math, operands[i].re); };
   auto im = [&](size_t i) { return V(&math, operands[i].im); };
 

@@ -112,6 +112,14 @@ def erfcx(x):         # exp(x^2) erfc(x)
     return ONE / (PI.sqrt() * tail)
 
 
+def exp2(f):
+    return (f * LN2).exp()
+
+
+def tanh_ratio(z):    # tanh(x) / x
+    return 1 + z * tanh_tail(z)
+
+
 def erfcx_ratio(t):   # erfcx(x) / t with t = 1 / (1 + x ERFCX_SCALE)
     return erfcx((ONE / t - 1) / ERFCX_SCALE) / t
 
@@ -226,6 +234,15 @@ def main():
     emit('kLogErfcF32', log_erfc, lambda x: 1 - erf_value(x), D('0.92'), D('4.0'), 8, True)
     emit('kErfcxF32', erfcx_ratio, lambda t: ONE / erfcx_ratio(t),
          ONE / (1 + ERFCX_SCALE * 11), ONE / (1 + ERFCX_SCALE / 2), 8, True)
+    # For results that are rounded to so many bits.
+    for bits, degree in ((8, 3), (11, 4)):
+        emit(f'kExp2Bits{bits}', exp2, lambda f: ONE / exp2(f), -ONE / 2, ONE / 2, degree, True)
+    emit('kTanhBits11', tanh_ratio, lambda z: ONE / tanh_ratio(z), D(0), D('0.391'), 3, True)
+    emit('kErfBits11', erf_ratio, lambda z: ONE / erf_ratio(z), D(0), D('0.25'), 2, True)
+    emit('kLogErfcBits11', log_erfc, lambda x: (1 - erf_value(x)) / erf_value(x), D('0.5'), D('4.0'), 4,
+         True)
+    emit('kErfcxBits11', erfcx_ratio, lambda t: ONE / erfcx_ratio(t),
+         ONE / (1 + ERFCX_SCALE * 11), ONE, 5, True)
     print()
     print('}  // namespace isthmus::codegen')
 

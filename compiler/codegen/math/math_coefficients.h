@@ -87,5 +87,40 @@ inline constexpr double kErfcxF32[] = {
     0x1.4989800000000p-3, 0x1.56ce140000000p-3,  -0x1.d9a7540000000p-5,
     0x1.d7de900000000p-3, -0x1.c606200000000p-3, 0x1.ef4b9a0000000p-5,
 };
+// error 7.5e-05
+inline constexpr double kExp2Bits8[] = {
+    0x1.fff6920000000p-1,
+    0x1.62f31a0000000p-1,
+    0x1.f0de1a0000000p-3,
+    0x1.c3f7640000000p-5,
+};
+// error 2.6e-06
+inline constexpr double kExp2Bits11[] = {
+    0x1.ffffe80000000p-1, 0x1.62e0dc0000000p-1, 0x1.ec06da0000000p-3,
+    0x1.ca143e0000000p-5, 0x1.3997e20000000p-7,
+};
+// error 2.9e-06
+inline constexpr double kTanhBits11[] = {
+    0x1.ffff9e0000000p-1,
+    -0x1.5515fc0000000p-2,
+    0x1.0a8bb20000000p-3,
+    -0x1.47d5340000000p-5,
+};
+// error 1.1e-05
+inline constexpr double kErfBits11[] = {
+    0x1.20dca40000000p+0,
+    -0x1.803eae0000000p-2,
+    0x1.a6fb9e0000000p-4,
+};
+// error 2.5e-06
+inline constexpr double kLogErfcBits11[] = {
+    -0x1.bc91380000000p-10, -0x1.1e55d60000000p+0, -0x1.511f000000000p-1,
+    -0x1.4940f60000000p-4,  0x1.34a2400000000p-7,
+};
+// error 2.4e-05
+inline constexpr double kErfcxBits11[] = {
+    0x1.d0de1e0000000p-3,  0x1.a721180000000p-3, 0x1.41a0a40000000p-2,
+    -0x1.df49b80000000p-4, 0x1.0420000000000p-1, -0x1.1c0ecc0000000p-3,
+};
 
 }  // namespace isthmus::codegen

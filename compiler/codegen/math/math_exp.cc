@@ -20,27 +20,36 @@ constexpr double kLn2HighF32 = 0.693359375;
 constexpr double kLn2LowF32 = -2.12194440054690583e-4;
 constexpr double kLn2HighF64 = 6.93147180369123816490e-01;
 constexpr double kLn2LowF64 = 1.90821492927058770002e-10;
-
-// x = n ln 2 + r with |r| <= ln 2 / 2.
-struct ExpParts {
-  V n;       // as a float
-  V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
-  V r;
-};
+constexpr double kErfcxScale = 0.4f;
 
 int64_t exponentBias(V x) { return x.isF64() ? 1023 : 127; }
 
-ExpParts reduceExp(V x) {
+struct Exponent {
+  V n;       // as a float
+  V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
+};
+
+// n next to x / ln 2.
+Exponent nearestExponent(V x) {
   // The bias comes along in the magic number.
   double magic = magicNumber(x) + 2.0 * static_cast<double>(exponentBias(x));
   V shifted = fma(x, kLog2E, x.k(magic));
-  V n = shifted - magic;
-  V biased = shifted.asInt() - x.k(magicNumber(x)).asInt();
+  return {shifted - magic, shifted.asInt() - x.k(magicNumber(x)).asInt()};
+}
+
+// x = n ln 2 + r with |r| <= ln 2 / 2.
+struct ExpParts {
+  Exponent exponent;
+  V r;
+};
+
+ExpParts reduceExp(V x) {
+  Exponent exponent = nearestExponent(x);
   double high = x.isF64() ? kLn2HighF64 : kLn2HighF32;
   double low = x.isF64() ? kLn2LowF64 : kLn2LowF32;
-  V r = fma(n, -high, x);
-  r = fma(n, -low, r);
-  return {n, biased, r};
+  V r = fma(exponent.n, -high, x);
+  r = fma(exponent.n, -low, r);
+  return {exponent, r};
 }
 
 // Whether AVX-512 has an instruction for scaleByPowerOfTwo of so many lanes.
@@ -68,11 +77,30 @@ V scaleByPowerOfTwo(V x, V n) {
   return V{x.c, b.CreateIntrinsic(ids[width / 256], {}, arguments)};
 }
 
+bool hasFewBits(V x) { return x.c->resultBits <= kFewBits; }
+
 // e^r - 1 for small r.
 V expm1Core(V r) {
   V square = r * r;
   V tail = r.isF64() ? polynomialEstrin(r, kExpF64) : polynomialEstrin(r, kExpF32);
   return fma(square, tail, r);
+}
+
+// e^x as a power of two times what is near 1.
+struct PowerParts {
+  Exponent exponent;
+  V power;
+};
+
+PowerParts splitExp(V x) {
+  if (!hasFewBits(x)) {
+    ExpParts parts = reduceExp(x);
+    return {parts.exponent, expm1Core(parts.r) + 1.0};
+  }
+  // Log2 e that is rounded to f32 takes less than 2^-17 from f.
+  Exponent exponent = nearestExponent(x);
+  V f = fma(x, kLog2E, -exponent.n);
+  return {exponent, x.c->resultBits <= 8 ? polynomial(f, kExp2Bits8) : polynomial(f, kExp2Bits11)};
 }
 
 struct LogParts {
@@ -141,18 +169,17 @@ V exp(V given) {
   if (canScaleByPowerOfTwo(x)) {
     // Written like this, the choice becomes the instruction's mask: what is masked does not
     // underflow, and may be anything.
-    ExpParts parts = reduceExp(x);
+    PowerParts parts = splitExp(x);
     V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
-    return select(stays, scaleByPowerOfTwo(expm1Core(parts.r) + 1.0, parts.n), x.k(0.0));
+    return select(stays, scaleByPowerOfTwo(parts.power, parts.exponent.n), x.k(0.0));
   }
   V vanishes = given < low;
   x = select(vanishes, low, x);
-  ExpParts parts = reduceExp(x);
-  V p = expm1Core(parts.r) + 1.0;
+  auto [exponent, p] = splitExp(x);
   // In two factors, since 2^n itself may be out of range.
   int mantissaBits = x.isF64() ? 52 : 23;
-  V half = shiftRight(parts.biased, 1);
-  V rest = parts.biased - half;
+  V half = shiftRight(exponent.biased, 1);
+  V rest = exponent.biased - half;
   // A product that underflows takes a hundred cycles, and masked attention is full of them: what
   // vanishes is multiplied by zero.
   V factor = select(vanishes, 0.0, (rest << mantissaBits).asFloat());
@@ -167,7 +194,8 @@ V expm1(V given) {
   ExpParts parts = reduceExp(x);
   V p = expm1Core(parts.r);
   // 2^n p + 2^n - 1, halved so that n = 1024 stays in range.
-  V n = parts.biased - parts.biased.ki(2 * exponentBias(x) + 1);
+  V biased = parts.exponent.biased;
+  V n = biased - biased.ki(2 * exponentBias(x) + 1);
   V scale = powerOfTwo(n, x.isF64());
   V result = fma(scale, p, scale - 0.5) * 2.0;
   return select(abs(given) < (given.isF64() ? 0x1p-60 : 0x1p-30), given, result);
@@ -199,11 +227,31 @@ V logistic(V x) {
 
 V tanh(V x) {
   V square = x * x;
-  V small =
-      fma(square * x,
-          x.isF64() ? polynomialEstrin(square, kTanhF64) : polynomialEstrin(square, kTanhF32), x);
+  V small = hasFewBits(x) ? x * polynomial(square, kTanhBits11)
+                          : fma(square * x,
+                                x.isF64() ? polynomialEstrin(square, kTanhF64)
+                                          : polynomialEstrin(square, kTanhF32),
+                                x);
   V large = 1.0 - 2.0 / (exp(abs(x) * 2.0) + 1.0);
   return copySign(select(abs(x) < 0.625, small, large), x);
+}
+
+// Within 2^-15.
+static V erfOfFewBits(V x) {
+  V a = abs(x);
+  a = select(a > 4.0, 4.0, a);
+  V square = x * x;
+  V large = 1.0 - exp(polynomial(a, kLogErfcBits11));
+  return select(abs(x) < 0.5, x * polynomial(square, kErfBits11), copySign(large, x));
+}
+
+static V erfcOfFewBits(V x) {
+  // As erfc of all bits, without what makes up for rounding.
+  V a = abs(x);
+  a = select(a > 11.0, 11.0, a);
+  V t = 1.0 / fma(a, kErfcxScale, a.k(1.0));
+  V large = exp(-(a * a)) * (t * polynomial(t, kErfcxBits11));
+  return select(x < 0.0, 2.0 - large, large);
 }
 
 // Where |x| < 0.92: x + x (P(x²) - 1), whose last addition rounds and little else.
@@ -215,6 +263,7 @@ static V erfNearZero(V x) {
 
 V erf(V x) {
   if (x.isF64()) return callPerLane("erf", {x});
+  if (hasFewBits(x)) return erfOfFewBits(x);
   V a = abs(x);
   a = select(a > 4.0, 4.0, a);
   V large = 1.0 - exp(polynomialEstrin(a, kLogErfcF32));
@@ -223,19 +272,19 @@ V erf(V x) {
 
 V erfc(V x) {
   if (x.isF64()) return callPerLane("erfc", {x});
+  if (hasFewBits(x)) return erfcOfFewBits(x);
   V small = 1.0 - erfNearZero(x);
   // erfc a = exp(-a²) erfcx a, and erfcx a = t P(t) with t = 1 / (1 + 0.4 a). From 11 on it is
   // zero.
   V a = abs(x);
   a = select(a > 11.0, 11.0, a);
-  constexpr double kScale = 0.4f;
-  V d = fma(a, kScale, a.k(1.0));
+  V d = fma(a, kErfcxScale, a.k(1.0));
   V t = 1.0 / d;
   V erfcx = t * polynomialEstrin(t, kErfcxF32);
   // What rounding took from t, as a step along erfcx, and what it took from a².
-  V dTail = fma(a, kScale, 1.0 - d);
+  V dTail = fma(a, kErfcxScale, 1.0 - d);
   V tError = fma(-t, dTail, fma(-t, d, 1.0)) * d;
-  V slope = fma(a * (2.0 / kScale), erfcx, -2.0 / kScale * std::numbers::inv_sqrtpi);
+  V slope = fma(a * (2.0 / kErfcxScale), erfcx, -2.0 / kErfcxScale * std::numbers::inv_sqrtpi);
   V square = a * a;
   V squareTail = fma(a, a, -square);
   erfcx = erfcx - fma(tError, slope, squareTail * erfcx);

@@ -17,7 +17,14 @@ namespace isthmus::codegen {
 struct MathContext {
   llvm::IRBuilder<>& b;
   const TargetModel& target;
+  // Of the significand that results are rounded to. Where these are few (kFewBits), shorter
+  // polynomials do: exp, erf and erfc of f32 are then within 2^-13 (bf16) or 2^-15 (f16) of it.
+  static constexpr int kAllBits = 53;
+  int resultBits = kAllBits;
 };
+
+// What f16 has; bf16 has 8.
+constexpr int kFewBits = 11;
 
 class V {
  public:

@@ -135,6 +135,78 @@ INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
                            return name.substr(name.find('.') + 1);
                          });
 
+// A 16-bit format of IEEE 754's form.
+struct Format {
+  const char* name;
+  int significandBits;  // with the one that is not stored
+  int exponentBits;
+
+  int bias() const { return (1 << (exponentBits - 1)) - 1; }
+
+  double value(uint16_t bits) const {
+    const int stored = significandBits - 1;
+    const int exponent = bits >> stored & ((1 << exponentBits) - 1);
+    const int fraction = bits & ((1 << stored) - 1);
+    double magnitude = exponent == 0
+                           ? std::ldexp(fraction, 1 - bias() - stored)
+                           : std::ldexp(fraction + (1 << stored), exponent - bias() - stored);
+    if (exponent == (1 << exponentBits) - 1) {
+      magnitude = fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                                : std::numeric_limits<double>::infinity();
+    }
+    return bits >> 15 != 0 ? -magnitude : magnitude;
+  }
+
+  // How far `got` is from `want` in units of want's last place.
+  double ulps(double got, long double want) const {
+    if (std::isnan(want)) return std::isnan(got) ? 0 : 1e30;
+    if (std::isnan(got) || (got != 0 && want != 0 && std::signbit(got) != std::signbit(want))) {
+      return 1e30;
+    }
+    // Subnormal numbers of f32 may be taken for zero.
+    if (got == 0 && std::abs(want) <= std::numeric_limits<float>::min()) return 0;
+    // Infinity stands for what comes after the largest number, and what is beyond.
+    const long double end = std::ldexp(1.0L, bias() + 1);
+    const long double reached = std::min<long double>(std::abs(got), end);
+    want = std::min(std::abs(want), end);
+    int exponent = 0;
+    std::frexp(want, &exponent);
+    const long double ulp = std::ldexp(1.0L, std::max(exponent, 2 - bias()) - significandBits);
+    return static_cast<double>(std::abs(reached - want) / ulp);
+  }
+};
+
+// Of all arguments: nearly the nearest result.
+void measureFewBits(const Function& function, const Format& format) {
+  constexpr size_t kCount = 1 << 16;
+  std::string name = function.op;
+  if (name.find('.') == std::string::npos) name = "stablehlo." + name;
+  const std::string array = "tensor<65536x" + std::string(format.name) + ">";
+  auto kernel = TestKernel::compile("func.func @f(%x: " + array + ") -> " + array +
+                                    " {\n %r = \"isthmus.fusion\"(%x) ({\n" + " ^bb0(%a: " + array +
+                                    "):\n  %0 = \"" + name + "\"(%a) : (" + array + ") -> " +
+                                    array + "\n  isthmus.yield %0 : " + array + "\n }) : (" +
+                                    array + ") -> " + array + "\n return %r : " + array + "\n}\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  std::vector<uint16_t> x(kCount), y(kCount);
+  for (size_t i = 0; i < kCount; ++i) x[i] = static_cast<uint16_t>(i);
+  (*kernel)->run({x.data(), y.data()});
+  double worst = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    const double ulps = format.ulps(
+        format.value(y[i]), function.reference(static_cast<long double>(format.value(x[i]))));
+    if (ulps > worst) worst = ulps, at = i;
+  }
+  std::printf("%-24s %-4s %8.3f ulp at %.9g\n", function.op, format.name, worst,
+              format.value(x[at]));
+  EXPECT_LE(worst, 0.56) << function.op << " " << format.name << " of " << format.value(x[at])
+                         << " gave " << format.value(y[at]);
+}
+
+TEST_P(VectorMath, is_accurate_in_bf16) { measureFewBits(GetParam(), {"bf16", 8, 8}); }
+TEST_P(VectorMath, is_accurate_in_f16) { measureFewBits(GetParam(), {"f16", 11, 5}); }
+
 // IEEE 754-2019's maximum and minimum, for each pair of special values: NaN if either is, +0 above
 // -0.
 template <typename T>
