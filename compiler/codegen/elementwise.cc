@@ -333,6 +333,15 @@ V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, b
   }
 }
 
+Rounded roundedOf(mlir::Operation* op, OpCode which) {
+  // reduce_precision works on bits, and keeps subnormals.
+  if (which == OpCode::Shlo_ReducePrecisionOp) return Rounded::kAnything;
+  const bool isOperand = llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
+    return fusionClass(user) == FusionClass::kElementwise;
+  });
+  return isOperand ? Rounded::kOperand : Rounded::kArithmetic;
+}
+
 // Of the significand of what an op of this kind gives.
 int resultBitsOf(const ElementKind& kind) {
   if (!kind.isFloat() || !kind.small) return MathContext::kAllBits;
@@ -427,14 +436,11 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     if (!known) return fail(op, "not defined for floating-point numbers");
     level->block = b.GetInsertBlock();
     // The sign alone makes NaN of a zero in formats without a negative one.
-    if (which == OpCode::Shlo_NegOp && kind.small && !kind.format->hasNegativeZero) {
+    if (which == OpCode::Shlo_NegOp && kind.format && !kind.format->hasNegativeZero) {
       exact = false;
     }
     if (!exact) {
-      // reduce_precision works on bits, and keeps subnormals.
-      const bool isOfBits = which == OpCode::Shlo_ReducePrecisionOp;
-      result.v = roundToKind(b, loops_.target(), result.v, kind,
-                             isOfBits ? Rounded::kAnything : Rounded::kArithmetic);
+      result.v = roundToKind(b, loops_.target(), result.v, kind, roundedOf(op, which));
     }
     return {result.v, nullptr, level};
   }
