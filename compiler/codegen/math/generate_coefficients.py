@@ -116,10 +116,6 @@ def exp2(f):
     return (f * LN2).exp()
 
 
-def tanh_ratio(z):    # tanh(x) / x
-    return 1 + z * tanh_tail(z)
-
-
 def erfcx_ratio(t):   # erfcx(x) / t with t = 1 / (1 + x ERFCX_SCALE)
     return erfcx((ONE / t - 1) / ERFCX_SCALE) / t
 
@@ -237,7 +233,7 @@ def main():
     # For results that are rounded to so many bits.
     for bits, degree in ((8, 3), (11, 4)):
         emit(f'kExp2Bits{bits}', exp2, lambda f: ONE / exp2(f), -ONE / 2, ONE / 2, degree, True)
-    emit('kTanhBits11', tanh_ratio, lambda z: ONE / tanh_ratio(z), D(0), D('0.391'), 3, True)
+    emit('kTanhBits11', tanh_tail, lambda z: z or tiny, D(0), D('0.391'), 2, True)
     emit('kErfBits11', erf_ratio, lambda z: ONE / erf_ratio(z), D(0), D('0.25'), 2, True)
     emit('kLogErfcBits11', log_erfc, lambda x: (1 - erf_value(x)) / erf_value(x), D('0.5'), D('4.0'), 4,
          True)

@@ -227,11 +227,10 @@ V logistic(V x) {
 
 V tanh(V x) {
   V square = x * x;
-  V small = hasFewBits(x) ? x * polynomial(square, kTanhBits11)
-                          : fma(square * x,
-                                x.isF64() ? polynomialEstrin(square, kTanhF64)
-                                          : polynomialEstrin(square, kTanhF32),
-                                x);
+  V tail = x.isF64()       ? polynomialEstrin(square, kTanhF64)
+           : hasFewBits(x) ? polynomial(square, kTanhBits11)
+                           : polynomialEstrin(square, kTanhF32);
+  V small = fma(square * x, tail, x);
   V large = 1.0 - 2.0 / (exp(abs(x) * 2.0) + 1.0);
   return copySign(select(abs(x) < 0.625, small, large), x);
 }
@@ -318,12 +317,13 @@ V cbrt(V x) {
 
 V pow(V x, V y) {
   if (x.isF64()) return callPerLane("pow", {x, y});
-  // In f64, which leaves nothing to be desired in f32.
+  // In f64, which leaves nothing to be desired in f32 and less: x to the power of 1 is x.
   llvm::IRBuilder<>& b = x.c->b;
+  MathContext full{b, x.c->target};
   llvm::Type* wide = b.getDoubleTy();
   if (x.lanes() > 1) wide = llvm::FixedVectorType::get(wide, x.lanes());
-  V base(x.c, b.CreateFPExt(abs(x).v, wide));
-  V exponent(x.c, b.CreateFPExt(y.v, wide));
+  V base(&full, b.CreateFPExt(abs(x).v, wide));
+  V exponent(&full, b.CreateFPExt(y.v, wide));
   LogParts parts = reduceLog(base);
   V logarithm = logCore(parts.exponent, parts.f);
   logarithm = select(base == 0.0, -kInf, logarithm);
