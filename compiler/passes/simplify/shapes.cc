@@ -62,6 +62,12 @@ struct SimplifyBroadcast : StaticPattern<shlo::BroadcastInDimOp> {
       rewriter.replaceOpWithNewOp<shlo::BroadcastInDimOp>(op, type, inner.getOperand(), composed);
       return mlir::success();
     }
+    if (operandType.getNumElements() == type.getNumElements() &&
+        operandType.getRank() == type.getRank()) {
+      rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, op.getOperand(),
+                                                     inverseOf(dimensions));
+      return mlir::success();
+    }
     if (llvm::is_contained(operandType.getShape(), 1)) {
       Dims shape, kept;
       for (auto [extent, d] : llvm::zip(operandType.getShape(), dimensions)) {

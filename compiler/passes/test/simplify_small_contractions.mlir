@@ -87,3 +87,15 @@ func.func @tiny_in_a_loop(%i: tensor<i32>, %x: tensor<2x2xf32>, %y: tensor<9x9xf
   }
   return %0#0, %0#1, %0#2 : tensor<i32>, tensor<2x2xf32>, tensor<9x9xf32>
 }
+
+// -----
+
+// The first product comes in the order in which the second reads it.
+// CHECK-LABEL: @bilinear_form
+// CHECK: %[[XM:.*]] = stablehlo.dot_general %arg0, %arg1, {{.*}} -> tensor<1000x64xf32>
+// CHECK: stablehlo.multiply %arg0, %[[XM]]
+func.func @bilinear_form(%x: tensor<1000x64xf32>, %m: tensor<64x64xf32>) -> tensor<1000xf32> {
+  %0 = stablehlo.dot_general %m, %x, contracting_dims = [0] x [1] : (tensor<64x64xf32>, tensor<1000x64xf32>) -> tensor<64x1000xf32>
+  %1 = stablehlo.dot_general %x, %0, batching_dims = [0] x [1], contracting_dims = [1] x [0] : (tensor<1000x64xf32>, tensor<64x1000xf32>) -> tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+}
