@@ -80,7 +80,7 @@ constexpr FlagInfo kFlags[] = {
      "OpenCL library of platform xpu: the loader of installable drivers, or a driver itself."},
     {"ISTHMUS_OPENCL_KERNELS", FlagType::kString, "",
      "How work-items of platform xpu compute: vectors, groups or elements; empty: as suits the "
-     "device."},
+     "device. emulated-matrices: groups, as on a device that multiplies matrices."},
     {"ISTHMUS_OPENCL_DEVICE", FlagType::kString, "",
      "Part of the name of the OpenCL platform or device of platform xpu; default: GPUs before "
      "CPUs."},

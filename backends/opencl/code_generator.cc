@@ -27,7 +27,11 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   KernelDevice device;
   device.atomicBits = facts.hasLongAtomics ? 64 : 32;
   if (way == "vectors") device.vectorBits = std::max(facts.vectorBits, 128U);
-  if (way != "groups") return device;
+  const bool isEmulated = way == "emulated-matrices";
+  if (way != "groups" && !isEmulated) return device;
+  if (facts.hasMatrices) device.matrices = MatrixUnit::kIntel;
+  // Vectors, which OpenCL C is written without.
+  if (isEmulated && facts.takesSpirv) device.matrices = MatrixUnit::kEmulated;
   device.groupItems = static_cast<unsigned>(std::min<size_t>(facts.maxWorkGroupItems, 1024));
   device.localBytes = static_cast<int64_t>(std::min<uint64_t>(facts.localBytes, kMaxLocalBytes));
   return device;

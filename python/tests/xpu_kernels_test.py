@@ -262,3 +262,29 @@ def test_loop_of_many_small_steps_is_one_launch(xpu, tmp_path):
         print(jax.jit(lambda x: jax.lax.fori_loop(0, 100, step, x)).lower(jnp.ones(16)).compile() is None)
     """, ISTHMUS_DUMP=tmp_path)
     assert len(_kernels(tmp_path)) == 1, result.stderr
+
+
+# Tiles that are full and not, small and large; sums that do not fill an instruction, and what is beyond them.
+MATRICES = """
+    def product(equation, dtype, a, b):
+        out = jnp.int32 if dtype == jnp.int8 else jnp.float32
+        x, y = (random.integers(-100, 100, s) if dtype == jnp.int8 else array(*s) for s in (a, b))
+        compare(lambda x, y: jnp.einsum(equation, x, y, preferred_element_type=out),
+                x.astype(dtype), y.astype(dtype), tolerance=0 if dtype == jnp.int8 else 1e-4)
+    for dtype in (jnp.bfloat16, jnp.float16, jnp.int8):
+        for m, k, n in ((16, 16, 16), (64, 64, 64), (33, 129, 65), (100, 300, 50), (2100, 40, 1100)):
+            product("mk,kn->mn", dtype, (m, k), (k, n))
+        product("km,nk->mn", dtype, (70, 100), (50, 70))
+        product("bik,bkj->bij", dtype, (5, 40, 33), (5, 33, 70))
+        product("aikj,kl->aijl", dtype, (7, 9, 40, 5), (40, 30))
+    x = np.ones((20, 17), jnp.bfloat16)
+    x[3, 16] = np.inf
+    compare(lambda x: x @ np.ones((17, 20), jnp.bfloat16), x)
+"""
+
+
+def test_matrix_instruction_agrees_with_cpu(xpu, tmp_path):
+    xpu(COMPARE + MATRICES, ISTHMUS_OPENCL_KERNELS="emulated-matrices", ISTHMUS_DUMP=tmp_path)
+    # Drivers that take OpenCL C only multiply as other groups do.
+    by_matrices = [file for file in tmp_path.glob("*/kernels.ll") if "rows of sub-groups" in file.read_text()]
+    assert len(by_matrices) >= (24 if list(tmp_path.glob("*/kernels.spv")) else 0)

@@ -5,7 +5,9 @@
 #include <limits>
 #include <mutex>
 
+#include "backends/opencl/codegen/builtin_call.h"
 #include "backends/opencl/codegen/emit_spirv.h"
+#include "backends/opencl/codegen/matrix_ops.h"
 #include "compiler/schedule/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SetVector.h"
@@ -60,25 +62,6 @@ TargetModel kernelTarget(const KernelDevice& device) {
   return target;
 }
 
-// A call of one of OpenCL's functions, by its C++ name.
-llvm::CallInst* callBuiltin(llvm::IRBuilder<>& b, const char* name, llvm::Type* result,
-                            uint32_t argument, bool isBarrier = false) {
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee function = module.getOrInsertFunction(name, result, b.getInt32Ty());
-  auto* declared = llvm::cast<llvm::Function>(function.getCallee());
-  declared->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  declared->setDoesNotThrow();
-  if (isBarrier) {
-    declared->setConvergent();
-  } else {
-    declared->setDoesNotAccessMemory();
-  }
-  llvm::CallInst* call = b.CreateCall(function, {b.getInt32(argument)});
-  call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  if (isBarrier) call->setConvergent();
-  return call;
-}
-
 }  // namespace
 
 codegen::WorkItemForm kernelForm(const KernelDevice& device) {
@@ -88,21 +71,27 @@ codegen::WorkItemForm kernelForm(const KernelDevice& device) {
     std::array<llvm::Value*, 3> indices{};
     for (unsigned d = 0; d < items.size(); ++d) {
       indices[d] = items[d] == 1 ? static_cast<llvm::Value*>(b.getInt64(0))
-                                 : callBuiltin(b, "_Z13get_global_idj", b.getInt64Ty(), d);
+                                 : callBuiltin(b, "_Z13get_global_idj", b.getInt64Ty(),
+                                               {b.getInt32(d)}, Builtin::kPure);
     }
     return indices;
   };
   if (form.target.device == DeviceKind::kCpu) return form;
   form.groupIndex = [](llvm::IRBuilder<>& b) -> llvm::Value* {
-    return callBuiltin(b, "_Z12get_group_idj", b.getInt64Ty(), 0);
+    return callBuiltin(b, "_Z12get_group_idj", b.getInt64Ty(), {b.getInt32(0)}, Builtin::kPure);
   };
   form.threadInGroup = [](llvm::IRBuilder<>& b) -> llvm::Value* {
-    return callBuiltin(b, "_Z12get_local_idj", b.getInt64Ty(), 0);
+    return callBuiltin(b, "_Z12get_local_idj", b.getInt64Ty(), {b.getInt32(0)}, Builtin::kPure);
   };
   form.barrier = [](llvm::IRBuilder<>& b) {
     constexpr uint32_t kLocalMemoryFence = 1;
-    callBuiltin(b, "_Z7barrierj", b.getVoidTy(), kLocalMemoryFence, true);
+    callBuiltin(b, "_Z7barrierj", b.getVoidTy(), {b.getInt32(kLocalMemoryFence)},
+                Builtin::kConvergent);
   };
+  if (device.matrices == MatrixUnit::kIntel) form.matrixOps = intelMatrixOps();
+  if (device.matrices == MatrixUnit::kEmulated) {
+    form.matrixOps = emulatedMatrixOps(form.target.groupSize);
+  }
   return form;
 }
 

@@ -16,6 +16,9 @@ class Module;
 
 namespace isthmus::opencl {
 
+// What multiplies small matrices, if anything.
+enum class MatrixUnit : uint8_t { kNone, kIntel, kEmulated };
+
 // What kernels are made for.
 struct KernelDevice {
   // Not 0: a CPU's registers, for whose vectors kernels are written; else work-items compute one
@@ -26,6 +29,7 @@ struct KernelDevice {
   int64_t localBytes = 0;
   // The widest integers that work-items compare and exchange in global memory.
   unsigned atomicBits = 32;
+  MatrixUnit matrices = MatrixUnit::kNone;  // of groups
 };
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.

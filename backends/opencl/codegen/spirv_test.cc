@@ -29,6 +29,8 @@ struct Way {
 const Way kWays[] = {{"wide vectors", {512, 0, 0}},
                      {"narrow vectors", {128, 0, 0}},
                      {"groups", {0, 256, 32 << 10}},
+                     {"matrices", {0, 256, 32 << 10, 32, MatrixUnit::kIntel}},
+                     {"emulated matrices", {0, 256, 32 << 10, 32, MatrixUnit::kEmulated}},
                      {"elements", {0, 0, 0}}};
 
 StatusOr<std::string> compile(const std::string& text, const KernelDevice& device) {
@@ -171,6 +173,37 @@ TEST(Spirv, products_and_convolutions) {
 }
 
 // LLVM's SPIR-V code generator once took numbers of 4 bits for numbers of 8.
+// For each type, and no other: the function of the extension, in sub-groups of 16.
+TEST(Spirv, matrices_are_multiplied_by_the_extension) {
+  const std::pair<const char*, const char*> kTypes[] = {{"bf16", "_bf16_bf16_matrix_mad_k16"},
+                                                        {"f16", "_f16_f16_matrix_mad_k16"},
+                                                        {"i8", "_i8_i8_matrix_mad_k32"},
+                                                        {"ui8", ""},
+                                                        {"f32", ""}};
+  for (auto [type, function] : kTypes) {
+    SCOPED_TRACE(type);
+    const std::string of(type);
+    const std::string result = of.find('i') == std::string::npos ? "f32" : "i32";
+    const std::string program =
+        "func.func @main(%a: tensor<3x50x70x" + of + ">, %b: tensor<3x70x40x" + of +
+        ">) -> tensor<3x50x40x" + result +
+        "> {\n%p = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] "
+        "x [1] : (tensor<3x50x70x" +
+        of + ">, tensor<3x70x40x" + of + ">) -> tensor<3x50x40x" + result +
+        ">\nreturn %p : tensor<3x50x40x" + result + ">\n}\n";
+    StatusOr<std::string> binary = compile(program, {0, 256, 32 << 10, 32, MatrixUnit::kIntel});
+    ASSERT_TRUE(binary.ok()) << binary.status().message();
+    // OpExecutionMode of 4 words: SubgroupSize (35), 16.
+    const uint32_t mode[] = {35, 16};
+    const std::string bytes(reinterpret_cast<const char*>(mode), sizeof(mode));
+    const bool has = binary->find("matrix_mad") != std::string::npos;
+    EXPECT_EQ(has, *function != '\0');
+    EXPECT_EQ(binary->find(bytes) != std::string::npos, has);
+    EXPECT_NE(binary->find(function), std::string::npos);
+    check(program);
+  }
+}
+
 TEST(Spirv, few_bits_are_masks) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;

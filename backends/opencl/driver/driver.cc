@@ -46,6 +46,17 @@ class DeviceReader {
     return value;
   }
 
+  bool hasSubgroupsOf(size_t threads) const {
+    std::array<size_t, 16> sizes{};
+    size_t bytes = 0;
+    if (library_.GetDeviceInfo(device_, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof(sizes),
+                               sizes.data(), &bytes) != CL_SUCCESS) {
+      return false;
+    }
+    auto end = sizes.begin() + static_cast<ptrdiff_t>(bytes / sizeof(size_t));
+    return std::find(sizes.begin(), end, threads) != end;
+  }
+
  private:
   const Library& library_;
   cl_device_id device_;
@@ -73,6 +84,8 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasFineSvm = (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
   auto order = reader.number<cl_command_queue_properties>(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
   facts.hasNoOrder = (order & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+  facts.hasMatrices = facts.takesSpirv && has("cl_intel_subgroup_matrix_multiply_accumulate") &&
+                      has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
   facts.maxAllocationBytes = reader.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
@@ -335,9 +348,10 @@ StatusOr<CommandQueue*> Driver::queueOf(int device, Queue queue) {
 
 std::string DeviceFacts::identity() const {
   return platform + "; " + name + "; " + version + "; driver " + driverVersion + "; " +
-         (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasUsm ? "USM" : "SVM") + "; vectors of " +
-         std::to_string(vectorBits) + " bits; groups of " + std::to_string(maxWorkGroupItems) +
-         " with " + std::to_string(localBytes) + " bytes";
+         (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasMatrices ? "matrices; " : "") +
+         (hasUsm ? "USM" : "SVM") + "; vectors of " + std::to_string(vectorBits) +
+         " bits; groups of " + std::to_string(maxWorkGroupItems) + " with " +
+         std::to_string(localBytes) + " bytes";
 }
 
 std::vector<size_t> Driver::kindNumbers() const {

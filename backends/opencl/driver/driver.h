@@ -44,6 +44,8 @@ struct DeviceFacts {
   bool hasSvm = false;          // coarse-grained shared virtual memory
   bool hasFineSvm = false;      // fine-grained: the host may use it without mapping
   bool hasNoOrder = false;      // queues may be out of order
+  // cl_intel_subgroup_matrix_multiply_accumulate, for sub-groups of 16 threads, in SPIR-V.
+  bool hasMatrices = false;
   uint64_t memoryBytes = 0;
   uint64_t maxAllocationBytes = 0;
   uint64_t localBytes = 0;  // per work-group

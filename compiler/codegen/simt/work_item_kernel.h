@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "compiler/codegen/simt/matrix_ops.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "llvm/IR/IRBuilder.h"
@@ -33,6 +35,8 @@ struct WorkItemForm {
   std::function<llvm::Value*(llvm::IRBuilder<>&)> threadInGroup;
   // Waits for the group's threads, and makes their stores to its memory seen by all of them.
   std::function<void(llvm::IRBuilder<>&)> barrier;
+  // Only of devices with groups.
+  std::optional<MatrixOps> matrixOps;
 };
 
 // Replaces the function `tileKernel` of `module` by a kernel of the same name, with `buffers`
