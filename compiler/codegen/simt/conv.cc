@@ -1,6 +1,7 @@
 // convolution: each work-item computes one feature of some neighbouring positions of the result.
 #include "compiler/codegen/simt/contraction.h"
 #include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/matrix_product.h"
 #include "compiler/codegen/simt/op_kernels.h"
 #include "compiler/codegen/simt/vector_conv.h"
 #include "llvm/IR/Module.h"
@@ -175,7 +176,11 @@ StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module
   OpKernels kernels;
   int64_t features = roles.outputFeatures;
   if (positions * features == 0) return kernels;
-  ConvKinds kinds{*lhs, *rhs, *result, sum};
+  ProductKinds kinds{*lhs, *rhs, *result, sum};
+  if (auto kernel = emitMatrixConvolution(roles, kinds, module, form, symbol)) {
+    kernels.stages.push_back(std::move(*kernel));
+    return kernels;
+  }
   if (emitVectorConvolution(roles, kinds, module, form, symbol, kernels)) return kernels;
   bool lanesAreFeatures = features >= kMinFeatures;
   int64_t perItem = lanesAreFeatures ? std::min(positions, kPositionsPerItem) : 1;

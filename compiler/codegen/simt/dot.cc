@@ -2,7 +2,7 @@
 #include "compiler/codegen/simt/contraction.h"
 #include "compiler/codegen/simt/group_dot.h"
 #include "compiler/codegen/simt/kernel_writer.h"
-#include "compiler/codegen/simt/matrix_dot.h"
+#include "compiler/codegen/simt/matrix_product.h"
 #include "compiler/codegen/simt/op_kernels.h"
 #include "compiler/codegen/simt/vector_contraction.h"
 #include "llvm/IR/Module.h"
@@ -283,7 +283,7 @@ StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const W
   int64_t rows = sizeOf(problem.rows);
   int64_t columns = sizeOf(problem.columns);
   if (rows * columns * sizeOf(problem.batch) == 0) return kernels;
-  const DotKinds kinds{lhs, rhs, result, sum};
+  const ProductKinds kinds{lhs, rhs, result, sum};
   for (auto* emit : {emitMatrixDot, emitGroupDot}) {
     if (std::optional<OpKernel> kernel = emit(roles, kinds, module, form, symbol)) {
       kernels.stages.push_back(std::move(*kernel));

@@ -27,7 +27,7 @@ constexpr int64_t kPadding = 4;
 
 class GroupDotKernel {
  public:
-  GroupDotKernel(const DotRoles& roles, const DotKinds& kinds, int64_t perSide,
+  GroupDotKernel(const DotRoles& roles, const ProductKinds& kinds, int64_t perSide,
                  llvm::Module& module, const WorkItemForm& form, KernelWriter& writer)
       : roles_(roles),
         kinds_(kinds),
@@ -187,7 +187,7 @@ class GroupDotKernel {
   }
 
   const DotRoles& roles_;
-  const DotKinds& kinds_;
+  const ProductKinds& kinds_;
   int64_t perSide_;
   llvm::Module& module_;
   const WorkItemForm& form_;
@@ -200,7 +200,7 @@ class GroupDotKernel {
 
 }  // namespace
 
-std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const DotKinds& kinds,
+std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
                                      llvm::Module& module, const WorkItemForm& form,
                                      const std::string& symbol) {
   const TargetModel& target = form.target;

@@ -9,14 +9,10 @@
 
 namespace isthmus::codegen {
 
-struct DotKinds {
-  ElementKind lhs, rhs, result, sum;
-};
-
 // Adds the kernel `symbol` to `module`. Nothing, and the module is unchanged, where a thread for
 // each few elements does as well: small results, few or nested sums, complex numbers, and devices
 // without groups.
-std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const DotKinds& kinds,
+std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
                                      llvm::Module& module, const WorkItemForm& form,
                                      const std::string& symbol);
 

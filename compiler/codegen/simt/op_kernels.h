@@ -27,6 +27,11 @@ struct OpKernels {
   int64_t scratchBytes = 0;
 };
 
+// Of a product's operands and result, and what it is summed in.
+struct ProductKinds {
+  ElementKind lhs, rhs, result, sum;
+};
+
 // dot_general: each work-item computes some rows of one column of the result. Adds the kernels,
 // whose names begin with `symbol`, to `module`. kUnimplemented for types without arithmetic.
 StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const WorkItemForm& form,

@@ -34,7 +34,7 @@ struct PaddedInput {
 };
 
 // Nothing if it had more than `most` elements.
-std::optional<PaddedInput> padded(const ConvRoles& roles, const ConvKinds& kinds, int64_t most) {
+std::optional<PaddedInput> padded(const ConvRoles& roles, const ProductKinds& kinds, int64_t most) {
   PaddedInput input;
   input.batch = {roles.batch, roles.batch, roles.inputBatchStride};
   input.feature = {roles.inputFeatures, roles.inputFeatures, roles.inputFeatureStride};
@@ -98,7 +98,7 @@ void addDimensions(KernelWriter& w, const PaddedInput& input, size_t first, llvm
 }
 
 // `lanes` elements: outside, elements that are there are read and not used.
-void copyElements(KernelWriter& w, const ConvKinds& kinds, const PaddedPosition& position,
+void copyElements(KernelWriter& w, const ProductKinds& kinds, const PaddedPosition& position,
                   llvm::Value* to, unsigned lanes) {
   llvm::Value* from = w.b().CreateSelect(position.isInside, position.from, w.i64(0));
   Val value = w.convert(w.load(w.buffer(0), from, kinds.lhs, lanes), kinds.lhs, kinds.sum);
@@ -107,7 +107,7 @@ void copyElements(KernelWriter& w, const ConvKinds& kinds, const PaddedPosition&
 }
 
 // One element by each work-item.
-OpKernel emitPaddingOfElements(const PaddedInput& input, const ConvKinds& kinds,
+OpKernel emitPaddingOfElements(const PaddedInput& input, const ProductKinds& kinds,
                                llvm::Module& module, const WorkItemForm& form,
                                const std::string& symbol) {
   const PaddedDim& inner = input.inOrder[0];
@@ -123,7 +123,7 @@ OpKernel emitPaddingOfElements(const PaddedInput& input, const ConvKinds& kinds,
 
 // Vectors along the innermost dimension, which has no padding; the two innermost dimensions by each
 // work-item.
-OpKernel emitPaddingOfVectors(const PaddedInput& input, const ConvKinds& kinds, unsigned lanes,
+OpKernel emitPaddingOfVectors(const PaddedInput& input, const ProductKinds& kinds, unsigned lanes,
                               llvm::Module& module, const WorkItemForm& form,
                               const std::string& symbol) {
   const PaddedDim& inner = input.inOrder[0];
@@ -155,7 +155,7 @@ OpKernel emitPaddingOfVectors(const PaddedInput& input, const ConvKinds& kinds, 
   return {symbol, items, 1, true};
 }
 
-OpKernel emitPadding(const PaddedInput& input, const ConvKinds& kinds, llvm::Module& module,
+OpKernel emitPadding(const PaddedInput& input, const ProductKinds& kinds, llvm::Module& module,
                      const WorkItemForm& form, const std::string& symbol) {
   const PaddedDim& inner = input.inOrder[0];
   auto lanes = static_cast<unsigned>(std::min<int64_t>(
@@ -199,7 +199,7 @@ VectorContraction contractionOf(const ConvRoles& roles, const PaddedInput& input
 
 }  // namespace
 
-bool emitVectorConvolution(const ConvRoles& roles, const ConvKinds& kinds, llvm::Module& module,
+bool emitVectorConvolution(const ConvRoles& roles, const ProductKinds& kinds, llvm::Module& module,
                            const WorkItemForm& form, const std::string& symbol,
                            OpKernels& kernels) {
   if (form.target.device != DeviceKind::kCpu) return false;

@@ -8,13 +8,9 @@
 
 namespace isthmus::codegen {
 
-struct ConvKinds {
-  ElementKind lhs, rhs, result, sum;
-};
-
 // Appends the kernels to `kernels`. False, and nothing was changed, where work-items of one element
 // do better: with hardly any features in a group, or padding that is most of the input.
-bool emitVectorConvolution(const ConvRoles& roles, const ConvKinds& kinds, llvm::Module& module,
+bool emitVectorConvolution(const ConvRoles& roles, const ProductKinds& kinds, llvm::Module& module,
                            const WorkItemForm& form, const std::string& symbol, OpKernels& kernels);
 
 }  // namespace isthmus::codegen
