@@ -16,7 +16,7 @@
 #include "compiler/dialect/interpreter.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/pipeline.h"
-#include "compiler/schedule/attention_pass.h"
+#include "compiler/schedule/attention/attention_pass.h"
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -9,9 +9,9 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "base/digest.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/schedule/attention.h"
+#include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
-#include "compiler/schedule/sharing.h"
+#include "compiler/schedule/loop/sharing.h"
 #include "llvm/IR/Module.h"
 #include "runtime/threads/thread_pool.h"
 

@@ -1,7 +1,7 @@
 // The arithmetic that elementwise operations share.
 #pragma once
 
-#include "compiler/codegen/level.h"
+#include "compiler/codegen/loop/level.h"
 #include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/target/element_kind.h"

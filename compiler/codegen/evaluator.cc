@@ -4,7 +4,7 @@
 #include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/schedule/reduction_axes.h"
+#include "compiler/schedule/loop/reduction_axes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 

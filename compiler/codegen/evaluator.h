@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/codegen/level.h"
+#include "compiler/codegen/loop/level.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "compiler/codegen/level.h"
+#include "compiler/codegen/loop/level.h"
 
 namespace isthmus::codegen {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/codegen/evaluator.h"
-#include "compiler/codegen/level.h"
+#include "compiler/codegen/loop/level.h"
 #include "compiler/codegen/stages.h"
 
 namespace isthmus::codegen {

@@ -2,10 +2,10 @@
 #include "compiler/codegen/kernel_emitter.h"
 
 #include "compiler/codegen/kernel_builder.h"
-#include "compiler/codegen/loop_kernel.h"
+#include "compiler/codegen/loop/loop_kernel.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/schedule/attention.h"
+#include "compiler/schedule/attention/attention.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus {

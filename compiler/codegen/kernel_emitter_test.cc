@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/testing/kernel_harness.h"
-#include "compiler/schedule/sharing.h"
+#include "compiler/schedule/loop/sharing.h"
 #include "isthmus/float_mode.h"
 
 namespace isthmus::codegen {

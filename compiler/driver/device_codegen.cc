@@ -9,7 +9,7 @@
 #include "compiler/driver/kernels_of_steps.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
-#include "compiler/schedule/sharing.h"
+#include "compiler/schedule/loop/sharing.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/DenseSet.h"

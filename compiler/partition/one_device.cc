@@ -2,7 +2,7 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/sdy.h"
-#include "compiler/partition/gspmd_sharding.h"
+#include "compiler/partition/sharding/gspmd_sharding.h"
 
 namespace isthmus {
 namespace {

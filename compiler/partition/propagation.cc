@@ -5,9 +5,9 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
-#include "compiler/partition/gspmd_sharding.h"
 #include "compiler/partition/one_device.h"
-#include "compiler/partition/split_rules.h"
+#include "compiler/partition/sharding/gspmd_sharding.h"
+#include "compiler/partition/split/split_rules.h"
 
 namespace isthmus {
 namespace {

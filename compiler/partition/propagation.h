@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/partition/mesh_sharding.h"
+#include "compiler/partition/sharding/mesh_sharding.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/partition/mesh_sharding.h"
-#include "compiler/partition/reshard.h"
+#include "compiler/partition/reshard/reshard.h"
+#include "compiler/partition/sharding/mesh_sharding.h"
 #include "mlir/IR/Builders.h"
 
 namespace isthmus {

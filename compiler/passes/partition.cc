@@ -5,7 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/sdy.h"
-#include "compiler/partition/combine_collectives.h"
+#include "compiler/partition/reshard/combine_collectives.h"
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -9,7 +9,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/argument_shapes.h"
 #include "compiler/pipeline/custom_partitioning.h"
-#include "compiler/schedule/attention_pass.h"
+#include "compiler/schedule/attention/attention_pass.h"
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"

@@ -5,7 +5,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/schedule/cost.h"
-#include "compiler/schedule/iteration.h"
+#include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SmallPtrSet.h"

@@ -2,7 +2,7 @@
 #include "compiler/schedule/schedule_pass.h"
 
 #include "compiler/dialect/source_location.h"
-#include "compiler/schedule/attention.h"
+#include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"

@@ -12,7 +12,7 @@
 #include "compiler/plan/byte_size.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/program/program_info.h"
-#include "compiler/schedule/sharing.h"
+#include "compiler/schedule/loop/sharing.h"
 #include "compiler/simulation/read_collective.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -6,8 +6,8 @@
 #include "backends/cpu/lower/library_ops.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/types.h"
-#include "compiler/schedule/attention.h"
-#include "compiler/schedule/sharing.h"
+#include "compiler/schedule/attention/attention.h"
+#include "compiler/schedule/loop/sharing.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {

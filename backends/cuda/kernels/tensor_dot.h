@@ -6,8 +6,8 @@
 
 #include "backends/cuda/kernels/tensor_ops.h"
 #include "backends/cuda/matrix_product.h"
-#include "compiler/codegen/simt/contraction.h"
 #include "compiler/codegen/simt/op_kernels.h"
+#include "compiler/codegen/simt/products/contraction.h"
 #include "compiler/target/element_kind.h"
 
 namespace isthmus::cuda {

@@ -1,7 +1,7 @@
 // The matrix instruction of Intel's GPUs as OpenCL's kernels call it, and what stands in for it.
 #pragma once
 
-#include "compiler/codegen/simt/matrix_ops.h"
+#include "compiler/codegen/simt/products/matrix_ops.h"
 
 namespace isthmus::opencl {
 

@@ -8,7 +8,7 @@
 #include "backends/opencl/codegen/builtin_call.h"
 #include "backends/opencl/codegen/emit_spirv.h"
 #include "backends/opencl/codegen/matrix_ops.h"
-#include "compiler/schedule/scatter_dims.h"
+#include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "compiler/codegen/level.h"
+#include "compiler/codegen/loop/level.h"
 #include "compiler/codegen/simt/work_item_kernel.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/IR/IRBuilder.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/codegen/simt/matrix_ops.h"
+#include "compiler/codegen/simt/products/matrix_ops.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "llvm/IR/IRBuilder.h"

@@ -8,7 +8,7 @@
 #include "compiler/import/hlo/messages.h"
 #include "compiler/import/hlo/shapes.h"
 #include "compiler/import/hlo/sharding.h"
-#include "compiler/partition/gspmd_sharding.h"
+#include "compiler/partition/sharding/gspmd_sharding.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus::importer {

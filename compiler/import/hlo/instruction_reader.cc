@@ -5,7 +5,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/import/hlo/shapes.h"
 #include "compiler/import/hlo/sharding.h"
-#include "compiler/partition/gspmd_sharding.h"
+#include "compiler/partition/sharding/gspmd_sharding.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -1,0 +1,363 @@
+// Loops with lanes along the last one: tiles, accumulation, kept rows, tails.
+#include "compiler/codegen/loop/loop_kernel.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/group_threads.h"
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/loop/loop_scheduler.h"
+
+namespace isthmus::codegen {
+
+LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+    : kernel_(kernel),
+      loops_(kernel.loops()),
+      evaluator_(kernel.evaluator()),
+      fusion_(fusion),
+      stage_(stage),
+      roots_(rootsOf(fusion, stage)) {
+  for (const Root& root : roots_) {
+    spaces_.push_back(spaceOf(root.type()));
+    results_.push_back(kernel.buffer(fusion->getNumOperands() + root.result));
+  }
+}
+
+MultiIndex LoopKernel::multiIndexOf(const Root& root, llvm::ArrayRef<int64_t> space,
+                                    llvm::ArrayRef<IndexExpr> at) {
+  MultiIndex index;
+  index.dims.resize(root.type().getRank());
+  for (size_t g = 0; g < at.size(); ++g) {
+    if (dims()[g].last < 0) continue;
+    index.dims[space[dims()[g].last]] = at[g];
+    for (int64_t d = space[dims()[g].first]; d < space[dims()[g].last]; ++d) {
+      index.merged |= uint64_t{1} << d;
+    }
+  }
+  return index;
+}
+
+void LoopKernel::emitElement(llvm::ArrayRef<IndexExpr> at) {
+  // All values before any store: a result may be written over an operand.
+  llvm::SmallVector<Val, 4> values;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    values.push_back(
+        evaluator_.get(roots_[r].value, roots_[r].shapedLike ? MultiIndex() : multiIndexOf(r, at)));
+  }
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    evaluator_.store(results_[r], evaluator_.kindOf(roots_[r].value),
+                     evaluator_.linearize(multiIndexOf(r, at), roots_[r].type()), values[r]);
+  }
+}
+
+void LoopKernel::emitAccumulation(
+    Position& at, llvm::Value* lo,
+    const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns) {
+  for (mlir::Operation* reduce : accumulated_) {
+    auto multiIndexAt = [&](const IndexExpr& j) {
+      at.back() = j;
+      return multiIndexOf(0, at);
+    };
+    // Accumulators begin at the first column of the chunk.
+    auto& buffers = evaluator_.columnBuffers[reduce];
+    at.back() = IndexExpr::of(loops_.makeSymbol(lo, loops_.current(), {0, dims().back().size}));
+    buffers.origin = evaluator_.linearize(multiIndexOf(0, at), roots_[0].type());
+    evaluator_.accumulateColumns(reduce, multiIndexAt, forColumns);
+  }
+}
+
+void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
+  evaluator_.setLanes(1);
+  llvm::SmallVector<Root, 2> roots = rowRootsOf(fusion_, stage_);
+  llvm::SmallVector<MultiIndex, 2> indices;
+  // All values before any store, as in emitElement.
+  llvm::SmallVector<Val, 2> values;
+  for (const Root& root : roots) {
+    indices.push_back(multiIndexOf(root, spaceOf(root.type()), outer));
+    values.push_back(evaluator_.get(root.value, indices.back()));
+  }
+  for (auto [root, index, value] : llvm::zip(roots, indices, values)) {
+    evaluator_.store(kernel_.buffer(fusion_->getNumOperands() + root.result),
+                     evaluator_.kindOf(root.value), evaluator_.linearize(index, root.type()),
+                     value);
+  }
+}
+
+// Reductions that keep a row of what they compute run before the loop that reads it.
+void LoopKernel::computeKeptRows(llvm::ArrayRef<IndexExpr> at) {
+  for (mlir::Operation* writer : rowWriters_) {
+    MultiIndex full = multiIndexOf(0, at);
+    MultiIndex index;
+    size_t rank = tensorTypeOf(writer->getResult(0)).getRank();
+    index.dims.assign(full.dims.begin(), full.dims.begin() + rank);
+    index.merged = rank > 0 ? full.merged & ((uint64_t{1} << (rank - 1)) - 1) : 0;
+    evaluator_.setLanes(1);
+    evaluator_.get(writer->getResult(0), index);
+    for (auto& [value, buffer] : evaluator_.rowBuffers) {
+      if (buffer.writer != writer) continue;
+      buffer.isWritten = true;
+      buffer.level = loops_.current();
+    }
+  }
+}
+
+void LoopKernel::emitLastLoop(llvm::ArrayRef<IndexExpr> outer, llvm::Value* lo, llvm::Value* hi) {
+  Position at(outer.begin(), outer.end());
+  at.emplace_back();
+  auto over = [&](const std::function<void(const IndexExpr&)>& body) {
+    if (stage_.groupThreads > 1) return forGroupColumns(lo, hi, body);
+    forColumns(lo, hi, body);
+  };
+  emitAccumulation(at, lo, over);
+  computeKeptRows(at);
+  over([&](const IndexExpr& j) {
+    at.back() = j;
+    emitElement(at);
+  });
+  emitRowResults(outer);
+  for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
+}
+
+LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::Value* hi) {
+  auto* constantLo = llvm::dyn_cast<llvm::ConstantInt>(lo);
+  auto* constantHi = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  bool isConstant = constantLo && constantHi;
+  Stretch stretch{stage_.cuts[piece], stage_.cuts[piece + 1], lo, hi, hi, false};
+  if (constantLo) {
+    stretch.start = loops_.i64(std::max(constantLo->getSExtValue(), stretch.from));
+  } else if (stretch.from > 0) {
+    stretch.start =
+        loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smax, lo, loops_.i64(stretch.from));
+  }
+  if (constantHi) {
+    stretch.stop = loops_.i64(std::min(constantHi->getSExtValue(), stretch.to));
+  } else if (stretch.to < dims().back().size) {
+    stretch.stop =
+        loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops_.i64(stretch.to));
+  }
+  // With cuts inside of chunks, any stretch of any chunk may have odd ends.
+  bool wholeChunks = stage_.cuts.size() == 2 && stage_.chunk % lanes() == 0;
+  stretch.hasTail = lanes() > 1 && (!wholeChunks || (stretch.to - stretch.from) % lanes() != 0);
+  if (isConstant) {
+    int64_t length = llvm::cast<llvm::ConstantInt>(stretch.stop)->getSExtValue() -
+                     llvm::cast<llvm::ConstantInt>(stretch.start)->getSExtValue();
+    stretch.hasTail = lanes() > 1 && length % lanes() != 0;
+  }
+  stretch.middle = stretch.stop;
+  if (stretch.hasTail) {
+    llvm::IRBuilder<>& b = loops_.here();
+    // A stretch outside of this chunk has no elements: a negative length, rounded to whole vectors,
+    // would be a tail of elements that belong to others.
+    if (stage_.cuts.size() > 2) {
+      stretch.stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, stretch.stop, stretch.start);
+    }
+    llvm::Value* length = b.CreateSub(stretch.stop, stretch.start);
+    stretch.middle = b.CreateAdd(stretch.start, b.CreateAnd(length, loops_.i64(-lanes())));
+  }
+  return stretch;
+}
+
+void LoopKernel::emitTail(const Stretch& stretch,
+                          const std::function<void(const IndexExpr&)>& body) {
+  LoopBuilder::Bounds bounds;
+  bounds.lo = stretch.middle;
+  bounds.hi = stretch.stop;
+  bounds.range = {stretch.from, stretch.to - 1};
+  auto* constantMiddle = llvm::dyn_cast<llvm::ConstantInt>(stretch.middle);
+  auto* constantStop = llvm::dyn_cast<llvm::ConstantInt>(stretch.stop);
+  if (constantMiddle && constantStop && stage_.tail == RowTail::kOverlap) {
+    const int64_t last = constantStop->getSExtValue() - lanes();
+    if (last >= stretch.from && stretch.start == loops_.i64(stretch.from)) {
+      evaluator_.setLanes(stage_.lanes);
+      IndexExpr j(last);
+      j.laneStride = 1;
+      return body(j);
+    }
+  }
+  if (constantMiddle && constantStop && stage_.tail == RowTail::kNarrow) {
+    // Narrower vectors, where single elements would take longer than all vectors before.
+    int64_t at = constantMiddle->getSExtValue(), end = constantStop->getSExtValue();
+    int64_t vectors = (at - stretch.from) / lanes();
+    bool isWorthwhile = end - at > std::max<int64_t>(1, vectors / 2);
+    for (int64_t width = lanes() / 2; width > 1 && isWorthwhile; width /= 2) {
+      if (end - at < width) continue;
+      evaluator_.setLanes(static_cast<unsigned>(width));
+      IndexExpr j(at);
+      j.laneStride = 1;
+      body(j);
+      at += width;
+    }
+    if (at == end) return;
+    bounds.lo = loops_.i64(at);
+  }
+  evaluator_.setLanes(1);
+  loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
+    body(i);
+    return Values();
+  });
+}
+
+void LoopKernel::forColumns(llvm::Value* lo, llvm::Value* hi,
+                            const std::function<void(const IndexExpr&)>& body) {
+  bool isConstantLo = llvm::isa<llvm::ConstantInt>(lo);
+  for (size_t piece = 0; piece + 1 < stage_.cuts.size(); ++piece) {
+    Stretch stretch = stretchOf(piece, lo, hi);
+    LoopBuilder::Bounds bounds;
+    bounds.lo = stretch.start;
+    bounds.hi = stretch.middle;
+    bounds.step = lanes();
+    bounds.range = {stretch.from, std::max(stretch.from, stretch.to - lanes())};
+    bool isAligned = stretch.from % lanes() == 0 && (isConstantLo || stage_.chunk % lanes() == 0);
+    bounds.multipleOf = isAligned ? lanes() : 1;
+    evaluator_.setLanes(stage_.lanes);
+    loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
+      IndexExpr j = i;
+      if (lanes() > 1) j.laneStride = 1;
+      body(j);
+      return Values();
+    });
+    if (stretch.hasTail) emitTail(stretch, body);
+  }
+}
+
+// The threads of a group take turns.
+void LoopKernel::forGroupColumns(llvm::Value* lo, llvm::Value* hi,
+                                 const std::function<void(const IndexExpr&)>& body) {
+  LoopBuilder::Bounds bounds;
+  bounds.lo = loops_.here().CreateAdd(lo, threadInGroup(loops_));
+  bounds.hi = hi;
+  bounds.step = stage_.groupThreads;
+  bounds.range = {0, std::max<int64_t>(0, dims().back().size - 1)};
+  evaluator_.setLanes(1);
+  loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
+    auto own = evaluator_.enterThreadsOwn(loops_.current());
+    body(i);
+    return Values();
+  });
+}
+
+void LoopKernel::emitLoops(size_t loop, const Position& at, llvm::Value* lo, llvm::Value* hi) {
+  if (loop + 1 == dims().size()) return emitLastLoop(at, lo, hi);
+  loops_.loop(0, dims()[loop].size, 1, {}, [&](const IndexExpr& i, const Values&) {
+    Position inner = at;
+    inner.push_back(i);
+    emitLoops(loop + 1, inner, lo, hi);
+    return Values();
+  });
+}
+
+// One piece: an index of each tiled loop, and a chunk of the last one.
+void LoopKernel::emitTile(const IndexExpr& piece) {
+  auto tiled = static_cast<size_t>(stage_.tiledDims);
+  int64_t size = dims().back().size;
+  int64_t chunks = tiled == dims().size() ? 1 : (size + stage_.chunk - 1) / stage_.chunk;
+  IndexExpr rest = piece, quotient, remainder;
+  llvm::Value* lo = loops_.i64(0);
+  llvm::Value* hi = loops_.i64(size);
+  if (chunks > 1) {
+    evaluator_.divideIndex(rest, chunks, &quotient, &remainder);
+    lo = loops_.uniformPart(scale(remainder, stage_.chunk));
+    llvm::IRBuilder<>& b = loops_.here();
+    hi = b.CreateAdd(lo, loops_.i64(stage_.chunk));
+    if (size % stage_.chunk) {
+      hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops_.i64(size));
+    }
+    rest = quotient;
+  }
+  Position at(tiled);
+  for (size_t g = tiled; g-- > 0;) {
+    if (g == 0) {
+      at[g] = rest;
+      break;
+    }
+    evaluator_.divideIndex(rest, dims()[g].size, &quotient, &remainder);
+    at[g] = remainder;
+    rest = quotient;
+  }
+  if (tiled < dims().size()) return emitLoops(tiled, at, lo, hi);
+  evaluator_.setLanes(1);
+  emitElement(at);
+}
+
+std::pair<llvm::Value*, llvm::Value*> LoopKernel::piecesOfTiles() {
+  int64_t pieces = stage_.pieces();
+  if (stage_.tiles() == 1) return {loops_.i64(0), loops_.i64(pieces)};
+  llvm::IRBuilder<>& b = loops_.here();
+  llvm::Value* first = b.CreateMul(kernel_.begin(), loops_.i64(stage_.grain), "", false, true);
+  llvm::Value* last = b.CreateMul(kernel_.end(), loops_.i64(stage_.grain), "", false, true);
+  if (pieces % stage_.grain) {
+    last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, loops_.i64(pieces));
+  }
+  return {first, last};
+}
+
+void LoopKernel::emitRows() {
+  int64_t pieces = stage_.pieces(), size = dims().back().size;
+  auto [first, last] = piecesOfTiles();
+  if (stage_.tiledDims == 0 && pieces > 1 && accumulated_.empty()) {
+    // Tiles are consecutive stretches of one dimension: one loop over all of them.
+    llvm::IRBuilder<>& b = loops_.here();
+    llvm::Value* lo = b.CreateMul(first, loops_.i64(stage_.chunk), "", false, true);
+    llvm::Value* hi = b.CreateMul(last, loops_.i64(stage_.chunk), "", false, true);
+    if (size % stage_.chunk) {
+      hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops_.i64(size));
+    }
+    return emitLoops(0, {}, lo, hi);
+  }
+  LoopBuilder::Bounds bounds;
+  bounds.lo = first;
+  bounds.hi = last;
+  bounds.range = {0, pieces - 1};
+  loops_.loop(bounds, {}, [&](const IndexExpr& piece, const Values&) {
+    emitTile(piece);
+    return Values();
+  });
+}
+
+void LoopKernel::allocateRows() {
+  for (const KeptRow& row : stage_.kept) {
+    mlir::Value value = opNumbered(fusion_, row.value)->getResult(0);
+    mlir::Operation* writer = opNumbered(fusion_, row.writer);
+    Evaluator::RowBuffer& buffer = evaluator_.rowBuffers[value];
+    // Rows of a block begin where vectors do.
+    if (stage_.order == LoopOrder::kRowBlocks) {
+      buffer.stride = (dims().back().size + lanes() - 1) / lanes() * lanes();
+    }
+    buffer.base =
+        kernel_.allocate(evaluator_.kindOf(value),
+                         buffer.stride > 0 ? stage_.blockRows * buffer.stride : dims().back().size);
+    buffer.dim = tensorTypeOf(value).getRank() - 1;
+    buffer.writer = writer;
+    if (!llvm::is_contained(rowWriters_, writer)) rowWriters_.push_back(writer);
+  }
+}
+
+void LoopKernel::allocateAccumulators() {
+  for (const ReductionSchedule& reduction : stage_.reductions) {
+    if (reduction.strategy != ReductionStrategy::kAccumulate) continue;
+    mlir::Operation* reduce = opNumbered(fusion_, reduction.op);
+    accumulated_.push_back(reduce);
+    auto& buffers = evaluator_.columnBuffers[reduce];
+    for (mlir::Value result : reduce->getResults()) {
+      buffers.bases.push_back(kernel_.allocate(evaluator_.kindOf(result), stage_.chunk));
+    }
+  }
+}
+
+void LoopKernel::emit() {
+  if (roots_[0].type().getNumElements() == 0) return;
+  allocateRows();
+  allocateAccumulators();
+  if (stage_.order == LoopOrder::kTransposed) return emitTransposed();
+  if (stage_.order == LoopOrder::kInterleaved) return emitInterleaved();
+  if (stage_.order == LoopOrder::kRowBlocks) return emitRowBlocks();
+  if (roots_[0].operand < 0) return emitRows();
+  llvm::Value* from = kernel_.buffer(roots_[0].operand);
+  llvm::Value* differs = loops_.here().CreateICmpNE(from, results_[0]);
+  loops_.branch(differs, {}, [&] {
+    emitRows();
+    return Values();
+  });
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,122 @@
+// Loops over all of an index space, or the tiles of one of its dimensions.
+#include "compiler/codegen/loop/loop_nest.h"
+
+namespace isthmus::codegen {
+namespace {
+
+using Values = LoopBuilder::Values;
+using Position = llvm::SmallVector<IndexExpr, 6>;
+
+class LoopNest {
+ public:
+  LoopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
+           const std::function<void(llvm::ArrayRef<IndexExpr>)>& body, const TiledDim& tiled)
+      : loops_(kernel.loops()),
+        evaluator_(kernel.evaluator()),
+        sizes_(sizes),
+        lanes_(lanes),
+        body_(body),
+        tiled_(tiled) {}
+
+  void emit(const Position& at) {
+    size_t d = at.size();
+    if (d == sizes_.size()) {
+      evaluator_.setLanes(1);
+      return body_(at);
+    }
+    // Vectors run along the last dimension, where elements lie side by side.
+    int64_t step = d + 1 == sizes_.size() ? lanes_ : 1;
+    int64_t vectorEnd = sizes_[d] / step * step;
+    loop(d, 0, vectorEnd, step, at);
+    // Only the last tile can have a rest.
+    loop(d, vectorEnd, sizes_[d], 1, at);
+    evaluator_.setLanes(1);
+  }
+
+ private:
+  void loop(size_t d, int64_t from, int64_t to, int64_t by, const Position& at) {
+    if (from == to) return;
+    auto run = [&](const IndexExpr& i, const Values&) {
+      Position inner = at;
+      inner.push_back(i);
+      if (by > 1) {
+        inner.back().laneStride = 1;
+        evaluator_.setLanes(static_cast<unsigned>(by));
+        body_(inner);
+      } else {
+        emit(inner);
+      }
+      return Values();
+    };
+    if (tiled_.dim != static_cast<int64_t>(d)) {
+      loops_.loop(from, to, by, {}, run);
+      return;
+    }
+    LoopBuilder::Bounds bounds;
+    bounds.lo = from == 0 ? tiled_.lo : loops_.i64(from);
+    bounds.hi = to == sizes_[d] ? tiled_.hi
+                                : loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                                      tiled_.hi, loops_.i64(to));
+    bounds.step = by;
+    bounds.range = {from, to - by};
+    bounds.multipleOf = by;
+    loops_.loop(bounds, {}, run);
+  }
+
+  LoopBuilder& loops_;
+  Evaluator& evaluator_;
+  llvm::ArrayRef<int64_t> sizes_;
+  int64_t lanes_;
+  const std::function<void(llvm::ArrayRef<IndexExpr>)>& body_;
+  const TiledDim& tiled_;
+};
+
+}  // namespace
+
+TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace space,
+                    int64_t size) {
+  if (stage.tileSpace != space || stage.tileCount == 1) return {};
+  LoopBuilder& loops = kernel.loops();
+  llvm::IRBuilder<>& b = loops.here();
+  TiledDim tiled{stage.tileDim};
+  tiled.lo = b.CreateMul(kernel.begin(), loops.i64(stage.tileUnit), "", false, true);
+  tiled.hi = b.CreateMul(kernel.end(), loops.i64(stage.tileUnit), "", false, true);
+  if (size % stage.tileUnit) {
+    tiled.hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, tiled.hi, loops.i64(size));
+  }
+  return tiled;
+}
+
+void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
+                const std::function<void(const MultiIndex&)>& body) {
+  LoopBuilder& loops = kernel.loops();
+  Evaluator& evaluator = kernel.evaluator();
+  int64_t count = updates.getNumElements();
+  TiledDim tiles = tiledDimOf(kernel, stage, TileSpace::kIndices, count);
+  evaluator.setLanes(1);
+  LoopBuilder::Bounds bounds;
+  bounds.lo = tiles.lo ? tiles.lo : loops.i64(0);
+  bounds.hi = tiles.hi ? tiles.hi : loops.i64(count);
+  bounds.range = {0, count - 1};
+  loops.loop(bounds, {}, [&](const IndexExpr& number, const Values&) {
+    MultiIndex at;
+    at.dims.resize(updates.getRank());
+    IndexExpr rest = number;
+    for (int64_t d = updates.getRank(); d-- > 0;) {
+      if (d == 0) {
+        at.dims[d] = rest;
+      } else {
+        evaluator.divideIndex(rest, updates.getDimSize(d), &rest, &at.dims[d]);
+      }
+    }
+    body(at);
+    return Values();
+  });
+}
+
+void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lanes,
+              const std::function<void(llvm::ArrayRef<IndexExpr>)>& body, const TiledDim& tiled) {
+  LoopNest(kernel, sizes, lanes, body, tiled).emit({});
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,114 @@
+// Loops over rows some at a time: their reductions first, then their results.
+#include "compiler/codegen/loop/loop_kernel.h"
+#include "compiler/schedule/loop/loop_scheduler.h"
+#include "compiler/schedule/loop/row_blocks.h"
+
+namespace isthmus::codegen {
+
+// The linear index of a row among all.
+IndexExpr LoopKernel::rowAt(llvm::ArrayRef<IndexExpr> at) {
+  MultiIndex index = multiIndexOf(0, at);
+  mlir::RankedTensorType type = roots_[0].type();
+  if (at.size() == dims().size()) return evaluator_.linearize(index, type);
+  index.dims.pop_back();
+  return evaluator_.linearize(
+      index, mlir::RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
+}
+
+// Each reduction of the rows from `start` up to `stop`, in an order in which none is read before it
+// is there.
+void LoopKernel::reduceRows(Position& at, llvm::Value* start, llvm::Value* stop) {
+  const auto loop = static_cast<size_t>(stage_.orderDim);
+  for (mlir::Operation* reduce : blocked_) {
+    auto forRows = [&](const std::function<void(const MultiIndex&)>& body) {
+      LoopBuilder::Bounds bounds;
+      bounds.lo = start;
+      bounds.hi = stop;
+      bounds.range = {0, dims()[loop].size - 1};
+      bounds.mayBeEmpty = false;
+      loops_.loop(bounds, {}, [&](const IndexExpr& row, const Values&) {
+        at[loop] = row;
+        evaluator_.rowBlock->row = rowAt(at);
+        Root result{reduce->getResult(0), 0};
+        body(multiIndexOf(result, spaceOf(result.type()), at));
+        return Values();
+      });
+    };
+    evaluator_.reduceRowBlock(reduce, static_cast<unsigned>(stage_.blockRows), forRows);
+    evaluator_.columnBuffers[reduce].origin = evaluator_.rowBlock->origin;
+    for (auto& [value, buffer] : evaluator_.rowBuffers) {
+      if (buffer.writer != reduce) continue;
+      buffer.isWritten = true;
+      buffer.level = loops_.current();
+    }
+  }
+}
+
+void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
+  const auto loop = static_cast<size_t>(stage_.orderDim);
+  const bool resultsAreRows = loop + 1 == dims().size();
+  Position at(block.at.begin(), block.at.begin() + loop + 1);
+  at[loop] = first;
+  llvm::Value* start = loops_.uniformPart(first);
+  llvm::IRBuilder<>& b = loops_.here();
+  llvm::Value* stop = b.CreateAdd(start, loops_.i64(stage_.blockRows), "", true, true);
+  if (dims()[loop].size % stage_.blockRows) {
+    stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, stop, block.hi);
+  }
+  evaluator_.rowBlock = {rowAt(at), {}};
+  reduceRows(at, start, stop);
+  LoopBuilder::Bounds rows;
+  rows.lo = start;
+  rows.hi = stop;
+  rows.range = {0, dims()[loop].size - 1};
+  rows.mayBeEmpty = false;
+  if (resultsAreRows) {
+    forColumns(start, stop, [&](const IndexExpr& row) {
+      at[loop] = row;
+      evaluator_.rowBlock->row = rowAt(at);
+      emitElement(at);
+    });
+  } else {
+    loops_.loop(rows, {}, [&](const IndexExpr& row, const Values&) {
+      at[loop] = row;
+      evaluator_.rowBlock->row = rowAt(at);
+      Position inner = at;
+      inner.emplace_back();
+      forColumns(loops_.i64(0), loops_.i64(dims().back().size), [&](const IndexExpr& column) {
+        inner.back() = column;
+        emitElement(inner);
+      });
+      emitRowResults(at);
+      return Values();
+    });
+  }
+  evaluator_.rowBlock.reset();
+  for (mlir::Operation* reduce : blocked_) evaluator_.columnBuffers[reduce].origin = {};
+  for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
+}
+
+void LoopKernel::emitRowBlocks() {
+  llvm::SmallVector<mlir::Value, 4> values;
+  for (const Root& root : roots_) values.push_back(root.value);
+  const std::optional<RowReductions> rows = rowReductionsOf(values);
+  for (shlo::ReduceOp reduce : rows->reductions) {
+    blocked_.push_back(reduce);
+    evaluator_.columnBuffers[reduce].bases.push_back(
+        kernel_.allocate(evaluator_.kindOf(reduce->getResult(0)), stage_.blockRows));
+  }
+  const auto loop = static_cast<size_t>(stage_.orderDim);
+  forRowBlocks(loop, loop, [&](RowBlock& block) {
+    LoopBuilder::Bounds bounds;
+    bounds.lo = block.lo;
+    bounds.hi = block.hi;
+    bounds.step = stage_.blockRows;
+    bounds.range = {0, dims()[loop].size - 1};
+    bounds.multipleOf = stage_.blockRows;
+    loops_.loop(bounds, {}, [&](const IndexExpr& first, const Values&) {
+      emitRowBlock(block, first);
+      return Values();
+    });
+  });
+}
+
+}  // namespace isthmus::codegen

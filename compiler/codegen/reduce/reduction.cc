@@ -1,0 +1,163 @@
+// Reductions: which way the schedule says, and each lane for itself.
+#include "compiler/codegen/reduce/reduction.h"
+
+#include "compiler/schedule/loop/iteration.h"
+#include "llvm/ADT/ScopeExit.h"
+
+namespace isthmus::codegen {
+
+LoopBuilder::Values flatten(llvm::ArrayRef<Val> values) {
+  LoopBuilder::Values flat;
+  for (const Val& value : values) {
+    flat.push_back(value.re);
+    if (value.im) flat.push_back(value.im);
+  }
+  return flat;
+}
+
+Group unflatten(llvm::ArrayRef<llvm::Value*> flat, llvm::ArrayRef<Val> like, Level* level) {
+  Group values;
+  size_t next = 0;
+  for (const Val& value : like) {
+    Val result{flat[next++], nullptr, level};
+    if (value.im) result.im = flat[next++];
+    values.push_back(result);
+  }
+  return values;
+}
+
+MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& given,
+                          const ReducedAxes& axes) {
+  int64_t rank = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType()).getRank();
+  auto resultType = mlir::cast<mlir::RankedTensorType>(reduce->getResult(0).getType());
+  llvm::SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (!llvm::is_contained(reduce.getDimensions(), d)) kept.push_back(d);
+  }
+  MultiIndex index = given;
+  uint64_t merged = 0;
+  for (size_t d = 0; d + 1 < kept.size(); ++d) {
+    if (!(index.merged >> d & 1)) continue;
+    if (kept[d + 1] == kept[d] + 1) {
+      merged |= uint64_t{1} << kept[d];
+    } else {
+      // A reduced dimension lies between two that share a loop: they have to be told apart.
+      index = evaluator.normalize(given, resultType.getShape());
+      merged = 0;
+      break;
+    }
+  }
+  MultiIndex base;
+  base.dims.resize(rank);
+  base.merged = merged | axes.merged;
+  for (size_t d = 0; d < kept.size(); ++d) base.dims[kept[d]] = index.dims[d];
+  return base;
+}
+
+ReductionEmitter::ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce,
+                                   const MultiIndex& index)
+    : evaluator_(evaluator),
+      loops_(evaluator.loops()),
+      reduce_(reduce),
+      axes_(reducedAxesOf(reduce)),
+      isUniform_(index.isUniform()),
+      outside_(loops_.current()) {
+  for (mlir::Value value : reduce.getInitValues())
+    initial_.push_back(evaluator.get(value, MultiIndex()));
+  base_ = indexInOperand(evaluator, reduce, index, axes_);
+}
+
+Group ReductionEmitter::inputsAt(const MultiIndex& index) {
+  Group values;
+  for (mlir::Value input : reduce_.getInputs()) values.push_back(evaluator_.get(input, index));
+  return values;
+}
+
+Group ReductionEmitter::combine(llvm::ArrayRef<Val> a, llvm::ArrayRef<Val> b) {
+  llvm::SmallVector<Val, 4> arguments(a.begin(), a.end());
+  arguments.append(b.begin(), b.end());
+  return evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+}
+
+Group ReductionEmitter::splat(Group values, unsigned lanes) {
+  for (Val& value : values) value = evaluator_.splat(value, lanes);
+  return values;
+}
+
+LoopBuilder::Values ReductionEmitter::overAxes(size_t axis, size_t end, const MultiIndex& at,
+                                               const Values& carried, const Step& body) {
+  if (axis == end) return body(at, carried);
+  return loops_.loop(0, axes_.axes[axis].size, 1, carried,
+                     [&](const IndexExpr& i, const Values& values) {
+                       MultiIndex next = at;
+                       next.dims[axes_.axes[axis].dim] = i;
+                       return overAxes(axis + 1, end, next, values, body);
+                     });
+}
+
+LoopBuilder::Values ReductionEmitter::unrolled(size_t axis, const MultiIndex& at,
+                                               const Values& carried, const Step& body) {
+  if (axis == axes_.axes.size()) return body(at, carried);
+  Values values = carried;
+  for (int64_t i = 0; i < axes_.axes[axis].size; ++i) {
+    MultiIndex next = at;
+    next.dims[axes_.axes[axis].dim] = IndexExpr(i);
+    values = unrolled(axis + 1, next, values, body);
+  }
+  return values;
+}
+
+Group ReductionEmitter::emitLane(bool unrolls) {
+  unsigned lanes = evaluator_.lanes();
+  Group start = splat(initial_, lanes);
+  Step step = [&](const MultiIndex& at, const Values& carried) -> Values {
+    Group next = combine(unflatten(carried, start, loops_.current()), inputsAt(at));
+    return flatten(splat(next, lanes));
+  };
+  Values result = unrolls ? unrolled(0, base_, flatten(start), step)
+                          : overAxes(0, axes_.axes.size(), base_, flatten(start), step);
+  return unflatten(result, start, loops_.current());
+}
+
+Group ReductionEmitter::withInitial(const Val& neutral, Group result) {
+  bool startsNeutral = initial_[0].re == neutral.re;
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantFP>(initial_[0].re)) {
+    // 0 + x is x but for x = -0, where it is what a sum that starts from 0 gives.
+    startsNeutral =
+        constant->isExactlyValue(llvm::cast<llvm::ConstantFP>(neutral.re)->getValueAPF());
+  }
+  return startsNeutral ? result : combine(splat(initial_, result[0].lanes()), result);
+}
+
+Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
+  auto isEmpty = [](const ReducedAxis& axis) { return axis.size == 0; };
+  if (llvm::any_of(axes_.axes, isEmpty)) return initial_;
+  if (axes_.axes.empty()) return combine(initial_, inputsAt(base_));
+  // Lanes cannot share a row where each wants another.
+  if (!isUniform_) {
+    bool unrolls = schedule.strategy == ReductionStrategy::kLane && schedule.interleave > 1;
+    return emitLane(unrolls && evaluator_.lanes() > 1);
+  }
+  if (schedule.strategy == ReductionStrategy::kGroup) {
+    std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
+    // Where threads are at different places, each has to reduce for itself.
+    bool isShared = neutral && !evaluator_.isThreadsOwn(evaluator_.levelOf(base_));
+    return isShared ? emitGroup(*neutral, schedule.lanes) : emitRow(1, 1);
+  }
+  // What is left of a vector of results, one by one: here lanes are free to share each.
+  ReductionSchedule row = schedule.strategy == ReductionStrategy::kLane
+                              ? chooseRowReduction(reduce_, schedule.op, loops_.target())
+                              : schedule;
+  return emitRow(row.lanes, row.interleave);
+}
+
+llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {
+  auto reduce = mlir::cast<shlo::ReduceOp>(op);
+  if (isReducedAlready(op, index)) return accumulatedAt(op, index);
+  mlir::Operation* outerReduce = activeReduce_;
+  activeReduce_ = op;
+  auto restore = llvm::scope_exit([&] { activeReduce_ = outerReduce; });
+  return ReductionEmitter(*this, reduce, index).emit(scheduleOf(op));
+}
+
+}  // namespace isthmus::codegen

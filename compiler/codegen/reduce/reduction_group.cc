@@ -1,0 +1,48 @@
+// Reductions whose last axis the threads of a group share.
+#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/reduce/reduction.h"
+
+namespace isthmus::codegen {
+
+// Each thread sums every so many elements; the sums then meet in the group's memory, by halves.
+Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
+  const ReducedAxis& last = axes_.axes.back();
+  Group start = {neutral};
+  llvm::Value* thread = threadInGroup(loops_);
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
+    LoopBuilder::Bounds bounds;
+    bounds.lo = thread;
+    bounds.hi = loops_.i64(last.size);
+    bounds.step = threads;
+    bounds.range = {0, last.size - 1};
+    return loops_.loop(bounds, carried, [&](const IndexExpr& i, const Values& values) {
+      auto own = evaluator_.enterThreadsOwn(loops_.current());
+      Group sum = unflatten(values, start, loops_.current());
+      return flatten(combine(sum, inputsAt(atLast(at, i, 0, false))));
+    });
+  };
+  Values own = overAxes(0, axes_.axes.size() - 1, base_, flatten(start), row);
+  GroupMemory memory(loops_, own[0]->getType(), threads);
+  // What an earlier reduction of this row left may still be read.
+  groupBarrier(loops_);
+  memory.store(thread, own[0]);
+  groupBarrier(loops_);
+  for (unsigned half = threads / 2; half > 0; half /= 2) {
+    llvm::Value* isLower = loops_.here().CreateICmpULT(thread, loops_.i64(half));
+    loops_.branch(isLower, {}, [&] {
+      llvm::Value* other = loops_.here().CreateAdd(thread, loops_.i64(half));
+      Val a{memory.load(thread), nullptr, loops_.current()};
+      Val b{memory.load(other), nullptr, loops_.current()};
+      memory.store(thread, combine({a}, {b})[0].re);
+      return Values();
+    });
+    // Outside of the branch: every thread of the group has to come by, or the others wait for ever.
+    groupBarrier(loops_);
+  }
+  Group result = {Val{memory.load(loops_.i64(0)), nullptr, loops_.current()}};
+  result = withInitial(neutral, result);
+  for (Val& value : result) value.level = outside_;
+  return result;
+}
+
+}  // namespace isthmus::codegen

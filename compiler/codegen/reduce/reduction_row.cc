@@ -1,0 +1,253 @@
+// Reductions whose last axis the lanes share.
+#include <algorithm>
+
+#include "compiler/codegen/reduce/reduction.h"
+#include "compiler/dialect/combiner.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace isthmus::codegen {
+namespace {
+
+using Values = LoopBuilder::Values;
+
+Values flattenAll(llvm::ArrayRef<Group> groups) {
+  Values flat;
+  for (const Group& group : groups) flat.append(flatten(group));
+  return flat;
+}
+
+llvm::SmallVector<Group, 4> unflattenAll(llvm::ArrayRef<llvm::Value*> flat,
+                                         llvm::ArrayRef<Group> like, Level* level) {
+  llvm::SmallVector<Group, 4> groups;
+  for (const Group& group : like) {
+    size_t width = flatten(group).size();
+    groups.push_back(unflatten(flat.take_front(width), group, level));
+    flat = flat.drop_front(width);
+  }
+  return groups;
+}
+
+// The lanes' extremum by one instruction a step; whether one is NaN is asked once.
+llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaximum) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
+  llvm::Type* element = type->getElementType();
+  const unsigned count = type->getNumElements();
+  llvm::Value* isNan = b.CreateFCmpUNO(lanes, lanes);
+  llvm::Value* anyNan = b.CreateIsNotNull(b.CreateBitCast(isNan, b.getIntNTy(count)));
+  llvm::Value* keys = inOrder(b, asIntegers(b, lanes));
+  for (unsigned width = count; width > 1; width /= 2) {
+    llvm::SmallVector<int, 16> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    keys = b.CreateBinaryIntrinsic(isMaximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
+                                   b.CreateShuffleVector(keys, low),
+                                   b.CreateShuffleVector(keys, high));
+  }
+  llvm::Value* result =
+      b.CreateBitCast(inOrder(b, b.CreateExtractElement(keys, uint64_t{0})), element);
+  return b.CreateSelect(anyNan, llvm::ConstantFP::getNaN(element), result);
+}
+
+}  // namespace
+
+bool isExtremumOfFloats(shlo::ReduceOp reduce, llvm::Type* type) {
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp>(op) && type->isVectorTy() &&
+         (type->getScalarType()->isFloatTy() || type->getScalarType()->isDoubleTy());
+}
+
+llvm::Value* asIntegers(llvm::IRBuilder<>& b, llvm::Value* floats) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(floats->getType());
+  return b.CreateBitCast(floats, llvm::VectorType::getInteger(type));
+}
+
+llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* x) {
+  const unsigned bits = x->getType()->getScalarSizeInBits();
+  llvm::Value* isNegative = b.CreateAShr(x, bits - 1);
+  llvm::Constant* allButSign =
+      llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMaxValue(bits));
+  return b.CreateXor(x, b.CreateAnd(isNegative, allButSign));
+}
+
+MultiIndex ReductionEmitter::atLast(MultiIndex at, const IndexExpr& i, int64_t offset,
+                                    bool isVector) const {
+  IndexExpr expr = add(i, IndexExpr(offset));
+  if (isVector) expr.laneStride = 1;
+  at.dims[axes_.axes.back().dim] = expr;
+  return at;
+}
+
+int64_t ReductionEmitter::vectorEnd() const {
+  return axes_.axes.back().size / rowLanes_ * rowLanes_;
+}
+
+// All but the last, scalar, elements of one row.
+llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
+                                                          llvm::SmallVector<Group, 4> groups,
+                                                          int64_t begin) {
+  int64_t lanes = rowLanes_;
+  int64_t step = accumulators_ * lanes;
+  int64_t mainEnd = axes_.axes.back().size / step * step;
+  unsigned saved = evaluator_.lanes();
+  evaluator_.setLanes(rowLanes_);
+  auto addVector = [&](const Group& sum, const IndexExpr& i, int64_t offset) {
+    Group inputs = splat(inputsAt(atLast(at, i, offset, lanes > 1)), rowLanes_);
+    return splat(combine(sum, inputs), rowLanes_);
+  };
+  Values flat = loops_.loop(
+      begin, mainEnd, step, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
+        llvm::SmallVector<Group, 4> current = unflattenAll(carried, groups, loops_.current());
+        for (int64_t u = 0; u < accumulators_; ++u) {
+          current[u] = addVector(current[u], i, u * lanes);
+        }
+        return flattenAll(current);
+      });
+  groups = unflattenAll(flat, groups, loops_.current());
+  int64_t restBegin = std::max(begin, mainEnd);
+  if (restBegin < vectorEnd()) {
+    Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
+                              [&](const IndexExpr& i, const Values& carried) {
+                                Group sum = unflatten(carried, groups[0], loops_.current());
+                                return flatten(addVector(sum, i, 0));
+                              });
+    groups[0] = unflatten(rest, groups[0], loops_.current());
+  }
+  evaluator_.setLanes(saved);
+  return groups;
+}
+
+// By halves: log2(lanes) steps, and each adds what is of one size.
+Group ReductionEmitter::foldLanes(Group group) {
+  if (rowLanes_ > 1 && loops_.target().masksAsIntegers && group.size() == 1 && !group[0].im &&
+      isExtremumOfFloats(reduce_, group[0].re->getType())) {
+    llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(group[0].level, loops_.current()));
+    const bool isMaximum = llvm::isa<shlo::MaxOp>(soleOperation(reduce_.getBody()));
+    return {{foldExtremum(builder, group[0].re, isMaximum), nullptr, loops_.current()}};
+  }
+  for (unsigned width = rowLanes_; width > 1; width /= 2) {
+    llvm::SmallVector<int, 16> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    Group a, b;
+    for (Val& value : group) {
+      llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(value.level, loops_.current()));
+      auto part = [&](llvm::Value* x, llvm::ArrayRef<int> mask) -> llvm::Value* {
+        if (!x) return nullptr;
+        if (mask.size() == 1) return builder.CreateExtractElement(x, mask[0]);
+        return builder.CreateShuffleVector(x, mask);
+      };
+      Level* level = loops_.current();
+      a.push_back({part(value.re, low), part(value.im, low), level});
+      b.push_back({part(value.re, high), part(value.im, high), level});
+    }
+    group = combine(a, b);
+  }
+  return group;
+}
+
+Group ReductionEmitter::foldAccumulators(llvm::SmallVector<Group, 4> groups) {
+  // In pairs, as the lanes are: additions that do not wait for each other, and a smaller rounding
+  // error.
+  for (size_t width = groups.size(); width > 1; width = (width + 1) / 2) {
+    for (size_t i = 0; i + (width + 1) / 2 < width; ++i) {
+      groups[i] = combine(groups[i], groups[i + (width + 1) / 2]);
+    }
+  }
+  return groups[0];
+}
+
+Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
+  int64_t size = axes_.axes.back().size;
+  if (vectorEnd() == size) return start;
+  unsigned saved = evaluator_.lanes();
+  evaluator_.setLanes(1);
+  Values flat = loops_.loop(vectorEnd(), size, 1, flatten(start),
+                            [&](const IndexExpr& i, const Values& carried) {
+                              Group sum = unflatten(carried, start, loops_.current());
+                              return flatten(combine(sum, inputsAt(atLast(at, i, 0, false))));
+                            });
+  evaluator_.setLanes(saved);
+  return unflatten(flat, start, loops_.current());
+}
+
+// The row's last vector, in which the lanes that the vector before has had hold the neutral value:
+// one evaluation, where elements one by one would be up to all lanes but one.
+Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral) {
+  const int64_t lanes = rowLanes_, size = axes_.axes.back().size;
+  llvm::SmallVector<llvm::Constant*, 16> isNew;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    isNew.push_back(
+        llvm::ConstantInt::getBool(loops_.context(), size - lanes + lane >= vectorEnd()));
+  }
+  llvm::Constant* mask = llvm::ConstantVector::get(isNew);
+  const unsigned saved = evaluator_.lanes();
+  evaluator_.setLanes(rowLanes_);
+  Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
+  const Group others = splat({neutral}, rowLanes_);
+  for (Val& value : inputs) {
+    llvm::IRBuilder<>& builder = loops_.here();
+    value.re = builder.CreateSelect(mask, value.re, others[0].re);
+    if (value.im) value.im = builder.CreateSelect(mask, value.im, others[0].im);
+    value.level = loops_.current();
+  }
+  Group result = splat(combine(sum, inputs), rowLanes_);
+  evaluator_.setLanes(saved);
+  return result;
+}
+
+// What accumulators and, last, the elements of no vector give.
+llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Val& neutral, bool* hasTail) {
+  llvm::SmallVector<Group, 4> all(accumulators_, splat({neutral}, rowLanes_));
+  const int64_t size = axes_.axes.back().size;
+  const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
+  *hasTail = vectorEnd() != size && !overlaps;
+  if (*hasTail) all.push_back({neutral});
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
+    llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
+    Group rest;
+    if (*hasTail) rest = current.pop_back_val();
+    current = overVectors(at, current, 0);
+    if (overlaps) current[0] = overLastVector(at, current[0], neutral);
+    if (*hasTail) current.push_back(overTail(at, rest));
+    return flattenAll(current);
+  };
+  Values flat = overAxes(0, axes_.axes.size() - 1, base_, flattenAll(all), row);
+  return unflattenAll(flat, all, loops_.current());
+}
+
+Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
+  bool hasTail = false;
+  llvm::SmallVector<Group, 4> all = accumulateRow(neutral, &hasTail);
+  if (!hasTail) return withInitial(neutral, fold(all));
+  Group scalar = all.pop_back_val();
+  return withInitial(neutral, combine(fold(all), scalar));
+}
+
+// The reducer has no neutral value that we know: accumulators start from the first elements.
+Group ReductionEmitter::emitRowFromFirst() {
+  Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
+    unsigned saved = evaluator_.lanes();
+    evaluator_.setLanes(rowLanes_);
+    Group first = splat(inputsAt(atLast(at, IndexExpr(0), 0, rowLanes_ > 1)), rowLanes_);
+    evaluator_.setLanes(saved);
+    Group sum = overTail(at, fold(overVectors(at, {first}, rowLanes_)));
+    return flatten(combine(unflatten(carried, initial_, loops_.current()), sum));
+  };
+  Values flat = overAxes(0, axes_.axes.size() - 1, base_, flatten(initial_), row);
+  return unflatten(flat, initial_, loops_.current());
+}
+
+Group ReductionEmitter::emitRow(unsigned lanes, unsigned accumulators) {
+  rowLanes_ = lanes;
+  std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
+  accumulators_ = neutral ? accumulators : 1;
+  Group result = neutral ? emitRowFromNeutral(*neutral) : emitRowFromFirst();
+  for (Val& value : result) value.level = outside_;
+  return result;
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,198 @@
+// reduce_window: at one index, and as a running reduction over a whole dimension.
+#include "compiler/codegen/kernel_builder.h"
+#include "compiler/codegen/reduce/reduction.h"
+#include "compiler/codegen/stages.h"
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/loop/scan.h"
+
+namespace isthmus::codegen {
+namespace {
+
+using Values = LoopBuilder::Values;
+
+}  // namespace
+
+Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
+  auto reduce = mlir::cast<shlo::ReduceWindowOp>(result.getOwner());
+  WindowShape window(reduce);
+  auto type = tensorTypeOf(reduce.getInputs()[0]);
+  int64_t rank = type.getRank();
+  MultiIndex index = normalize(given, tensorTypeOf(result).getShape());
+  unsigned width = index.isUniform() ? 1 : lanes_;
+  llvm::SmallVector<Val, 2> initial;
+  for (mlir::Value value : reduce.getInitValues()) {
+    initial.push_back(splat(get(value, MultiIndex()), width));
+  }
+  int64_t elements = 1;
+  for (int64_t extent : window.size) elements *= extent;
+  // Up to a 3x4 window: its indices fold to constants, and neighbours share their loads.
+  bool unroll = elements <= 12;
+
+  auto step = [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) -> Values {
+    MultiIndex from;
+    Condition inside = Condition::always(true);
+    for (int64_t d = 0; d < rank; ++d) {
+      IndexExpr expr = addIndex(scaleIndex(index.dims[d], window.stride[d]),
+                                scaleIndex(offset[d], window.dilation[d]));
+      expr = addIndex(expr, IndexExpr(-window.low[d]));
+      int64_t spread = window.baseDilation[d];
+      int64_t limit = (type.getDimSize(d) - 1) * spread + 1;
+      Condition here = type.getDimSize(d) == 0 ? Condition::always(false) : within(expr, 0, limit);
+      if (here.known && !here.value) return carried;
+      // Outside, an element that exists is read in its place and then not chosen.
+      expr = selectIndex(here, expr, 0, 0, limit - 1);
+      if (spread > 1) {
+        IndexExpr quotient, remainder;
+        divideIndex(expr, spread, &quotient, &remainder);
+        // Between the spread elements there are holes.
+        here = both(here, within(remainder, 0, 1));
+        expr = quotient;
+      }
+      inside = both(inside, here);
+      if (inside.known && !inside.value) return carried;
+      from.dims.push_back(expr);
+    }
+    llvm::SmallVector<Val, 4> arguments;
+    llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
+    for (mlir::Value input : reduce.getInputs()) {
+      arguments.push_back(splat(get(input, from), width));
+    }
+    llvm::SmallVector<Val, 2> next = evaluateRegion(reduce.getBody(), arguments);
+    if (next.size() != initial.size()) return carried;
+    llvm::SmallVector<Val, 2> before = unflatten(carried, initial, loops_.current());
+    for (size_t i = 0; i < next.size(); ++i) {
+      next[i] = splat(selectValue(inside, next[i], before[i]), width);
+    }
+    return flatten(next);
+  };
+  std::function<Values(llvm::SmallVector<IndexExpr, 6>, const Values&)> nest =
+      [&](llvm::SmallVector<IndexExpr, 6> offset, const Values& carried) -> Values {
+    int64_t d = offset.size();
+    if (d == rank) return step(offset, carried);
+    if (unroll) {
+      Values values = carried;
+      for (int64_t k = 0; k < window.size[d]; ++k) {
+        llvm::SmallVector<IndexExpr, 6> next = offset;
+        next.push_back(IndexExpr(k));
+        values = nest(next, values);
+      }
+      return values;
+    }
+    return loops_.loop(0, window.size[d], 1, carried,
+                       [&](const IndexExpr& k, const Values& values) {
+                         llvm::SmallVector<IndexExpr, 6> next = offset;
+                         next.push_back(k);
+                         return nest(next, values);
+                       });
+  };
+  llvm::SmallVector<Val, 2> results =
+      unflatten(nest({}, flatten(initial)), initial, loops_.current());
+  return results[result.getResultNumber()];
+}
+
+namespace {
+
+// Runs along one dimension for each index of the others, carrying the reduction so far.
+class ScanEmitter {
+ public:
+  ScanEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+      : kernel_(kernel),
+        loops_(kernel.loops()),
+        evaluator_(kernel.evaluator()),
+        stage_(stage),
+        reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
+        scan_(*scanOf(reduce_)),
+        type_(tensorTypeOf(reduce_->getResult(0))) {
+    for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
+      bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
+      kinds_.push_back(evaluator_.kindOf(result));
+    }
+  }
+
+  void emit() {
+    if (type_.getNumElements() > 0) overOthers({});
+  }
+
+ private:
+  using Position = llvm::SmallVector<IndexExpr, 6>;
+
+  void overOthers(const Position& at) {
+    auto d = static_cast<int64_t>(at.size());
+    if (d == type_.getRank()) return runAlong(at);
+    auto inside = [&](const IndexExpr& i) {
+      Position inner = at;
+      inner.push_back(i);
+      overOthers(inner);
+      return Values();
+    };
+    int64_t size = type_.getDimSize(d);
+    // This dimension runs inside all others, in runAlong(): here it has one position.
+    if (d == scan_.dim) {
+      inside(IndexExpr(0));
+    } else if (stage_.tileSpace != TileSpace::kNone && d == stage_.tileDim) {
+      LoopBuilder::Bounds bounds;
+      bounds.lo = kernel_.begin();
+      bounds.hi = kernel_.end();
+      bounds.range = {0, size - 1};
+      loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) { return inside(i); });
+    } else {
+      // Lanes run along the last dimension, if the scan does not: each carries its own reduction.
+      int64_t step = d + 1 == type_.getRank() ? stage_.lanes : 1;
+      int64_t vectorEnd = size / step * step;
+      loops_.loop(0, vectorEnd, step, {}, [&](const IndexExpr& i, const Values&) {
+        IndexExpr expr = i;
+        if (step > 1) expr.laneStride = 1;
+        evaluator_.setLanes(static_cast<unsigned>(step));
+        return inside(expr);
+      });
+      evaluator_.setLanes(1);
+      loops_.loop(vectorEnd, size, 1, {},
+                  [&](const IndexExpr& i, const Values&) { return inside(i); });
+    }
+  }
+
+  void runAlong(const Position& at) {
+    unsigned width = evaluator_.lanes();
+    Group initial;
+    for (mlir::Value value : reduce_.getInitValues()) {
+      initial.push_back(evaluator_.splat(evaluator_.get(value, MultiIndex()), width));
+    }
+    int64_t size = type_.getDimSize(scan_.dim);
+    loops_.loop(0, size, 1, flatten(initial), [&](const IndexExpr& i, const Values& carried) {
+      MultiIndex index;
+      index.dims.assign(at.begin(), at.end());
+      index.dims[scan_.dim] = scan_.fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
+      llvm::SmallVector<Val, 4> arguments;
+      llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
+      for (mlir::Value input : reduce_.getInputs()) {
+        arguments.push_back(evaluator_.splat(evaluator_.get(input, index), width));
+      }
+      Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+      if (results.size() != initial.size()) return carried;
+      for (size_t r = 0; r < results.size(); ++r) {
+        results[r] = evaluator_.splat(results[r], width);
+        evaluator_.store(bases_[r], kinds_[r], evaluator_.linearize(index, type_), results[r]);
+      }
+      return flatten(results);
+    });
+  }
+
+  KernelBuilder& kernel_;
+  LoopBuilder& loops_;
+  Evaluator& evaluator_;
+  const StageSchedule& stage_;
+  shlo::ReduceWindowOp reduce_;
+  Scan scan_;
+  mlir::RankedTensorType type_;
+  llvm::SmallVector<llvm::Value*, 2> bases_;
+  llvm::SmallVector<ElementKind, 2> kinds_;
+};
+
+}  // namespace
+
+void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+  ScanEmitter(kernel, fusion, stage).emit();
+}
+
+}  // namespace isthmus::codegen

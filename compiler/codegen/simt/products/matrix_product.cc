@@ -1,0 +1,347 @@
+// A group's sub-groups lie side by side over a tile of the result. Each computes several of the
+// instruction's results, so that what it reads of either operand serves more than one of them.
+#include "compiler/codegen/simt/products/matrix_product.h"
+
+#include <functional>
+
+#include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/products/matrix_ops.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus::codegen {
+namespace {
+
+using Type = MatrixOps::Type;
+
+// Sub-groups of a group, down the rows and across the columns.
+constexpr int64_t kDown = 4, kAcross = 2;
+constexpr unsigned kGroupThreads = kDown * kAcross * MatrixOps::kThreads;
+// Results of the instruction that a sub-group computes, where there are many, and where not.
+struct Blocks {
+  int64_t down, across;
+
+  int64_t rows() const { return down * MatrixOps::kRows; }
+  int64_t columns() const { return across * MatrixOps::kThreads; }
+};
+constexpr Blocks kLarge{4, 2}, kSmall{1, 1};
+// Groups that keep a large device busy.
+constexpr int64_t kEnoughGroups = 128;
+// Of the result: below, most of a group's tile is empty.
+constexpr int64_t kMinSize = 16;
+
+// result[batch, row, column] is a sum over all elements of a window, and so many terms for each.
+struct Problem {
+  using Window = llvm::ArrayRef<llvm::Value*>;
+  // The first of a line's terms for one element of the window, which count if they are inside.
+  struct Line {
+    llvm::Value* place;
+    llvm::Value* isInside = nullptr;  // null: always
+  };
+
+  int64_t batches, rows, columns;
+  llvm::SmallVector<int64_t, 3> window;
+  int64_t terms, lhsStride, rhsStride;  // from term to term
+  std::function<Line(llvm::Value* batch, llvm::Value* row, Window)> lhs;
+  std::function<Line(llvm::Value* batch, llvm::Value* column, Window)> rhs;
+  std::function<llvm::Value*(llvm::Value* batch, llvm::Value* row, llvm::Value* column)> result;
+};
+
+class MatrixKernel {
+ public:
+  MatrixKernel(const Problem& problem, const ProductKinds& kinds, Type type, Blocks blocks,
+               const MatrixOps& ops, KernelWriter& writer)
+      : problem_(problem), kinds_(kinds), type_(type), blocks_(blocks), ops_(ops), w_(writer) {}
+
+  void emit() {
+    ops_.require(*w_.b().GetInsertBlock()->getParent());
+    thread_ = ops_.threadInSubgroup(w_.b());
+    auto [down, across] = w_.divide(ops_.subgroupInGroup(w_.b()), kAcross);
+    firstRow_ = w_.times(w_.plus(w_.times(w_.item(1), kDown), down), blocks_.rows());
+    firstColumn_ = w_.times(w_.plus(w_.times(w_.item(0), kAcross), across), blocks_.columns());
+    llvm::Type* part = kinds_.sum.computeType(w_.b().getContext());
+    llvm::Value* zeros =
+        llvm::Constant::getNullValue(llvm::FixedVectorType::get(part, MatrixOps::kRows));
+    Values none(static_cast<size_t>(blocks_.down * blocks_.across), zeros);
+    store(sumOverWindow({}, none));
+  }
+
+ private:
+  using Values = KernelWriter::Values;
+  using Line = Problem::Line;
+
+  int64_t elementBytes() const { return type_ == Type::kI8 ? 1 : 2; }
+
+  Values sumOverWindow(const Values& at, const Values& sums) {
+    if (at.size() < problem_.window.size()) {
+      return w_.loop(problem_.window[at.size()], sums,
+                     [&](llvm::Value* element, const Values& carried) {
+                       Values inner = at;
+                       inner.push_back(element);
+                       return sumOverWindow(inner, carried);
+                     });
+    }
+    findLines(at);
+    const int64_t perStep = MatrixOps::kBytes / elementBytes();
+    return w_.loop(llvm::divideCeilSigned(problem_.terms, perStep), sums,
+                   [&](llvm::Value* step, const Values& carried) {
+                     return addProducts(w_.times(step, perStep), carried);
+                   });
+  }
+
+  // Beyond the last, it is read again, for results that are not stored.
+  void findLines(Problem::Window window) {
+    auto bounded = [&](llvm::Value* index, int64_t size) {
+      llvm::Value* last = w_.i64(size - 1);
+      return w_.b().CreateSelect(w_.b().CreateICmpULT(index, last), index, last);
+    };
+    rows_.clear();
+    columns_.clear();
+    for (int64_t i = 0; i < blocks_.rows(); ++i) {
+      llvm::Value* row = bounded(w_.plus(firstRow_, w_.i64(i)), problem_.rows);
+      rows_.push_back(problem_.lhs(w_.item(2), row, window));
+    }
+    for (int64_t j = 0; j < blocks_.across; ++j) {
+      llvm::Value* column = bounded(columnOf(j), problem_.columns);
+      columns_.push_back(problem_.rhs(w_.item(2), column, window));
+    }
+  }
+
+  llvm::Value* columnOf(int64_t block) {
+    return w_.plus(firstColumn_, w_.plus(thread_, w_.i64(block * MatrixOps::kThreads)));
+  }
+
+  // `count` terms of a line from number `first` on, side by side in an integer.
+  llvm::Value* pack(bool isLhs, const Line& line, llvm::Value* first, int64_t count) {
+    const int64_t stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
+    const bool hasTail = problem_.terms % (MatrixOps::kBytes / elementBytes()) != 0;
+    const auto bits = static_cast<unsigned>(8 * elementBytes());
+    llvm::IRBuilder<>& b = w_.b();
+    llvm::Type* element = b.getIntNTy(bits);
+    llvm::Type* packed = b.getIntNTy(bits * static_cast<unsigned>(count));
+    llvm::Value* all = nullptr;
+    for (int64_t e = 0; e < count; ++e) {
+      llvm::Value* term = w_.plus(first, w_.i64(e));
+      llvm::Value* place = w_.plus(line.place, w_.times(term, stride));
+      llvm::Value* isInside = line.isInside;
+      if (hasTail) {
+        llvm::Value* isTerm = b.CreateICmpULT(term, w_.i64(problem_.terms));
+        isInside = isInside ? b.CreateAnd(isInside, isTerm) : isTerm;
+      }
+      // Outside, an element that is there is read and not used: it could be infinite.
+      if (isInside) place = b.CreateSelect(isInside, place, w_.i64(0));
+      llvm::Value* address = b.CreateInBoundsGEP(element, w_.buffer(isLhs ? 0 : 1), place);
+      llvm::Value* value = b.CreateLoad(element, address);
+      if (isInside) value = b.CreateSelect(isInside, value, llvm::ConstantInt::get(element, 0));
+      value = b.CreateZExt(value, packed);
+      if (e > 0) value = b.CreateShl(value, bits * static_cast<unsigned>(e));
+      all = all ? b.CreateOr(all, value) : value;
+    }
+    return all;
+  }
+
+  Values addProducts(llvm::Value* firstTerm, const Values& sums) {
+    llvm::IRBuilder<>& b = w_.b();
+    const int64_t perHalf = 2 / elementBytes(), perWord = 4 / elementBytes();
+    Values lhs, rhs;
+    for (int64_t i = 0; i < blocks_.down; ++i) {
+      llvm::Value* a =
+          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), MatrixOps::kRows));
+      for (unsigned row = 0; row < MatrixOps::kRows; ++row) {
+        const Line& line = rows_[static_cast<size_t>(i) * MatrixOps::kRows + row];
+        llvm::Value* first = w_.plus(firstTerm, w_.times(thread_, perHalf));
+        a = b.CreateInsertElement(a, pack(true, line, first, perHalf), row);
+      }
+      lhs.push_back(a);
+    }
+    for (const Line& line : columns_) {
+      constexpr unsigned kWords = MatrixOps::kBytes / 4;
+      llvm::Value* column =
+          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt32Ty(), kWords));
+      for (unsigned word = 0; word < kWords; ++word) {
+        llvm::Value* first = w_.plus(firstTerm, w_.i64(word * perWord));
+        column = b.CreateInsertElement(column, pack(false, line, first, perWord), word);
+      }
+      rhs.push_back(column);
+    }
+    Values next;
+    for (llvm::Value* a : lhs) {
+      for (llvm::Value* column : rhs) {
+        next.push_back(ops_.multiplyAdd(b, type_, a, column, sums[next.size()]));
+      }
+    }
+    return next;
+  }
+
+  void store(const Values& sums) {
+    llvm::IRBuilder<>& b = w_.b();
+    for (int64_t i = 0; i < blocks_.rows(); ++i) {
+      llvm::Value* row = w_.plus(firstRow_, w_.i64(i));
+      for (int64_t j = 0; j < blocks_.across; ++j) {
+        llvm::Value* column = columnOf(j);
+        llvm::Value* isInside = b.CreateAnd(b.CreateICmpULT(row, w_.i64(problem_.rows)),
+                                            b.CreateICmpULT(column, w_.i64(problem_.columns)));
+        w_.branch(isInside, [&] {
+          llvm::Value* block = sums[static_cast<size_t>(i / MatrixOps::kRows * blocks_.across + j)];
+          Val sum{b.CreateExtractElement(block, static_cast<uint64_t>(i) % MatrixOps::kRows)};
+          w_.store(w_.buffer(2), problem_.result(w_.item(2), row, column), kinds_.result,
+                   w_.convert(sum, kinds_.sum, kinds_.result));
+        });
+      }
+    }
+  }
+
+  const Problem& problem_;
+  const ProductKinds& kinds_;
+  Type type_;
+  Blocks blocks_;
+  const MatrixOps& ops_;
+  KernelWriter& w_;
+  llvm::Value* thread_ = nullptr;
+  llvm::Value* firstRow_ = nullptr;
+  llvm::Value* firstColumn_ = nullptr;
+  llvm::SmallVector<Line, 32> rows_, columns_;  // of the element of the window
+};
+
+std::optional<Type> typeOf(const ProductKinds& kinds) {
+  const ElementKind &lhs = kinds.lhs, &rhs = kinds.rhs, &sum = kinds.sum;
+  if (sum.isFloat() && sum.bits == 32) {
+    if (lhs.isBf16 && rhs.isBf16) return Type::kBf16;
+    if (lhs.isF16 && rhs.isF16) return Type::kF16;
+    return std::nullopt;
+  }
+  auto isByte = [](const ElementKind& kind) {
+    return kind.isInteger() && kind.bits == 8 && kind.isSigned;
+  };
+  return isByte(lhs) && isByte(rhs) && sum.isInteger() && sum.bits == 32 ? std::optional(Type::kI8)
+                                                                         : std::nullopt;
+}
+
+// `describe` gives the functions of the problem, which need the kernel's writer.
+std::optional<OpKernel> emitProduct(Problem problem, const ProductKinds& kinds,
+                                    llvm::Module& module, const WorkItemForm& form,
+                                    const std::string& symbol,
+                                    const std::function<void(KernelWriter&, Problem&)>& describe) {
+  std::optional<Type> type = typeOf(kinds);
+  if (!form.matrixOps || !type || form.target.groupSize < kGroupThreads ||
+      problem.rows < kMinSize || problem.columns < kMinSize || problem.terms < kMinSize) {
+    return std::nullopt;
+  }
+  auto groupsOf = [&](Blocks blocks) {
+    return Items{llvm::divideCeilSigned(problem.columns, kAcross * blocks.columns()),
+                 llvm::divideCeilSigned(problem.rows, kDown * blocks.rows()), problem.batches};
+  };
+  Blocks blocks = kLarge;
+  Items items = groupsOf(blocks);
+  if (items[0] * items[1] * items[2] < kEnoughGroups) items = groupsOf(blocks = kSmall);
+  KernelWriter writer(module, form, symbol, 3, items, kGroupThreads);
+  describe(writer, problem);
+  MatrixKernel(problem, kinds, *type, blocks, *form.matrixOps, writer).emit();
+  writer.finish();
+  return OpKernel{symbol, items, kGroupThreads};
+}
+
+llvm::Value* offset(KernelWriter& w, llvm::Value* index, const DotDimensions& dims, bool isLhs) {
+  llvm::Value* at = w.i64(0);
+  for (size_t d = dims.size(); d-- > 0;) {
+    llvm::Value* here = index;
+    if (d > 0) std::tie(index, here) = w.divide(index, dims[d].size);
+    at = w.plus(at, w.times(here, isLhs ? dims[d].lhsStride : dims[d].rhsStride));
+  }
+  return at;
+}
+
+}  // namespace
+
+std::optional<OpKernel> emitMatrixDot(const DotRoles& roles, const ProductKinds& kinds,
+                                      llvm::Module& module, const WorkItemForm& form,
+                                      const std::string& symbol) {
+  if (roles.sums.size() != 1) return std::nullopt;
+  const DotDimension& sum = roles.sums[0];
+  Problem problem{sizeOf(roles.batch),
+                  sizeOf(roles.rows),
+                  sizeOf(roles.columns),
+                  {},
+                  sum.size,
+                  sum.lhsStride,
+                  sum.rhsStride,
+                  {},
+                  {},
+                  {}};
+  auto describe = [&roles](KernelWriter& w, Problem& dot) {
+    dot.lhs = [&](llvm::Value* batch, llvm::Value* row, Problem::Window) {
+      return Problem::Line{
+          w.plus(offset(w, batch, roles.batch, true), offset(w, row, roles.rows, true))};
+    };
+    dot.rhs = [&](llvm::Value* batch, llvm::Value* column, Problem::Window) {
+      return Problem::Line{
+          w.plus(offset(w, batch, roles.batch, false), offset(w, column, roles.columns, false))};
+    };
+    const int64_t rows = dot.rows, columns = dot.columns;
+    dot.result = [&w, rows, columns](llvm::Value* batch, llvm::Value* row, llvm::Value* column) {
+      return w.plus(w.times(w.plus(w.times(batch, rows), row), columns), column);
+    };
+  };
+  return emitProduct(std::move(problem), kinds, module, form, symbol, describe);
+}
+
+std::optional<OpKernel> emitMatrixConvolution(const ConvRoles& roles, const ProductKinds& kinds,
+                                              llvm::Module& module, const WorkItemForm& form,
+                                              const std::string& symbol) {
+  if (roles.featureGroups != 1 || roles.batchGroups != 1) return std::nullopt;
+  Problem problem{1,
+                  roles.batch,
+                  roles.outputFeatures,
+                  {},
+                  roles.inputFeatures,
+                  roles.inputFeatureStride,
+                  roles.kernelInputStride,
+                  {},
+                  {},
+                  {}};
+  for (const ConvSpatialRole& s : roles.spatial) {
+    if (s.lhsDilation != 1 || s.inputSize == 0 || s.kernelSize == 0) return std::nullopt;
+    problem.rows *= s.outputSize;
+    problem.window.push_back(s.kernelSize);
+  }
+  auto describe = [&roles](KernelWriter& w, Problem& conv) {
+    conv.lhs = [&](llvm::Value*, llvm::Value* row, Problem::Window window) {
+      llvm::IRBuilder<>& b = w.b();
+      Problem::Line line{w.i64(0)};
+      for (size_t d = roles.spatial.size(); d-- > 0;) {
+        const ConvSpatialRole& s = roles.spatial[d];
+        llvm::Value* position = nullptr;
+        std::tie(row, position) = w.divide(row, s.outputSize);
+        llvm::Value* at = b.CreateSub(
+            w.plus(w.times(position, s.windowStride), w.times(window[d], s.rhsDilation)),
+            w.i64(s.padLow));
+        // Below zero is far beyond the end, as an unsigned number.
+        llvm::Value* isInside = b.CreateICmpULT(at, w.i64(s.inputSize));
+        line.isInside = line.isInside ? b.CreateAnd(line.isInside, isInside) : isInside;
+        line.place = b.CreateAdd(line.place, b.CreateMul(at, w.i64(s.inputStride)));
+      }
+      line.place = w.plus(line.place, w.times(row, roles.inputBatchStride));
+      return line;
+    };
+    conv.rhs = [&](llvm::Value*, llvm::Value* column, Problem::Window window) {
+      llvm::Value* place = w.times(column, roles.kernelOutputStride);
+      for (auto [s, at] : llvm::zip(roles.spatial, window)) {
+        llvm::Value* element = s.isReversed ? w.b().CreateSub(w.i64(s.kernelSize - 1), at) : at;
+        place = w.plus(place, w.times(element, s.kernelStride));
+      }
+      return Problem::Line{place};
+    };
+    conv.result = [&](llvm::Value*, llvm::Value* row, llvm::Value* column) {
+      llvm::Value* place = w.times(column, roles.outputFeatureStride);
+      for (const ConvSpatialRole& s : llvm::reverse(roles.spatial)) {
+        llvm::Value* position = nullptr;
+        std::tie(row, position) = w.divide(row, s.outputSize);
+        place = w.plus(place, w.times(position, s.outputStride));
+      }
+      return w.plus(place, w.times(row, roles.outputBatchStride));
+    };
+  };
+  return emitProduct(std::move(problem), kinds, module, form, symbol, describe);
+}
+
+}  // namespace isthmus::codegen

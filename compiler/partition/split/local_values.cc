@@ -1,0 +1,326 @@
+#include "compiler/partition/split/local_values.h"
+
+#include <limits>
+
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/diagnostics.h"
+#include "compiler/partition/reshard/reshard.h"
+#include "isthmus/log.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Matchers.h"
+
+namespace isthmus {
+namespace {
+
+using mlir::RankedTensorType;
+using mlir::Value;
+
+// The dimension of what is held whose blocks are summands of what `wanted` sums, if all else is
+// split alike.
+std::optional<int64_t> placeable(const MeshSharding& held, const MeshSharding& wanted) {
+  if (held.positionOf != wanted.positionOf) return std::nullopt;
+  auto d = llvm::find(held.dims, wanted.unreduced);
+  if (d == held.dims.end()) return std::nullopt;
+  MeshSharding rest = held;
+  rest.dims[d - held.dims.begin()].clear();
+  return rest == wanted.reduced() ? std::optional(d - held.dims.begin()) : std::nullopt;
+}
+
+void logGather(Value original, mlir::Location location) {
+  if (!logs(LogLevel::kInfo)) return;
+  std::string type;
+  llvm::raw_string_ostream(type) << original.getType();
+  log(LogLevel::kInfo, "partition: gathers ", type, " for ", sourceLocation(location),
+      ", where no rule keeps it split");
+}
+
+// Of `size` rows in blocks, with padding.
+int64_t paddedRows(int64_t size, int64_t shards) { return blockRows(size, shards) * shards; }
+
+// Whether blocks of both kinds begin at the same rows, as far as there are such.
+bool haveSameBorders(int64_t size, int64_t shards, int64_t otherShards) {
+  return shards == 1 || otherShards == 1 ||
+         paddedRows(size, shards) == paddedRows(size, otherShards);
+}
+
+// The shape with the padding that both shardings make; nothing if blocks have other borders.
+std::optional<std::vector<int64_t>> paddedShape(const MeshSharding& from, const MeshSharding& to,
+                                                llvm::ArrayRef<int64_t> shape) {
+  std::vector<int64_t> padded(shape.begin(), shape.end());
+  for (int64_t d = 0; d < static_cast<int64_t>(padded.size()); ++d) {
+    const int64_t shards = from.shards(d), otherShards = to.shards(d);
+    if (!haveSameBorders(shape[d], shards, otherShards)) return std::nullopt;
+    padded[d] = paddedRows(shape[d], std::max(shards, otherShards));
+  }
+  return padded;
+}
+
+MeshSharding withoutOtherBorders(MeshSharding from, const MeshSharding& to,
+                                 llvm::ArrayRef<int64_t> shape) {
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+    if (!haveSameBorders(shape[d], from.shards(d), to.shards(d))) from.dims[d].clear();
+  }
+  return from;
+}
+
+// What moves less is not worth the work of making a value anew.
+constexpr double kLeastCostOfRemade = 16;
+// How many operations are done anew, one upon the other.
+constexpr int kMaxDepthOfRemade = 6;
+
+// Whether doing `op` again takes no longer than to receive what it gives.
+bool isEasy(mlir::Operation* op) {
+  return llvm::isa<shlo::SelectOp, shlo::CompareOp, shlo::AndOp, shlo::OrOp, shlo::XorOp,
+                   shlo::NotOp, shlo::AddOp, shlo::SubtractOp, shlo::MulOp, shlo::NegOp,
+                   shlo::MaxOp, shlo::MinOp, shlo::ConvertOp>(op);
+}
+
+// How the operands must be split of which `value` can be made, split as `sharding` says, at little
+// cost.
+std::optional<std::vector<MeshSharding>> operandsOfRemade(Value value,
+                                                          const MeshSharding& sharding) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1) return std::nullopt;
+  std::vector<MeshSharding> operands;
+  if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
+    auto from = llvm::dyn_cast<RankedTensorType>(broadcast.getOperand().getType());
+    auto to = llvm::dyn_cast<RankedTensorType>(value.getType());
+    if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape()) return std::nullopt;
+    MeshSharding needed = sharding;
+    needed.dims.clear();
+    for (auto [size, d] : llvm::zip(from.getShape(), broadcast.getBroadcastDimensions())) {
+      bool isSpread = size != to.getShape()[d];
+      needed.dims.push_back(isSpread ? std::vector<AxisPart>() : sharding.dims[d]);
+    }
+    operands.push_back(std::move(needed));
+    return operands;
+  }
+  if (!isEasy(op)) return std::nullopt;
+  for (Value operand : op->getOperands()) {
+    MeshSharding needed = sharding;
+    needed.dims.resize(rankOf(operand));  // the predicate of a select may be a scalar
+    operands.push_back(std::move(needed));
+  }
+  return operands;
+}
+
+double stepsCost(const std::vector<ReshardStep>& steps, double arrayBytes) {
+  double cost = 0;
+  // A step more is worse than none, even if it moves nothing.
+  for (const ReshardStep& step : steps) cost += 1 + bytesMoved(step, arrayBytes);
+  return cost;
+}
+
+}  // namespace
+
+StatusOr<mlir::Type> LocalValues::localType(mlir::Type type, const MeshSharding& sharding) {
+  if (sharding.isReplicated()) return type;
+  auto ranked = llvm::cast<RankedTensorType>(type);
+  ISTHMUS_ASSIGN_OR_RETURN(std::vector<int64_t> shape, sharding.localShape(ranked.getShape()));
+  return mlir::Type(RankedTensorType::get(shape, ranked.getElementType()));
+}
+
+mlir::Type LocalValues::blockType(mlir::Type type, const MeshSharding& sharding) {
+  auto ranked = llvm::dyn_cast<RankedTensorType>(type);
+  if (!ranked || sharding.isReplicated()) return type;
+  return RankedTensorType::get(sharding.blockShape(ranked.getShape()), ranked.getElementType());
+}
+
+void LocalValues::hold(Value original, Value local, const MeshSharding& sharding) {
+  copies_[original] = {{sharding, local}};
+}
+
+void LocalValues::holdFull(Value original, Value full) {
+  hold(original, full, replicatedSharding(rankOf(original), numPartitions_));
+}
+
+void LocalValues::holdLike(Value original, Value other) {
+  auto copies = copies_[other];
+  copies_[original] = std::move(copies);
+}
+
+MeshSharding LocalValues::heldOf(Value original) const {
+  auto found = copies_.find(original);
+  return found != copies_.end() ? found->second.front().first
+                                : replicatedSharding(rankOf(original), numPartitions_);
+}
+
+MeshSharding LocalValues::shardingOf(Value original) const { return heldOf(original).reduced(); }
+
+Value LocalValues::find(Value original, const MeshSharding& sharding) const {
+  auto found = copies_.find(original);
+  if (found == copies_.end()) return nullptr;
+  for (const auto& [held, value] : found->second) {
+    if (held.hasSameBlocks(sharding)) return value;
+  }
+  return nullptr;
+}
+
+Value LocalValues::fullOf(Value original, mlir::Location location) {
+  MeshSharding whole = replicatedSharding(rankOf(original), numPartitions_);
+  if (Value full = find(original, whole)) return full;
+  if (!shardingOf(original).isReplicated()) logGather(original, location);
+  return reshard(original, whole, location);
+}
+
+// Sums what the devices have, if they have only summands.
+void LocalValues::reducePartialSums(Value original, mlir::Location location) {
+  const MeshSharding& held = copies_[original].front().first;
+  if (held.unreduced.empty()) return;
+  MeshSharding reduced = held.reduced();
+  if (!find(original, reduced)) reshard(original, reduced, location);
+}
+
+// Of a value that is to be a sum of what the devices have.
+Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
+                             mlir::Location location) {
+  reducePartialSums(original, location);
+  MeshSharding held = shardingOf(original);
+  // Zeros are summands of themselves.
+  auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
+  if (held.hasSameBlocks(sharding.reduced()) && broadcast && isZero(broadcast.getOperand())) {
+    return find(original, held);
+  }
+  if (std::optional<int64_t> d = placeable(held, sharding)) {
+    Value placed = spmd_.place(find(original, held), *d, held, location);
+    return resized(placed,
+                   llvm::cast<RankedTensorType>(blockType(original.getType(), sharding)).getShape(),
+                   location);
+  }
+  Value sum = find(original, sharding.reduced());
+  if (!sum) sum = reshard(original, sharding.reduced(), location);
+  return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
+}
+
+StatusOr<Value> LocalValues::evenOf(Value original, const MeshSharding& sharding,
+                                    mlir::Location location) {
+  if (Status status = localType(original.getType(), sharding).status(); !status.ok()) return status;
+  return localOf(original, sharding, location);
+}
+
+Value LocalValues::localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
+  if (Value held = find(original, sharding)) return held;
+  if (!sharding.unreduced.empty()) return summandOf(original, sharding, location);
+  if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
+    auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
+    return shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block));
+  }
+  if (sharding.isReplicated()) return fullOf(original, location);
+  return reshard(original, sharding, location);
+}
+
+Value LocalValues::reshard(Value original, const MeshSharding& sharding, mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(original.getType());
+  auto bytes = static_cast<double>(type.getNumElements() * elementBytes(type));
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<ReshardStep> steps;
+  Value nearest;
+  std::vector<int64_t> start;  // the shape of what the steps begin with
+  for (const auto& [held, value] : copies_[original]) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+    if (!padded) continue;
+    std::vector<ReshardStep> plan =
+        planReshard(held, sharding, *padded, elementBytes(type), manual_);
+    double cost = stepsCost(plan, bytes);
+    if (nearest && cost >= least) continue;
+    least = cost;
+    steps = std::move(plan);
+    nearest = value;
+    start = held.blockShape(*padded);
+  }
+  if (!nearest) {
+    // Blocks whose borders lie elsewhere: by way of the whole dimensions.
+    reshard(original, withoutOtherBorders(shardingOf(original), sharding, type.getShape()),
+            location);
+    return reshard(original, sharding, location);
+  }
+  if (Value made = remade(original, sharding, least, location)) {
+    copies_[original].emplace_back(sharding, made);
+    return made;
+  }
+  nearest = resized(nearest, start, location);
+  for (const ReshardStep& step : steps) nearest = spmd_.reshard(nearest, step, location);
+  nearest = resized(nearest, sharding.blockShape(type.getShape()), location);
+  copies_[original].emplace_back(sharding, nearest);
+  return nearest;
+}
+
+double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
+  if (find(original, sharding)) return 0;
+  auto found = copies_.find(original);
+  auto type = llvm::dyn_cast<RankedTensorType>(original.getType());
+  double least = std::numeric_limits<double>::infinity();
+  if (found == copies_.end() || !type) return least;
+  auto bytes = static_cast<double>(type.getNumElements() * elementBytes(type));
+  for (const auto& [held, value] : found->second) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+    if (!padded) continue;
+    least = std::min(
+        least, stepsCost(planReshard(held, sharding, *padded, elementBytes(type), manual_), bytes));
+  }
+  return least;
+}
+
+double LocalValues::costOfRemaking(Value original, const MeshSharding& sharding, int depth,
+                                   double limit) const {
+  if (find(original, sharding)) return 0;
+  if (original.getDefiningOp<shlo::IotaOp>() || matchPattern(original, mlir::m_Constant()))
+    return 0;
+  double cost = costOf(original, sharding);
+  std::optional<std::vector<MeshSharding>> operands =
+      depth > 0 ? operandsOfRemade(original, sharding) : std::nullopt;
+  if (!operands) return cost;
+  double sum = 1;  // for the work
+  limit = std::min(limit, cost);
+  for (auto [operand, one] : llvm::zip(original.getDefiningOp()->getOperands(), *operands)) {
+    if (sum >= limit) break;
+    sum += costOfRemaking(operand, one, depth - 1, limit - sum);
+  }
+  return std::min(cost, sum);
+}
+
+Value LocalValues::remade(Value original, const MeshSharding& sharding, double cost,
+                          mlir::Location location) {
+  // Steps that move nothing are no reason.
+  if (cost < kLeastCostOfRemade || !sharding.unreduced.empty()) return nullptr;
+  auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
+  if (auto iota = original.getDefiningOp<shlo::IotaOp>()) {
+    return spmd_.iota(block, static_cast<int64_t>(iota.getIotaDimension()), sharding, location);
+  }
+  std::optional<std::vector<MeshSharding>> shardings = operandsOfRemade(original, sharding);
+  if (!shardings || costOfRemaking(original, sharding, kMaxDepthOfRemade, cost) >= cost)
+    return nullptr;
+  llvm::SmallVector<Value> operands;
+  mlir::Operation* op = original.getDefiningOp();
+  for (auto [operand, one] : llvm::zip(op->getOperands(), *shardings)) {
+    operands.push_back(localOf(operand, one, location));
+  }
+  mlir::Operation* copy = builder_.clone(*op);
+  copy->setOperands(operands);
+  copy->removeAttr(sdy::kSharding);
+  copy->getResult(0).setType(block);
+  return copy->getResult(0);
+}
+
+Value LocalValues::resized(Value local, llvm::ArrayRef<int64_t> shape, mlir::Location location) {
+  auto type = llvm::cast<RankedTensorType>(local.getType());
+  llvm::SmallVector<int64_t> none(shape.size()), limits(type.getShape()), high(none);
+  bool isCut = false, isWidened = false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    isCut |= shape[d] < limits[d];
+    isWidened |= shape[d] > limits[d];
+    limits[d] = std::min(limits[d], shape[d]);
+    high[d] = shape[d] - limits[d];
+  }
+  if (isCut) {
+    local = shlo::SliceOp::create(builder_, location, local, none, limits,
+                                  llvm::SmallVector<int64_t>(shape.size(), 1));
+  }
+  if (!isWidened) return local;
+  return shlo::PadOp::create(builder_, location,
+                             RankedTensorType::get(shape, type.getElementType()), local,
+                             spmd_.zero(type.getElementType(), location), none, high, none);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,574 @@
+// Schedules of stages that are loops over results.
+#include "compiler/schedule/loop/loop_scheduler.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/loop/iteration.h"
+#include "compiler/schedule/loop/reduction_axes.h"
+#include "compiler/schedule/loop/row_blocks.h"
+#include "compiler/schedule/loop/sharing.h"
+#include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace isthmus {
+namespace {
+
+class LoopScheduler {
+ public:
+  LoopScheduler(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage)
+      : fusion_(fusion), target_(target), stage_(*stage), roots_(rootsOf(fusion, *stage)) {
+    for (const Root& root : roots_) spaces_.push_back(spaceOf(root.type()));
+    unsigned number = 0;
+    for (mlir::Operation& op : fusion.getBody().front()) numbers_[&op] = number++;
+  }
+
+  void run();
+
+ private:
+  void chooseDims();
+  void chooseLanes();
+  void chooseCuts();
+  bool chooseInterleaving();
+  bool chooseTransposition();
+  bool chooseRowBlocks();
+  void chooseTail();
+  bool keepsOperands() const;
+  void chooseAccumulated();
+  void chooseKeptRows();
+  void chooseReductions();
+  void chooseTiles();
+  void chooseThreads();
+  void tileRows(int64_t wanted, bool hasRowReduction);
+  void tileTransposed();
+  void tileBlocks(int64_t wanted, int64_t unit);
+  void tileAccumulated(int64_t wanted);
+
+  llvm::ArrayRef<int64_t> shape() const { return roots_[0].type().getShape(); }
+  int64_t elements() const { return roots_[0].type().getNumElements(); }
+  bool isAccumulated(mlir::Operation* op) const { return llvm::is_contained(accumulated_, op); }
+  bool lanesMeetRowReductionAlong(size_t dim) const;
+  llvm::SmallVector<mlir::Operation*, 2> reductionsAtRoots() const;
+  bool isReadElsewhere(llvm::ArrayRef<mlir::Operation*> reductions) const;
+  bool hasRowReduction();
+  bool isForGroup(shlo::ReduceOp reduce) const;
+  // Whether some stretch between cuts is no whole number of vectors.
+  bool hasTails() const;
+  // Whether an element takes so long that code for the ends of rows is worth its compilation.
+  bool isCostly();
+
+  ir::FusionOp fusion_;
+  const TargetModel& target_;
+  StageSchedule& stage_;
+  llvm::SmallVector<Root, 4> roots_;
+  llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 4> spaces_;
+  llvm::DenseMap<mlir::Operation*, unsigned> numbers_;
+  llvm::SmallVector<mlir::Operation*, 2> accumulated_;
+};
+
+void LoopScheduler::chooseDims() {
+  for (size_t k = 0; k < spaces_[0].size(); ++k) {
+    bool joins = !stage_.dims.empty();
+    for (size_t r = 0; joins && r < roots_.size(); ++r) {
+      if (roots_[r].shapedLike) continue;
+      for (int64_t d = spaces_[r][k - 1]; d < spaces_[r][k]; ++d) {
+        joins = joins && canMerge(roots_[r].value, static_cast<unsigned>(d));
+      }
+    }
+    int64_t size = shape()[spaces_[0][k]];
+    auto dim = static_cast<int64_t>(k);
+    if (joins) {
+      stage_.dims.back() = {stage_.dims.back().first, dim, stage_.dims.back().size * size};
+    } else {
+      stage_.dims.push_back({dim, dim, size});
+    }
+  }
+  if (stage_.dims.empty()) stage_.dims.push_back({});
+}
+
+bool LoopScheduler::lanesMeetRowReductionAlong(size_t dim) const {
+  // Rows of a few elements are better left to one lane each.
+  int64_t shortRow = std::max<int64_t>(7, target_.maxInterleave);
+  if (stage_.dims[dim].last < 0) return false;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].shapedLike) continue;
+    if (lanesMeetRowReduction(roots_[r].value, spaces_[r][stage_.dims[dim].last], shortRow)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LoopScheduler::chooseInterleaving() {
+  int64_t limit = target_.maxInterleave;
+  auto lanes = static_cast<int64_t>(stage_.lanes);
+  if (stage_.dims.back().size >= lanes || roots_[0].operand >= 0) return false;
+  size_t inner = stage_.dims.size();
+  int64_t elements = 1;
+  while (inner > 1 && elements * stage_.dims[inner - 1].size <= limit) {
+    elements *= stage_.dims[--inner].size;
+  }
+  if (inner == stage_.dims.size() || stage_.dims[inner - 1].size < lanes) return false;
+  int64_t ops = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    int64_t steps = 1;
+    if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op)) {
+      for (int64_t d : reduce.getDimensions()) {
+        steps = std::min(steps, limit + 1) * tensorTypeOf(reduce.getInputs()[0]).getDimSize(d);
+      }
+      if (steps > limit) return false;
+    } else if (mlir::isa<shlo::ReduceWindowOp, shlo::DynamicUpdateSliceOp, shlo::BitcastConvertOp>(
+                   op)) {
+      return false;
+    }
+    ops += steps;
+  }
+  if (ops * elements > target_.maxUnrolledOps || lanesMeetRowReductionAlong(inner - 1)) {
+    return false;
+  }
+  stage_.order = LoopOrder::kInterleaved;
+  stage_.orderDim = static_cast<int64_t>(inner) - 1;
+  return true;
+}
+
+void LoopScheduler::chooseLanes() {
+  unsigned widest = 8;
+  auto consider = [&](mlir::Type element) {
+    if (auto kind = elementKind(element)) widest = std::max(widest, kind->computeBits());
+  };
+  fusion_.getBody().walk([&](mlir::Operation* op) {
+    for (mlir::Value result : op->getResults()) {
+      auto shaped = mlir::dyn_cast<mlir::RankedTensorType>(result.getType());
+      // Scalars that only feed indices do not count.
+      if (shaped && shaped.getRank() > 0) consider(shaped.getElementType());
+    }
+  });
+  for (const Root& root : roots_) consider(tensorTypeOf(root.value).getElementType());
+  stage_.lanes = vectorLanes(target_, widest);
+  if (stage_.lanes > 1 && chooseInterleaving()) return;
+  if (lanesMeetRowReductionAlong(stage_.dims.size() - 1)) stage_.lanes = 1;
+  auto& dims = stage_.dims;
+  if (stage_.lanes > 1) {
+    // Rows shorter than a vector: let lanes run over several of them.
+    while (dims.size() > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes)) {
+      LoopDim inner = dims.pop_back_val();
+      dims.back() = {dims.back().first, inner.last, dims.back().size * inner.size};
+    }
+  }
+  while (stage_.lanes > 1 && dims.back().size < static_cast<int64_t>(stage_.lanes)) {
+    stage_.lanes /= 2;
+  }
+}
+
+void LoopScheduler::chooseCuts() {
+  const LoopDim& last = stage_.dims.back();
+  if (stage_.order == LoopOrder::kInterleaved) {
+    stage_.cuts = {0, stage_.dims[stage_.orderDim].size};
+    return;
+  }
+  stage_.cuts.push_back(0);
+  if (last.first == last.last) {
+    for (size_t r = 0; r < roots_.size(); ++r) {
+      if (roots_[r].shapedLike) continue;
+      llvm::append_range(stage_.cuts, cutsAlong(roots_[r].value, spaces_[r][last.last]));
+    }
+  }
+  stage_.cuts.push_back(last.size);
+  llvm::sort(stage_.cuts);
+  stage_.cuts.erase(std::unique(stage_.cuts.begin(), stage_.cuts.end()), stage_.cuts.end());
+}
+
+bool LoopScheduler::hasTails() const {
+  for (size_t i = 0; i + 1 < stage_.cuts.size(); ++i) {
+    if ((stage_.cuts[i + 1] - stage_.cuts[i]) % static_cast<int64_t>(stage_.lanes) != 0)
+      return true;
+  }
+  return false;
+}
+
+bool LoopScheduler::isCostly() {
+  constexpr double kCostly = 20;
+  double weight = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    if (isElementwise(&op)) weight += arithmeticWeight(&op);
+  }
+  return weight >= kCostly;
+}
+
+// Reductions that the roots ask for at the roots' own index.
+llvm::SmallVector<mlir::Operation*, 2> LoopScheduler::reductionsAtRoots() const {
+  llvm::SmallVector<mlir::Operation*, 2> found;
+  llvm::DenseSet<mlir::Value> seen;
+  llvm::SmallVector<mlir::Value, 8> pending;
+  for (const Root& root : roots_) {
+    if (root.type().getShape() == shape()) pending.push_back(root.value);
+  }
+  while (!pending.empty()) {
+    mlir::Value value = pending.pop_back_val();
+    mlir::Operation* op = value.getDefiningOp();
+    if (!seen.insert(value).second || !op) continue;
+    if (mlir::isa<shlo::ReduceOp>(op)) {
+      if (!llvm::is_contained(found, op)) found.push_back(op);
+    } else if (isElementwise(op)) {
+      for (mlir::Value operand : op->getOperands()) {
+        if (tensorTypeOf(operand).getShape() == shape()) pending.push_back(operand);
+      }
+    }
+  }
+  return found;
+}
+
+// Accumulators hold sums only where the roots ask for them, and only after all of the rows: other
+// reductions must not depend on them, nor roots at another place.
+bool LoopScheduler::isReadElsewhere(llvm::ArrayRef<mlir::Operation*> reductions) const {
+  llvm::DenseSet<mlir::Operation*> visitedInPlace, visitedElsewhere;
+  std::function<bool(mlir::Value, bool)> readsElsewhere = [&](mlir::Value value, bool isInPlace) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op || !(isInPlace ? visitedInPlace : visitedElsewhere).insert(op).second) return false;
+    if (!isInPlace && llvm::is_contained(reductions, op)) return true;
+    bool isReshape = mlir::isa<shlo::ReshapeOp>(op);
+    for (mlir::Value operand : op->getOperands()) {
+      auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
+      bool keepsPlace = isReshape || (isElementwise(op) && type &&
+                                      type.getShape() == tensorTypeOf(value).getShape());
+      if (readsElsewhere(operand, isInPlace && keepsPlace)) return true;
+    }
+    return false;
+  };
+  return llvm::any_of(roots_, [&](const Root& root) { return readsElsewhere(root.value, true); });
+}
+
+void LoopScheduler::chooseAccumulated() {
+  if (stage_.lanes < 2 || stage_.cuts.size() != 2 || stage_.order == LoopOrder::kInterleaved) {
+    return;
+  }
+  llvm::SmallVector<mlir::Operation*, 2> found = reductionsAtRoots();
+  size_t all = 0;
+  bool isWorthwhile = true;
+  fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
+    ++all;
+    auto type = tensorTypeOf(reduce.getInputs()[0]);
+    int64_t rows = 1;
+    for (int64_t d : reduce.getDimensions()) rows *= type.getDimSize(d);
+    isWorthwhile = isWorthwhile && rows >= target_.minAccumulatedRows;
+  });
+  if (all != found.size() || !isWorthwhile || isReadElsewhere(found)) return;
+  accumulated_ = found;
+}
+
+// A reduction with fewer elements than the roots is the same for all of the last loop.
+bool LoopScheduler::hasRowReduction() {
+  if (!accumulated_.empty()) return false;
+  bool found = false;
+  fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
+    found |= tensorTypeOf(reduce.getResult(0)).getNumElements() != elements();
+  });
+  return found;
+}
+
+// Ops of the same shape that `value` is computed from, through elementwise ops only.
+void elementwiseCone(mlir::Value value, llvm::DenseSet<mlir::Operation*>& cone) {
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op || !isElementwise(op) || !cone.insert(op).second) return;
+  for (mlir::Value operand : op->getOperands()) {
+    if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape())
+      elementwiseCone(operand, cone);
+  }
+}
+
+// Expensive values that both a reduction of the row and the roots use.
+void LoopScheduler::chooseKeptRows() {
+  constexpr double kExpensive = 10;
+  const LoopDim& last = stage_.dims.back();
+  auto rank = static_cast<int64_t>(shape().size());
+  if (last.first != last.last || rank == 0 || spaces_[0][last.last] != rank - 1) return;
+  llvm::DenseSet<mlir::Operation*> used;
+  for (const Root& root : roots_) {
+    if (root.type().getShape() == shape() && !root.shapedLike) elementwiseCone(root.value, used);
+  }
+  int64_t keptBytes = 0;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op);
+    if (!reduce || tensorTypeOf(reduce.getInputs()[0]).getShape() != shape()) continue;
+    if (reduce.getDimensions() != llvm::ArrayRef<int64_t>{rank - 1}) continue;
+    llvm::DenseSet<mlir::Operation*> cone;
+    for (mlir::Value input : reduce.getInputs()) elementwiseCone(input, cone);
+    for (mlir::Operation& candidate : fusion_.getBody().front()) {
+      if (!cone.contains(&candidate) || !used.contains(&candidate)) continue;
+      if (arithmeticWeight(&candidate) < kExpensive) continue;
+      unsigned value = numbers_[&candidate];
+      auto kind = elementKind(tensorTypeOf(candidate.getResult(0)).getElementType());
+      bool isKept = llvm::any_of(stage_.kept, [&](auto& row) { return row.value == value; });
+      if (!kind || isKept) continue;
+      int64_t bytes = last.size * kind->storageBytes;
+      if (keptBytes + bytes > target_.maxKeptRowBytes()) continue;
+      keptBytes += bytes;
+      stage_.kept.push_back({value, numbers_[&op]});
+    }
+  }
+}
+
+bool LoopScheduler::chooseTransposition() {
+  const auto& dims = stage_.dims;
+  const unsigned most = target_.transposedBlockRows;
+  if (stage_.order != LoopOrder::kRows || !accumulated_.empty()) return false;
+  if (stage_.lanes < 2 || stage_.lanes > most || dims.size() < 2) return false;
+  if (stage_.cuts.size() != 2) return false;
+  for (size_t r = 0; r < roots_.size(); ++r) {
+    if (roots_[r].shapedLike) continue;
+    int64_t dim = transposedDim(roots_[r].value, spaces_[r][dims.back().last]);
+    for (size_t g = 0; dim >= 0 && g + 1 < dims.size(); ++g) {
+      if (spaces_[r][dims[g].last] != dim) continue;
+      if (dims[g].size < static_cast<int64_t>(stage_.lanes)) continue;
+      stage_.order = LoopOrder::kTransposed;
+      stage_.orderDim = static_cast<int64_t>(g);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Folding one row's lanes to a number takes longer than all else that a short row needs, and the
+// row waits for it. With as many rows as lanes, all of them are folded by as many steps, and other
+// rows are computed meanwhile.
+bool LoopScheduler::chooseRowBlocks() {
+  if (stage_.order != LoopOrder::kRows || !accumulated_.empty()) return false;
+  if (target_.device != DeviceKind::kCpu) return false;
+  llvm::SmallVector<mlir::Value, 4> values;
+  for (const Root& root : roots_) {
+    if (root.shapedLike || root.operand >= 0) return false;
+    values.push_back(root.value);
+  }
+  std::optional<RowReductions> rows = rowReductionsOf(values);
+  if (!rows) return false;
+  const unsigned lanes = chooseRowReduction(rows->reductions[0], 0, target_).lanes;
+  if (lanes < 4 || lanes > target_.transposedBlockRows) return false;
+  if (rows->rowSize > target_.maxBlockRowVectors * lanes) return false;
+  for (shlo::ReduceOp reduce : rows->reductions) {
+    auto kind = elementKind(tensorTypeOf(reduce->getResult(0)).getElementType());
+    if (!hasNeutralValue(reduce) || kind->isBool()) return false;
+    if (chooseRowReduction(reduce, 0, target_).lanes != lanes) return false;
+  }
+  const LoopDim& last = stage_.dims.back();
+  auto rowLoop = static_cast<int64_t>(stage_.dims.size()) - 1;
+  if (!rows->resultsAreRows) {
+    // The last loop is a row, and the one before runs over them.
+    const auto lastDim = static_cast<int64_t>(shape().size()) - 1;
+    if (last.first != last.last || spaces_[0][last.last] != lastDim || rowLoop == 0) return false;
+    if (rows->rowSize != last.size) return false;
+    --rowLoop;
+  } else {
+    if (stage_.lanes != 1 || last.last < 0) return false;
+    stage_.lanes = lanes;
+  }
+  if (stage_.dims[rowLoop].size < 2 * static_cast<int64_t>(lanes)) {
+    if (rows->resultsAreRows) stage_.lanes = 1;
+    return false;
+  }
+  stage_.order = LoopOrder::kRowBlocks;
+  stage_.orderDim = rowLoop;
+  stage_.blockRows = lanes;
+  return true;
+}
+
+void LoopScheduler::chooseReductions() {
+  // The loop that lanes run along: reductions that differ along it are each lane's own.
+  size_t lanesDim = stage_.order == LoopOrder::kInterleaved ? static_cast<size_t>(stage_.orderDim)
+                                                            : stage_.dims.size() - 1;
+  const LoopDim& along = stage_.dims[lanesDim];
+  llvm::DenseSet<mlir::Operation*> perLane;
+  bool sharesLoop = stage_.lanes > 1 ||
+                    (stage_.groupThreads > 1 && stage_.tiledDims <= static_cast<int64_t>(lanesDim));
+  // Lanes then run along what reductions have given, not along what they reduce.
+  if (stage_.order == LoopOrder::kRowBlocks) sharesLoop = false;
+  for (size_t r = 0; r < roots_.size() && sharesLoop; ++r) {
+    if (roots_[r].shapedLike) continue;
+    for (int64_t d = along.first; d <= along.last; ++d) {
+      reductionsAlong(roots_[r].value, spaces_[r][d], perLane);
+    }
+  }
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op);
+    if (!reduce) continue;
+    ReductionSchedule schedule = chooseRowReduction(reduce, numbers_[&op], target_);
+    ReducedAxes reduced = reducedAxesOf(reduce);
+    if (stage_.order == LoopOrder::kRowBlocks) {
+      // The next row does not wait for this one.
+      const bool isShort = reduced.axes.back().size <= 8 * static_cast<int64_t>(schedule.lanes);
+      schedule.interleave = std::min(schedule.interleave, isShort ? 1U : 2U);
+    }
+    if (stage_.groupThreads > 1 && isForGroup(reduce) && !perLane.contains(&op)) {
+      schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads, 1};
+    } else if (isAccumulated(&op)) {
+      schedule.strategy = ReductionStrategy::kAccumulate;
+      schedule.lanes = 1;
+      schedule.interleave = static_cast<unsigned>(std::clamp<int64_t>(
+          reduced.axes.empty() ? 1 : reduced.axes.back().size, 1, target_.accumulatedRows));
+    } else if (perLane.contains(&op)) {
+      // A few steps read columns that lie together, and compute what others need as well.
+      int64_t limit = target_.maxInterleave, steps = 1;
+      for (const ReducedAxis& axis : reduced.axes) steps = std::min(steps, limit + 1) * axis.size;
+      schedule.strategy = ReductionStrategy::kLane;
+      schedule.lanes = 1;
+      schedule.interleave = steps <= limit ? static_cast<unsigned>(std::max<int64_t>(1, steps)) : 1;
+    }
+    stage_.reductions.push_back(schedule);
+  }
+}
+
+void LoopScheduler::tileTransposed() {
+  // A tile is some rows, as many as fill whole cache lines of what is read, over all columns.
+  stage_.chunk = std::min(stage_.dims[stage_.orderDim].size, target_.transposedRows);
+}
+
+// Of `unit` rows, or some times as many.
+void LoopScheduler::tileBlocks(int64_t wanted, int64_t unit) {
+  int64_t rows = stage_.dims[stage_.orderDim].size, outer = 1;
+  for (int64_t d = 0; d < stage_.orderDim; ++d) outer *= stage_.dims[d].size;
+  int64_t most = std::max<int64_t>(1, rows / unit);
+  int64_t pieces = std::clamp<int64_t>(wanted / std::max<int64_t>(1, outer), 1, most);
+  stage_.chunk = std::min<int64_t>(rows, (rows / pieces + unit - 1) / unit * unit);
+}
+
+void LoopScheduler::tileRows(int64_t wanted, bool hasRowReduction) {
+  int64_t size = stage_.dims.back().size, outer = 1;
+  stage_.chunk = std::max<int64_t>(size, 1);
+  while (stage_.tiledDims + 1 < static_cast<int64_t>(stage_.dims.size()) &&
+         (outer < wanted || stage_.dims[stage_.tiledDims].size == 1)) {
+    outer *= stage_.dims[stage_.tiledDims++].size;
+  }
+  if (!accumulated_.empty()) return tileAccumulated(wanted);
+  // Each part of a split row would need the whole row's reductions.
+  if (!hasRowReduction && outer < wanted && size > 1) {
+    int64_t chunks = (wanted + outer - 1) / outer;
+    int64_t unit = std::max<int64_t>(stage_.lanes, 1) * (stage_.lanes > 1 ? 8 : 1);
+    stage_.chunk = std::min(size, ((size + chunks - 1) / chunks + unit - 1) / unit * unit);
+  }
+  stage_.grain = std::max<int64_t>(1, stage_.pieces() / wanted);
+}
+
+void LoopScheduler::tileAccumulated(int64_t wanted) {
+  // The accumulators of one chunk stay in the first-level cache; a row is not cut into more pieces
+  // than make tiles enough.
+  int64_t size = stage_.dims.back().size, outer = 1;
+  for (int64_t d = 0; d < stage_.tiledDims; ++d) outer *= stage_.dims[d].size;
+  int64_t unit = static_cast<int64_t>(stage_.lanes) * 8;
+  int64_t pieces = std::clamp<int64_t>((wanted + outer - 1) / outer, 1, target_.maxRowPieces);
+  int64_t most = target_.accumulatorElements;
+  stage_.chunk = std::clamp<int64_t>((size / pieces + unit - 1) / unit * unit,
+                                     most / target_.maxRowPieces, most);
+  stage_.chunk = std::min(stage_.chunk, size);
+}
+
+void LoopScheduler::chooseTiles() {
+  bool hasRows = hasRowReduction();
+  if (hasRows && stage_.order == LoopOrder::kRows) chooseKeptRows();
+  if (chooseTransposition()) {
+    stage_.kept.clear();
+  } else {
+    chooseRowBlocks();
+  }
+  if (target_.device == DeviceKind::kGpu) return chooseThreads();
+  // Enough tiles for any number of threads, none so small that handing it over costs more.
+  auto wanted = static_cast<int64_t>(
+      std::clamp(stage_.ns / target_.tileNs, 1.0, static_cast<double>(target_.maxTiles)));
+  switch (stage_.order) {
+    case LoopOrder::kTransposed:
+      return tileTransposed();
+    case LoopOrder::kInterleaved:
+      return tileBlocks(wanted, stage_.lanes);
+    case LoopOrder::kRowBlocks:
+      return tileBlocks(wanted, stage_.blockRows);
+    case LoopOrder::kRows:
+      return tileRows(wanted, hasRows);
+  }
+}
+
+// Threads side by side read rows of what is not reduced along its innermost dimension, unless there
+// are too few of them.
+bool LoopScheduler::isForGroup(shlo::ReduceOp reduce) const {
+  auto type = tensorTypeOf(reduce.getInputs()[0]);
+  int64_t innermost = type.getRank() - 1;
+  while (innermost > 0 && type.getDimSize(innermost) == 1) --innermost;
+  return hasNeutralValue(reduce) && !reducedAxesOf(reduce).axes.empty() &&
+         (llvm::is_contained(reduce.getDimensions(), innermost) ||
+          tensorTypeOf(reduce.getResult(0)).getNumElements() < target_.enoughRows);
+}
+
+// A thread computes an element; where elements share reductions of their row, a group of threads
+// computes the row.
+void LoopScheduler::chooseThreads() {
+  stage_.kept.clear();
+  auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
+  stage_.chunk = std::max<int64_t>(1, stage_.dims.back().size);
+  int64_t row = 0;
+  fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
+    if (isForGroup(reduce)) row = std::max(row, reducedAxesOf(reduce).axes.back().size);
+  });
+  stage_.tiledDims = last + 1;
+  if (row < target_.subgroupSize) return;
+  unsigned threads = target_.subgroupSize;
+  while (threads < target_.groupSize && threads < row) threads *= 2;
+  stage_.groupThreads = threads;
+  // The loop that the row's elements lie along, if results are such elements, is the group's.
+  if (hasRowReduction() && stage_.dims.back().size > 1 &&
+      !lanesMeetRowReductionAlong(stage_.dims.size() - 1)) {
+    stage_.tiledDims = last;
+  }
+}
+
+void LoopScheduler::run() {
+  chooseDims();
+  chooseLanes();
+  chooseCuts();
+  chooseAccumulated();
+  llvm::SmallVector<mlir::Value, 4> values;
+  for (const Root& root : roots_) values.push_back(root.value);
+  stage_.ns = std::max(1.0, costNs(target_, fusion_, values));
+  chooseTiles();
+  chooseReductions();
+  chooseTail();
+}
+
+void LoopScheduler::chooseTail() {
+  const bool isWhole = stage_.order == LoopOrder::kRows && stage_.chunk == stage_.dims.back().size;
+  const bool isBlock = stage_.order == LoopOrder::kRowBlocks &&
+                       stage_.orderDim + 1 < static_cast<int64_t>(stage_.dims.size());
+  if (stage_.lanes == 1 || !(stage_.order == LoopOrder::kRows || isBlock) || !hasTails()) return;
+  if ((isWhole || isBlock) && stage_.cuts.size() == 2 && accumulated_.empty() && keepsOperands()) {
+    stage_.tail = RowTail::kOverlap;
+  } else if (isCostly()) {
+    stage_.tail = RowTail::kNarrow;
+  }
+}
+
+// Whether no result may take the place of an operand.
+bool LoopScheduler::keepsOperands() const {
+  for (unsigned operand = 0; operand < fusion_->getNumOperands(); ++operand) {
+    for (unsigned result = 0; result < fusion_->getNumResults(); ++result) {
+      if (canShareBuffer(fusion_, operand, result)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+llvm::SmallVector<int64_t, 6> spaceOf(mlir::RankedTensorType type) {
+  llvm::SmallVector<int64_t, 6> space;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (type.getDimSize(d) != 1) space.push_back(d);
+  }
+  return space;
+}
+
+void scheduleLoop(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+  LoopScheduler(fusion, target, stage).run();
+}
+
+}  // namespace isthmus

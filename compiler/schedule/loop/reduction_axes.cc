@@ -1,0 +1,95 @@
+// The loops of a reduction.
+#include "compiler/schedule/loop/reduction_axes.h"
+
+#include <algorithm>
+
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/loop/iteration.h"
+#include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace isthmus {
+
+ReducedAxes reducedAxesOf(shlo::ReduceOp reduce) {
+  auto type = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  ReducedAxes result;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!llvm::is_contained(reduce.getDimensions(), d)) continue;
+    bool joins = !result.axes.empty() && result.axes.back().dim == d - 1;
+    for (mlir::Value input : reduce.getInputs()) {
+      joins = joins && canMerge(input, static_cast<unsigned>(d - 1));
+    }
+    if (joins) {
+      result.merged |= uint64_t{1} << (d - 1);
+      result.axes.back() = {d, result.axes.back().size * type.getDimSize(d)};
+    } else {
+      result.axes.push_back({d, type.getDimSize(d)});
+    }
+  }
+  return result;
+}
+
+bool hasNeutralValue(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() != 1) return false;
+  auto type = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  auto kind = elementKind(type.getElementType());
+  mlir::Operation* op = soleOperation(reduce.getBody());
+  if (!kind || kind->isComplex() || !op) return false;
+  if (kind->isFloat()) return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp>(op);
+  return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp,
+                   shlo::XorOp>(op);
+}
+
+namespace {
+
+// What an element costs that is computed for the reduction, in additions.
+double inputWeight(shlo::ReduceOp reduce) {
+  double weight = 0;
+  llvm::DenseSet<mlir::Operation*> seen;
+  llvm::SmallVector<mlir::Value, 8> pending(reduce.getInputs());
+  while (!pending.empty()) {
+    mlir::Value value = pending.pop_back_val();
+    mlir::Operation* op = value.getDefiningOp();
+    if (!op || !isElementwise(op) || !seen.insert(op).second) continue;
+    weight += arithmeticWeight(op);
+    for (mlir::Value operand : op->getOperands()) {
+      if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape()) {
+        pending.push_back(operand);
+      }
+    }
+  }
+  return weight;
+}
+
+}  // namespace
+
+ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
+                                     const TargetModel& target) {
+  ReductionSchedule schedule{op, ReductionStrategy::kRow};
+  ReducedAxes reduced = reducedAxesOf(reduce);
+  if (reduced.axes.empty()) return schedule;
+  int64_t size = reduced.axes.back().size;
+  unsigned widest = 8;
+  for (mlir::Value input : reduce.getInputs()) {
+    auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(input.getType()).getElementType());
+    if (kind) widest = std::max(widest, kind->computeBits());
+  }
+  schedule.lanes = vectorLanes(target, widest);
+  while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
+  // While an element is computed the addition of the one before ends: more chains would be more
+  // code, which pays off by its fewer branches where rows are long.
+  constexpr double kHidesLatency = 10;
+  constexpr int64_t kLongVectors = 64;
+  const bool isHidden =
+      size < kLongVectors * schedule.lanes && inputWeight(reduce) >= kHidesLatency;
+  schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
+  while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
+    schedule.interleave /= 2;
+  }
+  return schedule;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,157 @@
+// Schedules of stages that are one op with all its results.
+#include "compiler/schedule/loop/update_scheduler.h"
+
+#include <algorithm>
+
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/loop/scan.h"
+#include "compiler/schedule/loop/scatter_dims.h"
+#include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus {
+namespace {
+
+unsigned computeBits(mlir::ValueRange values) {
+  unsigned widest = 8;
+  for (mlir::Value value : values) {
+    if (auto kind = elementKind(tensorTypeOf(value).getElementType())) {
+      widest = std::max(widest, kind->computeBits());
+    }
+  }
+  return widest;
+}
+
+unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t size) {
+  unsigned lanes = vectorLanes(target, computeBits(values));
+  while (lanes > 1 && lanes > size) lanes /= 2;
+  return lanes;
+}
+
+// At most `most` tiles of at least `least` elements each.
+void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
+            int64_t most) {
+  if (size == 0 || most == 0) return;
+  int64_t unit = std::max<int64_t>(
+      least, static_cast<int64_t>(llvm::alignTo((size + most - 1) / most, least)));
+  int64_t count = (size + unit - 1) / unit;
+  if (count <= stage->tileCount) return;
+  stage->tileSpace = space;
+  stage->tileDim = dim;
+  stage->tileUnit = unit;
+  stage->tileCount = count;
+}
+
+// All updates side by side, where one thread for each of `enough` is more than the tiles so far.
+void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
+                   const TargetModel& target) {
+  int64_t count = updates.getNumElements();
+  if (stage->tileCount >= std::min(count, target.enoughRows)) return;
+  stage->lanes = 1;
+  stage->tileCount = 1;
+  tileBy(stage, TileSpace::kIndices, kAllUpdates, count, target.minScatterUpdates,
+         target.maxScatterTiles);
+}
+
+}  // namespace
+
+void scheduleScan(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+  mlir::Operation* op = wholeOpOf(fusion, *stage);
+  int64_t dim = scanOf(op)->dim;
+  auto type = tensorTypeOf(op->getResult(0));
+  int64_t rank = type.getRank();
+  // Lanes run along the innermost dimension, beside each other.
+  if (dim != rank - 1) {
+    stage->lanes = lanesFor(target, op->getResults(), type.getDimSize(rank - 1));
+  }
+  // Rows of the outermost dimension do not depend on each other.
+  if (dim != 0) tileBy(stage, TileSpace::kIndices, 0, type.getDimSize(0), 1, type.getDimSize(0));
+  double perElement = stage->lanes > 1 ? 0.5 : 1.5;
+  stage->ns = static_cast<double>(type.getNumElements()) * perElement / target.scalarOpsPerNs + 10;
+}
+
+void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+  auto scatter = mlir::cast<shlo::ScatterOp>(wholeOpOf(fusion, *stage));
+  ScatterDims dims(scatter);
+  auto updates = tensorTypeOf(scatter.getUpdates()[0]);
+  if (dims.isInnermostWindow) {
+    stage->lanes =
+        lanesFor(target, scatter->getResults(), updates.getDimSize(updates.getRank() - 1));
+  }
+  // Tiles must not meet in the operand: they are parts of a batch, of windows along a dimension
+  // that no index moves, or of updates that are promised to be to different places.
+  for (int64_t d : dims.batchingOfIndices) {
+    tileBy(stage, TileSpace::kIndices, d, dims.indexSizes[d], 1, target.maxScatterTiles);
+  }
+  int64_t innerBytes = computeBits(scatter->getResults()) / 8;
+  bool isBatched = stage->tileSpace == TileSpace::kIndices;
+  for (auto w = static_cast<int64_t>(dims.windowSizes.size()); w-- > 0 && !isBatched;) {
+    auto least = std::max<int64_t>(
+        stage->lanes, static_cast<int64_t>(llvm::divideCeil(target.minTileBytes, innerBytes)));
+    innerBytes *= dims.windowSizes[w];
+    if (dims.isMovedByIndex(w)) continue;
+    least = static_cast<int64_t>(llvm::alignTo(least, stage->lanes));
+    tileBy(stage, TileSpace::kWindow, w, dims.windowSizes[w], least, target.maxScatterTiles);
+  }
+  if (stage->tileSpace == TileSpace::kNone && scatter.getUniqueIndices() &&
+      !dims.indexSizes.empty()) {
+    int64_t inner = 1;
+    for (int64_t size : llvm::drop_begin(dims.indexSizes)) inner *= size;
+    int64_t least = std::max<int64_t>(1, target.minScatterUpdates / std::max<int64_t>(1, inner));
+    tileBy(stage, TileSpace::kIndices, 0, dims.indexSizes[0], least, target.maxScatterTiles);
+  }
+  bool canMeet = !scatter.getUniqueIndices();
+  bool isOne = scatter->getNumResults() == 1;
+  // Where lanes are threads, an update needs no neighbours.
+  if (target.device == DeviceKind::kGpu &&
+      (!canMeet || (isOne && canExchange(tensorTypeOf(scatter->getResult(0)), target)))) {
+    tileByUpdates(stage, updates, target);
+  }
+  double places = 1;
+  for (int64_t size : dims.indexSizes) places *= static_cast<double>(size);
+  double ns = static_cast<double>(updates.getNumElements()) * (stage->lanes > 1 ? 0.25 : 1.0);
+  // Tiles of windows each read all indices.
+  bool repeats = stage->tileSpace == TileSpace::kWindow;
+  places *= repeats ? static_cast<double>(stage->tileCount) : 1;
+  stage->ns = (ns + places) / target.scalarOpsPerNs + 10;
+}
+
+void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+  auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, *stage));
+  auto block = tensorTypeOf(update.getUpdate());
+  if (block.getRank() > 0) {
+    stage->lanes = lanesFor(target, update.getUpdate(), block.getDimSize(block.getRank() - 1));
+  }
+  stage->ns = costNs(target, fusion, {update.getUpdate()});
+}
+
+void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target,
+                              StageSchedule* stage) {
+  auto select = mlir::cast<shlo::SelectAndScatterOp>(wholeOpOf(fusion, *stage));
+  auto to = tensorTypeOf(select->getResult(0)), source = tensorTypeOf(select.getSource());
+  SelectWindow window(select);
+  int64_t rank = to.getRank();
+  // Dimensions that windows do not extend over: lanes, and tiles whose windows never meet.
+  auto isPlain = [&](int64_t d) {
+    return window.size[d] == 1 && window.stride[d] == 1 && window.low[d] == 0 &&
+           to.getDimSize(d) == source.getDimSize(d);
+  };
+  if (rank > 0 && isPlain(rank - 1)) {
+    stage->lanes = lanesFor(target, select->getResults(), source.getDimSize(rank - 1));
+  }
+  if (rank > 1 && isPlain(0)) {
+    tileBy(stage, TileSpace::kIndices, 0, source.getDimSize(0), 1, source.getDimSize(0));
+  }
+  if (target.device == DeviceKind::kGpu && (!window.meet() || canExchange(to, target))) {
+    tileByUpdates(stage, source, target);
+  }
+  int64_t elements = 1;
+  for (int64_t extent : window.size) elements *= extent;
+  stage->ns =
+      static_cast<double>(source.getNumElements() * elements) / 2 / target.scalarOpsPerNs + 10;
+}
+
+}  // namespace isthmus
