@@ -83,7 +83,7 @@ class Partitioner {
       ISTHMUS_ASSIGN_OR_RETURN(mlir::Type type, values_.localType(argument.getType(), sharding));
       body.getArgument(i).setType(type);
       function.setArgAttrs(i, interfaceAttributes(main.getArgAttrDict(i), sharding));
-      values_.hold(argument, body.getArgument(i), sharding);
+      values_.set(argument, body.getArgument(i), sharding);
     }
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();
@@ -127,7 +127,7 @@ class Partitioner {
       } else if (auto reshard = llvm::dyn_cast<sdy::ReshardOp>(op)) {
         ISTHMUS_RETURN_IF_ERROR(buildConstraint(op, reshard.getSharding()));
       } else if (llvm::isa<sdy::PropagationBarrierOp>(op)) {
-        values_.holdLike(op.getResult(0), op.getOperand(0));
+        values_.setLike(op.getResult(0), op.getOperand(0));
       } else if (llvm::isa<sdy::ShardingGroupOp>(op)) {
         ISTHMUS_RETURN_IF_ERROR(buildGroupMember(op.getOperand(0), op.getLoc()));
       } else if (llvm::isa<sdy::SdyDialect>(op.getDialect())) {
@@ -160,11 +160,11 @@ class Partitioner {
     return constrain(op, sharding, isOpen(asked));
   }
 
-  // What is to be split alike has one wish.
+  // What is to be split alike is asked for once.
   Status buildGroupMember(Value member, mlir::Location location) {
     MeshSharding sharding = propagation_.of(member);
     if (sharding.isReplicated()) return {};
-    values_.hold(member, values_.localOf(member, sharding, location), sharding);
+    values_.set(member, values_.localOf(member, sharding, location), sharding);
     return {};
   }
 
@@ -174,10 +174,10 @@ class Partitioner {
     if (numPartitions_ == 1 || (isOpen && sharding.isReplicated()) || !type ||
         !isWorthPadding(sharding, type.getShape())) {
       // A constraint may ask for blocks that are mostly padding; the array is right without it.
-      values_.holdLike(op.getResult(0), operand);
+      values_.setLike(op.getResult(0), operand);
       return {};
     }
-    values_.hold(op.getResult(0), values_.localOf(operand, sharding, op.getLoc()), sharding);
+    values_.set(op.getResult(0), values_.localOf(operand, sharding, op.getLoc()), sharding);
     return {};
   }
 
@@ -195,7 +195,7 @@ class Partitioner {
       ISTHMUS_RETURN_IF_ERROR(reportSharding(
           call, manualDepth_ > 0 ? manualOpSharding()
                                  : values_.shardingOf(op.getOperand(0)).toOpSharding()));
-      values_.holdLike(op.getResult(0), op.getOperand(0));
+      values_.setLike(op.getResult(0), op.getOperand(0));
       return true;
     }
     if (gspmdCall(&op, kGspmdConstraint) || gspmdCall(&op, kGspmdToBlocks) ||
@@ -207,18 +207,18 @@ class Partitioner {
     ISTHMUS_ASSIGN_OR_RETURN(bool isBuilt, buildPartitionedCall(call));
     if (isBuilt) return true;
     if (runsWithBlocks(&op)) {
-      // Each device calls its function with its block, as the user's wishes carry on to here: how
-      // an operation before was split for less to move is nothing that a user should see.
+      // Each device calls its function with its block, as what the user asks for carries on to
+      // here: how an operation before was split for less to move is nothing that a user should see.
       llvm::SmallVector<Value> operands;
       for (Value operand : op.getOperands()) {
-        MeshSharding wished = propagation_.of(operand).evenPart(shapeOf(operand));
-        operands.push_back(values_.localOf(operand, wished, op.getLoc()));
+        MeshSharding sharding = propagation_.of(operand).evenPart(shapeOf(operand));
+        operands.push_back(values_.localOf(operand, sharding, op.getLoc()));
       }
       mlir::Operation* copy = builder_.clone(op);
       copy->setOperands(operands);
       copy->removeAttr(sdy::kSharding);
       for (auto [original, result] : llvm::zip(op.getResults(), copy->getResults())) {
-        values_.holdFull(original, result);
+        values_.setReplicated(original, result);
       }
       return true;
     }
@@ -230,21 +230,21 @@ class Partitioner {
     llvm::SmallVector<Value> results =
         callOnOnePartition(call, operands, *partition, numPartitions_, builder_, spmd_);
     for (auto [original, result] : llvm::zip(op.getResults(), results))
-      values_.holdFull(original, result);
+      values_.setReplicated(original, result);
     return true;
   }
 
   // A call that somebody else splits.
   StatusOr<bool> buildPartitionedCall(shlo::CustomCallOp call) {
     if (!partitionCall_) return false;
-    std::vector<MeshSharding> held;
-    for (Value operand : call->getOperands()) held.push_back(evenShardingOf(operand));
-    std::vector<MeshSharding> wanted = wantedResults(*call, held);
+    std::vector<MeshSharding> operandShardings;
+    for (Value operand : call->getOperands()) operandShardings.push_back(evenShardingOf(operand));
+    std::vector<MeshSharding> wanted = wantedResults(*call, operandShardings);
     for (auto [result, sharding] : llvm::zip(call->getResults(), wanted)) {
       sharding = sharding.evenPart(shapeOf(result));
     }
-    if (std::optional<SplitRule> rule = splitRule(call, held, wanted)) {
-      held = std::move(rule->operands);
+    if (std::optional<SplitRule> rule = splitRule(call, operandShardings, wanted)) {
+      operandShardings = std::move(rule->operands);
       wanted = std::move(rule->results);
     }
     auto messages = [](const std::vector<MeshSharding>& shardings) {
@@ -253,7 +253,7 @@ class Partitioner {
       return list;
     };
     ISTHMUS_ASSIGN_OR_RETURN(std::optional<PartitionedCall> part,
-                             partitionCall_(call, messages(held), messages(wanted)));
+                             partitionCall_(call, messages(operandShardings), messages(wanted)));
     if (!part) return false;
     auto main = part->program->lookupSymbol<mlir::func::FuncOp>("main");
     bool fits = main && !main.isExternal() && part->operands.size() == call->getNumOperands() &&
@@ -288,7 +288,7 @@ class Partitioner {
       if (block.getType() != type) {
         return partitionerFailed(call, "gave a program with other blocks of its results");
       }
-      values_.hold(result, block, sharding);
+      values_.set(result, block, sharding);
     }
     return true;
   }
@@ -304,12 +304,12 @@ class Partitioner {
     return sharding ? *sharding : replicatedSharding(rankOf(value), numPartitions_);
   }
 
-  // A constraint of GSPMD, or a border between the program and code for one device: blocks of the
-  // value there are values of the program here.
+  // A constraint of GSPMD, or the boundary of code for one device: blocks of the value there are
+  // values of the program here.
   Status buildGspmd(shlo::CustomCallOp call) {
     Value operand = call->getOperand(0), result = call->getResult(0);
     if (call.getCallTargetName() == kGspmdToBlocks) {
-      // The constraint before the border says how it cuts.
+      // The constraint before the boundary says how it cuts.
       std::optional<MeshSharding> asked;
       mlir::Operation* before = operand.getDefiningOp();
       if (before && gspmdCall(before, kGspmdConstraint)) {
@@ -322,7 +322,7 @@ class Partitioner {
         return invalidArgument("partition: @", kGspmdToBlocks.str(),
                                " does not give the type of its operand's block");
       }
-      values_.holdFull(result, local);
+      values_.setReplicated(result, local);
       return {};
     }
     ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> asked,
@@ -335,7 +335,7 @@ class Partitioner {
         return invalidArgument("partition: @", kGspmdToWhole.str(),
                                " does not give the array that its operand is a block of");
       }
-      values_.hold(result, local, sharding);
+      values_.set(result, local, sharding);
       return {};
     }
     // Dimensions that are left to the compiler are named in the backend_config.
@@ -371,7 +371,7 @@ class Partitioner {
         return invalidArgument("partition: manual_computation argument ", i,
                                " does not have the type of its operand's block");
       }
-      values_.hold(argument, local, inside);
+      values_.set(argument, local, inside);
     }
     values_.setManual(std::move(manual));
     ++manualDepth_;
@@ -388,7 +388,7 @@ class Partitioner {
         inside = replicatedSharding(rankOf(result), numPartitions_);
         whole = cut;
       }
-      values_.hold(result, values_.localOf(returned, inside, op.getLoc()), *whole);
+      values_.set(result, values_.localOf(returned, inside, op.getLoc()), *whole);
     }
     values_.setManual(std::move(outside));
     return {};
@@ -396,8 +396,10 @@ class Partitioner {
 
   // How the results of `op` would be liked. What is made of whole operands alone is cut only if
   // nobody needs it whole.
-  std::vector<MeshSharding> wantedResults(mlir::Operation& op, llvm::ArrayRef<MeshSharding> held) {
-    bool isWhole = llvm::all_of(held, [](const MeshSharding& one) { return one.isReplicated(); });
+  std::vector<MeshSharding> wantedResults(mlir::Operation& op,
+                                          llvm::ArrayRef<MeshSharding> operandShardings) {
+    bool isWhole =
+        llvm::all_of(operandShardings, [](const MeshSharding& one) { return one.isReplicated(); });
     std::vector<MeshSharding> wanted;
     for (Value result : op.getResults()) {
       MeshSharding sharding = propagation_.of(result);
@@ -409,14 +411,15 @@ class Partitioner {
   }
 
   // Whether `op` gives a sum over devices of what it gives of each device's summand of `operand`.
-  bool isOfSummands(mlir::Operation& op, Value operand, const MeshSharding& held) {
+  bool isOfSummands(mlir::Operation& op, Value operand, const MeshSharding& current) {
     if (llvm::isa<shlo::TransposeOp>(op)) return true;
     if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
       std::optional<FactorRule> rule = factorRule(&op);
-      return rule && rule->isSum &&
-             llvm::all_of(reduce.getDimensions(), [&](int64_t d) { return held.dims[d].empty(); });
+      return rule && rule->isSum && llvm::all_of(reduce.getDimensions(), [&](int64_t d) {
+               return current.dims[d].empty();
+             });
     }
-    if (!held.reduced().isReplicated()) return false;
+    if (!current.reduced().isReplicated()) return false;
     auto type = llvm::dyn_cast<RankedTensorType>(op.getResult(0).getType());
     auto from = llvm::dyn_cast<RankedTensorType>(operand.getType());
     if (!type || !from || !type.hasStaticShape() || !from.hasStaticShape()) return false;
@@ -435,8 +438,8 @@ class Partitioner {
     size_t numArrays = 1;
     if (llvm::isa<shlo::AddOp>(op)) {
       numArrays = 2;
-      MeshSharding left = values_.heldOf(op.getOperand(0)),
-                   right = values_.heldOf(op.getOperand(1));
+      MeshSharding left = values_.storedShardingOf(op.getOperand(0)),
+                   right = values_.storedShardingOf(op.getOperand(1));
       bool areAlone = op.getOperand(0).hasOneUse() && op.getOperand(1).hasOneUse();
       if (!left.unreduced.empty() &&
           (accumulators_.contains(op.getOperand(0)) || (areAlone && left == right))) {
@@ -446,12 +449,13 @@ class Partitioner {
       }
     } else if (llvm::isa<shlo::DynamicUpdateSliceOp>(op)) {
       numArrays = 2;
-      MeshSharding held = values_.heldOf(op.getOperand(0));
-      if (accumulators_.contains(op.getOperand(0)) && held.reduced().isReplicated()) sum = held;
+      MeshSharding current = values_.storedShardingOf(op.getOperand(0));
+      if (accumulators_.contains(op.getOperand(0)) && current.reduced().isReplicated())
+        sum = current;
     } else if ((op.getNumOperands() == 1 || llvm::isa<shlo::ReduceOp>(op)) &&
                op.getNumResults() == 1 && op.getOperand(0).hasOneUse()) {
-      MeshSharding held = values_.heldOf(op.getOperand(0));
-      if (!held.unreduced.empty() && isOfSummands(op, op.getOperand(0), held)) sum = held;
+      MeshSharding current = values_.storedShardingOf(op.getOperand(0));
+      if (!current.unreduced.empty() && isOfSummands(op, op.getOperand(0), current)) sum = current;
     }
     if (!sum || sum->unreduced.empty()) return false;
     llvm::SmallVector<Value> operands;
@@ -479,7 +483,7 @@ class Partitioner {
     copy->setOperands(operands);
     copy->removeAttr(sdy::kSharding);
     copy->getResult(0).setType(LocalValues::blockType(op.getResult(0).getType(), result));
-    values_.hold(op.getResult(0), copy->getResult(0), result);
+    values_.set(op.getResult(0), copy->getResult(0), result);
     if (numArrays == 2 && llvm::any_of(op.getOperands(), [&](Value operand) {
           return accumulators_.contains(operand);
         })) {
@@ -491,13 +495,14 @@ class Partitioner {
   // Computes blocks where a rule says how, else the whole on every device.
   Status buildOperation(mlir::Operation& op) {
     if (numPartitions_ > 1 && buildOnSummands(op)) return {};
-    std::vector<MeshSharding> held;
-    for (Value operand : op.getOperands()) held.push_back(values_.shardingOf(operand));
-    if (buildFirstRows(op, held)) return {};
-    std::optional<SplitRule> rule = splitRule(&op, held, wantedResults(op, held), /*mayMove=*/true);
+    std::vector<MeshSharding> operandShardings;
+    for (Value operand : op.getOperands()) operandShardings.push_back(values_.shardingOf(operand));
+    if (buildFirstRows(op, operandShardings)) return {};
+    std::optional<SplitRule> rule =
+        splitRule(&op, operandShardings, wantedResults(op, operandShardings), /*mayMove=*/true);
     if (auto iota = llvm::dyn_cast<shlo::IotaOp>(op); iota && rule) {
       mlir::Type type = LocalValues::blockType(op.getResultTypes()[0], rule->results[0]);
-      values_.hold(
+      values_.set(
           op.getResult(0),
           spmd_.iota(llvm::cast<RankedTensorType>(type),
                      static_cast<int64_t>(iota.getIotaDimension()), rule->results[0], op.getLoc()),
@@ -514,7 +519,7 @@ class Partitioner {
           rule ? rule->results[0] : replicatedSharding(rankOf(op.getResult(0)), numPartitions_);
       Value moved = shiftBlocks(*shift, shapeOf(op.getResult(0))[shift->dimension], operands,
                                 sharding, builder_, spmd_, op.getLoc());
-      values_.hold(op.getResult(0), moved, sharding);
+      values_.set(op.getResult(0), moved, sharding);
       return {};
     }
     if (rule && rule->concatenatedDim) {
@@ -523,7 +528,7 @@ class Partitioner {
       Value all = moveRows(concatenatedSources(&op, d, rule->operands),
                            concatenationRequest(&op, d, sharding.shards(d)), operands, nullptr, d,
                            sharding, builder_, spmd_, op.getLoc());
-      values_.hold(op.getResult(0), all, sharding);
+      values_.set(op.getResult(0), all, sharding);
       return {};
     }
     if (rule) {
@@ -547,19 +552,19 @@ class Partitioner {
       for (int64_t d : reverse.getDimensions()) {
         blocks = spmd_.reverseBlocks(blocks, d, rule->results[0], op.getLoc());
       }
-      values_.hold(op.getResult(0), blocks, rule->results[0]);
+      values_.set(op.getResult(0), blocks, rule->results[0]);
       return {};
     }
     if (llvm::isa<shlo::SelectAndScatterOp>(op) && rule && !rule->halos.empty()) {
-      values_.hold(op.getResult(0), ownRows(*copy, *rule), rule->results[0]);
+      values_.set(op.getResult(0), ownRows(*copy, *rule), rule->results[0]);
       return {};
     }
     if (rule && rule->runsOverBlocks) {
       std::optional<RunningWindow> window = runningWindowOf(llvm::cast<shlo::ReduceWindowOp>(op));
-      values_.hold(op.getResult(0),
-                   runOverBlocks(*window, llvm::cast<shlo::ReduceWindowOp>(copy), rule->results[0],
-                                 builder_, spmd_),
-                   rule->results[0]);
+      values_.set(op.getResult(0),
+                  runOverBlocks(*window, llvm::cast<shlo::ReduceWindowOp>(copy), rule->results[0],
+                                builder_, spmd_),
+                  rule->results[0]);
       return {};
     }
     if (rule && !rule->combined.empty()) {
@@ -570,22 +575,22 @@ class Partitioner {
       for (auto [i, original] : llvm::enumerate(op.getResults())) {
         Value result = copy->getResult(i);
         for (IndexedBlocks& blocks : indexed) result = blocks.masked(result);
-        values_.hold(original, result, rule->results[i]);
+        values_.set(original, result, rule->results[i]);
       }
       return {};
     }
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       if (rule) {
-        values_.hold(original, copy->getResult(i), rule->results[i]);
+        values_.set(original, copy->getResult(i), rule->results[i]);
       } else {
-        values_.holdFull(original, copy->getResult(i));
+        values_.setReplicated(original, copy->getResult(i));
       }
     }
     return {};
   }
 
   // A sort of which the first rows are enough, and the slices that take them.
-  bool buildFirstRows(mlir::Operation& op, llvm::ArrayRef<MeshSharding> held) {
+  bool buildFirstRows(mlir::Operation& op, llvm::ArrayRef<MeshSharding> operandShardings) {
     auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
     if (auto found = slice ? sorted_.find(slice.getOperand()) : sorted_.end();
         found != sorted_.end()) {
@@ -593,11 +598,11 @@ class Partitioner {
       std::vector<int64_t> limits = sharding.blockShape(shapeOf(slice.getResult()));
       Value rows = shlo::SliceOp::create(builder_, op.getLoc(), first, slice.getStartIndices(),
                                          limits, slice.getStrides());
-      values_.hold(slice.getResult(), rows, sharding);
+      values_.set(slice.getResult(), rows, sharding);
       return true;
     }
     auto sort = llvm::dyn_cast<shlo::SortOp>(op);
-    std::optional<FirstRows> rows = sort ? firstRowsOf(sort, held) : std::nullopt;
+    std::optional<FirstRows> rows = sort ? firstRowsOf(sort, operandShardings) : std::nullopt;
     if (!rows) return false;
     mlir::IRMapping mapping;
     mapCaptured(op.getRegion(0), mapping);
@@ -676,13 +681,13 @@ class Partitioner {
     if (op.getNumResults() == 1) {
       Value all = spmd_.combine(copy->getResult(0), mesh.groups(rule.combined), copy->getRegion(0),
                                 op.getLoc());
-      values_.hold(op.getResult(0), all, mesh);
+      values_.set(op.getResult(0), all, mesh);
       return;
     }
     llvm::SmallVector<Value> wholes =
         spmd_.reduceParts(llvm::cast<shlo::ReduceOp>(copy), mesh, rule.combined);
     for (auto [i, whole] : llvm::enumerate(wholes)) {
-      values_.hold(op.getResult(i), whole, rule.results[i]);
+      values_.set(op.getResult(i), whole, rule.results[i]);
     }
   }
 
@@ -696,17 +701,17 @@ class Partitioner {
     mlir::Operation* copy = builder_.clone(op);
     copy->setOperands(operands);
     copy->removeAttr(sdy::kSharding);
-    holdResults(op, copy, shardings);
+    setResults(op, copy, shardings);
     return {};
   }
 
-  // Gives the results of `copy` the types of blocks and holds them as the results of `op`.
-  void holdResults(mlir::Operation& op, mlir::Operation* copy,
-                   llvm::ArrayRef<MeshSharding> shardings) {
+  // Gives the results of `copy` the types of blocks and sets them as the results of `op`.
+  void setResults(mlir::Operation& op, mlir::Operation* copy,
+                  llvm::ArrayRef<MeshSharding> shardings) {
     for (auto [i, original] : llvm::enumerate(op.getResults())) {
       mlir::OpResult result = copy->getResult(i);
       result.setType(LocalValues::blockType(original.getType(), shardings[i]));
-      values_.hold(original, result, shardings[i]);
+      values_.set(original, result, shardings[i]);
     }
   }
 
@@ -743,10 +748,10 @@ class Partitioner {
     if (!op || !llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp, shlo::ReduceOp>(op)) {
       return std::nullopt;
     }
-    std::vector<MeshSharding> held, wanted;
-    for (Value operand : op->getOperands()) held.push_back(propagation_.of(operand));
+    std::vector<MeshSharding> operandShardings, wanted;
+    for (Value operand : op->getOperands()) operandShardings.push_back(propagation_.of(operand));
     wanted.push_back(propagation_.of(op->getResult(0)));
-    std::optional<SplitRule> rule = splitRule(op, held, wanted);
+    std::optional<SplitRule> rule = splitRule(op, operandShardings, wanted);
     if (!rule || rule->results[0].unreduced.empty()) return std::nullopt;
     return rule->results[0];
   }
@@ -756,8 +761,8 @@ class Partitioner {
                                            const MeshSharding& sharding) {
     Value added = addedTo(op, i);
     if (!added || !isSummable(op->getResult(i))) return std::nullopt;
-    MeshSharding held = values_.heldOf(op->getOperand(i));
-    if (!held.unreduced.empty()) return held;
+    MeshSharding current = values_.storedShardingOf(op->getOperand(i));
+    if (!current.unreduced.empty()) return current;
     std::optional<MeshSharding> summands = likelySummands(added);
     // Sums that are to be split are scattered at once.
     if (!summands || !sharding.isReplicated() || !summands->reduced().isReplicated()) {
@@ -801,7 +806,7 @@ class Partitioner {
         buildRegion(op.getCond(), copy->getRegion(0), shardings, operands, predicate));
     ISTHMUS_RETURN_IF_ERROR(
         buildRegion(op.getBody(), copy->getRegion(1), shardings, operands, shardings));
-    holdResults(*op, copy, shardings);
+    setResults(*op, copy, shardings);
     return {};
   }
 
@@ -815,7 +820,7 @@ class Partitioner {
     for (auto [region, target] : llvm::zip(op.getRegions(), copy->getRegions())) {
       ISTHMUS_RETURN_IF_ERROR(buildRegion(region, target, {}, {}, shardings, op.getResults()));
     }
-    holdResults(op, copy, shardings);
+    setResults(op, copy, shardings);
     return {};
   }
 
@@ -831,8 +836,8 @@ class Partitioner {
     // What the region gathers exists only inside it.
     LocalValues::Snapshot outside = values_.takeSnapshot();
     for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
-      values_.hold(argument, copy->addArgument(values[i].getType(), argument.getLoc()),
-                   arguments[i]);
+      values_.set(argument, copy->addArgument(values[i].getType(), argument.getLoc()),
+                  arguments[i]);
     }
     ISTHMUS_RETURN_IF_ERROR(buildBlock(block));
     mlir::Operation* terminator = block.getTerminator();

@@ -65,10 +65,10 @@ bool Propagation::usersKeep(Value value, const MeshSharding& sharding,
         runsWithBlocks(user)) {
       return true;
     }
-    std::vector<MeshSharding> held;
-    for (Value operand : user->getOperands()) held.push_back(of(operand));
-    held[use.getOperandNumber()] = sharding;
-    std::optional<SplitRule> rule = splitRule(user, held, {});
+    std::vector<MeshSharding> operandShardings;
+    for (Value operand : user->getOperands()) operandShardings.push_back(of(operand));
+    operandShardings[use.getOperandNumber()] = sharding;
+    std::optional<SplitRule> rule = splitRule(user, operandShardings, {});
     // What is picked from blocks by index is summed each time, which may be more than the whole.
     if (rule && !rule->indexedDims.empty() &&
         llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp>(user)) {
@@ -151,7 +151,7 @@ Status Propagation::seedManual(sdy::ManualComputationOp op) {
   ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> manual,
                            manualParts(op, numPartitions_, module_));
   if (!manual) return {};
-  ManualBorder border{std::move(manual->unreduced), {}, {}};
+  ManualShardings shardings{std::move(manual->unreduced), {}, {}};
   std::vector<std::string> axes = manualAxesOf(op);
   auto resolve = [&](mlir::ValueRange values, llvm::ArrayRef<sdy::TensorShardingAttr> shardings,
                      std::vector<MeshSharding>& list) -> Status {
@@ -164,10 +164,10 @@ Status Propagation::seedManual(sdy::ManualComputationOp op) {
     return {};
   };
   ISTHMUS_RETURN_IF_ERROR(
-      resolve(op.getTensors(), op.getInShardings().getShardings(), border.operands));
+      resolve(op.getTensors(), op.getInShardings().getShardings(), shardings.operands));
   ISTHMUS_RETURN_IF_ERROR(
-      resolve(op->getResults(), op.getOutShardings().getShardings(), border.results));
-  borders_[op] = std::move(border);
+      resolve(op->getResults(), op.getOutShardings().getShardings(), shardings.results));
+  manualShardings_[op] = std::move(shardings);
   return seedBlock(op.getBody().front());
 }
 
@@ -208,7 +208,7 @@ void Propagation::refine(Value value, const MeshSharding& before, const MeshShar
   }
 }
 
-// All of one shape: what is known of one is wished for all.
+// All of one shape: what is known of one is wanted for all.
 void Propagation::unite(llvm::ArrayRef<Value> values) {
   for (Value value : values) {
     auto found = shardings_.find(value);
@@ -219,7 +219,7 @@ void Propagation::unite(llvm::ArrayRef<Value> values) {
 }
 
 void Propagation::transfer(mlir::Operation& op) {
-  std::vector<MeshSharding> held, wanted;
+  std::vector<MeshSharding> operandShardings, wanted;
   bool isKnown = false;
   auto read = [&](mlir::ValueRange values, std::vector<MeshSharding>& list) {
     for (Value value : values) {
@@ -227,10 +227,10 @@ void Propagation::transfer(mlir::Operation& op) {
       list.push_back(of(value));
     }
   };
-  read(op.getOperands(), held);
+  read(op.getOperands(), operandShardings);
   read(op.getResults(), wanted);
   if (!isKnown) return;
-  std::optional<SplitRule> rule = splitRule(&op, held, wanted);
+  std::optional<SplitRule> rule = splitRule(&op, operandShardings, wanted);
   if (!rule) return;
   if (rule->hasConflict && pass_ < kUndecidedPasses &&
       fusionClass(&op) == FusionClass::kElementwise) {
@@ -270,21 +270,21 @@ void Propagation::visitBlock(mlir::Block& block, bool isForward) {
 
 // What a block of a value is split by, over axes that are left to us, holds inside as outside.
 void Propagation::visitManual(sdy::ManualComputationOp op, bool isForward) {
-  auto found = borders_.find(op);
-  if (found == borders_.end()) return;
-  const ManualBorder& border = found->second;
+  auto found = manualShardings_.find(op);
+  if (found == manualShardings_.end()) return;
+  const ManualShardings& manual = found->second;
   mlir::Block& body = op.getBody().front();
   auto cross = [&](mlir::ValueRange outside, mlir::ValueRange inside,
                    llvm::ArrayRef<MeshSharding> cuts) {
     for (auto [whole, block, cut] : llvm::zip(outside, inside, cuts)) {
-      if (shardings_.contains(whole)) assign(block, withoutOuter(of(whole), cut, border.manual));
+      if (shardings_.contains(whole)) assign(block, withoutOuter(of(whole), cut, manual.axes));
       if (!shardings_.contains(block)) continue;
       if (std::optional<MeshSharding> both = composed(cut, of(block))) refine(whole, cut, *both);
     }
   };
-  cross(op.getTensors(), body.getArguments(), border.operands);
+  cross(op.getTensors(), body.getArguments(), manual.operands);
   visitBlock(body, isForward);
-  cross(op->getResults(), body.getTerminator()->getOperands(), border.results);
+  cross(op->getResults(), body.getTerminator()->getOperands(), manual.results);
 }
 
 void Propagation::visitLoop(shlo::WhileOp op, bool isForward) {

@@ -50,15 +50,15 @@ class Propagation {
   void visitBranches(mlir::Operation& op, bool isForward);
 
   // Of a manual computation: its axes, and how it cuts operands and results along them.
-  struct ManualBorder {
-    std::vector<AxisPart> manual;
+  struct ManualShardings {
+    std::vector<AxisPart> axes;
     std::vector<MeshSharding> operands, results;
   };
 
   mlir::ModuleOp module_;
   int64_t numPartitions_;
   llvm::DenseMap<mlir::Value, MeshSharding> shardings_;
-  llvm::DenseMap<mlir::Operation*, ManualBorder> borders_;
+  llvm::DenseMap<mlir::Operation*, ManualShardings> manualShardings_;
   llvm::DenseSet<mlir::Value> said_;  // which are not refined
   // By the ids of sharding groups: what is to be split alike.
   std::map<uint64_t, llvm::SmallVector<mlir::Value>> groups_;

@@ -99,7 +99,7 @@ class Maker:
         self.names.append(function.__name__)
         if result is None or result.size == 0 or result.size > MAX_ELEMENTS or result.ndim > 4:
             result = self.pool[-1] + 1
-        self.pool.append(operations.settle(result))
+        self.pool.append(operations.wrap_to_small(result))
 
     # ---- What operations ask for ----
 
@@ -135,7 +135,7 @@ class Maker:
         """Places in a dimension, some outside; constants, or computed from an array."""
         places = self.fresh(shape, "i4") * 5
         if self.chance(0.5):
-            places = places + jnp.sum(settled_integers(self.pick()))
+            places = places + jnp.sum(small_integers(self.pick()))
         return places % (limit + 2) if self.chance(0.3) else places % limit
 
     def scalar(self, limit):
@@ -194,5 +194,5 @@ class Maker:
                              axis_names=names, check_vma=False)(x)
 
 
-def settled_integers(x):
-    return operations.settle(x).astype(jnp.int32)
+def small_integers(x):
+    return operations.wrap_to_small(x).astype(jnp.int32)

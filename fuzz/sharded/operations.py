@@ -1,7 +1,7 @@
 """Operations of random sharded programs, each a function of a `Maker` that returns a new array.
 
 All arrays hold small integers, so that every way of computing gives the same bits: i32, which wraps,
-or f32, which `settle` brings back to small numbers.
+or f32, which `wrap_to_small` brings back to small numbers.
 """
 
 import jax
@@ -16,7 +16,7 @@ def operation(function):
     return function
 
 
-def settle(x):
+def wrap_to_small(x):
     """Small integers again, so that sums of f32 stay exact."""
     return x % 7 - 3 if x.dtype == jnp.float32 else x
 
@@ -75,7 +75,7 @@ def reshaped(m):
 @operation
 def converted(m):
     x = m.pick()
-    return settle(x).astype(jnp.float32) if x.dtype == jnp.int32 and m.chance(0.5) else x.astype(jnp.int32)
+    return wrap_to_small(x).astype(jnp.float32) if x.dtype == jnp.int32 and m.chance(0.5) else x.astype(jnp.int32)
 
 
 # ---- Parts and borders ---------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def segments(m):
 
 @operation
 def gradient_of_taken(m):
-    x = settle(m.pick(least=1)).astype(jnp.float32)
+    x = wrap_to_small(m.pick(least=1)).astype(jnp.float32)
     places = m.indices(x.shape[0], (m.size(),))
     return jax.grad(lambda x: jnp.sum(jnp.take(x, places, axis=0, mode="clip") ** 2) / 2)(x)
 
@@ -330,7 +330,7 @@ def convolved(m):
     batch, width = x.shape
     features = m.choice([f for f in (1, 2, 4) if width % f == 0])
     x = x.reshape(batch, width // features, features).astype(jnp.float32)
-    x = settle(x)
+    x = wrap_to_small(x)
     groups = m.choice([1, 1, features])
     taps = m.rng.randint(1, 5)
     kernel = m.fresh((taps, features // groups, 4), jnp.float32)
@@ -364,7 +364,7 @@ def windowed(m):
 
 @operation
 def pooled_gradient(m):
-    x = settle(m.pick(least=1)).astype(jnp.float32)
+    x = wrap_to_small(m.pick(least=1)).astype(jnp.float32)
     d = m.dim(x)
     size = min(m.rng.randint(1, 3), x.shape[d])
     window, strides = [1] * x.ndim, [1] * x.ndim
@@ -396,7 +396,7 @@ def looped(m):
     d = m.dim(x)
 
     def body(carry, row):
-        carry = settle(jnp.roll(carry, 1, d) + y)
+        carry = wrap_to_small(jnp.roll(carry, 1, d) + y)
         return carry, jnp.sum(carry, axis=d) + row
 
     carry, rows = lax.scan(body, x, jnp.arange(3, dtype=x.dtype))
@@ -408,7 +408,7 @@ def rows_in_turn(m):
     x = m.pick(least=2)
 
     def body(total, row):
-        return settle(total + row), total * 2 - row
+        return wrap_to_small(total + row), total * 2 - row
 
     total, rows = lax.scan(body, jnp.zeros(x.shape[1:], x.dtype), x)
     return m.choice([total, rows])
@@ -422,7 +422,7 @@ def until(m):
 
     def body(carry):
         i, x = carry
-        return i + 1 + jnp.abs(jnp.max(x)).astype(jnp.int32) % 2, settle(x + y)
+        return i + 1 + jnp.abs(jnp.max(x)).astype(jnp.int32) % 2, wrap_to_small(x + y)
 
     return lax.while_loop(lambda carry: carry[0] < 5, body, (0, x))[1]
 
@@ -436,7 +436,7 @@ def written_in_turn(m):
 
     def body(i, x):
         part = lax.dynamic_slice_in_dim(x, i * 2, size, d)
-        return settle(lax.dynamic_update_slice_in_dim(x, part + 1, x.shape[d] - i * 3, d))
+        return wrap_to_small(lax.dynamic_update_slice_in_dim(x, part + 1, x.shape[d] - i * 3, d))
 
     return lax.fori_loop(0, 3, body, x)
 

@@ -33,19 +33,19 @@ Axes joined(llvm::ArrayRef<AxisPart> axes) {
   return parts;
 }
 
-// Axes cut at common borders, so that two of them are the same or have nothing to do with each
+// Axes cut at common bounds, so that two of them are the same or have nothing to do with each
 // other.
 class Atoms {
  public:
   Atoms(const MeshSharding& from, const MeshSharding& to) {
     for (const MeshSharding* sharding : {&from, &to}) {
-      for (const Axes& axes : sharding->dims) addBorders(axes);
-      addBorders(sharding->unreduced);
+      for (const Axes& axes : sharding->dims) addBounds(axes);
+      addBounds(sharding->unreduced);
     }
-    // Borders that do not divide each other are of no one mesh.
-    for (auto border = borders_.begin(); border != borders_.end(); ++border) {
-      auto next = std::next(border);
-      if (next != borders_.end() && *next % *border != 0) isChain_ = false;
+    // Bounds that do not divide each other are of no one mesh.
+    for (auto bound = bounds_.begin(); bound != bounds_.end(); ++bound) {
+      auto next = std::next(bound);
+      if (next != bounds_.end() && *next % *bound != 0) isChain_ = false;
     }
     if (isChain_) addPrimes();
   }
@@ -56,37 +56,37 @@ class Atoms {
     Axes atoms;
     for (const AxisPart& axis : axes) {
       int64_t end = axis.stride * axis.size;
-      for (auto border = borders_.rbegin(); border != borders_.rend(); ++border) {
-        if (*border >= end || *border < axis.stride) continue;
-        atoms.push_back({*border, end / *border});
-        end = *border;
+      for (auto bound = bounds_.rbegin(); bound != bounds_.rend(); ++bound) {
+        if (*bound >= end || *bound < axis.stride) continue;
+        atoms.push_back({*bound, end / *bound});
+        end = *bound;
       }
     }
     return atoms;
   }
 
  private:
-  void addBorders(const Axes& axes) {
+  void addBounds(const Axes& axes) {
     for (const AxisPart& axis : axes) {
-      borders_.insert(axis.stride);
-      borders_.insert(axis.stride * axis.size);
+      bounds_.insert(axis.stride);
+      bounds_.insert(axis.stride * axis.size);
     }
   }
 
   void addPrimes() {
-    std::set<int64_t> finer = borders_;
-    for (auto border = borders_.begin(); border != borders_.end(); ++border) {
-      auto next = std::next(border);
-      if (next == borders_.end()) break;
-      int64_t at = *border, rest = *next / *border;
+    std::set<int64_t> finer = bounds_;
+    for (auto bound = bounds_.begin(); bound != bounds_.end(); ++bound) {
+      auto next = std::next(bound);
+      if (next == bounds_.end()) break;
+      int64_t at = *bound, rest = *next / *bound;
       for (int64_t prime = 2; rest > 1 && finer.size() <= kMaxPrimes + 1; ++prime) {
         for (; rest % prime == 0; rest /= prime) finer.insert(at *= prime);
       }
     }
-    if (finer.size() <= kMaxPrimes + 1) borders_ = std::move(finer);
+    if (finer.size() <= kMaxPrimes + 1) bounds_ = std::move(finer);
   }
 
-  std::set<int64_t> borders_;
+  std::set<int64_t> bounds_;
   bool isChain_ = true;
 };
 

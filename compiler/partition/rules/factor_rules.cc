@@ -291,7 +291,7 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
         return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d < batch; });
       })
       .Case([](shlo::CustomCallOp op) -> std::optional<FactorRule> {
-        // The caller exchanges the borders of blocks.
+        // The caller exchanges halos.
         if (shiftOf(op)) return alignedRule(op, 0, 1, [](int) { return true; });
         if (std::optional<FactorRule> said = saidRule(op)) return said;
         return batchRule(op);

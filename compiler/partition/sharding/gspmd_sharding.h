@@ -11,8 +11,8 @@ namespace isthmus {
 
 inline constexpr llvm::StringLiteral kGspmdSharding = "mhlo.sharding";
 
-// The custom calls of programs that were made for GSPMD: a constraint, and the two borders of code
-// that is written for one device.
+// The custom calls of programs that were made for GSPMD: a constraint, and the two boundaries of
+// code that is written for one device.
 inline constexpr llvm::StringLiteral kGspmdConstraint = "Sharding";
 inline constexpr llvm::StringLiteral kGspmdToBlocks = "SPMDFullToShardShape";
 inline constexpr llvm::StringLiteral kGspmdToWhole = "SPMDShardToFullShape";
@@ -23,7 +23,7 @@ inline constexpr llvm::StringLiteral kGspmdToWhole = "SPMDShardToFullShape";
 StatusOr<std::optional<MeshSharding>> readGspmdSharding(llvm::StringRef text, int64_t rank,
                                                         int64_t numPartitions);
 
-// What the mhlo.sharding attribute of a constraint or a border asks of `call`'s result.
+// What the mhlo.sharding attribute of a constraint or a boundary asks of `call`'s result.
 StatusOr<std::optional<MeshSharding>> gspmdShardingOf(shlo::CustomCallOp call,
                                                       int64_t numPartitions);
 
@@ -32,7 +32,7 @@ StatusOr<std::optional<MeshSharding>> interfaceSharding(mlir::DictionaryAttr att
                                                         mlir::Value value, int64_t numPartitions,
                                                         mlir::ModuleOp module);
 
-// The border or constraint that `op` is, with one operand and one result; null if it is none.
+// The boundary or constraint that `op` is, with one operand and one result; null if it is none.
 shlo::CustomCallOp gspmdCall(mlir::Operation* op, llvm::StringRef target);
 
 }  // namespace isthmus

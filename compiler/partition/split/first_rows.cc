@@ -33,22 +33,26 @@ int64_t rowsTaken(shlo::SortOp op) {
 }
 
 // Whether each device has its block of `value` without communication.
-bool isLocal(Value value, const MeshSharding& held, const MeshSharding& sharding) {
-  return held.isReplicated() || held.hasSameBlocks(sharding) || value.getDefiningOp<shlo::IotaOp>();
+bool isLocal(Value value, const MeshSharding& current, const MeshSharding& sharding) {
+  return current.isReplicated() || current.hasSameBlocks(sharding) ||
+         value.getDefiningOp<shlo::IotaOp>();
 }
 
 }  // namespace
 
-std::optional<FirstRows> firstRowsOf(shlo::SortOp op, llvm::ArrayRef<MeshSharding> held) {
+std::optional<FirstRows> firstRowsOf(shlo::SortOp op,
+                                     llvm::ArrayRef<MeshSharding> operandShardings) {
   const int64_t d = op.getDimension();
   auto type = llvm::dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   if (!type || !type.hasStaticShape()) return std::nullopt;
-  auto split = llvm::find_if(held, [&](const MeshSharding& one) { return one.shards(d) > 1; });
+  auto split =
+      llvm::find_if(operandShardings, [&](const MeshSharding& one) { return one.shards(d) > 1; });
   FirstRows rows{rowsTaken(op), {}};
-  if (split == held.end() || rows.count == 0) return std::nullopt;
+  if (split == operandShardings.end() || rows.count == 0) return std::nullopt;
   rows.sharding = *split;
   const int64_t shards = split->shards(d), size = type.getDimSize(d);
-  if (size % shards != 0 || !llvm::all_of(llvm::zip(op->getOperands(), held), [&](auto pair) {
+  if (size % shards != 0 ||
+      !llvm::all_of(llvm::zip(op->getOperands(), operandShardings), [&](auto pair) {
         return isLocal(std::get<0>(pair), std::get<1>(pair), rows.sharding);
       })) {
     return std::nullopt;

@@ -11,13 +11,14 @@
 namespace isthmus {
 
 // How many of the first rows along its dimension the users of a sort take, if they are slices that
-// take nothing else and `held`, how its operands are split, makes it cheaper to gather those of
+// take nothing else and `operandShardings` makes it cheaper to gather those of
 // each block than to have the dimension whole: the first of them that splits it counts.
 struct FirstRows {
   int64_t count = 0;
   MeshSharding sharding;
 };
-std::optional<FirstRows> firstRowsOf(shlo::SortOp op, llvm::ArrayRef<MeshSharding> held);
+std::optional<FirstRows> firstRowsOf(shlo::SortOp op,
+                                     llvm::ArrayRef<MeshSharding> operandShardings);
 
 // `op`, a copy on this device's blocks, sorts them; a copy of it sorts the first rows of all
 // blocks. The results begin with the first rows of the whole and are not split along the dimension.

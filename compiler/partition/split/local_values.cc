@@ -16,15 +16,15 @@ namespace {
 using mlir::RankedTensorType;
 using mlir::Value;
 
-// The dimension of what is held whose blocks are summands of what `wanted` sums, if all else is
-// split alike.
-std::optional<int64_t> placeable(const MeshSharding& held, const MeshSharding& wanted) {
-  if (held.positionOf != wanted.positionOf) return std::nullopt;
-  auto d = llvm::find(held.dims, wanted.unreduced);
-  if (d == held.dims.end()) return std::nullopt;
-  MeshSharding rest = held;
-  rest.dims[d - held.dims.begin()].clear();
-  return rest == wanted.reduced() ? std::optional(d - held.dims.begin()) : std::nullopt;
+// The dimension of a value split as `current` whose blocks are summands of what `wanted` sums, if
+// all else is split alike.
+std::optional<int64_t> placeable(const MeshSharding& current, const MeshSharding& wanted) {
+  if (current.positionOf != wanted.positionOf) return std::nullopt;
+  auto d = llvm::find(current.dims, wanted.unreduced);
+  if (d == current.dims.end()) return std::nullopt;
+  MeshSharding rest = current;
+  rest.dims[d - current.dims.begin()].clear();
+  return rest == wanted.reduced() ? std::optional(d - current.dims.begin()) : std::nullopt;
 }
 
 void logGather(Value original, mlir::Location location) {
@@ -39,27 +39,27 @@ void logGather(Value original, mlir::Location location) {
 int64_t paddedRows(int64_t size, int64_t shards) { return blockRows(size, shards) * shards; }
 
 // Whether blocks of both kinds begin at the same rows, as far as there are such.
-bool haveSameBorders(int64_t size, int64_t shards, int64_t otherShards) {
+bool haveSameBlockBounds(int64_t size, int64_t shards, int64_t otherShards) {
   return shards == 1 || otherShards == 1 ||
          paddedRows(size, shards) == paddedRows(size, otherShards);
 }
 
-// The shape with the padding that both shardings make; nothing if blocks have other borders.
+// The shape with the padding that both shardings make; nothing if their blocks begin at other rows.
 std::optional<std::vector<int64_t>> paddedShape(const MeshSharding& from, const MeshSharding& to,
                                                 llvm::ArrayRef<int64_t> shape) {
   std::vector<int64_t> padded(shape.begin(), shape.end());
   for (int64_t d = 0; d < static_cast<int64_t>(padded.size()); ++d) {
     const int64_t shards = from.shards(d), otherShards = to.shards(d);
-    if (!haveSameBorders(shape[d], shards, otherShards)) return std::nullopt;
+    if (!haveSameBlockBounds(shape[d], shards, otherShards)) return std::nullopt;
     padded[d] = paddedRows(shape[d], std::max(shards, otherShards));
   }
   return padded;
 }
 
-MeshSharding withoutOtherBorders(MeshSharding from, const MeshSharding& to,
-                                 llvm::ArrayRef<int64_t> shape) {
+MeshSharding withoutOtherBlockBounds(MeshSharding from, const MeshSharding& to,
+                                     llvm::ArrayRef<int64_t> shape) {
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
-    if (!haveSameBorders(shape[d], from.shards(d), to.shards(d))) from.dims[d].clear();
+    if (!haveSameBlockBounds(shape[d], from.shards(d), to.shards(d))) from.dims[d].clear();
   }
   return from;
 }
@@ -127,32 +127,34 @@ mlir::Type LocalValues::blockType(mlir::Type type, const MeshSharding& sharding)
   return RankedTensorType::get(sharding.blockShape(ranked.getShape()), ranked.getElementType());
 }
 
-void LocalValues::hold(Value original, Value local, const MeshSharding& sharding) {
+void LocalValues::set(Value original, Value local, const MeshSharding& sharding) {
   copies_[original] = {{sharding, local}};
 }
 
-void LocalValues::holdFull(Value original, Value full) {
-  hold(original, full, replicatedSharding(rankOf(original), numPartitions_));
+void LocalValues::setReplicated(Value original, Value full) {
+  set(original, full, replicatedSharding(rankOf(original), numPartitions_));
 }
 
-void LocalValues::holdLike(Value original, Value other) {
+void LocalValues::setLike(Value original, Value other) {
   auto copies = copies_[other];
   copies_[original] = std::move(copies);
 }
 
-MeshSharding LocalValues::heldOf(Value original) const {
+MeshSharding LocalValues::storedShardingOf(Value original) const {
   auto found = copies_.find(original);
   return found != copies_.end() ? found->second.front().first
                                 : replicatedSharding(rankOf(original), numPartitions_);
 }
 
-MeshSharding LocalValues::shardingOf(Value original) const { return heldOf(original).reduced(); }
+MeshSharding LocalValues::shardingOf(Value original) const {
+  return storedShardingOf(original).reduced();
+}
 
 Value LocalValues::find(Value original, const MeshSharding& sharding) const {
   auto found = copies_.find(original);
   if (found == copies_.end()) return nullptr;
-  for (const auto& [held, value] : found->second) {
-    if (held.hasSameBlocks(sharding)) return value;
+  for (const auto& [current, value] : found->second) {
+    if (current.hasSameBlocks(sharding)) return value;
   }
   return nullptr;
 }
@@ -166,9 +168,9 @@ Value LocalValues::fullOf(Value original, mlir::Location location) {
 
 // Sums what the devices have, if they have only summands.
 void LocalValues::reducePartialSums(Value original, mlir::Location location) {
-  const MeshSharding& held = copies_[original].front().first;
-  if (held.unreduced.empty()) return;
-  MeshSharding reduced = held.reduced();
+  const MeshSharding& current = copies_[original].front().first;
+  if (current.unreduced.empty()) return;
+  MeshSharding reduced = current.reduced();
   if (!find(original, reduced)) reshard(original, reduced, location);
 }
 
@@ -176,14 +178,14 @@ void LocalValues::reducePartialSums(Value original, mlir::Location location) {
 Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
                              mlir::Location location) {
   reducePartialSums(original, location);
-  MeshSharding held = shardingOf(original);
+  MeshSharding current = shardingOf(original);
   // Zeros are summands of themselves.
   auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
-  if (held.hasSameBlocks(sharding.reduced()) && broadcast && isZero(broadcast.getOperand())) {
-    return find(original, held);
+  if (current.hasSameBlocks(sharding.reduced()) && broadcast && isZero(broadcast.getOperand())) {
+    return find(original, current);
   }
-  if (std::optional<int64_t> d = placeable(held, sharding)) {
-    Value placed = spmd_.place(find(original, held), *d, held, location);
+  if (std::optional<int64_t> d = placeable(current, sharding)) {
+    Value placed = spmd_.place(find(original, current), *d, current, location);
     return resized(placed,
                    llvm::cast<RankedTensorType>(blockType(original.getType(), sharding)).getShape(),
                    location);
@@ -200,7 +202,7 @@ StatusOr<Value> LocalValues::evenOf(Value original, const MeshSharding& sharding
 }
 
 Value LocalValues::localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
-  if (Value held = find(original, sharding)) return held;
+  if (Value local = find(original, sharding)) return local;
   if (!sharding.unreduced.empty()) return summandOf(original, sharding, location);
   if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
     auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
@@ -217,21 +219,21 @@ Value LocalValues::reshard(Value original, const MeshSharding& sharding, mlir::L
   std::vector<ReshardStep> steps;
   Value nearest;
   std::vector<int64_t> start;  // the shape of what the steps begin with
-  for (const auto& [held, value] : copies_[original]) {
-    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+  for (const auto& [current, value] : copies_[original]) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(current, sharding, type.getShape());
     if (!padded) continue;
     std::vector<ReshardStep> plan =
-        planReshard(held, sharding, *padded, elementBytes(type), manual_);
+        planReshard(current, sharding, *padded, elementBytes(type), manual_);
     double cost = stepsCost(plan, bytes);
     if (nearest && cost >= least) continue;
     least = cost;
     steps = std::move(plan);
     nearest = value;
-    start = held.blockShape(*padded);
+    start = current.blockShape(*padded);
   }
   if (!nearest) {
-    // Blocks whose borders lie elsewhere: by way of the whole dimensions.
-    reshard(original, withoutOtherBorders(shardingOf(original), sharding, type.getShape()),
+    // Blocks that begin at other rows: by way of the whole dimensions.
+    reshard(original, withoutOtherBlockBounds(shardingOf(original), sharding, type.getShape()),
             location);
     return reshard(original, sharding, location);
   }
@@ -253,11 +255,12 @@ double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
   double least = std::numeric_limits<double>::infinity();
   if (found == copies_.end() || !type) return least;
   auto bytes = static_cast<double>(type.getNumElements() * elementBytes(type));
-  for (const auto& [held, value] : found->second) {
-    std::optional<std::vector<int64_t>> padded = paddedShape(held, sharding, type.getShape());
+  for (const auto& [current, value] : found->second) {
+    std::optional<std::vector<int64_t>> padded = paddedShape(current, sharding, type.getShape());
     if (!padded) continue;
     least = std::min(
-        least, stepsCost(planReshard(held, sharding, *padded, elementBytes(type), manual_), bytes));
+        least,
+        stepsCost(planReshard(current, sharding, *padded, elementBytes(type), manual_), bytes));
   }
   return least;
 }

@@ -11,20 +11,20 @@
 namespace isthmus {
 
 // Keeps each part that was made of a value, so that none is made twice. Copies are cheap enough to
-// be made at the border of each region: what a region makes exists only inside it.
+// be made at the entry of each region: what a region makes exists only inside it.
 class LocalValues {
  public:
   LocalValues(mlir::OpBuilder& builder, SpmdBuilder& spmd, int64_t numPartitions)
       : builder_(builder), spmd_(spmd), numPartitions_(numPartitions) {}
 
   // `local` is this device's block, or summand, of `original`.
-  void hold(mlir::Value original, mlir::Value local, const MeshSharding& sharding);
-  void holdFull(mlir::Value original, mlir::Value full);
+  void set(mlir::Value original, mlir::Value local, const MeshSharding& sharding);
+  void setReplicated(mlir::Value original, mlir::Value full);
   // `original` is the same as `other`.
-  void holdLike(mlir::Value original, mlir::Value other);
+  void setLike(mlir::Value original, mlir::Value other);
 
   // What the operation of a value gave: blocks, or summands.
-  MeshSharding heldOf(mlir::Value original) const;
+  MeshSharding storedShardingOf(mlir::Value original) const;
   // How a value is split on the devices, once it is summed; not at all if every device has it
   // whole.
   MeshSharding shardingOf(mlir::Value original) const;

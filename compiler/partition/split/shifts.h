@@ -1,4 +1,4 @@
-// Arrays moved along a dimension, as jnp.roll and stencils write it: neighbours exchange borders.
+// Arrays moved along a dimension, as jnp.roll and stencils write it: neighbours exchange halos.
 #pragma once
 
 #include <optional>

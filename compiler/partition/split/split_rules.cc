@@ -104,9 +104,9 @@ bool isLess(const RowRounds& rounds, llvm::ArrayRef<RowSource> sources, int64_t 
 // How the operands of a concatenation are to be split along `d`: those that all devices have stay
 // whole, and so do those of few rows.
 std::vector<MeshSharding> concatenatedSplits(mlir::Operation* op, int64_t d,
-                                             llvm::ArrayRef<MeshSharding> held,
+                                             llvm::ArrayRef<MeshSharding> operandShardings,
                                              const std::vector<AxisPart>& split) {
-  std::vector<MeshSharding> splits(held.begin(), held.end());
+  std::vector<MeshSharding> splits(operandShardings.begin(), operandShardings.end());
   for (auto [operand, sharding] : llvm::zip(op->getOperands(), splits)) {
     const bool isWhole = sharding.canAlsoSplit(d, split);
     sharding.dims[d].clear();
@@ -123,8 +123,8 @@ bool isFewRows(mlir::Operation* op, int64_t d) {
 
 // Whether it costs less to send the rows that blocks of `factor` need than to gather all.
 bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
-                    const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held,
-                    bool mayMove) {
+                    const std::vector<AxisPart>& split,
+                    llvm::ArrayRef<MeshSharding> operandShardings, bool mayMove) {
   const int64_t shards = blocksOf(split);
   auto hasBlocks = [&, d = size_t(0)](int64_t size) mutable {
     return static_cast<int>(d++) != factor && size % shards == 0;
@@ -139,7 +139,7 @@ bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
   if (isFewRows(op, factor) && shapeOf(op->getResult(0))[factor] % shards != 0) return false;
   if (isConcatenated) {
     std::vector<RowSource> sources =
-        concatenatedSources(op, factor, concatenatedSplits(op, factor, held, split));
+        concatenatedSources(op, factor, concatenatedSplits(op, factor, operandShardings, split));
     RowRounds rounds = planRows(sources, concatenationRequest(op, factor, shards));
     if (!isLess(rounds, sources, shards)) return false;
     // Two exchanges of everything may be less than many of parts.
@@ -158,7 +158,7 @@ bool isWorthSending(mlir::Operation* op, const FactorRule& rule, int factor,
 // is split along it: of a product with an operand that all devices have, and of a scatter into an
 // array in blocks.
 bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
-                const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> held,
+                const std::vector<AxisPart>& split, llvm::ArrayRef<MeshSharding> operandShardings,
                 llvm::ArrayRef<MeshSharding> wanted,
                 const llvm::SmallDenseMap<int, std::vector<AxisPart>>& parts) {
   if (!llvm::isa<shlo::DotGeneralOp, shlo::ScatterOp>(op) || !rule.summed.contains(factor)) {
@@ -171,13 +171,13 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
     }
     return size;
   };
-  // A wish for blocks of the sum halves what it takes.
+  // Blocks of the sum, where they are wanted, halve what it takes.
   bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
     return !wanted[0].isUnused(part);
   });
   if (llvm::isa<shlo::ScatterOp>(op)) {
     bool hasBlocks = isScattered || llvm::any_of(split, [&](const AxisPart& part) {
-                       return !held[0].isUnused(part);
+                       return !operandShardings[0].isUnused(part);
                      });
     if (!hasBlocks) return true;
     double updates = 0;
@@ -192,7 +192,7 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
   double gathered = 0;
   for (unsigned i = 0; i < 2; ++i) {
     auto d = llvm::find(rule.operands[i], factor) - rule.operands[i].begin();
-    if (!held[i].canAlsoSplit(d, split))
+    if (!operandShardings[i].canAlsoSplit(d, split))
       gathered += gathered > 0 ? std::numeric_limits<double>::infinity()
                                : localSize(op->getOperand(i), rule.operands[i]);
   }
@@ -208,14 +208,15 @@ double elementsOf(Value value) {
 // Whether a table in blocks of rows and the indices of its rows are split along one axis, and it
 // moves less to have all indices everywhere and to sum what is picked, than to gather the table.
 bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
-                 llvm::ArrayRef<MeshSharding> held, llvm::ArrayRef<MeshSharding> wanted) {
+                 llvm::ArrayRef<MeshSharding> operandShardings,
+                 llvm::ArrayRef<MeshSharding> wanted) {
   auto gather = llvm::dyn_cast<shlo::GatherOp>(op);
   if (!gather) return false;
   const auto d = llvm::find(rule.operands[0], factor) - rule.operands[0].begin();
-  const std::vector<AxisPart>& split = held[0].dims[d];
+  const std::vector<AxisPart>& split = operandShardings[0].dims[d];
   double picked = elementsOf(gather.getResult());
   bool hasConflict = false;
-  for (const std::vector<AxisPart>& other : held[1].dims) {
+  for (const std::vector<AxisPart>& other : operandShardings[1].dims) {
     const auto shared =
         llvm::count_if(other, [&](const AxisPart& part) { return sharesAxis({part}, split); });
     if (shared == 0) {
@@ -226,7 +227,7 @@ bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
     if (shared != static_cast<int64_t>(other.size())) return false;
     hasConflict = true;
   }
-  // A wish for blocks of the sum halves what it takes.
+  // Blocks of the sum, where they are wanted, halve what it takes.
   const bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
     return !wanted[0].isUnused(part);
   });
@@ -255,13 +256,13 @@ double elementsBehind(Value value, int depth = 3) {
 }
 
 // The order in which operands decide: where all are treated alike, the largest first. Operands from
-// `numDeciding` on are so much smaller than the first that their wishes make no conflict.
+// `numDeciding` on are so much smaller than the first that what they want makes no conflict.
 struct OperandOrder {
   llvm::SmallVector<size_t> order;
   size_t numDeciding;
 };
 
-OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held) {
+OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> operandShardings) {
   auto order = llvm::to_vector(llvm::seq<size_t>(0, op->getNumOperands()));
   bool areAlike = llvm::isa<shlo::ConcatenateOp>(op) || isElementwise(op);
   size_t numDeciding = order.size();
@@ -271,7 +272,7 @@ OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> h
   llvm::sort(order, [&](size_t a, size_t b) {
     return elements[a] != elements[b] ? elements[a] > elements[b] : a < b;
   });
-  if (!held[order[0]].isReplicated()) {
+  if (!operandShardings[order[0]].isReplicated()) {
     while (numDeciding > 1 && 4 * elements[order[numDeciding - 1]] <= elements[order[0]]) {
       --numDeciding;
     }
@@ -280,19 +281,20 @@ OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> h
 }
 
 // A dimension of a slice's operand that remains split although its result is not.
-std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& held,
+std::optional<HaloRows> placedRows(shlo::SliceOp op, const MeshSharding& current,
                                    const SplitRule& split) {
-  if (!isSummable(op.getResult()) || held.positionOf != split.operands[0].positionOf) {
+  if (!isSummable(op.getResult()) || current.positionOf != split.operands[0].positionOf) {
     return std::nullopt;
   }
   for (int64_t d = 0; d < rankOf(op.getOperand()); ++d) {
     const int64_t rows = shapeOf(op.getResult())[d];
-    if (rows == 0 || held.dims[d].empty() || !split.operands[0].canAlsoSplit(d, held.dims[d]) ||
-        held.shards(d) > kMaxBlocks || !isFew(rows, shapeOf(op.getOperand())[d])) {
+    if (rows == 0 || current.dims[d].empty() ||
+        !split.operands[0].canAlsoSplit(d, current.dims[d]) || current.shards(d) > kMaxBlocks ||
+        !isFew(rows, shapeOf(op.getOperand())[d])) {
       continue;
     }
     HaloRows placed{0, d, {}, 0, 0, /*isPlaced=*/true};
-    placed.request.starts.assign(held.shards(d), op.getStartIndices()[d]);
+    placed.request.starts.assign(current.shards(d), op.getStartIndices()[d]);
     placed.request.count = (rows - 1) * op.getStrides()[d] + 1;
     return placed;
   }
@@ -331,8 +333,9 @@ void addMasks(mlir::Operation* op, const FactorRule& rule, int factor, int64_t s
 }
 
 // Whether an operand and a result are split alike along `factor`.
-bool isAgreed(int factor, llvm::ArrayRef<MeshSharding> held, const std::vector<Factors>& operands,
-              llvm::ArrayRef<MeshSharding> wanted, const std::vector<Factors>& results) {
+bool isAgreed(int factor, llvm::ArrayRef<MeshSharding> operandShardings,
+              const std::vector<Factors>& operands, llvm::ArrayRef<MeshSharding> wanted,
+              const std::vector<Factors>& results) {
   auto any = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
                  llvm::function_ref<bool(const MeshSharding&, size_t)> is) {
     for (auto [sharding, factors] : llvm::zip(shardings, all)) {
@@ -343,7 +346,7 @@ bool isAgreed(int factor, llvm::ArrayRef<MeshSharding> held, const std::vector<F
     return false;
   };
   return any(wanted, results, [&](const MeshSharding& one, size_t to) {
-    return any(held, operands, [&](const MeshSharding& other, size_t from) {
+    return any(operandShardings, operands, [&](const MeshSharding& other, size_t from) {
       return other.positionOf == one.positionOf && other.dims[from] == one.dims[to];
     });
   });
@@ -393,7 +396,7 @@ void fitToHalos(mlir::Operation* op, llvm::ArrayRef<HaloRows> halos) {
 
 // A reshape that keeps blocks although several dimensions of `rule`'s factors share their split.
 std::optional<SplitRule> sharedSplit(shlo::ReshapeOp op, const FactorRule& rule,
-                                     llvm::ArrayRef<MeshSharding> held,
+                                     llvm::ArrayRef<MeshSharding> operandShardings,
                                      llvm::ArrayRef<MeshSharding> wanted) {
   auto isShared = [](const MeshSharding& sharding, const Factors& factors) {
     return llvm::any_of(llvm::zip(sharding.dims, factors), [](auto pair) {
@@ -403,8 +406,8 @@ std::optional<SplitRule> sharedSplit(shlo::ReshapeOp op, const FactorRule& rule,
   Dims from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
   SplitRule split;
   std::optional<MeshSharding> operand, result;
-  if (!held[0].isReplicated()) {
-    operand = held[0].reduced();
+  if (!operandShardings[0].isReplicated()) {
+    operand = operandShardings[0].reduced();
     result = reshapedSharding(*operand, from, to);
   } else if (!wanted.empty()) {
     result = wanted[0].reduced();
@@ -439,10 +442,11 @@ std::vector<RowSource> concatenatedSources(mlir::Operation* op, int64_t d,
   return sources;
 }
 
-std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
+std::optional<SplitRule> splitRule(mlir::Operation* op,
+                                   llvm::ArrayRef<MeshSharding> operandShardings,
                                    llvm::ArrayRef<MeshSharding> wanted, bool mayMove) {
   const MeshSharding* mesh = nullptr;
-  for (llvm::ArrayRef<MeshSharding> shardings : {held, wanted}) {
+  for (llvm::ArrayRef<MeshSharding> shardings : {operandShardings, wanted}) {
     for (const MeshSharding& sharding : shardings) {
       if (!mesh && !sharding.isReplicated()) mesh = &sharding;
     }
@@ -451,7 +455,8 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   std::optional<FactorRule> rule = factorRule(op);
   if (!rule) return std::nullopt;
   if (auto reshape = llvm::dyn_cast<shlo::ReshapeOp>(op)) {
-    if (std::optional<SplitRule> split = sharedSplit(reshape, *rule, held, wanted)) return split;
+    if (std::optional<SplitRule> split = sharedSplit(reshape, *rule, operandShardings, wanted))
+      return split;
   }
 
   auto isPadded = [&](int factor) { return allowsPadding(op, *rule, factor); };
@@ -462,7 +467,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
            (rule->concatenated == factor ||
             dividesAll(split, factor, op->getOperands(), rule->operands, isPadded(factor))) &&
            dividesAll(split, factor, op->getResults(), rule->results, isPadded(factor)) &&
-           isWorthSending(op, *rule, factor, split, held, mayMove);
+           isWorthSending(op, *rule, factor, split, operandShardings, mayMove);
   };
   // The first value that splits a factor decides how; an axis splits one factor only.
   llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
@@ -475,7 +480,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
            llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
   };
   bool hasConflict = false;
-  const OperandOrder operands = orderOfOperands(op, held);
+  const OperandOrder operands = orderOfOperands(op, operandShardings);
   auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
                     llvm::function_ref<bool(int)> isIn, bool mayCoarsen = true) {
     bool areOperands = &all == &rule->operands;
@@ -489,7 +494,9 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
           continue;
         }
         hasConflict |= isTaken(split) && !(areOperands && turn >= operands.numDeciding);
-        if (isTaken(split) || !isCheapSum(op, *rule, factor, split, held, wanted, parts)) continue;
+        if (isTaken(split) ||
+            !isCheapSum(op, *rule, factor, split, operandShardings, wanted, parts))
+          continue;
         // Fewer, larger blocks may do.
         // Fewer blocks of what is sent would be gathered before.
         bool isKept = !mayCoarsen || (mayMove && isSent(factor));
@@ -502,28 +509,29 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   };
   auto isSummed = [&](int factor) { return rule->summed.contains(factor); };
   auto isIndexed = [&](int factor) { return rule->indexed.contains(factor); };
-  decide(held, rule->operands,
-         [&](int f) { return isIndexed(f) && isCheapPick(op, *rule, f, held, wanted); });
-  // What operands and results agree on comes before what one operand has.
-  decide(held, rule->operands, [&](int f) {
-    return !isSummed(f) && !isIndexed(f) &&
-           isAgreed(f, held, rule->operands, wanted, rule->results);
+  decide(operandShardings, rule->operands, [&](int f) {
+    return isIndexed(f) && isCheapPick(op, *rule, f, operandShardings, wanted);
   });
-  decide(held, rule->operands, [&](int f) { return !isSummed(f) && !isIndexed(f); });
-  decide(held, rule->operands, [&](int f) { return isSummed(f) && !isIndexed(f); });
-  decide(held, rule->operands, isIndexed);
+  // What operands and results agree on comes before what one operand has.
+  decide(operandShardings, rule->operands, [&](int f) {
+    return !isSummed(f) && !isIndexed(f) &&
+           isAgreed(f, operandShardings, rule->operands, wanted, rule->results);
+  });
+  decide(operandShardings, rule->operands, [&](int f) { return !isSummed(f) && !isIndexed(f); });
+  decide(operandShardings, rule->operands, [&](int f) { return isSummed(f) && !isIndexed(f); });
+  decide(operandShardings, rule->operands, isIndexed);
   SplitRule split;
   split.hasConflict = hasConflict;
   // What every device has is sooner reversed whole than in blocks that have to travel.
   auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op);
   const llvm::ArrayRef<int64_t> reversed = reverse && mayMove ? reverse.getDimensions() : Dims();
-  auto isWished = [&](int factor) {
+  auto isWanted = [&](int factor) {
     return !isSummed(factor) && !isSent(factor) && !llvm::is_contained(reversed, factor);
   };
-  decide(wanted, rule->results, isWished, /*mayCoarsen=*/!mayMove);
+  decide(wanted, rule->results, isWanted, /*mayCoarsen=*/!mayMove);
   // What an operand has along a dimension that is needed whole goes to another one, which moves
   // less than a gather.
-  for (auto [i, sharding] : llvm::enumerate(held)) {
+  for (auto [i, sharding] : llvm::enumerate(operandShardings)) {
     if (!mayMove || sharding.positionOf != mesh->positionOf) continue;
     for (const auto& [d, split] : llvm::enumerate(sharding.dims)) {
       const int along = rule->operands[i][d];
@@ -562,8 +570,8 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   }
   if (mayMove) {
     mayMove = false;
-    decide(held, rule->operands, isSent);
-    decide(wanted, rule->results, isWished);
+    decide(operandShardings, rule->operands, isSent);
+    decide(wanted, rule->results, isWanted);
   }
   auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
   if (parts.empty() && !slice) return std::nullopt;
@@ -594,9 +602,9 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
     if (rows % blocksOf(parts[*rule->running]) != 0) split.masks.push_back({0, d, rows});
   }
   if (slice) {
-    if (std::optional<HaloRows> placed = placedRows(slice, held[0], split)) {
-      split.operands[0].dims[placed->dim] = held[0].dims[placed->dim];
-      split.results[0].unreduced = held[0].dims[placed->dim];
+    if (std::optional<HaloRows> placed = placedRows(slice, operandShardings[0], split)) {
+      split.operands[0].dims[placed->dim] = operandShardings[0].dims[placed->dim];
+      split.results[0].unreduced = operandShardings[0].dims[placed->dim];
       split.halos.push_back(std::move(*placed));
     }
     if (parts.empty() && split.halos.empty()) return std::nullopt;
@@ -604,7 +612,8 @@ std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshShard
   if (rule->concatenated && parts.count(*rule->concatenated) != 0) {
     const int64_t d = *rule->concatenated;
     split.concatenatedDim = d;
-    std::vector<MeshSharding> splits = concatenatedSplits(op, d, held, parts[*rule->concatenated]);
+    std::vector<MeshSharding> splits =
+        concatenatedSplits(op, d, operandShardings, parts[*rule->concatenated]);
     for (auto [operand, one] : llvm::zip(split.operands, splits)) operand.dims[d] = one.dims[d];
   }
   for (size_t d = 0; !rule->indexed.empty() && d < rule->operands[0].size(); ++d) {

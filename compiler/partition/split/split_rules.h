@@ -53,12 +53,13 @@ struct SplitRule {
   std::vector<int64_t> indexedDims;
 };
 
-// How `op` can be split. `held[i]` is how operand i is split now, and decides first; `wanted[i]` is
-// how somebody would like result i to be, and decides what the operands leave open. Operands that
-// are to be split otherwise are for the caller to gather or to cut. If `mayMove`, what cannot stay
-// split goes to another dimension: a way out, and no preference. Nothing if no split of an
-// operand can stay nor one of a result be computed, or if no rule is known.
-std::optional<SplitRule> splitRule(mlir::Operation* op, llvm::ArrayRef<MeshSharding> held,
+// How `op` can be split. `operandShardings[i]` is how operand i is split now, and decides first;
+// `wanted[i]` is how somebody would like result i to be, and decides what the operands leave open.
+// Operands that are to be split otherwise are for the caller to gather or to cut. If `mayMove`,
+// what cannot stay split goes to another dimension: a way out, and no preference. Nothing if no
+// split of an operand can stay nor one of a result be computed, or if no rule is known.
+std::optional<SplitRule> splitRule(mlir::Operation* op,
+                                   llvm::ArrayRef<MeshSharding> operandShardings,
                                    llvm::ArrayRef<MeshSharding> wanted, bool mayMove = false);
 
 // The operands of a concatenation along `d`, split as `operands` says, and what blocks of its
