@@ -17,11 +17,11 @@ import re
 import sys
 import time
 
-if "cuda" in sys.argv:
+if {"cuda", "--platform=cuda"} & set(sys.argv):
     # Both use the GPU; whatever the environment names, all three are wanted.
     os.environ["JAX_PLATFORMS"] = ""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-os.environ.setdefault("JAX_PLATFORMS", "isthmus")
+os.environ.setdefault("JAX_PLATFORMS", "isthmus,xpu,cpu" if {"xpu", "--platform=xpu"} & set(sys.argv) else "isthmus")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402

@@ -92,3 +92,42 @@ def test_environments_of_others_are_not_deleted(tmp_path, python):
     result = make_venv(tmp_path, "3.12")
     assert result.returncode != 0 and "not made by ./dev" in result.stderr
     assert (tmp_path / "env/theirs").exists()
+
+
+def bench(folder, *arguments):
+    """What `./dev bench` runs in a folder whose commands and Python do nothing but say that they were called."""
+    for name in ("bench", "lib.sh"):
+        (folder / "dev.d").mkdir(exist_ok=True)
+        (folder / "dev.d" / name).write_text((ROOT / "dev.d" / name).read_text())
+    for file, text in {"dev.d/wheel": "", "env/bin/python": 'echo "$@"; env | grep ^ISTHMUS_ || true'}.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / file).chmod(0o755)
+    (folder / "dev.d/requirements").mkdir()
+    for file in (ROOT / "dev.d/requirements").iterdir():
+        (folder / "dev.d/requirements" / file.name).touch()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ISTHMUS_")}
+    return subprocess.run(["bash", folder / "dev.d/bench", *arguments], capture_output=True, text=True, check=True,
+                          env=environment | {"ROOT": str(folder), "ISTHMUS_VENV": str(folder / "env")}).stdout
+
+
+@pytest.mark.parametrize("arguments, variable, library, package", [
+    (["--platform", "cuda"], "ISTHMUS_CUDA_PLUGIN_PATH", "libisthmus_cuda.so", "jax-cuda.txt"),
+    (["--only", "x", "--platform=xpu"], "ISTHMUS_XPU_LIBRARY_PATH", "libisthmus_xpu.so", "xpu.txt"),
+])
+def test_bench_of_a_device_finds_its_plugin_and_its_packages(tmp_path, arguments, variable, library, package):
+    shown = bench(tmp_path, *arguments)
+    assert f"{variable}={tmp_path}/build/release/pjrt/{library}" in shown
+    assert f"--requirement dev.d/requirements/{package}" in shown
+    assert f"bench/compare.py {' '.join(arguments)}" in shown
+
+
+def test_bench_of_the_cpu_installs_nothing(tmp_path):
+    assert bench(tmp_path, "--only", "cuda") == f"bench/compare.py --only cuda\nISTHMUS_VENV={tmp_path}/env\n"
+
+
+def test_bench_compares_with_the_cuda_plugin_of_the_same_jax():
+    def versions(name):
+        lines = (ROOT / "dev.d/requirements" / name).read_text().splitlines()
+        return {line.split("==")[1] for line in lines if line.startswith(("jax==", "jax-cuda12-"))}
+    assert versions("jax-cuda.txt") == versions("python.txt")
