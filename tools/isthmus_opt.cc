@@ -14,6 +14,7 @@
 #include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/interpreter.h"
+#include "compiler/fusion/memory_boundaries.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/schedule/attention/attention_pass.h"
@@ -64,6 +65,7 @@ int main(int argc, char** argv) {
   isthmus::registerIsthmusPasses();
   isthmus::registerFuseAttentionPass();
   isthmus::registerFuseEpiloguesPass();
+  isthmus::registerLogMemoryBoundariesPass();
   isthmus::registerSchedulePass();
   mlir::DialectRegistry registry;
   isthmus::registerAllDialects(registry);

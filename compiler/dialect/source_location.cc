@@ -52,6 +52,11 @@ std::string describe(mlir::Operation* op) {
   return text;
 }
 
+std::string describeBriefly(mlir::Operation* op) {
+  std::string place = sourceLocation(op->getLoc());
+  return op->getName().stripDialect().str() + (place.empty() ? "" : " at " + place);
+}
+
 std::string scopeName(mlir::Location location) {
   if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) return named.getName().str();
   if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {

@@ -20,6 +20,9 @@ std::string signatureOf(mlir::Operation* op);
 // "stablehlo.add (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>) at train.py:12:5"
 std::string describe(mlir::Operation* op);
 
+// "add at train.py:12:5", for lines about more than one operation
+std::string describeBriefly(mlir::Operation* op);
+
 // The name that the framework gave, such as "jit(f)/add", or ""; in a function that was inlined,
 // the call's name and that in the function: "jit(f)/jit(sort)/sort".
 std::string scopeName(mlir::Location location);

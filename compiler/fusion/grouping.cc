@@ -14,12 +14,6 @@
 namespace isthmus {
 namespace {
 
-// "reduce at f.py:12:3"
-std::string describeBriefly(mlir::Operation* op) {
-  std::string where = sourceLocation(op->getLoc());
-  return op->getName().stripDialect().str() + (where.empty() ? "" : " at " + where);
-}
-
 // What becomes of two groups in one kernel, or why they stay two.
 struct Merged {
   llvm::SmallVector<int> members;
@@ -140,6 +134,7 @@ class Grouping {
   }
 
   // A line for each two kernels of which one feeds the other, asked once more in their final form.
+  // Of what is no kernel memory_boundaries.h tells, once products have their epilogues.
   void logRefusals() const {
     llvm::DenseSet<std::pair<int, int>> seen;
     for (int i = 0; i < graph_.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/fusion/memory_boundaries.h"
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/argument_shapes.h"
@@ -13,6 +14,7 @@
 #include "compiler/schedule/epilogue_pass.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
+#include "isthmus/log.h"
 #include "isthmus/memory_reserve.h"
 #include "isthmus/out_of_memory.h"
 #include "isthmus/trace.h"
@@ -79,9 +81,13 @@ constexpr Stage kStages[] = {
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        passes.addPass(createSplitScattersPass(options.fusion.target));
        passes.addPass(createFusePass(options.fusion));
-       if (options.fusion.merge && options.epilogues) {
+       const bool hasEpilogues = options.fusion.merge && options.epilogues;
+       if (hasEpilogues) {
          passes.addPass(createFuseAttentionPass(options.fusion.target));
          passes.addPass(createFuseEpiloguesPass(options.fusion.target));
+       }
+       if (options.fusion.merge && logsCompilation()) {
+         passes.addPass(createLogMemoryBoundariesPass(hasEpilogues));
        }
      }},
     {"schedule", "Decides how each kernel runs, and where collectives are waited for.",

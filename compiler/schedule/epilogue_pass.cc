@@ -12,11 +12,6 @@
 namespace isthmus {
 namespace {
 
-std::string describeBriefly(mlir::Operation* op) {
-  std::string where = sourceLocation(op->getLoc());
-  return op->getName().stripDialect().str() + (where.empty() ? "" : " at " + where);
-}
-
 // The first operation of the block that uses the result, in a region below it or itself.
 mlir::Operation* firstUser(shlo::DotGeneralOp dot) {
   mlir::Operation* first = nullptr;
@@ -37,19 +32,38 @@ class EpilogueFuser {
     auto view = mlir::dyn_cast_or_null<shlo::ReshapeOp>(user);
     if (view && dot->hasOneUse() && view->hasOneUse()) user = *view->user_begin();
     auto fusion = mlir::dyn_cast_or_null<ir::FusionOp>(user);
-    if (!fusion || fusion->getBlock() != dot->getBlock()) return;
+    if (fusion && fusion->getBlock() != dot->getBlock()) fusion = nullptr;
+    if (logsCompilation()) logOthers(dot, fusion);
+    if (!fusion) return;
     moveViewInto(fusion, dot);
-    if (const char* why = refusal(dot, fusion)) {
-      if (logsCompilation()) {
-        logCompilation(describeBriefly(dot) + " has no epilogue " + describeBriefly(fusion) + ": " +
-                       why);
-      }
-      return;
-    }
+    if (const char* why = refusal(dot, fusion)) return log(dot, fusion, why);
     merge(dot, fusion);
   }
 
  private:
+  static void log(shlo::DotGeneralOp dot, ir::FusionOp fusion, const char* why) {
+    if (!logsCompilation()) return;
+    logCompilation(describeBriefly(dot) + " has no epilogue " + describeBriefly(fusion) + ": " +
+                   why);
+  }
+
+  // Of the kernels that read the product and are not `first`, which is to be its epilogue.
+  static void logOthers(shlo::DotGeneralOp dot, ir::FusionOp first) {
+    llvm::SmallSetVector<mlir::Operation*, 4> users;
+    for (mlir::Operation* user : dot->getUsers()) {
+      if (!mlir::isa<shlo::ReshapeOp>(user)) {
+        users.insert(user);
+      } else {
+        users.insert(user->user_begin(), user->user_end());
+      }
+    }
+    for (mlir::Operation* user : users) {
+      auto fusion = mlir::dyn_cast<ir::FusionOp>(user);
+      if (!fusion || fusion == first || fusion->getBlock() != dot->getBlock()) continue;
+      log(dot, fusion, "another operation reads the product before it");
+    }
+  }
+
   // A view of the product between it and the fusion becomes part of the fusion.
   static void moveViewInto(ir::FusionOp fusion, shlo::DotGeneralOp dot) {
     for (mlir::OpOperand& operand : fusion->getOpOperands()) {
