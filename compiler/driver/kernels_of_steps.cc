@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/program/program_info.h"
+#include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -27,14 +28,23 @@ constexpr double kMostGpuNs = 100;
 constexpr int64_t kMostGpuTiles = 64;
 // Bounds on code size, and on what a kernel may have for parameters.
 constexpr int kMostStages = 64;
-constexpr size_t kMostPlaces = 120;
+constexpr size_t kMostParameters = 120;
 constexpr int64_t kMostGpuMovedBytes = 4096;
-// Of one thread of a CPU, from one place to another.
+// Of copies by one thread of a CPU.
 constexpr double kMovedBytesPerNs = 8;
 // Of products on one thread of a CPU: in vectors, where caches can bring as much, and one by one.
 constexpr double kVectorFlopsPerNs = 32;
 constexpr double kCachedBytesPerNs = 16;
 constexpr double kFlopsPerNs = 2;
+// Why a step does not join those before it.
+constexpr const char* kTakesLong =
+    "one thread would take longer for all of them than the launch that is saved";
+constexpr const char* kHasManyParameters = "the kernel would have too many parameters";
+constexpr const char* kHasManyStages = "the kernel would have too much code";
+constexpr const char* kHasNoPart = "operations of this kind are no part of other kernels";
+constexpr const char* kIsOnHost = "the host carries it out";
+constexpr const char* kIsOfLibrary = "a library of the device carries it out";
+constexpr const char* kLaunchesAreCheap = "only loops are joined where launches cost little";
 // A work-item's numbers, which an operation's kernel asks for; no device has such functions.
 constexpr const char* kItemSymbol = "isthmus.item";
 
@@ -65,14 +75,19 @@ class StepsKernel {
   // should.
   StatusOr<bool> add(const Step& step) {
     Needs before = needs_;
+    refusal_ = kTakesLong;
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(step));
-    if (isAdmitted && needs_.places.size() <= kMostPlaces) {
+    if (isAdmitted && needs_.parameters.size() > kMostParameters)
+      isAdmitted = refuse(kHasManyParameters);
+    if (isAdmitted) {
       steps_.push_back(&step);
       return true;
     }
     needs_ = std::move(before);
     return false;
   }
+  // Why add() has not added the step that it was last called with.
+  const char* refusal() const { return refusal_; }
   // Whether a kernel of its own saves anything.
   bool isWorthIt() const {
     return (needs_.hasControlFlow || needs_.commands > 1) && !operations().empty();
@@ -100,7 +115,8 @@ class StepsKernel {
  private:
   using Builder = llvm::IRBuilder<>;
 
-  struct Place {
+  // Of the kernel.
+  struct Parameter {
     Location location;
     bool isWritten = false;
     llvm::Value* address = nullptr;
@@ -128,7 +144,7 @@ class StepsKernel {
   }
   // Of the steps that were added.
   struct Needs {
-    std::vector<Place> places;
+    std::vector<Parameter> parameters;
     double ns = 0;
     double mostNs = kMostNs;
     int commands = 0;  // that a host would enqueue, those of each loop's round once
@@ -144,7 +160,7 @@ class StepsKernel {
   bool isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const;
   StatusOr<bool> admits(const KernelLaunch& launch);
   StatusOr<bool> admits(const Move& move) {
-    if (depth_ == 0 && !mayJoinLaunches()) return false;
+    if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
     note(move.from, move.isSwap);
     note(move.to, true);
     ++needs_.commands;
@@ -164,7 +180,7 @@ class StepsKernel {
     return admitsInside(loop.body);
   }
   StatusOr<bool> admits(const Branch& branch) {
-    if (depth_ == 0 && !mayJoinLaunches()) return false;
+    if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
     note(branch.index, false);
     for (const std::vector<Step>& steps : branch.branches) {
       ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(steps));
@@ -187,22 +203,26 @@ class StepsKernel {
     --depth_;
     return true;
   }
-  StatusOr<bool> admits(const HostCall&) { return false; }
-  StatusOr<bool> admits(const LibraryCall&) { return false; }
+  StatusOr<bool> admits(const HostCall&) { return refuse(kIsOnHost); }
+  StatusOr<bool> admits(const LibraryCall&) { return refuse(kIsOfLibrary); }
+  bool refuse(const char* why) {
+    refusal_ = why;
+    return false;
+  }
 
   void note(const Location& location, bool isWritten) {
-    Place* known = find(location);
+    Parameter* known = find(location);
     if (!known) {
-      needs_.places.push_back({location});
-      known = &needs_.places.back();
+      needs_.parameters.push_back({location});
+      known = &needs_.parameters.back();
     }
     known->location.bytes = std::max(known->location.bytes, location.bytes);
     known->isWritten |= isWritten;
   }
-  Place* find(const Location& location) {
-    std::vector<Place>& all = needs_.places;
-    auto it = std::find_if(all.begin(), all.end(), [&](const Place& place) {
-      return place.location.isSamePlace(location);
+  Parameter* find(const Location& location) {
+    std::vector<Parameter>& all = needs_.parameters;
+    auto it = std::find_if(all.begin(), all.end(), [&](const Parameter& parameter) {
+      return parameter.location.isSamePlace(location);
     });
     return it == all.end() ? nullptr : &*it;
   }
@@ -248,6 +268,7 @@ class StepsKernel {
   llvm::Module& module_;
   std::vector<const Step*> steps_;
   Needs needs_;
+  const char* refusal_ = kTakesLong;
   llvm::DenseMap<mlir::Operation*, Parts> emitted_;
   int depth_ = 0;  // of loops and branches around the step that is looked at
   llvm::Function* function_ = nullptr;
@@ -336,7 +357,6 @@ void StepsKernel::takeItemNumbers(const std::string& symbol) {
 
 // By what is known without its code.
 bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
-  if (depth_ == 0 && !mayJoinLaunches()) return false;
   if (!isCpu()) {
     const codegen::KernelInfo& info = kernels_.kernels()[static_cast<size_t>(launch.kernel)];
     return needs_.ns + origin.ns <= kMostGpuNs && info.items[0] <= kMostGpuTiles &&
@@ -352,9 +372,11 @@ bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origi
 
 StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
-  if (known == origins_.end() || ++needs_.launches > kMostStages) return false;
+  if (known == origins_.end()) return refuse(kHasNoPart);
+  if (++needs_.launches > kMostStages) return refuse(kHasManyStages);
   const KernelOrigin& origin = known->second;
   mlir::Operation* op = origin.op;
+  if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
   // Nothing is emitted in vain.
   if (!isLittle(launch, origin)) return false;
   if (!emitted_.contains(op)) {
@@ -403,7 +425,7 @@ void StepsKernel::emitStep(Builder& b, const KernelLaunch& launch) {
   llvm::Function* function = module_.getFunction(part.symbol);
   if (!part.isOfFusion) {
     llvm::SmallVector<llvm::Value*, 8> arguments;
-    for (const Location& place : launch.buffers) arguments.push_back(addressOf(place));
+    for (const Location& buffer : launch.buffers) arguments.push_back(addressOf(buffer));
     emitCount(b, part.items[2], [&](llvm::Value* z) {
       emitCount(b, part.items[1], [&](llvm::Value* y) {
         emitCount(b, part.items[0], [&](llvm::Value* x) {
@@ -429,7 +451,7 @@ void StepsKernel::emitStep(Builder& b, const KernelLaunch& launch) {
 
 void StepsKernel::emitStep(Builder& b, const Move& move) {
   if (move.to.bytes <= 0 || move.to.isSamePlace(move.from)) return;
-  // Places are aligned for any element.
+  // Arrays are aligned for any element.
   int64_t width = move.to.bytes % 8 == 0 ? 8 : move.to.bytes % 4 == 0 ? 4 : 1;
   llvm::Type* type = b.getIntNTy(static_cast<unsigned>(8 * width));
   emitCount(b, move.to.bytes / width, [&](llvm::Value* i) {
@@ -480,9 +502,10 @@ void StepsKernel::emitStep(Builder& b, const Branch& branch) {
 }
 
 StatusOr<KernelLaunch> StepsKernel::emit() {
-  std::vector<Place>& places = needs_.places;
+  std::vector<Parameter>& parameters = needs_.parameters;
   // What is only read comes first.
-  std::partition(places.begin(), places.end(), [](const Place& place) { return !place.isWritten; });
+  std::partition(parameters.begin(), parameters.end(),
+                 [](const Parameter& parameter) { return !parameter.isWritten; });
   llvm::LLVMContext& context = module_.getContext();
   Builder b(context);
   std::string symbol = kernels_.nextSymbol();
@@ -491,12 +514,12 @@ StatusOr<KernelLaunch> StepsKernel::emit() {
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &module_);
   b.SetInsertPoint(newBlock("entry"));
   KernelLaunch launch;
-  for (Place& place : places) {
+  for (Parameter& parameter : parameters) {
     llvm::Value* slot =
         b.CreateConstInBoundsGEP1_64(b.getPtrTy(), function_->getArg(0), launch.buffers.size());
-    place.address = b.CreateLoad(b.getPtrTy(), slot);
-    launch.buffers.push_back(place.location);
-    launch.inputs += place.isWritten ? 0 : 1;
+    parameter.address = b.CreateLoad(b.getPtrTy(), slot);
+    launch.buffers.push_back(parameter.location);
+    launch.inputs += parameter.isWritten ? 0 : 1;
   }
   for (const Step* step : steps_) {
     std::visit([&](const auto& what) { emitStep(b, what); }, step->what);
@@ -518,6 +541,34 @@ StatusOr<KernelLaunch> StepsKernel::emit() {
   std::vector<mlir::Operation*> all = operations();
   launch.kernel = kernels_.add(all.front(), kernel, all.size() - 1).stages[0].kernel;
   return launch;
+}
+
+// "fusion of add (tensor<8xf32>) … at f.py:12"; a loop or branch by the first kernel inside of it.
+std::string describeStep(const Step& step, const codegen::KernelModule& kernels) {
+  if (std::holds_alternative<HostCall>(step.what)) return "a call of the host";
+  if (std::holds_alternative<LibraryCall>(step.what)) return "a call of a library";
+  if (std::holds_alternative<Move>(step.what)) return "a copy";
+  std::string first = "no kernel";
+  auto isNoLaunch = [&](const Step& inner) {
+    auto* launch = std::get_if<KernelLaunch>(&inner.what);
+    if (launch) first = kernels.kernels()[static_cast<size_t>(launch->kernel)].description;
+    return !launch;
+  };
+  if (!isNoLaunch(step)) return first;
+  if (auto* loop = std::get_if<Loop>(&step.what)) {
+    if (forEachStep(loop->condition, isNoLaunch)) forEachStep(loop->body, isNoLaunch);
+    return "the loop around " + first;
+  }
+  for (const std::vector<Step>& steps : std::get<Branch>(step.what).branches) {
+    if (!forEachStep(steps, isNoLaunch)) break;
+  }
+  return "the branch to " + first;
+}
+
+void logRefusal(const Step& step, const codegen::KernelModule& kernels, const char* why) {
+  if (logsCompilation()) {
+    logCompilation(describeStep(step, kernels) + " is not joined with other steps: " + why);
+  }
 }
 
 }  // namespace
@@ -547,14 +598,18 @@ Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& o
     return {};
   };
   for (size_t i = 0; i < steps.size(); ++i) {
+    const char* why = nullptr;
     if (kernel) {
       ISTHMUS_ASSIGN_OR_RETURN(bool isAdded, kernel->add(steps[i]));
       if (isAdded) continue;
+      why = kernel->refusal();
       ISTHMUS_RETURN_IF_ERROR(finish(i));
     }
     kernel.emplace(kernels, origins);
     begin = i;
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdded, kernel->add(steps[i]));
+    if (!isAdded) why = kernel->refusal();
+    if (why) logRefusal(steps[i], kernels, why);
     if (isAdded) continue;
     kernel->discard();
     kernel.reset();

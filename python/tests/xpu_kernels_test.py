@@ -297,3 +297,18 @@ def test_matrix_instruction_agrees_with_cpu(xpu, tmp_path):
     # Drivers that take OpenCL C only multiply as other groups do.
     by_matrices = [file for file in tmp_path.glob("*/kernels.ll") if "rows of sub-groups" in file.read_text()]
     assert len(by_matrices) >= (33 if list(tmp_path.glob("*/kernels.spv")) else 0)
+
+
+def test_log_says_which_steps_are_not_joined(xpu):
+    lines = xpu("""
+        import jax, jax.numpy as jnp
+        def step(i, x):
+            return jnp.tanh(x) + i
+        def run(small, large):
+            return jax.lax.fori_loop(0, 9, step, small), jax.lax.fori_loop(0, 9, step, large)
+        jax.jit(run).lower(jnp.ones(8), jnp.ones(1 << 20)).compile()
+    """, ISTHMUS_LOG="compile").stderr.splitlines()
+    refused = [line for line in lines if "is not joined with other steps: " in line]
+    # The large one, and its kernel: the small one is one kernel.
+    assert sum("the loop around" in line for line in refused) == 1, lines
+    assert any(" add at " in line.replace("stablehlo.", " ") and "take longer" in line for line in refused), lines
