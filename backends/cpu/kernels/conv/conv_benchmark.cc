@@ -1,5 +1,5 @@
-// Speed of isthmus_rt_conv: forward and both gradients of common layers, NHWC and HWIO. The last
-// part of each name is the number of threads.
+// Speed of isthmus_rt_conv: forward and both gradients of common layers, NHWC and HWIO, in f32 and
+// bf16. The last part of each name is the number of threads.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -26,8 +26,7 @@ const Layer kLayers[] = {
 
 enum Pass { kForward, kInputGradient, kKernelGradient };
 
-StatusOr<ConvDescriptor> describe(const Layer& l, Pass pass) {
-  using E = ElementType;
+StatusOr<ConvDescriptor> describe(const Layer& l, Pass pass, ElementType type) {
   int64_t pad = (l.window - 1) / 2;
   int64_t out = (l.size + 2 * pad - l.window) / l.stride + 1;
   std::vector<int64_t> image{l.batch, l.size, l.size, l.in};
@@ -37,7 +36,7 @@ StatusOr<ConvDescriptor> describe(const Layer& l, Pass pass) {
   bool reversed[] = {true, true};
   if (pass == kForward) {
     ConvNumbers n{0, 3, s12, 2, 3, s01, 0, 3, s12, strides, padding, {}, {}, {}, l.groups, 1};
-    return makeConvDescriptor({E::kF32, image, {}}, {E::kF32, kernel, {}}, E::kF32, grad, n);
+    return makeConvDescriptor({type, image, {}}, {type, kernel, {}}, type, grad, n);
   }
   if (pass == kInputGradient) {
     // JAX moves the groups of the kernel from its output to its input features first.
@@ -46,21 +45,21 @@ StatusOr<ConvDescriptor> describe(const Layer& l, Pass pass) {
             high = l.size + l.window - 1 - ((out - 1) * l.stride + 1) - low;
     padding = {low, high, low, high};
     ConvNumbers n{0, 3, s12, 3, 2, s01, 0, 3, s12, {}, padding, strides, {}, reversed, l.groups, 1};
-    return makeConvDescriptor({E::kF32, grad, {}}, {E::kF32, moved, {}}, E::kF32, image, n);
+    return makeConvDescriptor({type, grad, {}}, {type, moved, {}}, type, image, n);
   }
   int64_t high = (out - 1) * l.stride + l.window - l.size - pad;
   padding = {pad, high, pad, high};
   ConvNumbers n{3, 0, s12, 0, 3, s12, 2, 3, s01, {}, padding, {}, strides, {}, 1, l.groups};
-  return makeConvDescriptor({E::kF32, image, {}}, {E::kF32, grad, {}}, E::kF32, kernel, n);
+  return makeConvDescriptor({type, image, {}}, {type, grad, {}}, type, kernel, n);
 }
 
-void run(benchmark::State& state, const Layer& l, Pass pass, int threads) {
-  auto d = describe(l, pass);
+void run(benchmark::State& state, const Layer& l, Pass pass, ElementType type, int threads) {
+  auto d = describe(l, pass, type);
   if (!d.ok()) return state.SkipWithError(std::string(d.status().message()).c_str());
   std::mt19937 rng(1);
   int64_t elements = std::max(l.in, l.out) * l.size * l.size * l.batch;
-  auto a = testing::randomElements(ElementType::kF32, elements, rng);
-  auto b = testing::randomElements(ElementType::kF32, elements, rng);
+  auto a = testing::randomElements(type, elements, rng);
+  auto b = testing::randomElements(type, elements, rng);
   std::vector<float> c(elements + l.window * l.window * l.in * l.out);
   void* buffers[] = {a.data(), b.data(), c.data()};
   testing::BenchmarkRun run(threads);
@@ -78,13 +77,16 @@ int main(int argc, char** argv) {
   const char* passes[] = {"forward", "input_gradient", "kernel_gradient"};
   for (const auto& layer : isthmus::cpu::kLayers) {
     for (int pass = 0; pass < 3; ++pass) {
-      for (int threads : {1, 2}) {
-        std::string name =
-            std::string(layer.name) + "/" + passes[pass] + "/" + std::to_string(threads);
-        auto body = [&layer, pass, threads](benchmark::State& state) {
-          isthmus::cpu::run(state, layer, static_cast<isthmus::cpu::Pass>(pass), threads);
-        };
-        benchmark::RegisterBenchmark(name.c_str(), body)->UseRealTime();
+      for (auto type : {isthmus::ElementType::kF32, isthmus::ElementType::kBF16}) {
+        for (int threads : {1, 2}) {
+          std::string name = std::string(layer.name) + "/" + passes[pass] +
+                             (type == isthmus::ElementType::kF32 ? "/f32/" : "/bf16/") +
+                             std::to_string(threads);
+          auto body = [&layer, pass, type, threads](benchmark::State& state) {
+            isthmus::cpu::run(state, layer, static_cast<isthmus::cpu::Pass>(pass), type, threads);
+          };
+          benchmark::RegisterBenchmark(name.c_str(), body)->UseRealTime();
+        }
       }
     }
   }

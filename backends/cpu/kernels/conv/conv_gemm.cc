@@ -147,126 +147,150 @@ class ConvJob : public GemmJob {
     kernels_.pack(panel, width, source);
   }
 
-  void packPatches(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
-                   int64_t kc) const {
-    const int rank = p_.rank;
-    int64_t x[kMaxAxes];
-    int64_t starts[kMaxGemmLanes][kMaxAxes];  // where each lane's window begins
+  // The windows of the lanes of a panel.
+  struct Windows {
+    int64_t starts[kMaxGemmLanes][kMaxAxes];  // where each begins; not if they are in one row
     int64_t laneOffsets[kMaxGemmLanes];
     int64_t low[kMaxAxes], high[kMaxAxes];  // of starts
+    bool contiguous;
+    bool oneRow;  // within a row of the innermost axis, where lanes differ by a constant step
+  };
+
+  void findWindows(int64_t batch, int64_t lane, int lanes, Windows& w) const {
+    const int rank = p_.rank;
+    int64_t x[kMaxAxes];
     if (firstAxis_) x[0] = outerOf(batch);
     positionAt(lane, x);
-    bool contiguous = lanes > 1;
-    // Within a row of the innermost axis, lanes differ by a constant step.
+    w.contiguous = lanes > 1;
     const int inner = rank - 1;
-    const ConvAxis& last = p_.axes[inner];
-    const bool oneRow = inner >= firstAxis_ && x[inner] + lanes <= last.outputSize;
-    if (oneRow) {
+    w.oneRow = inner >= firstAxis_ && x[inner] + lanes <= p_.axes[inner].outputSize;
+    if (w.oneRow) {
+      const ConvAxis& last = p_.axes[inner];
       int64_t offset = 0;
       for (int d = 0; d < rank; ++d) {
-        low[d] = high[d] = x[d] * p_.axes[d].windowStride - p_.axes[d].padLow;
-        offset += low[d] * p_.axes[d].inputStride;
+        w.low[d] = w.high[d] = x[d] * p_.axes[d].windowStride - p_.axes[d].padLow;
+        offset += w.low[d] * p_.axes[d].inputStride;
       }
-      high[inner] += (lanes - 1) * last.windowStride;
+      w.high[inner] += (lanes - 1) * last.windowStride;
       const int64_t step = last.windowStride * last.inputStride;
-      for (int i = 0; i < lanes; ++i) laneOffsets[i] = offset + i * step;
-      contiguous = contiguous && step == 1;
-    } else {
-      for (int d = 0; d < rank; ++d) low[d] = INT64_MAX, high[d] = INT64_MIN;
-      for (int i = 0; i < lanes; ++i) {
-        int64_t offset = 0;
-        for (int d = 0; d < rank; ++d) {
-          const int64_t start = x[d] * p_.axes[d].windowStride - p_.axes[d].padLow;
-          starts[i][d] = start;
-          offset += start * p_.axes[d].inputStride;
-          low[d] = std::min(low[d], start);
-          high[d] = std::max(high[d], start);
-        }
-        laneOffsets[i] = offset;
-        contiguous = contiguous && offset == laneOffsets[0] + i;
-        nextPosition(x);
-      }
+      for (int i = 0; i < lanes; ++i) w.laneOffsets[i] = offset + i * step;
+      w.contiguous = w.contiguous && step == 1;
+      return;
     }
+    for (int d = 0; d < rank; ++d) w.low[d] = INT64_MAX, w.high[d] = INT64_MIN;
+    for (int i = 0; i < lanes; ++i) {
+      int64_t offset = 0;
+      for (int d = 0; d < rank; ++d) {
+        const int64_t start = x[d] * p_.axes[d].windowStride - p_.axes[d].padLow;
+        w.starts[i][d] = start;
+        offset += start * p_.axes[d].inputStride;
+        w.low[d] = std::min(w.low[d], start);
+        w.high[d] = std::max(w.high[d], start);
+      }
+      w.laneOffsets[i] = offset;
+      w.contiguous = w.contiguous && offset == w.laneOffsets[0] + i;
+      nextPosition(x);
+    }
+  }
+
+  // Which lanes have a tap at `coordinate` inside the input.
+  enum class Presence { kAll, kNone, kSome };
+  Presence presenceOf(const Windows& w, const int64_t* coordinate) const {
+    bool all = true;
+    for (int d = 0; d < p_.rank; ++d) {
+      const int64_t size = p_.axes[d].inputSize;
+      if (w.high[d] + coordinate[d] < 0 || w.low[d] + coordinate[d] >= size) {
+        return Presence::kNone;
+      }
+      all = all && w.low[d] + coordinate[d] >= 0 && w.high[d] + coordinate[d] < size;
+    }
+    return all ? Presence::kAll : Presence::kSome;
+  }
+  bool isInside(const int64_t* start, const int64_t* coordinate) const {
+    for (int d = 0; d < p_.rank; ++d) {
+      const int64_t at = start[d] + coordinate[d];
+      if (at < 0 || at >= p_.axes[d].inputSize) return false;
+    }
+    return true;
+  }
+
+  void packPatches(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
+                   int64_t kc) const {
+    Windows windows;
+    findWindows(batch, lane, lanes, windows);
     const int64_t base = p_.inputOffset + groupOf(batch) * p_.inputGroupStride;
     PanelSource source{static_cast<const char*>(p_.lhs) + base * inputBytes_,
                        p_.conv.lhsType,
                        lanes,
-                       laneOffsets,
+                       windows.laneOffsets,
                        t_.input + k0,
                        kc,
-                       contiguous,
+                       windows.contiguous,
                        t_.inputRun,
                        k0 % t_.inputRun,
                        positionsAreA_};
     bool inside = true;
-    for (int d = 0; d < rank; ++d) {
+    for (int d = 0; d < p_.rank; ++d) {
       const int64_t reach = (p_.axes[d].taps - 1) * p_.axes[d].tapStep;
-      inside = inside && low[d] >= 0 && high[d] + reach < p_.axes[d].inputSize;
+      inside = inside && windows.low[d] >= 0 && windows.high[d] + reach < p_.axes[d].inputSize;
     }
     if (inside) return kernels_.pack(panel, width, source);
 
-    if (oneRow) {
+    if (windows.oneRow) {
       for (int i = 0; i < lanes; ++i) {
-        std::copy(low, low + rank, starts[i]);
-        starts[i][inner] += i * last.windowStride;
+        std::copy(windows.low, windows.low + p_.rank, windows.starts[i]);
+        windows.starts[i][p_.rank - 1] += i * p_.axes[p_.rank - 1].windowStride;
       }
     }
-    // Taps that all lanes have are packed together, as are those that none has.
+    packTaps(windows, source, panel, width, k0);
+  }
+
+  // Taps that all lanes have are packed together, as are those that none has.
+  void packTaps(const Windows& windows, const PanelSource& source, void* panel, int width,
+                int64_t k0) const {
     const int64_t stepBytes = width * kernels_.elementBytes / kernels_.stepsPerElement;
-    auto packRun = [&](int64_t begin, int64_t end, bool present) {
-      if (begin == end) return;
-      char* out = static_cast<char*>(panel) + (begin - k0) * stepBytes;
-      // Zeros are bytes of zero in panels of every domain but this one.
-      if (!present && domain != GemmDomain::kBytes) {
-        std::memset(out, 0, static_cast<size_t>((end - begin) * stepBytes));
-        return;
-      }
+    auto packSteps = [&](int64_t begin, int64_t end, int lanes, const int64_t* laneOffsets) {
       PanelSource part = source;
+      part.lanes = lanes;
+      part.lanesContiguous = source.lanesContiguous && laneOffsets == source.laneOffsets;
+      part.laneOffsets = laneOffsets;
       part.kOffsets = t_.input + begin;
       part.kc = end - begin;
       part.kPhase = begin % t_.inputRun;
-      if (!present) part.lanes = 0;
-      packKeepingNext(out, width, part);
+      packKeepingNext(static_cast<char*>(panel) + (begin - k0) * stepBytes, width, part);
+    };
+    auto packRun = [&](int64_t begin, int64_t end, bool present) {
+      if (begin == end) return;
+      if (present) return packSteps(begin, end, source.lanes, source.laneOffsets);
+      // Zeros are bytes of zero in panels of every domain but this one.
+      if (domain == GemmDomain::kBytes) return packSteps(begin, end, 0, source.laneOffsets);
+      std::memset(static_cast<char*>(panel) + (begin - k0) * stepBytes, 0,
+                  static_cast<size_t>((end - begin) * stepBytes));
     };
     int64_t runBegin = k0;
     bool runPresent = true;
-    const int64_t end = k0 + kc;
+    const int64_t end = k0 + source.kc;
     for (int64_t step = k0; step < end;) {
       const int64_t tap = step / t_.features;
       const int64_t tapEnd = std::min(end, (tap + 1) * t_.features);
-      const int64_t* coordinate = t_.coordinate + tap * rank;
-      bool allIn = true, allOut = false;
-      for (int d = 0; d < rank; ++d) {
-        const int64_t size = p_.axes[d].inputSize;
-        allIn = allIn && low[d] + coordinate[d] >= 0 && high[d] + coordinate[d] < size;
-        allOut = allOut || high[d] + coordinate[d] < 0 || low[d] + coordinate[d] >= size;
-      }
-      if (allIn || allOut) {
-        if (runPresent != allIn) {
+      const int64_t* coordinate = t_.coordinate + tap * p_.rank;
+      const Presence presence = presenceOf(windows, coordinate);
+      if (presence != Presence::kSome) {
+        const bool present = presence == Presence::kAll;
+        if (runPresent != present) {
           packRun(runBegin, step, runPresent);
           runBegin = step;
-          runPresent = allIn;
+          runPresent = present;
         }
         step = tapEnd;
         continue;
       }
       packRun(runBegin, step, runPresent);
       int64_t some[kMaxGemmLanes];
-      for (int i = 0; i < lanes; ++i) {
-        bool present = true;
-        for (int d = 0; d < rank; ++d) {
-          const int64_t at = starts[i][d] + coordinate[d];
-          present = present && at >= 0 && at < p_.axes[d].inputSize;
-        }
-        some[i] = present ? laneOffsets[i] : kZeroLane;
+      for (int i = 0; i < source.lanes; ++i) {
+        some[i] = isInside(windows.starts[i], coordinate) ? windows.laneOffsets[i] : kZeroLane;
       }
-      PanelSource part = source;
-      part.laneOffsets = some;
-      part.lanesContiguous = false;
-      part.kOffsets = t_.input + step;
-      part.kc = tapEnd - step;
-      part.kPhase = step % t_.inputRun;
-      packKeepingNext(static_cast<char*>(panel) + (step - k0) * stepBytes, width, part);
+      packSteps(step, tapEnd, source.lanes, some);
       step = runBegin = tapEnd;
       runPresent = true;
     }

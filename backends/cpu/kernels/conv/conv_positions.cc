@@ -1,10 +1,13 @@
 // Convolutions that sum over many positions and give few, as gradients with respect to the kernel
-// do: both operands are read where they lie, and only the taps that meet the input.
+// do: both operands are read where they lie, and only the taps that meet the input. Of bf16, whose
+// products are summed in pairs, pairs of images are interleaved first: then the same holds.
 #include <algorithm>
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "backends/cpu/kernels/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -12,17 +15,24 @@ namespace {
 constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 // Of both operands, what all tiles meet before the next part is read.
 constexpr int64_t kBlockBytes = 512 << 10;
+// Of both operands, interleaved at a time: what threads find in a shared cache.
+constexpr int64_t kInterleavedBytes = 6 << 20;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class PositionSums {
  public:
   PositionSums(const ConvProblem& problem, GemmDomain domain)
-      : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {}
+      : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {
+    setOperands(p_.lhs, p_.rhs, p_.inputFeatures);
+    sums_ = static_cast<char*>(p_.result);
+  }
 
   // Neighbours along the last axis are the rows of tiles, output features their columns.
   bool fits() const {
-    if (p_.rank < 2) return false;
+    if (p_.rank < 2 || !kernels_.runTile) return false;
+    // A single position meets each step once: a product that packs reads them in their order.
+    if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return false;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     return rows.taps == 1 && rows.inputStride == 1 && rows.windowStride == 1 && rows.padLow == 0 &&
            rows.outputSize >= 4 && rows.outputSize == rows.inputSize &&
@@ -30,7 +40,9 @@ class PositionSums {
            p_.outputFeatures % kernels_.vectorLanes == 0 && p_.taps() * p_.inputFeatures >= 64;
   }
 
-  void run(RunServices& services) {
+  // Sums over all input features that the operands have; with `accumulate` added to those there.
+  void run(RunServices& services, bool accumulate) {
+    accumulate_ = accumulate;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     rowTiles_ = ceilDiv(rows.outputSize, kernels_.mr);
     panels_ = ceilDiv(p_.outputFeatures, kernels_.nr);
@@ -41,19 +53,50 @@ class PositionSums {
       if (p_.axes[d].taps > p_.axes[runAxis_].taps) runAxis_ = d;
     }
     const int64_t length = p_.axes[runAxis_].taps;
-    combinations_ = p_.inputFeatures * p_.taps() / length;
+    combinations_ = inputFeatures_ * p_.taps() / length;
     combinationsAtOnce_ = std::clamp<int64_t>(
         kBlockBytes / (length * (rows.outputSize + p_.outputFeatures) * bytes_), 1, combinations_);
+    const double multiplyAdds = static_cast<double>(p_.positions()) *
+                                static_cast<double>(p_.groups * p_.outputFeatures) *
+                                static_cast<double>(combinations_ * length);
+    forTiles(services, multiplyAdds, [this](int64_t begin, int64_t end) { addTiles(begin, end); });
+  }
 
-    const int64_t tiles = p_.groups * positions_ * rowTiles_ * panels_;
-    const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
-                        static_cast<double>(p_.outputFeatures) *
-                        static_cast<double>(combinations_ * length);
-    const int threads = services.numThreads();
-    if (threads == 1 || !worthThreads(work)) return (*this)(0, tiles);
-    // Each part of the tiles reads both operands once.
-    parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads),
-                [this](int64_t begin, int64_t end) { (*this)(begin, end); });
+  // Calls the epilogue, if there is one, for all tiles.
+  void finish(RunServices& services) {
+    if (!p_.epilogue) return;
+    forTiles(services, 0, [this](int64_t begin, int64_t end) {
+      for (int64_t index = begin; index < end; ++index) {
+        const Tile tile = tileAt(index);
+        const int64_t row = tile.position * p_.axes[p_.rank - 1].outputSize + tile.row;
+        const int64_t column = tile.group * p_.outputFeatures + tile.column;
+        p_.epilogue(p_.epilogueBuffers, row, row + tile.rows, column, column + tile.columns);
+      }
+    });
+  }
+
+  // Operands whose offsets and strides are the problem's, and how many input features they have.
+  void setOperands(const void* lhs, const void* rhs, int64_t inputFeatures) {
+    lhs_ = static_cast<const char*>(lhs);
+    rhs_ = static_cast<const char*>(rhs);
+    inputFeatures_ = inputFeatures;
+  }
+  // Where sums are added up, in the layout of the result.
+  void setSums(void* sums) { sums_ = static_cast<char*>(sums); }
+
+  // Calls visit(offset) for each row of output features, from which offset of the result on.
+  template <typename Visit>
+  void forRows(RunServices& services, Visit visit) const {
+    const ConvAxis& rows = p_.axes[p_.rank - 1];
+    const int64_t positions = p_.positions() / rows.outputSize;
+    const int64_t grain = ceilDiv(16384, rows.outputSize * p_.outputFeatures);
+    parallelFor(services, p_.groups * positions, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t x[kMaxAxes];
+        const int64_t base = outputOf(i % positions, x) + i / positions * p_.outputGroupStride;
+        for (int64_t row = 0; row < rows.outputSize; ++row) visit(base + row * rows.outputStride);
+      }
+    });
   }
 
  private:
@@ -61,6 +104,26 @@ class PositionSums {
     int64_t group, position, row, rows, column;
     int columns;
   };
+
+  // Each part of the tiles reads both operands once.
+  template <typename Function>
+  void forTiles(RunServices& services, double multiplyAdds, Function function) const {
+    const int64_t tiles = p_.groups * positions_ * rowTiles_ * panels_;
+    const int threads = services.numThreads();
+    if (threads == 1 || !worthThreads(multiplyAdds)) return function(int64_t{0}, tiles);
+    parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads), function);
+  }
+
+  // The offset in the result of position `index` of all axes but the last, and its coordinates.
+  int64_t outputOf(int64_t index, int64_t* x) const {
+    int64_t output = p_.outputOffset;
+    for (int d = p_.rank - 1; d-- > 0;) {
+      x[d] = index % p_.axes[d].outputSize;
+      index /= p_.axes[d].outputSize;
+      output += x[d] * p_.axes[d].outputStride;
+    }
+    return output;
+  }
 
   Tile tileAt(int64_t index) const {
     const int64_t size = p_.axes[p_.rank - 1].outputSize;
@@ -113,7 +176,7 @@ class PositionSums {
     }
   }
 
-  void operator()(int64_t begin, int64_t end) const {
+  void addTiles(int64_t begin, int64_t end) const {
     std::vector<GemmRun> runs;
     const ConvAxis& along = p_.axes[runAxis_];
     const int64_t stepStride = along.tapStep * along.inputStride;
@@ -126,52 +189,130 @@ class PositionSums {
         if (tile.position != known) {
           known = tile.position;
           int64_t x[kMaxAxes];
-          int64_t rest = tile.position;
-          output = p_.outputOffset;
-          for (int d = p_.rank - 1; d-- > 0;) {
-            x[d] = rest % p_.axes[d].outputSize;
-            rest /= p_.axes[d].outputSize;
-            output += x[d] * p_.axes[d].outputStride;
-          }
+          output = outputOf(tile.position, x);
           makeRuns(x, block, blockEnd, runs);
         }
         const int64_t ldc = p_.axes[p_.rank - 1].outputStride;
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
-        kernels_.runTile(runs.data(), static_cast<int64_t>(runs.size()),
-                         static_cast<const char*>(p_.lhs) + a * bytes_, 1, stepStride,
-                         static_cast<const char*>(p_.rhs) + b * bytes_, along.kernelStride,
-                         static_cast<char*>(p_.result) + c * bytes_, ldc,
-                         static_cast<int>(tile.rows), tile.columns, block > 0);
+        kernels_.runTile(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1,
+                         stepStride, rhs_ + b * bytes_, along.kernelStride, sums_ + c * bytes_, ldc,
+                         static_cast<int>(tile.rows), tile.columns, accumulate_ || block > 0);
       }
-    }
-    if (!p_.epilogue) return;
-    for (int64_t index = begin; index < end; ++index) {
-      const Tile tile = tileAt(index);
-      const int64_t row = tile.position * p_.axes[p_.rank - 1].outputSize + tile.row;
-      const int64_t column = tile.group * p_.outputFeatures + tile.column;
-      p_.epilogue(p_.epilogueBuffers, row, row + tile.rows, column, column + tile.columns);
     }
   }
 
   const ConvProblem& p_;
   const GemmKernels& kernels_;
-  int64_t bytes_;
+  int64_t bytes_;  // of sums, and of elements of the operands
+  const char* lhs_;
+  const char* rhs_;
+  int64_t inputFeatures_;
+  char* sums_;
+  bool accumulate_ = false;
   int64_t rowTiles_ = 1, panels_ = 1, positions_ = 1;
   int runAxis_ = 0;
   int64_t combinations_ = 1, combinationsAtOnce_ = 1;
 };
 
+// out[i] = the pair of a[i] and b[i], of which b may be null: zeros.
+void interleave(const uint16_t* a, const uint16_t* b, int64_t count, uint32_t* out) {
+  if (!b) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i];
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) out[i] = a[i] | uint32_t{b[i]} << 16;
+}
+
+// How many elements of one image lie between its first and its last, if images follow each other.
+int64_t spanOf(const ConvProblem& p, bool isKernel) {
+  int64_t span = 1;
+  for (int d = 0; d < p.rank; ++d) {
+    const ConvAxis& a = p.axes[d];
+    if (!isKernel) span += (a.inputSize - 1) * a.inputStride;
+    if (isKernel) span += (a.taps - 1) * a.kernelStride;
+  }
+  if (!isKernel) return span + (p.groups - 1) * p.inputGroupStride;
+  return span + (p.groups - 1) * p.kernelGroupStride +
+         (p.outputFeatures - 1) * p.conv.kernelOutputStride;
+}
+
+// The input features that are summed over are the images of a gradient's batch: pairs of them are
+// interleaved, some at a time. Nothing if the problem is not of this kind.
+std::optional<bool> runPairs(RunServices& services, const ConvProblem& p) {
+  const ConvDescriptor& c = p.conv;
+  if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) return std::nullopt;
+  PositionSums sums(p, GemmDomain::kBf16);
+  if (p.inputFeatures < 2 || !sums.fits()) return std::nullopt;
+  const int64_t input = spanOf(p, false), kernel = spanOf(p, true);
+  if (input > c.inputFeatureStride || kernel > c.kernelInputStride) return std::nullopt;
+  for (int d = 0; d < p.rank; ++d) {
+    if (p.axes[d].kernelStride < 0) return std::nullopt;
+  }
+  // Whole images, so that the problem's strides hold between the pairs.
+  const int64_t inputStride = c.inputFeatureStride, kernelStride = c.kernelInputStride;
+  const int64_t pairs = ceilDiv(p.inputFeatures, 2);
+  const int64_t pairBytes = 4 * (inputStride + kernelStride);
+  const int64_t atOnce = std::clamp<int64_t>(kInterleavedBytes / pairBytes, 1, pairs);
+  Scratch<uint32_t> memory(services, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
+  if (!memory) return false;
+  uint32_t* lhs = memory.data();
+  uint32_t* rhs = lhs + atOnce * inputStride;
+
+  const bool rounds = c.resultType == ElementType::kBF16;
+  int64_t last = 0;
+  for (int d = 0; d < p.rank; ++d) last += (p.axes[d].outputSize - 1) * p.axes[d].outputStride;
+  last += p.outputOffset + (p.groups - 1) * p.outputGroupStride + p.outputFeatures;
+  Scratch<float> collected(services, rounds ? last : 1);
+  if (!collected) return false;
+  if (rounds) sums.setSums(collected.data());
+
+  const auto* images = static_cast<const uint16_t*>(p.lhs) + p.inputOffset;
+  const auto* gradients = static_cast<const uint16_t*>(p.rhs) + p.kernelOffset;
+  for (int64_t pair = 0; pair < pairs; pair += atOnce) {
+    const int64_t count = std::min(atOnce, pairs - pair);
+    constexpr int64_t piece = 16 << 10;
+    const int64_t inputPieces = ceilDiv(input, piece), kernelPieces = ceilDiv(kernel, piece);
+    const int64_t pieces = inputPieces + kernelPieces;
+    parallelFor(services, count * pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const bool isInput = i % pieces < inputPieces;
+        const int64_t from = (isInput ? i % pieces : i % pieces - inputPieces) * piece;
+        const int64_t stride = isInput ? inputStride : kernelStride;
+        const int64_t elements = std::min(piece, (isInput ? input : kernel) - from);
+        const int64_t image = 2 * (pair + i / pieces);
+        const uint16_t* a = (isInput ? images : gradients) + image * stride + from;
+        interleave(a, image + 1 < p.inputFeatures ? a + stride : nullptr, elements,
+                   (isInput ? lhs : rhs) + i / pieces * stride + from);
+      }
+    });
+    sums.setOperands(lhs - p.inputOffset, rhs - p.kernelOffset, count);
+    sums.run(services, pair > 0);
+  }
+  if (rounds) {
+    auto* result = static_cast<uint16_t*>(p.result);
+    const auto store = gemmKernels(GemmDomain::kBf16).storeBfloats;
+    sums.forRows(services, [&](int64_t offset) {
+      store(collected.data() + offset, p.outputFeatures, result + offset);
+    });
+  }
+  sums.finish(services);
+  return true;
+}
+
 }  // namespace
 
-bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  const ElementType type = floatTypeOf(domain);
+std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& p,
+                                    GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
-  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return false;
+  if (narrowDomain(domain, c.lhsType, c.rhsType) == GemmDomain::kBf16) return runPairs(services, p);
+  const ElementType type = floatTypeOf(domain);
+  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
   PositionSums sums(p, domain);
-  if (!sums.fits()) return false;
-  sums.run(services);
+  if (!sums.fits()) return std::nullopt;
+  sums.run(services, false);
+  sums.finish(services);
   return true;
 }
 

@@ -73,15 +73,17 @@ bool positionsAreRows(const ConvProblem& problem);
 // multiplication. False if the problem is not of this kind.
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
-// Contiguous features on both sides, f32 or f64, rows of at least a few positions: windows are read
-// in place. Nothing if the problem is not of this kind; false for want of scratch memory.
+// Contiguous features on both sides, f32, f64 or (an even number of them) bf16, rows of at least a
+// few positions: windows are read in place. Nothing if the problem is not of this kind; false for
+// want of scratch memory.
 std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& problem,
                                   GemmDomain domain);
 
 // Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
-// features in whole vectors, f32 or f64: sums over positions with both operands in place. False if
-// the problem is not of this kind.
-bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+// features in whole vectors, f32, f64 or bf16: sums over positions with both operands in place.
+// Nothing if the problem is not of this kind; false for want of scratch memory.
+std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& problem,
+                                    GemmDomain domain);
 
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.

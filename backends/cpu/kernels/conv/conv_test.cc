@@ -239,18 +239,27 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
 
 class ConvTest : public testing::IsaTest {};
 
+// Of operands and results: each has kernels of its own.
+constexpr std::pair<ElementType, ElementType> kFloatTypes[] = {
+    {ElementType::kF32, ElementType::kF32},
+    {ElementType::kBF16, ElementType::kBF16},
+    {ElementType::kBF16, ElementType::kF32}};
+
 INSTANTIATE_TEST_SUITE_P(Isa, ConvTest, testing::everyIsa(), testing::nameOfIsa);
 
 TEST_P(ConvTest, ChannelsLastImages) {
   std::mt19937 rng(1);
-  for (int64_t inputFeatures : {1, 3, 8, 17}) {
-    for (int64_t outputFeatures : {1, 5, 16, 40}) {
-      for (int64_t stride : {1, 2}) {
-        Case c;
-        c.batch = 2, c.inputFeatures = inputFeatures, c.outputFeatures = outputFeatures;
-        c.spatial = {{9, 3, stride, 1, 1}, {11, 3, stride, 1, 1}};
-        channelsLast(c);
-        checkCase(c, rng);
+  for (auto [type, result] : kFloatTypes) {
+    for (int64_t inputFeatures : {1, 3, 8, 17}) {
+      for (int64_t outputFeatures : {1, 5, 16, 40}) {
+        for (int64_t stride : {1, 2}) {
+          Case c;
+          c.lhsType = c.rhsType = type, c.resultType = result;
+          c.batch = 2, c.inputFeatures = inputFeatures, c.outputFeatures = outputFeatures;
+          c.spatial = {{9, 3, stride, 1, 1}, {11, 3, stride, 1, 1}};
+          channelsLast(c);
+          checkCase(c, rng);
+        }
       }
     }
   }
@@ -285,6 +294,7 @@ TEST_P(ConvTest, DepthwiseAndGrouped) {
            {8, 1, 1}, {37, 1, 1}, {16, 1, 2}, {4, 8, 8}, {3, 5, 7}, {2, 16, 32}, {5, 3, 1}}) {
     for (int64_t stride : {1, 2}) {
       Case c;
+      if (perGroupIn == 8) c.lhsType = c.rhsType = c.resultType = ElementType::kBF16;
       c.batch = 2, c.featureGroups = groups;
       c.inputFeatures = groups * perGroupIn, c.outputFeatures = groups * perGroupOut;
       c.spatial = {{10, 3, stride, 1, 1}, {12, 3, stride, 0, 2}};
@@ -323,13 +333,18 @@ TEST_P(ConvTest, Gradients) {
     input.kernelPlaces = {3, 2, 0, 1};
     checkCase(input, rng);
 
-    Case kernel;  // with respect to the kernel: batch and feature change roles
-    kernel.batch = 9, kernel.inputFeatures = 4, kernel.outputFeatures = 13;
-    for (int i = 0; i < 2; ++i) kernel.spatial.push_back({size, outSize, 1, 1, 0, 1, stride});
-    kernel.inputPlaces = {3, 0, 1, 2};
-    kernel.kernelPlaces = {0, 3, 1, 2};
-    kernel.outputPlaces = {2, 3, 0, 1};
-    checkCase(kernel, rng);
+    for (auto [type, result] : kFloatTypes) {
+      for (auto [images, features] : {std::pair{4, 13}, {5, 48}, {2, 32}, {1, 16}}) {
+        Case kernel;  // with respect to the kernel: batch and feature change roles
+        kernel.lhsType = kernel.rhsType = type, kernel.resultType = result;
+        kernel.batch = 9, kernel.inputFeatures = images, kernel.outputFeatures = features;
+        for (int i = 0; i < 2; ++i) kernel.spatial.push_back({size, outSize, 1, 1, 0, 1, stride});
+        kernel.inputPlaces = {3, 0, 1, 2};
+        kernel.kernelPlaces = {0, 3, 1, 2};
+        kernel.outputPlaces = {2, 3, 0, 1};
+        checkCase(kernel, rng);
+      }
+    }
   }
 }
 

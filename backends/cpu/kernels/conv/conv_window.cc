@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "backends/cpu/kernels/scratch.h"
 
@@ -35,7 +36,12 @@ class WindowConv {
  public:
   WindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain)
       : services_(services), p_(problem), kernels_(gemmKernels(domain)) {
-    bytes_ = kernels_.elementBytes;
+    inputBytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
+    resultBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
+    group_ = kernels_.stepsPerElement;
+    const bool rounds = domain == GemmDomain::kBf16 && p_.conv.resultType == ElementType::kBF16;
+    runTile_ = rounds ? kernels_.runTileToBfloats : kernels_.runTile;
+    accumulates_ = !rounds;
     rank_ = 0;
     for (int d = 0; d < p_.rank; ++d) {
       const ConvAxis& axis = p_.axes[d];
@@ -52,7 +58,8 @@ class WindowConv {
   }
 
   bool fits() const {
-    if (rank_ == 0) return false;
+    if (rank_ == 0 || !runTile_) return false;
+    if (!hasWholeGroups()) return false;
     if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return false;
     const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
     if (!contiguous) return false;
@@ -69,7 +76,7 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    panelBytes_ = (steps_ * kernels_.nr * bytes_ + kPanelSlackBytes + 63) / 64 * 64;
+    panelBytes_ = kernels_.panelBytes(kernels_.nr, steps_);
     Scratch<char> packed(services_, p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
@@ -83,6 +90,14 @@ class WindowConv {
   }
 
  private:
+  // Whether features that an element of a panel holds together are neighbours everywhere.
+  bool hasWholeGroups() const {
+    if (group_ == 1) return true;
+    bool whole = p_.inputFeatures % group_ == 0 && p_.inputOffset % group_ == 0;
+    for (int d = 0; d < rank_; ++d) whole = whole && axes_[d].inputStride % group_ == 0;
+    return whole;
+  }
+
   // Whether positions along both axes lie at one stride, in the input and in the result.
   static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
     auto isPlain = [](const ConvAxis& a) {
@@ -107,7 +122,8 @@ class WindowConv {
     const int64_t channels = p_.groups * p_.inputFeatures;
     int64_t rowBytes = reach(inner(), inner().outputSize) * channels;
     for (int d = 0; d + 2 < rank_; ++d) rowBytes *= axes_[d].taps;
-    rowBytes = std::max(rowBytes, inner().outputSize * p_.groups * p_.outputFeatures) * bytes_;
+    rowBytes = std::max(rowBytes * inputBytes_,
+                        inner().outputSize * p_.groups * p_.outputFeatures * resultBytes_);
     const int64_t wanted = int64_t{4} * services_.numThreads();
     outer_ = 1;
     for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
@@ -122,7 +138,8 @@ class WindowConv {
     blockColumns_ = inner().outputSize;
     if (rows == 1 && !pads_) {
       const int64_t positions = std::max<int64_t>(
-          kernels_.mr, kBoxBytes / (std::max<int64_t>(1, channels + p_.outputFeatures) * bytes_));
+          kernels_.mr, kBoxBytes / std::max<int64_t>(1, channels * inputBytes_ +
+                                                            p_.outputFeatures * resultBytes_));
       const int64_t share = ceilDiv(blockColumns_ * outer_, wanted);
       blockColumns_ = std::min(blockColumns_, std::min(positions, share));
       blockColumns_ = ceilDiv(blockColumns_, kernels_.mr) * kernels_.mr;
@@ -142,10 +159,14 @@ class WindowConv {
 
   int64_t strideOf(int d) const { return pads_ ? boxStride_[d] : axes_[d].inputStride; }
 
-  // Windows as runs of contiguous steps, in the order of the packed kernel.
+  // Windows as runs of contiguous steps, in the order of the packed kernel. Where results are
+  // rounded, sums of several blocks could not be added: there is one.
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
-    const int64_t longest = std::max<int64_t>(1, kPanelBytes / (kernels_.nr * bytes_));
+    const int64_t longest =
+        accumulates_
+            ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) * group_
+            : INT64_MAX;
     int64_t w[kMaxAxes] = {};
     int64_t taps = 1;
     for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
@@ -174,7 +195,7 @@ class WindowConv {
         if (continues) {
           runs_.back().length += length;
         } else {
-          runs_.push_back({input + done, (step + done) * kernels_.nr, length});
+          runs_.push_back({input + done, (step + done) / group_ * kernels_.nr, length});
         }
         inBlock += length;
         done += length;
@@ -185,6 +206,10 @@ class WindowConv {
       }
     }
     blocks_.push_back(static_cast<int64_t>(runs_.size()));
+    for (GemmRun& run : runs_) {
+      run.a /= group_;
+      run.length /= group_;
+    }
   }
 
   void packKernel(int64_t begin, int64_t end, int64_t panels) {
@@ -198,7 +223,7 @@ class WindowConv {
       int64_t laneOffsets[kMaxGemmLanes];
       for (int l = 0; l < lanes; ++l) laneOffsets[l] = (column + l) * p_.conv.kernelOutputStride;
       const int64_t base = p_.kernelOffset + i / panels * p_.kernelGroupStride;
-      PanelSource source{static_cast<const char*>(p_.rhs) + base * bytes_,
+      PanelSource source{static_cast<const char*>(p_.rhs) + base * inputBytes_,
                          p_.conv.rhsType,
                          lanes,
                          laneOffsets,
@@ -214,19 +239,19 @@ class WindowConv {
   // Copies axes [d, rank) of the part of the input that begins at `start`, zeros outside of it.
   void copyBox(int d, const int64_t* start, const char* from, char* to) const {
     const ConvAxis& axis = axes_[d];
-    const int64_t stride = boxStride_[d] * bytes_;
+    const int64_t stride = boxStride_[d] * inputBytes_;
     const int64_t size = boxSize_[d];
     const int64_t before = std::clamp<int64_t>(-start[d], 0, size);
     const int64_t end = std::clamp<int64_t>(axis.inputSize - start[d], before, size);
     std::memset(to, 0, static_cast<size_t>(before * stride));
     std::memset(to + end * stride, 0, static_cast<size_t>((size - end) * stride));
     if (before == end) return;
-    const char* source = from + (start[d] + before) * axis.inputStride * bytes_;
+    const char* source = from + (start[d] + before) * axis.inputStride * inputBytes_;
     if (d == rank_ - 1 && axis.inputStride == channels_) {
       std::memcpy(to + before * stride, source, static_cast<size_t>((end - before) * stride));
       return;
     }
-    for (int64_t i = before; i < end; ++i, source += axis.inputStride * bytes_) {
+    for (int64_t i = before; i < end; ++i, source += axis.inputStride * inputBytes_) {
       if (d == rank_ - 1) {
         std::memcpy(to + i * stride, source, static_cast<size_t>(stride));
       } else {
@@ -237,7 +262,7 @@ class WindowConv {
 
   void runTasks(int64_t begin, int64_t end) {
     std::optional<Scratch<char>> box;
-    if (pads_ && !box.emplace(services_, boxElements_ * bytes_)) {
+    if (pads_ && !box.emplace(services_, boxElements_ * inputBytes_)) {
       outOfMemory_ = true;
       return;
     }
@@ -267,18 +292,18 @@ class WindowConv {
       inputStart += start[d] * axes_[d].inputStride;
       output += x[d] * axes_[d].outputStride;
     }
-    const char* input = static_cast<const char*>(p_.lhs) + p_.inputOffset * bytes_;
+    const char* input = static_cast<const char*>(p_.lhs) + p_.inputOffset * inputBytes_;
     if (box) {
       copyBox(0, start, input, box);
       input = box;
     } else {
-      input += inputStart * bytes_;
+      input += inputStart * inputBytes_;
     }
-    char* result = static_cast<char*>(p_.result) + output * bytes_;
+    char* result = static_cast<char*>(p_.result) + output * resultBytes_;
     for (int64_t group = 0; group < p_.groups; ++group) {
       const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
-      computeGroup(group, input + groupInput * bytes_,
-                   result + group * p_.outputGroupStride * bytes_, rows, columns);
+      computeGroup(group, input + groupInput * inputBytes_,
+                   result + group * p_.outputGroupStride * resultBytes_, rows, columns);
     }
     if (!p_.epilogue) return;
     int64_t position = 0;
@@ -306,10 +331,10 @@ class WindowConv {
           for (int64_t tile = 0; tile < tiles; ++tile) {
             // Tiles of nearly equal size.
             const int64_t first = columns * tile / tiles, last = columns * (tile + 1) / tiles;
-            kernels_.runTile(runs, count, input + (row * rowInput + first * inputStep) * bytes_,
-                             inputStep, 1, b, nr,
-                             result + (row * rowOutput + first * ldc + panel * nr) * bytes_, ldc,
-                             static_cast<int>(last - first), lanes, block > 0);
+            runTile_(runs, count, input + (row * rowInput + first * inputStep) * inputBytes_,
+                     inputStep / group_, 1, b, nr,
+                     result + (row * rowOutput + first * ldc + panel * nr) * resultBytes_, ldc,
+                     static_cast<int>(last - first), lanes, block > 0);
           }
         }
       }
@@ -319,7 +344,10 @@ class WindowConv {
   RunServices& services_;
   const ConvProblem& p_;
   const GemmKernels& kernels_;
-  int64_t bytes_;
+  RunTile runTile_;
+  bool accumulates_;  // whether runTile_ can add to what is in the result
+  int64_t group_;     // steps that are one element of the operands as runTile_ reads them
+  int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;
   ConvAxis axes_[kMaxAxes];  // those that lie at one stride joined
   bool pads_ = false;
@@ -339,9 +367,16 @@ class WindowConv {
 }  // namespace
 
 std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  const ElementType type = floatTypeOf(domain);
   const ConvDescriptor& c = p.conv;
-  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
+  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  if (domain == GemmDomain::kBf16) {
+    if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
+      return std::nullopt;
+    }
+  } else {
+    const ElementType type = floatTypeOf(domain);
+    if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
+  }
   WindowConv conv(services, p, domain);
   if (!conv.fits()) return std::nullopt;
   return conv.run();

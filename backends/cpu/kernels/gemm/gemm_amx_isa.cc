@@ -177,7 +177,11 @@ constexpr GemmKernels amxKernels() {
 
 const GemmKernels* gemmKernelsFor(GemmDomain domain) {
   static constexpr GemmKernels bytes = amxKernels<uint8_t, ByteProduct>();
-  static constexpr GemmKernels bf16 = amxKernels<uint16_t, Bf16Product>();
+  static const GemmKernels bf16 = [] {
+    GemmKernels kernels = amxKernels<uint16_t, Bf16Product>();
+    kernels.storeBfloats = v4_bf16::gemmKernelsFor(GemmDomain::kBf16)->storeBfloats;
+    return kernels;
+  }();
   switch (domain) {
     case GemmDomain::kBytes:
       return &bytes;

@@ -50,74 +50,6 @@ struct PairMultiplyAdd {
   }
 };
 
-// The same from operands in place, for several runs of steps. A stride of 0 here is not a constant.
-// Its parameters are runTile's, which jumps here: a copy of those on the stack would be one of
-// vectors, which the processor cannot read before all that was stored until then, the last tile's
-// results, is written.
-template <typename T, int rows, int vectors, int stepStrideIf>
-void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t rowStride,
-               int64_t stepStride, const void* bData, int64_t ldb, void* cData, int64_t ldc,
-               int /*rows*/, int cols, bool accumulate) {
-  constexpr int lanes = kLanes<T>;
-  const T* a = static_cast<const T*>(aData);
-  const T* b = static_cast<const T*>(bData);
-  T* c = static_cast<T*>(cData);
-  if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
-  Vec<T> sum[rows][vectors] = {};
-  // One chain of sums over all calls rounds as if there had been one call.
-  if (accumulate) loadTile<T, rows, vectors>(sum, c, ldc, cols);
-  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
-  const int64_t stride3 = 3 * rowStride;
-  for (int64_t i = 0; i < count; ++i) {
-    // Pointers to every fifth row: the processor's address modes reach those between.
-    const T* p0 = a + runs[i].a;
-    const T* p5 = p0 + 5 * rowStride;
-    const T* p10 = p5 + 5 * rowStride;
-    const T* br = b + runs[i].b;
-    auto at = [&](int r) __attribute__((always_inline)) {
-      const T* p = r < 5 ? p0 : r < 10 ? p5 : p10;
-      const int rest = r % 5;
-      return rest == 3 ? p[stride3] : p[rest * rowStride];
-    };
-#pragma clang loop unroll(disable)
-    for (int64_t k = runs[i].length; k > 0; --k) {
-      Vec<T> bv[vectors];
-#pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
-#pragma clang loop unroll(full)
-      for (int r = 0; r < rows; ++r) {
-        const T av = at(r);
-#pragma clang loop unroll(full)
-        for (int v = 0; v < vectors; ++v) sum[r][v] += av * bv[v];
-      }
-      p0 += stepStride, p5 += stepStride, p10 += stepStride;
-      br += ldb;
-    }
-  }
-  storeTile<T, rows, vectors>(sum, c, ldc, cols, false);
-}
-
-using RunTile = void (*)(const GemmRun*, int64_t, const void*, int64_t, int64_t, const void*,
-                         int64_t, void*, int64_t, int, int, bool);
-
-template <typename T, int stepStride, int... rows>
-RunTile runTileFor(Sequence<rows...>, int count, int cols) {
-  static constexpr RunTile table[][2] = {
-      {runTileOf<T, rows, 1, stepStride>, runTileOf<T, rows, 2, stepStride>}...};
-  return table[count - 1][cols > kLanes<T>];
-}
-
-template <typename T>
-void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
-             int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
-             int cols, bool accumulate) {
-  typename MakeSequence<kRows>::Type all;
-  const RunTile run =
-      stepStride == 1 ? runTileFor<T, 1>(all, rows, cols) : runTileFor<T, 0>(all, rows, cols);
-  [[clang::musttail]] return run(runs, count, a, rowStride, stepStride, b, ldb, c, ldc, rows, cols,
-                                 accumulate);
-}
-
 void pairTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, int rows, int cols,
               bool accumulate) {
   packedTile<uint32_t, uint32_t, PairMultiplyAdd>((kc + 1) / 2, a, b, c, ldc, rows, cols,
@@ -654,7 +586,7 @@ constexpr GemmKernels realKernels() {
   if constexpr (__is_same(T, float)) kernels.storeHalves = storeHalves;
 #endif
   if constexpr (__is_same(T, float) || __is_same(T, double)) {
-    kernels.runTile = runTile<T>;
+    kernels.runTile = runTile<SumsOf<T, T, MultiplyAdd>>;
     kernels.rowTimesMatrix = rowTimesMatrix<T>;
     kernels.dotProducts = dotProducts<T>;
   }

@@ -58,6 +58,13 @@ struct GemmRun {
   int64_t length;
 };
 
+// A tile on operands in place: step j of a run meets a(j, r) = a[run.a + r * rowStride +
+// j * stepStride] and b(j, c) = b[run.b + j * ldb + c]. Reads of b are of whole vectors: they go up
+// to the next multiple of vectorLanes after `cols`.
+using RunTile = void (*)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+                         int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
+                         int rows, int cols, bool accumulate);
+
 struct GemmKernels {
   int mr;  // rows of a tile of the result
   int nr;  // columns
@@ -84,15 +91,17 @@ struct GemmKernels {
 
   // Null but for kF32 with hardware conversions: f16 from sums.
   void (*storeHalves)(const float* sums, int64_t count, uint16_t* result);
+  // Null but for kBf16: bf16 from sums.
+  void (*storeBfloats)(const float* sums, int64_t count, uint16_t* result);
+
+  // Null but for kF32, kF64 and kBf16, whose elements in place are pairs of neighbours, 32 bits
+  // each, in which offsets, strides and lengths count.
+  RunTile runTile;
+  // Null but for kBf16: as runTile without `accumulate`, which is ignored, with c of bf16.
+  RunTile runTileToBfloats;
 
   // The rest is null but for kF32 and kF64.
 
-  // The same on operands in place: step j of a run meets a(j, r) = a[run.a + r * rowStride +
-  // j * stepStride] and b(j, c) = b[run.b + j * ldb + c]. Reads of b are of whole vectors: they go
-  // up to the next multiple of vectorLanes after `cols`.
-  void (*runTile)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
-                  int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
-                  int cols, bool accumulate);
   // c[j] = (accumulate ? c[j] : 0) + sum over k of x[k * xStride] * b[k * ldb + j], any n and kc.
   void (*rowTimesMatrix)(int64_t kc, const void* x, int64_t xStride, const void* b, int64_t ldb,
                          void* c, int64_t n, bool accumulate);

@@ -38,6 +38,12 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
     case GemmDomain::kF32:
     case GemmDomain::kBf16:
       if (type == ElementType::kBF16) {
+        if (isAvailable(GemmDomain::kBf16)) {
+          if (auto store = gemmKernels(GemmDomain::kBf16).storeBfloats) {
+            return store(static_cast<const float*>(sums), count,
+                         static_cast<uint16_t*>(result) + index);
+          }
+        }
         return storeBfloat16(static_cast<const float*>(sums), count,
                              static_cast<uint16_t*>(result) + index);
       }

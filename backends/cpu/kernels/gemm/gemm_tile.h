@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/gemm/gemm_kernels.h"
+
 #ifndef ISTHMUS_ISA
 #error "for files that are compiled with ISTHMUS_ISA set to the name of an instruction set"
 #endif
@@ -161,6 +163,97 @@ void packedTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, 
   packedTileDispatch<T, P, Op>(typename MakeSequence<kRows>::Type(), kc, static_cast<const P*>(a),
                                static_cast<const P*>(b), static_cast<T*>(c), ldc, rows, cols,
                                accumulate);
+}
+
+// ---- Operands in place
+// ---------------------------------------------------------------------------
+
+// What a tile of runTile computes with: sums of type S, operands whose elements are of type P and
+// as wide, an operation, and results of type R in memory, here sums as they are.
+template <typename S, typename P, typename O>
+struct SumsOf {
+  using Sum = S;
+  using Operand = P;
+  using Result = S;
+  using Op = O;
+
+  template <int rows, int vectors>
+  static inline __attribute__((always_inline)) void store(const Vec<S> (&sum)[rows][vectors], S* c,
+                                                          int64_t ldc, int cols) {
+    storeTile<S, rows, vectors>(sum, c, ldc, cols, false);
+  }
+  // One chain of sums over all calls rounds as if there had been one call.
+  template <int rows, int vectors>
+  static inline __attribute__((always_inline)) void load(Vec<S> (&sum)[rows][vectors], const S* c,
+                                                         int64_t ldc, int cols) {
+    loadTile<S, rows, vectors>(sum, c, ldc, cols);
+  }
+};
+
+// The same as packedTileOf from operands in place, for several runs of steps. A stride of 0 here is
+// not a constant. Its parameters are runTile's, which jumps here: a copy of those on the stack
+// would be one of vectors, which the processor cannot read before all that was stored until then,
+// the last tile's results, is written.
+template <typename Tile, int rows, int vectors, int stepStrideIf>
+void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t rowStride,
+               int64_t stepStride, const void* bData, int64_t ldb, void* cData, int64_t ldc,
+               int /*rows*/, int cols, bool accumulate) {
+  using Sum = typename Tile::Sum;
+  typedef typename Tile::Operand Operand __attribute__((may_alias));
+  constexpr int lanes = kLanes<Sum>;
+  const auto* a = static_cast<const Operand*>(aData);
+  const auto* b = static_cast<const typename Tile::Operand*>(bData);
+  auto* c = static_cast<typename Tile::Result*>(cData);
+  if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
+  Vec<Sum> sum[rows][vectors] = {};
+  if (accumulate) Tile::template load<rows, vectors>(sum, c, ldc, cols);
+  for (int r = 0; r < rows; ++r) __builtin_prefetch(c + r * ldc, 1);
+  const int64_t stride3 = 3 * rowStride;
+  for (int64_t i = 0; i < count; ++i) {
+    // Pointers to every fifth row: the processor's address modes reach those between.
+    const Operand* p0 = a + runs[i].a;
+    const Operand* p5 = p0 + 5 * rowStride;
+    const Operand* p10 = p5 + 5 * rowStride;
+    const auto* br = b + runs[i].b;
+    auto at = [&](int r) __attribute__((always_inline)) {
+      const Operand* p = r < 5 ? p0 : r < 10 ? p5 : p10;
+      const int rest = r % 5;
+      return rest == 3 ? p[stride3] : p[rest * rowStride];
+    };
+#pragma clang loop unroll(disable)
+    for (int64_t k = runs[i].length; k > 0; --k) {
+      Vec<typename Tile::Operand> bv[vectors];
+#pragma clang loop unroll(full)
+      for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
+#pragma clang loop unroll(full)
+      for (int r = 0; r < rows; ++r) {
+        const typename Tile::Operand av = at(r);
+#pragma clang loop unroll(full)
+        for (int v = 0; v < vectors; ++v) sum[r][v] = Tile::Op::apply(sum[r][v], av, bv[v]);
+      }
+      p0 += stepStride, p5 += stepStride, p10 += stepStride;
+      br += ldb;
+    }
+  }
+  Tile::template store<rows, vectors>(sum, c, ldc, cols);
+}
+
+template <typename Tile, int stepStride, int... rows>
+RunTile runTileFor(Sequence<rows...>, int count, int cols) {
+  static constexpr RunTile table[][2] = {
+      {runTileOf<Tile, rows, 1, stepStride>, runTileOf<Tile, rows, 2, stepStride>}...};
+  return table[count - 1][cols > kLanes<typename Tile::Sum>];
+}
+
+template <typename Tile>
+void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+             int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
+             int cols, bool accumulate) {
+  typename MakeSequence<kRows>::Type all;
+  const RunTile run =
+      stepStride == 1 ? runTileFor<Tile, 1>(all, rows, cols) : runTileFor<Tile, 0>(all, rows, cols);
+  [[clang::musttail]] return run(runs, count, a, rowStride, stepStride, b, ldb, c, ldc, rows, cols,
+                                 accumulate);
 }
 
 }  // namespace
