@@ -38,7 +38,7 @@ void* resolve(const std::string& name) {
   return cpu::resolveRuntimeSymbol(name);
 }
 
-// A kernel of one stage, compiled for groups of kThreads threads.
+// A kernel, compiled for groups of kThreads threads.
 class GroupKernel {
  public:
   explicit GroupKernel(const std::string& text) : context_(mlir::MLIRContext::Threading::DISABLED) {
@@ -51,7 +51,7 @@ class GroupKernel {
     cpu::JitModule module = std::move(*cpu::makeModule("test", cpu::hostTarget()));
     StatusOr<Kernel> kernel = emitKernel(fusion, gpu, *module.module, "kernel");
     EXPECT_TRUE(kernel.ok()) << kernel.status().message();
-    stage_ = kernel->stages[0];
+    stages_ = kernel->stages;
     // The memory of the one group that runs at a time.
     llvm::SmallVector<llvm::GlobalVariable*> arrays;
     for (llvm::GlobalVariable& variable : module.module->globals()) {
@@ -71,30 +71,35 @@ class GroupKernel {
     code_ = std::move(*cpu::LoadedCode::load({&*object, 1}, resolve));
   }
 
-  const KernelStage& stage() const { return stage_; }
+  const KernelStage& stage() const { return stages_[0]; }
+  const std::vector<KernelStage>& stages() const { return stages_; }
   size_t groupArrays() const { return memory_.size(); }
 
-  // One group after the other, as many threads each as the stage says.
   void run(std::vector<void*> buffers) const {
+    for (const KernelStage& stage : stages_) run(stage, buffers);
+  }
+
+ private:
+  // One group after the other, as many threads each as the stage says.
+  void run(const KernelStage& stage, const std::vector<void*>& buffers) const {
     auto* function =
-        reinterpret_cast<void (*)(void* const*, int64_t, int64_t)>(code_->lookup(stage_.symbol));
+        reinterpret_cast<void (*)(void* const*, int64_t, int64_t)>(code_->lookup(stage.symbol));
     std::vector<std::thread> threads;
-    for (unsigned t = 0; t < stage_.groupThreads; ++t) {
+    for (unsigned t = 0; t < stage.groupThreads; ++t) {
       threads.emplace_back([&, t] {
         currentThread = t;
-        for (int64_t tile = 0; tile < stage_.tiles; ++tile) {
+        for (int64_t tile = 0; tile < stage.tiles; ++tile) {
           function(buffers.data(), tile, tile + 1);
-          if (stage_.groupThreads > 1) waitForGroup();
+          if (stage.groupThreads > 1) waitForGroup();
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
 
- private:
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
-  KernelStage stage_;
+  std::vector<KernelStage> stages_;
   std::vector<std::unique_ptr<std::array<double, 256>>> memory_;
   std::unique_ptr<cpu::LoadedCode> code_;
 };
@@ -174,6 +179,84 @@ TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {
       EXPECT_NEAR(y[i * 45 + j], std::exp(double(x[i * 45 + j])) / sum, 1e-6);
     }
   }
+}
+
+// A running reduction of negated numbers along the middle dimension.
+struct ScanCase {
+  int64_t outer, size, inner;
+  bool fromEnd;
+  const char* op = "add";
+};
+
+void PrintTo(const ScanCase& c, std::ostream* out) {
+  *out << c.op << " of " << c.outer << "x" << c.size << "x" << c.inner
+       << (c.fromEnd ? " from the end" : "");
+}
+
+std::string scanText(const ScanCase& c, const char* element, const char* initial) {
+  std::string type = "tensor<" + std::to_string(c.outer) + "x" + std::to_string(c.size) + "x" +
+                     std::to_string(c.inner) + "x" + element + ">";
+  std::string scalar = std::string("tensor<") + element + ">";
+  std::string pad = std::to_string(c.size - 1);
+  std::string padding = c.fromEnd ? "[0, " + pad + "]" : "[" + pad + ", 0]";
+  return fusion(type, type,
+                "%z = stablehlo.constant dense<" + std::string(initial) + "> : " + scalar +
+                    "\n%n = stablehlo.negate %x : " + type +
+                    "\n%y = \"stablehlo.reduce_window\"(%n, %z) ({\n^bb0(%a: " + scalar +
+                    ", %b: " + scalar + "):\n%s = stablehlo." + c.op + " %a, %b : " + scalar +
+                    "\nstablehlo.return %s : " + scalar +
+                    "\n}) {window_dimensions = array<i64: 1, " + std::to_string(c.size) +
+                    ", 1>, padding = dense<[[0, 0], " + padding +
+                    ", [0, 0]]> : tensor<3x2xi64>} : (" + type + ", " + scalar + ") -> " + type);
+}
+
+// Whole numbers, whose sums are the same in any order.
+template <typename T>
+void expectScan(const ScanCase& c, const GroupKernel& kernel, T initial) {
+  std::vector<T> x(static_cast<size_t>(c.outer * c.size * c.inner)), y(x.size(), T(-7));
+  std::mt19937 random(7);
+  for (T& value : x) value = T(static_cast<int>(random() % 21) - 10);
+  kernel.run({x.data(), y.data()});
+  for (int64_t line = 0; line < c.outer * c.inner; ++line) {
+    T sum = initial;
+    for (int64_t i = 0; i < c.size; ++i) {
+      int64_t at = c.fromEnd ? c.size - 1 - i : i;
+      int64_t element = (line / c.inner * c.size + at) * c.inner + line % c.inner;
+      T value = -x[static_cast<size_t>(element)];
+      sum = c.op == std::string("add") ? sum + value : std::max(sum, value);
+      ASSERT_EQ(y[static_cast<size_t>(element)], sum) << testing::PrintToString(c) << ", " << i;
+    }
+  }
+}
+
+TEST(GroupThreads, running_reductions_of_any_size) {
+  for (int64_t size : {2, 7, 8, 31, 32, 33, 64, 65, 1000, 3001}) {
+    for (bool fromEnd : {false, true}) {
+      for (auto [outer, inner] : {std::pair(1, 1), {3, 1}, {1, 5}, {2, 20}}) {
+        ScanCase c{outer, size, inner, fromEnd, size % 2 ? "add" : "maximum"};
+        bool isSum = c.op == std::string("add");
+        expectScan<float>(c, GroupKernel(scanText(c, "f32", isSum ? "3.0" : "-20.0")),
+                          isSum ? 3 : -20);
+        expectScan<int32_t>(c, GroupKernel(scanText(c, "i32", "-4")), -4);
+      }
+    }
+  }
+}
+
+TEST(GroupThreads, long_lines_are_scanned_in_three_parts) {
+  ScanCase c{1, 3001, 1, false};
+  GroupKernel kernel(scanText(c, "f32", "0.0"));
+  ASSERT_EQ(kernel.stages().size(), 3u);
+  EXPECT_EQ(kernel.stages()[0].groupThreads, kThreads);
+  EXPECT_GT(kernel.stages()[0].tiles, 90);
+  EXPECT_EQ(kernel.stages()[1].tiles, 1);
+  EXPECT_EQ(kernel.stages()[1].groupThreads, kThreads);
+  EXPECT_EQ(kernel.stages()[2].tiles, kernel.stages()[0].tiles - 1);
+  // Threads side by side run along columns that lie side by side.
+  GroupKernel columns(scanText({2, 100, 5000, false}, "f32", "0.0"));
+  ASSERT_EQ(columns.stages().size(), 1u);
+  EXPECT_EQ(columns.stages()[0].groupThreads, 1u);
+  EXPECT_EQ(columns.stages()[0].tiles, 10000);
 }
 
 }  // namespace

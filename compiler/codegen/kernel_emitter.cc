@@ -21,7 +21,8 @@ void emitBody(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& s
     case StageKind::kFill:
       return codegen::LoopKernel(kernel, fusion, stage).emit();
     case StageKind::kScan:
-      return codegen::emitScan(kernel, fusion, stage);
+      return stage.scanPart == ScanPart::kNone ? codegen::emitScan(kernel, fusion, stage)
+                                               : codegen::emitScanPart(kernel, fusion, stage);
     case StageKind::kScatter:
       return codegen::emitScatter(kernel, fusion, stage);
     case StageKind::kUpdateSlice:

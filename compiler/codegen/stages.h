@@ -29,6 +29,8 @@ void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const StageSche
 void emitSelectAndScatter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
 // A reduce_window that is a running reduction along one dimension.
 void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
+// The same, or a part of it, where the tiles are blocks of lines.
+void emitScanPart(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
 // What a fusion computes of each rectangle of its dot_general's sums, as a SumsEpilogue.
 void emitEpilogue(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
 

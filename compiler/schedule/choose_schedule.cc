@@ -187,7 +187,8 @@ class KernelScheduler {
         scheduleSelectAndScatter(fusion_, target_, &stage);
         break;
       default:
-        scheduleScan(fusion_, target_, &stage);
+        llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
+        return {};
     }
     schedule_.stages.push_back(std::move(stage));
     return {};

@@ -39,6 +39,12 @@ constexpr Names<ReductionStrategy, 4> kStrategies = {
 constexpr Names<TileSpace, 3> kTileSpaces = {
     {{TileSpace::kNone, "none"}, {TileSpace::kIndices, "indices"}, {TileSpace::kWindow, "window"}}};
 
+constexpr Names<ScanPart, 5> kScanParts = {{{ScanPart::kNone, "none"},
+                                            {ScanPart::kWhole, "whole"},
+                                            {ScanPart::kBlocks, "blocks"},
+                                            {ScanPart::kTotals, "totals"},
+                                            {ScanPart::kOffsets, "offsets"}}};
+
 template <typename E, size_t N>
 llvm::StringRef nameOf(const Names<E, N>& names, E value) {
   for (auto [each, name] : names) {
@@ -128,6 +134,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   if (key == "rows") return parseList(text, &stage->rowResults, number);
   if (key == "of") return parseNumber(text, &stage->contraction);
   if (key == "sums") return parseNumber(text, &stage->sums);
+  if (key == "part") return valueOf(kScanParts, text, &stage->scanPart);
   if (key == "lanes") return parseNumber(text, &stage->lanes);
   if (key == "ns") return parseNumber(text, &stage->ns);
   if (key == "dims") return parseList(text, &stage->dims, element);
@@ -205,6 +212,7 @@ std::string toString(const StageSchedule& stage) {
   if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
   if (stage.contraction >= 0) field("of", number(stage.contraction));
   if (stage.sums >= 0) field("sums", number(stage.sums));
+  if (stage.scanPart != none.scanPart) field("part", nameOf(kScanParts, stage.scanPart).str());
   if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
   if (stage.order != none.order) {
     field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));

@@ -72,6 +72,17 @@ enum class StageKind {
   kAttention,  // rows of a product, a fusion of them, and their product, some at a time
 };
 
+// Which part of a scan a stage is. A line is all elements along the scanned dimension; a tile of
+// the parts is a block of one, of `chunk` elements, whose `groupThreads` threads take `grain`
+// neighbours each at a time.
+enum class ScanPart {
+  kNone,     // all lines, with lanes along the innermost dimension (CPUs)
+  kWhole,    // a line is one block
+  kBlocks,   // each block by itself
+  kTotals,   // the last elements of a line's blocks
+  kOffsets,  // adds what comes before a block to all but its last element
+};
+
 // What the tiles of a stage that is no loop over results are parts of.
 enum class TileSpace { kNone, kIndices, kWindow };
 
@@ -104,6 +115,8 @@ struct StageSchedule {
   int64_t tileDim = -1;
   int64_t tileUnit = 1;  // elements of that dimension in a tile
   int64_t tileCount = 1;
+
+  ScanPart scanPart = ScanPart::kNone;
 
   // Products.
   int contraction = -1;  // the dot_general

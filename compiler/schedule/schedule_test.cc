@@ -105,6 +105,9 @@ TEST(ScheduleText, is_read_as_it_was_written) {
   EXPECT_EQ(stage->kept[0], (KeptRow{3, 5}));
   const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scatter)), scatter);
+  const char* scan =
+      "scan results=0 part=blocks chunk=1024 grain=4 threads=256 tiles=indices@-1:9x1 ns=10";
+  EXPECT_EQ(toString(*parseStageSchedule(scan)), scan);
 }
 
 TEST(ScheduleText, names_the_field_that_it_does_not_understand) {
@@ -279,6 +282,27 @@ TEST(VerifySchedule, refuses_what_would_compute_something_else) {
       "loop results=0 rows=1 dims=0:64,1:1000 lanes=16 cuts=0,1000 reduce=1:row:16x4 ";
   EXPECT_EQ(rows.problemWith(loop + "tiled=1 chunk=1000 grain=3", target), "");
   EXPECT_THAT(rows.problemWith(loop + "tiled=1 chunk=512", target), HasSubstr("whole rows"));
+}
+
+TEST(VerifySchedule, keeps_the_parts_of_a_scan_together) {
+  Program scan(
+      "tensor<3x500xf32>", "tensor<3x500xf32>",
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%y = \"stablehlo.reduce_window\"(%x, %z) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+      "%s = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %s : tensor<f32>\n"
+      "}) {window_dimensions = array<i64: 1, 500>, padding = dense<[[0, 0], [499, 0]]> : "
+      "tensor<2x2xi64>} : (tensor<3x500xf32>, tensor<f32>) -> tensor<3x500xf32>");
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  const std::string tiles = "tiles=indices@-1:3x1";
+  EXPECT_THAT(scan.schedule(gpu), HasSubstr("part=whole chunk=500 grain=4 threads=128 " + tiles));
+  const std::string start = "scan results=0 part=whole chunk=500 ";
+  EXPECT_EQ(scan.problemWith(start + "grain=2 threads=64 " + tiles, gpu), "");
+  EXPECT_THAT(scan.problemWith(start + "grain=99 threads=64 " + tiles, gpu), HasSubstr("grain"));
+  EXPECT_THAT(scan.problemWith(start + "grain=4 " + tiles, gpu), HasSubstr("threads"));
+  EXPECT_THAT(
+      scan.problemWith("scan results=0 part=blocks chunk=500 grain=4 threads=64 " + tiles, gpu),
+      HasSubstr("go together"));
+  EXPECT_THAT(scan.problemWith(start + "grain=4 threads=64", gpu), HasSubstr("tiles"));
 }
 
 }  // namespace

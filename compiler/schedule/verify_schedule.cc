@@ -87,11 +87,25 @@ class StageVerifier {
   Status checkWhole() const {
     if (stage_.lanes > chosen_.lanes)
       return wrong("at most ", chosen_.lanes, " lanes lie together");
-    bool isUncut = stage_.tileSpace == TileSpace::kNone;
+    if (stage_.kind == StageKind::kScan) ISTHMUS_RETURN_IF_ERROR(checkScan());
+    bool isUncut = stage_.tileSpace == TileSpace::kNone && stage_.scanPart == ScanPart::kNone;
     bool isSame = stage_.tileSpace == chosen_.tileSpace && stage_.tileDim == chosen_.tileDim &&
                   stage_.tileUnit == chosen_.tileUnit && stage_.tileCount == chosen_.tileCount;
     if (!isUncut && !isSame) return wrong("tiles would meet in the result");
     return {};
+  }
+
+  Status checkScan() const {
+    if (stage_.scanPart != chosen_.scanPart || stage_.chunk != chosen_.chunk) {
+      return wrong("the parts of a scan go together");
+    }
+    if ((stage_.groupThreads > 1) != (chosen_.groupThreads > 1)) {
+      return wrong("threads that share a block are another number of tiles");
+    }
+    constexpr int64_t kMaxElements = 16;
+    const int64_t most = stage_.groupThreads > 1 ? kMaxElements : 1;
+    return stage_.grain >= 1 && stage_.grain <= most ? Status()
+                                                     : wrong("grain must be from 1 to ", most);
   }
 
   // The loops must cover the space, each dimension once and in order.

@@ -41,6 +41,28 @@ def test_scatters_agree_with_cpu(xpu, form):
     xpu(COMPARE + SCATTERS, ISTHMUS_OPENCL_KERNELS=form)
 
 
+# Lines of any length along any dimension, which groups cut into blocks.
+SCANS = """
+    def whole(dtype, *shape):
+        return random.integers(-9, 9, shape).astype(dtype)
+    places = [((1,), 0), ((31,), 0), ((1000,), 0), ((5000,), 0), ((70001,), 0), ((3, 4099), 1), ((4099, 3), 0),
+              ((999, 70), 0), ((5, 70, 33), 1), ((2, 6000, 2), 1)]
+    compare(lambda *all: [(lax.cumsum(x, d), lax.cummin(x, d, reverse=True)) for x, (_, d) in zip(all, places)],
+            *(whole(np.float32, *shape) for shape, _ in places), tolerance=0)
+    compare(lambda x: [lax.cumsum(x.astype(dtype), 1, reverse=True) for dtype in (
+        jnp.int8, jnp.uint16, jnp.int32, jnp.bfloat16, jnp.float16, jnp.complex64)], whole(np.int32, 3, 3001) == 8, tolerance=0)
+    compare(lambda x: (lax.cumprod(x, 0), lax.cumlogsumexp(x, 0)), 1 + array(3000) / 1000, tolerance=1e-3)
+    compare(lambda x: jnp.cumsum(jnp.exp(x).T, 1).sum(0), array(2500, 9), tolerance=1e-4)
+    compare(lambda x: (lax.reduce_window(x, False, lax.bitwise_or, (3000,), (1,), ((2999, 0),)),
+                       lax.reduce_window(x, True, lax.bitwise_and, (3000,), (1,), ((0, 2999),))), whole(np.int32, 3000) == 1)
+"""
+
+
+@pytest.mark.parametrize("form", ["groups", "elements"])
+def test_scans_agree_with_cpu(xpu, form):
+    xpu(COMPARE + SCANS, ISTHMUS_OPENCL_KERNELS=form)
+
+
 SORTS = """
     def exact(function, *arguments):
         compare(function, *arguments, tolerance=0)

@@ -126,3 +126,25 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
     }
   return %r : tensor<f32>
 }
+
+// case reduce_window f32 scan_in_parts
+func.func @main(%x: tensor<1000000xf32>) -> tensor<1000000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %zero) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) {window_dimensions = array<i64: 1000000>, padding = dense<[[999999, 0]]> : tensor<1x2xi64>} : (tensor<1000000xf32>, tensor<f32>) -> tensor<1000000xf32>
+  return %r : tensor<1000000xf32>
+}
+
+// case reduce_window bf16 scan_of_columns
+func.func @main(%x: tensor<64x300x4096xbf16>) -> tensor<64x300x4096xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %r = "stablehlo.reduce_window"(%x, %zero) ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %sum = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %sum : tensor<bf16>
+  }) {window_dimensions = array<i64: 1, 300, 1>, padding = dense<[[0, 0], [0, 299], [0, 0]]> : tensor<3x2xi64>} : (tensor<64x300x4096xbf16>, tensor<bf16>) -> tensor<64x300x4096xbf16>
+  return %r : tensor<64x300x4096xbf16>
+}

@@ -73,6 +73,13 @@ def test_updates_that_meet_are_exchanged(programs):
                                    for text in texts)
 
 
+def test_lines_are_scanned_by_groups_or_by_columns(programs):
+    parts = [one for one in programs if one.name == "scan_in_parts"]
+    assert len(parts) == 2 and all(one.kernels == 3 and one.shared > 0 for one in parts)
+    columns = [one for one in programs if one.name == "scan_of_columns"]
+    assert len(columns) == 2 and all(one.kernels == 1 and one.shared == 0 for one in columns)
+
+
 # Blocks have 256 threads: a loop that all of them ran would race in its own memory.
 def test_loop_is_one_kernel_of_one_thread(programs):
     texts = named(programs, "one_item")

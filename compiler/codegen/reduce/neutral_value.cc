@@ -37,9 +37,14 @@ std::optional<llvm::APInt> neutralInteger(mlir::Operation* op, const ElementKind
 }  // namespace
 
 std::optional<Val> neutralValueOf(shlo::ReduceOp reduce, LoopBuilder& loops, Evaluator& evaluator) {
-  if (!hasNeutralValue(reduce)) return std::nullopt;
-  mlir::Operation* op = soleOperation(reduce.getBody());
-  ElementKind kind = evaluator.kindOf(reduce.getInputs()[0]);
+  if (reduce.getInputs().size() != 1) return std::nullopt;
+  return neutralValueOf(reduce.getBody(), evaluator.kindOf(reduce.getInputs()[0]), loops);
+}
+
+std::optional<Val> neutralValueOf(mlir::Region& reducer, const ElementKind& kind,
+                                  LoopBuilder& loops) {
+  if (!hasNeutralValue(reducer, kind)) return std::nullopt;
+  mlir::Operation* op = soleOperation(reducer);
   llvm::Type* type = kind.computeType(loops.context());
   llvm::Constant* value = nullptr;
   if (kind.isFloat()) {

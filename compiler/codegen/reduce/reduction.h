@@ -24,6 +24,9 @@ MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const Mul
 
 // What the reducer leaves unchanged, if it is one op with such a value.
 std::optional<Val> neutralValueOf(shlo::ReduceOp reduce, LoopBuilder& loops, Evaluator& evaluator);
+// The same of a reducer of numbers of `kind`.
+std::optional<Val> neutralValueOf(mlir::Region& reducer, const ElementKind& kind,
+                                  LoopBuilder& loops);
 
 // Whether it is the maximum or the minimum of vectors, of type `type`, of numbers of 32 or 64 bits
 // that may be NaN.

@@ -34,11 +34,14 @@ ReducedAxes reducedAxesOf(shlo::ReduceOp reduce) {
 
 bool hasNeutralValue(shlo::ReduceOp reduce) {
   if (reduce.getInputs().size() != 1) return false;
-  auto type = mlir::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
-  auto kind = elementKind(type.getElementType());
-  mlir::Operation* op = soleOperation(reduce.getBody());
-  if (!kind || kind->isComplex() || !op) return false;
-  if (kind->isFloat()) return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp>(op);
+  auto kind = elementKind(tensorTypeOf(reduce.getInputs()[0]).getElementType());
+  return kind && hasNeutralValue(reduce.getBody(), *kind);
+}
+
+bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind) {
+  mlir::Operation* op = soleOperation(reducer);
+  if (kind.isComplex() || !op) return false;
+  if (kind.isFloat()) return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp>(op);
   return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp,
                    shlo::XorOp>(op);
 }

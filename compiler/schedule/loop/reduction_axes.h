@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/element_kind.h"
 #include "compiler/target/target_model.h"
 
 namespace isthmus {
@@ -24,6 +25,8 @@ ReducedAxes reducedAxesOf(shlo::ReduceOp reduce);
 // Whether the reducer is one op that some value leaves unchanged, so that accumulators can start
 // from that.
 bool hasNeutralValue(shlo::ReduceOp reduce);
+// The same of a reducer of numbers of `kind`: such ops are associative.
+bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind);
 
 // How lanes would share the work of `reduce`, which has the number `op`.
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op, const TargetModel& target);

@@ -6,7 +6,6 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/cost.h"
-#include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
@@ -25,26 +24,6 @@ unsigned computeBits(mlir::ValueRange values) {
   return widest;
 }
 
-unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t size) {
-  unsigned lanes = vectorLanes(target, computeBits(values));
-  while (lanes > 1 && lanes > size) lanes /= 2;
-  return lanes;
-}
-
-// At most `most` tiles of at least `least` elements each.
-void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
-            int64_t most) {
-  if (size == 0 || most == 0) return;
-  int64_t unit = std::max<int64_t>(
-      least, static_cast<int64_t>(llvm::alignTo((size + most - 1) / most, least)));
-  int64_t count = (size + unit - 1) / unit;
-  if (count <= stage->tileCount) return;
-  stage->tileSpace = space;
-  stage->tileDim = dim;
-  stage->tileUnit = unit;
-  stage->tileCount = count;
-}
-
 // All updates side by side, where one thread for each of `enough` is more than the tiles so far.
 void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
                    const TargetModel& target) {
@@ -58,19 +37,23 @@ void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
 
 }  // namespace
 
-void scheduleScan(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
-  mlir::Operation* op = wholeOpOf(fusion, *stage);
-  int64_t dim = scanOf(op)->dim;
-  auto type = tensorTypeOf(op->getResult(0));
-  int64_t rank = type.getRank();
-  // Lanes run along the innermost dimension, beside each other.
-  if (dim != rank - 1) {
-    stage->lanes = lanesFor(target, op->getResults(), type.getDimSize(rank - 1));
-  }
-  // Rows of the outermost dimension do not depend on each other.
-  if (dim != 0) tileBy(stage, TileSpace::kIndices, 0, type.getDimSize(0), 1, type.getDimSize(0));
-  double perElement = stage->lanes > 1 ? 0.5 : 1.5;
-  stage->ns = static_cast<double>(type.getNumElements()) * perElement / target.scalarOpsPerNs + 10;
+unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t size) {
+  unsigned lanes = vectorLanes(target, computeBits(values));
+  while (lanes > 1 && lanes > size) lanes /= 2;
+  return lanes;
+}
+
+void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
+            int64_t most) {
+  if (size == 0 || most == 0) return;
+  int64_t unit = std::max<int64_t>(
+      least, static_cast<int64_t>(llvm::alignTo((size + most - 1) / most, least)));
+  int64_t count = (size + unit - 1) / unit;
+  if (count <= stage->tileCount) return;
+  stage->tileSpace = space;
+  stage->tileDim = dim;
+  stage->tileUnit = unit;
+  stage->tileCount = count;
 }
 
 void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {

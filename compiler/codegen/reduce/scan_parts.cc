@@ -1,0 +1,299 @@
+// Running reductions whose tiles are blocks of one line: a thread runs along a block by itself, or
+// the threads of a group share it.
+//
+// A line that is several blocks takes three kernels, which need no memory but the result's: each
+// block for itself; the blocks' last elements, which are then what all blocks up to there give; and
+// what is before each block combined with its other elements.
+#include "compiler/codegen/group_threads.h"
+#include "compiler/codegen/kernel_builder.h"
+#include "compiler/codegen/reduce/reduction.h"
+#include "compiler/codegen/stages.h"
+#include "compiler/dialect/array_shape.h"
+#include "compiler/schedule/loop/scan.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus::codegen {
+namespace {
+
+using Values = LoopBuilder::Values;
+
+class ScanPartEmitter {
+ public:
+  ScanPartEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+      : kernel_(kernel),
+        loops_(kernel.loops()),
+        evaluator_(kernel.evaluator()),
+        stage_(stage),
+        reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
+        scan_(*scanOf(reduce_)),
+        type_(tensorTypeOf(reduce_->getResult(0))),
+        size_(type_.getDimSize(scan_.dim)) {
+    for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
+      bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
+      kinds_.push_back(evaluator_.kindOf(result));
+    }
+    for (mlir::Value value : reduce_.getInitValues()) {
+      initial_.push_back(evaluator_.get(value, MultiIndex()));
+    }
+    neutral_ = initial_;
+    if (auto neutral = neutralValueOf(reduce_.getBody(), kinds_[0], loops_)) neutral_ = {*neutral};
+  }
+
+  void emit() {
+    LoopBuilder::Bounds tiles;
+    tiles.lo = kernel_.begin();
+    tiles.hi = kernel_.end();
+    tiles.range = {0, stage_.tileCount - 1};
+    evaluator_.setLanes(1);
+    loops_.loop(tiles, {}, [&](const IndexExpr& tile, const Values&) {
+      emitTile(tile);
+      return Values();
+    });
+  }
+
+ private:
+  // Of the elements of a line from `begin` on: `stage_.chunk`, or all.
+  void emitTile(const IndexExpr& tile) {
+    IndexExpr rest = tile;
+    int64_t inner = 1;
+    for (int64_t d = scan_.dim + 1; d < type_.getRank(); ++d) inner *= type_.getDimSize(d);
+    evaluator_.divideIndex(rest, inner, &rest, &inner_);
+    if (isCut()) {
+      evaluator_.divideIndex(rest, blocks() - firstBlock(), &outer_, &block_);
+      block_ = add(block_, IndexExpr(firstBlock()));
+    } else {
+      outer_ = rest;
+    }
+    lo_ = scale(block_, stage_.chunk);
+    hi_ = loops_.i64(length());
+    if (isCut()) {
+      hi_ = loops_.here().CreateAdd(loops_.uniformPart(lo_), loops_.i64(stage_.chunk));
+      if (size_ % stage_.chunk) {
+        hi_ = loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi_, loops_.i64(size_));
+      }
+    }
+    if (stage_.scanPart == ScanPart::kOffsets) return addOffset();
+    stage_.groupThreads > 1 ? scanByGroup() : scanByThread();
+  }
+
+  bool isCut() const {
+    return stage_.scanPart == ScanPart::kBlocks || stage_.scanPart == ScanPart::kOffsets;
+  }
+  int64_t blocks() const { return llvm::divideCeilSigned(size_, stage_.chunk); }
+  // The first has nothing before it.
+  int64_t firstBlock() const { return stage_.scanPart == ScanPart::kOffsets ? 1 : 0; }
+  bool isOfTotals() const { return stage_.scanPart == ScanPart::kTotals; }
+  int64_t length() const { return isOfTotals() ? blocks() : size_; }
+
+  // What comes before a tile's first element.
+  Group start() {
+    if (stage_.scanPart == ScanPart::kWhole) return initial_;
+    if (isOfTotals()) return neutral_;
+    Condition isFirst = evaluator_.within(block_, 0, 1);
+    Group values;
+    for (auto [initial, neutral] : llvm::zip(initial_, neutral_)) {
+      values.push_back(evaluator_.selectValue(isFirst, initial, neutral));
+    }
+    return values;
+  }
+
+  // Of element `at` of the line, in the order that the reduction runs in; of totals, of the last
+  // one of block `at`.
+  MultiIndex indexOf(const IndexExpr& at) {
+    IndexExpr position = at;
+    if (isOfTotals()) {
+      position = add(scale(at, stage_.chunk), IndexExpr(stage_.chunk - 1));
+      position = evaluator_.selectIndex(evaluator_.within(position, 0, size_), position, size_ - 1,
+                                        0, size_ - 1);
+    }
+    MultiIndex index;
+    index.dims.resize(static_cast<size_t>(type_.getRank()));
+    if (scan_.dim > 0) index.dims[scan_.dim - 1] = outer_;
+    if (scan_.dim + 1 < type_.getRank()) index.dims.back() = inner_;
+    for (int64_t d = 0; d + 1 < type_.getRank(); ++d) {
+      const bool isWithNext = d + 1 < scan_.dim || d > scan_.dim;
+      if (isWithNext) index.merged |= uint64_t{1} << d;
+    }
+    index.dims[scan_.dim] =
+        scan_.fromEnd ? add(IndexExpr(size_ - 1), scale(position, -1)) : position;
+    return index;
+  }
+
+  Group stored(const IndexExpr& at) {
+    Group values;
+    for (auto [base, kind] : llvm::zip(bases_, kinds_)) {
+      IndexExpr linear = evaluator_.linearize(indexOf(at), type_);
+      values.push_back(evaluator_.load(base, kind, linear, loops_.current()));
+    }
+    return values;
+  }
+
+  Group given(const IndexExpr& at) {
+    if (isOfTotals()) return stored(at);
+    Group values;
+    for (mlir::Value input : reduce_.getInputs()) {
+      values.push_back(evaluator_.get(input, indexOf(at)));
+    }
+    return values;
+  }
+
+  void store(const IndexExpr& at, const Group& values) {
+    for (size_t r = 0; r < values.size(); ++r) {
+      IndexExpr linear = evaluator_.linearize(indexOf(at), type_);
+      evaluator_.store(bases_[r], kinds_[r], linear, values[r]);
+    }
+  }
+
+  Group combine(llvm::ArrayRef<Val> before, llvm::ArrayRef<Val> values) {
+    llvm::SmallVector<Val, 4> arguments(before.begin(), before.end());
+    llvm::append_range(arguments, values);
+    Group results = evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+    return results.size() == before.size() ? results : Group(before);
+  }
+
+  LoopBuilder::Bounds elements(llvm::Value* begin, llvm::Value* end, int64_t step) {
+    LoopBuilder::Bounds bounds;
+    bounds.lo = begin;
+    bounds.hi = end;
+    bounds.step = step;
+    bounds.range = {0, length() - 1};
+    return bounds;
+  }
+
+  void scanByThread() {
+    Group first = start();
+    loops_.loop(elements(loops_.uniformPart(lo_), hi_, 1), flatten(first),
+                [&](const IndexExpr& i, const Values& carried) {
+                  Group sum = combine(unflatten(carried, first, loops_.current()), given(i));
+                  store(i, sum);
+                  return flatten(sum);
+                });
+  }
+
+  // Threads side by side take `stage_.grain` neighbours each, as often as the block has more.
+  void scanByGroup() {
+    thread_ = loops_.makeSymbol(threadInGroup(loops_), loops_.entry(),
+                                {0, static_cast<int64_t>(stage_.groupThreads) - 1});
+    // Each step of the scan of the threads' sums reads what the one before has written.
+    memory_.emplace(loops_, neutral_[0].re->getType(), 2 * stage_.groupThreads);
+    Group first = start();
+    const int64_t step = stage_.grain * static_cast<int64_t>(stage_.groupThreads);
+    loops_.loop(elements(loops_.uniformPart(lo_), hi_, step), flatten(first),
+                [&](const IndexExpr& i, const Values& carried) {
+                  Group sum = scanStretch(i, unflatten(carried, first, loops_.current()));
+                  return flatten(sum);
+                });
+  }
+
+  // Returns the sum of all up to the end of the stretch.
+  Group scanStretch(const IndexExpr& begin, const Group& before) {
+    const int64_t step = stage_.grain * static_cast<int64_t>(stage_.groupThreads);
+    const bool isFull = length() % step == 0 && (!isCut() || stage_.chunk % step == 0);
+    const IndexExpr own = add(begin, scale(IndexExpr::of(thread_), stage_.grain));
+    llvm::SmallVector<Group, 4> sums;
+    llvm::SmallVector<Condition, 4> isInside;
+    llvm::SmallVector<IndexExpr, 4> places;
+    for (int64_t i = 0; i < stage_.grain; ++i) {
+      IndexExpr at = add(own, IndexExpr(i));
+      Condition inside = Condition::always(true);
+      if (!isFull) {
+        llvm::Value* place = loops_.uniformPart(at);
+        inside = {
+            false, false, {loops_.here().CreateICmpSLT(place, hi_), nullptr, loops_.current()}};
+        // Beyond the end, an element that exists is read and not used.
+        at = evaluator_.selectIndex(inside, at, 0, 0, length() - 1);
+      }
+      Val value = evaluator_.selectValue(inside, given(at)[0], neutral_[0]);
+      sums.push_back(i == 0 ? Group{value} : combine(sums.back(), {value}));
+      isInside.push_back(inside);
+      places.push_back(at);
+    }
+    auto [others, all] = scanThreads(sums.back()[0]);
+    Group prefix = combine(before, {others});
+    for (int64_t i = 0; i < stage_.grain; ++i) {
+      Group result = combine(prefix, sums[i]);
+      if (isFull) {
+        store(places[i], result);
+        continue;
+      }
+      loops_.branch(isInside[i].dynamic.re, {}, [&] {
+        store(places[i], result);
+        return Values();
+      });
+    }
+    return combine(before, {all});
+  }
+
+  // Of the threads before this one, and of all.
+  std::pair<Val, Val> scanThreads(Val sum) {
+    llvm::Value* thread = thread_->value;
+    const int64_t threads = stage_.groupThreads;
+    auto here = [&](llvm::Value* value) { return Val{value, nullptr, loops_.current()}; };
+    auto slot = [&](llvm::Value* of, int64_t half) {
+      return loops_.here().CreateAdd(of, loops_.i64(half * threads));
+    };
+    // What the last stretch left there may still be read.
+    groupBarrier(loops_);
+    int64_t half = 0;
+    memory_->store(slot(thread, half), sum.re);
+    for (int64_t distance = 1; distance < threads; distance *= 2) {
+      groupBarrier(loops_);
+      llvm::Value* hasOther = loops_.here().CreateICmpUGE(thread, loops_.i64(distance));
+      llvm::Value* other = loops_.here().CreateSelect(
+          hasOther, loops_.here().CreateSub(thread, loops_.i64(distance)), thread);
+      Val read = here(memory_->load(slot(other, half)));
+      Val both = combine({read}, {sum})[0];
+      sum = evaluator_.selectValue({false, false, here(hasOther)}, both, sum);
+      half = 1 - half;
+      memory_->store(slot(thread, half), sum.re);
+    }
+    groupBarrier(loops_);
+    llvm::Value* isFirst = loops_.here().CreateICmpEQ(thread, loops_.i64(0));
+    llvm::Value* previous =
+        loops_.here().CreateSelect(isFirst, thread, loops_.here().CreateSub(thread, loops_.i64(1)));
+    Val before = evaluator_.selectValue({false, false, here(isFirst)}, neutral_[0],
+                                        here(memory_->load(slot(previous, half))));
+    return {before, here(memory_->load(slot(loops_.i64(threads - 1), half)))};
+  }
+
+  // A block's last element has what is before the block already.
+  void addOffset() {
+    Group before = stored(add(lo_, IndexExpr(-1)));
+    llvm::Value* begin = loops_.uniformPart(lo_);
+    if (stage_.groupThreads > 1) {
+      llvm::Value* thread = threadInGroup(loops_);
+      begin = loops_.here().CreateAdd(begin, thread);
+    }
+    llvm::Value* end = loops_.here().CreateSub(hi_, loops_.i64(1));
+    loops_.loop(elements(begin, end, stage_.groupThreads), {},
+                [&](const IndexExpr& i, const Values&) {
+                  store(i, combine(before, stored(i)));
+                  return Values();
+                });
+  }
+
+  KernelBuilder& kernel_;
+  LoopBuilder& loops_;
+  Evaluator& evaluator_;
+  const StageSchedule& stage_;
+  shlo::ReduceWindowOp reduce_;
+  Scan scan_;
+  mlir::RankedTensorType type_;
+  int64_t size_;
+  llvm::SmallVector<llvm::Value*, 2> bases_;
+  llvm::SmallVector<ElementKind, 2> kinds_;
+  Group initial_, neutral_;
+  // Of the tile: what is outside of the scanned dimension and inside, and which of its elements.
+  IndexExpr outer_, inner_, block_, lo_;
+  llvm::Value* hi_ = nullptr;
+  const Symbol* thread_ = nullptr;
+  std::optional<GroupMemory> memory_;
+};
+
+}  // namespace
+
+void emitScanPart(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+  ScanPartEmitter(kernel, fusion, stage).emit();
+}
+
+}  // namespace isthmus::codegen
