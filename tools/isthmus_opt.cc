@@ -4,8 +4,9 @@
 //   isthmus-opt --list-stages
 //   isthmus-opt FILE [--from STAGE] --to STAGE [--times]
 //
-// Stages run for the target model that names no machine. With --from, FILE is what the stage before
-// wrote (ISTHMUS_DUMP, or this command).
+// Up to `schedule`, stages run for the target model that names no machine; if later ones are asked
+// for, which print the plan, LLVM IR and assembly, all run for this CPU. With --from, FILE is what
+// the stage before wrote (ISTHMUS_DUMP, or this command).
 #include <iostream>
 #include <optional>
 #include <string>

@@ -1,11 +1,12 @@
 // isthmus-run: runs the functions of a program and makes the assertions in it.
 //
 //   isthmus-run FILE.mlir [--function NAME] [--backend reference|cpu] [--split] [--quiet]
-//              [--output DIR] [ARG ...]
+//              [--times] [--output DIR] [ARG ...]
 //
 // Runs @main, or else every function without arguments. An ARG is an attribute, 'dense<1> :
 // tensor<2xi32>'. The backend `cpu` compiles what it runs; constants of the function become
-// arguments, so that nothing is folded away. With --output, the elements of result N are written to
+// arguments, so that nothing is folded away. --times: what each stage of compilation took, to
+// stderr. With --output, the elements of result N are written to
 // DIR/N.bin as they lie in memory. Exit status: 0, or 1 if anything failed.
 #include <cstdio>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "tools/run_on_cpu.h"
+#include "tools/stage_times.h"
 
 namespace isthmus {
 namespace {
@@ -32,6 +34,7 @@ struct Options {
   bool onCpu = false;
   bool split = false;
   bool quiet = false;
+  bool times = false;
   std::string output;
   std::vector<std::string> arguments;
 };
@@ -128,6 +131,8 @@ bool parseCommandLine(int argc, char** argv, Options& options) {
       options.split = true;
     } else if (argument == "--quiet") {
       options.quiet = true;
+    } else if (argument == "--times") {
+      options.times = true;
     } else if (argument.starts_with("--")) {
       return false;
     } else if (options.file.empty()) {
@@ -143,7 +148,7 @@ int run(int argc, char** argv) {
   Options options;
   if (!parseCommandLine(argc, argv, options)) {
     std::cerr << "usage: isthmus-run FILE [--function NAME] [--backend reference|cpu] [--split] "
-                 "[--quiet] [--output DIR] [ARG ...]\n";
+                 "[--quiet] [--times] [--output DIR] [ARG ...]\n";
     return 2;
   }
   std::ifstream file(options.file, std::ios::binary);
@@ -153,6 +158,7 @@ int run(int argc, char** argv) {
   }
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   int failures = 0;
+  if (options.times) startStageTimes();
   if (!options.split) {
     failures = runProgram(text, options);
   } else {
@@ -164,6 +170,7 @@ int run(int argc, char** argv) {
       begin = text.find('\n', end + 1);
     }
   }
+  if (options.times) writeStageTimes(std::cerr);
   return failures == 0 ? 0 : 1;
 }
 

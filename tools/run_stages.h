@@ -14,7 +14,9 @@ struct StageCommand {
   bool times = false;    // what each stage took, to `log`
 };
 
-// Writes the program after the last stage to `out`. Errors are those of import and of the stages.
+// Writes the program after the last stage to `out`: its operations, the plan, LLVM IR, assembly. Up
+// to `schedule`, stages run for the target model that names no machine; if later ones are asked
+// for, all run for this CPU. Errors are those of import and of the stages.
 Status runStages(const StageCommand& command, std::ostream& out, std::ostream& log);
 
 }  // namespace isthmus

@@ -12,6 +12,7 @@
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/sharing.h"
+#include "isthmus/trace.h"
 #include "llvm/IR/Module.h"
 #include "runtime/threads/thread_pool.h"
 
@@ -59,6 +60,8 @@ class CpuCodegen final : public ProgramCodegen {
     return {};
   }
 
+  std::string kernelText() override { return modules_.text(); }
+
   bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const override {
     if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
       return canShareBuffer(fusion, operand, result, sumsPlaceFor(fusion->getOperand(operand)));
@@ -86,9 +89,12 @@ class CpuCodegen final : public ProgramCodegen {
     image.arenaBytes = plan.arenaBytes();
     ConstantPool constants;
     StepTable steps;
-    ISTHMUS_ASSIGN_OR_RETURN(
-        ProgramEstimate estimate,
-        emitProgram(main, plan, code_, target_, modules_.programModule(), constants, steps));
+    ProgramEstimate estimate;
+    {
+      trace::Scope scope("stage", "generate");
+      ISTHMUS_ASSIGN_OR_RETURN(estimate, emitProgram(main, plan, code_, target_,
+                                                     modules_.programModule(), constants, steps));
+    }
     image.steps = steps.take();
     image.estimatedNs = estimate.ns;
     image.mayBlock = library_.mayBlock;
@@ -99,12 +105,12 @@ class CpuCodegen final : public ProgramCodegen {
     image.calls = std::move(library_.calls);
     image.constants = constants.bytes();
     {
-      trace::Scope scope("machine code");
+      trace::Scope scope("stage", "compile");
       bool needsOptimizer = estimate.hasLoops || library_.needsOptimizer;
       ISTHMUS_ASSIGN_OR_RETURN(image.objects,
                                modules_.compile(settings_, threads_, needsOptimizer));
     }
-    trace::Scope scope("load");
+    trace::Scope scope("stage", "load");
     return CpuExecutable::load(std::move(image));
   }
 

@@ -125,12 +125,12 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
   image.calls = std::move(calls_);
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   {
-    trace::Scope scope("ptx");
+    trace::Scope scope("stage", "compile");
     ISTHMUS_RETURN_IF_ERROR(writeKernels(image));
   }
   image.info.memory.generatedCodeBytes =
       static_cast<int64_t>(image.ptx.size() + image.constants.size());
-  trace::Scope scope("load");
+  trace::Scope scope("stage", "load");
   return loader_(std::move(image));
 }
 

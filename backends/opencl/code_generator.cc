@@ -130,10 +130,13 @@ StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram pr
   ProgramImage image;
   static_cast<DeviceProgram&>(image) = std::move(program);
   ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
-  ISTHMUS_RETURN_IF_ERROR(writeKernels(image));
+  {
+    trace::Scope scope("stage", "compile");
+    ISTHMUS_RETURN_IF_ERROR(writeKernels(image));
+  }
   image.info.memory.generatedCodeBytes =
       static_cast<int64_t>(image.spirv.size() + image.source.size() + image.constants.size());
-  trace::Scope scope("load");
+  trace::Scope scope("stage", "load");
   return OpenclExecutable::load(driver_, std::move(image));
 }
 

@@ -32,7 +32,9 @@ struct Computation {
   bool isInLoop;  // its code runs more than once
 };
 
-// The code of one program; on one thread. Methods are called in the order in which they stand here.
+// The code of one program; on one thread. Of the table's stages (allStages()), the driver opens the
+// trace::Scope of `select`, and finish() those of `generate`, `compile` and `load`. Methods are
+// called in the order in which they stand here.
 class ProgramCodegen {
  public:
   virtual ~ProgramCodegen() = default;
@@ -40,6 +42,9 @@ class ProgramCodegen {
   // Decides how each of these operations, in program order, is carried out. kUnimplemented, naming
   // op, types and source position, for one that the target has no code for.
   virtual Status select(std::span<const Computation> computations) = 0;
+
+  // The kernels of selected operations, as LLVM IR to read.
+  virtual std::string kernelText() = 0;
 
   // What the plan asks about selected operations; see PlanOptions.
   virtual bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const = 0;

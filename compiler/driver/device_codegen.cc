@@ -12,8 +12,11 @@
 #include "compiler/schedule/loop/sharing.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
+#include "isthmus/trace.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus {
 namespace {
@@ -209,10 +212,15 @@ Status DeviceCodegen::addSteps(mlir::Block& block, const MemoryPlan& plan,
   return {};
 }
 
-StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::FuncOp main,
-                                                                  const MemoryPlan& plan,
-                                                                  ProgramInfo info) {
-  program_.info = std::move(info);
+std::string DeviceCodegen::kernelText() {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  kernels().module().print(out, nullptr);
+  return text;
+}
+
+Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) {
+  trace::Scope scope("stage", "generate");
   placeSlots(plan);
   ISTHMUS_RETURN_IF_ERROR(placeConstants(plan));
   mlir::Block& body = main.getBody().front();
@@ -237,6 +245,14 @@ StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::Fu
   kernels().shareFunctions();
   program_.kernels = kernels().kernels();
   program_.profile = profile_.take();
+  return {};
+}
+
+StatusOr<std::shared_ptr<const Executable>> DeviceCodegen::finish(mlir::func::FuncOp main,
+                                                                  const MemoryPlan& plan,
+                                                                  ProgramInfo info) {
+  program_.info = std::move(info);
+  ISTHMUS_RETURN_IF_ERROR(generate(main, plan));
   return load(std::move(program_));
 }
 

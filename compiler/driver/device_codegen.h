@@ -23,6 +23,7 @@ namespace isthmus {
 class DeviceCodegen : public ProgramCodegen {
  public:
   Status select(std::span<const Computation> computations) final;
+  std::string kernelText() final;
   bool canShare(mlir::Operation* op, unsigned operand, unsigned result) const final;
   bool prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const final;
   int64_t scratchBytes(mlir::Operation* op) const final;
@@ -54,6 +55,7 @@ class DeviceCodegen : public ProgramCodegen {
   };
 
   StatusOr<OperationCode> selectOne(mlir::Operation* op);
+  Status generate(mlir::func::FuncOp main, const MemoryPlan& plan);
   // For an operation that the device refuses for the reason `why`.
   StatusOr<OperationCode> fallBack(mlir::Operation* op, const Status& why);
   int32_t profileStep(mlir::Operation* op) { return static_cast<int32_t>(profile_.add(op)); }

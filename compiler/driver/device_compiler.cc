@@ -15,6 +15,7 @@
 #include "compiler/driver/driver.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/target/portable_cpu.h"
+#include "isthmus/trace.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
@@ -317,7 +318,12 @@ class KernelCodegen final : public DeviceCodegen {
     }
     std::unique_ptr<DeviceKernels> loaded;
     if (!kernels.empty()) {
-      ISTHMUS_ASSIGN_OR_RETURN(std::string code, compiler_.emit(text, kernels));
+      std::string code;
+      {
+        trace::Scope scope("stage", "compile");
+        ISTHMUS_ASSIGN_OR_RETURN(code, compiler_.emit(text, kernels));
+      }
+      trace::Scope scope("stage", "load");
       program.info.memory.generatedCodeBytes = static_cast<int64_t>(code.size());
       ISTHMUS_ASSIGN_OR_RETURN(loaded, compiler_.load(code, kernels));
     } else {

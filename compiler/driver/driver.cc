@@ -45,7 +45,7 @@ StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
 
 StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importTraced(const CompileRequest& request,
                                                          mlir::MLIRContext& context) {
-  trace::Scope scope("import");
+  trace::Scope scope("stage", "import");
   return importProgram(request.code, request.format, context);
 }
 
@@ -77,6 +77,44 @@ PlanOptions planOptions(const ProgramInfo& info, const ProgramCodegen& codegen) 
   };
   options.scratchBytes = [&codegen](mlir::Operation* op) { return codegen.scratchBytes(op); };
   return options;
+}
+
+// A program whose code is selected, with its plan.
+struct PlannedProgram {
+  mlir::func::FuncOp main;
+  ProgramInfo info;
+  std::unique_ptr<ProgramCodegen> codegen;
+  MemoryPlan plan;
+};
+
+StatusOr<MemoryPlan> makePlan(mlir::func::FuncOp main, const ProgramInfo& info,
+                              const ProgramCodegen& codegen, const CodegenSettings& settings) {
+  trace::Scope scope("stage", "plan");
+  PlanOptions options = planOptions(info, codegen);
+  ISTHMUS_ASSIGN_OR_RETURN(MemoryPlan plan, planMemory(main, options));
+  if (settings.dump) settings.dump("plan.txt", plan.toString());
+  ISTHMUS_RETURN_IF_ERROR(verifyPlan(plan, options));
+  return plan;
+}
+
+StatusOr<PlannedProgram> planProgram(const CodeGenerator& generator, mlir::ModuleOp module,
+                                     ProgramInfo info, const CodegenSettings& settings) {
+  ISTHMUS_ASSIGN_OR_RETURN(mlir::func::FuncOp main, findMain(module));
+  ISTHMUS_RETURN_IF_ERROR(describeProgram(main, info));
+  if (info.options.deviceAssignment) info.deviceAssignment = *info.options.deviceAssignment;
+  countCosts(main, info.costs);
+
+  std::vector<Computation> computations;
+  if (!main.getBody().hasOneBlock()) return unsupportedOp(main, "the program must have one block");
+  collect(main.getBody().front(), false, computations);
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ProgramCodegen> codegen, generator.begin(settings));
+  {
+    trace::Scope scope("stage", "select");
+    ISTHMUS_RETURN_IF_ERROR(codegen->select(computations));
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(MemoryPlan plan, makePlan(main, info, *codegen, settings));
+  info.memory.tempBytes = plan.arenaBytes();
+  return PlannedProgram{main, std::move(info), std::move(codegen), std::move(plan)};
 }
 
 StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& generator,
@@ -159,24 +197,51 @@ StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& gen
 StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator& generator,
                                                             mlir::ModuleOp module, ProgramInfo info,
                                                             CodegenSettings settings) {
-  ISTHMUS_ASSIGN_OR_RETURN(mlir::func::FuncOp main, findMain(module));
-  ISTHMUS_RETURN_IF_ERROR(describeProgram(main, info));
-  if (info.options.deviceAssignment) info.deviceAssignment = *info.options.deviceAssignment;
-  countCosts(main, info.costs);
-
-  std::vector<Computation> computations;
-  if (!main.getBody().hasOneBlock()) return unsupportedOp(main, "the program must have one block");
-  collect(main.getBody().front(), false, computations);
-  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ProgramCodegen> codegen, generator.begin(settings));
-  ISTHMUS_RETURN_IF_ERROR(codegen->select(computations));
-
-  PlanOptions options = planOptions(info, *codegen);
-  ISTHMUS_ASSIGN_OR_RETURN(MemoryPlan plan, planMemory(main, options));
-  if (settings.dump) settings.dump("plan.txt", plan.toString());
-  ISTHMUS_RETURN_IF_ERROR(verifyPlan(plan, options));
-  info.memory.tempBytes = plan.arenaBytes();
+  ISTHMUS_ASSIGN_OR_RETURN(PlannedProgram program,
+                           planProgram(generator, module, std::move(info), settings));
   if (isOutOfMemory()) return outOfHostMemory();
-  return codegen->finish(main, plan, std::move(info));
+  return program.codegen->finish(program.main, program.plan, std::move(program.info));
+}
+
+StatusOr<std::string> textAfterStage(const CodeGenerator& generator,
+                                     mlir::OwningOpRef<mlir::ModuleOp>& module,
+                                     PipelineOptions options) {
+  const std::string_view last = options.stopAfter;
+  const Stage* stage = findStage(last);
+  if (!stage) return invalidArgument("no stage is called ", last);
+  const bool isImported = options.startAt.empty() && last == allStages().front().name;
+  if (!isImported) ISTHMUS_RETURN_IF_ERROR(runPipeline(module, options));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (isImported || stage->addPasses) {
+    module->print(out);
+    out << "\n";
+    return text;
+  }
+  CodegenSettings settings;
+  const std::string_view suffix = last == "generate" ? ".ll" : last == "compile" ? ".s" : "";
+  if (!suffix.empty()) {
+    settings.verify = true;
+    settings.dump = [&](std::string_view name, std::string_view content) {
+      if (!name.ends_with(suffix)) return;
+      out << (last == "generate" ? "; " : "# ") << name << "\n" << content;
+    };
+  }
+  ProgramInfo info;
+  info.name = module->getName().value_or("main").str();
+  info.options = options.compile;
+  ISTHMUS_ASSIGN_OR_RETURN(PlannedProgram program,
+                           planProgram(generator, *module, std::move(info), settings));
+  if (last == "select") return program.codegen->kernelText();
+  if (last == "plan") return program.plan.toString();
+  StatusOr<std::shared_ptr<const Executable>> loaded =
+      program.codegen->finish(program.main, program.plan, std::move(program.info));
+  // Whoever asks for LLVM IR had better see it, if nothing can be made of it.
+  if (!loaded.ok() && text.empty()) return loaded.status();
+  if (last == "load") {
+    out << "loaded " << (*loaded)->info().memory.generatedCodeBytes << " bytes of code\n";
+  }
+  return text;
 }
 
 StatusOr<std::shared_ptr<const Executable>> compileProgram(const CodeGenerator& generator,

@@ -24,6 +24,14 @@ StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator&
                                                             mlir::ModuleOp module, ProgramInfo info,
                                                             CodegenSettings settings);
 
+// The program after stage `options.stopAfter` of the table (allStages()) as text: the module as it
+// was imported or the pipeline leaves it, the plan, LLVM IR, assembly; what was loaded, in a line.
+// `module` is an imported program, or what the stage before `options.startAt` left, which is one of
+// the pipeline's. Backends give LLVM IR and assembly as they dump them.
+StatusOr<std::string> textAfterStage(const CodeGenerator& generator,
+                                     mlir::OwningOpRef<mlir::ModuleOp>& module,
+                                     PipelineOptions options);
+
 // Backend::optimizedProgram: as text that other readers of StableHLO take.
 StatusOr<std::string> optimizedProgramText(const ProgramInfo& info);
 

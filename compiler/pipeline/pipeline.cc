@@ -40,6 +40,8 @@ class TargetPass : public mlir::PassWrapper<TargetPass, mlir::OperationPass<mlir
 };
 
 constexpr Stage kStages[] = {
+    {"import", "Reads the program's bytes and verifies every operation.",
+     "StableHLO text or bytecode, HLO", "stablehlo, chlo, func, sdy"},
     {"legalize", "Inlines calls and composites and rewrites sugar into the core operations.",
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
      [](mlir::OpPassManager& passes, const PipelineOptions&) {
@@ -98,17 +100,16 @@ constexpr Stage kStages[] = {
          passes.addPass(createOverlapCollectivesPass());
        }
      }},
-};
-
-// What the driver and the backends do.
-constexpr Stage kImport = {"import", "Reads the program's bytes and verifies every operation.",
-                           "StableHLO text or bytecode, HLO", "stablehlo, chlo, func, sdy"};
-constexpr Stage kCodeStages[] = {
+    {"select", "Decides how each operation is carried out, and emits the kernels.",
+     "isthmus.fusion with schedules, library operations, control flow",
+     "kernels in LLVM IR, calls of library functions"},
     {"plan", "Gives every value its place in memory and every step its turn.",
-     "isthmus.fusion with schedules, library operations, control flow", "a memory plan"},
-    {"generate", "Emits the kernels and the function that runs the plan.", "the plan",
-     "machine code of the target"},
-    {"load", "Checks the code and puts it where the device runs it.", "machine code",
+     "arrays, and what may share memory", "a memory plan"},
+    {"generate", "Emits the function, or the steps, that run the plan.", "the plan, kernels, calls",
+     "LLVM IR"},
+    {"compile", "Makes machine code, or what the device's driver takes for it.", "LLVM IR",
+     "object code"},
+    {"load", "Checks the code and puts it where the device runs it.", "object code",
      "an executable"},
 };
 
@@ -128,19 +129,28 @@ std::string dumpName(size_t index, std::string_view stage) {
 
 }  // namespace
 
-std::span<const Stage> pipelineStages() { return kStages; }
+std::span<const Stage> allStages() { return kStages; }
+
+std::span<const Stage> pipelineStages() {
+  auto hasPasses = [](const Stage& stage) { return stage.addPasses != nullptr; };
+  const Stage* first = std::find_if(std::begin(kStages), std::end(kStages), hasPasses);
+  return {first, std::find_if_not(first, std::end(kStages), hasPasses)};
+}
+
+const Stage* findStage(std::string_view name) {
+  const Stage* found = std::find_if(std::begin(kStages), std::end(kStages),
+                                    [&](const Stage& stage) { return stage.name == name; });
+  return found == std::end(kStages) ? nullptr : found;
+}
 
 std::string describeStages() {
   std::string table;
-  auto add = [&table](const Stage& stage) {
+  for (const Stage& stage : kStages) {
     std::string name(stage.name);
     name.resize(std::max<size_t>(name.size(), 10), ' ');
     table += name + " " + std::string(stage.summary) + "\n           " + std::string(stage.input) +
              " -> " + std::string(stage.output) + "\n";
-  };
-  add(kImport);
-  for (const Stage& stage : kStages) add(stage);
-  for (const Stage& stage : kCodeStages) add(stage);
+  }
   return table;
 }
 
@@ -170,8 +180,9 @@ Status runPipeline(mlir::OwningOpRef<mlir::ModuleOp>& module, const PipelineOpti
     options.dump->write("00-import.mlir", toText(*module));
   }
   if (hasStarted) ISTHMUS_RETURN_IF_ERROR(noteArgumentShapes(*module, options.compile));
-  for (size_t i = 0; i < std::size(kStages); ++i) {
-    const Stage& stage = kStages[i];
+  std::span<const Stage> stages = pipelineStages();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
     hasStarted |= stage.name == options.startAt;
     if (!hasStarted) continue;
     trace::Scope scope("stage", stage.name);

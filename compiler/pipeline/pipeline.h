@@ -1,8 +1,9 @@
-// The compiler's middle as a table of stages: from an imported module to fused regions.
+// A compilation as a table of stages, from bytes to loaded code, and its middle, which rewrites the
+// program: from an imported module to scheduled kernels.
 //
-// The table is what the tools list, the dumps number, the timing report names and ARCHITECTURE.md
-// is checked against. Import comes before it (compiler/import); plan and code generation, which
-// belong to the backend, come after it.
+// The table is what the tools list, the dumps number, profiles and times name and ARCHITECTURE.md
+// is checked against. The driver (compiler/driver) carries out what comes before and after the
+// middle, the latter by the backend's code generator.
 #pragma once
 
 #include <functional>
@@ -52,10 +53,15 @@ struct Stage {
   void (*addPasses)(mlir::OpPassManager& passes, const PipelineOptions& options) = nullptr;
 };
 
-// In the order in which they run.
+// All of a compilation, in the order in which they run. Each is a trace::Scope of the category
+// "stage" while it does.
+std::span<const Stage> allStages();
+// Of these, the middle.
 std::span<const Stage> pipelineStages();
+// Null if none is called so.
+const Stage* findStage(std::string_view name);
 
-// All of a compilation, from import to loaded code, as a table to read.
+// All stages as a table to read.
 std::string describeStages();
 
 // Takes the number of replicas and partitions from the module's attributes (mhlo.num_replicas,

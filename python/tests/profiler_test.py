@@ -110,7 +110,7 @@ def test_the_host_shows_compilation_and_copies(tmp_path):
     host = [event for line in read(tmp_path)["/host:CPU"].values() for event in line]
     found = {event[0]: event for event in host}
     compiled = found["compile jit_fresh"]
-    for stage in ("stage legalize", "stage simplify", "stage fuse", "machine code"):
+    for stage in ("stage legalize", "stage simplify", "stage fuse", "stage plan", "stage compile"):
         inside = [
             event
             for event in host

@@ -130,6 +130,13 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
   return code;
 }
 
+std::string KernelModules::text() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (const JitModule& module : modules_) module.module->print(out, nullptr);
+  return text;
+}
+
 StatusOr<std::vector<std::string>> KernelModules::compile(const CodegenSettings& settings,
                                                           int threads, bool needsOptimizer) {
   if (needsOptimizer) {

@@ -26,6 +26,8 @@ class KernelModules {
   // Generates the kernels of a fusion; equal fusions share theirs. Small kernels in loops become
   // part of the program function.
   StatusOr<OperationCode> emit(ir::FusionOp fusion, bool isInLoop);
+  // What has been emitted so far, as LLVM IR to read.
+  std::string text() const;
   // The object files, the program's first.
   StatusOr<std::vector<std::string>> compile(const CodegenSettings& settings, int threads,
                                              bool needsOptimizer);
