@@ -80,6 +80,10 @@ Status clientCreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args&
                            toArrayType(args.element_type, args.dims, args.num_dims));
   ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.layout, type));
   if (type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, device_buffer_ptr);
+  if (DeviceQueue* queue = memory->queue()) {
+    // Whoever computes the contents has let this stream wait for that.
+    ISTHMUS_RETURN_IF_ERROR(queue->awaitExternal(args.stream));
+  }
   std::function<void()> onDelete;
   if (args.on_delete_callback != nullptr) {
     onDelete = [callback = args.on_delete_callback, data = args.device_buffer_ptr,

@@ -42,7 +42,7 @@ PJRT_Api makeApi() {
   for (PJRT_Extension_Base* extension :
        {&layoutsExtension(), &shardingsExtension(), &memoryDescriptionsExtension(), &ffiExtension(),
         &customCallExtension(), &profilerExtension(), &customPartitionerExtension(),
-        &crossHostTransfersExtension()}) {
+        &crossHostTransfersExtension(), &streamExtension()}) {
     extension->next = api.extension_start;
     api.extension_start = extension;
   }

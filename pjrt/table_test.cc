@@ -138,6 +138,7 @@ TEST(Table, ExtensionsAreThoseThatAreServed) {
                                           {PJRT_Extension_Type_FFI, 48},
                                           {PJRT_Extension_Type_MemoryDescriptions, 40},
                                           {PJRT_Extension_Type_CrossHostTransfers, 56},
+                                          {PJRT_Extension_Type_Stream, 40},
                                           {PJRT_Extension_Type_Shardings, 40}}));
 }
 

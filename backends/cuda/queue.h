@@ -33,6 +33,7 @@ class CudaEvent final : public isthmus::DeviceEvent {
   int device_;
   cuda::DeviceEvent event_;
   std::shared_ptr<const NcclRun> run_;
+  mutable std::atomic<bool> hasHappened_{false};
 };
 
 // What is enqueued on `queue` afterwards waits for all of them.

@@ -12,7 +12,7 @@
 // launches: they need a stream of their own.
 //
 // Threads: all functions may be called from any thread at any time. None waits for the device, but
-// `await`, and `enqueue` of a program whose host part reads what the device computes.
+// `await…`, and `enqueue` of a program whose host part reads what the device computes.
 //
 // Errors: a returned one means that nothing was handed over. What fails later fails its event: the
 // error names the kernel and, where it is known, the source line. The runtime passes errors on to
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -75,6 +76,14 @@ class DeviceQueue {
   // From the beginning of a block of `fromDeviceId` (which may be this device) to that of one here.
   virtual StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
                                                   size_t bytes, DeviceEvents after) = 0;
+
+  // For arrays shared with other libraries of the platform in its memory (DLPack). The stream that
+  // they let wait for their work before they hand it over, as they know it.
+  virtual StatusOr<intptr_t> externalStream() {
+    return unimplemented("this device has no streams that others know");
+  }
+  // Blocks until what others have enqueued on one of their streams is done; 0: the default one.
+  virtual Status awaitExternal(intptr_t stream) { return {}; }
 };
 
 }  // namespace isthmus

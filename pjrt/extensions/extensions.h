@@ -14,5 +14,6 @@ PJRT_Extension_Base& customCallExtension();
 PJRT_Extension_Base& profilerExtension();
 PJRT_Extension_Base& customPartitionerExtension();
 PJRT_Extension_Base& crossHostTransfersExtension();
+PJRT_Extension_Base& streamExtension();
 
 }  // namespace isthmus::pjrt

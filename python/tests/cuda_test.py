@@ -60,6 +60,31 @@ def test_arrays_go_there_and_back(cuda):
     assert result.stdout == "True True {CudaDevice(id=1)}\n"
 
 
+def test_arrays_are_shared_in_the_devices_memory(cuda):
+    result = cuda("""
+        import ctypes, os, jax, numpy as np
+        fake = ctypes.CDLL(os.environ["ISTHMUS_CUDA_LIBRARY"])
+        fake.fake_cuda_log.restype = ctypes.c_char_p
+        waits = lambda: fake.fake_cuda_log().decode().count("wait for default stream 1")
+        x = jax.device_put(np.arange(64, dtype=np.float32))
+        for stream in (None, 1, 2):
+            x.__dlpack__(stream=stream)
+        y = jax.dlpack.from_dlpack(x)
+        class Theirs:  # of a library that JAX does not know
+            streams = []
+            def __dlpack_device__(self):
+                return x.__dlpack_device__()
+            def __dlpack__(self, stream=None):
+                self.streams.append(stream)
+                return x.__dlpack__()
+        before = waits()
+        z = jax.dlpack.from_dlpack(Theirs())
+        print(x.__dlpack_device__()[0] == 2, Theirs.streams, waits() - before)
+        print((np.asarray(z) == x).all(), x.unsafe_buffer_pointer() == z.unsafe_buffer_pointer())
+    """)
+    assert result.stdout == "True [1] 1\nTrue True\n"
+
+
 def test_linear_algebra_is_lowered_for_the_host(cuda):
     # JAX's own rules for cuda call cuSOLVER, which is not there.
     result = cuda("""

@@ -269,6 +269,11 @@ Status Driver::synchronize(int device, Queue queue) {
   return check(library_.StreamSynchronize(streamOf(device, queue)), "cuStreamSynchronize");
 }
 
+Status Driver::synchronizeExternal(int device, CUstream stream) {
+  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  return check(library_.StreamSynchronize(stream), "cuStreamSynchronize");
+}
+
 StatusOr<DeviceEvent> Driver::record(int device, Queue queue) {
   return record(device, queue, CU_EVENT_DISABLE_TIMING);
 }

@@ -126,6 +126,8 @@ class Driver {
   Status clear(int device, Queue queue, void* data, size_t bytes);
   // Blocks until all that was enqueued is done.
   Status synchronize(int device, Queue queue);
+  // The same of a stream that is not ours; null is the default stream, on which ours never wait.
+  Status synchronizeExternal(int device, CUstream stream);
   StatusOr<DeviceEvent> record(int device, Queue queue);
   // The same with a time, which makes it slower.
   StatusOr<DeviceEvent> recordTimed(int device, Queue queue);
