@@ -10,18 +10,20 @@ bool isDeviceKind(std::string_view memoryKind) { return memoryKind == "device"; 
 }  // namespace
 
 bool CudaEvent::isReady() const {
+  if (hasHappened_.load(std::memory_order_acquire)) return true;
   StatusOr<bool> isDone = driver_.isDone(device_, event_);
+  if (isDone.ok() && *isDone) hasHappened_.store(true, std::memory_order_release);
   return !isDone.ok() || *isDone;
 }
 
-bool CudaEvent::hasHappened() const {
-  StatusOr<bool> isDone = driver_.isDone(device_, event_);
-  return isDone.ok() && *isDone;
-}
+bool CudaEvent::hasHappened() const { return isReady() && hasHappened_.load(); }
 
 Status CudaEvent::await() const {
-  Status status = driver_.await(device_, event_);
-  if (!status.ok()) return driver_.setLost(device_, status);
+  if (!hasHappened_.load(std::memory_order_acquire)) {
+    Status status = driver_.await(device_, event_);
+    if (!status.ok()) return driver_.setLost(device_, status);
+    hasHappened_.store(true, std::memory_order_release);
+  }
   return run_ ? run_->failure() : Status();
 }
 

@@ -1,6 +1,7 @@
 // A device as the runtime sees it: events and a queue over the driver's streams.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -53,8 +54,14 @@ class CudaQueue final : public DeviceQueue {
                                       DeviceEvents after) override;
   StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
                                           size_t bytes, DeviceEvents after) override;
+  // The default stream: all libraries know it, and nothing of ours is on it.
+  StatusOr<intptr_t> externalStream() override { return kDefaultStream; }
+  Status awaitExternal(intptr_t stream) override {
+    return driver_.synchronizeExternal(device_, reinterpret_cast<CUstream>(stream));
+  }
 
  private:
+  static constexpr intptr_t kDefaultStream = 1;  // CU_STREAM_LEGACY, and DLPack's number of it
   // Memory of the host that waits for events before it goes.
   struct Leaving {
     void* data;
