@@ -1,6 +1,8 @@
 // The maps of every operation by the rule that its record names, and what is asked of them.
 #include "compiler/dialect/facts/indexing.h"
 
+#include <algorithm>
+
 #include "compiler/dialect/facts/indexing_rules.h"
 #include "compiler/dialect/facts/op_facts.h"
 
@@ -12,7 +14,73 @@ llvm::ArrayRef<int64_t> staticShapeOf(mlir::Value value) {
   return type ? type.getShape() : llvm::ArrayRef<int64_t>();
 }
 
+// Adds `factor` times the expression to `index`; false if it is no sum of multiples, or of several
+// dimensions.
+bool addTerms(mlir::AffineExpr expr, int64_t factor, llvm::ArrayRef<IndexSymbol> symbols,
+              DimIndex& index) {
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr)) {
+    index.offset += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr)) {
+    if (index.dim && *index.dim != dim.getPosition()) return false;
+    index.dim = dim.getPosition();
+    index.stride += factor;
+    return true;
+  }
+  if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr)) {
+    const unsigned position = symbol.getPosition();
+    index.terms.push_back({position, factor, symbols[position].kind, symbols[position].size});
+    return true;
+  }
+  auto binary = llvm::cast<mlir::AffineBinaryOpExpr>(expr);
+  if (expr.getKind() == mlir::AffineExprKind::Add) {
+    return addTerms(binary.getLHS(), factor, symbols, index) &&
+           addTerms(binary.getRHS(), factor, symbols, index);
+  }
+  auto scale = llvm::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
+  return expr.getKind() == mlir::AffineExprKind::Mul && scale &&
+         addTerms(binary.getLHS(), factor * scale.getValue(), symbols, index);
+}
+
 }  // namespace
+
+int64_t DimIndex::reach() const {
+  int64_t rows = 0;
+  for (const Term& term : terms) rows += std::max<int64_t>(0, term.coefficient * (term.size - 1));
+  return rows;
+}
+
+bool DimIndex::isInside(int64_t resultSize, int64_t operandSize) const {
+  if (resultSize == 0) return true;
+  int64_t least = offset, most = offset + reach();
+  for (const Term& term : terms) least += std::min<int64_t>(0, term.coefficient * (term.size - 1));
+  (stride > 0 ? most : least) += stride * (resultSize - 1);
+  return least >= 0 && most / divisor < operandSize;
+}
+
+std::optional<DimIndex> IndexingMaps::index(unsigned operand, int64_t d) const {
+  mlir::AffineExpr expr = operands[operand].map.getResult(d);
+  DimIndex index;
+  if (expr.getKind() == mlir::AffineExprKind::FloorDiv) {
+    auto division = llvm::cast<mlir::AffineBinaryOpExpr>(expr);
+    auto divisor = llvm::dyn_cast<mlir::AffineConstantExpr>(division.getRHS());
+    if (!divisor) return std::nullopt;
+    index.divisor = divisor.getValue();
+    expr = division.getLHS();
+  }
+  if (!addTerms(expr, 1, symbols, index)) return std::nullopt;
+  return index;
+}
+
+bool IndexingMaps::varies(unsigned operand, int64_t d, int64_t resultDim) const {
+  mlir::AffineExpr expr = operands[operand].map.getResult(d);
+  if (expr.isFunctionOfDim(resultDim)) return true;
+  for (auto [position, symbol] : llvm::enumerate(symbols)) {
+    if (symbol.kind != SymbolKind::kReduced && expr.isFunctionOfSymbol(position)) return true;
+  }
+  return false;
+}
 
 std::optional<int64_t> IndexingMap::resultDim(int64_t d) const {
   auto expr = llvm::dyn_cast<mlir::AffineDimExpr>(map.getResult(d));

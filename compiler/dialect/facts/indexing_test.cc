@@ -4,6 +4,7 @@
 #include "compiler/dialect/facts/indexing.h"
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "compiler/dialect/dialect.h"
@@ -11,6 +12,7 @@
 #include "compiler/dialect/types.h"
 #include "compiler/reference/interpreter.h"
 #include "gtest/gtest.h"
+#include "llvm/Support/MathExtras.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/Parser/Parser.h"
 
@@ -81,6 +83,48 @@ std::vector<std::set<int64_t>> predicted(const IndexingMaps& maps, unsigned oper
   return reads;
 }
 
+// What index(), isInside() and varies() say of an operand, against its map at every place.
+void expectIndices(const IndexingMaps& maps, unsigned operand, const Dims& result,
+                   const Dims& shape) {
+  Dims symbolSizes;
+  for (const IndexSymbol& symbol : maps.symbols) symbolSizes.push_back(symbol.size);
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+    mlir::AffineExpr expr = maps.operands[operand].map.getResult(d);
+    std::optional<DimIndex> index = maps.index(operand, d);
+    // By the index along each dimension of the result alone: all values that were met.
+    std::vector<std::map<int64_t, std::set<int64_t>>> met(result.size());
+    bool isInside = true, isChosen = false;
+    for (auto [position, symbol] : llvm::enumerate(maps.symbols)) {
+      isChosen |= symbol.kind != SymbolKind::kReduced && expr.isFunctionOfSymbol(position);
+    }
+    forEach(result, [&](const Index& at) {
+      forEach(symbolSizes, [&](const Index& symbols) {
+        const int64_t value = evaluate(expr, at, symbols);
+        isInside &= value >= 0 && value < shape[d];
+        for (size_t r = 0; r < result.size(); ++r) met[r][at[r]].insert(value);
+        if (!index) return;
+        int64_t sum = index->offset + (index->dim ? index->stride * at[*index->dim] : 0);
+        for (const DimIndex::Term& term : index->terms) {
+          sum += term.coefficient * symbols[term.symbol];
+        }
+        EXPECT_EQ(llvm::divideFloorSigned(sum, index->divisor), value) << "dimension " << d;
+      });
+    });
+    if (index) {
+      EXPECT_EQ(index->isInside(index->dim ? result[*index->dim] : 1, shape[d]), isInside)
+          << "dimension " << d << " of operand " << operand;
+    }
+    for (size_t r = 0; r < result.size(); ++r) {
+      bool differs = llvm::any_of(
+          met[r], [&](const auto& entry) { return entry.second != met[r].begin()->second; });
+      EXPECT_TRUE(maps.varies(operand, d, static_cast<int64_t>(r)) || !differs)
+          << "dimension " << d << " of operand " << operand << " along " << r;
+      EXPECT_EQ(maps.varies(operand, d, static_cast<int64_t>(r)),
+                isChosen || expr.isFunctionOfDim(static_cast<unsigned>(r)));
+    }
+  }
+}
+
 struct Case {
   const char* name;
   const char* text;  // @main with the operation first in it
@@ -141,6 +185,9 @@ TEST_P(Indexing, CoversWhatIsRead) {
     for (unsigned o = 0; o < op->getNumOperands(); ++o) {
       bool isGiven = false;
       for (auto given : GetParam().integers) isGiven |= given.first == o;
+      if (maps.operands[o].map) {
+        expectIndices(maps, o, before[r].dims(), operands[o].dims());
+      }
       if (isGiven) continue;
       auto reads = predicted(maps, o, before[r].dims(), operands[o].dims());
       for (int64_t e = 0; e < operands[o].size(); ++e) {

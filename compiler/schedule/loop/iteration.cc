@@ -8,7 +8,6 @@
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace isthmus {
 namespace {
@@ -19,85 +18,90 @@ struct Seen {
   bool insert(mlir::Value value, int64_t d) { return pairs.insert({value, d}).second; }
 };
 
+unsigned numberOf(mlir::Value value) { return mlir::cast<mlir::OpResult>(value).getResultNumber(); }
+
+int64_t rankOf(mlir::Value value) {
+  auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+// Whether the code generator's index arithmetic for `op` (compiler/codegen/access) leaves pairs of
+// dimensions together that no map takes apart.
+bool leavesTogether(mlir::Operation* op) {
+  return isElementwise(op) ||
+         mlir::isa<shlo::ConstantOp, shlo::OptimizationBarrierOp, shlo::BroadcastInDimOp,
+                   shlo::TransposeOp, shlo::SliceOp, shlo::DynamicSliceOp, shlo::ConcatenateOp,
+                   shlo::ReduceOp>(op);
+}
+
+bool mergeable(mlir::Value value, int64_t d, Seen& seen);
+
+bool reshapeMerges(shlo::ReshapeOp op, int64_t d, Seen& seen) {
+  mlir::Value operand = op.getOperand();
+  ReshapeGroups groups =
+      reshapeGroups(tensorTypeOf(operand).getShape(), tensorTypeOf(op.getResult()).getShape());
+  if (groups.to.empty()) return false;
+  // The operand's group is run over by one index in any case.
+  for (int64_t e : {d, d + 1}) {
+    auto [begin, end] = groups.from[groups.toGroup[e]];
+    for (int64_t k = begin; k + 1 < end; ++k) {
+      if (!mergeable(operand, k, seen)) return false;
+    }
+  }
+  int64_t group = groups.toGroup[d];
+  if (group == groups.toGroup[d + 1]) return true;
+  return mergeable(operand, groups.from[group].second - 1, seen);
+}
+
+// Whether operand `i`, if it depends on dimensions `d` and `d + 1` of the result at all, has them
+// side by side too: a part of the outer one and all of the inner one.
+bool operandMerges(const IndexingMaps& maps, mlir::Value value, unsigned i, int64_t d, Seen& seen) {
+  mlir::Value operand = value.getDefiningOp()->getOperand(i);
+  auto result = tensorTypeOf(value);
+  std::optional<int64_t> outer, inner;
+  for (int64_t k = 0; k < rankOf(operand); ++k) {
+    std::optional<DimIndex> index = maps.index(i, k);
+    if (!index) return false;
+    const int64_t size = tensorTypeOf(operand).getDimSize(k);
+    if (index->dim == d) {
+      if (index->stride != 1 || !index->isInside(result.getDimSize(d), size)) return false;
+      outer = k;
+    } else if (index->dim == d + 1) {
+      if (size != result.getDimSize(d + 1)) return false;
+      inner = k;
+    }
+  }
+  if (!outer && !inner) return true;
+  return outer && inner == *outer + 1 && mergeable(operand, *outer, seen);
+}
+
 bool mergeable(mlir::Value value, int64_t d, Seen& seen) {
   if (!seen.insert(value, d)) return true;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return true;
+  if (auto iota = mlir::dyn_cast<shlo::IotaOp>(op)) {
+    const int64_t dim = iota.getIotaDimension();
+    return dim != d && dim != d + 1;
+  }
+  if (auto reshape = mlir::dyn_cast<shlo::ReshapeOp>(op)) return reshapeMerges(reshape, d, seen);
+  if (!leavesTogether(op)) return false;
   if (isElementwise(op)) {
     return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-      return tensorTypeOf(operand).getRank() == 0 || mergeable(operand, d, seen);
+      return rankOf(operand) == 0 || mergeable(operand, d, seen);
     });
   }
-  auto result = tensorTypeOf(value);
-  return llvm::TypeSwitch<mlir::Operation*, bool>(op)
-      .Case([&](shlo::ConstantOp) { return true; })
-      .Case([&](shlo::IotaOp iota) {
-        int64_t dim = iota.getIotaDimension();
-        return dim != d && dim != d + 1;
-      })
-      .Case([&](shlo::OptimizationBarrierOp barrier) {
-        return mergeable(op->getOperand(mlir::cast<mlir::OpResult>(value).getResultNumber()), d,
-                         seen);
-      })
-      .Case([&](shlo::BroadcastInDimOp broadcast) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        llvm::ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
-        int64_t outer = -1, inner = -1;
-        for (int64_t k = 0; k < from.getRank(); ++k) {
-          if (from.getDimSize(k) != result.getDimSize(dims[k])) continue;
-          if (dims[k] == d) outer = k;
-          if (dims[k] == d + 1) inner = k;
-        }
-        if (outer < 0 && inner < 0) return true;
-        return outer >= 0 && inner == outer + 1 && mergeable(op->getOperand(0), outer, seen);
-      })
-      .Case([&](shlo::TransposeOp transpose) {
-        llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
-        return permutation[d + 1] == permutation[d] + 1 &&
-               mergeable(op->getOperand(0), permutation[d], seen);
-      })
-      .Case([&](shlo::ReshapeOp) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        ReshapeGroups groups = reshapeGroups(from.getShape(), result.getShape());
-        if (groups.to.empty()) return false;
-        // The operand's group is run over by one index in any case.
-        for (int64_t e : {d, d + 1}) {
-          auto [begin, end] = groups.from[groups.toGroup[e]];
-          for (int64_t k = begin; k + 1 < end; ++k) {
-            if (!mergeable(op->getOperand(0), k, seen)) return false;
-          }
-        }
-        int64_t group = groups.toGroup[d];
-        if (group == groups.toGroup[d + 1]) return true;
-        return mergeable(op->getOperand(0), groups.from[group].second - 1, seen);
-      })
-      .Case([&](shlo::SliceOp slice) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        return from.getDimSize(d + 1) == result.getDimSize(d + 1) && slice.getStrides()[d] == 1 &&
-               mergeable(op->getOperand(0), d, seen);
-      })
-      .Case([&](shlo::DynamicSliceOp) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        return from.getDimSize(d + 1) == result.getDimSize(d + 1) &&
-               mergeable(op->getOperand(0), d, seen);
-      })
-      .Case([&](shlo::ConcatenateOp concatenate) {
-        int64_t dim = concatenate.getDimension();
-        return dim != d && dim != d + 1 &&
-               llvm::all_of(op->getOperands(),
-                            [&](mlir::Value operand) { return mergeable(operand, d, seen); });
-      })
-      .Case([&](shlo::ReduceOp reduce) {
-        int64_t rank = tensorTypeOf(reduce.getInputs()[0]).getRank();
-        llvm::SmallVector<int64_t> kept;
-        for (int64_t k = 0; k < rank; ++k) {
-          if (!llvm::is_contained(reduce.getDimensions(), k)) kept.push_back(k);
-        }
-        return kept[d + 1] == kept[d] + 1 &&
-               llvm::all_of(reduce.getInputs(),
-                            [&](mlir::Value input) { return mergeable(input, kept[d], seen); });
-      })
-      .Default([](mlir::Operation*) { return false; });
+  IndexingMaps maps = indexingMaps(op, numberOf(value));
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (maps.operands[i].map && !operandMerges(maps, value, i, d, seen)) return false;
+  }
+  return true;
+}
+
+// The innermost dimension of the range, but for sizes of 1.
+int64_t innermostOf(mlir::RankedTensorType type, ReshapeGroups::Range range) {
+  int64_t d = range.second - 1;
+  while (d > range.first && type.getDimSize(d) == 1) --d;
+  return d;
 }
 
 // Calls `visit` for each reduction whose result differs along dimension `d` of `value`, until one
@@ -107,153 +111,109 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
   if (d < 0 || !seen.insert(value, d)) return false;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return false;
-  auto anyOperand = [&](int64_t dim) {
+  if (isElementwise(op)) {
     return llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
-      return tensorTypeOf(operand).getRank() > dim && findReduction(operand, dim, visit, seen);
+      return rankOf(operand) > d && findReduction(operand, d, visit, seen);
     });
-  };
-  if (isElementwise(op)) return anyOperand(d);
-  return llvm::TypeSwitch<mlir::Operation*, bool>(op)
-      .Case([&](shlo::ReduceOp reduce) {
-        auto type = tensorTypeOf(reduce.getInputs()[0]);
-        if (visit(reduce)) return true;
-        int64_t kept = -1, next = 0;
-        for (int64_t k = 0; k < type.getRank(); ++k) {
-          if (!llvm::is_contained(reduce.getDimensions(), k) && next++ == d) kept = k;
-        }
-        return llvm::any_of(reduce.getInputs(), [&](mlir::Value input) {
-          return findReduction(input, kept, visit, seen);
-        });
-      })
-      .Case([&](shlo::BroadcastInDimOp broadcast) {
-        auto dims = broadcast.getBroadcastDimensions();
-        auto it = llvm::find(dims, d);
-        if (it == dims.end()) return false;
-        int64_t k = it - dims.begin();
-        if (tensorTypeOf(op->getOperand(0)).getDimSize(k) == 1) return false;
-        return findReduction(op->getOperand(0), k, visit, seen);
-      })
-      .Case([&](shlo::TransposeOp transpose) {
-        return findReduction(op->getOperand(0), transpose.getPermutation()[d], visit, seen);
-      })
-      .Case([&](shlo::ReshapeOp) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        ReshapeGroups groups = reshapeGroups(from.getShape(), tensorTypeOf(value).getShape());
-        if (groups.to.empty()) return false;
-        int64_t k = groups.from[groups.toGroup[d]].second - 1;
-        while (k > 0 && from.getDimSize(k) == 1) --k;
-        return findReduction(op->getOperand(0), k, visit, seen);
-      })
-      .Default([&](mlir::Operation*) {
-        for (mlir::Value operand : op->getOperands()) {
-          auto type = mlir::dyn_cast<mlir::RankedTensorType>(operand.getType());
-          if (type && type.getRank() == tensorTypeOf(value).getRank() &&
-              findReduction(operand, d, visit, seen)) {
-            return true;
-          }
-        }
-        return false;
-      });
+  }
+  if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op); reduce && visit(reduce)) return true;
+  if (auto reshape = mlir::dyn_cast<shlo::ReshapeOp>(op)) {
+    // Of dimensions that are split or joined, lanes are neighbours along the innermost.
+    auto from = tensorTypeOf(reshape.getOperand());
+    ReshapeGroups groups = reshapeGroups(from.getShape(), tensorTypeOf(value).getShape());
+    return !groups.to.empty() &&
+           findReduction(reshape.getOperand(), innermostOf(from, groups.from[groups.toGroup[d]]),
+                         visit, seen);
+  }
+  IndexingMaps maps = indexingMaps(op, numberOf(value));
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!maps.operands[i].map) continue;
+    mlir::Value operand = op->getOperand(i);
+    for (int64_t k = 0; k < rankOf(operand); ++k) {
+      if (maps.varies(i, k, d) && findReduction(operand, k, visit, seen)) return true;
+    }
+  }
+  return false;
 }
 
 // `offset`: the loop variable plus it is the index along `d` of `value`.
 void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
                  llvm::SmallVectorImpl<int64_t>& cuts) {
-  if (d < 0 || !seen.insert(value, d) || cuts.size() > 16) return;
+  if (!seen.insert(value, d) || cuts.size() > 16) return;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return;
-  auto cut = [&](int64_t at) { cuts.push_back(at - offset); };
   if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
-      if (tensorTypeOf(operand).getRank() > d) collectCuts(operand, d, offset, seen, cuts);
+      if (rankOf(operand) > d) collectCuts(operand, d, offset, seen, cuts);
     }
     return;
   }
-  llvm::TypeSwitch<mlir::Operation*>(op)
-      .Case([&](shlo::PadOp pad) {
-        int64_t low = pad.getEdgePaddingLow()[d];
-        if (pad.getInteriorPadding()[d] != 0) return;
-        int64_t size = tensorTypeOf(op->getOperand(0)).getDimSize(d);
-        cut(low);
-        cut(low + size);
-        collectCuts(op->getOperand(0), d, offset - low, seen, cuts);
-      })
-      .Case([&](shlo::ReduceWindowOp reduce) {
-        // Where windows begin and cease to lie wholly inside.
-        int64_t size = tensorTypeOf(op->getOperand(0)).getDimSize(d);
-        int64_t stride = reduce.getWindowStrides() ? (*reduce.getWindowStrides())[d] : 1;
-        int64_t spread = reduce.getWindowDilations() ? (*reduce.getWindowDilations())[d] : 1;
-        int64_t low = 0;
-        if (auto padding = reduce.getPadding()) {
-          low = padding->getValues<int64_t>()[{static_cast<uint64_t>(d), 0}];
-        }
-        if (reduce.getBaseDilations() && (*reduce.getBaseDilations())[d] != 1) return;
-        int64_t reach = (reduce.getWindowDimensions()[d] - 1) * spread;
-        int64_t room = size - 1 + low - reach;
-        if (low > 0) cut((low + stride - 1) / stride);
-        if (room >= 0) cut(room / stride + 1);
-      })
-      .Case([&](shlo::ConcatenateOp concatenate) {
-        int64_t begin = 0;
-        for (mlir::Value operand : op->getOperands()) {
-          if (static_cast<int64_t>(concatenate.getDimension()) == d) {
-            if (begin > 0) cut(begin);
-            collectCuts(operand, d, offset - begin, seen, cuts);
-            begin += tensorTypeOf(operand).getDimSize(d);
-          } else {
-            collectCuts(operand, d, offset, seen, cuts);
-          }
-        }
-      })
-      .Case([&](shlo::SliceOp slice) {
-        if (slice.getStrides()[d] != 1) return;
-        collectCuts(op->getOperand(0), d, offset + slice.getStartIndices()[d], seen, cuts);
-      })
-      .Case([&](shlo::BroadcastInDimOp broadcast) {
-        auto dims = broadcast.getBroadcastDimensions();
-        auto it = llvm::find(dims, d);
-        if (it == dims.end()) return;
-        int64_t k = it - dims.begin();
-        if (tensorTypeOf(op->getOperand(0)).getDimSize(k) == 1) return;
-        collectCuts(op->getOperand(0), k, offset, seen, cuts);
-      })
-      .Case([&](shlo::TransposeOp transpose) {
-        collectCuts(op->getOperand(0), transpose.getPermutation()[d], offset, seen, cuts);
-      })
-      .Case([&](shlo::ReshapeOp) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        auto to = tensorTypeOf(value);
-        ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
-        if (groups.to.empty()) return;
-        auto [begin, end] = groups.from[groups.toGroup[d]];
-        auto [toBegin, toEnd] = groups.to[groups.toGroup[d]];
-        // Only where the dimension passes through as it is, but for sizes of 1.
-        for (int64_t k = begin; k < end; ++k) {
-          if (from.getDimSize(k) == to.getDimSize(d) && to.getDimSize(d) > 1) {
-            int64_t others = 1;
-            for (int64_t e = toBegin; e < toEnd; ++e) others *= e == d ? 1 : to.getDimSize(e);
-            if (others == 1) collectCuts(op->getOperand(0), k, offset, seen, cuts);
-            return;
-          }
-        }
-      })
-      .Case([&](shlo::ReduceOp reduce) {
-        auto type = tensorTypeOf(reduce.getInputs()[0]);
-        int64_t next = 0;
-        for (int64_t k = 0; k < type.getRank(); ++k) {
-          if (llvm::is_contained(reduce.getDimensions(), k)) continue;
-          if (next++ == d) {
-            for (mlir::Value input : reduce.getInputs()) collectCuts(input, k, offset, seen, cuts);
-            return;
-          }
-        }
-      });
+  const int64_t places = tensorTypeOf(value).getDimSize(d);
+  auto cut = [&](int64_t at) {
+    if (at <= 0 || at >= places || llvm::is_contained(cuts, at - offset)) return;
+    cuts.push_back(at - offset);
+  };
+  IndexingMaps maps = indexingMaps(op, numberOf(value));
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!maps.operands[i].map) continue;
+    mlir::Value operand = op->getOperand(i);
+    for (int64_t k = 0; k < rankOf(operand); ++k) {
+      std::optional<DimIndex> index = maps.index(i, k);
+      if (!index || index->dim != d || index->stride < 1 || index->divisor != 1 ||
+          llvm::any_of(
+              index->terms,
+              [](const DimIndex::Term& term) {
+                return term.kind != SymbolKind::kReduced || term.coefficient < 0;
+              })) {
+        continue;
+      }
+      // Where what is read begins and ceases to lie wholly inside.
+      const int64_t low = -index->offset;
+      const int64_t room = tensorTypeOf(operand).getDimSize(k) - 1 + low - index->reach();
+      if (low > 0) cut((low + index->stride - 1) / index->stride);
+      if (room >= 0) cut(room / index->stride + 1);
+      if (index->isShift()) collectCuts(operand, k, offset + index->offset, seen, cuts);
+    }
+  }
 }
 
-}  // namespace
+// The dimensions of operand `i` by those of the loop, of which `origin` says where the dimensions
+// of `value` come from; -1 where there is none. Nothing if not all of what is read is an element at
+// an index that the result's alone decides.
+using Origins = llvm::SmallVector<int64_t, 6>;
+std::optional<Origins> originsOf(const IndexingMaps& maps, mlir::Value value, unsigned i,
+                                 const Origins& origin) {
+  mlir::Value operand = value.getDefiningOp()->getOperand(i);
+  Origins dims;
+  for (int64_t k = 0; k < rankOf(operand); ++k) {
+    std::optional<DimIndex> index = maps.index(i, k);
+    const int64_t places = index && index->dim ? tensorTypeOf(value).getDimSize(*index->dim) : 1;
+    if (!index || !index->terms.empty() || index->divisor != 1 ||
+        !index->isInside(places, tensorTypeOf(operand).getDimSize(k))) {
+      return std::nullopt;
+    }
+    dims.push_back(index->isShift() ? origin[*index->dim] : -1);
+  }
+  return dims;
+}
 
-static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> origin,
-                           int64_t lanesDim, llvm::DenseSet<mlir::Value>& seen, int64_t* found) {
+// Of a reshape: the innermost dimensions of equal groups correspond.
+std::optional<Origins> reshapedOrigins(shlo::ReshapeOp op, const Origins& origin) {
+  auto from = tensorTypeOf(op.getOperand()), to = tensorTypeOf(op.getResult());
+  ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
+  if (groups.to.empty()) return std::nullopt;
+  Origins dims(from.getRank(), -1);
+  for (auto [fromGroup, toGroup] : llvm::zip(groups.from, groups.to)) {
+    if (toGroup.first == toGroup.second || fromGroup.first == fromGroup.second) continue;
+    const int64_t a = innermostOf(from, fromGroup), b = innermostOf(to, toGroup);
+    // Only where they are the same dimension: then steps along one are steps along the other.
+    dims[a] = from.getDimSize(a) == to.getDimSize(b) ? origin[b] : -1;
+  }
+  return dims;
+}
+
+void findTransposed(mlir::Value value, const Origins& origin, int64_t lanesDim,
+                    llvm::DenseSet<mlir::Value>& seen, int64_t* found) {
   if (*found >= 0 || !seen.insert(value).second) return;
   auto type = tensorTypeOf(value);
   mlir::Operation* op = value.getDefiningOp();
@@ -267,60 +227,31 @@ static void findTransposed(mlir::Value value, llvm::SmallVector<int64_t, 6> orig
     }
     return;
   }
-  auto walk = [&](mlir::Value operand, llvm::SmallVector<int64_t, 6> dims) {
-    findTransposed(operand, std::move(dims), lanesDim, seen, found);
-  };
   if (isElementwise(op)) {
     for (mlir::Value operand : op->getOperands()) {
-      if (tensorTypeOf(operand).getRank() == type.getRank()) walk(operand, origin);
+      if (rankOf(operand) == type.getRank()) {
+        findTransposed(operand, origin, lanesDim, seen, found);
+      }
     }
     return;
   }
-  llvm::TypeSwitch<mlir::Operation*>(op)
-      .Case([&](shlo::TransposeOp transpose) {
-        llvm::SmallVector<int64_t, 6> dims(origin.size());
-        for (size_t d = 0; d < origin.size(); ++d) dims[transpose.getPermutation()[d]] = origin[d];
-        walk(op->getOperand(0), dims);
-      })
-      .Case([&](shlo::BroadcastInDimOp broadcast) {
-        llvm::SmallVector<int64_t, 6> dims;
-        for (int64_t d : broadcast.getBroadcastDimensions()) dims.push_back(origin[d]);
-        walk(op->getOperand(0), dims);
-      })
-      .Case([&](shlo::SliceOp slice) {
-        llvm::SmallVector<int64_t, 6> dims = origin;
-        for (size_t d = 0; d < dims.size(); ++d) {
-          if (slice.getStrides()[d] != 1) dims[d] = -1;
-        }
-        walk(op->getOperand(0), dims);
-      })
-      .Case([&](shlo::ReshapeOp) {
-        auto from = tensorTypeOf(op->getOperand(0));
-        ReshapeGroups groups = reshapeGroups(from.getShape(), type.getShape());
-        if (groups.to.empty()) return;
-        // The innermost dimensions of equal groups correspond.
-        llvm::SmallVector<int64_t, 6> dims(from.getRank(), -1);
-        for (size_t g = 0; g < groups.to.size(); ++g) {
-          auto inner = [](mlir::RankedTensorType t, std::pair<int64_t, int64_t> range) {
-            int64_t d = range.second - 1;
-            while (d > range.first && t.getDimSize(d) == 1) --d;
-            return d;
-          };
-          if (groups.to[g].first == groups.to[g].second ||
-              groups.from[g].first == groups.from[g].second) {
-            continue;
-          }
-          int64_t a = inner(from, groups.from[g]);
-          int64_t b = inner(type, groups.to[g]);
-          // Only where they are the same dimension: then steps along one are steps along the other.
-          dims[a] = from.getDimSize(a) == type.getDimSize(b) ? origin[b] : -1;
-        }
-        walk(op->getOperand(0), dims);
-      });
+  auto walk = [&](mlir::Value operand, const std::optional<Origins>& dims) {
+    if (dims && !dims->empty()) findTransposed(operand, *dims, lanesDim, seen, found);
+  };
+  if (auto reshape = mlir::dyn_cast<shlo::ReshapeOp>(op)) {
+    walk(reshape.getOperand(), reshapedOrigins(reshape, origin));
+    return;
+  }
+  IndexingMaps maps = indexingMaps(op, numberOf(value));
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (maps.operands[i].map) walk(op->getOperand(i), originsOf(maps, value, i, origin));
+  }
 }
 
+}  // namespace
+
 int64_t transposedDim(mlir::Value value, int64_t lanesDim) {
-  llvm::SmallVector<int64_t, 6> origin;
+  Origins origin;
   for (int64_t d = 0; d < tensorTypeOf(value).getRank(); ++d) origin.push_back(d);
   llvm::DenseSet<mlir::Value> seen;
   int64_t found = -1;
