@@ -5,6 +5,8 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/loop/sharing.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 
@@ -178,6 +180,42 @@ TEST(ChooseSchedule, computes_ends_of_rows_twice_where_no_result_overwrites_an_o
   EXPECT_THAT(
       sum.problemWith(chosen.substr(0, cuts) + "tails=overlap " + chosen.substr(cuts), target),
       HasSubstr("overwritten by then"));
+}
+
+TEST(CanShareBuffer, a_row_is_overwritten_where_all_of_it_was_reduced_before) {
+  const std::string type = "tensor<64x1008xf32>";
+  auto normalized = [&](const std::string& numerator) {
+    return Program(type, type,
+                   "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                   "%s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = "
+                   "[1] : (" +
+                       type +
+                       ", tensor<f32>) -> tensor<64xf32>\n"
+                       "%b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> " +
+                       type + "\n" + numerator + "%y = stablehlo.divide %n, %b : " + type);
+  };
+  auto shares = [&](const Program& program) {
+    mlir::Builder builder(program.fusion().getContext());
+    std::string schedule = program.schedule(vectorCpu());
+    EXPECT_THAT(schedule, HasSubstr("row"));
+    program.fusion().setScheduleAttr(builder.getStrArrayAttr({schedule}));
+    return canShareBuffer(program.fusion(), 0, 0);
+  };
+  EXPECT_TRUE(shares(normalized("%n = stablehlo.exponential %x : " + type + "\n")));
+  // The first of a row is overwritten when the others ask for it.
+  EXPECT_FALSE(shares(normalized(
+      "%f = stablehlo.slice %x [0:64, 0:1] : (" + type + ") -> tensor<64x1xf32>\n" +
+      "%n = stablehlo.broadcast_in_dim %f, dims = [0, 1] : (tensor<64x1xf32>) -> " + type + "\n")));
+}
+
+TEST(CanShareBuffer, equal_indices_in_arrays_of_other_shapes_are_other_places) {
+  Program program("tensor<600x100xf32>", "tensor<300x200xf32>",
+                  "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                  "%s = stablehlo.slice %x [0:300, 0:100] : (tensor<600x100xf32>) -> "
+                  "tensor<300x100xf32>\n"
+                  "%y = stablehlo.pad %s, %z, low = [0, 0], high = [0, 100], interior = [0, 0] : "
+                  "(tensor<300x100xf32>, tensor<f32>) -> tensor<300x200xf32>");
+  EXPECT_FALSE(canShareBuffer(program.fusion(), 0, 0));
 }
 
 TEST(VerifySchedule, refuses_blocks_of_other_rows) {

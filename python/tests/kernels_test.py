@@ -124,6 +124,14 @@ def test_ends_of_rows(ours, shape, dtype):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+def test_donated_array_of_another_shape(ours):
+    """A part of an array is at the same indices as in the whole, but no longer at the same places."""
+    x = np.arange(600 * 100, dtype=np.float32).reshape(600, 100)
+    moved = jax.jit(lambda x: jnp.pad(x[:300], ((0, 0), (0, 100))), donate_argnums=0)
+    with jax.default_device(ours):
+        np.testing.assert_array_equal(moved(jax.device_put(x, ours)), np.pad(x[:300], ((0, 0), (0, 100))))
+
+
 @pytest.mark.parametrize("shape", [(64, 128), (8, 32), (100, 37), (4096, 128), (128, 4096), (1000, 1001)])
 def test_transposes_of_every_shape(both, shape):
     """Tall ones were once refused: their schedule was taken for one along the other dimension."""

@@ -3,6 +3,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"
@@ -60,41 +61,50 @@ int64_t elementsOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
 }
 
-// Whether each element of the operand, which has one for each row, is read at the elements of its
-// row alone.
-bool spreadsOverRows(shlo::BroadcastInDimOp op, const Rows& rows) {
-  auto from = mlir::cast<mlir::RankedTensorType>(op.getOperand().getType());
-  auto to = mlir::cast<mlir::RankedTensorType>(op.getType());
-  if (from.getNumElements() != rows.count || to.getNumElements() != rows.count * rows.size) {
-    return false;
-  }
-  // The outer dimensions of the result, up to as many elements as there are rows, are the
-  // operand's.
+// Whether the operand is read at the result's own place in memory: a slice that begins where its
+// operand does has the same indices elsewhere.
+bool readsSamePlace(mlir::Operation* op, unsigned operand, unsigned result) {
+  auto from = mlir::dyn_cast<mlir::RankedTensorType>(op->getOperand(operand).getType());
+  auto to = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(result).getType());
+  if (!from || !to) return false;
+  // Reshapes keep the linear index, being no access at all.
+  return mlir::isa<shlo::ReshapeOp>(op) ||
+         (from.getShape() == to.getShape() && readsSameIndex(op, operand, result));
+}
+
+// Whether result `result` at one row reads the operand at that row alone. Both have one element for
+// each row, or a row's elements, and their outer dimensions, up to as many elements as there are
+// rows, are the same.
+bool keepsRows(mlir::Operation* op, unsigned operand, unsigned result, const Rows& rows) {
+  auto from = mlir::dyn_cast<mlir::RankedTensorType>(op->getOperand(operand).getType());
+  auto to = mlir::dyn_cast<mlir::RankedTensorType>(op->getResult(result).getType());
+  auto isOfRows = [&](mlir::RankedTensorType type) {
+    return type &&
+           (type.getNumElements() == rows.count || type.getNumElements() == rows.count * rows.size);
+  };
+  if (!isOfRows(from) || !isOfRows(to) || !hasIndexingMaps(op)) return false;
+  IndexingMaps maps = indexingMaps(op, result);
+  if (!maps.operands[operand].map) return true;
   int64_t outer = 1, next = 0;
-  for (auto [i, d] : llvm::enumerate(op.getBroadcastDimensions())) {
-    if (from.getDimSize(static_cast<int64_t>(i)) == 1) continue;
-    for (; next < d; ++next) {
-      if (to.getDimSize(next) != 1) return false;
+  for (int64_t d = 0; d < from.getRank() && outer != rows.count; ++d) {
+    if (from.getDimSize(d) == 1) continue;
+    while (next < to.getRank() && to.getDimSize(next) == 1) ++next;
+    std::optional<DimIndex> index = maps.index(operand, d);
+    if (!index || !index->isDim() || index->dim != next ||
+        from.getDimSize(d) != to.getDimSize(next)) {
+      return false;
     }
-    if (from.getDimSize(static_cast<int64_t>(i)) != to.getDimSize(d)) return false;
-    outer *= to.getDimSize(d);
-    next = d + 1;
+    outer *= from.getDimSize(d);
+    ++next;
   }
   return outer == rows.count;
 }
 
-// Whether the operand is a row's elements for each element of the result.
-bool reducesRows(shlo::ReduceOp op, const Rows& rows) {
-  auto from = mlir::cast<mlir::RankedTensorType>(op.getInputs()[0].getType());
-  int64_t kept = 1;
-  for (int64_t d = 0; d < from.getRank(); ++d) {
-    if (llvm::is_contained(op.getDimensions(), d)) {
-      if (kept != rows.count && from.getDimSize(d) != 1) return false;
-    } else {
-      kept *= from.getDimSize(d);
-    }
-  }
-  return kept == rows.count && from.getNumElements() == rows.count * rows.size;
+// Whether each element of the operand, which has one for each row, is read at the elements of its
+// row alone.
+bool spreadsOverRows(mlir::Operation* op, unsigned operand, unsigned result, const Rows& rows) {
+  return elementsOf(op->getResult(result)) == rows.count * rows.size &&
+         elementsOf(op->getOperand(operand)) == rows.count && keepsRows(op, operand, result, rows);
 }
 
 // True if every read of `argument` on the way up from `value`, of which the elements of one row are
@@ -111,11 +121,12 @@ bool readsOwnRow(mlir::Value value, mlir::Value argument, const Rows& rows,
   bool result = true;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     if (!mlir::isa<mlir::ShapedType>(operand.getType())) continue;
-    auto broadcast = mlir::dyn_cast<shlo::BroadcastInDimOp>(op);
-    auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op);
-    const bool staysInRow = mlir::isa<shlo::ReshapeOp>(op) || readsSameIndex(op, i, number) ||
-                            (broadcast && spreadsOverRows(broadcast, rows)) ||
-                            (reduce && i < reduce.getInputs().size() && reducesRows(reduce, rows));
+    // A row's elements become one of the row in a reduction alone: another operation might be asked
+    // for that one after some of the row is stored.
+    const bool leavesRow = elementsOf(operand) > elementsOf(value);
+    const bool staysInRow =
+        readsSamePlace(op, i, number) ||
+        ((!leavesRow || fusionClass(op) == FusionClass::kReduce) && keepsRows(op, i, number, rows));
     llvm::DenseMap<mlir::Value, bool> seen;
     result = result && (staysInRow ? readsOwnRow(operand, argument, rows, known)
                                    : !dependsOn(operand, argument, seen));
@@ -138,13 +149,11 @@ bool readsInPlace(mlir::Value value, mlir::Value argument, const std::optional<R
   unsigned number = mlir::cast<mlir::OpResult>(value).getResultNumber();
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     if (!mlir::isa<mlir::ShapedType>(operand.getType())) continue;
-    // A reshape between equal linear indices is in place too, being no access at all.
-    if (mlir::isa<shlo::ReshapeOp>(op) || readsSameIndex(op, i, number)) {
+    if (readsSamePlace(op, i, number)) {
       result = result && readsInPlace(operand, argument, rows, known);
       continue;
     }
-    auto broadcast = mlir::dyn_cast<shlo::BroadcastInDimOp>(op);
-    if (rows && broadcast && spreadsOverRows(broadcast, *rows)) {
+    if (rows && spreadsOverRows(op, i, number, *rows)) {
       llvm::DenseMap<mlir::Value, bool> ofRows;
       result = result && readsOwnRow(operand, argument, *rows, ofRows);
     } else {
