@@ -5,10 +5,13 @@
 #include "backends/cpu/code_generator.h"
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/driver/driver.h"
+#include "compiler/driver/reproducer.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
+#include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "mlir/Parser/Parser.h"
+#include "pjrt/compile_options.h"
 #include "tools/read_file.h"
 #include "tools/stage_times.h"
 
@@ -49,13 +52,19 @@ StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> read(const std::string& text, bool i
 Status runStages(const StageCommand& command, std::ostream& out, std::ostream& log) {
   ISTHMUS_RETURN_IF_ERROR(checkStages(command));
   ISTHMUS_ASSIGN_OR_RETURN(std::string text, readAll(command.file));
+  ISTHMUS_ASSIGN_OR_RETURN(ReproducerHead head, readReproducerHead(text));
+  for (const auto& [name, value] : head.flags) setFlagForTest(name, value);
   if (command.times) startStageTimes();
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                            read(text, command.from.empty(), *context));
   const cpu::CpuCodeGenerator& generator = cpu::hostCodeGenerator();
   PipelineOptions options;
-  readDeviceCounts(*module, options.compile);
+  if (head.serializedOptions.empty()) {
+    readDeviceCounts(*module, options.compile);
+  } else {
+    ISTHMUS_ASSIGN_OR_RETURN(options.compile, pjrt::parseCompileOptions(head.serializedOptions));
+  }
   options.startAt = command.from;
   options.stopAfter = command.to.empty() ? pipelineStages().back().name : command.to;
   if (findStage(options.stopAfter) > &pipelineStages().back()) generator.configure(options);

@@ -12,6 +12,7 @@ class CpuCodeGenerator final : public CodeGenerator {
   CpuCodeGenerator(const TargetModel& target, int threads) : target_(target), threads_(threads) {}
 
   std::string identity() const override;
+  std::string_view platform() const override { return "isthmus"; }
   void configure(PipelineOptions& options) const override;
   // The executables that it makes are CpuExecutables.
   StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;

@@ -35,6 +35,7 @@ class CudaCodeGenerator final : public CodeGenerator {
       : target_(std::move(target)), loader_(std::move(loader)) {}
 
   std::string identity() const override;
+  std::string_view platform() const override { return "cuda"; }
   void configure(PipelineOptions& options) const override;
   StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;
 

@@ -16,6 +16,7 @@ class OpenclCodeGenerator final : public CodeGenerator {
   TargetModel target() const;
 
   std::string identity() const override;
+  std::string_view platform() const override { return "xpu"; }
   void configure(PipelineOptions& options) const override;
   // The executables that it makes are OpenclExecutables.
   StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;

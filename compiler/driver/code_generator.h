@@ -64,6 +64,8 @@ class CodeGenerator {
   // Everything that generated code depends on besides the program: build, machine, features. Part
   // of fingerprints.
   virtual std::string identity() const = 0;
+  // What `python -m isthmus` calls the platform; empty if it does not know it.
+  virtual std::string_view platform() const { return {}; }
   // What the stages are to do for this target.
   virtual void configure(PipelineOptions& options) const {}
   virtual StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const = 0;

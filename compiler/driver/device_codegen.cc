@@ -92,7 +92,7 @@ int64_t DeviceCodegen::scratchBytes(mlir::Operation* op) const {
 Status DeviceCodegen::placeConstants(const MemoryPlan& plan) {
   for (mlir::Operation* op : plan.constants()) {
     StatusOr<std::string> bytes = constantBytes(op->getAttr("value"));
-    if (!bytes.ok()) return unsupportedOp(op, bytes.status().message());
+    if (!bytes.ok()) return atOp(op, bytes.status());
     program_.constants.resize(llvm::alignTo(program_.constants.size(), kBufferAlignment));
     program_.constantOffsets.push_back(static_cast<int64_t>(program_.constants.size()));
     program_.constants += *bytes;

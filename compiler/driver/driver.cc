@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/driver/reference_comparison.h"
+#include "compiler/driver/reproducer.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/context_pool.h"
 #include "compiler/plan/op_error.h"
@@ -12,7 +13,6 @@
 #include "isthmus/memory_reserve.h"
 #include "isthmus/out_of_memory.h"
 #include "isthmus/trace.h"
-#include "llvm/Support/Base64.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace isthmus {
@@ -29,10 +29,11 @@ std::string fingerprintOf(const CompileRequest& request, const CodeGenerator& ge
 }
 
 // How far to optimise: 0 to 2, from the program's own options or the environment.
-StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
+Status setOptimization(PipelineOptions& pipeline) {
   constexpr const char* kName = "isthmus_optimization";
+  const AttributeMap& overrides = pipeline.compile.overrides;
   int64_t level = flagInt("ISTHMUS_OPTIMIZATION");
-  if (auto it = options.overrides.find(kName); it != options.overrides.end()) {
+  if (auto it = overrides.find(kName); it != overrides.end()) {
     const int64_t* number = std::get_if<int64_t>(&it->second);
     if (!number) return invalidArgument("compiler option ", kName, " is no integer");
     level = *number;
@@ -40,7 +41,9 @@ StatusOr<int64_t> optimizationOf(const CompileOptions& options) {
   if (level < 0 || level > 2) {
     return invalidArgument("compiler option ", kName, " is ", level, ", expected 0, 1 or 2");
   }
-  return level;
+  pipeline.simplify = level > 0;
+  pipeline.fusion.merge = level > 1;
+  return {};
 }
 
 StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importTraced(const CompileRequest& request,
@@ -123,9 +126,7 @@ StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& g
                                                           const std::string& name, Dump& dump) {
   PipelineOptions pipeline;
   pipeline.compile = request.options;
-  ISTHMUS_ASSIGN_OR_RETURN(int64_t optimization, optimizationOf(request.options));
-  pipeline.simplify = optimization > 0;
-  pipeline.fusion.merge = optimization > 1;
+  ISTHMUS_RETURN_IF_ERROR(setOptimization(pipeline));
   pipeline.dump = &dump;
   generator.configure(pipeline);
   ISTHMUS_RETURN_IF_ERROR(runPipeline(module, pipeline));
@@ -149,19 +150,19 @@ StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& g
   return generateProgram(generator, *module, std::move(info), std::move(settings));
 }
 
-// What shows the error again without the framework: the program as it was imported, with its
-// locations, below the error and the options.
-std::string reproducerText(mlir::ModuleOp module, const CompileOptions& options,
-                           const Status& error) {
-  std::string text = "// isthmus-run --backend cpu reproducer.mlir, or isthmus-opt --to STAGE:\n";
-  llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(error.message()).split(lines, '\n');
-  for (llvm::StringRef line : lines) text += "// " + line.str() + "\n";
-  text += "// CompileOptionsProto: " + llvm::encodeBase64(options.serialized) + "\n";
-  llvm::raw_string_ostream out(text);
-  module.print(out, mlir::OpPrintingFlags().enableDebugInfo());
-  out << "\n";
-  return text;
+// The error that the caller gets: an internal one with the way to see it again. In a dump, every
+// refusal has a reproducer.
+Status explained(const Status& error, const CodeGenerator& generator, const CompileRequest& request,
+                 Dump& dump) {
+  constexpr const char* kFile = "reproducer.mlir";
+  const bool isInternal = error.code() == StatusCode::kInternal;
+  if (!dump.enabled())
+    return isInternal ? withReproducer(request, generator.platform(), error) : error;
+  StatusOr<std::string> text = reproducerText(request, generator.platform(), error);
+  if (text.ok()) dump.write(kFile, *text);
+  if (!isInternal || !text.ok()) return error;
+  return internalError(error.message(), "; to see it again: ",
+                       replayCommand(dump.pathOf(kFile), generator.platform()));
 }
 
 StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,
@@ -170,26 +171,20 @@ StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& gen
   ContextPool::Lease context = contextPool().take(request.code.size());
   StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = importTraced(request, *context);
   if (!module.ok()) {
-    Dump(dumpFolder, "", "not-imported").write("program", request.code);
-    return module.status();
+    Dump dump(dumpFolder, "", "not-imported");
+    dump.write("program", request.code);
+    const bool isTold = module.status().code() != StatusCode::kInternal || dump.enabled();
+    return isTold ? module.status()
+                  : withReproducer(request, generator.platform(), module.status());
   }
   if (isOutOfMemory()) return outOfHostMemory();
   std::string name = (*module)->getName().value_or("main").str();
   trace::Scope scope("compile", name);
   Dump dump(dumpFolder, flagString("ISTHMUS_OVERRIDE"), name);
-  // The stages work on the module itself.
-  mlir::OwningOpRef<mlir::ModuleOp> imported;
-  if (dump.enabled()) imported = (*module)->clone();
   StatusOr<std::shared_ptr<const Executable>> compiled =
       compileModule(generator, request, *module, name, dump);
   if (compiled.ok()) return compiled;
-  if (dump.enabled()) {
-    dump.write("reproducer.mlir", reproducerText(*imported, request.options, compiled.status()));
-  } else if (compiled.status().code() == StatusCode::kInternal) {
-    return internalError(compiled.status().message(),
-                         "; ISTHMUS_DUMP=FOLDER writes a reproducer there");
-  }
-  return compiled;
+  return explained(compiled.status(), generator, request, dump);
 }
 
 }  // namespace
@@ -209,6 +204,10 @@ StatusOr<std::string> textAfterStage(const CodeGenerator& generator,
   const std::string_view last = options.stopAfter;
   const Stage* stage = findStage(last);
   if (!stage) return invalidArgument("no stage is called ", last);
+  ISTHMUS_RETURN_IF_ERROR(setOptimization(options));
+  Dump dump(flagString("ISTHMUS_DUMP"), flagString("ISTHMUS_OVERRIDE"),
+            module->getName().value_or("main").str());
+  options.dump = &dump;
   const bool isImported = options.startAt.empty() && last == allStages().front().name;
   if (!isImported) ISTHMUS_RETURN_IF_ERROR(runPipeline(module, options));
   std::string text;

@@ -23,6 +23,9 @@ class Dump {
 
   bool enabled() const { return !folder_.empty(); }
 
+  // Where write() puts a file; relative if the root is.
+  std::string pathOf(std::string_view fileName) const { return folder_ / fileName; }
+
   // Writes `text` to `<folder>/<fileName>`.
   void write(std::string_view fileName, std::string_view text);
 

@@ -9,6 +9,11 @@
 namespace isthmus {
 
 Status unsupportedOp(mlir::Operation* op, std::string_view reason) {
+  return atOp(op, unimplemented(reason));
+}
+
+Status atOp(mlir::Operation* op, const Status& error) {
+  const std::string_view reason = error.message();
   std::string message;
   llvm::raw_string_ostream out(message);
   out << op->getName().getStringRef();
@@ -20,7 +25,7 @@ Status unsupportedOp(mlir::Operation* op, std::string_view reason) {
   if (std::string position = sourcePosition(op->getLoc()); !position.empty()) {
     out << " [at " << position << "]";
   }
-  return Status(StatusCode::kUnimplemented, std::move(message));
+  return Status(error.code(), std::move(message));
 }
 
 }  // namespace isthmus

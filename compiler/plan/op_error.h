@@ -11,5 +11,7 @@ namespace isthmus {
 // "stablehlo.fft (tensor<8xf32>) -> tensor<5xcomplex<f32>>: `reason` [at train.py:12:5]", with code
 // kUnimplemented.
 Status unsupportedOp(mlir::Operation* op, std::string_view reason);
+// The same about an error that has a code.
+Status atOp(mlir::Operation* op, const Status& error);
 
 }  // namespace isthmus

@@ -6,9 +6,12 @@
     python -m isthmus convert SAVED_MODEL -o FOLDER
     python -m isthmus compile MODEL -o model.o --header model.h
     python -m isthmus explain MODEL --html page.html
+    python -m isthmus replay REPRODUCER
 """
 
 import argparse
+import base64
+import os
 import pathlib
 import re
 import sys
@@ -88,6 +91,26 @@ def explain_model(options) -> int:
     return 0
 
 
+def replay(options) -> int:
+    """Compiles the program of a reproducer, as compiler/driver/reproducer.h writes it, once more."""
+    text, asked = options.file.read_bytes(), None
+    lines = text.decode(errors="replace").splitlines() if text.startswith(b"// Isthmus reproducer") else []
+    for line in lines:
+        if not line.startswith("//"):
+            break
+        name, _, value = line[3:].partition("=")
+        if line.startswith("// CompileOptionsProto: "):
+            asked = base64.b64decode(line.partition(": ")[2]) or None
+        elif re.fullmatch("ISTHMUS_[A-Z_]+", name):
+            os.environ[name] = value  # before the library reads them
+
+    from isthmus import explain
+
+    explain.client_of(options.platform).compile(text, options=asked)
+    print(f"isthmus replay: {options.file} compiles on platform {options.platform}")
+    return 0
+
+
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m isthmus")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -132,9 +155,13 @@ def main(arguments=None) -> int:
     explainer.add_argument("--measure", action="store_true",
                            help="measures the device's peaks though they are known from an earlier time")
     explainer.add_argument("--html", type=pathlib.Path, metavar="PAGE.html")
+    replayer = commands.add_parser("replay", help="compiles what the compiler failed on once more")
+    replayer.add_argument("file", type=pathlib.Path, metavar="REPRODUCER",
+                          help="the file that an internal error names")
+    replayer.add_argument("--platform", choices=["isthmus", "xpu", "cuda"], default="isthmus")
     options = parser.parse_args(arguments)
     command = {"run": run, "compile": compile_model, "convert": convert_model,
-               "explain": explain_model}.get(options.command)
+               "explain": explain_model, "replay": replay}.get(options.command)
     if command:
         try:
             return command(options)

@@ -236,17 +236,18 @@ class Client:
         return result
 
     def compile(self, program, *, device: int = 0, signature: str | None = None,
-                shapes=None) -> "Executable":
+                shapes=None, options: bytes | None = None) -> "Executable":
         """An executable of StableHLO (text or bytecode), of a file or folder that has some, or of
         what jax.export, torch_xla.stablehlo or jax2tf exported. A SavedModel's signature is "serving_default",
         or its only one, unless another is named. `shapes` are those of all arguments, for programs that leave
-        sizes open."""
+        sizes open. `options`: a CompileOptionsProto instead of the one that device and shapes make."""
         source = artifacts.read(program, signature)
         code, form = ctypes.create_string_buffer(source.code, len(source.code)), b"mlir"
         asked = c_api.make(self._api.program, code=ctypes.addressof(code),
                            code_size=len(source.code), format=ctypes.cast(form, ctypes.c_void_p),
                            format_size=len(form))
-        options = _compile_options(device, _parameter_shapes(source, shapes))
+        if options is None:
+            options = _compile_options(device, _parameter_shapes(source, shapes))
         args = self._call("Compile", program=ctypes.addressof(asked),
                           compile_options=ctypes.cast(options, ctypes.c_void_p),
                           compile_options_size=len(options))

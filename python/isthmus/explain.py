@@ -246,7 +246,7 @@ def peaks(client, types, again: bool = False) -> tuple:
     return device, {element: found[element] for element in types}, found["bytes"]
 
 
-def _client(platform: str):
+def client_of(platform: str):
     """A client of one of this installation's platforms."""
     from isthmus import client as clients
 
@@ -286,7 +286,7 @@ def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measu
     from isthmus import client as clients
     from isthmus import object_file, profiler
 
-    client, choices = _client(platform), []
+    client, choices = client_of(platform), []
     with _captured_stderr(choices):
         program = client.compile(model, shapes=[np.shape(array) for array in arrays] if arrays else None)
     if not arrays:

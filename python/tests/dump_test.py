@@ -1,4 +1,11 @@
-"""ISTHMUS_DUMP writes the program after each stage."""
+"""ISTHMUS_DUMP writes the program after each stage, and what the compiler fails on can be replayed."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
 
 
 def test_dump_has_every_stage(python, tmp_path):
@@ -66,3 +73,52 @@ def test_a_program_that_is_refused_leaves_a_reproducer(python, tmp_path):
             print(error)
     """)
     assert again.stdout == done.stdout
+
+
+# What no program can have: a constant whose bytes are fewer than its type's.
+_BROKEN = """
+module @broken {
+  func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.constant dense_resource<short> : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+{-# dialect_resources: {builtin: {short: "0x040000000000803F"}} #-}
+"""
+
+
+@pytest.mark.parametrize("dumps", [False, True])
+def test_an_internal_failure_names_a_reproducer_and_what_replays_it(python, tmp_path, dumps):
+    override = tmp_path / "override/broken/05-schedule.mlir"
+    override.parent.mkdir(parents=True)
+    override.write_text(_BROKEN)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = python("""
+        import isthmus
+        try:
+            isthmus.compile('''
+                module @broken {
+                  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+                    %y = stablehlo.add %x, %x : tensor<8xf32> loc("model.py":7:1)
+                    func.return %y : tensor<8xf32>
+                  }
+                }''')
+        except isthmus.Error as error:
+            print(error)
+    """, ISTHMUS_OVERRIDE=tmp_path / "override", TMPDIR=temporary, ISTHMUS_FOLD_BYTES="7",
+         **({"ISTHMUS_DUMP": tmp_path / "dump"} if dumps else {}))
+    assert "a constant's resource has 4 bytes" in done.stdout, done.stdout
+    command = re.search(r"; to see it again: (python -m isthmus replay (\S+))", done.stdout)
+    assert command, done.stdout
+    file = pathlib.Path(command[2])
+    assert file.parent == temporary or dumps and tmp_path / "dump" in file.parents
+    text = file.read_text()
+    assert "model.py" in text and "ISTHMUS_FOLD_BYTES=7" in text
+    # By the command, and by the one for developers, in processes that know nothing of all that.
+    again = subprocess.run([sys.executable, *command[1].split()[1:]], capture_output=True, text=True)
+    assert again.returncode == 1 and "a constant's resource has 4 bytes" in again.stderr, again.stderr
+    tool = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools/isthmus-opt"
+    if tool.is_file():
+        again = subprocess.run([tool, file, "--to", "load"], capture_output=True, text=True)
+        assert again.returncode == 1 and "a constant's resource has 4 bytes" in again.stderr, again.stderr

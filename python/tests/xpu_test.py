@@ -580,7 +580,7 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
             }''')
         # As if an earlier process had measured them.
         explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
-        explain.peaks(explain._client("xpu"), {"bf16", "f32"})
+        explain.peaks(explain.client_of("xpu"), {"bf16", "f32"})
         del explain.peak_flops, explain.peak_bytes
         report = explain.explain("steps.mlir", runs=3, platform="xpu")
         print(json.dumps([report.head(), report.rows]))

@@ -153,7 +153,7 @@ Status ProgramEmitter::prepareConstants() {
   llvm::Value* pool = nullptr;
   for (mlir::Operation* op : plan_.constants()) {
     StatusOr<std::string> bytes = constantBytes(op->getAttr("value"));
-    if (!bytes.ok()) return unsupportedOp(op, bytes.status().message());
+    if (!bytes.ok()) return atOp(op, bytes.status());
     if (static_cast<int64_t>(bytes->size()) <= kMaxCodeConstantBytes) {
       constantAddresses_.push_back(dataGlobal(*bytes, "constant"));
       continue;
