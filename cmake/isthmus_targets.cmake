@@ -71,14 +71,15 @@ function(isthmus_reserve_memory plugin)
 endfunction()
 
 # isthmus_plugin(name backend): the shared library libisthmus_NAME.so in build/*/pjrt, which exports
-# GetPjrtApi and hides the rest. `backend` is a library that defines linkedBackend().
+# GetPjrtApi and hides the rest. `backend` is a library that defines linkedBackend(); others may follow that
+# define what it leaves to its plugin.
 function(isthmus_plugin name backend)
   set(plugin isthmus_${name}_plugin)
   set(exports ${PROJECT_SOURCE_DIR}/pjrt/exports.map)
   add_library(${plugin} SHARED ${PROJECT_SOURCE_DIR}/pjrt/plugin_main.cc)
   set_target_properties(${plugin} PROPERTIES OUTPUT_NAME isthmus_${name}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/pjrt LINK_DEPENDS ${exports})
-  target_link_libraries(${plugin} PRIVATE isthmus_pjrt ${backend})
+  target_link_libraries(${plugin} PRIVATE isthmus_pjrt ${backend} ${ARGN})
   isthmus_link_mlir(${plugin})
   isthmus_reserve_memory(${plugin})
   target_link_options(${plugin} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL)

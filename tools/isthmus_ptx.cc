@@ -86,7 +86,7 @@ void compileCase(const Case& one, int capability, const std::string& libdevice,
   }
   const cuda::ProgramImage& image = static_cast<const UnloadedProgram&>(**compiled).image();
   std::string onHost;
-  for (const cpu::HostFunction& function : image.host.functions) {
+  for (const HostFunction& function : image.host.functions) {
     onHost += (onHost.empty() ? "" : ";") + function.description;
   }
   std::string error = "-";

@@ -15,8 +15,6 @@
 
 namespace isthmus::cpu {
 
-inline constexpr int32_t kAbiVersion = 5;
-
 using CallSites = std::vector<std::unique_ptr<ffi::CallSite>>;
 
 extern "C" {

@@ -2,9 +2,9 @@
 #include "backends/cpu/backend.h"
 
 #include "backends/cpu/code_generator.h"
-#include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/load/executable.h"
 #include "backends/cpu/load/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
 #include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"

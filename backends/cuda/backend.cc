@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cuda/executable.h"
 #include "backends/cuda/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
@@ -60,7 +60,7 @@ std::string CudaBackend::platformName() const {
 }
 
 std::string CudaBackend::platformVersion() const {
-  std::string version = cpu::buildId();
+  std::string version = buildId();
   if (const Driver* driver = this->driver()) {
     version += "; cuda " + std::to_string(driver->version() / 1000) + "." +
                std::to_string(driver->version() % 1000 / 10) + ", " + driver->facts(0).name;
@@ -224,7 +224,7 @@ StatusOr<std::string> CudaBackend::optimizedProgram(const ProgramInfo& info) {
 
 StatusOr<std::shared_ptr<const Executable>> CudaBackend::deserialize(std::string_view bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(CompileTarget target, compileTarget());
-  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
   ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, target.identity(), key));
   return CudaExecutable::load(libraries(), target.identity(), std::move(image));
 }

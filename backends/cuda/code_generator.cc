@@ -1,9 +1,9 @@
 // From a fused program to PTX and the steps that launch it.
 #include "backends/cuda/code_generator.h"
 
-#include "backends/cpu/load/serialization.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/tensor_dot.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/target/nvidia.h"
@@ -27,7 +27,7 @@ class CudaCodegen final : public DeviceCodegen {
 
   Status begin() {
     ISTHMUS_ASSIGN_OR_RETURN(module_, makeModule("kernels", context_, target_.capability));
-    ISTHMUS_ASSIGN_OR_RETURN(host_, cpu::HostFunctionTable::create("cuda"));
+    ISTHMUS_ASSIGN_OR_RETURN(host_, linkedHostFunctions().createTable("cuda"));
     kernels_.emplace(*module_, form_);
     return {};
   }
@@ -68,7 +68,7 @@ class CudaCodegen final : public DeviceCodegen {
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
-  std::unique_ptr<cpu::HostFunctionTable> host_;
+  std::unique_ptr<HostFunctionTable> host_;
   std::vector<LibraryWork> calls_;
 };
 
@@ -143,7 +143,7 @@ std::string CompileTarget::identity() const {
 }
 
 std::string CudaCodeGenerator::identity() const {
-  return cpu::buildId() + "\n" + target_.device + "\n" + target_.identity() +
+  return buildId() + "\n" + target_.device + "\n" + target_.identity() +
          (target_.allowsTf32 ? "\nTF32" : "") +
          (target_.convolutionScratch ? "\n" + flagString("ISTHMUS_CUDA_DNN_BYTES") : "");
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/cpu/load/collective_groups.h"
+#include "backends/shared/collectives/collective_groups.h"
 #include "runtime/run_services.h"
 
 namespace isthmus::cuda {
@@ -128,8 +128,7 @@ class Temporary {
 // One collective of one device, operand by operand.
 class EnqueuedCollective {
  public:
-  EnqueuedCollective(Nccl& nccl, Driver& driver, const NcclPart& part,
-                     const cpu::Collective& collective)
+  EnqueuedCollective(Nccl& nccl, Driver& driver, const NcclPart& part, const Collective& collective)
       : nccl_(nccl),
         driver_(driver),
         part_(part),
@@ -137,15 +136,14 @@ class EnqueuedCollective {
         width_(static_cast<int64_t>(elementSizeBytes(collective.head.type))),
         ranks_(static_cast<int64_t>(part.group->ranks())) {}
 
-  Status allReduce(const cpu::CollectiveOperand& operand, const Reduction& reduction,
-                   const void* input, void* output) {
+  Status allReduce(const CollectiveOperand& operand, const Reduction& reduction, const void* input,
+                   void* output) {
     return nccl_.allReduce(part_, reduction.type, reduction.operation,
                            size(operand.elements) * reduction.parts, input, output);
   }
 
-  Status allGather(const cpu::CollectiveOperand& operand, const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(
-        cpu::checkResult(collective_, operand, operand.elements * ranks_, ranks_));
+  Status allGather(const CollectiveOperand& operand, const void* input, void* output) {
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements * ranks_, ranks_));
     int64_t bytes = operand.elements * width_;
     if (operand.joinOuter <= 1) return nccl_.allGather(part_, size(bytes), input, output);
     Temporary gathered(driver_, part_.device);
@@ -154,20 +152,19 @@ class EnqueuedCollective {
     return swapBlocks(data, output, ranks_, operand.joinOuter, bytes / operand.joinOuter);
   }
 
-  Status reduceScatter(const cpu::CollectiveOperand& operand, const Reduction& reduction,
+  Status reduceScatter(const CollectiveOperand& operand, const Reduction& reduction,
                        const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(cpu::checkSplit(collective_, operand, ranks_));
-    ISTHMUS_RETURN_IF_ERROR(
-        cpu::checkResult(collective_, operand, operand.elements / ranks_, ranks_));
+    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective_, operand, ranks_));
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements / ranks_, ranks_));
     Temporary reordered(driver_, part_.device);
     ISTHMUS_ASSIGN_OR_RETURN(const void* blocks, splitInput(operand, input, reordered));
     return nccl_.reduceScatter(part_, reduction.type, reduction.operation,
                                size(operand.elements / ranks_) * reduction.parts, blocks, output);
   }
 
-  Status allToAll(const cpu::CollectiveOperand& operand, const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(cpu::checkSplit(collective_, operand, ranks_));
-    ISTHMUS_RETURN_IF_ERROR(cpu::checkResult(collective_, operand, operand.elements, ranks_));
+  Status allToAll(const CollectiveOperand& operand, const void* input, void* output) {
+    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective_, operand, ranks_));
+    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements, ranks_));
     Temporary reordered(driver_, part_.device), received(driver_, part_.device);
     ISTHMUS_ASSIGN_OR_RETURN(const void* blocks, splitInput(operand, input, reordered));
     int64_t bytes = operand.elements * width_ / ranks_;
@@ -177,7 +174,7 @@ class EnqueuedCollective {
     return swapBlocks(data, output, ranks_, operand.joinOuter, bytes / operand.joinOuter);
   }
 
-  Status permute(const cpu::CollectiveOperand& operand, std::span<const int64_t> sources,
+  Status permute(const CollectiveOperand& operand, std::span<const int64_t> sources,
                  const void* input, void* output) {
     return nccl_.permute(part_, sources, size(operand.elements * width_), input, output);
   }
@@ -186,7 +183,7 @@ class EnqueuedCollective {
   static size_t size(int64_t number) { return static_cast<size_t>(number); }
 
   // The input with one rank's part after the other.
-  StatusOr<const void*> splitInput(const cpu::CollectiveOperand& operand, const void* input,
+  StatusOr<const void*> splitInput(const CollectiveOperand& operand, const void* input,
                                    Temporary& reordered) {
     if (operand.splitOuter <= 1) return input;
     ISTHMUS_ASSIGN_OR_RETURN(char* data, reordered.allocate(size(operand.elements * width_)));
@@ -222,14 +219,14 @@ class EnqueuedCollective {
   Nccl& nccl_;
   Driver& driver_;
   const NcclPart& part_;
-  const cpu::Collective& collective_;
+  const Collective& collective_;
   int64_t width_;
   int64_t ranks_;
 };
 
 }  // namespace
 
-bool DeviceCollectives::isCollective(const cpu::HostFunction& function) {
+bool DeviceCollectives::isCollective(const HostFunction& function) {
   return kindOf(function.function).has_value();
 }
 
@@ -253,12 +250,12 @@ StatusOr<NcclPart> DeviceCollectives::join(const std::vector<int64_t>& devices,
   return part;
 }
 
-StatusOr<bool> DeviceCollectives::enqueue(const cpu::HostFunction& function,
+StatusOr<bool> DeviceCollectives::enqueue(const HostFunction& function,
                                           const std::vector<void*>& inputs,
                                           const std::vector<void*>& outputs) {
   std::optional<Kind> kind = kindOf(function.function);
   if (!nccl_ || !kind) return false;
-  const cpu::Collective collective(function.descriptor.data());
+  const Collective collective(function.descriptor.data());
   std::optional<Reduction> reduction;
   if (kind == Kind::kAllReduce || kind == Kind::kReduceScatter) {
     reduction = reductionOf(collective.head.reduction, collective.head.type);
@@ -266,18 +263,18 @@ StatusOr<bool> DeviceCollectives::enqueue(const cpu::HostFunction& function,
   }
   std::vector<int64_t> devices, sources;
   if (kind == Kind::kPermute || kind == Kind::kBroadcast) {
-    devices = cpu::everybodyOf(request_, collective);
+    devices = everybodyOf(request_, collective);
     ISTHMUS_ASSIGN_OR_RETURN(sources, kind == Kind::kPermute
-                                          ? cpu::sourcesByPairs(request_, collective)
-                                          : cpu::sourcesOfBroadcast(request_, collective));
+                                          ? sourcesByPairs(request_, collective)
+                                          : sourcesOfBroadcast(request_, collective));
   } else {
-    ISTHMUS_ASSIGN_OR_RETURN(devices, cpu::findOwnGroup(request_, collective));
+    ISTHMUS_ASSIGN_OR_RETURN(devices, findOwnGroup(request_, collective));
   }
   if (!nccl_->canMeet(devices)) return false;
   ISTHMUS_ASSIGN_OR_RETURN(NcclPart part, join(devices, collective.description));
   EnqueuedCollective enqueued(*nccl_, driver_, part, collective);
   for (size_t i = 0; i < collective.operands.size(); ++i) {
-    const cpu::CollectiveOperand& operand = collective.operands[i];
+    const CollectiveOperand& operand = collective.operands[i];
     if (operand.elements == 0) continue;
     Status status;
     switch (*kind) {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/staging/host_functions.h"
 #include "backends/cuda/driver/nccl.h"
+#include "backends/shared/staging/host_functions.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 
@@ -20,10 +20,10 @@ class DeviceCollectives {
       : nccl_(nccl), driver_(driver), request_(request) {}
 
   // Whether the function is a collective at all.
-  static bool isCollective(const cpu::HostFunction& function);
+  static bool isCollective(const HostFunction& function);
   // False if the host must carry it out: reductions that NCCL does otherwise than StableHLO says
   // or not at all, and devices that share a GPU. All devices of a group come to the same answer.
-  StatusOr<bool> enqueue(const cpu::HostFunction& function, const std::vector<void*>& inputs,
+  StatusOr<bool> enqueue(const HostFunction& function, const std::vector<void*>& inputs,
                          const std::vector<void*>& outputs);
   // What fails later of that which was enqueued; null if nothing was.
   const std::shared_ptr<NcclRun>& run() const { return run_; }

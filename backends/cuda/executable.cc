@@ -4,11 +4,11 @@
 #include <deque>
 #include <optional>
 
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/staging/run_profile.h"
-#include "backends/cpu/staging/step_runner.h"
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
+#include "backends/shared/staging/run_profile.h"
+#include "backends/shared/staging/step_runner.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -59,7 +59,7 @@ class RunMark {
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class CudaExecutable::Run final : public cpu::StepRunner {
+class CudaExecutable::Run final : public StepRunner {
  public:
   Run(const CudaExecutable& executable, const RunRequest& request)
       : StepRunner(request, *executable.hostFunctions_),
@@ -117,9 +117,9 @@ class CudaExecutable::Run final : public cpu::StepRunner {
   int device_;
   Queue queue_ = Queue::kCompute;  // where steps are enqueued
   DeviceCollectives collectives_;
-  std::optional<cpu::RunProfile> profile_;  // if one is recorded
-  DeviceEvent start_;                       // of the first step
-  std::deque<TimedStep> timed_;             // whose times are not known yet
+  std::optional<RunProfile> profile_;  // if one is recorded
+  DeviceEvent start_;                  // of the first step
+  std::deque<TimedStep> timed_;        // whose times are not known yet
 };
 
 Status CudaExecutable::Run::timed(int32_t step, bool continuesOperation,
@@ -191,7 +191,7 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
 }
 
 StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
-  const cpu::HostFunction& function = image_.host.functions[static_cast<size_t>(call.function)];
+  const HostFunction& function = image_.host.functions[static_cast<size_t>(call.function)];
   if (!DeviceCollectives::isCollective(function)) return false;
   std::vector<void*> inputs, outputs;
   for (const Location& place : call.inputs) inputs.push_back(addressOf(place));
@@ -223,7 +223,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   std::shared_ptr<CudaExecutable> executable(
       new CudaExecutable(libraries, std::move(identity), std::move(image)));
   ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
-                           cpu::HostFunctions::load(executable->image_.host));
+                           linkedHostFunctions().load(executable->image_.host));
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->isStraight_ = canBeRecorded(executable->image_.steps);
@@ -305,7 +305,7 @@ std::string CudaExecutable::faultText() const {
 }
 
 StatusOr<std::string> CudaExecutable::serialize() const {
-  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
   return serializeImage(image_, identity_, key);
 }
 

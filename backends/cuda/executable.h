@@ -87,7 +87,7 @@ class CudaExecutable final : public Executable {
   mutable std::once_flag eventsOnce_;
   mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   std::vector<OnDevice> devices_;
-  std::unique_ptr<cpu::HostFunctions> hostFunctions_;
+  std::unique_ptr<HostFunctions> hostFunctions_;
 };
 
 }  // namespace isthmus::cuda

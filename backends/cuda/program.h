@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "backends/cpu/staging/host_functions.h"
 #include "backends/cuda/codegen/ptx.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/matrix_product.h"
+#include "backends/shared/staging/host_functions.h"
 #include "compiler/driver/device_program.h"
 
 namespace isthmus::cuda {
@@ -25,7 +25,7 @@ struct ProgramImage : DeviceProgram {
   std::string ptx;                  // of all kernels; empty if there are none
   std::vector<LaunchShape> shapes;  // by kernel
   std::vector<LibraryWork> calls;   // by the number of a LibraryCall
-  cpu::HostProgram host;
+  HostProgram host;
 };
 
 }  // namespace isthmus::cuda

@@ -1,11 +1,11 @@
 // The image field by field, in the CPU backend's envelope.
 #include "backends/cuda/serialization.h"
 
-#include "backends/cpu/load/image_checks.h"
-#include "backends/cpu/load/sealed_bytes.h"
-#include "backends/cpu/staging/program_bytes.h"
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/dnn.h"
+#include "backends/shared/serialization/image_checks.h"
+#include "backends/shared/serialization/sealed_bytes.h"
+#include "backends/shared/staging/program_bytes.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -159,23 +159,23 @@ Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
   if (!isSize(product.batch) || !isSize(product.rows) || !isSize(product.columns) ||
       !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0 ||
       (product.isTf32 && product.operands != BlasType::kF32)) {
-    return cpu::contradiction("a product of matrices");
+    return contradiction("a product of matrices");
   }
   int64_t results = call.buffers[2].bytes / bytesOf(product.result);
   if (product.rows * product.columns > results / product.batch ||
       !isWithin(product.lhs, product, product.rows, call.buffers[0].bytes) ||
       !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes)) {
-    return cpu::contradiction("size of a product's buffers");
+    return contradiction("size of a product's buffers");
   }
   return {};
 }
 
 Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& call) {
-  if (!isValid(convolution)) return cpu::contradiction("a convolution");
+  if (!isValid(convolution)) return contradiction("a convolution");
   const std::vector<int64_t> elements = convolution.bufferElements();
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i] > call.buffers[i].bytes / bytesOf(convolution.type)) {
-      return cpu::contradiction("size of a convolution's buffers");
+      return contradiction("size of a convolution's buffers");
     }
   }
   return {};
@@ -183,10 +183,10 @@ Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& ca
 
 Status checkCall(const LibraryWork& work, const LibraryCall& call) {
   const auto* product = std::get_if<BlasProduct>(&work.what);
-  if (call.buffers.size() != kCallBuffers) return cpu::contradiction("buffers of a call");
+  if (call.buffers.size() != kCallBuffers) return contradiction("buffers of a call");
   if (work.scratchBytes < (product ? kBlasScratchBytes : kDnnWorkspaceAlignment) ||
       call.buffers[3].bytes < work.scratchBytes) {
-    return cpu::contradiction("scratch memory of a call");
+    return contradiction("scratch memory of a call");
   }
   return product ? checkProduct(*product, call)
                  : checkConvolution(std::get<DnnConvolution>(work.what), call);
@@ -203,11 +203,10 @@ Status checkCalls(const ProgramImage& image) {
 }
 
 Status check(const ProgramImage& image) {
-  ISTHMUS_RETURN_IF_ERROR(
-      cpu::checkProgram(image, image.host, static_cast<int>(image.calls.size())));
-  if (!image.kernels.empty() && image.ptx.empty()) return cpu::contradiction("kernels without PTX");
+  ISTHMUS_RETURN_IF_ERROR(checkProgram(image, image.host, static_cast<int>(image.calls.size())));
+  if (!image.kernels.empty() && image.ptx.empty()) return contradiction("kernels without PTX");
   for (const codegen::KernelInfo& kernel : image.kernels) {
-    if (kernel.groupThreads > kMaxBlockThreads) return cpu::contradiction("threads of a block");
+    if (kernel.groupThreads > kMaxBlockThreads) return contradiction("threads of a block");
   }
   return checkCalls(image);
 }
@@ -217,22 +216,22 @@ Status check(const ProgramImage& image) {
 std::string serializeImage(const ProgramImage& image, std::string_view device,
                            std::string_view key) {
   ByteWriter body;
-  cpu::writeDeviceProgram(body, image);
-  cpu::writeHostProgram(body, image.host);
+  writeDeviceProgram(body, image);
+  writeHostProgram(body, image.host);
   body.write(image.capability);
   body.write(image.ptx);
   body.writeList(image.calls, [&](const LibraryWork& work) { writeCall(body, work); });
-  return cpu::sealBytes(kMagic, device, body.take(), key);
+  return sealBytes(kMagic, device, body.take(), key);
 }
 
 StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view device,
                                         std::string_view key) {
   ISTHMUS_ASSIGN_OR_RETURN(std::string_view body,
-                           cpu::unsealBytesFor(device, bytes, kMagic, "cuda", key));
+                           unsealBytesFor(device, bytes, kMagic, "cuda", key));
   ByteReader in(body);
   ProgramImage image;
-  cpu::readDeviceProgram(in, image);
-  image.host = cpu::readHostProgram(in);
+  readDeviceProgram(in, image);
+  image.host = readHostProgram(in);
   image.capability = in.read<int>();
   image.ptx = in.readString();
   image.calls = in.readList([&] { return readCall(in); });

@@ -6,9 +6,9 @@
 
 #include <functional>
 
-#include "backends/cpu/load/sealed_bytes_testing.h"
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/dnn.h"
+#include "backends/shared/serialization/sealed_bytes_testing.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -225,7 +225,7 @@ TEST(CudaSerialization, contradictions_are_refused) {
 }
 
 TEST(CudaSerialization, a_key_keeps_out_what_was_not_made_with_it) {
-  cpu::expectKeyKeepsOutOthers(
+  expectKeyKeepsOutOthers(
       [](const std::string& key) { return serializeImage(makeImage(), kDevice, key); },
       [](std::string_view bytes, const std::string& key) {
         return deserializeImage(bytes, kDevice, key);
@@ -233,9 +233,8 @@ TEST(CudaSerialization, a_key_keeps_out_what_was_not_made_with_it) {
 }
 
 TEST(CudaSerialization, every_truncation_and_every_flipped_byte_is_an_error) {
-  cpu::expectDamageIsAnError(serializeImage(makeImage(), kDevice), [](std::string_view bytes) {
-    return deserializeImage(bytes, kDevice);
-  });
+  expectDamageIsAnError(serializeImage(makeImage(), kDevice),
+                        [](std::string_view bytes) { return deserializeImage(bytes, kDevice); });
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Devices and memory of the OpenCL backend.
 #include "backends/opencl/backend.h"
 
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/opencl/code_generator.h"
 #include "backends/opencl/executable.h"
 #include "backends/opencl/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "base/client_options.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/driver/driver.h"
@@ -38,7 +38,7 @@ std::string OpenclBackend::platformName() const {
 }
 
 std::string OpenclBackend::platformVersion() const {
-  std::string version = cpu::buildId();
+  std::string version = buildId();
   if (const Driver* driver = this->driver()) {
     // Caches of programs take devices with equal versions for equal.
     const std::vector<DeviceFacts> kinds = driver->kinds();
@@ -138,7 +138,7 @@ StatusOr<std::string> OpenclBackend::optimizedProgram(const ProgramInfo& info) {
 StatusOr<std::shared_ptr<const Executable>> OpenclBackend::deserialize(std::string_view bytes) {
   Driver* driver = this->driver();
   if (!driver) return failedPrecondition("programs are loaded for a client's devices");
-  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
   ISTHMUS_ASSIGN_OR_RETURN(ProgramImage image, deserializeImage(bytes, driver->identity(), key));
   return OpenclExecutable::load(*driver, std::move(image));
 }

@@ -1,11 +1,11 @@
 // From a fused program to kernels and the steps that launch them.
 #include "backends/opencl/code_generator.h"
 
-#include "backends/cpu/load/sealed_bytes.h"
-#include "backends/cpu/staging/host_functions.h"
 #include "backends/opencl/codegen/opencl_c.h"
 #include "backends/opencl/codegen/spirv.h"
 #include "backends/opencl/executable.h"
+#include "backends/shared/serialization/sealed_bytes.h"
+#include "backends/shared/staging/host_functions.h"
 #include "compiler/codegen/simt/kernel_module.h"
 #include "compiler/driver/device_codegen.h"
 #include "compiler/plan/op_error.h"
@@ -60,8 +60,7 @@ mlir::Operation* findDoubles(mlir::Operation* op) {
 
 class OpenclCodegen final : public DeviceCodegen {
  public:
-  OpenclCodegen(Driver& driver, CodegenSettings settings,
-                std::unique_ptr<cpu::HostFunctionTable> host)
+  OpenclCodegen(Driver& driver, CodegenSettings settings, std::unique_ptr<HostFunctionTable> host)
       : driver_(driver),
         settings_(std::move(settings)),
         form_(kernelForm(kernelDevice(driver.facts(0)))),
@@ -103,7 +102,7 @@ class OpenclCodegen final : public DeviceCodegen {
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
-  std::unique_ptr<cpu::HostFunctionTable> host_;
+  std::unique_ptr<HostFunctionTable> host_;
 };
 
 Status OpenclCodegen::writeKernels(ProgramImage& image) {
@@ -143,7 +142,7 @@ StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram pr
 }  // namespace
 
 std::string OpenclCodeGenerator::identity() const {
-  return cpu::buildId() + "\n" + driver_.identity() + flagString("ISTHMUS_OPENCL_KERNELS");
+  return buildId() + "\n" + driver_.identity() + flagString("ISTHMUS_OPENCL_KERNELS");
 }
 
 TargetModel OpenclCodeGenerator::target() const {
@@ -162,8 +161,8 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(
     CodegenSettings settings) const {
-  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<cpu::HostFunctionTable> host,
-                           cpu::HostFunctionTable::create("xpu"));
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<HostFunctionTable> host,
+                           linkedHostFunctions().createTable("xpu"));
   auto codegen = std::make_unique<OpenclCodegen>(driver_, std::move(settings), std::move(host));
   ISTHMUS_RETURN_IF_ERROR(codegen->begin());
   return std::unique_ptr<ProgramCodegen>(std::move(codegen));

@@ -6,12 +6,12 @@
 #include <set>
 #include <variant>
 
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/staging/run_profile.h"
-#include "backends/cpu/staging/step_runner.h"
 #include "backends/opencl/memory_order.h"
 #include "backends/opencl/queue.h"
 #include "backends/opencl/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
+#include "backends/shared/staging/run_profile.h"
+#include "backends/shared/staging/step_runner.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
 
@@ -52,7 +52,7 @@ GroupShape groupShape(const codegen::KernelInfo& kernel, const DeviceFacts& fact
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class OpenclExecutable::Run final : public cpu::StepRunner {
+class OpenclExecutable::Run final : public StepRunner {
  public:
   Run(const OpenclExecutable& executable, const RunRequest& request, DeviceEvents after)
       : StepRunner(request, *executable.hostFunctions_),
@@ -122,7 +122,7 @@ class OpenclExecutable::Run final : public cpu::StepRunner {
   Driver& driver_;
   int device_;
   Driver::Queue queue_ = Driver::Queue::kPrograms;
-  std::optional<cpu::RunProfile> profile_;  // if one is recorded
+  std::optional<RunProfile> profile_;  // if one is recorded
   struct TimedLaunch {
     CommandEvent event;
     const KernelLaunch* launch;
@@ -339,7 +339,7 @@ StatusOr<std::unique_ptr<Program>> OpenclExecutable::buildKernels() {
 }
 
 Status OpenclExecutable::build() {
-  ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, cpu::HostFunctions::load(image_.host));
+  ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, linkedHostFunctions().load(image_.host));
   if (!image_.kernels.empty()) {
     StatusOr<std::unique_ptr<Program>> program = buildKernels();
     if (!program.ok()) return program.status().withContext("program " + image_.info.name);
@@ -401,7 +401,7 @@ std::shared_ptr<const ProgramEvents> OpenclExecutable::profiledEvents() const {
 }
 
 StatusOr<std::string> OpenclExecutable::serialize() const {
-  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cpu::cacheKey());
+  ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
   ProgramImage image = image_;
   if (program_) {
     ISTHMUS_ASSIGN_OR_RETURN(image.binaries, driver_.binariesOf(*program_));

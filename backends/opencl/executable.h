@@ -52,7 +52,7 @@ class OpenclExecutable final : public Executable {
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
-  std::unique_ptr<cpu::HostFunctions> hostFunctions_;
+  std::unique_ptr<HostFunctions> hostFunctions_;
   mutable std::once_flag eventsOnce_;
   mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   void* constants_ = nullptr;  // in the memory of the first device, read by all

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/staging/host_functions.h"
+#include "backends/shared/staging/host_functions.h"
 #include "compiler/driver/device_program.h"
 
 namespace isthmus::opencl {
@@ -14,7 +14,7 @@ struct ProgramImage : DeviceProgram {
   std::string source;  // OpenCL C, for those that do not
   // What a driver made of either, by kind of device; serialized programs have it.
   std::vector<std::string> binaries;
-  cpu::HostProgram host;
+  HostProgram host;
 };
 
 }  // namespace isthmus::opencl

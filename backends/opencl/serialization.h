@@ -11,7 +11,7 @@
 namespace isthmus::opencl {
 
 // `device`: Driver::identity() of the devices that the program is for. With a key
-// (backends/cpu/load/cache_key.h), the bytes say by whom they were made.
+// (backends/shared/serialization/cache_key.h), the bytes say by whom they were made.
 std::string serializeImage(const ProgramImage& image, std::string_view device,
                            std::string_view key = {});
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/load/sealed_bytes_testing.h"
+#include "backends/shared/serialization/sealed_bytes_testing.h"
 
 namespace isthmus::opencl {
 namespace {
@@ -63,7 +63,7 @@ TEST(OpenclSerialization, contradictions_are_refused) {
 }
 
 TEST(OpenclSerialization, a_key_keeps_out_what_was_not_made_with_it) {
-  cpu::expectKeyKeepsOutOthers(
+  expectKeyKeepsOutOthers(
       [](const std::string& key) { return serializeImage(makeImage(), kDevice, key); },
       [](std::string_view bytes, const std::string& key) {
         return deserializeImage(bytes, kDevice, key);
@@ -71,9 +71,8 @@ TEST(OpenclSerialization, a_key_keeps_out_what_was_not_made_with_it) {
 }
 
 TEST(OpenclSerialization, every_truncation_and_every_flipped_byte_is_an_error) {
-  cpu::expectDamageIsAnError(serializeImage(makeImage(), kDevice), [](std::string_view bytes) {
-    return deserializeImage(bytes, kDevice);
-  });
+  expectDamageIsAnError(serializeImage(makeImage(), kDevice),
+                        [](std::string_view bytes) { return deserializeImage(bytes, kDevice); });
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/cpu/load/executable.h"
-#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/cpu/load/serialization.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "base/byte_stream.h"
 #include "fuzz/inputs/body_mutator.h"
 #include "fuzz/inputs/guarded_bytes.h"
@@ -51,7 +51,7 @@ void makeSeeds() {
     auto bytes = (*executable)->serialize();
     if (!bytes.ok()) std::abort();
     magic = ByteReader(*bytes).readString();
-    auto unsealed = cpu::unsealBytes(*bytes, magic, "CPU", "");
+    auto unsealed = unsealBytes(*bytes, magic, "CPU", "");
     if (!unsealed.ok()) std::abort();
     features = unsealed->device;
     seeds.emplace_back(unsealed->body);
@@ -72,7 +72,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes =
-      cpu::sealBytes(magic, features, {reinterpret_cast<const char*>(data), size}, "");
+      sealBytes(magic, features, {reinterpret_cast<const char*>(data), size}, "");
   auto image = cpu::deserializeImage(fuzz::guardEnd(bytes));
   if (!image.ok()) {
     if (image.status().message().empty()) std::abort();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/load/sealed_bytes.h"
 #include "backends/opencl/serialization.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "base/byte_stream.h"
 #include "fuzz/inputs/body_mutator.h"
 #include "fuzz/inputs/guarded_bytes.h"
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     const std::string bytes = opencl::serializeImage(makeImage(hasHost), kDevice);
     ByteReader in(bytes);
     magic = in.readString();
-    auto unsealed = cpu::unsealBytes(bytes, magic, "xpu", "");
+    auto unsealed = unsealBytes(bytes, magic, "xpu", "");
     if (!unsealed.ok() || !opencl::deserializeImage(fuzz::guardEnd(bytes), kDevice).ok())
       std::abort();
     seeds.emplace_back(unsealed->body);
@@ -82,7 +82,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes =
-      cpu::sealBytes(magic, kDevice, {reinterpret_cast<const char*>(data), size}, "");
+      sealBytes(magic, kDevice, {reinterpret_cast<const char*>(data), size}, "");
   auto image = opencl::deserializeImage(fuzz::guardEnd(bytes), kDevice);
   if (!image.ok()) {
     if (image.status().message().empty()) std::abort();

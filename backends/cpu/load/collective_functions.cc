@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "backends/cpu/load/collective_groups.h"
 #include "backends/cpu/load/collectives_in_flight.h"
+#include "backends/shared/collectives/collective_groups.h"
 #include "isthmus/out_of_memory.h"
 
 namespace isthmus::cpu {
@@ -276,18 +276,6 @@ Status permute(Meeting& meeting, const StatusOr<std::vector<int64_t>>& sources) 
 }
 
 }  // namespace
-
-std::string makeCollectiveDescriptor(CollectiveDescriptor head,
-                                     std::span<const CollectiveOperand> operands,
-                                     std::span<const int64_t> ids, std::string_view description) {
-  head.numOperands = static_cast<int32_t>(operands.size());
-  std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
-  bytes.append(reinterpret_cast<const char*>(operands.data()), operands.size_bytes());
-  bytes.append(reinterpret_cast<const char*>(ids.data()), ids.size_bytes());
-  bytes.append(description);
-  bytes.push_back('\0');
-  return bytes;
-}
 
 extern "C" {
 

@@ -1,11 +1,11 @@
 // Loading and running of compiled programs.
 #include "backends/cpu/load/executable.h"
 
-#include "backends/cpu/kernels/scratch.h"
-#include "backends/cpu/load/cache_key.h"
 #include "backends/cpu/load/collectives_in_flight.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "backends/cpu/load/serialization.h"
+#include "backends/shared/serialization/cache_key.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

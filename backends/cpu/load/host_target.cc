@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,17 @@
 
 namespace isthmus::cpu {
 namespace {
+
+std::set<std::string_view> presentFeatures(std::string_view list) {
+  std::set<std::string_view> features;
+  while (!list.empty()) {
+    size_t comma = std::min(list.find(','), list.size());
+    std::string_view feature = list.substr(0, comma);
+    if (feature.size() > 1 && feature[0] == '+') features.insert(feature.substr(1));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return features;
+}
 
 TargetModel detectHost() {
   installErrorHandlers();
@@ -62,6 +74,23 @@ TargetModel detectHost() {
 const TargetModel& hostTarget() {
   static const TargetModel target = detectHost();
   return target;
+}
+
+std::string missingFeatures(std::string_view needed, std::string_view available) {
+  std::set<std::string_view> here = presentFeatures(available);
+  std::string missing;
+  for (std::string_view feature : presentFeatures(needed)) {
+    if (here.count(feature) != 0) continue;
+    if (!missing.empty()) missing += ", ";
+    missing += feature;
+  }
+  return missing;
+}
+
+Status checkFeatures(std::string_view needed) {
+  std::string missing = missingFeatures(needed, hostTarget().features);
+  if (missing.empty()) return {};
+  return failedPrecondition("the executable needs CPU features that are missing here: ", missing);
 }
 
 }  // namespace isthmus::cpu

@@ -1,13 +1,23 @@
 // The image field by field, in its envelope.
 #include "backends/cpu/load/serialization.h"
 
-#include "backends/cpu/load/image_checks.h"
+#include "backends/cpu/load/host_target.h"
+#include "backends/shared/serialization/image_checks.h"
 #include "base/program/program_bytes.h"
 
 namespace isthmus::cpu {
 namespace {
 
 constexpr std::string_view kMagic = "ISTHMUS\x02";
+
+// The code itself is not looked at.
+Status checkImage(const ProgramImage& image) {
+  ISTHMUS_RETURN_IF_ERROR(checkInfo(image.info));
+  ISTHMUS_RETURN_IF_ERROR(checkCalls(image.calls));
+  if (image.arenaBytes < 0) return contradiction("size of the arena");
+  if (!image.steps.isValid()) return contradiction("steps");
+  return {};
+}
 
 }  // namespace
 

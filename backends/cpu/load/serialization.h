@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "backends/cpu/load/executable.h"
-#include "backends/cpu/load/sealed_bytes.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cpu {

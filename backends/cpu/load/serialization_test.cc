@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/load/cache_key.h"
+#include "backends/cpu/load/host_target.h"
+#include "backends/shared/serialization/cache_key.h"
 #include "base/digest.h"
 
 namespace isthmus::cpu {

@@ -1,13 +1,20 @@
-#include "backends/cpu/staging/host_functions.h"
+// The CPU's library functions and kernels for programs of other devices.
+#include "backends/shared/staging/host_functions.h"
 
-#include "backends/cpu/kernels/scratch.h"
+#include "backends/cpu/abi.h"
+#include "backends/cpu/emit/jit.h"
+#include "backends/cpu/load/host_target.h"
+#include "backends/cpu/load/object_loader.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "backends/cpu/lower/library_ops.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/op_error.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
+#include "runtime/ffi/call_site.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -67,20 +74,25 @@ void splitTiles(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int
   run->services->parallelFor(tiles, grain, runTiles, &call);
 }
 
-}  // namespace
+class CpuFunctionTable final : public HostFunctionTable {
+ public:
+  CpuFunctionTable(std::string platform, JitModule module)
+      : platform_(std::move(platform)),
+        module_(std::move(module)),
+        context_{.target = hostTarget(), .module = *module_.module} {}
+  StatusOr<int> add(mlir::Operation* op) override;
+  StatusOr<HostProgram> finish() override;
 
-HostFunctionTable::HostFunctionTable(std::string platform, JitModule module)
-    : platform_(std::move(platform)),
-      module_(std::move(module)),
-      context_{.target = hostTarget(), .module = *module_.module} {}
+ private:
+  StatusOr<HostFunction> lower(mlir::Operation* op);
 
-StatusOr<std::unique_ptr<HostFunctionTable>> HostFunctionTable::create(std::string platform) {
-  ISTHMUS_ASSIGN_OR_RETURN(JitModule module, makeModule("host", hostTarget()));
-  return std::unique_ptr<HostFunctionTable>(
-      new HostFunctionTable(std::move(platform), std::move(module)));
-}
+  std::string platform_;
+  JitModule module_;
+  LibraryContext context_;
+  std::vector<HostFunction> functions_;
+};
 
-StatusOr<HostFunction> HostFunctionTable::lower(mlir::Operation* op) {
+StatusOr<HostFunction> CpuFunctionTable::lower(mlir::Operation* op) {
   if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) return lowerFusion(fusion, context_);
   ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, lowerToLibraryCall(op, context_));
   if (code.libraryFunction.empty()) {
@@ -94,7 +106,7 @@ StatusOr<HostFunction> HostFunctionTable::lower(mlir::Operation* op) {
   return function;
 }
 
-StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
+StatusOr<int> CpuFunctionTable::add(mlir::Operation* op) {
   ISTHMUS_ASSIGN_OR_RETURN(HostFunction function, lower(op));
   function.description = describe(op);
   log(LogLevel::kInfo, platform_, ": ", function.description, " runs on the host");
@@ -102,7 +114,7 @@ StatusOr<int> HostFunctionTable::add(mlir::Operation* op) {
   return static_cast<int>(functions_.size()) - 1;
 }
 
-StatusOr<HostProgram> HostFunctionTable::finish() {
+StatusOr<HostProgram> CpuFunctionTable::finish() {
   HostProgram program;
   bool hasCallbacks = llvm::any_of(
       functions_, [](const HostFunction& function) { return !function.callbacks.empty(); });
@@ -120,8 +132,24 @@ StatusOr<HostProgram> HostFunctionTable::finish() {
   return program;
 }
 
-StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const HostProgram& program) {
-  auto result = std::make_unique<HostFunctions>();
+class CpuFunctions final : public HostFunctions {
+ public:
+  static StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program);
+  Status call(int function, const RunRequest& request, std::vector<void*> buffers) const override;
+
+ private:
+  struct Loaded {
+    IsthmusLibraryFunction function;
+    const HostFunction* info;
+    std::vector<void*> callbacks;
+  };
+  std::vector<Loaded> functions_;
+  std::unique_ptr<LoadedCode> code_;
+  CallSites callSites_;
+};
+
+StatusOr<std::unique_ptr<HostFunctions>> CpuFunctions::load(const HostProgram& program) {
+  auto result = std::make_unique<CpuFunctions>();
   if (!program.objects.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(result->code_,
                              LoadedCode::load(program.objects, resolveProgramSymbol));
@@ -142,11 +170,11 @@ StatusOr<std::unique_ptr<HostFunctions>> HostFunctions::load(const HostProgram& 
     ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<ffi::CallSite> site, ffi::CallSite::create(call));
     result->callSites_.push_back(std::move(site));
   }
-  return result;
+  return std::unique_ptr<HostFunctions>(std::move(result));
 }
 
-Status HostFunctions::call(int function, const RunRequest& request,
-                           std::vector<void*> buffers) const {
+Status CpuFunctions::call(int function, const RunRequest& request,
+                          std::vector<void*> buffers) const {
   const Loaded& loaded = functions_[function];
   Scratch<char> scratch(*request.services, loaded.info->scratchBytes);
   if (!scratch) {
@@ -166,4 +194,29 @@ Status HostFunctions::call(int function, const RunRequest& request,
   return status;
 }
 
+class CpuFunctionProvider final : public HostFunctionProvider {
+ public:
+  StatusOr<std::unique_ptr<HostFunctionTable>> createTable(std::string platform) const override {
+    ISTHMUS_ASSIGN_OR_RETURN(JitModule module, makeModule("host", hostTarget()));
+    return std::unique_ptr<HostFunctionTable>(
+        std::make_unique<CpuFunctionTable>(std::move(platform), std::move(module)));
+  }
+  Status checkFeatures(const HostProgram& program) const override {
+    return cpu::checkFeatures(program.features);
+  }
+  StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const override {
+    return CpuFunctions::load(program);
+  }
+};
+
+}  // namespace
 }  // namespace isthmus::cpu
+
+namespace isthmus {
+
+const HostFunctionProvider& linkedHostFunctions() {
+  static const cpu::CpuFunctionProvider provider;
+  return provider;
+}
+
+}  // namespace isthmus

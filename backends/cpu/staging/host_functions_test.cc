@@ -1,5 +1,5 @@
 // Operations and fusions that the host carries out for a device that lacks them.
-#include "backends/cpu/staging/host_functions.h"
+#include "backends/shared/staging/host_functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 // A device without any kernel.
 class LackingCodegen final : public DeviceCodegen {
  public:
-  LackingCodegen() : table(std::move(*HostFunctionTable::create("test"))) {}
+  LackingCodegen() : table(std::move(*linkedHostFunctions().createTable("test"))) {}
   std::unique_ptr<HostFunctionTable> table;
 
  protected:
@@ -61,7 +61,7 @@ std::vector<float> call(HostFunctionTable& table, std::vector<float> a, std::vec
                         size_t results) {
   StatusOr<HostProgram> program = table.finish();
   EXPECT_TRUE(program.ok()) << program.status().message();
-  StatusOr<std::unique_ptr<HostFunctions>> functions = HostFunctions::load(*program);
+  StatusOr<std::unique_ptr<HostFunctions>> functions = linkedHostFunctions().load(*program);
   EXPECT_TRUE(functions.ok()) << functions.status().message();
   testing::TestServices services(2);
   RunRequest request;

@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/conv/depthwise_kernels.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -9,7 +9,7 @@
 #include "backends/cpu/kernels/fft/fft_pass.h"
 #include "backends/cpu/kernels/fft/fft_real_plan.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "backends/cpu/kernels/fft/fft_plan_cache.h"
 #include "backends/cpu/kernels/fft/fft_roots.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

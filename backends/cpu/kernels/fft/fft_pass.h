@@ -9,7 +9,7 @@
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/fft/fft_plan.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 

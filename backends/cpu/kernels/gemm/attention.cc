@@ -12,7 +12,7 @@
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/linalg/linalg.h"
 #include "backends/cpu/kernels/linalg/linalg_blocks.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -9,7 +9,7 @@
 #include "backends/cpu/kernels/linalg/householder.h"
 #include "backends/cpu/kernels/linalg/singular_values.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
 #include "backends/cpu/kernels/sort/radix_sort.h"
 #include "backends/cpu/kernels/sort/sort_keys.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {

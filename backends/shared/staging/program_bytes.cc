@@ -1,14 +1,14 @@
 // Field by field; steps within steps.
-#include "backends/cpu/staging/program_bytes.h"
+#include "backends/shared/staging/program_bytes.h"
 
 #include <algorithm>
 #include <variant>
 
-#include "backends/cpu/load/image_checks.h"
-#include "backends/cpu/load/sealed_bytes.h"
+#include "backends/shared/serialization/image_checks.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 #include "base/program/program_bytes.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 // Of loops and branches within each other; import allows no more.
@@ -370,7 +370,7 @@ Status checkProgram(const DeviceProgram& program, const HostProgram& host, int l
   }
   ISTHMUS_RETURN_IF_ERROR(checkCalls(host.calls));
   ISTHMUS_RETURN_IF_ERROR(StepChecks(program, host, libraryCalls).check(program.steps));
-  return checkFeatures(host.features);
+  return linkedHostFunctions().checkFeatures(host);
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

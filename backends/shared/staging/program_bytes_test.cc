@@ -1,12 +1,12 @@
 // Programs of devices as bytes: what comes back, and what is refused.
-#include "backends/cpu/staging/program_bytes.h"
+#include "backends/shared/staging/program_bytes.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <optional>
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 using Space = Location::Space;
@@ -219,4 +219,4 @@ TEST(ProgramBytes, truncated_bytes_are_refused) {
 }
 
 }  // namespace
-}  // namespace isthmus::cpu
+}  // namespace isthmus

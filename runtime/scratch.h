@@ -6,7 +6,7 @@
 
 #include "runtime/run_services.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // `count` uninitialized values of a plain type, aligned to kBufferAlignment, for as long as this
 // lives. They are null if there is no memory.
@@ -37,4 +37,4 @@ class Scratch {
   T* data_;
 };
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

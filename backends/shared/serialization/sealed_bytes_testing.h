@@ -8,7 +8,7 @@
 
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // `seal(key)` makes the bytes of one executable, `open(bytes, key)` reads them.
 template <typename Seal, typename Open>
@@ -32,4 +32,4 @@ void expectDamageIsAnError(const std::string& bytes, Open&& open) {
   EXPECT_FALSE(open(bytes + "x").ok());
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

@@ -1,5 +1,5 @@
 // HMAC as RFC 2104 has it, over LLVM's SHA-256.
-#include "backends/cpu/load/cache_key.h"
+#include "backends/shared/serialization/cache_key.h"
 
 #include <fstream>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/SHA256.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
@@ -50,4 +50,4 @@ bool isEqualCode(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

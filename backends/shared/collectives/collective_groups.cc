@@ -1,9 +1,8 @@
-#include "backends/cpu/load/collective_groups.h"
+#include "backends/shared/collectives/collective_groups.h"
 
 #include <algorithm>
-#include <cstring>
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 // Where this device stands in the launch.
@@ -103,18 +102,6 @@ Status setSource(const Collective& collective, int64_t source, int64_t target,
 
 }  // namespace
 
-Collective::Collective(const void* data) {
-  const char* bytes = static_cast<const char*>(data);
-  std::memcpy(&head, bytes, sizeof(head));
-  bytes += sizeof(head);
-  operands = {reinterpret_cast<const CollectiveOperand*>(bytes),
-              static_cast<size_t>(head.numOperands)};
-  bytes += operands.size_bytes();
-  ids = {reinterpret_cast<const int64_t*>(bytes),
-         static_cast<size_t>(head.numGroups * head.groupSize)};
-  description = bytes + ids.size_bytes();
-}
-
 StatusOr<std::vector<int64_t>> findOwnGroup(const RunRequest& request,
                                             const Collective& collective) {
   Process process(request);
@@ -170,4 +157,4 @@ StatusOr<std::vector<int64_t>> sourcesOfBroadcast(const RunRequest& request,
   return sources;
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

@@ -7,7 +7,7 @@
 
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // The contents of the file that ISTHMUS_CACHE_KEY_FILE names, read anew by each call; empty without
 // the flag. kFailedPrecondition if it cannot be read or is shorter than 32 bytes: then nothing may
@@ -20,4 +20,4 @@ std::string authenticationCode(std::string_view key, std::string_view message);
 // Takes the same time wherever they differ.
 bool isEqualCode(std::string_view a, std::string_view b);
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

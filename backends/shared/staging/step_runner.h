@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/staging/host_functions.h"
+#include "backends/shared/staging/host_functions.h"
 #include "compiler/driver/device_program.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // One run, on one thread. Steps are enqueued in their order; an error ends the run, and what was
 // enqueued before may still be under way.
@@ -63,4 +63,4 @@ class StepRunner {
   const HostFunctions& host_;
 };
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

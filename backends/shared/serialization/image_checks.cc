@@ -1,8 +1,8 @@
-#include "backends/cpu/load/image_checks.h"
+#include "backends/shared/serialization/image_checks.h"
 
 #include <algorithm>
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 constexpr int64_t kMaxDevices = int64_t{1} << 20;
@@ -103,12 +103,4 @@ Status checkCalls(const std::vector<ffi::CallSpec>& calls) {
   return {};
 }
 
-Status checkImage(const ProgramImage& image) {
-  ISTHMUS_RETURN_IF_ERROR(checkInfo(image.info));
-  ISTHMUS_RETURN_IF_ERROR(checkCalls(image.calls));
-  if (image.arenaBytes < 0) return contradiction("size of the arena");
-  if (!image.steps.isValid()) return contradiction("steps");
-  return {};
-}
-
-}  // namespace isthmus::cpu
+}  // namespace isthmus

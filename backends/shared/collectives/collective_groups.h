@@ -1,24 +1,13 @@
-// Who takes part in a collective: its descriptor, and the devices of a launch that it names.
+// Who takes part in a collective: the devices of a launch that its descriptor names.
 #pragma once
 
-#include <span>
 #include <vector>
 
-#include "backends/cpu/load/collective_functions.h"
+#include "backends/shared/collectives/collective_descriptor.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
-
-// A descriptor taken apart; views its bytes.
-struct Collective {
-  CollectiveDescriptor head;
-  std::span<const CollectiveOperand> operands;
-  std::span<const int64_t> ids;
-  const char* description;
-
-  explicit Collective(const void* data);
-};
+namespace isthmus {
 
 // The devices of the caller's group in rank order. kInvalidArgument if it is in none.
 StatusOr<std::vector<int64_t>> findOwnGroup(const RunRequest& request,
@@ -41,4 +30,4 @@ StatusOr<std::vector<int64_t>> sourcesByPairs(const RunRequest& request,
 StatusOr<std::vector<int64_t>> sourcesOfBroadcast(const RunRequest& request,
                                                   const Collective& collective);
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

@@ -1,12 +1,12 @@
-#include "backends/cpu/staging/step_runner.h"
+#include "backends/shared/staging/step_runner.h"
 
 #include <algorithm>
 #include <variant>
 
-#include "backends/cpu/kernels/scratch.h"
 #include "isthmus/trace.h"
+#include "runtime/scratch.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
 
 int64_t padded(int64_t bytes) {
@@ -118,4 +118,4 @@ Status StepRunner::read(const Location& from, void* to) {
   return {};
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

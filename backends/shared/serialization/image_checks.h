@@ -4,18 +4,17 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cpu/load/serialization.h"
+#include "base/program/custom_call.h"
+#include "isthmus/backend.h"
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // kInvalidArgument naming the first field that contradicts itself or another one: types, device
-// assignments, aliases, custom calls, sizes. The code itself is not looked at.
-Status checkImage(const ProgramImage& image);
-
-// The parts that executables of devices have as well.
+// assignments, aliases, sizes.
 Status checkInfo(const ProgramInfo& info);
 Status checkCalls(const std::vector<ffi::CallSpec>& calls);
+// The error of a field that does.
 Status contradiction(std::string_view field);
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

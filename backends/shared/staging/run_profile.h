@@ -8,7 +8,7 @@
 #include "base/program/program_steps.h"
 #include "isthmus/trace.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 class RunProfile {
  public:
@@ -34,4 +34,4 @@ class RunProfile {
   int64_t shiftNs_ = INT64_MAX;
 };
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

@@ -1,8 +1,8 @@
-#include "backends/cpu/staging/run_profile.h"
+#include "backends/shared/staging/run_profile.h"
 
 #include <algorithm>
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 RunProfile::RunProfile(std::shared_ptr<const ProgramEvents> events, int device)
     : events_(std::move(events)) {
@@ -51,4 +51,4 @@ void RunProfile::record() {
   trace::record(commands_, events_);
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

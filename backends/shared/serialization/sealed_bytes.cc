@@ -1,27 +1,11 @@
-#include "backends/cpu/load/sealed_bytes.h"
+#include "backends/shared/serialization/sealed_bytes.h"
 
-#include <algorithm>
-#include <set>
-
-#include "backends/cpu/abi.h"
-#include "backends/cpu/load/cache_key.h"
-#include "backends/cpu/load/host_target.h"
+#include "backends/shared/serialization/cache_key.h"
 #include "base/byte_stream.h"
 #include "base/digest.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 namespace {
-
-std::set<std::string_view> presentFeatures(std::string_view list) {
-  std::set<std::string_view> features;
-  while (!list.empty()) {
-    size_t comma = std::min(list.find(','), list.size());
-    std::string_view feature = list.substr(0, comma);
-    if (feature.size() > 1 && feature[0] == '+') features.insert(feature.substr(1));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return features;
-}
 
 // What a key signs.
 std::string signedText(std::string_view device, std::string_view body) {
@@ -32,23 +16,6 @@ std::string signedText(std::string_view device, std::string_view body) {
 
 std::string buildId() {
   return "isthmus " ISTHMUS_VERSION ", CPU interface " + std::to_string(kAbiVersion);
-}
-
-std::string missingFeatures(std::string_view needed, std::string_view available) {
-  std::set<std::string_view> here = presentFeatures(available);
-  std::string missing;
-  for (std::string_view feature : presentFeatures(needed)) {
-    if (here.count(feature) != 0) continue;
-    if (!missing.empty()) missing += ", ";
-    missing += feature;
-  }
-  return missing;
-}
-
-Status checkFeatures(std::string_view needed) {
-  std::string missing = missingFeatures(needed, hostTarget().features);
-  if (missing.empty()) return {};
-  return failedPrecondition("the executable needs CPU features that are missing here: ", missing);
 }
 
 std::string sealBytes(std::string_view magic, std::string_view device, std::string_view body,
@@ -100,4 +67,4 @@ StatusOr<std::string_view> unsealBytesFor(std::string_view device, std::string_v
                             "\"; compile it again");
 }
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

@@ -1,12 +1,12 @@
 // Programs of devices whose host enqueues steps, in the flat binary form of base/byte_stream.h.
 #pragma once
 
-#include "backends/cpu/staging/host_functions.h"
+#include "backends/shared/staging/host_functions.h"
 #include "base/byte_stream.h"
 #include "compiler/driver/device_program.h"
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
 // Readers take hostile bytes: what makes no sense fails the reader.
 void writeDeviceProgram(ByteWriter& out, const DeviceProgram& program);
@@ -20,4 +20,4 @@ HostProgram readHostProgram(ByteReader& in);
 // Code is not looked at.
 Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls);
 
-}  // namespace isthmus::cpu
+}  // namespace isthmus

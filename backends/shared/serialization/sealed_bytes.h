@@ -1,15 +1,20 @@
-// The envelope of serialized executables, of this backend and of those that stage on it: who made
-// them, for what device, and that they are as they were made.
+// The envelope of serialized executables, of every backend: who made them, for what device, and
+// that they are as they were made.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "isthmus/status.h"
 
-namespace isthmus::cpu {
+namespace isthmus {
 
-// What code of this plugin cannot run without: version and interface.
+// The version of what code for the host is compiled against (backends/cpu/abi.h, descriptors of
+// library functions). Executables for other devices have such code too.
+inline constexpr int32_t kAbiVersion = 5;
+
+// What executables of this plugin cannot run without: version and interface.
 std::string buildId();
 
 // `magic` says of which kind the body is. `device` is what it needs to run; with a key
@@ -34,10 +39,4 @@ StatusOr<std::string_view> unsealBytesFor(std::string_view device, std::string_v
                                           std::string_view magic, std::string_view backend,
                                           std::string_view key);
 
-// The features of `needed` ("+avx2,-sse4a,+fma") that `available` lacks, joined by commas.
-std::string missingFeatures(std::string_view needed, std::string_view available);
-
-// kFailedPrecondition, naming them, if this machine's CPU lacks some of `needed`.
-Status checkFeatures(std::string_view needed);
-
-}  // namespace isthmus::cpu
+}  // namespace isthmus
