@@ -7,7 +7,7 @@
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/parallel_for.h"
-#include "backends/cpu/kernels/scratch.h"
+#include "runtime/scratch.h"
 
 namespace isthmus::cpu {
 namespace {
