@@ -177,9 +177,6 @@ StatusOr<std::unique_ptr<Blas>> Blas::load(const std::string& path, Driver& driv
 }
 
 StatusOr<void*> Blas::handleOf(int device) {
-  // Also makes the device's context current, which the library uses.
-  ISTHMUS_ASSIGN_OR_RETURN([[maybe_unused]] CUstream stream,
-                           driver_.stream(device, Queue::kCompute));
   std::lock_guard lock(mutex_);
   void*& handle = handles_[static_cast<size_t>(device)];
   if (!handle) ISTHMUS_RETURN_IF_ERROR(check(functions_->Create(&handle), "cublasLtCreate"));
@@ -187,6 +184,7 @@ StatusOr<void*> Blas::handleOf(int device) {
 }
 
 StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProduct& product) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   auto plan = std::make_shared<BlasPlan>(*functions_);
   ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
@@ -202,15 +200,16 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProdu
 
 Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs,
                       const void* rhs, void* result, void* scratch) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
-  ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, queue));
   void* workspace = scratch;
   auto bytes = static_cast<size_t>(kBlasScratchBytes);
   std::align(kBlasWorkspaceAlignment, kBlasWorkspaceBytes, workspace, bytes);
   return check(
       functions_->Matmul(handle, plan.operation, plan.one.data(), rhs, plan.a, lhs, plan.b,
                          plan.zero.data(), result, plan.d, result, plan.d, plan.chosen.algorithm,
-                         workspace, static_cast<size_t>(kBlasWorkspaceBytes), stream),
+                         workspace, static_cast<size_t>(kBlasWorkspaceBytes),
+                         driver_.stream(device, queue)),
       "cublasLtMatmul");
 }
 

@@ -242,8 +242,6 @@ Status Dnn::check(int code, const char* call) const {
 }
 
 Status Dnn::open(int device, Handle& handle) {
-  ISTHMUS_ASSIGN_OR_RETURN([[maybe_unused]] CUstream stream,
-                           driver_.stream(device, Queue::kCompute));
   if (handle.handle || !handle.failure.ok()) return handle.failure;
   handle.failure = check(functions_->Create(&handle.handle), "cudnnCreate");
   if (!handle.failure.ok()) {
@@ -339,6 +337,7 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnConvolut
                                                    int64_t scratchBytes) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_RETURN_IF_ERROR(open(device, handle));
   auto plan = std::make_shared<DnnPlan>(*functions_, convolution.kind);
   Status status = describe(convolution, *plan);
@@ -357,9 +356,10 @@ Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, const void* l
                      void* result, void* scratch) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_RETURN_IF_ERROR(open(device, handle));
-  ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(device, queue));
-  ISTHMUS_RETURN_IF_ERROR(check(functions_->SetStream(handle.handle, stream), "cudnnSetStream"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(functions_->SetStream(handle.handle, driver_.stream(device, queue)), "cudnnSetStream"));
   void* workspace = scratch;
   auto bytes = static_cast<size_t>(scratchBytes(plan));
   std::align(kDnnWorkspaceAlignment, plan.workspaceBytes, workspace, bytes);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
+constexpr size_t kMostKeptEvents = 1024;
 
 CUdeviceptr addressOf(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }
 
@@ -21,19 +22,20 @@ DeviceEvent& DeviceEvent::operator=(DeviceEvent&& other) noexcept {
   std::swap(driver_, other.driver_);
   std::swap(device_, other.device_);
   std::swap(event_, other.event_);
+  std::swap(isTimed_, other.isTimed_);
   return *this;
 }
 
 DeviceEvent::~DeviceEvent() {
-  if (event_ && driver_->enter(device_).ok()) driver_->library_.EventDestroy(event_);
+  if (event_) driver_->giveBack(device_, event_, isTimed_);
 }
 
 DeviceModule::~DeviceModule() {
-  if (driver_.enter(device_).ok()) driver_.library_.ModuleUnload(module_);
+  if (auto scope = driver_.enter(device_); scope.ok()) driver_.library_.ModuleUnload(module_);
 }
 
 DeviceGraph::~DeviceGraph() {
-  if (driver_.enter(device_).ok()) driver_.library_.GraphExecDestroy(graph_);
+  if (auto scope = driver_.enter(device_); scope.ok()) driver_.library_.GraphExecDestroy(graph_);
 }
 
 StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
@@ -57,6 +59,7 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
     }
     ISTHMUS_RETURN_IF_ERROR(driver->openDevice(static_cast<int>(ordinal)));
   }
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver->enter(0));
   driver->connectPeers();
   return driver;
 }
@@ -123,7 +126,10 @@ Status Driver::openDevice(int ordinal) {
   device->facts.memoryBytes = bytes;
   ISTHMUS_RETURN_IF_ERROR(check(library_.DevicePrimaryCtxRetain(&device->context, device->ordinal),
                                 "cuDevicePrimaryCtxRetain"));
+  CUcontext current = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(check(library_.CtxGetCurrent(&current), "cuCtxGetCurrent"));
   ISTHMUS_RETURN_IF_ERROR(check(library_.CtxSetCurrent(device->context), "cuCtxSetCurrent"));
+  ContextScope scope(&library_, current);
   ISTHMUS_RETURN_IF_ERROR(check(library_.DeviceGetDefaultMemPool(&device->pool, device->ordinal),
                                 "cuDeviceGetDefaultMemPool"));
   // What was freed stays with the process: to ask for it again takes long.
@@ -131,21 +137,25 @@ Status Driver::openDevice(int ordinal) {
   ISTHMUS_RETURN_IF_ERROR(check(
       library_.MemPoolSetAttribute(device->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold),
       "cuMemPoolSetAttribute"));
-  for (CUstream& stream : device->streams) {
+  for (CUstream& one : device->streams) {
     ISTHMUS_RETURN_IF_ERROR(
-        check(library_.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
+        check(library_.StreamCreate(&one, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
   }
   devices_.push_back(std::move(device));
   return {};
 }
 
-Status Driver::enter(int device) const {
+StatusOr<ContextScope> Driver::enter(int device) const {
   const Device& one = *devices_[device];
   {
     std::lock_guard lock(one.mutex);
     if (!one.lost.ok()) return one.lost;
   }
-  return check(library_.CtxSetCurrent(one.context), "cuCtxSetCurrent");
+  CUcontext current = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(check(library_.CtxGetCurrent(&current), "cuCtxGetCurrent"));
+  if (current == one.context) return ContextScope();
+  ISTHMUS_RETURN_IF_ERROR(check(library_.CtxSetCurrent(one.context), "cuCtxSetCurrent"));
+  return ContextScope(&library_, current);
 }
 
 Status Driver::setLost(int device, const Status& status) {
@@ -179,22 +189,17 @@ bool Driver::isLost(int device) const {
   return !one.lost.ok();
 }
 
-StatusOr<CUstream> Driver::stream(int device, Queue queue) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return streamOf(device, queue);
-}
-
 StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUdeviceptr address = 0;
   CUresult code =
-      library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
+      library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     // Frees that are still under way may make room.
     for (Queue freeing : {Queue::kRelease, Queue::kCompute, Queue::kTransfer}) {
       ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
     }
-    code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), streamOf(device, queue));
+    code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     MemoryUse use = memoryUse(device);
@@ -207,13 +212,14 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
 }
 
 void Driver::free(int device, Queue queue, void* data) {
-  if (data && enter(device).ok()) {
-    library_.MemFreeAsync(addressOf(data), streamOf(device, queue));
+  if (!data) return;
+  if (auto scope = enter(device); scope.ok()) {
+    library_.MemFreeAsync(addressOf(data), stream(device, queue));
   }
 }
 
 StatusOr<void*> Driver::allocateHost(size_t bytes) {
-  ISTHMUS_RETURN_IF_ERROR(enter(0));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(0));
   void* data = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
@@ -222,12 +228,14 @@ StatusOr<void*> Driver::allocateHost(size_t bytes) {
 }
 
 void Driver::freeHost(void* data) {
-  if (data && enter(0).ok()) library_.MemFreeHost(data);
+  if (!data) return;
+  if (auto scope = enter(0); scope.ok()) library_.MemFreeHost(data);
 }
 
 MemoryUse Driver::memoryUse(int device) const {
   MemoryUse use;
-  if (!enter(device).ok()) return use;
+  StatusOr<ContextScope> scope = enter(device);
+  if (!scope.ok()) return use;
   CUmemoryPool pool = devices_[device]->pool;
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &use.usedBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &use.peakBytes);
@@ -237,15 +245,15 @@ MemoryUse Driver::memoryUse(int device) const {
 
 Status Driver::copy(int device, Queue queue, void* to, const void* from, size_t bytes) {
   if (bytes == 0 || to == from) return {};
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.MemcpyAsync(addressOf(to), addressOf(from), bytes, streamOf(device, queue)),
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.MemcpyAsync(addressOf(to), addressOf(from), bytes, stream(device, queue)),
                "cuMemcpyAsync");
 }
 
 Status Driver::copyBlocks(int device, Queue queue, void* to, size_t toStride, const void* from,
                           size_t fromStride, size_t bytes, size_t blocks) {
   if (bytes == 0 || blocks == 0) return {};
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.srcDevice = addressOf(from);
@@ -254,36 +262,36 @@ Status Driver::copyBlocks(int device, Queue queue, void* to, size_t toStride, co
   copy.dstPitch = toStride;
   copy.WidthInBytes = bytes;
   copy.Height = blocks;
-  return check(library_.Memcpy2DAsync(&copy, streamOf(device, queue)), "cuMemcpy2DAsync");
+  return check(library_.Memcpy2DAsync(&copy, stream(device, queue)), "cuMemcpy2DAsync");
 }
 
 Status Driver::clear(int device, Queue queue, void* data, size_t bytes) {
   if (bytes == 0) return {};
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.MemsetD8Async(addressOf(data), 0, bytes, streamOf(device, queue)),
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.MemsetD8Async(addressOf(data), 0, bytes, stream(device, queue)),
                "cuMemsetD8Async");
 }
 
 Status Driver::synchronize(int device, Queue queue) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.StreamSynchronize(streamOf(device, queue)), "cuStreamSynchronize");
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.StreamSynchronize(stream(device, queue)), "cuStreamSynchronize");
 }
 
-Status Driver::synchronizeExternal(int device, CUstream stream) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.StreamSynchronize(stream), "cuStreamSynchronize");
+Status Driver::synchronizeExternal(int device, CUstream external) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.StreamSynchronize(external), "cuStreamSynchronize");
 }
 
 StatusOr<DeviceEvent> Driver::record(int device, Queue queue) {
-  return record(device, queue, CU_EVENT_DISABLE_TIMING);
+  return record(device, queue, /*isTimed=*/false);
 }
 
 StatusOr<DeviceEvent> Driver::recordTimed(int device, Queue queue) {
-  return record(device, queue, CU_EVENT_DEFAULT);
+  return record(device, queue, /*isTimed=*/true);
 }
 
 StatusOr<int64_t> Driver::elapsedNs(int device, const DeviceEvent& begin, const DeviceEvent& end) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   float milliseconds = 0;
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.EventElapsedTime(&milliseconds, begin.handle(), end.handle()),
@@ -291,24 +299,53 @@ StatusOr<int64_t> Driver::elapsedNs(int device, const DeviceEvent& begin, const 
   return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
-StatusOr<DeviceEvent> Driver::record(int device, Queue queue, unsigned flags) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+StatusOr<CUevent> Driver::makeEvent(int device, bool isTimed) {
+  if (!isTimed) {
+    Device& one = *devices_[device];
+    std::lock_guard lock(one.eventsMutex);
+    if (!one.events.empty()) {
+      CUevent event = one.events.back();
+      one.events.pop_back();
+      return event;
+    }
+  }
   CUevent event = nullptr;
+  unsigned flags = isTimed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
   ISTHMUS_RETURN_IF_ERROR(check(library_.EventCreate(&event, flags), "cuEventCreate"));
-  DeviceEvent owned(this, device, event);
+  return event;
+}
+
+// What waits for an event waits for what was recorded last when it was told to: the event may be
+// recorded anew meanwhile.
+void Driver::giveBack(int device, CUevent event, bool isTimed) {
+  if (!isTimed) {
+    Device& one = *devices_[device];
+    std::lock_guard lock(one.eventsMutex);
+    if (one.events.size() < kMostKeptEvents) {
+      one.events.push_back(event);
+      return;
+    }
+  }
+  if (auto scope = enter(device); scope.ok()) library_.EventDestroy(event);
+}
+
+StatusOr<DeviceEvent> Driver::record(int device, Queue queue, bool isTimed) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(CUevent event, makeEvent(device, isTimed));
+  DeviceEvent owned(this, device, event, isTimed);
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EventRecord(event, streamOf(device, queue)), "cuEventRecord"));
+      check(library_.EventRecord(event, stream(device, queue)), "cuEventRecord"));
   return owned;
 }
 
 Status Driver::wait(int device, Queue queue, const DeviceEvent& event) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.StreamWaitEvent(streamOf(device, queue), event.handle(), 0),
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.StreamWaitEvent(stream(device, queue), event.handle(), 0),
                "cuStreamWaitEvent");
 }
 
 StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUresult code = library_.EventQuery(event.handle());
   if (code == CUDA_ERROR_NOT_READY) return false;
   ISTHMUS_RETURN_IF_ERROR(check(code, "cuEventQuery"));
@@ -316,12 +353,12 @@ StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
 }
 
 Status Driver::await(int device, const DeviceEvent& event) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   return check(library_.EventSynchronize(event.handle()), "cuEventSynchronize");
 }
 
 StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std::string& ptx) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   std::string said(kLogBytes, '\0');
   CUjitOption options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {said.data(), reinterpret_cast<void*>(kLogBytes)};
@@ -336,7 +373,7 @@ StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std
 
 StatusOr<CUfunction> Driver::findKernel(const DeviceModule& module, int device,
                                         const std::string& name) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUfunction function = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.ModuleGetFunction(&function, module.handle(), name.c_str()),
@@ -348,27 +385,27 @@ StatusOr<CUfunction> Driver::findKernel(const DeviceModule& module, int device,
 Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks, unsigned threads,
                       std::span<void* const> arguments) {
   if (blocks == 0) return {};
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   // CUDA takes the address of each argument.
   std::vector<void*> places;
   for (void* const& argument : arguments) places.push_back(const_cast<void**>(&argument));
   return check(library_.LaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
-                                     streamOf(device, queue), places.data(), nullptr),
+                                     stream(device, queue), places.data(), nullptr),
                "cuLaunchKernel");
 }
 
 StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
                                                            const std::function<Status()>& enqueue) {
   std::lock_guard lock(devices_[device]->recording);
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  CUstream stream = streamOf(device, Queue::kRecording);
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  CUstream recording = stream(device, Queue::kRecording);
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      check(library_.StreamBeginCapture(recording, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
             "cuStreamBeginCapture"));
   Status status = enqueue();
   // Even after an error: the stream must not go on recording.
   CUgraph graph = nullptr;
-  Status ended = check(library_.StreamEndCapture(stream, &graph), "cuStreamEndCapture");
+  Status ended = check(library_.StreamEndCapture(recording, &graph), "cuStreamEndCapture");
   CUgraphExec executable = nullptr;
   if (status.ok()) status = ended;
   if (status.ok()) {
@@ -380,8 +417,8 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
 }
 
 Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
-  ISTHMUS_RETURN_IF_ERROR(enter(device));
-  return check(library_.GraphLaunch(graph.handle(), streamOf(device, queue)), "cuGraphLaunch");
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(library_.GraphLaunch(graph.handle(), stream(device, queue)), "cuGraphLaunch");
 }
 
 }  // namespace isthmus::cuda

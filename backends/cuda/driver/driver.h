@@ -39,8 +39,8 @@ class Driver;
 class DeviceEvent {
  public:
   DeviceEvent() = default;
-  DeviceEvent(Driver* driver, int device, CUevent event)
-      : driver_(driver), device_(device), event_(event) {}
+  DeviceEvent(Driver* driver, int device, CUevent event, bool isTimed)
+      : driver_(driver), device_(device), event_(event), isTimed_(isTimed) {}
   DeviceEvent(DeviceEvent&& other) noexcept { *this = std::move(other); }
   DeviceEvent& operator=(DeviceEvent&& other) noexcept;
   ~DeviceEvent();
@@ -51,6 +51,29 @@ class DeviceEvent {
   Driver* driver_ = nullptr;
   int device_ = 0;
   CUevent event_ = nullptr;
+  bool isTimed_ = false;
+};
+
+// While it exists a device's context is the thread's current one; afterwards that is what it was,
+// since callers and their other libraries have contexts too.
+class ContextScope {
+ public:
+  ContextScope() = default;
+  ContextScope(const Library* library, CUcontext previous)
+      : library_(library), previous_(previous) {}
+  ContextScope(ContextScope&& other) noexcept { *this = std::move(other); }
+  ContextScope& operator=(ContextScope&& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(previous_, other.previous_);
+    return *this;
+  }
+  ~ContextScope() {
+    if (library_) library_->CtxSetCurrent(previous_);
+  }
+
+ private:
+  const Library* library_ = nullptr;  // null: nothing was changed
+  CUcontext previous_ = nullptr;
 };
 
 // Kernels in one device's memory.
@@ -152,8 +175,12 @@ class Driver {
                                                      const std::function<Status()>& enqueue);
   Status launchGraph(int device, Queue queue, const DeviceGraph& graph);
 
-  // Of one device, for libraries that enqueue by themselves; makes its context current.
-  StatusOr<CUstream> stream(int device, Queue queue);
+  // For libraries that enqueue by themselves, or for many calls in turn: the device's context, or
+  // what broke the device.
+  StatusOr<ContextScope> enter(int device) const;
+  CUstream stream(int device, Queue queue) const {
+    return devices_[device]->streams[static_cast<int>(queue)];
+  }
   // Marks the device as broken by what `status` says, unless it is by something else already.
   // Says what was under way, and returns what all later calls fail with.
   Status setLost(int device, const Status& status);
@@ -175,6 +202,8 @@ class Driver {
     CUstream streams[6] = {};  // by Queue
     DeviceFacts facts;
     std::mutex recording;
+    std::mutex eventsMutex;
+    std::vector<CUevent> events;  // that nobody has, without a time
     std::mutex underWayMutex;
     struct Work {
       std::shared_ptr<const std::string> what;
@@ -187,15 +216,13 @@ class Driver {
 
   Driver() = default;
   Status openDevice(int ordinal);
-  StatusOr<DeviceEvent> record(int device, Queue queue, unsigned flags);
+  StatusOr<DeviceEvent> record(int device, Queue queue, bool isTimed);
   // Lets the GPUs that are used see each other's memory, where they can.
   void connectPeers();
-  // Makes the device's context current; what broke the device, if anything did.
-  Status enter(int device) const;
+  // A new one, or one that was given back.
+  StatusOr<CUevent> makeEvent(int device, bool isTimed);
+  void giveBack(int device, CUevent event, bool isTimed);
   Status check(CUresult code, const char* call) const { return library_.check(code, call); }
-  CUstream streamOf(int device, Queue queue) const {
-    return devices_[device]->streams[static_cast<int>(queue)];
-  }
 
   Library library_;
   int version_ = 0;

@@ -11,6 +11,11 @@
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
 
+extern "C" {
+isthmus::cuda::CUresult cuCtxGetCurrent(isthmus::cuda::CUcontext* context);
+isthmus::cuda::CUresult cuCtxSetCurrent(isthmus::cuda::CUcontext context);
+}
+
 namespace isthmus::cuda {
 namespace {
 
@@ -97,6 +102,48 @@ TEST(CudaDriver, copies_happen_when_somebody_waits) {
   EXPECT_EQ(received, 7);
   EXPECT_TRUE(*driver->isDone(0, *written));
   driver->free(0, Queue::kTransfer, data);
+}
+
+TEST(CudaDriver, events_are_used_again) {
+  auto driver = makeDriver();
+  void* data = *driver->allocate(0, Queue::kTransfer, 4);
+  int sent = 7;
+  for (int i = 0; i < 100; ++i) {
+    // Given back before it has happened: what waits for it still waits.
+    ASSERT_TRUE(driver->copy(0, Queue::kTransfer, data, &sent, 4).ok());
+    ASSERT_TRUE(driver->wait(0, Queue::kCompute, *driver->record(0, Queue::kTransfer)).ok());
+    int received = 0;
+    ASSERT_TRUE(driver->copy(0, Queue::kCompute, &received, data, 4).ok());
+    StatusOr<DeviceEvent> other = driver->record(0, Queue::kDownload);
+    ASSERT_TRUE(driver->await(0, *other).ok());
+    ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    EXPECT_EQ(received, sent++);
+  }
+  EXPECT_LE(FAKE(fake_cuda_count)("cuEventCreate"), 2);
+  driver->free(0, Queue::kTransfer, data);
+}
+
+TEST(CudaDriver, the_callers_context_stays_current) {
+  auto driver = makeDriver(2);
+  auto current = FAKE(cuCtxGetCurrent);
+  CUcontext context = nullptr;
+  auto of = [](int device) {
+    return reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device) + 1);
+  };
+  for (CUcontext before : {CUcontext{}, of(1), of(0)}) {
+    FAKE(cuCtxSetCurrent)(before);
+    void* data = *driver->allocate(0, Queue::kTransfer, 4);
+    {
+      StatusOr<DeviceEvent> event = driver->recordTimed(0, Queue::kTransfer);
+    }
+    driver->free(0, Queue::kTransfer, data);
+    EXPECT_FALSE(driver->loadModule(0, "nonsense").ok());
+    current(&context);
+    EXPECT_EQ(context, before);
+    StatusOr<ContextScope> scope = driver->enter(0);
+    current(&context);
+    EXPECT_EQ(context, of(0));
+  }
 }
 
 TEST(CudaDriver, memory_runs_out_with_numbers_and_comes_back) {

@@ -21,6 +21,7 @@ namespace isthmus::cuda {
   X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t*, CUdevice))                                   \
   X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext*, CUdevice))                   \
   X(DeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", (CUmemoryPool*, CUdevice))              \
+  X(CtxGetCurrent, "cuCtxGetCurrent", (CUcontext*))                                               \
   X(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                                \
   X(StreamCreate, "cuStreamCreate", (CUstream*, unsigned))                                        \
   X(StreamSynchronize, "cuStreamSynchronize", (CUstream))                                         \
@@ -37,6 +38,7 @@ namespace isthmus::cuda {
   X(MemFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                                      \
   X(MemPoolSetAttribute, "cuMemPoolSetAttribute", (CUmemoryPool, CUmemPoolAttribute, void*))      \
   X(MemPoolGetAttribute, "cuMemPoolGetAttribute", (CUmemoryPool, CUmemPoolAttribute, void*))      \
+  X(MemPoolTrimTo, "cuMemPoolTrimTo", (CUmemoryPool, size_t))                                     \
   X(DeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, CUdevice, CUdevice))                     \
   X(MemPoolSetAccess, "cuMemPoolSetAccess", (CUmemoryPool, const CUmemAccessDesc*, size_t))       \
   X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                   \

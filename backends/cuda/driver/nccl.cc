@@ -173,13 +173,13 @@ void Nccl::fail(const std::shared_ptr<NcclGroup>& group, const Status& status) {
 Status Nccl::call(const NcclPart& part, const std::function<Status(void*, CUstream)>& enqueue) {
   NcclGroup& group = *part.group;
   const auto rank = static_cast<size_t>(part.rank);
-  ISTHMUS_ASSIGN_OR_RETURN(CUstream stream, driver_.stream(part.device, part.queue));
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(part.device));
   {
     std::lock_guard lock(group.mutex_);
     if (!group.failure_.ok()) return group.failure_;
     ++group.calling_[rank];
   }
-  Status status = enqueue(group.communicators_[rank], stream);
+  Status status = enqueue(group.communicators_[rank], driver_.stream(part.device, part.queue));
   {
     std::lock_guard lock(group.mutex_);
     --group.calling_[rank];

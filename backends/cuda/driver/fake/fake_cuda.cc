@@ -20,7 +20,9 @@ namespace isthmus::cuda {
 namespace {
 
 struct Event {
-  uint64_t recorded = 0, done = 0;  // how often
+  uint64_t recorded = 0;       // how often
+  std::set<uint64_t> pending;  // of these
+  bool isDone() const { return !pending.contains(recorded); }
   bool wasAsked = false;
   bool hasTime = false;
   std::chrono::steady_clock::time_point time;  // when it was done last
@@ -28,7 +30,7 @@ struct Event {
 
 struct Work {
   std::function<CUresult()> run;
-  // Waits until `event` was done so often.
+  // Waits until what was recorded by `event` the `times`-th time is done.
   Event* event = nullptr;
   uint64_t times = 0;
 };
@@ -72,6 +74,7 @@ struct Fake {
   std::map<void*, std::shared_ptr<void>> objects;
   std::map<std::string, FakeKernel> kernels;
   std::set<std::string> faulty;
+  std::map<std::string, int> counts;
   CUresult broken = CUDA_SUCCESS;
   std::string log, logCopy;
 };
@@ -122,7 +125,7 @@ CUresult enqueue(Stream* stream, Work work) {
 bool canRun(const Stream& stream) {
   if (stream.queue.empty()) return false;
   const Work& first = stream.queue.front();
-  return !first.event || first.event->done >= first.times;
+  return !first.event || !first.event->pending.contains(first.times);
 }
 
 CUresult runFirst(Stream* stream) {
@@ -199,6 +202,7 @@ void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes) {
   f.objects.clear();
   f.kernels.clear();
   f.faulty.clear();
+  f.counts.clear();
   f.broken = CUDA_SUCCESS;
   f.log.clear();
   f.isSetUp = true;
@@ -228,6 +232,11 @@ void fake_cuda_fault(const char* name) {
 int fake_cuda_allocations() {
   std::lock_guard lock(fake().mutex);
   return static_cast<int>(fake().allocations.size());
+}
+
+int fake_cuda_count(const char* name) {
+  std::lock_guard lock(fake().mutex);
+  return fake().counts[name];
 }
 
 CUresult cuInit(unsigned) {
@@ -293,6 +302,10 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   *pool = reinterpret_cast<CUmemoryPool>(static_cast<uintptr_t>(device) + 1);
   return CUDA_SUCCESS;
 }
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = reinterpret_cast<CUcontext>(static_cast<uintptr_t>(currentDevice + 1));
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxSetCurrent(CUcontext context) {
   currentDevice = static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
   return CUDA_SUCCESS;
@@ -341,6 +354,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   FAKE_ENTER
+  ++fake().counts["cuEventCreate"];
   Event made;
   made.hasTime = (flags & CU_EVENT_DISABLE_TIMING) == 0;
   *event = reinterpret_cast<CUevent>(make(made));
@@ -352,7 +366,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
   if (!first->hasTime || !last->hasTime || first->recorded == 0 || last->recorded == 0) {
     return kInvalidValue;
   }
-  if (first->done < first->recorded || last->done < last->recorded) return CUDA_ERROR_NOT_READY;
+  if (!first->isDone() || !last->isDone()) return CUDA_ERROR_NOT_READY;
   *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
   return CUDA_SUCCESS;
 }
@@ -367,28 +381,30 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   FAKE_ENTER
   auto* one = reinterpret_cast<Event*>(event);
   uint64_t number = ++one->recorded;
+  one->pending.insert(number);
   return enqueue(streamOf(stream), {[one, number] {
-                   one->done = number;
+                   one->pending.erase(number);
                    one->time = std::chrono::steady_clock::now();
                    return CUDA_SUCCESS;
                  }});
 }
 CUresult cuEventQuery(CUevent event) {
   FAKE_ENTER
+  ++fake().counts["cuEventQuery"];
   auto* one = reinterpret_cast<Event*>(event);
   // Work goes on while somebody asks again.
   for (auto& stream : fake().streams) {
-    if (one->done >= one->recorded || !one->wasAsked) break;
+    if (one->isDone() || !one->wasAsked) break;
     if (CUresult code = drain(stream.get())) return code;
   }
   one->wasAsked = true;
-  return one->done >= one->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return one->isDone() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 CUresult cuEventSynchronize(CUevent event) {
   FAKE_ENTER
   auto* one = reinterpret_cast<Event*>(event);
   for (auto& stream : fake().streams) {
-    if (one->done >= one->recorded) break;
+    if (one->isDone()) break;
     if (CUresult code = drain(stream.get())) return code;
   }
   return CUDA_SUCCESS;
@@ -430,6 +446,11 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPoolAttribute attribute, 
   uint64_t number =
       attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH ? fake().peak[device] : fake().used[device];
   std::memcpy(value, &number, sizeof(number));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) {
+  FAKE_ENTER
+  ++fake().counts["cuMemPoolTrimTo"];
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {

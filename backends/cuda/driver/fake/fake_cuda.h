@@ -17,4 +17,6 @@ void fake_cuda_kernel(const char* name, FakeKernel kernel);
 void fake_cuda_fault(const char* name);
 // Live allocations of all devices.
 int fake_cuda_allocations();
+// How often some of CUDA's functions were called.
+int fake_cuda_count(const char* name);
 }
