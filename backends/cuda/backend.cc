@@ -84,8 +84,9 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     ISTHMUS_ASSIGN_OR_RETURN(
         driver_, Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
     choice_ = choice;
+    pinned_ = std::make_unique<PinnedPool>(*driver_);
     for (int device = 0; device < driver_->numDevices(); ++device) {
-      queues_.push_back(std::make_unique<CudaQueue>(*driver_, device));
+      queues_.push_back(std::make_unique<CudaQueue>(*driver_, *pinned_, device));
     }
     blas_ = optional("own kernels multiply", choice.blas,
                      [&] { return Blas::load(choice.blas, *driver_); });
@@ -175,6 +176,10 @@ DeviceQueue* CudaBackend::queue(int deviceId) {
 }
 
 AttributeMap CudaBackend::memoryStats(int deviceId) const {
+  {
+    std::lock_guard lock(mutex_);
+    queues_[static_cast<size_t>(deviceId)]->freeLeaving();
+  }
   MemoryUse use = driver()->memoryUse(deviceId);
   return {{"bytes_in_use", static_cast<int64_t>(use.usedBytes)},
           {"peak_bytes_in_use", static_cast<int64_t>(use.peakBytes)},

@@ -55,6 +55,7 @@ class CudaBackend final : public Backend {
   std::string platformName_ = "cuda";
   Choice choice_;
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<PinnedPool> pinned_;
   std::vector<std::unique_ptr<CudaQueue>> queues_;  // by device
   std::unique_ptr<Blas> blas_;                      // null: products are multiplied by own kernels
   std::unique_ptr<Dnn> dnn_;                        // null: so are convolutions

@@ -1,22 +1,48 @@
 #include "backends/cuda/queue.h"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 
 namespace isthmus::cuda {
 namespace {
 
 bool isDeviceKind(std::string_view memoryKind) { return memoryKind == "device"; }
 
+// Of this backend, as all that it is given.
+const CudaEvent& ownOf(const DeviceEventRef& event) {
+  return static_cast<const CudaEvent&>(*event);
+}
+
 }  // namespace
 
-bool CudaEvent::isReady() const {
+CudaEvent::~CudaEvent() {
+  // Nobody has waited: the copy still uses the block.
+  if (end_.block.data() && !isOver()) (void)driver_.await(device_, event_);
+}
+
+void CudaEvent::finish() const {
+  if (!end_.block.data() && !end_.host) return;
+  std::call_once(finishOnce_, [this] {
+    if (end_.host) std::memcpy(end_.host, end_.block.data(), end_.bytes);
+    end_.block = {};
+  });
+}
+
+bool CudaEvent::isOver() const {
   if (hasHappened_.load(std::memory_order_acquire)) return true;
   StatusOr<bool> isDone = driver_.isDone(device_, event_);
   if (isDone.ok() && *isDone) hasHappened_.store(true, std::memory_order_release);
   return !isDone.ok() || *isDone;
 }
 
-bool CudaEvent::hasHappened() const { return isReady() && hasHappened_.load(); }
+bool CudaEvent::hasHappened() const { return isOver() && hasHappened_.load(); }
+
+bool CudaEvent::isReady() const {
+  if (!isOver()) return false;
+  if (hasHappened_.load()) finish();
+  return true;
+}
 
 Status CudaEvent::await() const {
   if (!hasHappened_.load(std::memory_order_acquire)) {
@@ -24,14 +50,13 @@ Status CudaEvent::await() const {
     if (!status.ok()) return driver_.setLost(device_, status);
     hasHappened_.store(true, std::memory_order_release);
   }
+  finish();
   return run_ ? run_->failure() : Status();
 }
 
 Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after) {
   for (const DeviceEventRef& event : after) {
-    // Of this backend, as all that it is given.
-    const auto& own = static_cast<const CudaEvent&>(*event);
-    ISTHMUS_RETURN_IF_ERROR(driver.wait(device, queue, own.event()));
+    ISTHMUS_RETURN_IF_ERROR(driver.wait(device, queue, ownOf(event).event()));
   }
   return {};
 }
@@ -41,6 +66,11 @@ StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
   ISTHMUS_ASSIGN_OR_RETURN(cuda::DeviceEvent event, driver.record(device, queue));
   return DeviceEventRef(
       std::make_shared<CudaEvent>(driver, device, std::move(event), std::move(run)));
+}
+
+CudaQueue::CudaQueue(Driver& driver, PinnedPool& pinned, int device)
+    : driver_(driver), pinned_(pinned), device_(device) {
+  driver_.onExhausted(device, [this] { freeLeaving(std::numeric_limits<size_t>::max()); });
 }
 
 StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, size_t bytes) {
@@ -61,27 +91,34 @@ StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, si
 }
 
 void CudaQueue::release(std::string_view memoryKind, void* data, size_t, DeviceEvents after) {
-  if (isDeviceKind(memoryKind)) {
-    // On a device that is lost nothing can be waited for, nor freed.
-    if (waitFor(driver_, device_, Queue::kRelease, after).ok()) {
-      driver_.free(device_, Queue::kRelease, data);
-    }
-    return;
-  }
   {
     std::lock_guard lock(mutex_);
-    leaving_.push_back({data, {after.begin(), after.end()}});
+    // In front: what was used last long ago is the likeliest to be free now.
+    leaving_.push_front({data, isDeviceKind(memoryKind), {after.begin(), after.end()}});
   }
   freeLeaving();
 }
 
-void CudaQueue::freeLeaving() {
+void CudaQueue::freeLeaving() { freeLeaving(kMostLookedAt); }
+
+void CudaQueue::freeLeaving(size_t mostLookedAt) {
   std::lock_guard lock(mutex_);
-  for (auto it = leaving_.begin(); it != leaving_.end();) {
+  size_t waiting = 0;
+  for (size_t left = leaving_.size(); left > 0 && waiting < mostLookedAt; --left) {
+    auto it = leaving_.begin();
     bool isOver = std::all_of(it->after.begin(), it->after.end(),
-                              [](const DeviceEventRef& event) { return event->isReady(); });
-    if (isOver) driver_.freeHost(it->data);
-    it = isOver ? leaving_.erase(it) : std::next(it);
+                              [](const DeviceEventRef& event) { return ownOf(event).isOver(); });
+    if (!isOver) {
+      leaving_.splice(leaving_.end(), leaving_, it);
+      ++waiting;
+      continue;
+    }
+    if (it->isDevices) {
+      driver_.free(device_, Queue::kAllocate, it->data);
+    } else {
+      driver_.freeHost(it->data);
+    }
+    leaving_.erase(it);
   }
 }
 
@@ -94,12 +131,35 @@ StatusOr<DeviceEventRef> CudaQueue::copy(Queue queue, void* to, const void* from
 
 StatusOr<DeviceEventRef> CudaQueue::copyFromHost(void* device, size_t offset, const void* host,
                                                  size_t bytes, DeviceEvents after) {
-  return copy(Queue::kTransfer, static_cast<char*>(device) + offset, host, bytes, after);
+  void* to = static_cast<char*>(device) + offset;
+  StatusOr<PinnedPool::Block> block = pinned_.take(std::max<size_t>(bytes, 1));
+  // Right all the same, but the caller waits.
+  if (!block.ok()) return copy(Queue::kTransfer, to, host, bytes, after);
+  if (bytes > 0) std::memcpy(block->data(), host, bytes);
+  ISTHMUS_RETURN_IF_ERROR(waitFor(driver_, device_, Queue::kTransfer, after));
+  ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, Queue::kTransfer, to, block->data(), bytes));
+  return recordCopy(Queue::kTransfer, {std::move(*block)});
 }
 
 StatusOr<DeviceEventRef> CudaQueue::copyToHost(const void* device, size_t offset, void* host,
                                                size_t bytes, DeviceEvents after) {
-  return copy(Queue::kDownload, host, static_cast<const char*>(device) + offset, bytes, after);
+  const void* from = static_cast<const char*>(device) + offset;
+  StatusOr<PinnedPool::Block> block = pinned_.take(std::max<size_t>(bytes, 1));
+  if (!block.ok()) return copy(Queue::kDownload, host, from, bytes, after);
+  ISTHMUS_RETURN_IF_ERROR(waitFor(driver_, device_, Queue::kDownload, after));
+  ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, Queue::kDownload, block->data(), from, bytes));
+  return recordCopy(Queue::kDownload, {std::move(*block), host, bytes});
+}
+
+StatusOr<DeviceEventRef> CudaQueue::recordCopy(Queue queue, CopyEnd end) {
+  StatusOr<cuda::DeviceEvent> event = driver_.record(device_, queue);
+  if (!event.ok()) {
+    // The copy may be under way, and uses the block.
+    (void)driver_.synchronize(device_, queue);
+    return event.status();
+  }
+  return DeviceEventRef(
+      std::make_shared<CudaEvent>(driver_, device_, std::move(*event), std::move(end)));
 }
 
 StatusOr<DeviceEventRef> CudaQueue::copyFromDevice(void* to, int, const void* from, size_t bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -10,30 +11,48 @@
 
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
+#include "backends/cuda/driver/pinned_pool.h"
 #include "isthmus/device_queue.h"
 
 namespace isthmus::cuda {
 
-// A point in a stream.
+// What the host does when a copy by page-locked memory has ended on the device.
+struct CopyEnd {
+  PinnedPool::Block block;
+  void* host = nullptr;  // where its bytes go; null: nowhere
+  size_t bytes = 0;
+};
+
+// A point in a stream, and what follows it on the host.
 class CudaEvent final : public isthmus::DeviceEvent {
  public:
   // The driver outlives all events.
-  // With `run`, the end of a run with collectives, which may have failed.
-  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event,
-            std::shared_ptr<const NcclRun> run = nullptr)
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event)
+      : driver_(driver), device_(device), event_(std::move(event)) {}
+  // The end of a run with collectives, which may have failed.
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, std::shared_ptr<const NcclRun> run)
       : driver_(driver), device_(device), event_(std::move(event)), run_(std::move(run)) {}
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, CopyEnd end)
+      : driver_(driver), device_(device), event_(std::move(event)), end_(std::move(end)) {}
+  ~CudaEvent() override;
 
+  // Both carry out the end of a copy, unless another thread does, for which they wait.
   bool isReady() const override;
   Status await() const override;
-  // Without an error.
+  // Whether the device's part is over, and whether it is without an error.
+  bool isOver() const;
   bool hasHappened() const;
   const cuda::DeviceEvent& event() const { return event_; }
 
  private:
+  void finish() const;
+
   Driver& driver_;
   int device_;
   cuda::DeviceEvent event_;
   std::shared_ptr<const NcclRun> run_;
+  mutable CopyEnd end_;
+  mutable std::once_flag finishOnce_;
   mutable std::atomic<bool> hasHappened_{false};
 };
 
@@ -44,7 +63,8 @@ StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
 
 class CudaQueue final : public DeviceQueue {
  public:
-  CudaQueue(Driver& driver, int device) : driver_(driver), device_(device) {}
+  // Both outlive it.
+  CudaQueue(Driver& driver, PinnedPool& pinned, int device);
 
   StatusOr<Block> allocate(std::string_view memoryKind, size_t bytes) override;
   void release(std::string_view memoryKind, void* data, size_t bytes, DeviceEvents after) override;
@@ -60,21 +80,31 @@ class CudaQueue final : public DeviceQueue {
     return driver_.synchronizeExternal(device_, reinterpret_cast<CUstream>(stream));
   }
 
+  // Frees released memory whose events have happened.
+  void freeLeaving();
+
  private:
   static constexpr intptr_t kDefaultStream = 1;  // CU_STREAM_LEGACY, and DLPack's number of it
-  // Memory of the host that waits for events before it goes.
+  // Blocks that still wait, of those that a call looks at.
+  static constexpr size_t kMostLookedAt = 8;
+
+  // Memory that waits for events before it goes. On a stream it would hold back what was released
+  // later, and the memory of a long program all other.
   struct Leaving {
     void* data;
+    bool isDevices;
     std::vector<DeviceEventRef> after;
   };
   StatusOr<DeviceEventRef> copy(Queue queue, void* to, const void* from, size_t bytes,
                                 DeviceEvents after);
-  void freeLeaving();
+  StatusOr<DeviceEventRef> recordCopy(Queue queue, CopyEnd end);
+  void freeLeaving(size_t mostLookedAt);
 
   Driver& driver_;
+  PinnedPool& pinned_;
   int device_;
   std::mutex mutex_;
-  std::list<Leaving> leaving_;
+  std::list<Leaving> leaving_;  // those looked at last come last
 };
 
 }  // namespace isthmus::cuda

@@ -1,8 +1,10 @@
 #include "backends/cuda/driver/driver.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "isthmus/log.h"
@@ -13,6 +15,7 @@ namespace {
 constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
 constexpr size_t kMostKeptEvents = 1024;
+constexpr std::chrono::microseconds kLongestSpin{30};
 
 CUdeviceptr addressOf(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }
 
@@ -195,10 +198,7 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   CUresult code =
       library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
-    // Frees that are still under way may make room.
-    for (Queue freeing : {Queue::kRelease, Queue::kCompute, Queue::kTransfer}) {
-      ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
-    }
+    ISTHMUS_RETURN_IF_ERROR(makeRoom(device));
     code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -209,6 +209,27 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   }
   ISTHMUS_RETURN_IF_ERROR(check(code, "cuMemAllocAsync"));
   return reinterpret_cast<void*>(address);
+}
+
+Status Driver::makeRoom(int device) {
+  for (Queue freeing : {Queue::kCompute, Queue::kTransfer, Queue::kDownload}) {
+    ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
+  }
+  Device& one = *devices_[device];
+  {
+    std::lock_guard lock(one.exhaustedMutex);
+    for (const auto& free : one.onExhausted) free();
+  }
+  for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
+    ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
+  }
+  // What the pool keeps in pieces may be enough as a whole.
+  return check(library_.MemPoolTrimTo(one.pool, 0), "cuMemPoolTrimTo");
+}
+
+void Driver::onExhausted(int device, std::function<void()> free) {
+  std::lock_guard lock(devices_[device]->exhaustedMutex);
+  devices_[device]->onExhausted.push_back(std::move(free));
 }
 
 void Driver::free(int device, Queue queue, void* data) {
@@ -310,7 +331,8 @@ StatusOr<CUevent> Driver::makeEvent(int device, bool isTimed) {
     }
   }
   CUevent event = nullptr;
-  unsigned flags = isTimed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+  // A thread that waits for long sleeps, instead of asking without end as it does by default.
+  unsigned flags = isTimed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC;
   ISTHMUS_RETURN_IF_ERROR(check(library_.EventCreate(&event, flags), "cuEventCreate"));
   return event;
 }
@@ -354,6 +376,13 @@ StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
 
 Status Driver::await(int device, const DeviceEvent& event) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  // To be woken takes longer than most of what is waited for.
+  auto end = std::chrono::steady_clock::now() + kLongestSpin;
+  while (std::chrono::steady_clock::now() < end) {
+    CUresult code = library_.EventQuery(event.handle());
+    if (code != CUDA_ERROR_NOT_READY) return check(code, "cuEventQuery");
+    std::this_thread::yield();
+  }
   return check(library_.EventSynchronize(event.handle()), "cuEventSynchronize");
 }
 

@@ -108,10 +108,11 @@ class DeviceGraph {
   CUgraphExec graph_;
 };
 
-// Programs; copies to the device or between devices; copies to the host; what is recorded instead
-// of done: nothing else may be enqueued on a stream that records. Memory comes and goes on streams
-// of its own, so that no copy waits for what a release waits for.
-enum class Queue { kCompute, kTransfer, kDownload, kAllocate, kRelease, kRecording };
+// Programs; copies to the device or between devices; copies to the host; buffers that come and go,
+// for which nothing waits there; what is recorded instead of done: nothing else may be enqueued on
+// a stream that records.
+enum class Queue { kCompute, kTransfer, kDownload, kAllocate, kRecording };
+inline constexpr int kNumQueues = 5;
 
 class Driver {
  public:
@@ -136,6 +137,8 @@ class Driver {
   // address too.
   StatusOr<void*> allocate(int device, Queue queue, size_t bytes);
   void free(int device, Queue queue, void* data);
+  // `free` is called where memory runs out, before it is asked for again; by any thread.
+  void onExhausted(int device, std::function<void()> free);
   // Page-locked memory of the host, which all devices see.
   StatusOr<void*> allocateHost(size_t bytes);
   void freeHost(void* data);
@@ -199,9 +202,11 @@ class Driver {
     CUdevice ordinal = 0;
     CUcontext context = nullptr;
     CUmemoryPool pool = nullptr;
-    CUstream streams[6] = {};  // by Queue
+    CUstream streams[kNumQueues] = {};  // by Queue
     DeviceFacts facts;
     std::mutex recording;
+    std::mutex exhaustedMutex;
+    std::vector<std::function<void()>> onExhausted;
     std::mutex eventsMutex;
     std::vector<CUevent> events;  // that nobody has, without a time
     std::mutex underWayMutex;
@@ -215,6 +220,8 @@ class Driver {
   };
 
   Driver() = default;
+  // Waits for all that frees memory, and gives back what nobody uses.
+  Status makeRoom(int device);
   Status openDevice(int ordinal);
   StatusOr<DeviceEvent> record(int device, Queue queue, bool isTimed);
   // Lets the GPUs that are used see each other's memory, where they can.

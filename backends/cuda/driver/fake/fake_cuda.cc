@@ -20,8 +20,9 @@ namespace isthmus::cuda {
 namespace {
 
 struct Event {
-  uint64_t recorded = 0;       // how often
-  std::set<uint64_t> pending;  // of these
+  uint64_t recorded = 0;            // how often
+  std::set<uint64_t> pending;       // of these
+  struct Stream* stream = nullptr;  // of the last time
   bool isDone() const { return !pending.contains(recorded); }
   bool wasAsked = false;
   bool hasTime = false;
@@ -76,6 +77,7 @@ struct Fake {
   std::set<std::string> faulty;
   std::map<std::string, int> counts;
   CUresult broken = CUDA_SUCCESS;
+  bool isHeld = false;
   std::string log, logCopy;
 };
 
@@ -203,6 +205,7 @@ void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes) {
   f.kernels.clear();
   f.faulty.clear();
   f.counts.clear();
+  f.isHeld = false;
   f.broken = CUDA_SUCCESS;
   f.log.clear();
   f.isSetUp = true;
@@ -232,6 +235,11 @@ void fake_cuda_fault(const char* name) {
 int fake_cuda_allocations() {
   std::lock_guard lock(fake().mutex);
   return static_cast<int>(fake().allocations.size());
+}
+
+void fake_cuda_hold(int isHeld) {
+  std::lock_guard lock(fake().mutex);
+  fake().isHeld = isHeld != 0;
 }
 
 int fake_cuda_count(const char* name) {
@@ -382,6 +390,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   auto* one = reinterpret_cast<Event*>(event);
   uint64_t number = ++one->recorded;
   one->pending.insert(number);
+  one->stream = streamOf(stream);
   return enqueue(streamOf(stream), {[one, number] {
                    one->pending.erase(number);
                    one->time = std::chrono::steady_clock::now();
@@ -394,7 +403,7 @@ CUresult cuEventQuery(CUevent event) {
   auto* one = reinterpret_cast<Event*>(event);
   // Work goes on while somebody asks again.
   for (auto& stream : fake().streams) {
-    if (one->isDone() || !one->wasAsked) break;
+    if (one->isDone() || !one->wasAsked || fake().isHeld) break;
     if (CUresult code = drain(stream.get())) return code;
   }
   one->wasAsked = true;
@@ -403,11 +412,7 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
   FAKE_ENTER
   auto* one = reinterpret_cast<Event*>(event);
-  for (auto& stream : fake().streams) {
-    if (one->isDone()) break;
-    if (CUresult code = drain(stream.get())) return code;
-  }
-  return CUDA_SUCCESS;
+  return one->isDone() ? CUDA_SUCCESS : drain(one->stream);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
@@ -489,7 +494,9 @@ CUresult cuMemFreeHost(void* data) {
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   FAKE_ENTER
   Stream* one = streamOf(stream);
-  record("copy " + std::to_string(bytes) + " on stream " + std::to_string(one->number));
+  bool isOrdinary = !find(to) || !find(from);
+  record("copy " + std::to_string(bytes) + (isOrdinary ? " of ordinary memory" : "") +
+         " on stream " + std::to_string(one->number));
   return enqueue(one, {[=] {
                    if (!isWhole(to, bytes) || !isWhole(from, bytes)) {
                      return CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -17,6 +17,8 @@ void fake_cuda_kernel(const char* name, FakeKernel kernel);
 void fake_cuda_fault(const char* name);
 // Live allocations of all devices.
 int fake_cuda_allocations();
+// While it is held, nothing is done because somebody asks whether it is: only waiting helps.
+void fake_cuda_hold(int isHeld);
 // How often some of CUDA's functions were called.
 int fake_cuda_count(const char* name);
 }
