@@ -30,7 +30,8 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   const bool isEmulated = way == "emulated-matrices";
   if (way != "groups" && !isEmulated) return device;
   if (facts.hasMatrices) device.matrices = MatrixUnit::kIntel;
-  // Vectors, which OpenCL C is written without.
+  // OpenCL C is written without vectors.
+  device.hasVectors = facts.takesSpirv;
   if (isEmulated && facts.takesSpirv) device.matrices = MatrixUnit::kEmulated;
   device.groupItems = static_cast<unsigned>(std::min<size_t>(facts.maxWorkGroupItems, 1024));
   device.localBytes = static_cast<int64_t>(std::min<uint64_t>(facts.localBytes, kMaxLocalBytes));

@@ -48,6 +48,9 @@ class GroupKernel {
     module_->walk([&](ir::FusionOp op) { fusion = op; });
     TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
     gpu.subgroupSize = gpu.groupSize = kThreads;
+    gpu.threadBits = 128;
+    gpu.bufferBytes = 16;
+    gpu.enoughColumns = 4;
     cpu::JitModule module = std::move(*cpu::makeModule("test", cpu::hostTarget()));
     StatusOr<Kernel> kernel = emitKernel(fusion, gpu, *module.module, "kernel");
     EXPECT_TRUE(kernel.ok()) << kernel.status().message();
@@ -178,6 +181,18 @@ TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {
     for (int j = 0; j < 45; ++j) {
       EXPECT_NEAR(y[i * 45 + j], std::exp(double(x[i * 45 + j])) / sum, 1e-6);
     }
+  }
+}
+
+TEST(GroupThreads, a_thread_computes_neighbours) {
+  for (int64_t size : {16, 17, 1023, 4096}) {
+    std::string type = "tensor<" + std::to_string(size) + "xf32>";
+    GroupKernel kernel(fusion(type, type, "%y = stablehlo.exponential %x : " + type));
+    EXPECT_EQ(kernel.stage().tiles, (size + 3) / 4);
+    std::vector<float> x = randomFloats(size), y(x.size() + 4, -7);
+    kernel.run({x.data(), y.data()});
+    for (int64_t i = 0; i < size; ++i) EXPECT_NEAR(y[i], std::exp(double(x[i])), 1e-5) << i;
+    for (int64_t i = size; i < size + 4; ++i) EXPECT_EQ(y[i], -7) << size;
   }
 }
 

@@ -14,6 +14,7 @@ namespace isthmus {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TargetModel vectorCpu() {
   TargetModel target;
@@ -320,6 +321,29 @@ TEST(VerifySchedule, refuses_what_would_compute_something_else) {
       "loop results=0 rows=1 dims=0:64,1:1000 lanes=16 cuts=0,1000 reduce=1:row:16x4 ";
   EXPECT_EQ(rows.problemWith(loop + "tiled=1 chunk=1000 grain=3", target), "");
   EXPECT_THAT(rows.problemWith(loop + "tiled=1 chunk=512", target), HasSubstr("whole rows"));
+}
+
+TEST(ChooseSchedule, gives_a_thread_neighbours_where_there_are_threads_enough) {
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  gpu.threadBits = 128;
+  gpu.bufferBytes = 16;
+  auto add = [](const std::string& type) {
+    return Program(type, type, "%y = stablehlo.add %x, %x : " + type);
+  };
+  EXPECT_THAT(add("tensor<512x1001xf32>").schedule(gpu),
+              HasSubstr("dims=0-1:512512 lanes=4 cuts=0,512512 chunk=4"));
+  EXPECT_THAT(add("tensor<1024x1024xbf16>").schedule(gpu), HasSubstr("lanes=8"));
+  EXPECT_THAT(add("tensor<512x1001xcomplex<f32>>").schedule(gpu), Not(HasSubstr("lanes")));
+  EXPECT_THAT(add("tensor<99x101xf32>").schedule(gpu), Not(HasSubstr("lanes")));
+  // Rows that vectors do not divide begin anywhere.
+  auto bias = [](const std::string& columns) {
+    std::string type = "tensor<1024x" + columns + "xf32>";
+    return Program("tensor<" + columns + "xf32>", type,
+                   "%y = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<" + columns +
+                       "xf32>) -> " + type);
+  };
+  EXPECT_THAT(bias("1024").schedule(gpu), HasSubstr("lanes=4"));
+  EXPECT_THAT(bias("1023").schedule(gpu), Not(HasSubstr("lanes")));
 }
 
 TEST(VerifySchedule, keeps_the_parts_of_a_scan_together) {

@@ -38,8 +38,8 @@ class StageVerifier {
     if (stage_.lanes > maxVectorElements(target_)) {
       return wrong("lanes must be at most ", maxVectorElements(target_));
     }
-    if (target_.device == DeviceKind::kGpu && stage_.lanes != 1) {
-      return wrong("lanes must be 1, since threads are the lanes");
+    if (target_.device == DeviceKind::kGpu && stage_.lanes > chosen_.lanes) {
+      return wrong("lanes must be at most ", chosen_.lanes, ", since threads are the lanes");
     }
     if (stage_.groupThreads != 1 &&
         (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {

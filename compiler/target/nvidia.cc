@@ -16,6 +16,8 @@ TargetModel nvidiaTarget(int capability) {
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
   target.localBytes = 48 << 10;
   target.atomicBits = 64;
+  target.threadBits = 128;
+  target.bufferBytes = 16;
   target.l1Bytes = (isHopper ? 256 : 192) << 10;
   target.l2Bytes = int64_t{isHopper ? 50 : 40} << 20;
   target.memoryBytesPerNs = isHopper ? 3350 : 1555;

@@ -41,6 +41,8 @@ struct TargetModel {
   unsigned groupSize = 1;     // threads of one group
   int64_t localBytes = 0;     // memory that a group's threads share
   unsigned atomicBits = 32;   // of the longest integers that threads exchange in memory
+  unsigned threadBits = 0;    // of neighbours that a thread reads and writes at once; 0: of none
+  int64_t bufferBytes = 1;    // the address of every buffer is a multiple of so many
 
   // Speeds of one thread (a CPU) or of the whole device (a GPU).
   double memoryBytesPerNs = 10;
@@ -108,6 +110,10 @@ struct TargetModel {
   int64_t maxScatterWindowBytes = 256;
   int64_t minUpdatesPerElement = 16;
 
+  // Elements of `bytes` that a GPU's thread reads at once; 1 elsewhere.
+  unsigned neighboursOf(int64_t bytes) const {
+    return bytes * 8 > threadBits ? 1 : threadBits / static_cast<unsigned>(bytes * 8);
+  }
   // How many elements of `bits` one instruction computes: 1 where threads are the lanes.
   unsigned lanesOf(unsigned bits) const {
     return device == DeviceKind::kGpu || vectorBits < bits ? 1 : vectorBits / bits;

@@ -63,6 +63,22 @@ def test_scans_agree_with_cpu(xpu, form):
     xpu(COMPARE + SCANS, ISTHMUS_OPENCL_KERNELS=form)
 
 
+# Threads that read and write several neighbours at once, where there are enough of them.
+NEIGHBOURS = """
+    x = array(999, 1001)
+    compare(lambda x: (x * 2 + 1, x > 0, jnp.exp(x).astype(jnp.bfloat16), jnp.float16(x) * 3), x)
+    compare(lambda x, b: (x + b, jnp.where(x > b, x, 0), x[:, None] - b), array(512, 1024), array(1024))
+    compare(lambda x, b: (x * b, x[5:, 8:] + x[:-5, 3:-5]), array(640, 1032).astype(jnp.bfloat16), array(1032).astype(jnp.bfloat16))
+    i = random.integers(-99, 99, (1024, 1031)).astype(np.int8)
+    compare(lambda i: (i + i, i == 3, i.astype(jnp.int32) << 3, i.astype(jnp.int16), i % 7), i)
+    compare(lambda x: lax.dynamic_update_slice(x, -x[:3], (jnp.argmax(x[0]), 0)), x)
+"""
+
+
+def test_neighbours_agree_with_cpu(xpu):
+    xpu(COMPARE + NEIGHBOURS, ISTHMUS_OPENCL_KERNELS="groups")
+
+
 SORTS = """
     def exact(function, *arguments):
         compare(function, *arguments, tolerance=0)

@@ -148,3 +148,16 @@ func.func @main(%x: tensor<64x300x4096xbf16>) -> tensor<64x300x4096xbf16> {
   }) {window_dimensions = array<i64: 1, 300, 1>, padding = dense<[[0, 0], [0, 299], [0, 0]]> : tensor<3x2xi64>} : (tensor<64x300x4096xbf16>, tensor<bf16>) -> tensor<64x300x4096xbf16>
   return %r : tensor<64x300x4096xbf16>
 }
+
+// case add f32 neighbours
+func.func @main(%a: tensor<999x1001xf32>, %b: tensor<999x1001xf32>) -> tensor<999x1001xf32> {
+  %r = stablehlo.add %a, %b : tensor<999x1001xf32>
+  return %r : tensor<999x1001xf32>
+}
+
+// case multiply bf16 neighbours
+func.func @main(%a: tensor<1024x1024xbf16>, %b: tensor<1024xbf16>) -> tensor<1024x1024xbf16> {
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<1024xbf16>) -> tensor<1024x1024xbf16>
+  %r = stablehlo.multiply %a, %c : tensor<1024x1024xbf16>
+  return %r : tensor<1024x1024xbf16>
+}

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -78,6 +79,13 @@ def test_lines_are_scanned_by_groups_or_by_columns(programs):
     assert len(parts) == 2 and all(one.kernels == 3 and one.shared > 0 for one in parts)
     columns = [one for one in programs if one.name == "scan_of_columns"]
     assert len(columns) == 2 and all(one.kernels == 1 and one.shared == 0 for one in columns)
+
+
+def test_threads_read_and_write_sixteen_bytes(programs):
+    texts = named(programs, "neighbours")
+    assert len(texts) == 4
+    for text in texts:
+        assert re.search(r"ld\.global\S*\.v4\.[bfu]32", text) and re.search(r"st\.global\.v4\.[bfu]32", text)
 
 
 # Blocks have 256 threads: a loop that all of them ran would race in its own memory.

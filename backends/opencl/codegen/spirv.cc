@@ -27,6 +27,8 @@ namespace {
 constexpr const char* kTriple = "spirv64-unknown-unknown";
 // What sums of a group's threads may take: an element of each, of 8 bytes, several times.
 constexpr int64_t kMinLocalBytes = 16 << 10;
+// Arrays begin at multiples of so many, of other owners' memory as well.
+constexpr int64_t kBufferBytes = 16;
 
 StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   static std::once_flag once;
@@ -55,6 +57,8 @@ TargetModel kernelTarget(const KernelDevice& device) {
   target.localBytes = device.localBytes;
   target.atomicBits = device.atomicBits;
   target.maxRowBytes = device.localBytes;
+  target.bufferBytes = kBufferBytes;
+  if (device.hasVectors) target.threadBits = 8 * kBufferBytes;
   if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
     // Each element is computed by itself.
     target.subgroupSize = std::numeric_limits<int32_t>::max();

@@ -30,6 +30,8 @@ struct KernelDevice {
   // The widest integers that work-items compare and exchange in global memory.
   unsigned atomicBits = 32;
   MatrixUnit matrices = MatrixUnit::kNone;  // of groups
+  // Whether work-items of groups may read and write several neighbours as a vector.
+  bool hasVectors = false;
 };
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.

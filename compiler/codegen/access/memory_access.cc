@@ -42,6 +42,17 @@ IndexExpr Evaluator::scaleIndex(const IndexExpr& a, int64_t factor) {
   return product;
 }
 
+// Of an access to elements of `type` from `linear` on, in a buffer.
+static llvm::Align alignmentOf(const LoopBuilder& loops, llvm::Type* type,
+                               const IndexExpr& linear) {
+  const llvm::DataLayout& layout = loops.function()->getParent()->getDataLayout();
+  const uint64_t element = layout.getTypeStoreSize(type);
+  const auto buffer = static_cast<uint64_t>(loops.target().bufferBytes);
+  if (buffer <= element) return llvm::Align(element);
+  const auto offset = static_cast<uint64_t>(std::abs(knownDivisor(linear))) * element;
+  return llvm::Align(std::max<uint64_t>(element, std::gcd(buffer, offset)));
+}
+
 static std::string divisionKey(const IndexExpr& a, int64_t divisor, unsigned lanes) {
   std::string key = "div";
   auto put = [&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof(x)); };
@@ -310,7 +321,8 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
   }
   llvm::Type* vector = withLanes(type, lanes);
   if (!linear.lanes && linear.laneStride == 1) {
-    return loops_.at(level).CreateAlignedLoad(vector, offset(linear.constant), align);
+    llvm::Align known = alignmentOf(loops_, type, linear);
+    return loops_.at(level).CreateAlignedLoad(vector, offset(linear.constant), known);
   }
   if (!linear.lanes && linear.laneStride == -1) {
     int64_t first = linear.constant - static_cast<int64_t>(lanes) + 1;
@@ -398,6 +410,7 @@ void Evaluator::store(llvm::Value* base, const ElementKind& kind, const IndexExp
   auto part = [&](llvm::Value* register_) { return toStorage(register_, kind); };
   if (lanes == 1 || (!linear.lanes && linear.laneStride == 1)) {
     if (!kind.isComplex()) {
+      if (lanes > 1) align = alignmentOf(loops_, type, first);
       b.CreateAlignedStore(part(value.re), pointer, align);
     } else if (lanes == 1) {
       b.CreateAlignedStore(value.re, pointer, align);

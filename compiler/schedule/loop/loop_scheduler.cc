@@ -44,6 +44,7 @@ class LoopScheduler {
   void chooseReductions();
   void chooseTiles();
   void chooseThreads();
+  void chooseNeighbours();
   void tileRows(int64_t wanted, bool hasRowReduction);
   void tileTransposed();
   void tileBlocks(int64_t wanted, int64_t unit);
@@ -511,7 +512,7 @@ void LoopScheduler::chooseThreads() {
     if (isForGroup(reduce)) row = std::max(row, reducedAxesOf(reduce).axes.back().size);
   });
   stage_.tiledDims = last + 1;
-  if (row < target_.subgroupSize) return;
+  if (row < target_.subgroupSize) return chooseNeighbours();
   unsigned threads = target_.subgroupSize;
   while (threads < target_.groupSize && threads < row) threads *= 2;
   stage_.groupThreads = threads;
@@ -520,6 +521,35 @@ void LoopScheduler::chooseThreads() {
       !lanesMeetRowReductionAlong(stage_.dims.size() - 1)) {
     stage_.tiledDims = last;
   }
+}
+
+// Whether neighbours of the last loop are computed from neighbours in memory, or from one element.
+bool readsNeighbours(mlir::Operation& op) {
+  if (auto slice = mlir::dyn_cast<shlo::SliceOp>(op)) return slice.getStrides().back() == 1;
+  return isElementwise(&op) || mlir::isa<shlo::ConstantOp, shlo::IotaOp, shlo::BroadcastInDimOp,
+                                         shlo::ReshapeOp, ir::YieldOp>(op);
+}
+
+// A thread computes as many neighbours as one access to memory has, if there are threads enough.
+void LoopScheduler::chooseNeighbours() {
+  const auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
+  int64_t widest = 1;
+  auto consider = [&](mlir::Type type) {
+    auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(type).getElementType());
+    // Parts of complex numbers would be taken apart.
+    widest = kind && !kind->isComplex() ? std::max<int64_t>(widest, kind->storageBytes)
+                                        : target_.threadBits;
+  };
+  llvm::for_each(fusion_.getBody().getArgumentTypes(), consider);
+  for (const Root& root : roots_) consider(root.type());
+  const auto lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+  if (lanes == 1 || stage_.cuts.size() != 2 || elements() < lanes * target_.enoughColumns) return;
+  // Each vector begins where memory is aligned.
+  if (last > 0 && stage_.dims.back().size % lanes != 0) return;
+  if (!llvm::all_of(fusion_.getBody().front(), readsNeighbours)) return;
+  stage_.lanes = static_cast<unsigned>(lanes);
+  stage_.tiledDims = last;
+  stage_.chunk = lanes;
 }
 
 void LoopScheduler::run() {
