@@ -6,11 +6,12 @@
 namespace isthmus::codegen {
 namespace {
 
-llvm::FunctionCallee declare(LoopBuilder& loops, const char* name, llvm::Type* result) {
+llvm::FunctionCallee declare(LoopBuilder& loops, const char* name, llvm::Type* result,
+                             llvm::ArrayRef<llvm::Type*> parameters = {}) {
   llvm::FunctionCallee callee = loops.function()->getParent()->getOrInsertFunction(
-      name, llvm::FunctionType::get(result, false));
+      name, llvm::FunctionType::get(result, parameters, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
-  // Neither may be moved to where only some threads come by.
+  // None may be moved to where only some threads come by.
   function->addFnAttr(llvm::Attribute::Convergent);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   return callee;
@@ -30,6 +31,31 @@ llvm::Value* threadInGroup(LoopBuilder& loops) {
 void groupBarrier(LoopBuilder& loops) {
   llvm::IRBuilder<>& b = loops.here();
   b.CreateCall(declare(loops, kGroupBarrierSymbol, b.getVoidTy()));
+}
+
+bool hasExchange(const TargetModel& target) {
+  return llvm::StringRef(target.triple).starts_with("nvptx");
+}
+
+llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance) {
+  llvm::IRBuilder<>& b = loops.here();
+  llvm::Type* word = b.getInt32Ty();
+  llvm::FunctionCallee function = declare(loops, kExchangeSymbol, word, {word, word});
+  auto exchanged = [&](llvm::Value* bits) {
+    return b.CreateCall(function, {bits, b.getInt32(distance)});
+  };
+  llvm::Type* type = value->getType();
+  llvm::Value* bits = b.CreateBitCast(value, b.getIntNTy(type->getScalarSizeInBits()));
+  if (type->getScalarSizeInBits() <= 32) {
+    llvm::Value* other = exchanged(b.CreateZExtOrTrunc(bits, word));
+    return b.CreateBitCast(b.CreateZExtOrTrunc(other, bits->getType()), type);
+  }
+  llvm::Value* low = exchanged(b.CreateTrunc(bits, word));
+  llvm::Value* high = exchanged(b.CreateTrunc(b.CreateLShr(bits, 32), word));
+  llvm::Type* wide = b.getInt64Ty();
+  llvm::Value* both =
+      b.CreateOr(b.CreateZExt(low, wide), b.CreateShl(b.CreateZExt(high, wide), 32));
+  return b.CreateBitCast(both, type);
 }
 
 GroupMemory::GroupMemory(LoopBuilder& loops, llvm::Type* element, uint64_t count)

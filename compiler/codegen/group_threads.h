@@ -6,6 +6,10 @@
 //   i64  isthmus_thread_in_group()   the number of the calling thread in its group, from 0
 //   void isthmus_group_barrier()     waits for the group's threads, and makes their stores to the
 //                                    group's memory seen by all of them
+//   i32  isthmus_exchange(i32 value, i32 distance)
+//                                    the value of the thread whose number differs by the one bit
+//                                    `distance`, of a device whose threads read each other's
+//                                    registers (hasExchange)
 //
 // Memory of the group is global variables in the address space kGroupMemorySpace.
 #pragma once
@@ -18,6 +22,7 @@ namespace isthmus::codegen {
 
 inline constexpr char kThreadInGroupSymbol[] = "isthmus_thread_in_group";
 inline constexpr char kGroupBarrierSymbol[] = "isthmus_group_barrier";
+inline constexpr char kExchangeSymbol[] = "isthmus_exchange";
 inline constexpr unsigned kGroupMemorySpace = 3;
 
 // An i64, computed once at the kernel's entry.
@@ -25,6 +30,14 @@ llvm::Value* threadInGroup(LoopBuilder& loops);
 
 // At the current level. All threads of the group must come here.
 void groupBarrier(LoopBuilder& loops);
+
+// Whether the target's threads read each other's registers: of all that run PTX.
+bool hasExchange(const TargetModel& target);
+
+// At the current level: `value`, a number of 1 to 64 bits, of the thread whose number differs by
+// the bit `distance`, which is less than the target's sub-groups have threads. All threads come
+// here.
+llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance);
 
 // An array that the group's threads share.
 class GroupMemory {

@@ -32,7 +32,17 @@ std::barrier<>& groupBarrierOfTest() {
 }
 void waitForGroup() { groupBarrierOfTest().arrive_and_wait(); }
 
+int32_t exchangeInGroup(int32_t value, int32_t distance) {
+  static std::array<int32_t, kThreads> values;
+  values[static_cast<size_t>(currentThread)] = value;
+  waitForGroup();
+  int32_t other = values[static_cast<size_t>(currentThread ^ distance)];
+  waitForGroup();
+  return other;
+}
+
 void* resolve(const std::string& name) {
+  if (name == kExchangeSymbol) return reinterpret_cast<void*>(&exchangeInGroup);
   if (name == kThreadInGroupSymbol) return reinterpret_cast<void*>(&threadOfGroup);
   if (name == kGroupBarrierSymbol) return reinterpret_cast<void*>(&waitForGroup);
   return cpu::resolveRuntimeSymbol(name);
@@ -41,13 +51,16 @@ void* resolve(const std::string& name) {
 // A kernel, compiled for groups of kThreads threads.
 class GroupKernel {
  public:
-  explicit GroupKernel(const std::string& text) : context_(mlir::MLIRContext::Threading::DISABLED) {
+  // With `subgroup` threads that read each other's registers, if that is not 1.
+  explicit GroupKernel(const std::string& text, unsigned subgroup = 1)
+      : context_(mlir::MLIRContext::Threading::DISABLED) {
     loadAllDialects(context_);
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     ir::FusionOp fusion;
     module_->walk([&](ir::FusionOp op) { fusion = op; });
-    TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
-    gpu.subgroupSize = gpu.groupSize = kThreads;
+    TargetModel gpu = gpuTarget(subgroup > 1 ? "nvptx64-nvidia-cuda" : "spirv64-unknown-unknown");
+    gpu.subgroupSize = subgroup > 1 ? subgroup : kThreads;
+    gpu.groupSize = kThreads;
     gpu.threadBits = 128;
     gpu.bufferBytes = 16;
     gpu.enoughColumns = 4;
@@ -151,6 +164,38 @@ TEST(GroupThreads, a_group_reduces_a_row) {
     for (int j = 0; j < 61; ++j) sum += x[i * 61 + j];
     EXPECT_NEAR(y[i], sum, 1e-4);
   }
+}
+
+// Of 64 bits, of 32, and of fewer; by one sub-group, and by several.
+TEST(GroupThreads, a_group_reduces_a_row_in_registers) {
+  auto sum = [](const char* element, const char* op, const char* initial) {
+    std::string type = std::string("x") + element + ">", scalar = "tensor<" + type.substr(1);
+    return fusion("tensor<9x61" + type, "tensor<9" + type,
+                  "%z = stablehlo.constant dense<" + std::string(initial) + "> : " + scalar +
+                      "\n%y = stablehlo.reduce(%x init: %z) applies stablehlo." + op +
+                      " across dimensions = [1] : (tensor<9x61" + type + ", " + scalar +
+                      ") -> tensor<9" + type);
+  };
+  auto check = [&]<typename T>(T initial, const char* element, const char* text) {
+    for (unsigned subgroup : {4u, 8u}) {
+      GroupKernel kernel(sum(element, "add", text), subgroup);
+      EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+      EXPECT_EQ(kernel.groupArrays(), subgroup == kThreads ? 0u : 1u);
+      std::vector<T> x(9 * 61), y(9);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 7 % 13);
+      kernel.run({x.data(), y.data()});
+      for (size_t i = 0; i < 9; ++i) {
+        T expected = initial;
+        for (size_t j = 0; j < 61; ++j) expected = static_cast<T>(expected + x[i * 61 + j]);
+        EXPECT_EQ(y[i], expected) << element << " " << subgroup;
+      }
+    }
+  };
+  check(float{5}, "f32", "5.0");
+  check(double{5}, "f64", "5.0");
+  check(int64_t{5}, "i64", "5");
+  check(int32_t{5}, "i32", "5");
+  check(int8_t{5}, "i8", "5");
 }
 
 TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {

@@ -87,6 +87,7 @@ class ReductionEmitter {
 
   // Threads share the last axis (reduction_group.cc).
   Group emitGroup(const Val& neutral, unsigned threads);
+  Val exchangedSum(llvm::Value* own, unsigned threads);
 
   Evaluator& evaluator_;
   LoopBuilder& loops_;

@@ -22,6 +22,11 @@ Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
     });
   };
   Values own = overAxes(0, axes_.axes.size() - 1, base_, flatten(start), row);
+  if (hasExchange(loops_.target())) {
+    Group result = withInitial(neutral, {exchangedSum(own[0], threads)});
+    for (Val& value : result) value.level = outside_;
+    return result;
+  }
   GroupMemory memory(loops_, own[0]->getType(), threads);
   // What an earlier reduction of this row left may still be read.
   groupBarrier(loops_);
@@ -43,6 +48,35 @@ Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
   result = withInitial(neutral, result);
   for (Val& value : result) value.level = outside_;
   return result;
+}
+
+// Sub-groups sum in registers, and only their sums meet in the group's memory.
+Val ReductionEmitter::exchangedSum(llvm::Value* own, unsigned threads) {
+  auto here = [&](llvm::Value* value) { return Val{value, nullptr, loops_.current()}; };
+  auto overThreads = [&](Val sum, unsigned count) {
+    for (unsigned distance = count / 2; distance > 0; distance /= 2) {
+      sum = combine({sum}, {here(exchange(loops_, sum.re, distance))})[0];
+    }
+    return sum;
+  };
+  const unsigned inStep = std::min(threads, loops_.target().subgroupSize);
+  const unsigned subgroups = threads / inStep;
+  Val sum = overThreads(here(own), inStep);
+  if (subgroups == 1) return sum;
+  GroupMemory memory(loops_, own->getType(), subgroups);
+  llvm::Value* thread = threadInGroup(loops_);
+  // What an earlier reduction of this row left may still be read.
+  groupBarrier(loops_);
+  llvm::IRBuilder<>& b = loops_.here();
+  llvm::Value* isFirst = b.CreateICmpEQ(b.CreateURem(thread, loops_.i64(inStep)), loops_.i64(0));
+  llvm::Value* subgroup = b.CreateUDiv(thread, loops_.i64(inStep));
+  loops_.branch(isFirst, {}, [&] {
+    memory.store(subgroup, sum.re);
+    return Values();
+  });
+  groupBarrier(loops_);
+  llvm::Value* other = loops_.here().CreateURem(thread, loops_.i64(subgroups));
+  return overThreads(here(memory.load(other)), subgroups);
 }
 
 }  // namespace isthmus::codegen

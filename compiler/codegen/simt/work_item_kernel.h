@@ -35,6 +35,10 @@ struct WorkItemForm {
   std::function<llvm::Value*(llvm::IRBuilder<>&)> threadInGroup;
   // Waits for the group's threads, and makes their stores to its memory seen by all of them.
   std::function<void(llvm::IRBuilder<>&)> barrier;
+  // Of devices whose threads read each other's registers: the i32 of the thread whose number
+  // differs by the bit `distance`.
+  std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Value* value, llvm::Value* distance)>
+      exchange;
   // Only of devices with groups.
   std::optional<MatrixOps> matrixOps;
 };
