@@ -79,6 +79,28 @@ def test_neighbours_agree_with_cpu(xpu):
     xpu(COMPARE + NEIGHBOURS, ISTHMUS_OPENCL_KERNELS="groups")
 
 
+# Tiles of both operands in a group's memory, for every element of the window; features last, or first.
+CONVOLUTIONS = """
+    def convolve(x, w, layout=("NHWC", "HWIO", "NHWC"), strides=(1, 1), padding="SAME", **more):
+        compare(lambda x, w: lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=layout, **more),
+                x, w, tolerance=2e-2 if x.dtype.itemsize < 4 else 1e-4)
+    convolve(array(2, 9, 11, 33), array(3, 3, 33, 30))
+    convolve(array(1, 13, 12, 16), array(5, 2, 16, 70), strides=(2, 1), padding=((2, 1), (0, 3)))
+    convolve(array(2, 40, 9, 10), array(24, 40, 3, 3), ("NCHW", "OIHW", "NCHW"), rhs_dilation=(2, 1))
+    convolve(array(2, 9, 9, 24).astype(jnp.bfloat16), array(3, 3, 24, 32).astype(jnp.bfloat16))
+    compare(lambda x, w: jax.grad(lambda x, w: jnp.sin(lax.conv_general_dilated(
+        x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))).sum(), (0, 1))(x, w),
+        array(3, 8, 10, 24), array(3, 3, 24, 28), tolerance=1e-3)
+    x, w = random.integers(-9, 9, (2, 7, 8, 20)), random.integers(-9, 9, (3, 3, 20, 24))
+    compare(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            preferred_element_type=jnp.int32), x.astype(np.int8), w.astype(np.int8), tolerance=0)
+"""
+
+
+def test_convolutions_agree_with_cpu(xpu):
+    xpu(COMPARE + CONVOLUTIONS, ISTHMUS_OPENCL_KERNELS="groups")
+
+
 SORTS = """
     def exact(function, *arguments):
         compare(function, *arguments, tolerance=0)

@@ -161,3 +161,9 @@ func.func @main(%a: tensor<1024x1024xbf16>, %b: tensor<1024xbf16>) -> tensor<102
   %r = stablehlo.multiply %a, %c : tensor<1024x1024xbf16>
   return %r : tensor<1024x1024xbf16>
 }
+
+// case convolution f32 implicit_product
+func.func @main(%a: tensor<8x56x56x64xf32>, %b: tensor<3x3x64x64xf32>) -> tensor<8x56x56x64xf32> {
+  %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<8x56x56x64xf32>
+  return %r : tensor<8x56x56x64xf32>
+}

@@ -2,6 +2,7 @@
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/op_kernels.h"
 #include "compiler/codegen/simt/products/contraction.h"
+#include "compiler/codegen/simt/products/group_dot.h"
 #include "compiler/codegen/simt/products/matrix_product.h"
 #include "compiler/codegen/simt/products/vector_conv.h"
 #include "llvm/IR/Module.h"
@@ -177,9 +178,11 @@ StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module
   int64_t features = roles.outputFeatures;
   if (positions * features == 0) return kernels;
   ProductKinds kinds{*lhs, *rhs, *result, sum};
-  if (auto kernel = emitMatrixConvolution(roles, kinds, module, form, symbol)) {
-    kernels.stages.push_back(std::move(*kernel));
-    return kernels;
+  for (auto* emit : {emitMatrixConvolution, emitGroupConvolution}) {
+    if (std::optional<OpKernel> kernel = emit(roles, kinds, module, form, symbol)) {
+      kernels.stages.push_back(std::move(*kernel));
+      return kernels;
+    }
   }
   if (emitVectorConvolution(roles, kinds, module, form, symbol, kernels)) return kernels;
   bool lanesAreFeatures = features >= kMinFeatures;

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/products/product_problem.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,9 +28,9 @@ constexpr int64_t kPadding = 4;
 
 class GroupDotKernel {
  public:
-  GroupDotKernel(const DotRoles& roles, const ProductKinds& kinds, int64_t perSide,
+  GroupDotKernel(const ProductProblem& problem, const ProductKinds& kinds, int64_t perSide,
                  llvm::Module& module, const WorkItemForm& form, KernelWriter& writer)
-      : roles_(roles),
+      : problem_(problem),
         kinds_(kinds),
         perSide_(perSide),
         module_(module),
@@ -41,35 +42,26 @@ class GroupDotKernel {
     thread_ = form_.threadInGroup(w_.b());
     std::tie(threadRow_, threadColumn_) = w_.divide(thread_, kSide);
     Operand lhs = operand(true), rhs = operand(false);
-    int64_t sums = sizeOf(roles_.sums);
     Elements zeros(static_cast<size_t>(perSide_ * perSide_), w_.zero(kinds_.sum));
-    Elements all =
-        w_.loop(llvm::divideCeilSigned(sums, kTileSums), zeros,
-                [&](llvm::Value* number, const Elements& carried) {
-                  llvm::Value* first = w_.times(number, kTileSums);
-                  // What is in the group's memory is still read by others.
-                  form_.barrier(w_.b());
-                  copyTile(lhs, first);
-                  copyTile(rhs, first);
-                  form_.barrier(w_.b());
-                  return w_.loop(kTileSums, carried, [&](llvm::Value* k, const Elements& partial) {
-                    return addProducts(lhs, rhs, k, partial);
-                  });
-                });
-    store(all);
+    store(sumOverWindow(lhs, rhs, {}, zeros));
   }
 
  private:
   using Elements = KernelWriter::Elements;
+  using Values = KernelWriter::Values;
+  using Line = ProductProblem::Line;
 
   struct Operand {
     bool isLhs = false;
     ElementKind kind;
     llvm::Value* buffer = nullptr;
     llvm::GlobalVariable* memory = nullptr;
+    int64_t stride = 0;      // from term to term
     bool alongSums = false;  // threads side by side read along the sums, else along the lines
-    // Of each element that this thread copies: its line and sum in the tile, and its place.
-    llvm::SmallVector<llvm::Value*, 8> lines, sums, places, isInside;
+    // Of each element that this thread copies: its line and sum in the tile, and whether there is
+    // such a line; of the window's element at hand, where the line begins.
+    llvm::SmallVector<llvm::Value*, 8> lines, sums, isLine;
+    llvm::SmallVector<Line, 8> places;
   };
 
   // A place in the group's memory: lines are side by side.
@@ -93,52 +85,69 @@ class GroupDotKernel {
     o.memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
                                         llvm::UndefValue::get(type), isLhs ? "lhs" : "rhs", nullptr,
                                         llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-    const DotDimensions& dims = isLhs ? roles_.rows : roles_.columns;
-    auto stride = [&](const DotDimension& d) { return isLhs ? d.lhsStride : d.rhsStride; };
-    o.alongSums = !roles_.sums.empty() && stride(roles_.sums[0]) == 1;
-    llvm::Value* batch = offset(w_.item(2), roles_.batch, isLhs);
-    int64_t lines = sizeOf(dims);
+    o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
+    o.alongSums = o.stride == 1;
+    const int64_t lines = isLhs ? problem_.rows : problem_.columns;
     for (int64_t i = 0; i < tile_ * kTileSums / kThreads; ++i) {
       llvm::Value* index = w_.plus(thread_, w_.i64(i * kThreads));
       auto [quotient, remainder] = w_.divide(index, o.alongSums ? kTileSums : tile_);
-      llvm::Value* line = o.alongSums ? quotient : remainder;
-      llvm::Value* sum = o.alongSums ? remainder : quotient;
-      llvm::Value* at = w_.plus(firstLine(isLhs), line);
-      llvm::Value* inside = w_.b().CreateICmpULT(at, w_.i64(lines));
-      at = w_.b().CreateSelect(inside, at, w_.i64(0));
-      o.lines.push_back(line);
-      o.sums.push_back(sum);
-      o.isInside.push_back(inside);
-      o.places.push_back(w_.plus(batch, offset(at, dims, isLhs)));
+      o.lines.push_back(o.alongSums ? quotient : remainder);
+      o.sums.push_back(o.alongSums ? remainder : quotient);
+      llvm::Value* line = w_.plus(firstLine(isLhs), o.lines.back());
+      o.isLine.push_back(w_.b().CreateICmpULT(line, w_.i64(lines)));
     }
     return o;
   }
 
-  llvm::Value* offset(llvm::Value* index, const DotDimensions& dims, bool isLhs) {
-    llvm::Value* at = w_.i64(0);
-    for (size_t d = dims.size(); d-- > 0;) {
-      llvm::Value* here = index;
-      if (d > 0) std::tie(index, here) = w_.divide(index, dims[d].size);
-      at = w_.plus(at, w_.times(here, isLhs ? dims[d].lhsStride : dims[d].rhsStride));
+  void findLines(Operand& o, const Values& window) {
+    o.places.clear();
+    for (auto [line, isLine] : llvm::zip(o.lines, o.isLine)) {
+      llvm::Value* at = w_.plus(firstLine(o.isLhs), line);
+      // Of a line that does not exist, another one is located and not used.
+      at = w_.b().CreateSelect(isLine, at, w_.i64(0));
+      Line place = (o.isLhs ? problem_.lhs : problem_.rhs)(w_, w_.item(2), at, window);
+      place.isInside = place.isInside ? w_.b().CreateAnd(place.isInside, isLine) : isLine;
+      o.places.push_back(place);
     }
-    return at;
+  }
+
+  Elements sumOverWindow(Operand& lhs, Operand& rhs, const Values& at, const Elements& sums) {
+    if (at.size() < problem_.window.size()) {
+      return w_.loop(problem_.window[at.size()], sums,
+                     [&](llvm::Value* element, const Elements& carried) {
+                       Values inner = at;
+                       inner.push_back(element);
+                       return sumOverWindow(lhs, rhs, inner, carried);
+                     });
+    }
+    findLines(lhs, at);
+    findLines(rhs, at);
+    return w_.loop(llvm::divideCeilSigned(problem_.terms, kTileSums), sums,
+                   [&](llvm::Value* number, const Elements& carried) {
+                     llvm::Value* first = w_.times(number, kTileSums);
+                     // What is in the group's memory is still read by others.
+                     form_.barrier(w_.b());
+                     copyTile(lhs, first);
+                     copyTile(rhs, first);
+                     form_.barrier(w_.b());
+                     return w_.loop(kTileSums, carried,
+                                    [&](llvm::Value* k, const Elements& partial) {
+                                      return addProducts(lhs, rhs, k, partial);
+                                    });
+                   });
   }
 
   void copyTile(const Operand& o, llvm::Value* first) {
-    int64_t sums = sizeOf(roles_.sums);
-    int64_t stride = roles_.sums.empty() ? 0
-                     : o.isLhs           ? roles_.sums[0].lhsStride
-                                         : roles_.sums[0].rhsStride;
     llvm::SmallVector<llvm::Value*, 8> values;
     for (size_t i = 0; i < o.places.size(); ++i) {
-      llvm::Value* sum = w_.plus(first, o.sums[i]);
-      llvm::Value* inside = o.isInside[i];
-      if (sums % kTileSums) {
-        inside = w_.b().CreateAnd(inside, w_.b().CreateICmpULT(sum, w_.i64(sums)));
+      llvm::Value* term = w_.plus(first, o.sums[i]);
+      llvm::Value* inside = o.places[i].isInside;
+      if (problem_.terms % kTileSums) {
+        inside = w_.b().CreateAnd(inside, w_.b().CreateICmpULT(term, w_.i64(problem_.terms)));
       }
       // Outside, an element that is there is read and not used.
-      llvm::Value* place =
-          w_.b().CreateSelect(inside, w_.plus(o.places[i], w_.times(sum, stride)), w_.i64(0));
+      llvm::Value* place = w_.plus(o.places[i].place, w_.times(term, o.stride));
+      place = w_.b().CreateSelect(inside, place, w_.i64(0));
       Val value = w_.convert(w_.load(o.buffer, place, o.kind), o.kind, kinds_.sum);
       value = w_.select(inside, value, w_.zero(kinds_.sum));
       values.push_back(w_.b().CreateZExtOrBitCast(value.re, memoryType()));
@@ -169,16 +178,15 @@ class GroupDotKernel {
   }
 
   void store(const Elements& all) {
-    int64_t rows = sizeOf(roles_.rows), columns = sizeOf(roles_.columns);
-    llvm::Value* batch = w_.times(w_.item(2), rows * columns);
     for (int64_t i = 0; i < perSide_; ++i) {
       for (int64_t j = 0; j < perSide_; ++j) {
         llvm::Value* row = w_.plus(firstLine(true), w_.plus(threadRow_, w_.i64(i * kSide)));
         llvm::Value* column = w_.plus(firstLine(false), w_.plus(threadColumn_, w_.i64(j * kSide)));
-        llvm::Value* isInside = w_.b().CreateAnd(w_.b().CreateICmpULT(row, w_.i64(rows)),
-                                                 w_.b().CreateICmpULT(column, w_.i64(columns)));
+        llvm::Value* isInside =
+            w_.b().CreateAnd(w_.b().CreateICmpULT(row, w_.i64(problem_.rows)),
+                             w_.b().CreateICmpULT(column, w_.i64(problem_.columns)));
         w_.branch(isInside, [&] {
-          llvm::Value* at = w_.plus(batch, w_.plus(w_.times(row, columns), column));
+          llvm::Value* at = problem_.result(w_, w_.item(2), row, column);
           const Val& sum = all[static_cast<size_t>(i * perSide_ + j)];
           w_.store(w_.buffer(2), at, kinds_.result, w_.convert(sum, kinds_.sum, kinds_.result));
         });
@@ -186,7 +194,7 @@ class GroupDotKernel {
     }
   }
 
-  const DotRoles& roles_;
+  const ProductProblem& problem_;
   const ProductKinds& kinds_;
   int64_t perSide_;
   llvm::Module& module_;
@@ -198,23 +206,20 @@ class GroupDotKernel {
   llvm::Value* threadColumn_ = nullptr;
 };
 
-}  // namespace
-
-std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
-                                     llvm::Module& module, const WorkItemForm& form,
-                                     const std::string& symbol) {
+std::optional<OpKernel> emitProduct(const std::optional<ProductProblem>& problem,
+                                    const ProductKinds& kinds, llvm::Module& module,
+                                    const WorkItemForm& form, const std::string& symbol) {
   const TargetModel& target = form.target;
-  int64_t rows = sizeOf(roles.rows), columns = sizeOf(roles.columns);
   bool hasGroups =
       form.groupIndex && target.groupSize >= kThreads && target.subgroupSize <= target.groupSize;
-  if (!hasGroups || kinds.sum.isComplex() || roles.sums.size() != 1 || rows < kMinSize ||
-      columns < kMinSize || roles.sums[0].size < kTileSums) {
+  if (!hasGroups || !problem || kinds.sum.isComplex() || problem->rows < kMinSize ||
+      problem->columns < kMinSize || problem->terms < kTileSums) {
     return std::nullopt;
   }
   auto tilesOf = [&](int64_t perSide) {
     int64_t tile = perSide * kSide;
-    return Items{llvm::divideCeilSigned(columns, tile), llvm::divideCeilSigned(rows, tile),
-                 sizeOf(roles.batch)};
+    return Items{llvm::divideCeilSigned(problem->columns, tile),
+                 llvm::divideCeilSigned(problem->rows, tile), problem->batches};
   };
   auto bytesOf = [&](int64_t perSide) {
     return 2 * kTileSums * (perSide * kSide + kPadding) *
@@ -227,9 +232,23 @@ std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& 
   if (bytesOf(perSide) > target.localBytes) return std::nullopt;
   Items items = tilesOf(perSide);
   KernelWriter writer(module, form, symbol, 3, items, kThreads);
-  GroupDotKernel(roles, kinds, perSide, module, form, writer).emit();
+  GroupDotKernel(*problem, kinds, perSide, module, form, writer).emit();
   writer.finish();
   return OpKernel{symbol, items, kThreads};
+}
+
+}  // namespace
+
+std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
+                                     llvm::Module& module, const WorkItemForm& form,
+                                     const std::string& symbol) {
+  return emitProduct(problemOf(roles), kinds, module, form, symbol);
+}
+
+std::optional<OpKernel> emitGroupConvolution(const ConvRoles& roles, const ProductKinds& kinds,
+                                             llvm::Module& module, const WorkItemForm& form,
+                                             const std::string& symbol) {
+  return emitProduct(problemOf(roles), kinds, module, form, symbol);
 }
 
 }  // namespace isthmus::codegen

@@ -1,4 +1,4 @@
-// dot_general by groups of threads, whose memory holds tiles of both operands.
+// dot_general and convolution by groups of threads, whose memory holds tiles of both operands.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,16 @@
 
 namespace isthmus::codegen {
 
-// Adds the kernel `symbol` to `module`. Nothing, and the module is unchanged, where a thread for
-// each few elements does as well: small results, few or nested sums, complex numbers, and devices
-// without groups.
+// Each adds the kernel `symbol` to `module`. Nothing, and the module is unchanged, where a thread
+// for each few elements does as well: small results, few or nested sums, complex numbers, and
+// devices without groups.
 std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
                                      llvm::Module& module, const WorkItemForm& form,
                                      const std::string& symbol);
+
+// As emitMatrixConvolution has it.
+std::optional<OpKernel> emitGroupConvolution(const ConvRoles& roles, const ProductKinds& kinds,
+                                             llvm::Module& module, const WorkItemForm& form,
+                                             const std::string& symbol);
 
 }  // namespace isthmus::codegen

@@ -2,10 +2,9 @@
 // instruction's results, so that what it reads of either operand serves more than one of them.
 #include "compiler/codegen/simt/products/matrix_product.h"
 
-#include <functional>
-
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/products/matrix_ops.h"
+#include "compiler/codegen/simt/products/product_problem.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,26 +29,9 @@ constexpr int64_t kEnoughGroups = 128;
 // Of the result: below, most of a group's tile is empty.
 constexpr int64_t kMinSize = 16;
 
-// result[batch, row, column] is a sum over all elements of a window, and so many terms for each.
-struct Problem {
-  using Window = llvm::ArrayRef<llvm::Value*>;
-  // The first of a line's terms for one element of the window, which count if they are inside.
-  struct Line {
-    llvm::Value* place;
-    llvm::Value* isInside = nullptr;  // null: always
-  };
-
-  int64_t batches, rows, columns;
-  llvm::SmallVector<int64_t, 3> window;
-  int64_t terms, lhsStride, rhsStride;  // from term to term
-  std::function<Line(llvm::Value* batch, llvm::Value* row, Window)> lhs;
-  std::function<Line(llvm::Value* batch, llvm::Value* column, Window)> rhs;
-  std::function<llvm::Value*(llvm::Value* batch, llvm::Value* row, llvm::Value* column)> result;
-};
-
 class MatrixKernel {
  public:
-  MatrixKernel(const Problem& problem, const ProductKinds& kinds, Type type, Blocks blocks,
+  MatrixKernel(const ProductProblem& problem, const ProductKinds& kinds, Type type, Blocks blocks,
                const MatrixOps& ops, KernelWriter& writer)
       : problem_(problem), kinds_(kinds), type_(type), blocks_(blocks), ops_(ops), w_(writer) {}
 
@@ -68,7 +50,7 @@ class MatrixKernel {
 
  private:
   using Values = KernelWriter::Values;
-  using Line = Problem::Line;
+  using Line = ProductProblem::Line;
 
   int64_t elementBytes() const { return type_ == Type::kI8 ? 1 : 2; }
 
@@ -90,7 +72,7 @@ class MatrixKernel {
   }
 
   // Beyond the last, it is read again, for results that are not stored.
-  void findLines(Problem::Window window) {
+  void findLines(ProductProblem::Window window) {
     auto bounded = [&](llvm::Value* index, int64_t size) {
       llvm::Value* last = w_.i64(size - 1);
       return w_.b().CreateSelect(w_.b().CreateICmpULT(index, last), index, last);
@@ -99,11 +81,11 @@ class MatrixKernel {
     columns_.clear();
     for (int64_t i = 0; i < blocks_.rows(); ++i) {
       llvm::Value* row = bounded(w_.plus(firstRow_, w_.i64(i)), problem_.rows);
-      rows_.push_back(problem_.lhs(w_.item(2), row, window));
+      rows_.push_back(problem_.lhs(w_, w_.item(2), row, window));
     }
     for (int64_t j = 0; j < blocks_.across; ++j) {
       llvm::Value* column = bounded(columnOf(j), problem_.columns);
-      columns_.push_back(problem_.rhs(w_.item(2), column, window));
+      columns_.push_back(problem_.rhs(w_, w_.item(2), column, window));
     }
   }
 
@@ -184,14 +166,14 @@ class MatrixKernel {
         w_.branch(isInside, [&] {
           llvm::Value* block = sums[static_cast<size_t>(i / MatrixOps::kRows * blocks_.across + j)];
           Val sum{b.CreateExtractElement(block, static_cast<uint64_t>(i) % MatrixOps::kRows)};
-          w_.store(w_.buffer(2), problem_.result(w_.item(2), row, column), kinds_.result,
+          w_.store(w_.buffer(2), problem_.result(w_, w_.item(2), row, column), kinds_.result,
                    w_.convert(sum, kinds_.sum, kinds_.result));
         });
       }
     }
   }
 
-  const Problem& problem_;
+  const ProductProblem& problem_;
   const ProductKinds& kinds_;
   Type type_;
   Blocks blocks_;
@@ -217,11 +199,11 @@ std::optional<Type> typeOf(const ProductKinds& kinds) {
                                                                          : std::nullopt;
 }
 
-// `describe` gives the functions of the problem, which need the kernel's writer.
-std::optional<OpKernel> emitProduct(Problem problem, const ProductKinds& kinds,
-                                    llvm::Module& module, const WorkItemForm& form,
-                                    const std::string& symbol,
-                                    const std::function<void(KernelWriter&, Problem&)>& describe) {
+std::optional<OpKernel> emitProduct(const std::optional<ProductProblem>& given,
+                                    const ProductKinds& kinds, llvm::Module& module,
+                                    const WorkItemForm& form, const std::string& symbol) {
+  if (!given) return std::nullopt;
+  const ProductProblem& problem = *given;
   std::optional<Type> type = typeOf(kinds);
   if (!form.matrixOps || !type || form.target.groupSize < kGroupThreads ||
       problem.rows < kMinSize || problem.columns < kMinSize || problem.terms < kMinSize) {
@@ -235,20 +217,9 @@ std::optional<OpKernel> emitProduct(Problem problem, const ProductKinds& kinds,
   Items items = groupsOf(blocks);
   if (items[0] * items[1] * items[2] < kEnoughGroups) items = groupsOf(blocks = kSmall);
   KernelWriter writer(module, form, symbol, 3, items, kGroupThreads);
-  describe(writer, problem);
   MatrixKernel(problem, kinds, *type, blocks, *form.matrixOps, writer).emit();
   writer.finish();
   return OpKernel{symbol, items, kGroupThreads};
-}
-
-llvm::Value* offset(KernelWriter& w, llvm::Value* index, const DotDimensions& dims, bool isLhs) {
-  llvm::Value* at = w.i64(0);
-  for (size_t d = dims.size(); d-- > 0;) {
-    llvm::Value* here = index;
-    if (d > 0) std::tie(index, here) = w.divide(index, dims[d].size);
-    at = w.plus(at, w.times(here, isLhs ? dims[d].lhsStride : dims[d].rhsStride));
-  }
-  return at;
 }
 
 }  // namespace
@@ -256,92 +227,13 @@ llvm::Value* offset(KernelWriter& w, llvm::Value* index, const DotDimensions& di
 std::optional<OpKernel> emitMatrixDot(const DotRoles& roles, const ProductKinds& kinds,
                                       llvm::Module& module, const WorkItemForm& form,
                                       const std::string& symbol) {
-  if (roles.sums.size() != 1) return std::nullopt;
-  const DotDimension& sum = roles.sums[0];
-  Problem problem{sizeOf(roles.batch),
-                  sizeOf(roles.rows),
-                  sizeOf(roles.columns),
-                  {},
-                  sum.size,
-                  sum.lhsStride,
-                  sum.rhsStride,
-                  {},
-                  {},
-                  {}};
-  auto describe = [&roles](KernelWriter& w, Problem& dot) {
-    dot.lhs = [&](llvm::Value* batch, llvm::Value* row, Problem::Window) {
-      return Problem::Line{
-          w.plus(offset(w, batch, roles.batch, true), offset(w, row, roles.rows, true))};
-    };
-    dot.rhs = [&](llvm::Value* batch, llvm::Value* column, Problem::Window) {
-      return Problem::Line{
-          w.plus(offset(w, batch, roles.batch, false), offset(w, column, roles.columns, false))};
-    };
-    const int64_t rows = dot.rows, columns = dot.columns;
-    dot.result = [&w, rows, columns](llvm::Value* batch, llvm::Value* row, llvm::Value* column) {
-      return w.plus(w.times(w.plus(w.times(batch, rows), row), columns), column);
-    };
-  };
-  return emitProduct(std::move(problem), kinds, module, form, symbol, describe);
+  return emitProduct(problemOf(roles), kinds, module, form, symbol);
 }
 
 std::optional<OpKernel> emitMatrixConvolution(const ConvRoles& roles, const ProductKinds& kinds,
                                               llvm::Module& module, const WorkItemForm& form,
                                               const std::string& symbol) {
-  if (roles.featureGroups != 1 || roles.batchGroups != 1) return std::nullopt;
-  Problem problem{1,
-                  roles.batch,
-                  roles.outputFeatures,
-                  {},
-                  roles.inputFeatures,
-                  roles.inputFeatureStride,
-                  roles.kernelInputStride,
-                  {},
-                  {},
-                  {}};
-  for (const ConvSpatialRole& s : roles.spatial) {
-    if (s.lhsDilation != 1 || s.inputSize == 0 || s.kernelSize == 0) return std::nullopt;
-    problem.rows *= s.outputSize;
-    problem.window.push_back(s.kernelSize);
-  }
-  auto describe = [&roles](KernelWriter& w, Problem& conv) {
-    conv.lhs = [&](llvm::Value*, llvm::Value* row, Problem::Window window) {
-      llvm::IRBuilder<>& b = w.b();
-      Problem::Line line{w.i64(0)};
-      for (size_t d = roles.spatial.size(); d-- > 0;) {
-        const ConvSpatialRole& s = roles.spatial[d];
-        llvm::Value* position = nullptr;
-        std::tie(row, position) = w.divide(row, s.outputSize);
-        llvm::Value* at = b.CreateSub(
-            w.plus(w.times(position, s.windowStride), w.times(window[d], s.rhsDilation)),
-            w.i64(s.padLow));
-        // Below zero is far beyond the end, as an unsigned number.
-        llvm::Value* isInside = b.CreateICmpULT(at, w.i64(s.inputSize));
-        line.isInside = line.isInside ? b.CreateAnd(line.isInside, isInside) : isInside;
-        line.place = b.CreateAdd(line.place, b.CreateMul(at, w.i64(s.inputStride)));
-      }
-      line.place = w.plus(line.place, w.times(row, roles.inputBatchStride));
-      return line;
-    };
-    conv.rhs = [&](llvm::Value*, llvm::Value* column, Problem::Window window) {
-      llvm::Value* place = w.times(column, roles.kernelOutputStride);
-      for (auto [s, at] : llvm::zip(roles.spatial, window)) {
-        llvm::Value* element = s.isReversed ? w.b().CreateSub(w.i64(s.kernelSize - 1), at) : at;
-        place = w.plus(place, w.times(element, s.kernelStride));
-      }
-      return Problem::Line{place};
-    };
-    conv.result = [&](llvm::Value*, llvm::Value* row, llvm::Value* column) {
-      llvm::Value* place = w.times(column, roles.outputFeatureStride);
-      for (const ConvSpatialRole& s : llvm::reverse(roles.spatial)) {
-        llvm::Value* position = nullptr;
-        std::tie(row, position) = w.divide(row, s.outputSize);
-        place = w.plus(place, w.times(position, s.outputStride));
-      }
-      return w.plus(place, w.times(row, roles.outputBatchStride));
-    };
-  };
-  return emitProduct(std::move(problem), kinds, module, form, symbol, describe);
+  return emitProduct(problemOf(roles), kinds, module, form, symbol);
 }
 
 }  // namespace isthmus::codegen
