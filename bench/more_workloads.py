@@ -130,12 +130,9 @@ def nearest(x):
     return jnp.argmin(jnp.sum((x[:, None] - x[:100]) ** 2, -1), 1)
 
 
-def workloads():
-    """Returns {name: (function, arguments)}, or a function that makes the pair."""
+def contractions():
     i8 = lambda *shape: integers(*shape, high=100, dtype=np.int8)  # noqa: E731
-    key = np.array([0, 42], np.uint32)
     return {
-        # Contractions.
         "matvec 2048x2048": (lambda a, x: a @ x, (values(2048, 2048), values(2048))),
         "vecmat 2048x2048": (lambda x, a: x @ a, (values(2048), values(2048, 2048))),
         "matmul 128x128x128": (lambda a, b: a @ b, (values(128, 128), values(128, 128))),
@@ -152,7 +149,11 @@ def workloads():
         "dense+relu 32x256x256": (dense, (values(32, 256), values(256, 256), values(256))),
         "mlp step 64x256": (mlp_step, mlp_arguments(256, 64)),
         "mlp step 8x32": (mlp_step, mlp_arguments(32, 8)),
-        # Convolutions.
+    }
+
+
+def convolutions():
+    return {
         "conv 3x3 Ci=1": (convolution, (values(32, 28, 28, 1), values(3, 3, 1, 32))),
         "conv+bias+relu": (conv_bias_relu,
                            (values(8, 28, 28, 64), values(3, 3, 64, 64, scale=.05), values(64))),
@@ -172,7 +173,11 @@ def workloads():
         "max pool": (max_pool, (values(8, 56, 56, 64),)),
         "max pool gradient": (max_pool_gradient, (values(8, 56, 56, 64),)),
         "average pool": (average_pool, (values(8, 56, 56, 64),)),
-        # Reductions, rows and scans.
+    }
+
+
+def reductions():
+    return {
         "sum all 4096x1024": (jnp.sum, (values(4096, 1024),)),
         "max all 1M": (jnp.max, (values(1 << 20),)),
         "norm 1M": (lambda x: jnp.sqrt(jnp.sum(x * x)), (values(1 << 20),)),
@@ -187,7 +192,12 @@ def workloads():
         "cumsum rows 2048x1024": (lambda x: jnp.cumsum(x, axis=1), (values(2048, 1024),)),
         "cumsum columns 2048x1024": (lambda x: jnp.cumsum(x, axis=0), (values(2048, 1024),)),
         "cumlogsumexp 256x1024": (lambda x: lax.cumlogsumexp(x, axis=1), (values(256, 1024),)),
-        # Short rows: points, colours, classes.
+    }
+
+
+def short_rows():
+    """Short rows: points, colours, classes."""
+    return {
         "softmax 100k of 10": (lambda x: jax.nn.softmax(x), (values(100_000, 10),)),
         "logsumexp 100k of 8": (lambda x: jax.nn.logsumexp(x, 1), (values(100_000, 8),)),
         "norm 100k of 3": (lambda x: jnp.linalg.norm(x, axis=1), (values(100_000, 3),)),
@@ -200,14 +210,22 @@ def workloads():
         "grey of 512x512 rgb": (lambda x: x @ jnp.array([0.3, 0.6, 0.1]), (values(512, 512, 3),)),
         "nearest of 100, 3-d": (nearest, (values(5000, 3),)),
         "masked softmax 8x256x256": (masked_softmax, (values(8, 256, 256),)),
-        # Sorting.
+    }
+
+
+def sorting():
+    return {
         "sort 1M f32": (jnp.sort, (values(1 << 20),)),
         "sort rows 1000x1000": (lambda x: jnp.sort(x, axis=1), (values(1000, 1000),)),
         "argsort 256k f32": (jnp.argsort, (values(1 << 18),)),
         "sort 1M i32": (jnp.sort, (integers(1 << 20, high=1 << 30),)),
         "top_k 64 of 1M": (lambda x: lax.top_k(x, 64), (values(1 << 20),)),
         "top_k 5 of 512x1000": (lambda x: lax.top_k(x, 5), (values(512, 1000),)),
-        # Moving data.
+    }
+
+
+def moves():
+    return {
         "transpose 256x256x64 (1,0,2)": (lambda x: jnp.transpose(x, (1, 0, 2)),
                                          (values(256, 256, 64),)),
         "transpose 64x128x128 (0,2,1)": (lambda x: jnp.transpose(x, (0, 2, 1)),
@@ -223,7 +241,11 @@ def workloads():
         "embedding gradient": (lambda t, i: jax.grad(lambda t: jnp.sum(t[i] ** 2))(t),
                                (values(1000, 64), integers(4096, high=1000))),
         "one-hot 8192x1000": (lambda i: jax.nn.one_hot(i, 1000), (integers(8192, high=1000),)),
-        # Elementwise.
+    }
+
+
+def elementwise():
+    return {
         "x * 2 + 1, 16M": (lambda x: x * 2 + 1, (values(1 << 24),)),
         "gelu 1M": (jax.nn.gelu, (values(1 << 20),)),
         "sin cos 1M": (lambda x: jnp.sin(x) + jnp.cos(x), (values(1 << 20),)),
@@ -233,11 +255,19 @@ def workloads():
         "integer division 1M": (lambda x: x // 7 + x % 13, (integers(1 << 20, high=1 << 30),)),
         "where clip 1M": (lambda x: jnp.where(x > 0, jnp.clip(x, 0.1, 0.9), -x), (values(1 << 20),)),
         "x * 2, 10007": (lambda x: x * 2, (values(10_007),)),
-        # Random numbers and transforms.
-        "threefry normal 1M": (random_normal, (key,)),
+    }
+
+
+def random_and_transforms():
+    return {
+        "threefry normal 1M": (random_normal, (np.array([0, 42], np.uint32),)),
         "fft 1024x1024": (lambda x: jnp.fft.fft(x), (values(1024, 1024).astype(np.complex64),)),
         "rfft2 512x512": (lambda x: jnp.fft.rfft2(x), (values(512, 512),)),
-        # Loops.
+    }
+
+
+def loops():
+    return {
         "scan stacks 10000 rows": (stack_scan, (values(64),)),
         "while with a norm": (while_norm, (values(1000),)),
         "lorenz 1000 x 200 steps": (lorenz, (values(1000, 3),)),
@@ -245,7 +275,18 @@ def workloads():
         "associative scan 100k": (lambda x: lax.associative_scan(jnp.add, x), (values(100_000),)),
         "associative scan 1024x256": (lambda x: lax.associative_scan(jnp.add, x),
                                       (values(1024, 256),)),
-        # Dispatch.
+    }
+
+
+def dispatch():
+    return {
         "dispatch 100 arguments": (many_arguments, tuple(values(4) for _ in range(100))),
         "dispatch (8,8) product": (lambda a, b: a @ b, (values(8, 8), values(8, 8))),
     }
+
+
+def workloads():
+    """Returns {name: (function, arguments)}, or a function that makes the pair."""
+    groups = (contractions, convolutions, reductions, short_rows, sorting, moves, elementwise,
+              random_and_transforms, loops, dispatch)
+    return {name: made for group in groups for name, made in group().items()}

@@ -1,5 +1,6 @@
 """The cases of kernel_check.py."""
 import jax
+import jax._src.lax.windowed_reductions as wr
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -15,7 +16,42 @@ def i32(*shape):
     return rng.integers(-100, 100, shape).astype(np.int32)
 
 
-def add_all(case):
+def softmax(x):
+    m = lax.broadcast_in_dim(lax.reduce(x, np.float32(-np.inf), lax.max, (1,)), x.shape, (0,))
+    e = lax.exp(x - m)
+    s = lax.broadcast_in_dim(lax.reduce(e, np.float32(0), lax.add, (1,)), x.shape, (0,))
+    return e / s
+
+
+def layer_norm(x, g, b):
+    n = np.float32(x.shape[1])
+    mean = lax.reduce(x, np.float32(0), lax.add, (1,)) / n
+    d = x - lax.broadcast_in_dim(mean, x.shape, (0,))
+    var = lax.reduce(d * d, np.float32(0), lax.add, (1,)) / n
+    inv = lax.rsqrt(var + np.float32(1e-5))
+    y = d * lax.broadcast_in_dim(inv, x.shape, (0,))
+    return y * lax.broadcast_in_dim(g, x.shape, (1,)) + lax.broadcast_in_dim(b, x.shape, (1,))
+
+
+# Reductions of which one reads another's result, in its place or elsewhere.
+def log_sum_exp(x):
+    m = lax.reduce(x, np.float32(-np.inf), lax.max, (1,))
+    e = lax.exp(x - lax.broadcast_in_dim(m, x.shape, (0,)))
+    return m + lax.log(lax.reduce(e, np.float32(0), lax.add, (1,)))
+
+
+def sum_and_squares(x):
+    s = lax.reduce(x, np.float32(0), lax.add, (1,))
+    d = x - lax.broadcast_in_dim(s, x.shape, (0,))
+    return s, lax.reduce(d * d, np.float32(0), lax.add, (1,))
+
+
+def sum_and_others(x):
+    s = lax.reduce(x, np.float32(0), lax.add, (1,))
+    return s + lax.rev(s, (0,)) * 2
+
+
+def elementwise_and_moves(case):
     case(lambda x, y: x + y, f32(1000), f32(1000), name='add')
     case(lambda x, y: lax.mul(lax.add(x, y), x), f32(37, 53), f32(37, 53), name='add_mul_2d')
     case(lambda x: lax.exp(lax.tanh(x)), f32(100003), name='exp_tanh')
@@ -40,44 +76,20 @@ def add_all(case):
     case(lambda x: lax.convert_element_type(x, np.int32), f32(101) * 100, name='f2i')
     case(lambda x, i, j: lax.dynamic_slice(x, (i, j), (7, 9)), f32(20, 30), np.int32(5), np.int32(100), name='dynamic_slice')
     case(lambda x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)), f32(20, 30), f32(3, 11), np.int32(5), np.int32(4), name='dus')
+
+
+def rows(case):
     case(lambda x: lax.reduce(x, np.float32(0), lax.add, (1,)), f32(40, 301), name='row_sum', kind='reduce', tol=1e-4)
     case(lambda x: lax.reduce(x, np.float32(1), lax.add, (0,)), f32(40, 301), name='col_sum', kind='reduce', tol=1e-4)
     case(lambda x: lax.reduce(x, np.float32(0), lax.add, (0, 1)), f32(40, 301), name='full_sum', kind='reduce', tol=1e-4)
     case(lambda x: lax.reduce(x, np.float32(-np.inf), lax.max, (1,)), f32(40, 301), name='row_max', kind='reduce')
 
-    def softmax(x):
-        m = lax.broadcast_in_dim(lax.reduce(x, np.float32(-np.inf), lax.max, (1,)), x.shape, (0,))
-        e = lax.exp(x - m)
-        s = lax.broadcast_in_dim(lax.reduce(e, np.float32(0), lax.add, (1,)), x.shape, (0,))
-        return e / s
     case(softmax, f32(40, 301), name='softmax', kind='row')
-
-    def layer_norm(x, g, b):
-        n = np.float32(x.shape[1])
-        mean = lax.reduce(x, np.float32(0), lax.add, (1,)) / n
-        d = x - lax.broadcast_in_dim(mean, x.shape, (0,))
-        var = lax.reduce(d * d, np.float32(0), lax.add, (1,)) / n
-        inv = lax.rsqrt(var + np.float32(1e-5))
-        y = d * lax.broadcast_in_dim(inv, x.shape, (0,))
-        return y * lax.broadcast_in_dim(g, x.shape, (1,)) + lax.broadcast_in_dim(b, x.shape, (1,))
     case(layer_norm, f32(40, 128), f32(128), f32(128), name='layer_norm', kind='row', tol=1e-4)
 
-    # Reductions of which one reads another's result, in its place or elsewhere.
-    def log_sum_exp(x):
-        m = lax.reduce(x, np.float32(-np.inf), lax.max, (1,))
-        e = lax.exp(x - lax.broadcast_in_dim(m, x.shape, (0,)))
-        return m + lax.log(lax.reduce(e, np.float32(0), lax.add, (1,)))
 
-    def sum_and_squares(x):
-        s = lax.reduce(x, np.float32(0), lax.add, (1,))
-        d = x - lax.broadcast_in_dim(s, x.shape, (0,))
-        return s, lax.reduce(d * d, np.float32(0), lax.add, (1,))
-
-    def sum_and_others(x):
-        s = lax.reduce(x, np.float32(0), lax.add, (1,))
-        return s + lax.rev(s, (0,)) * 2
-
-    # Rows shorter than a vector.
+def short_rows(case):
+    """Shorter than a vector."""
     for columns in (2, 3, 5, 10, 15, 16, 17):
         case(softmax, f32(1003, columns), name=f'softmax_{columns}', kind='row')
         case(lambda x, b: x * lax.broadcast_in_dim(b, x.shape, (0,)), f32(1003, columns), f32(1003), name=f'scale_rows_{columns}')
@@ -105,7 +117,8 @@ def add_all(case):
     case(lambda p, i: lax.gather(p, i, lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)), (1, 3), mode='clip'),
          f32(50, 3), i32(103, 1), name='gather_short')
 
-    # Types.
+
+def integer_types(case):
     for name in ('int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'):
         info = np.iinfo(name)
         x = rng.integers(info.min, info.max, 103, dtype=name, endpoint=True)
@@ -124,6 +137,9 @@ def add_all(case):
         case(lambda a: lax.integer_pow(a, 3), x, name=f'integer_pow_{name}')
         case(lambda a, b: lax.lt(a, b), x, y, name=f'lt_{name}')
         case(lambda a, t=name: lax.clamp(np.array(2, t), a, np.array(5, t)), x, name=f'clamp_{name}')
+
+
+def float_types(case):
     floats = ('float32', 'float64', 'float16', 'bfloat16')
     # No subnormal numbers: JAX's CPU client takes them for zero (vector_math_test has them).
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30, 1e30,
@@ -145,11 +161,13 @@ def add_all(case):
                    lax.eq, lax.ne, lax.lt, lax.ge):
             case(lambda a, b, fn=fn: fn(a, b), x, y, name=f'{fn.__name__}_{name}')
         case(lambda a: lax.reduce_precision(a, 5, 7), x, name=f'reduce_precision_{name}')
+
+
+def conversions(case):
     all_types = ('bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64',
                  'float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128',
                  'float8_e4m3fn', 'float8_e5m2', 'float8_e4m3b11fnuz', 'float8_e4m3fnuz',
                  'float8_e5m2fnuz', 'float8_e3m4', 'float8_e4m3')
-    import ml_dtypes
     for a in all_types:
         x = (rng.standard_normal(200) * 20)
         if not a.startswith('float8'):
@@ -161,6 +179,9 @@ def add_all(case):
             if a.startswith('complex') and not b.startswith('complex'):
                 continue
             case(lambda v, b=b: lax.convert_element_type(v, b), x, name=f'convert_{a}_{b}', tol=0)
+
+
+def complex_types_and_bits(case):
     for name in ('complex64', 'complex128'):
         z = (rng.standard_normal(301) + 1j * rng.standard_normal(301)).astype(name)
         w = (rng.standard_normal(301) + 1j * rng.standard_normal(301)).astype(name)
@@ -175,16 +196,20 @@ def add_all(case):
     case(lambda a: lax.bitcast_convert_type(a, np.uint8), f32(7, 11), name='bitcast_narrow')
     case(lambda a: lax.bitcast_convert_type(a, np.float32), rng.integers(0, 127, (7, 11, 4)).astype(np.uint8), name='bitcast_wide')
 
-    # Gather, scatter, windows.
-    def dn(o, c, m):
-        return lax.GatherDimensionNumbers(offset_dims=o, collapsed_slice_dims=c, start_index_map=m)
+
+def dn(o, c, m):
+    return lax.GatherDimensionNumbers(offset_dims=o, collapsed_slice_dims=c, start_index_map=m)
+
+
+def sd(w, i, m):
+    return lax.ScatterDimensionNumbers(update_window_dims=w, inserted_window_dims=i, scatter_dims_to_operand_dims=m)
+
+
+def gathers_and_scatters(case):
     case(lambda x, i: lax.gather(x, i, dn((1,), (0,), (0,)), (1, 30), mode='clip'), f32(20, 30), i32(17, 1), name='gather_rows')
     case(lambda x, i: lax.gather(x, i, dn((0,), (1,), (1,)), (20, 1), mode='clip'), f32(20, 30), i32(17, 1), name='gather_cols')
     case(lambda x, i: lax.gather(x, i, dn((), (0, 1), (0, 1)), (1, 1), mode='clip'), f32(20, 30), i32(17, 2), name='gather_points')
     case(lambda x, i: lax.gather(x, i, dn((1, 2), (), (1, 0)), (3, 5), mode='clip'), f32(20, 30), i32(17, 2), name='gather_windows')
-
-    def sd(w, i, m):
-        return lax.ScatterDimensionNumbers(update_window_dims=w, inserted_window_dims=i, scatter_dims_to_operand_dims=m)
     idx = rng.integers(-3, 23, (17, 1)).astype(np.int32)
     case(lambda x, i, u: lax.scatter_add(x, i, u, sd((1,), (0,), (0,)), mode='drop'), f32(20, 30), idx, f32(17, 30), name='scatter_rows', kind='scatter', tol=1e-5)
     case(lambda x, i, u: lax.scatter_add(x, i, u, sd((0,), (1,), (1,)), mode='drop'), f32(20, 30), idx, f32(20, 17), name='scatter_cols', kind='scatter', tol=1e-5)
@@ -192,8 +217,16 @@ def add_all(case):
     case(lambda x, i, u: lax.scatter_max(x, i, u, sd((1,), (), (0,)), mode='drop'), f32(20), idx, f32(17, 4), name='scatter_windows', kind='scatter')
     case(lambda x, u, i, j: lax.dynamic_update_slice(x, u * 2, (i, j)), f32(20, 30), f32(3, 11), np.int32(5), np.int32(40), name='update_slice', kind='update_slice')
 
-    def window(fn, init, size, strides, padding, bd=None, wd=None):
-        return lambda x: lax.reduce_window(x, np.float32(init), fn, size, strides, padding, bd, wd)
+
+def window(fn, init, size, strides, padding, bd=None, wd=None):
+    return lambda x: lax.reduce_window(x, np.float32(init), fn, size, strides, padding, bd, wd)
+
+
+def sas(size, strides, padding):
+    return lambda x, ct: wr._select_and_scatter_add(ct, x, lax.ge_p, size, strides, padding)
+
+
+def windows(case):
     case(window(lax.max, -np.inf, (1, 2, 2, 1), (1, 2, 2, 1), 'VALID'), f32(2, 8, 10, 9), name='max_pool')
     case(window(lax.add, 0, (1, 3, 3, 1), (1, 1, 1, 1), 'SAME'), f32(2, 8, 10, 9), name='sum_pool', tol=1e-5)
     case(window(lax.add, 0, (1, 1, 3, 3), (1, 1, 2, 2), 'SAME'), f32(2, 3, 18, 31), name='sum_pool_nchw', tol=1e-5)
@@ -201,22 +234,20 @@ def add_all(case):
     case(window(lax.add, 0, (1, 31), (1, 1), ((0, 0), (30, 0))), f32(9, 31), name='cumsum', tol=1e-4)
     case(window(lax.max, -np.inf, (9, 1), (1, 1), ((0, 8), (0, 0))), f32(9, 31), name='cummax_reverse')
 
-    def pool_grad(size, strides, padding):
-        def loss(x):
-            y = lax.reduce_window(x, np.float32(-np.inf), lax.max, size, strides, padding)
-            return y
-        def f(x, ct):
-            return lax.select_and_scatter_add_p.bind(ct, x, select_prim=lax.ge_p, window_dimensions=size,
-                                                 window_strides=strides, padding=padding)
-        return f
-    import jax._src.lax.windowed_reductions as wr
-    def sas(size, strides, padding):
-        return lambda x, ct: wr._select_and_scatter_add(ct, x, lax.ge_p, size, strides, padding)
     case(sas((1, 2, 2, 1), (1, 2, 2, 1), ((0, 0),) * 4), f32(2, 8, 10, 9), f32(2, 4, 5, 9), name='max_pool_grad', kind='scatter')
     case(sas((1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 0), (0, 1), (0, 0))), f32(2, 8, 10, 9), f32(2, 4, 5, 9), name='max_pool_grad_overlap', kind='scatter', tol=1e-5)
     case(sas((1, 1, 2, 2), (1, 1, 2, 2), ((0, 0),) * 4), f32(2, 3, 8, 10), f32(2, 3, 4, 5), name='max_pool_grad_nchw', kind='scatter')
 
-    # Reductions of other kinds.
+
+def argmax(x, axis):
+    def body(a, b):
+        take = (b[0] > a[0]) | ((b[0] == a[0]) & (b[1] < a[1]))
+        return lax.select(take, b[0], a[0]), lax.select(take, b[1], a[1])
+    iota = lax.broadcasted_iota(np.int32, x.shape, axis)
+    return lax.reduce((x, iota), (np.float32(-np.inf), np.int32(0)), body, (axis,))
+
+
+def other_reductions(case):
     for name in ('int32', 'int8', 'float64', 'bfloat16', 'float16', 'uint16'):
         x = rng.integers(0, 5, (33, 70)).astype(name)
         case(lambda v: lax.reduce(v, np.zeros((), v.dtype), lax.add, (1,)), x, name=f'row_sum_{name}', kind='reduce', tol=0.05)
@@ -226,12 +257,6 @@ def add_all(case):
     z = (rng.standard_normal((33, 70)) + 1j * rng.standard_normal((33, 70))).astype(np.complex64)
     case(lambda v: lax.reduce(v, np.zeros((), np.complex64), lax.add, (1,)), z, name='row_sum_complex', kind='reduce', tol=1e-4)
 
-    def argmax(x, axis):
-        def body(a, b):
-            take = (b[0] > a[0]) | ((b[0] == a[0]) & (b[1] < a[1]))
-            return lax.select(take, b[0], a[0]), lax.select(take, b[1], a[1])
-        iota = lax.broadcasted_iota(np.int32, x.shape, axis)
-        return lax.reduce((x, iota), (np.float32(-np.inf), np.int32(0)), body, (axis,))
     case(lambda x: argmax(x, 1), f32(33, 70), name='argmax_row', kind='reduce')
     case(lambda x: argmax(x, 0), f32(33, 70), name='argmax_col', kind='reduce')
     case(lambda x: argmax(x, 1), f32(33, 5), name='argmax_short', kind='reduce')
@@ -239,3 +264,9 @@ def add_all(case):
     case(lambda x: lax.reduce(x, np.float32(0), lax.add, (1,)), f32(13, 20, 30), name='middle_reduced', kind='reduce', tol=1e-3)
     case(lambda x: lax.reduce(x * x, np.float32(0), lax.add, (1, 2)), f32(13, 20, 30), name='two_reduced', kind='reduce', tol=1e-4)
     case(lambda x: (lax.reduce(x, np.float32(0), lax.add, (1,)), lax.exp(x)), f32(13, 20), name='two_shapes', kind='reduce', tol=1e-4)
+
+
+def add_all(case):
+    for add in (elementwise_and_moves, rows, short_rows, integer_types, float_types,
+                conversions, complex_types_and_bits, gathers_and_scatters, windows, other_reductions):
+        add(case)

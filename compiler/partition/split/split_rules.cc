@@ -422,6 +422,256 @@ std::optional<SplitRule> sharedSplit(shlo::ReshapeOp op, const FactorRule& rule,
   return split;
 }
 
+// Which factors of an operation are split, and how. The first value that splits a factor decides
+// how; an axis splits one factor only.
+class SplitDecision {
+ public:
+  // `mesh` is any of the shardings that is split: others of its devices' order count.
+  SplitDecision(mlir::Operation* op, const FactorRule& rule, const MeshSharding& mesh,
+                llvm::ArrayRef<MeshSharding> operandShardings, llvm::ArrayRef<MeshSharding> wanted,
+                bool mayMove)
+      : op_(op),
+        rule_(rule),
+        mesh_(mesh),
+        operandShardings_(operandShardings),
+        wanted_(wanted),
+        mayMove_(mayMove),
+        operands_(orderOfOperands(op, operandShardings)) {
+    // What every device has is sooner reversed whole than in blocks that have to travel.
+    auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op);
+    if (reverse && mayMove) reversed_ = reverse.getDimensions();
+  }
+
+  std::optional<SplitRule> make() {
+    decideByOperands();
+    auto isWanted = [this](int factor) { return isWantedInResults(factor); };
+    decideBy(wanted_, rule_.results, isWanted, /*mayCoarsen=*/!mayMove_);
+    if (mayMove_) {
+      moveSplits();
+      mayMove_ = false;
+      decideBy(operandShardings_, rule_.operands, [this](int factor) { return isSent(factor); });
+      decideBy(wanted_, rule_.results, isWanted);
+    }
+    auto slice = llvm::dyn_cast<shlo::SliceOp>(op_);
+    if (parts_.empty() && !slice) return std::nullopt;
+    SplitRule split;
+    split.hasConflict = hasConflict_;
+    split.operands = shardingsOf(rule_.operands);
+    split.results = shardingsOf(rule_.results);
+    addRows(split);
+    if (slice && !placeRows(slice, split)) return std::nullopt;
+    addConcatenation(split);
+    addIndexedDims(split);
+    addSums(split);
+    return split;
+  }
+
+ private:
+  bool isSplit(int factor) const { return parts_.count(factor) != 0; }
+  bool isSummed(int factor) const { return rule_.summed.contains(factor); }
+  bool isIndexed(int factor) const { return rule_.indexed.contains(factor); }
+  // Rows that every device has are not to be sent.
+  bool isSent(int factor) const {
+    return rule_.concatenated == factor ||
+           llvm::any_of(rule_.halos, [&](const Halo& halo) { return halo.factor == factor; });
+  }
+  bool isWantedInResults(int factor) const {
+    return !isSummed(factor) && !isSent(factor) && !llvm::is_contained(reversed_, factor);
+  }
+  bool isTaken(const std::vector<AxisPart>& split) const {
+    return llvm::any_of(parts_, [&](const auto& other) { return sharesAxis(other.second, split); });
+  }
+
+  // Whether `split` cuts everything of the factor into equal blocks, and it pays.
+  bool canSplit(const std::vector<AxisPart>& split, int factor) const {
+    const bool mayPad = allowsPadding(op_, rule_, factor);
+    auto units = rule_.units.find(factor);
+    return (units == rule_.units.end() || divides(split, units->second)) &&
+           (rule_.concatenated == factor ||
+            dividesAll(split, factor, op_->getOperands(), rule_.operands, mayPad)) &&
+           dividesAll(split, factor, op_->getResults(), rule_.results, mayPad) &&
+           isWorthSending(op_, rule_, factor, split, operandShardings_, mayMove_);
+  }
+
+  // Splits the factors that `isIn` admits as `shardings`, of operands or results, are split.
+  void decideBy(llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
+                llvm::function_ref<bool(int)> isIn, bool mayCoarsen = true) {
+    const bool areOperands = &all == &rule_.operands;
+    for (size_t turn = 0; turn < shardings.size(); ++turn) {
+      const size_t i = areOperands ? operands_.order[turn] : turn;
+      if (shardings[i].positionOf != mesh_.positionOf) continue;
+      const bool isDeciding = !areOperands || turn < operands_.numDeciding;
+      for (auto [d, factor] : llvm::enumerate(all[i])) {
+        if (factor == kWhole || shardings[i].dims[d].empty() || isSplit(factor) || !isIn(factor)) {
+          continue;
+        }
+        decideOne(shardings[i].dims[d], factor, isFewRows(op_, static_cast<int64_t>(d)), isDeciding,
+                  mayCoarsen);
+      }
+    }
+  }
+
+  void decideOne(const std::vector<AxisPart>& asked, int factor, bool isOfFewRows, bool isDeciding,
+                 bool mayCoarsen) {
+    hasConflict_ |= isTaken(asked) && isDeciding;
+    if (isTaken(asked) ||
+        !isCheapSum(op_, rule_, factor, asked, operandShardings_, wanted_, parts_)) {
+      return;
+    }
+    // Fewer, larger blocks may do. Fewer blocks of what is sent would be gathered before.
+    const bool isKept = !mayCoarsen || (mayMove_ && isSent(factor));
+    std::vector<AxisPart> split = asked;
+    if (isKept && !canSplit(split, factor)) return;
+    while (!split.empty() && !canSplit(split, factor)) coarsen(split);
+    const bool isFewer = split != asked && isOfFewRows;
+    if (!split.empty() && !isFewer) parts_[factor] = std::move(split);
+  }
+
+  void decideByOperands() {
+    auto decide = [this](llvm::function_ref<bool(int)> isIn) {
+      decideBy(operandShardings_, rule_.operands, isIn);
+    };
+    decide([this](int f) {
+      return isIndexed(f) && isCheapPick(op_, rule_, f, operandShardings_, wanted_);
+    });
+    // What operands and results agree on comes before what one operand has.
+    decide([this](int f) {
+      return !isSummed(f) && !isIndexed(f) &&
+             isAgreed(f, operandShardings_, rule_.operands, wanted_, rule_.results);
+    });
+    decide([this](int f) { return !isSummed(f) && !isIndexed(f); });
+    decide([this](int f) { return isSummed(f) && !isIndexed(f); });
+    decide([this](int f) { return isIndexed(f); });
+  }
+
+  // What an operand has along a dimension that is needed whole goes to another one, which moves
+  // less than a gather.
+  void moveSplits() {
+    for (auto [i, sharding] : llvm::enumerate(operandShardings_)) {
+      if (sharding.positionOf != mesh_.positionOf) continue;
+      for (const auto& [d, split] : llvm::enumerate(sharding.dims)) {
+        const int along = rule_.operands[i][d];
+        const bool isNeeded = along == kWhole || isSent(along);
+        if (split.empty() || !isNeeded || isTaken(split) ||
+            isFewRows(op_, static_cast<int64_t>(d))) {
+          continue;
+        }
+        if (!moveToLargest(split, i)) addToSplit(split, i);
+      }
+    }
+  }
+
+  bool mayMoveTo(int factor) const {
+    return factor != kWhole && !isSummed(factor) && !isIndexed(factor) && !isSent(factor);
+  }
+
+  // Splits the largest dimension of operand `i` that can be and is not.
+  bool moveToLargest(const std::vector<AxisPart>& split, size_t i) {
+    int best = kWhole;
+    int64_t most = 0;
+    for (auto [d, factor] : llvm::enumerate(rule_.operands[i])) {
+      const int64_t size = shapeOf(op_->getOperand(static_cast<unsigned>(i)))[d];
+      if (!mayMoveTo(factor) || isSplit(factor) || size <= most || size % blocksOf(split) != 0 ||
+          !canSplit(split, factor)) {
+        continue;
+      }
+      best = factor;
+      most = size;
+    }
+    if (best != kWhole) parts_[best] = split;
+    return best != kWhole;
+  }
+
+  // Cuts the blocks of a dimension of operand `i` that is split already.
+  void addToSplit(const std::vector<AxisPart>& split, size_t i) {
+    for (int factor : rule_.operands[i]) {
+      if (!mayMoveTo(factor) || !isSplit(factor)) continue;
+      std::vector<AxisPart> finer = parts_[factor];
+      for (const AxisPart& part : split) appendAxisPart(finer, part);
+      if (!canSplit(finer, factor)) continue;
+      parts_[factor] = std::move(finer);
+      return;
+    }
+  }
+
+  std::vector<MeshSharding> shardingsOf(const std::vector<Factors>& all) const {
+    std::vector<MeshSharding> list;
+    for (const Factors& factors : all) {
+      MeshSharding sharding{mesh_.numPartitions, mesh_.positionOf, {}, {}};
+      for (int factor : factors) sharding.dims.push_back(parts_.lookup(factor));
+      list.push_back(std::move(sharding));
+    }
+    return list;
+  }
+
+  // Halos, and what is masked.
+  void addRows(SplitRule& split) const {
+    for (const Halo& halo : rule_.halos) {
+      if (!isSplit(halo.factor)) continue;
+      split.halos.push_back(*haloRows(halo, blocksOf(parts_.lookup(halo.factor))));
+    }
+    for (int factor : rule_.summed) {
+      if (!isSplit(factor)) continue;
+      addMasks(op_, rule_, factor, blocksOf(parts_.lookup(factor)), split.masks);
+    }
+    if (!rule_.running || !isSplit(*rule_.running)) return;
+    split.runsOverBlocks = true;
+    // What runs from behind begins with padding.
+    const int64_t d = *rule_.running, rows = shapeOf(op_->getOperand(0))[d];
+    if (rows % blocksOf(parts_.lookup(*rule_.running)) != 0) split.masks.push_back({0, d, rows});
+  }
+
+  // False if nothing is split.
+  bool placeRows(shlo::SliceOp slice, SplitRule& split) const {
+    if (std::optional<HaloRows> placed = placedRows(slice, operandShardings_[0], split)) {
+      split.operands[0].dims[placed->dim] = operandShardings_[0].dims[placed->dim];
+      split.results[0].unreduced = operandShardings_[0].dims[placed->dim];
+      split.halos.push_back(std::move(*placed));
+    }
+    return !parts_.empty() || !split.halos.empty();
+  }
+
+  void addConcatenation(SplitRule& split) const {
+    if (!rule_.concatenated || !isSplit(*rule_.concatenated)) return;
+    const int64_t d = *rule_.concatenated;
+    split.concatenatedDim = d;
+    std::vector<MeshSharding> splits =
+        concatenatedSplits(op_, d, operandShardings_, parts_.lookup(*rule_.concatenated));
+    for (auto [operand, one] : llvm::zip(split.operands, splits)) operand.dims[d] = one.dims[d];
+  }
+
+  void addIndexedDims(SplitRule& split) const {
+    if (rule_.indexed.empty()) return;
+    for (auto [d, factor] : llvm::enumerate(rule_.operands[0])) {
+      if (isIndexed(factor) && isSplit(factor)) {
+        split.indexedDims.push_back(static_cast<int64_t>(d));
+      }
+    }
+  }
+
+  // Axes over which what devices have is combined.
+  void addSums(SplitRule& split) const {
+    auto append = [&](std::vector<AxisPart>& axes) {
+      for (int factor : rule_.summed) {
+        for (const AxisPart& part : parts_.lookup(factor)) appendAxisPart(axes, part);
+      }
+    };
+    if (!rule_.isSum) return append(split.combined);
+    for (unsigned operand : rule_.summands) append(split.operands[operand].unreduced);
+    for (MeshSharding& result : split.results) append(result.unreduced);
+  }
+
+  mlir::Operation* op_;
+  const FactorRule& rule_;
+  const MeshSharding& mesh_;
+  llvm::ArrayRef<MeshSharding> operandShardings_, wanted_;
+  bool mayMove_;
+  OperandOrder operands_;
+  llvm::ArrayRef<int64_t> reversed_;
+  llvm::SmallDenseMap<int, std::vector<AxisPart>> parts_;
+  bool hasConflict_ = false;
+};
+
 }  // namespace
 
 RowRequest concatenationRequest(mlir::Operation* op, int64_t d, int64_t shards) {
@@ -458,182 +708,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op,
     if (std::optional<SplitRule> split = sharedSplit(reshape, *rule, operandShardings, wanted))
       return split;
   }
-
-  auto isPadded = [&](int factor) { return allowsPadding(op, *rule, factor); };
-  // Whether `split` cuts everything of the factor into equal blocks, and it pays.
-  auto canSplit = [&](const std::vector<AxisPart>& split, int factor) {
-    auto units = rule->units.find(factor);
-    return (units == rule->units.end() || divides(split, units->second)) &&
-           (rule->concatenated == factor ||
-            dividesAll(split, factor, op->getOperands(), rule->operands, isPadded(factor))) &&
-           dividesAll(split, factor, op->getResults(), rule->results, isPadded(factor)) &&
-           isWorthSending(op, *rule, factor, split, operandShardings, mayMove);
-  };
-  // The first value that splits a factor decides how; an axis splits one factor only.
-  llvm::SmallDenseMap<int, std::vector<AxisPart>> parts;
-  auto isTaken = [&](const std::vector<AxisPart>& split) {
-    return llvm::any_of(parts, [&](const auto& other) { return sharesAxis(other.second, split); });
-  };
-  // Rows that every device has are not to be sent.
-  auto isSent = [&](int factor) {
-    return rule->concatenated == factor ||
-           llvm::any_of(rule->halos, [&](const Halo& halo) { return halo.factor == factor; });
-  };
-  bool hasConflict = false;
-  const OperandOrder operands = orderOfOperands(op, operandShardings);
-  auto decide = [&](llvm::ArrayRef<MeshSharding> shardings, const std::vector<Factors>& all,
-                    llvm::function_ref<bool(int)> isIn, bool mayCoarsen = true) {
-    bool areOperands = &all == &rule->operands;
-    for (size_t turn = 0; turn < shardings.size(); ++turn) {
-      const size_t i = areOperands ? operands.order[turn] : turn;
-      const MeshSharding& sharding = shardings[i];
-      if (sharding.positionOf != mesh->positionOf) continue;
-      for (auto [d, factor] : llvm::enumerate(all[i])) {
-        std::vector<AxisPart> split = sharding.dims[d];
-        if (factor == kWhole || split.empty() || parts.count(factor) != 0 || !isIn(factor)) {
-          continue;
-        }
-        hasConflict |= isTaken(split) && !(areOperands && turn >= operands.numDeciding);
-        if (isTaken(split) ||
-            !isCheapSum(op, *rule, factor, split, operandShardings, wanted, parts))
-          continue;
-        // Fewer, larger blocks may do.
-        // Fewer blocks of what is sent would be gathered before.
-        bool isKept = !mayCoarsen || (mayMove && isSent(factor));
-        if (isKept && !canSplit(split, factor)) continue;
-        while (!split.empty() && !canSplit(split, factor)) coarsen(split);
-        bool isFewer = split != sharding.dims[d] && isFewRows(op, static_cast<int64_t>(d));
-        if (!split.empty() && !isFewer) parts[factor] = std::move(split);
-      }
-    }
-  };
-  auto isSummed = [&](int factor) { return rule->summed.contains(factor); };
-  auto isIndexed = [&](int factor) { return rule->indexed.contains(factor); };
-  decide(operandShardings, rule->operands, [&](int f) {
-    return isIndexed(f) && isCheapPick(op, *rule, f, operandShardings, wanted);
-  });
-  // What operands and results agree on comes before what one operand has.
-  decide(operandShardings, rule->operands, [&](int f) {
-    return !isSummed(f) && !isIndexed(f) &&
-           isAgreed(f, operandShardings, rule->operands, wanted, rule->results);
-  });
-  decide(operandShardings, rule->operands, [&](int f) { return !isSummed(f) && !isIndexed(f); });
-  decide(operandShardings, rule->operands, [&](int f) { return isSummed(f) && !isIndexed(f); });
-  decide(operandShardings, rule->operands, isIndexed);
-  SplitRule split;
-  split.hasConflict = hasConflict;
-  // What every device has is sooner reversed whole than in blocks that have to travel.
-  auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op);
-  const llvm::ArrayRef<int64_t> reversed = reverse && mayMove ? reverse.getDimensions() : Dims();
-  auto isWanted = [&](int factor) {
-    return !isSummed(factor) && !isSent(factor) && !llvm::is_contained(reversed, factor);
-  };
-  decide(wanted, rule->results, isWanted, /*mayCoarsen=*/!mayMove);
-  // What an operand has along a dimension that is needed whole goes to another one, which moves
-  // less than a gather.
-  for (auto [i, sharding] : llvm::enumerate(operandShardings)) {
-    if (!mayMove || sharding.positionOf != mesh->positionOf) continue;
-    for (const auto& [d, split] : llvm::enumerate(sharding.dims)) {
-      const int along = rule->operands[i][d];
-      bool isNeeded = along == kWhole || isSent(along);
-      if (split.empty() || !isNeeded || isTaken(split) || isFewRows(op, static_cast<int64_t>(d))) {
-        continue;
-      }
-      int best = kWhole;
-      int64_t most = 0;
-      for (auto [d, factor] : llvm::enumerate(rule->operands[i])) {
-        const int64_t size = shapeOf(op->getOperand(i))[d];
-        bool isBetter = factor != kWhole && parts.count(factor) == 0 && !isSummed(factor) &&
-                        !isIndexed(factor) && !isSent(factor) && size > most &&
-                        size % blocksOf(split) == 0 && canSplit(split, factor);
-        if (!isBetter) continue;
-        best = factor;
-        most = size;
-      }
-      if (best != kWhole) {
-        parts[best] = split;
-        continue;
-      }
-      // Or it cuts the blocks of one that is split already.
-      for (int factor : rule->operands[i]) {
-        if (factor == kWhole || parts.count(factor) == 0 || isSummed(factor) || isIndexed(factor) ||
-            isSent(factor)) {
-          continue;
-        }
-        std::vector<AxisPart> finer = parts[factor];
-        for (const AxisPart& part : split) appendAxisPart(finer, part);
-        if (!canSplit(finer, factor)) continue;
-        parts[factor] = std::move(finer);
-        break;
-      }
-    }
-  }
-  if (mayMove) {
-    mayMove = false;
-    decide(operandShardings, rule->operands, isSent);
-    decide(wanted, rule->results, isWanted);
-  }
-  auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
-  if (parts.empty() && !slice) return std::nullopt;
-
-  auto shardings = [&](const std::vector<Factors>& all) {
-    std::vector<MeshSharding> list;
-    for (const Factors& factors : all) {
-      MeshSharding sharding{mesh->numPartitions, mesh->positionOf, {}, {}};
-      for (int factor : factors) sharding.dims.push_back(parts.lookup(factor));
-      list.push_back(std::move(sharding));
-    }
-    return list;
-  };
-  split.operands = shardings(rule->operands);
-  split.results = shardings(rule->results);
-  for (const Halo& halo : rule->halos) {
-    if (parts.count(halo.factor) == 0) continue;
-    split.halos.push_back(*haloRows(halo, blocksOf(parts[halo.factor])));
-  }
-  for (int factor : rule->summed) {
-    if (parts.count(factor) == 0) continue;
-    addMasks(op, *rule, factor, blocksOf(parts[factor]), split.masks);
-  }
-  if (rule->running && parts.count(*rule->running) != 0) {
-    split.runsOverBlocks = true;
-    // What runs from behind begins with padding.
-    const int64_t d = *rule->running, rows = shapeOf(op->getOperand(0))[d];
-    if (rows % blocksOf(parts[*rule->running]) != 0) split.masks.push_back({0, d, rows});
-  }
-  if (slice) {
-    if (std::optional<HaloRows> placed = placedRows(slice, operandShardings[0], split)) {
-      split.operands[0].dims[placed->dim] = operandShardings[0].dims[placed->dim];
-      split.results[0].unreduced = operandShardings[0].dims[placed->dim];
-      split.halos.push_back(std::move(*placed));
-    }
-    if (parts.empty() && split.halos.empty()) return std::nullopt;
-  }
-  if (rule->concatenated && parts.count(*rule->concatenated) != 0) {
-    const int64_t d = *rule->concatenated;
-    split.concatenatedDim = d;
-    std::vector<MeshSharding> splits =
-        concatenatedSplits(op, d, operandShardings, parts[*rule->concatenated]);
-    for (auto [operand, one] : llvm::zip(split.operands, splits)) operand.dims[d] = one.dims[d];
-  }
-  for (size_t d = 0; !rule->indexed.empty() && d < rule->operands[0].size(); ++d) {
-    const int factor = rule->operands[0][d];
-    if (isIndexed(factor) && parts.count(factor) != 0) {
-      split.indexedDims.push_back(static_cast<int64_t>(d));
-    }
-  }
-  auto append = [&](std::vector<AxisPart>& axes) {
-    for (int factor : rule->summed) {
-      for (const AxisPart& part : parts.lookup(factor)) appendAxisPart(axes, part);
-    }
-  };
-  if (!rule->isSum) {
-    append(split.combined);
-    return split;
-  }
-  for (unsigned operand : rule->summands) append(split.operands[operand].unreduced);
-  for (MeshSharding& result : split.results) append(result.unreduced);
-  return split;
+  return SplitDecision(op, *rule, *mesh, operandShardings, wanted, mayMove).make();
 }
 
 void fitToBlocks(mlir::Operation* op, const SplitRule& rule) {
