@@ -1,7 +1,10 @@
 """The front door: what ./dev lists, refuses and adds up."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -131,3 +134,18 @@ def test_bench_compares_with_the_cuda_plugin_of_the_same_jax():
         lines = (ROOT / "dev.d/requirements" / name).read_text().splitlines()
         return {line.split("==")[1] for line in lines if line.startswith(("jax==", "jax-cuda12-"))}
     assert versions("jax-cuda.txt") == versions("python.txt")
+
+
+def test_sizes_measures_functions_of_cpp():
+    loader = importlib.machinery.SourceFileLoader("sizes", str(ROOT / "dev.d/sizes"))
+    sizes = importlib.util.module_from_spec(importlib.util.spec_from_loader("sizes", loader))
+    loader.exec_module(sizes)
+    text = "\n".join([
+        "namespace a {", "constexpr int kTable[] = {", "  f(1),", "};",
+        "class C : public B<int> {", " public:", "  C(int x) : x_(x) {}", "  int first() const {",
+        "    auto inner = [](int) {", "      return \"}\"; // }", "    };", "    return '{' + 1'000;", "  }", "};",
+        "template <typename T>", "T second(T x) {", "  if (x) {", "  }", "}", "}  // namespace a"])
+    found = [(re.findall(r"(\w+) *\(", head)[0], first, lines) for first, lines, head in sizes.functions(text)]
+    assert found == [("C", 7, 1), ("first", 8, 6), ("second", 15, 5)]
+    long = "void f() {\n" + "  g();\n" * 119 + "}\n"
+    assert list(sizes.check_functions("x.cc", long, {})) == ["x.cc:1: f has 121 lines, more than 120"]
