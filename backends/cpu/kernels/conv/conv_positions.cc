@@ -25,6 +25,7 @@ class PositionSums {
   PositionSums(const ConvProblem& problem, GemmDomain domain)
       : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {
     setOperands(p_.lhs, p_.rhs, p_.inputFeatures);
+    steps_ = kernels_.stepsPerElement;
     sums_ = static_cast<char*>(p_.result);
   }
 
@@ -172,7 +173,7 @@ class PositionSums {
       if (!inside) continue;
       input += rest * p_.conv.inputFeatureStride;
       kernel += rest * p_.conv.kernelInputStride;
-      runs.push_back({input, kernel, last - first});
+      runs.push_back({input * steps_, kernel, (last - first) * steps_});
     }
   }
 
@@ -196,9 +197,10 @@ class PositionSums {
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
-        kernels_.runTile(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1,
-                         stepStride, rhs_ + b * bytes_, along.kernelStride, sums_ + c * bytes_, ldc,
-                         static_cast<int>(tile.rows), tile.columns, accumulate_ || block > 0);
+        kernels_.runTile(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, steps_,
+                         stepStride * steps_, rhs_ + b * bytes_, along.kernelStride,
+                         sums_ + c * bytes_, ldc, static_cast<int>(tile.rows), tile.columns,
+                         accumulate_ || block > 0);
       }
     }
   }
@@ -208,6 +210,7 @@ class PositionSums {
   int64_t bytes_;  // of sums, and of elements of the operands
   const char* lhs_;
   const char* rhs_;
+  int64_t steps_;  // of bf16, which are interleaved, in an element
   int64_t inputFeatures_;
   char* sums_;
   bool accumulate_ = false;

@@ -73,9 +73,8 @@ bool positionsAreRows(const ConvProblem& problem);
 // multiplication. False if the problem is not of this kind.
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
-// Contiguous features on both sides, f32, f64 or (an even number of them) bf16, rows of at least a
-// few positions: windows are read in place. Nothing if the problem is not of this kind; false for
-// want of scratch memory.
+// Contiguous features on both sides, f32, f64 or bf16, rows of at least a few positions: windows
+// are read in place. Nothing if the problem is not of this kind; false for want of scratch memory.
 std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& problem,
                                   GemmDomain domain);
 

@@ -38,7 +38,6 @@ class WindowConv {
       : services_(services), p_(problem), kernels_(gemmKernels(domain)) {
     inputBytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
     resultBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
-    group_ = kernels_.stepsPerElement;
     const bool rounds = domain == GemmDomain::kBf16 && p_.conv.resultType == ElementType::kBF16;
     runTile_ = rounds ? kernels_.runTileToBfloats : kernels_.runTile;
     accumulates_ = !rounds;
@@ -59,7 +58,6 @@ class WindowConv {
 
   bool fits() const {
     if (rank_ == 0 || !runTile_) return false;
-    if (!hasWholeGroups()) return false;
     if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return false;
     const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
     if (!contiguous) return false;
@@ -76,7 +74,6 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    panelBytes_ = kernels_.panelBytes(kernels_.nr, steps_);
     Scratch<char> packed(services_, p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
@@ -90,14 +87,6 @@ class WindowConv {
   }
 
  private:
-  // Whether features that an element of a panel holds together are neighbours everywhere.
-  bool hasWholeGroups() const {
-    if (group_ == 1) return true;
-    bool whole = p_.inputFeatures % group_ == 0 && p_.inputOffset % group_ == 0;
-    for (int d = 0; d < rank_; ++d) whole = whole && axes_[d].inputStride % group_ == 0;
-    return whole;
-  }
-
   // Whether positions along both axes lie at one stride, in the input and in the result.
   static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
     auto isPlain = [](const ConvAxis& a) {
@@ -159,14 +148,14 @@ class WindowConv {
 
   int64_t strideOf(int d) const { return pads_ ? boxStride_[d] : axes_[d].inputStride; }
 
-  // Windows as runs of contiguous steps, in the order of the packed kernel. Where results are
-  // rounded, sums of several blocks could not be added: there is one.
+  // Windows as runs of contiguous steps. Where results are rounded, sums of several blocks could
+  // not be added: there is one.
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
     const int64_t longest =
-        accumulates_
-            ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) * group_
-            : INT64_MAX;
+        accumulates_ ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) *
+                           kernels_.stepsPerElement
+                     : INT64_MAX;
     int64_t w[kMaxAxes] = {};
     int64_t taps = 1;
     for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
@@ -183,7 +172,6 @@ class WindowConv {
       for (int64_t f = 0; f < features; ++f) {
         kernelOffsets_.push_back(kernel + f * p_.conv.kernelInputStride);
       }
-      int64_t step = tap * features;
       for (int64_t done = 0; done < features;) {
         if (inBlock == longest) {
           blocks_.push_back(static_cast<int64_t>(runs_.size()));
@@ -195,7 +183,7 @@ class WindowConv {
         if (continues) {
           runs_.back().length += length;
         } else {
-          runs_.push_back({input + done, (step + done) / group_ * kernels_.nr, length});
+          runs_.push_back({input + done, 0, length});
         }
         inBlock += length;
         done += length;
@@ -206,10 +194,17 @@ class WindowConv {
       }
     }
     blocks_.push_back(static_cast<int64_t>(runs_.size()));
+    placeRuns();
+  }
+
+  // Where the kernel of each run lies in a panel: each begins with an element of its own.
+  void placeRuns() {
+    int64_t elements = 0;
     for (GemmRun& run : runs_) {
-      run.a /= group_;
-      run.length /= group_;
+      run.b = elements * kernels_.nr;
+      elements += ceilDiv(run.length, kernels_.stepsPerElement);
     }
+    panelBytes_ = kernels_.panelBytes(kernels_.nr, elements * kernels_.stepsPerElement);
   }
 
   void packKernel(int64_t begin, int64_t end, int64_t panels) {
@@ -223,16 +218,21 @@ class WindowConv {
       int64_t laneOffsets[kMaxGemmLanes];
       for (int l = 0; l < lanes; ++l) laneOffsets[l] = (column + l) * p_.conv.kernelOutputStride;
       const int64_t base = p_.kernelOffset + i / panels * p_.kernelGroupStride;
-      PanelSource source{static_cast<const char*>(p_.rhs) + base * inputBytes_,
-                         p_.conv.rhsType,
-                         lanes,
-                         laneOffsets,
-                         kernelOffsets_.data(),
-                         steps_,
-                         lanes > 1 && p_.conv.kernelOutputStride == 1,
-                         run,
-                         0};
-      kernels_.pack(packed_ + i * panelBytes_, kernels_.nr, source);
+      int64_t step = 0;
+      for (const GemmRun& steps : runs_) {
+        PanelSource source{static_cast<const char*>(p_.rhs) + base * inputBytes_,
+                           p_.conv.rhsType,
+                           lanes,
+                           laneOffsets,
+                           kernelOffsets_.data() + step,
+                           steps.length,
+                           lanes > 1 && p_.conv.kernelOutputStride == 1,
+                           run,
+                           step % run};
+        kernels_.pack(packed_ + i * panelBytes_ + steps.b * kernels_.elementBytes, kernels_.nr,
+                      source);
+        step += steps.length;
+      }
     }
   }
 
@@ -332,7 +332,7 @@ class WindowConv {
             // Tiles of nearly equal size.
             const int64_t first = columns * tile / tiles, last = columns * (tile + 1) / tiles;
             runTile_(runs, count, input + (row * rowInput + first * inputStep) * inputBytes_,
-                     inputStep / group_, 1, b, nr,
+                     inputStep, kernels_.stepsPerElement, b, nr,
                      result + (row * rowOutput + first * ldc + panel * nr) * resultBytes_, ldc,
                      static_cast<int>(last - first), lanes, block > 0);
           }
@@ -345,8 +345,7 @@ class WindowConv {
   const ConvProblem& p_;
   const GemmKernels& kernels_;
   RunTile runTile_;
-  bool accumulates_;  // whether runTile_ can add to what is in the result
-  int64_t group_;     // steps that are one element of the operands as runTile_ reads them
+  bool accumulates_;                  // whether runTile_ can add to what is in the result
   int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;
   ConvAxis axes_[kMaxAxes];  // those that lie at one stride joined

@@ -28,7 +28,7 @@ void bf16Tile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, in
 }
 
 // Pairs of bf16 in place, results rounded to bf16.
-struct Bfloats : SumsOf<float, uint32_t, Bf16MultiplyAdd> {
+struct Bfloats : SumsOf<float, uint32_t, Bf16MultiplyAdd, 2> {
   using Result = uint16_t;
 
   template <int rows, int vectors>
@@ -83,7 +83,7 @@ constexpr GemmKernels bf16Kernels() {
   kernels.pack = packBf16;
   kernels.tile = bf16Tile;
   kernels.storeBfloats = storeBfloats;
-  kernels.runTile = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd>>;
+  kernels.runTile = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd, 2>>;
   kernels.runTileToBfloats = runTile<Bfloats>;
   return kernels;
 }

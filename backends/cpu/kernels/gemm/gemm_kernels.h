@@ -60,7 +60,9 @@ struct GemmRun {
 
 // A tile on operands in place: step j of a run meets a(j, r) = a[run.a + r * rowStride +
 // j * stepStride] and b(j, c) = b[run.b + j * ldb + c]. Reads of b are of whole vectors: they go up
-// to the next multiple of vectorLanes after `cols`.
+// to the next multiple of vectorLanes after `cols`. Of kBf16, a is of bf16: steps j and j + 1,
+// which are neighbours there, meet both halves of b's element at run.b + j / 2 * ldb + c, and
+// stepStride is that of two steps; the second half of a last odd step is 0.
 using RunTile = void (*)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
                          int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
                          int rows, int cols, bool accumulate);
@@ -94,8 +96,7 @@ struct GemmKernels {
   // Null but for kBf16: bf16 from sums.
   void (*storeBfloats)(const float* sums, int64_t count, uint16_t* result);
 
-  // Null but for kF32, kF64 and kBf16, whose elements in place are pairs of neighbours, 32 bits
-  // each, in which offsets, strides and lengths count.
+  // Null but for kF32, kF64 and kBf16.
   RunTile runTile;
   // Null but for kBf16: as runTile without `accumulate`, which is ignored, with c of bf16.
   RunTile runTileToBfloats;

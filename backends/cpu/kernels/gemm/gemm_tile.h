@@ -168,14 +168,15 @@ void packedTile(int64_t kc, const void* a, const void* b, void* c, int64_t ldc, 
 // ---- Operands in place
 // ---------------------------------------------------------------------------
 
-// What a tile of runTile computes with: sums of type S, operands whose elements are of type P and
-// as wide, an operation, and results of type R in memory, here sums as they are.
-template <typename S, typename P, typename O>
+// What a tile of runTile computes with: sums of type S, operands of type P, which is as wide and of
+// which each is one or two steps, an operation, and results in memory, here sums as they are.
+template <typename S, typename P, typename O, int stepsPerOperand = 1>
 struct SumsOf {
   using Sum = S;
   using Operand = P;
   using Result = S;
   using Op = O;
+  static constexpr int kSteps = stepsPerOperand;
 
   template <int rows, int vectors>
   static inline __attribute__((always_inline)) void store(const Vec<S> (&sum)[rows][vectors], S* c,
@@ -190,6 +191,16 @@ struct SumsOf {
   }
 };
 
+// The type of a step that lies beside others in an operand.
+template <typename P, int steps>
+struct StepOf {
+  using Type = P;
+};
+template <>
+struct StepOf<uint32_t, 2> {
+  using Type = uint16_t;
+};
+
 // The same as packedTileOf from operands in place, for several runs of steps. A stride of 0 here is
 // not a constant. Its parameters are runTile's, which jumps here: a copy of those on the stack
 // would be one of vectors, which the processor cannot read before all that was stored until then,
@@ -199,10 +210,12 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
                int64_t stepStride, const void* bData, int64_t ldb, void* cData, int64_t ldc,
                int /*rows*/, int cols, bool accumulate) {
   using Sum = typename Tile::Sum;
-  typedef typename Tile::Operand Operand __attribute__((may_alias));
+  using Operand = typename Tile::Operand;
+  using Step = typename StepOf<Operand, Tile::kSteps>::Type;
+  typedef Operand LooseOperand __attribute__((may_alias, aligned(sizeof(Step))));
   constexpr int lanes = kLanes<Sum>;
-  const auto* a = static_cast<const Operand*>(aData);
-  const auto* b = static_cast<const typename Tile::Operand*>(bData);
+  const auto* a = static_cast<const Step*>(aData);
+  const auto* b = static_cast<const Operand*>(bData);
   auto* c = static_cast<typename Tile::Result*>(cData);
   if constexpr (stepStrideIf != 0) stepStride = stepStrideIf;
   Vec<Sum> sum[rows][vectors] = {};
@@ -211,28 +224,40 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
   const int64_t stride3 = 3 * rowStride;
   for (int64_t i = 0; i < count; ++i) {
     // Pointers to every fifth row: the processor's address modes reach those between.
-    const Operand* p0 = a + runs[i].a;
-    const Operand* p5 = p0 + 5 * rowStride;
-    const Operand* p10 = p5 + 5 * rowStride;
+    const Step* p0 = a + runs[i].a;
+    const Step* p5 = p0 + 5 * rowStride;
+    const Step* p10 = p5 + 5 * rowStride;
     const auto* br = b + runs[i].b;
     auto at = [&](int r) __attribute__((always_inline)) {
-      const Operand* p = r < 5 ? p0 : r < 10 ? p5 : p10;
+      const Step* p = r < 5 ? p0 : r < 10 ? p5 : p10;
       const int rest = r % 5;
-      return rest == 3 ? p[stride3] : p[rest * rowStride];
+      return rest == 3 ? p + stride3 : p + rest * rowStride;
     };
 #pragma clang loop unroll(disable)
-    for (int64_t k = runs[i].length; k > 0; --k) {
-      Vec<typename Tile::Operand> bv[vectors];
+    for (int64_t k = runs[i].length / Tile::kSteps; k > 0; --k) {
+      Vec<Operand> bv[vectors];
 #pragma clang loop unroll(full)
       for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
 #pragma clang loop unroll(full)
       for (int r = 0; r < rows; ++r) {
-        const typename Tile::Operand av = at(r);
+        const Operand av = *reinterpret_cast<const LooseOperand*>(at(r));
 #pragma clang loop unroll(full)
         for (int v = 0; v < vectors; ++v) sum[r][v] = Tile::Op::apply(sum[r][v], av, bv[v]);
       }
       p0 += stepStride, p5 += stepStride, p10 += stepStride;
       br += ldb;
+    }
+    if constexpr (Tile::kSteps == 2) {
+      // What follows a last odd step may be anything, even no number: it is not read.
+      if (runs[i].length % 2 == 0) continue;
+#pragma clang loop unroll(full)
+      for (int r = 0; r < rows; ++r) {
+        const Operand av = *at(r);
+#pragma clang loop unroll(full)
+        for (int v = 0; v < vectors; ++v) {
+          sum[r][v] = Tile::Op::apply(sum[r][v], av, load(br + v * lanes));
+        }
+      }
     }
   }
   Tile::template store<rows, vectors>(sum, c, ldc, cols);
@@ -250,8 +275,9 @@ void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStrid
              int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
              int cols, bool accumulate) {
   typename MakeSequence<kRows>::Type all;
-  const RunTile run =
-      stepStride == 1 ? runTileFor<Tile, 1>(all, rows, cols) : runTileFor<Tile, 0>(all, rows, cols);
+  constexpr int dense = Tile::kSteps;
+  const RunTile run = stepStride == dense ? runTileFor<Tile, dense>(all, rows, cols)
+                                          : runTileFor<Tile, 0>(all, rows, cols);
   [[clang::musttail]] return run(runs, count, a, rowStride, stepStride, b, ldb, c, ldc, rows, cols,
                                  accumulate);
 }
