@@ -1,7 +1,9 @@
 // Convolutions that sum over many positions and give few, as gradients with respect to the kernel
 // do: both operands are read where they lie, and only the taps that meet the input. Of bf16, whose
-// products are summed in pairs, pairs of images are interleaved first: then the same holds.
+// products are summed in pairs, pairs of images are interleaved first, and images of few features
+// get zeros around their rows: then the same holds.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
@@ -15,8 +17,8 @@ namespace {
 constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 // Of both operands, what all tiles meet before the next part is read.
 constexpr int64_t kBlockBytes = 512 << 10;
-// Of both operands, interleaved at a time: what threads find in a shared cache.
-constexpr int64_t kInterleavedBytes = 6 << 20;
+// Of both operands, prepared at a time: what threads find in a shared cache.
+constexpr int64_t kPreparedBytes = 6 << 20;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -25,13 +27,13 @@ class PositionSums {
   PositionSums(const ConvProblem& problem, GemmDomain domain)
       : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {
     setOperands(p_.lhs, p_.rhs, p_.inputFeatures);
-    steps_ = kernels_.stepsPerElement;
+    runTile_ = domain == GemmDomain::kBf16 ? kernels_.runTileOfPairs : kernels_.runTile;
     sums_ = static_cast<char*>(p_.result);
   }
 
   // Neighbours along the last axis are the rows of tiles, output features their columns.
   bool fits() const {
-    if (p_.rank < 2 || !kernels_.runTile) return false;
+    if (p_.rank < 2 || !runTile_) return false;
     // A single position meets each step once: a product that packs reads them in their order.
     if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return false;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
@@ -48,10 +50,10 @@ class PositionSums {
     rowTiles_ = ceilDiv(rows.outputSize, kernels_.mr);
     panels_ = ceilDiv(p_.outputFeatures, kernels_.nr);
     positions_ = p_.positions() / rows.outputSize;
-    // Runs go along the axis with most taps.
+    // Runs go along the axis with most taps, and of such along the one with the nearest.
     runAxis_ = 0;
     for (int d = 0; d + 1 < p_.rank; ++d) {
-      if (p_.axes[d].taps > p_.axes[runAxis_].taps) runAxis_ = d;
+      if (p_.axes[d].taps >= p_.axes[runAxis_].taps) runAxis_ = d;
     }
     const int64_t length = p_.axes[runAxis_].taps;
     combinations_ = inputFeatures_ * p_.taps() / length;
@@ -173,7 +175,7 @@ class PositionSums {
       if (!inside) continue;
       input += rest * p_.conv.inputFeatureStride;
       kernel += rest * p_.conv.kernelInputStride;
-      runs.push_back({input * steps_, kernel, (last - first) * steps_});
+      runs.push_back({input, kernel, last - first});
     }
   }
 
@@ -197,10 +199,9 @@ class PositionSums {
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
-        kernels_.runTile(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, steps_,
-                         stepStride * steps_, rhs_ + b * bytes_, along.kernelStride,
-                         sums_ + c * bytes_, ldc, static_cast<int>(tile.rows), tile.columns,
-                         accumulate_ || block > 0);
+        runTile_(runs.data(), static_cast<int64_t>(runs.size()), lhs_ + a * bytes_, 1, stepStride,
+                 rhs_ + b * bytes_, along.kernelStride, sums_ + c * bytes_, ldc,
+                 static_cast<int>(tile.rows), tile.columns, accumulate_ || block > 0);
       }
     }
   }
@@ -210,7 +211,7 @@ class PositionSums {
   int64_t bytes_;  // of sums, and of elements of the operands
   const char* lhs_;
   const char* rhs_;
-  int64_t steps_;  // of bf16, which are interleaved, in an element
+  RunTile runTile_;
   int64_t inputFeatures_;
   char* sums_;
   bool accumulate_ = false;
@@ -219,99 +220,235 @@ class PositionSums {
   int64_t combinations_ = 1, combinationsAtOnce_ = 1;
 };
 
-// out[i] = the pair of a[i] and b[i], of which b may be null: zeros.
-void interleave(const uint16_t* a, const uint16_t* b, int64_t count, uint32_t* out) {
-  if (!b) {
-    for (int64_t i = 0; i < count; ++i) out[i] = a[i];
-    return;
+// Operands as PositionSums reads them best: pairs of images of bf16 interleaved, and where rows of
+// tiles would be short (images of three colours), images with zeros around their rows, so that
+// neighbours along the last window dimension are more rows. Some images are prepared at a time.
+class PreparedSums {
+ public:
+  PreparedSums(RunServices& services, const ConvProblem& problem, GemmDomain domain)
+      : services_(services),
+        p_(problem),
+        isNarrow_(domain == GemmDomain::kBf16),
+        joins_(rowsCanJoin()),
+        conv_(problem.conv),
+        prepared_(joins_ ? joined() : problem),
+        sums_(prepared_, domain) {}
+
+  // Of bf16 there must be several images, since each takes the place of two.
+  bool fits() const {
+    if (p_.inputFeatures < (isNarrow_ ? 2 : 1) || !sums_.fits()) return false;
+    for (int d = 0; d < p_.rank; ++d) {
+      if (p_.axes[d].kernelStride < 0) return false;
+    }
+    return inputSpan() <= p_.conv.inputFeatureStride && kernelSpan() <= p_.conv.kernelInputStride;
   }
-  for (int64_t i = 0; i < count; ++i) out[i] = a[i] | uint32_t{b[i]} << 16;
-}
+  bool pays() const { return joins_; }
 
-// How many elements of one image lie between its first and its last, if images follow each other.
-int64_t spanOf(const ConvProblem& p, bool isKernel) {
-  int64_t span = 1;
-  for (int d = 0; d < p.rank; ++d) {
-    const ConvAxis& a = p.axes[d];
-    if (!isKernel) span += (a.inputSize - 1) * a.inputStride;
-    if (isKernel) span += (a.taps - 1) * a.kernelStride;
+  // False for want of scratch memory.
+  bool run() {
+    const int64_t inputStride = conv_.inputFeatureStride, kernelStride = conv_.kernelInputStride;
+    const int64_t images = isNarrow_ ? ceilDiv(p_.inputFeatures, 2) : p_.inputFeatures;
+    const int64_t imageBytes = 4 * (inputStride + kernelStride);
+    const int64_t atOnce = std::clamp<int64_t>(kPreparedBytes / imageBytes, 1, images);
+    Scratch<uint32_t> memory(services_, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
+    const bool rounds = p_.conv.resultType == ElementType::kBF16;
+    Scratch<float> collected(services_, rounds ? resultSpan() : 1);
+    if (!memory || !collected) return false;
+    if (rounds) sums_.setSums(collected.data());
+    uint32_t* lhs = memory.data();
+    uint32_t* rhs = lhs + atOnce * inputStride;
+    for (int64_t image = 0; image < images; image += atOnce) {
+      const int64_t count = std::min(atOnce, images - image);
+      prepare(image, count, lhs, rhs);
+      sums_.setOperands(lhs - prepared_.inputOffset, rhs - prepared_.kernelOffset, count);
+      sums_.run(services_, image > 0);
+    }
+    if (rounds) {
+      auto* result = static_cast<uint16_t*>(p_.result);
+      const auto store = gemmKernels(GemmDomain::kBf16).storeBfloats;
+      sums_.forRows(services_, [&](int64_t offset) {
+        store(collected.data() + offset, p_.outputFeatures, result + offset);
+      });
+    }
+    sums_.finish(services_);
+    return true;
   }
-  if (!isKernel) return span + (p.groups - 1) * p.inputGroupStride;
-  return span + (p.groups - 1) * p.kernelGroupStride +
-         (p.outputFeatures - 1) * p.conv.kernelOutputStride;
-}
 
-// The input features that are summed over are the images of a gradient's batch: pairs of them are
-// interleaved, some at a time. Nothing if the problem is not of this kind.
-std::optional<bool> runPairs(RunServices& services, const ConvProblem& p) {
-  const ConvDescriptor& c = p.conv;
-  if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) return std::nullopt;
-  PositionSums sums(p, GemmDomain::kBf16);
-  if (p.inputFeatures < 2 || !sums.fits()) return std::nullopt;
-  const int64_t input = spanOf(p, false), kernel = spanOf(p, true);
-  if (input > c.inputFeatureStride || kernel > c.kernelInputStride) return std::nullopt;
-  for (int d = 0; d < p.rank; ++d) {
-    if (p.axes[d].kernelStride < 0) return std::nullopt;
+ private:
+  // The axis whose neighbours become rows.
+  const ConvAxis& columns() const { return p_.axes[p_.rank - 2]; }
+  const ConvAxis& rows() const { return p_.axes[p_.rank - 1]; }
+
+  // Whether rows are short, and positions along the axis before lie behind them everywhere.
+  bool rowsCanJoin() const {
+    if (p_.rank < 3 || p_.groups != 1) return false;
+    const ConvAxis& c = columns();
+    const ConvAxis& r = rows();
+    return r.outputSize < 8 && c.outputSize > 1 && r.taps == 1 && r.inputStride == 1 &&
+           r.inputSize == r.outputSize && r.padLow == 0 && c.windowStride == 1 && c.tapStep > 0 &&
+           c.inputStride == r.outputSize && c.outputStride == r.outputSize * r.outputStride;
   }
-  // Whole images, so that the problem's strides hold between the pairs.
-  const int64_t inputStride = c.inputFeatureStride, kernelStride = c.kernelInputStride;
-  const int64_t pairs = ceilDiv(p.inputFeatures, 2);
-  const int64_t pairBytes = 4 * (inputStride + kernelStride);
-  const int64_t atOnce = std::clamp<int64_t>(kInterleavedBytes / pairBytes, 1, pairs);
-  Scratch<uint32_t> memory(services, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
-  if (!memory) return false;
-  uint32_t* lhs = memory.data();
-  uint32_t* rhs = lhs + atOnce * inputStride;
 
-  const bool rounds = c.resultType == ElementType::kBF16;
-  int64_t last = 0;
-  for (int d = 0; d < p.rank; ++d) last += (p.axes[d].outputSize - 1) * p.axes[d].outputStride;
-  last += p.outputOffset + (p.groups - 1) * p.outputGroupStride + p.outputFeatures;
-  Scratch<float> collected(services, rounds ? last : 1);
-  if (!collected) return false;
-  if (rounds) sums.setSums(collected.data());
+  // Of an image with zeros before and after its rows, which all taps of all positions meet.
+  int64_t paddedColumns() const {
+    return columns().outputSize + (columns().taps - 1) * columns().tapStep;
+  }
 
-  const auto* images = static_cast<const uint16_t*>(p.lhs) + p.inputOffset;
-  const auto* gradients = static_cast<const uint16_t*>(p.rhs) + p.kernelOffset;
-  for (int64_t pair = 0; pair < pairs; pair += atOnce) {
-    const int64_t count = std::min(atOnce, pairs - pair);
+  // The problem with positions along columns() as rows, and only taps left of that axis.
+  ConvProblem joined() {
+    const int64_t features = rows().outputSize;
+    const int64_t lines = p_.rank == 3 ? p_.axes[0].inputSize : linesOfImage();
+    conv_.inputFeatureStride = lines * paddedColumns() * features;
+    ConvProblem q{conv_,
+                  p_.lhs,
+                  p_.rhs,
+                  p_.result,
+                  0,
+                  p_.kernelOffset,
+                  p_.outputOffset,
+                  1,
+                  0,
+                  p_.kernelGroupStride,
+                  p_.outputGroupStride,
+                  p_.inputFeatures,
+                  p_.outputFeatures,
+                  p_.rank,
+                  {},
+                  p_.epilogue,
+                  p_.epilogueBuffers};
+    std::copy(p_.axes, p_.axes + p_.rank, q.axes);
+    int64_t stride = paddedColumns() * features;
+    for (int d = p_.rank - 2; d-- > 0;) {
+      q.axes[d].inputStride = stride;
+      stride *= q.axes[d].inputSize;
+    }
+    ConvAxis& taps = q.axes[p_.rank - 2];
+    ConvAxis& all = q.axes[p_.rank - 1];
+    all.outputSize = all.inputSize = features * taps.outputSize;
+    taps.outputSize = 1;
+    taps.padLow = 0;
+    taps.inputSize = (taps.taps - 1) * taps.tapStep + 1;
+    return q;
+  }
+
+  int64_t linesOfImage() const {
+    int64_t lines = 1;
+    for (int d = 0; d + 2 < p_.rank; ++d) lines *= p_.axes[d].inputSize;
+    return lines;
+  }
+
+  // How many elements lie between the first and the last of an image, of a gradient, of the result.
+  int64_t inputSpan() const {
+    int64_t span = 1 + (p_.groups - 1) * p_.inputGroupStride;
+    for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].inputSize - 1) * p_.axes[d].inputStride;
+    return span;
+  }
+  int64_t kernelSpan() const {
+    int64_t span = 1 + (p_.groups - 1) * p_.kernelGroupStride +
+                   (p_.outputFeatures - 1) * p_.conv.kernelOutputStride;
+    for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].taps - 1) * p_.axes[d].kernelStride;
+    return span;
+  }
+  int64_t resultSpan() const {
+    int64_t span = p_.outputOffset + (p_.groups - 1) * p_.outputGroupStride + p_.outputFeatures;
+    for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].outputSize - 1) * p_.axes[d].outputStride;
+    return span;
+  }
+
+  // Elements [from, from + count) of image `image` of `data`, whose images are `stride` apart: of
+  // bf16, pairs of two images, of which the last may be missing.
+  void copy(const void* data, int64_t stride, int64_t image, int64_t from, int64_t count,
+            uint32_t* out) const {
+    if (!isNarrow_) {
+      std::memcpy(out, static_cast<const uint32_t*>(data) + image * stride + from,
+                  static_cast<size_t>(count) * sizeof(uint32_t));
+      return;
+    }
+    const uint16_t* a = static_cast<const uint16_t*>(data) + 2 * image * stride + from;
+    if (2 * image + 1 == p_.inputFeatures) {
+      for (int64_t i = 0; i < count; ++i) out[i] = a[i];
+      return;
+    }
+    const uint16_t* b = a + stride;
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] | uint32_t{b[i]} << 16;
+  }
+
+  // The line of a padded image.
+  void copyLine(int64_t image, int64_t line, uint32_t* out) const {
+    const int64_t features = rows().outputSize, low = columns().padLow;
+    int64_t offset = p_.inputOffset;
+    for (int d = p_.rank - 2; d-- > 0;) {
+      offset += line % p_.axes[d].inputSize * p_.axes[d].inputStride;
+      line /= p_.axes[d].inputSize;
+    }
+    const int64_t padded = paddedColumns();
+    const int64_t begin = std::clamp<int64_t>(low, 0, padded);
+    const int64_t end = std::clamp<int64_t>(low + columns().inputSize, begin, padded);
+    std::fill(out, out + begin * features, 0u);
+    if (begin < end) {
+      copy(p_.lhs, p_.conv.inputFeatureStride, image, offset + (begin - low) * features,
+           (end - begin) * features, out + begin * features);
+    }
+    std::fill(out + end * features, out + padded * features, 0u);
+  }
+
+  void prepare(int64_t image, int64_t count, uint32_t* lhs, uint32_t* rhs) const {
     constexpr int64_t piece = 16 << 10;
-    const int64_t inputPieces = ceilDiv(input, piece), kernelPieces = ceilDiv(kernel, piece);
-    const int64_t pieces = inputPieces + kernelPieces;
-    parallelFor(services, count * pieces, 1, [&](int64_t begin, int64_t end) {
+    const int64_t kernel = kernelSpan();
+    const int64_t lines = joins_ ? linesOfImage() : 1, input = joins_ ? 1 : inputSpan();
+    const int64_t inputPieces =
+        joins_ ? ceilDiv(lines * paddedColumns(), piece) : ceilDiv(input, piece);
+    const int64_t pieces = inputPieces + ceilDiv(kernel, piece);
+    parallelFor(services_, count * pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const bool isInput = i % pieces < inputPieces;
-        const int64_t from = (isInput ? i % pieces : i % pieces - inputPieces) * piece;
-        const int64_t stride = isInput ? inputStride : kernelStride;
-        const int64_t elements = std::min(piece, (isInput ? input : kernel) - from);
-        const int64_t image = 2 * (pair + i / pieces);
-        const uint16_t* a = (isInput ? images : gradients) + image * stride + from;
-        interleave(a, image + 1 < p.inputFeatures ? a + stride : nullptr, elements,
-                   (isInput ? lhs : rhs) + i / pieces * stride + from);
+        const int64_t at = i / pieces, part = i % pieces;
+        uint32_t* toLhs = lhs + at * conv_.inputFeatureStride;
+        if (part >= inputPieces) {
+          const int64_t from = (part - inputPieces) * piece;
+          copy(p_.rhs, p_.conv.kernelInputStride, image + at, p_.kernelOffset + from,
+               std::min(piece, kernel - from), rhs + at * conv_.kernelInputStride + from);
+        } else if (!joins_) {
+          copy(p_.lhs, p_.conv.inputFeatureStride, image + at, p_.inputOffset + part * piece,
+               std::min(piece, input - part * piece), toLhs + part * piece);
+        } else {
+          const int64_t last = lines * (part + 1) / inputPieces;
+          for (int64_t line = lines * part / inputPieces; line < last; ++line) {
+            copyLine(image + at, line, toLhs + line * paddedColumns() * rows().outputSize);
+          }
+        }
       }
     });
-    sums.setOperands(lhs - p.inputOffset, rhs - p.kernelOffset, count);
-    sums.run(services, pair > 0);
   }
-  if (rounds) {
-    auto* result = static_cast<uint16_t*>(p.result);
-    const auto store = gemmKernels(GemmDomain::kBf16).storeBfloats;
-    sums.forRows(services, [&](int64_t offset) {
-      store(collected.data() + offset, p.outputFeatures, result + offset);
-    });
-  }
-  sums.finish(services);
-  return true;
-}
+
+  RunServices& services_;
+  const ConvProblem& p_;
+  bool isNarrow_;
+  bool joins_;
+  ConvDescriptor conv_;   // of prepared_
+  ConvProblem prepared_;  // with the layout of the prepared operands
+  PositionSums sums_;
+};
 
 }  // namespace
 
 std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& p,
                                     GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
-  if (narrowDomain(domain, c.lhsType, c.rhsType) == GemmDomain::kBf16) return runPairs(services, p);
+  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  if (domain == GemmDomain::kBf16) {
+    if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
+      return std::nullopt;
+    }
+    PreparedSums sums(services, p, domain);
+    if (!sums.fits()) return std::nullopt;
+    return sums.run();
+  }
   const ElementType type = floatTypeOf(domain);
   if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
+  if (domain == GemmDomain::kF32) {
+    PreparedSums sums(services, p, domain);
+    if (sums.pays() && sums.fits()) return sums.run();
+  }
   PositionSums sums(p, domain);
   if (!sums.fits()) return std::nullopt;
   sums.run(services, false);

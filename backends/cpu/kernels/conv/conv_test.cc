@@ -334,10 +334,16 @@ TEST_P(ConvTest, Gradients) {
     checkCase(input, rng);
 
     for (auto [type, result] : kFloatTypes) {
-      for (auto [images, features] : {std::pair{4, 13}, {5, 48}, {2, 32}, {1, 16}}) {
+      for (auto [images, inputs, features] : std::vector<std::array<int64_t, 3>>{{4, 9, 13},
+                                                                                 {5, 9, 48},
+                                                                                 {2, 9, 32},
+                                                                                 {1, 9, 16},
+                                                                                 {5, 3, 16},
+                                                                                 {4, 1, 32},
+                                                                                 {1, 3, 16}}) {
         Case kernel;  // with respect to the kernel: batch and feature change roles
         kernel.lhsType = kernel.rhsType = type, kernel.resultType = result;
-        kernel.batch = 9, kernel.inputFeatures = images, kernel.outputFeatures = features;
+        kernel.batch = inputs, kernel.inputFeatures = images, kernel.outputFeatures = features;
         for (int i = 0; i < 2; ++i) kernel.spatial.push_back({size, outSize, 1, 1, 0, 1, stride});
         kernel.inputPlaces = {3, 0, 1, 2};
         kernel.kernelPlaces = {0, 3, 1, 2};

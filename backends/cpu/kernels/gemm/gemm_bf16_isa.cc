@@ -84,6 +84,7 @@ constexpr GemmKernels bf16Kernels() {
   kernels.tile = bf16Tile;
   kernels.storeBfloats = storeBfloats;
   kernels.runTile = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd, 2>>;
+  kernels.runTileOfPairs = runTile<SumsOf<float, uint32_t, Bf16MultiplyAdd>>;
   kernels.runTileToBfloats = runTile<Bfloats>;
   return kernels;
 }

@@ -98,6 +98,8 @@ struct GemmKernels {
 
   // Null but for kF32, kF64 and kBf16.
   RunTile runTile;
+  // Null but for kBf16: as runTile of kF32, elements of both operands being pairs of steps.
+  RunTile runTileOfPairs;
   // Null but for kBf16: as runTile without `accumulate`, which is ignored, with c of bf16.
   RunTile runTileToBfloats;
 
