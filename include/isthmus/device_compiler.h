@@ -1,8 +1,8 @@
 // The compile side of a device: what turns kernels of the shared compiler into the device's code.
 //
-// `compileForDevice` does all of a compilation: it reads the program, simplifies and fuses it, plans
-// its memory and writes its kernels in LLVM IR. A DeviceCompiler says what for and makes code of
-// them; the executable launches them in the program's order, on backends of both kinds.
+// `compileForDevice` does all of a compilation: it reads the program, simplifies and fuses it,
+// plans its memory and writes its kernels in LLVM IR. A DeviceCompiler says what for and makes code
+// of them; the executable launches them in the program's order, on backends of both kinds.
 #pragma once
 
 #include <array>
@@ -77,8 +77,9 @@ class DeviceCompiler {
       std::string_view code, std::span<const DeviceKernel> kernels) const = 0;
 };
 
-// Backend::compile of such a backend. Both outlive the executable. kUnimplemented, naming it, for an
-// operation without a kernel: linear algebra, collectives, callbacks; in vectors, sorts and FFTs too.
+// Backend::compile of such a backend. Both outlive the executable. kUnimplemented, naming it, for
+// an operation without a kernel: linear algebra, collectives, callbacks; in vectors, sorts and FFTs
+// too.
 StatusOr<std::shared_ptr<const Executable>> compileForDevice(Backend& backend,
                                                              const DeviceCompiler& compiler,
                                                              const CompileRequest& request);

@@ -13,8 +13,12 @@ namespace {
 
 constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 
-SumOfProducts chooseKernel(bool isDouble) {
-  if (isDouble) return forHost(v2::sumOfProductsF64, v3::sumOfProductsF64, v4::sumOfProductsF64)();
+SumOfProducts chooseKernel(ElementType type) {
+  if (type == ElementType::kBF16) {
+    return forHost(v2::sumOfProductsBf16, v3::sumOfProductsBf16, v4::sumOfProductsBf16)();
+  }
+  if (type == ElementType::kF64)
+    return forHost(v2::sumOfProductsF64, v3::sumOfProductsF64, v4::sumOfProductsF64)();
   return forHost(v2::sumOfProductsF32, v3::sumOfProductsF32, v4::sumOfProductsF32)();
 }
 
@@ -104,8 +108,9 @@ struct Job {
 }  // namespace
 
 bool runDepthwise(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  const ElementType type = floatTypeOf(domain);
   const ConvDescriptor& c = p.conv;
+  const bool isBf16 = domain == GemmDomain::kF32 && c.lhsType == ElementType::kBF16;
+  const ElementType type = isBf16 ? c.lhsType : floatTypeOf(domain);
   if (c.lhsType != type || c.rhsType != type || c.resultType != type) return false;
   if (p.groups < 4 || p.outputFeatures != 1 || p.inputGroupStride != 1 ||
       p.kernelGroupStride != 1 || p.outputGroupStride != 1) {
@@ -117,9 +122,7 @@ bool runDepthwise(RunServices& services, const ConvProblem& p, GemmDomain domain
   // Each task lists its terms: too many would not fit the caches.
   if (p.taps() * p.inputFeatures > (1 << 20)) return false;
 
-  Job job{p,        chooseKernel(domain == GemmDomain::kF64),
-          services, static_cast<int64_t>(storageBytes(type)),
-          1,        p.groups};
+  Job job{p, chooseKernel(type), services, static_cast<int64_t>(storageBytes(type)), 1, p.groups};
   const int64_t positions = p.positions();
   const double work = static_cast<double>(positions) * static_cast<double>(p.groups) *
                       static_cast<double>(p.taps() * p.inputFeatures);

@@ -69,8 +69,8 @@ std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* 
 // in the order of the axes: then an epilogue can follow each tile.
 bool positionsAreRows(const ConvProblem& problem);
 
-// One feature in and out of each group, contiguous features, f32 or f64: computed without matrix
-// multiplication. False if the problem is not of this kind.
+// One feature in and out of each group, contiguous features, f32, f64 or bf16: computed without
+// matrix multiplication. False if the problem is not of this kind.
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous features on both sides, f32, f64 or bf16, rows of at least a few positions: windows

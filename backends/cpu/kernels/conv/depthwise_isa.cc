@@ -1,5 +1,6 @@
 // Inner loops of depthwise convolution and of its gradients; compiled once per instruction set.
 #include "backends/cpu/kernels/conv/depthwise_kernels.h"
+#include "backends/cpu/kernels/element_access.h"
 
 #ifndef ISTHMUS_ISA
 #error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
@@ -16,46 +17,90 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
+template <typename T, int bytes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(bytes)));
+  typedef T Loose __attribute__((vector_size(bytes), aligned(1), may_alias));
+};
 template <typename T>
+using Vec = typename VectorOf<T, kVectorBytes>::Type;
+template <typename T, int bytes>
+using Loose = typename VectorOf<T, bytes>::Loose;
+
+// How elements of an array are read into sums of type Sum, and sums written.
+template <typename T>
+struct Exact {
+  using Element = T;
+  using Sum = T;
+  static Vec<T> load(const T* p) { return *reinterpret_cast<const Loose<T, kVectorBytes>*>(p); }
+  static void store(T* p, Vec<T> sum) { *reinterpret_cast<Loose<T, kVectorBytes>*>(p) = sum; }
+  static T loadOne(const T* p) { return *p; }
+  static void storeOne(T* p, T sum) { *p = sum; }
+};
+
+struct Bfloats {
+  using Element = uint16_t;
+  using Sum = float;
+  using Bits = Vec<uint32_t>;
+  using Halves = Loose<uint16_t, kVectorBytes / 2>;
+  static Vec<float> load(const uint16_t* p) {
+    return reinterpret_cast<Vec<float>>(
+        __builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
+  }
+  static void store(uint16_t* p, Vec<float> sum) {
+    const Bits bits = reinterpret_cast<Bits>(sum);
+    const Bits rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+    const Bits quiet = (bits >> 16) | 0x40;
+    const auto isNan = reinterpret_cast<Bits>((bits & 0x7FFFFFFF) > 0x7F800000);
+    *reinterpret_cast<Halves*>(p) =
+        __builtin_convertvector((quiet & isNan) | (rounded & ~isNan), Halves);
+  }
+  static float loadOne(const uint16_t* p) { return bfloat16ToFloat(*p); }
+  static void storeOne(uint16_t* p, float sum) { *p = floatToBfloat16(sum); }
+};
+
+template <typename Type>
 void sumOfProducts(const void* inputPtr, const int64_t* inputOffsets, const void* kernelPtr,
                    const int64_t* kernelOffsets, int64_t terms, void* outputPtr, int64_t count) {
-  typedef T Vec __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
-  constexpr int64_t lanes = kVectorBytes / sizeof(T);
-  const T* input = static_cast<const T*>(inputPtr);
-  const T* kernel = static_cast<const T*>(kernelPtr);
-  T* output = static_cast<T*>(outputPtr);
-  auto at = [](const T* p) { return *reinterpret_cast<const Vec*>(p); };
+  using Element = typename Type::Element;
+  using Sum = typename Type::Sum;
+  constexpr int64_t lanes = kVectorBytes / sizeof(Sum);
+  const auto* input = static_cast<const Element*>(inputPtr);
+  const auto* kernel = static_cast<const Element*>(kernelPtr);
+  auto* output = static_cast<Element*>(outputPtr);
   int64_t c = 0;
   for (; c + 4 * lanes <= count; c += 4 * lanes) {
-    Vec sum[4] = {};
+    Vec<Sum> sum[4] = {};
     for (int64_t t = 0; t < terms; ++t) {
-      const T* x = input + inputOffsets[t] + c;
-      const T* w = kernel + kernelOffsets[t] + c;
+      const Element* x = input + inputOffsets[t] + c;
+      const Element* w = kernel + kernelOffsets[t] + c;
 #pragma clang loop unroll(full)
-      for (int v = 0; v < 4; ++v) sum[v] += at(x + v * lanes) * at(w + v * lanes);
+      for (int v = 0; v < 4; ++v) sum[v] += Type::load(x + v * lanes) * Type::load(w + v * lanes);
     }
 #pragma clang loop unroll(full)
-    for (int v = 0; v < 4; ++v) *reinterpret_cast<Vec*>(output + c + v * lanes) = sum[v];
+    for (int v = 0; v < 4; ++v) Type::store(output + c + v * lanes, sum[v]);
   }
   for (; c + lanes <= count; c += lanes) {
-    Vec sum = {};
+    Vec<Sum> sum = {};
     for (int64_t t = 0; t < terms; ++t) {
-      sum += at(input + inputOffsets[t] + c) * at(kernel + kernelOffsets[t] + c);
+      sum += Type::load(input + inputOffsets[t] + c) * Type::load(kernel + kernelOffsets[t] + c);
     }
-    *reinterpret_cast<Vec*>(output + c) = sum;
+    Type::store(output + c, sum);
   }
   for (; c < count; ++c) {
-    T sum = 0;
+    Sum sum = 0;
     for (int64_t t = 0; t < terms; ++t) {
-      sum += input[inputOffsets[t] + c] * kernel[kernelOffsets[t] + c];
+      sum +=
+          Type::loadOne(input + inputOffsets[t] + c) * Type::loadOne(kernel + kernelOffsets[t] + c);
     }
-    output[c] = sum;
+    Type::storeOne(output + c, sum);
   }
 }
 
 }  // namespace
 
-SumOfProducts sumOfProductsF32() { return sumOfProducts<float>; }
-SumOfProducts sumOfProductsF64() { return sumOfProducts<double>; }
+SumOfProducts sumOfProductsF32() { return sumOfProducts<Exact<float>>; }
+SumOfProducts sumOfProductsF64() { return sumOfProducts<Exact<double>>; }
+SumOfProducts sumOfProductsBf16() { return sumOfProducts<Bfloats>; }
 
 }  // namespace isthmus::cpu::ISTHMUS_ISA
