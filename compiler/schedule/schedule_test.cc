@@ -335,6 +335,10 @@ TEST(ChooseSchedule, gives_a_thread_neighbours_where_there_are_threads_enough) {
   EXPECT_THAT(add("tensor<1024x1024xbf16>").schedule(gpu), HasSubstr("lanes=8"));
   EXPECT_THAT(add("tensor<512x1001xcomplex<f32>>").schedule(gpu), Not(HasSubstr("lanes")));
   EXPECT_THAT(add("tensor<99x101xf32>").schedule(gpu), Not(HasSubstr("lanes")));
+  TargetModel elements = gpuTarget("spirv64-unknown-unknown");
+  for (const char* type : {"tensor<512x1001xf32>", "tensor<512x1001xcomplex<f32>>"}) {
+    EXPECT_THAT(add(type).schedule(elements), Not(HasSubstr("lanes"))) << type;
+  }
   // Rows that vectors do not divide begin anywhere.
   auto bias = [](const std::string& columns) {
     std::string type = "tensor<1024x" + columns + "xf32>";

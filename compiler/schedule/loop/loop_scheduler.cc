@@ -534,16 +534,17 @@ bool readsNeighbours(mlir::Operation& op) {
 void LoopScheduler::chooseNeighbours() {
   const auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
   int64_t widest = 1;
+  bool isWhole = true;
   auto consider = [&](mlir::Type type) {
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(type).getElementType());
     // Parts of complex numbers would be taken apart.
-    widest = kind && !kind->isComplex() ? std::max<int64_t>(widest, kind->storageBytes)
-                                        : target_.threadBits;
+    isWhole = isWhole && kind && !kind->isComplex();
+    if (kind) widest = std::max<int64_t>(widest, kind->storageBytes);
   };
   llvm::for_each(fusion_.getBody().getArgumentTypes(), consider);
   for (const Root& root : roots_) consider(root.type());
   const auto lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
-  if (lanes == 1 || stage_.cuts.size() != 2 || elements() < lanes * target_.enoughColumns) return;
+  if (!isWhole || lanes == 1 || stage_.cuts.size() != 2 || elements() < lanes * target_.enoughColumns) return;
   // Each vector begins where memory is aligned.
   if (last > 0 && stage_.dims.back().size % lanes != 0) return;
   if (!llvm::all_of(fusion_.getBody().front(), readsNeighbours)) return;
