@@ -229,6 +229,36 @@ TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {
   }
 }
 
+// Whole squares of 8, and parts of them.
+TEST(GroupThreads, a_group_transposes_squares) {
+  auto check = [](int64_t outer, int64_t rows, int64_t columns) {
+    auto type = [&](int64_t a, int64_t b) {
+      return "tensor<" + std::to_string(outer) + "x" + std::to_string(a) + "x" + std::to_string(b) +
+             "xf32>";
+    };
+    std::string from = type(columns, rows), to = type(rows, columns);
+    GroupKernel kernel(fusion(
+        from, to, "%y = stablehlo.transpose %x, dims = [0, 2, 1] : (" + from + ") -> " + to));
+    EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+    EXPECT_EQ(kernel.stage().tiles, outer * ((rows + 7) / 8) * ((columns + 7) / 8));
+    std::vector<float> x = randomFloats(outer * rows * columns), y(x.size());
+    kernel.run({x.data(), y.data()});
+    for (int64_t o = 0; o < outer; ++o) {
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+          ASSERT_EQ(y[(o * rows + i) * columns + j], x[(o * columns + j) * rows + i])
+              << rows << " " << columns << " " << i << " " << j;
+        }
+      }
+    }
+  };
+  check(1, 8, 8);
+  check(1, 64, 40);
+  check(1, 13, 21);
+  check(3, 9, 16);
+  check(2, 24, 17);
+}
+
 TEST(GroupThreads, a_thread_computes_neighbours) {
   for (int64_t size : {16, 17, 1023, 4096}) {
     std::string type = "tensor<" + std::to_string(size) + "xf32>";

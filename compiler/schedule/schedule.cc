@@ -186,6 +186,10 @@ int64_t StageSchedule::pieces() const {
   for (size_t d = 0; d < end; ++d) {
     if (static_cast<int64_t>(d) != orderDim) count *= dims[d].size;
   }
+  // Groups have squares.
+  if (order == LoopOrder::kTransposed && groupThreads > 1) {
+    count *= (dims.back().size + chunk - 1) / chunk;
+  }
   return count * ((dims[orderDim].size + chunk - 1) / chunk);
 }
 

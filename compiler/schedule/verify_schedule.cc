@@ -138,6 +138,7 @@ class StageVerifier {
     }
     if (stage_.order == LoopOrder::kRows) return {};
     if (stage_.order == LoopOrder::kRowBlocks) return checkRowBlocks();
+    if (chosen_.order == LoopOrder::kTransposed && chosen_.groupThreads > 1) return checkSquares();
     if (stage_.orderDim < 0 || stage_.orderDim + 1 >= count || lanes < 2 ||
         stage_.dims[stage_.orderDim].size < lanes) {
       return wrong("the order needs vectors along a loop other than the last");
@@ -154,6 +155,14 @@ class StageVerifier {
       return wrong("the rows are too long to be interleaved");
     }
     return {};
+  }
+
+  Status checkSquares() const {
+    return stage_.order == chosen_.order && stage_.orderDim == chosen_.orderDim &&
+                   stage_.dims == chosen_.dims && stage_.chunk == chosen_.chunk &&
+                   stage_.groupThreads == chosen_.groupThreads
+               ? Status()
+               : wrong("groups transpose squares of ", chosen_.chunk);
   }
 
   // Sums of rows become lanes: as many rows as a reduction has lanes.

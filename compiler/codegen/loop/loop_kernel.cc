@@ -348,7 +348,9 @@ void LoopKernel::emit() {
   if (roots_[0].type().getNumElements() == 0) return;
   allocateRows();
   allocateAccumulators();
-  if (stage_.order == LoopOrder::kTransposed) return emitTransposed();
+  if (stage_.order == LoopOrder::kTransposed) {
+    return stage_.groupThreads > 1 ? emitTransposedTiles() : emitTransposed();
+  }
   if (stage_.order == LoopOrder::kInterleaved) return emitInterleaved();
   if (stage_.order == LoopOrder::kRowBlocks) return emitRowBlocks();
   if (roots_[0].operand < 0) return emitRows();

@@ -79,6 +79,10 @@ class LoopKernel {
   void forRowElements(size_t loop, Position& at, const std::function<void()>& body);
   void emitRowElements(size_t loop, Position at);
 
+  // Squares of a group (loop_transposed_tile.cc).
+  class TransposedTile;
+  void emitTransposedTiles();
+
   KernelBuilder& kernel_;
   LoopBuilder& loops_;
   Evaluator& evaluator_;

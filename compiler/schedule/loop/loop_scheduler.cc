@@ -45,6 +45,7 @@ class LoopScheduler {
   void chooseTiles();
   void chooseThreads();
   void chooseNeighbours();
+  bool chooseTransposedTiles();
   void tileRows(int64_t wanted, bool hasRowReduction);
   void tileTransposed();
   void tileBlocks(int64_t wanted, int64_t unit);
@@ -512,6 +513,7 @@ void LoopScheduler::chooseThreads() {
     if (isForGroup(reduce)) row = std::max(row, reducedAxesOf(reduce).axes.back().size);
   });
   stage_.tiledDims = last + 1;
+  if (chooseTransposedTiles()) return;
   if (row < target_.subgroupSize) return chooseNeighbours();
   unsigned threads = target_.subgroupSize;
   while (threads < target_.groupSize && threads < row) threads *= 2;
@@ -521,6 +523,39 @@ void LoopScheduler::chooseThreads() {
       !lanesMeetRowReductionAlong(stage_.dims.size() - 1)) {
     stage_.tiledDims = last;
   }
+}
+
+// Threads side by side read neighbours of what is transposed, and write neighbours of the result,
+// where a group takes a square of it through its memory: where all that it reads lies so.
+bool LoopScheduler::chooseTransposedTiles() {
+  constexpr int64_t kMostSide = 32, kMostBytes = 16;
+  if (target_.subgroupSize > target_.groupSize || roots_.size() != 1 || stage_.dims.size() < 2) {
+    return false;
+  }
+  const Root& root = roots_[0];
+  if (root.shapedLike || root.operand >= 0 || stage_.cuts.size() != 2) return false;
+  auto isLarge = [&](mlir::Type type) { return elementCount(type) > 1; };
+  auto isOther = [&](mlir::Operation& op) {
+    return !isElementwise(&op) &&
+           !mlir::isa<shlo::TransposeOp, shlo::ConstantOp, shlo::BroadcastInDimOp, ir::YieldOp>(op);
+  };
+  const auto arguments = fusion_.getBody().getArgumentTypes();
+  if (llvm::count_if(arguments, isLarge) != 1) return false;
+  if (llvm::any_of(fusion_.getBody().front(), isOther)) return false;
+  const int64_t side = std::min<int64_t>(kMostSide, target_.groupSize);
+  if (side * (side + 1) * kMostBytes > target_.localBytes) return false;
+  const int64_t dim = transposedDim(root.value, spaces_[0][stage_.dims.back().last]);
+  for (size_t g = 0; dim >= 0 && g + 1 < stage_.dims.size(); ++g) {
+    if (spaces_[0][stage_.dims[g].last] != dim) continue;
+    if (stage_.dims[g].size < side || stage_.dims.back().size < side) return false;
+    stage_.order = LoopOrder::kTransposed;
+    stage_.orderDim = static_cast<int64_t>(g);
+    stage_.groupThreads = target_.groupSize;
+    stage_.tiledDims = 0;
+    stage_.chunk = side;
+    return true;
+  }
+  return false;
 }
 
 // Whether neighbours of the last loop are computed from neighbours in memory, or from one element.
@@ -544,7 +579,9 @@ void LoopScheduler::chooseNeighbours() {
   llvm::for_each(fusion_.getBody().getArgumentTypes(), consider);
   for (const Root& root : roots_) consider(root.type());
   const auto lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
-  if (!isWhole || lanes == 1 || stage_.cuts.size() != 2 || elements() < lanes * target_.enoughColumns) return;
+  if (!isWhole || lanes == 1 || stage_.cuts.size() != 2 ||
+      elements() < lanes * target_.enoughColumns)
+    return;
   // Each vector begins where memory is aligned.
   if (last > 0 && stage_.dims.back().size % lanes != 0) return;
   if (!llvm::all_of(fusion_.getBody().front(), readsNeighbours)) return;
