@@ -101,6 +101,41 @@ def test_convolutions_agree_with_cpu(xpu):
     xpu(COMPARE + CONVOLUTIONS, ISTHMUS_OPENCL_KERNELS="groups")
 
 
+# Products with few rows or columns: of lines along the sums and across them, cut among groups or not, with ends.
+SKINNY = """
+    def products(*all):
+        return [jnp.einsum(text, a, b, preferred_element_type=dtype) for text, dtype, a, b in zip(texts, types, all[::2], all[1::2])]
+    cases = [("k,kn->n", (700,), (700, 65), None), ("k,nk->n", (4096,), (99, 4096), None), ("mk,kn->mn", (3, 5000), (5000, 33), None),
+             ("mk,nk->mn", (200, 512), (5, 512), None), ("mk,nk->mn", (1, 8190), (7, 8190), None), ("bmk,bkn->bmn", (4, 2, 130), (4, 130, 96), None),
+             ("km,kn->mn", (129, 70), (129, 11), None), ("bk,bnk->bn", (3, 1024), (3, 50, 1024), jnp.bfloat16),
+             ("k,k->", (10000,), (10000,), None), ("mk,kn->mn", (16, 640), (640, 19), jnp.bfloat16)]
+    texts = [case[0] for case in cases]
+    types = [jnp.float32 if case[3] else None for case in cases]
+    arrays = [array(*shape).astype(case[3] or np.float32) for case in cases for shape in case[1:3]]
+    compare(products, *arrays, tolerance=2e-3)
+    i = random.integers(-9, 9, (6, 3000)), random.integers(-9, 9, (3000, 40))
+    compare(lambda a, b: (a @ b, a[0].astype(jnp.int64) @ b.astype(jnp.int64), lax.dot(a.astype(jnp.int8), b.astype(jnp.int8),
+            preferred_element_type=jnp.int32), (a[0] > 8) @ (b > 7)), *[x.astype(np.int32) for x in i], tolerance=0)
+"""
+
+
+def test_skinny_products_agree_with_cpu(xpu):
+    xpu(COMPARE + SKINNY, ISTHMUS_OPENCL_KERNELS="groups")
+
+
+TRANSPOSES = """
+    compare(lambda x, y, z: (x.T, y.transpose(0, 2, 1), y.transpose(2, 1, 0), z.transpose(0, 3, 1, 2), z.transpose(0, 2, 3, 1)),
+            array(999, 1001), array(5, 70, 130), array(2, 33, 40, 64), tolerance=0)
+    x = random.integers(-9, 9, (300, 500))
+    compare(lambda x: [x.astype(dtype).T for dtype in (jnp.int8, jnp.bfloat16, jnp.float16, jnp.bool_, jnp.complex64, jnp.uint32)], x, tolerance=0)
+    compare(lambda x: (jnp.exp(x).T * 2, x.T + x, x.T @ x), array(640, 640), tolerance=1e-3)
+"""
+
+
+def test_transposes_agree_with_cpu(xpu):
+    xpu(COMPARE + TRANSPOSES, ISTHMUS_OPENCL_KERNELS="groups")
+
+
 SORTS = """
     def exact(function, *arguments):
         compare(function, *arguments, tolerance=0)

@@ -167,3 +167,15 @@ func.func @main(%a: tensor<8x56x56x64xf32>, %b: tensor<3x3x64x64xf32>) -> tensor
   %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<8x56x56x64xf32>
   return %r : tensor<8x56x56x64xf32>
 }
+
+// case dot_general f32 matrix_vector
+func.func @main(%a: tensor<4096x4096xf32>, %b: tensor<4096xf32>) -> tensor<4096xf32> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// case dot_general bf16 vector_matrix
+func.func @main(%a: tensor<1x4096xbf16>, %b: tensor<4096x1024xbf16>) -> tensor<1x1024xbf16> {
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1x4096xbf16>, tensor<4096x1024xbf16>) -> tensor<1x1024xbf16>
+  return %r : tensor<1x1024xbf16>
+}

@@ -71,6 +71,20 @@ def test_convolutions_without_tensor_cores_multiply_tiles(programs):
     assert len(tiles) == 2 and all(one.shared > 8 << 10 for one in tiles)
 
 
+def test_products_with_vectors_share_sums(programs):
+    along = [one for one in programs if one.name == "matrix_vector"]
+    assert len(along) == 2 and all(one.shared > 0 and one.kernels == 1 and "ld.global.v4" in one.file.read_text()
+                                   for one in along)
+    # Few columns: groups share their sums, which a second kernel adds up.
+    across = [one for one in programs if one.name == "vector_matrix"]
+    assert len(across) == 2 and all(one.shared > 0 and one.kernels == 2 for one in across)
+
+
+def test_groups_transpose_squares(programs):
+    squares = [one for one in programs if one.op == "transpose" and one.name == "matrix"]
+    assert len(squares) == 2 and all(one.shared == 32 * 33 * 4 for one in squares)
+
+
 def named(programs, name):
     return [one.file.read_text() for one in programs if one.name == name]
 

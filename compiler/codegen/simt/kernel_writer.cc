@@ -142,13 +142,14 @@ llvm::Value* KernelWriter::address(llvm::Value* base, llvm::Value* index, llvm::
 }
 
 Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
-                       unsigned lanes) {
+                       unsigned lanes, bool isAligned) {
   llvm::Type* type = kind.storageType(builder_.getContext());
   llvm::Value* place = address(base, index, type, kind.parts());
   llvm::Type* loaded = lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
   auto part = [&](llvm::Value* at) -> llvm::Value* {
-    llvm::Value* stored =
-        builder_.CreateAlignedLoad(loaded, at, llvm::Align(kind.storageBytes / kind.parts()));
+    const unsigned elements = isAligned ? lanes : 1;
+    llvm::Value* stored = builder_.CreateAlignedLoad(
+        loaded, at, llvm::Align(elements * kind.storageBytes / kind.parts()));
     if (kind.isBool()) {
       return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(loaded));
     }
@@ -191,6 +192,12 @@ Val KernelWriter::zero(const ElementKind& kind) {
   return value;
 }
 
+Val KernelWriter::add(const Val& a, const Val& b, const ElementKind& kind) {
+  if (kind.isFloat()) return {builder_.CreateFAdd(a.re, b.re)};
+  if (kind.isBool()) return {builder_.CreateOr(a.re, b.re)};
+  return {wrapInteger(builder_, builder_.CreateAdd(a.re, b.re), kind)};
+}
+
 Val KernelWriter::multiplyAdd(const Val& x, const Val& y, const Val& sum, const ElementKind& kind) {
   auto fma = [&](llvm::Value* a, llvm::Value* c, llvm::Value* d) {
     return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {d->getType()}, {a, c, d});
@@ -230,8 +237,7 @@ llvm::Value* KernelWriter::sumOfLanes(llvm::Value* vector, const ElementKind& ki
       a = builder_.CreateExtractElement(vector, uint64_t{0});
       b = builder_.CreateExtractElement(vector, uint64_t{1});
     }
-    vector = kind.isFloat() ? builder_.CreateFAdd(a, b)
-                            : wrapInteger(builder_, builder_.CreateAdd(a, b), kind);
+    vector = add(Val{a}, Val{b}, kind).re;
   }
   return vector;
 }

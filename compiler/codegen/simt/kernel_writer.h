@@ -44,10 +44,14 @@ class KernelWriter {
 
   // Element number `index` of an array of `kind`, or so many from there on as a vector (not of
   // complex numbers).
-  Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind, unsigned lanes = 1);
+  // `isAligned`: the vector begins at a multiple of its size.
+  Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind, unsigned lanes = 1,
+           bool isAligned = false);
   void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind, const Val& value);
   Val convert(const Val& value, const ElementKind& from, const ElementKind& to);
   Val zero(const ElementKind& kind);
+  // In the arithmetic of `kind`, which is not complex; of bools, a or b.
+  Val add(const Val& a, const Val& b, const ElementKind& kind);
   // sum + x * y in the arithmetic of `kind`; of bools, sum or (x and y).
   Val multiplyAdd(const Val& x, const Val& y, const Val& sum, const ElementKind& kind);
   Val select(llvm::Value* condition, const Val& a, const Val& b);

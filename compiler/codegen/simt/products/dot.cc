@@ -4,6 +4,7 @@
 #include "compiler/codegen/simt/products/contraction.h"
 #include "compiler/codegen/simt/products/group_dot.h"
 #include "compiler/codegen/simt/products/matrix_product.h"
+#include "compiler/codegen/simt/products/skinny_dot.h"
 #include "compiler/codegen/simt/products/vector_contraction.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -290,6 +291,7 @@ StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const W
       return kernels;
     }
   }
+  if (auto skinny = emitSkinnyDot(roles, kinds, module, form, symbol)) return *std::move(skinny);
   VectorContraction contraction = contractionOf(roles);
   contraction.lhs = lhs;
   contraction.rhs = rhs;
