@@ -221,6 +221,28 @@ TEST_F(CudaRuntime, products_are_cublaslts_where_it_is_there) {
   EXPECT_THAT(log, Not(HasSubstr("tf32")));
 }
 
+// One row, one column, and both; the library's matrices of one line have a distance of lines too.
+TEST_F(CudaRuntime, products_with_vectors_are_cublaslts) {
+  const std::string rowsFirst = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";
+  const std::string sumsFirst = "batching_dims = [0] x [0], contracting_dims = [1] x [1]";
+  auto callsOf = [&](auto&&... product) {
+    size_t before = std::string(FAKE(fake_cuda_log)()).size(), count = 0;
+    checkProduct(product...);
+    std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+    for (size_t at = log.find("matmul"); at != log.npos; at = log.find("matmul", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(callsOf("tensor<1x1x700xf32>", "tensor<1x700x170xf32>", rowsFirst, 1, 1, 170, 700, true,
+                    false),
+            3u);
+  EXPECT_EQ(callsOf("tensor<2x700x170xf32>", "tensor<2x700x1xf32>", sumsFirst, 2, 170, 1, 700,
+                    false, false),
+            3u);
+  EXPECT_EQ(callsOf("tensor<1x1x70000xf32>", "tensor<1x70000x1xf32>", rowsFirst, 1, 1, 1, 70000,
+                    true, false),
+            3u);
+}
+
 TEST_F(CudaRuntime, products_are_of_tf32_if_user_and_program_allow_it) {
   const std::string argument = "tensor<1x64x64xf32>";
   const std::string numbers = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";

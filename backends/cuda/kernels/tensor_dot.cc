@@ -30,8 +30,9 @@ constexpr int64_t kTileSumBytes = 64;
 constexpr int64_t kRowTilesTogether = 8;
 // Below, a kernel of one thread per few elements is not slower.
 constexpr int64_t kMinRows = 16, kMinColumns = 16, kMinSums = 16;
-// Smaller in any dimension, a call of a library is not worth it.
-constexpr int64_t kMinBlasSize = 32;
+// A product with fewer multiplications and additions, of fewer bytes, takes a GPU less than a
+// launch.
+constexpr double kMinBlasFlops = 2.0 * 32 * 32 * 32, kMinBlasBytes = 256 << 10;
 constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 // Of one group: lines of both operands, and how warps share them.
@@ -410,6 +411,8 @@ std::optional<codegen::DotDimension> only(const DotDimensions& dims) {
 std::optional<MatrixOperand> operandOf(int64_t lineStride, int64_t sumStride, int64_t batchStride) {
   if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride};
   if (lineStride == 1) return MatrixOperand{false, sumStride, batchStride};
+  // The only line lies as one of a matrix across it does.
+  if (lineStride == 0) return MatrixOperand{false, sumStride, batchStride};
   return std::nullopt;
 }
 
@@ -420,6 +423,14 @@ bool isInVectors(const MatrixOperand& operand, int64_t lines, int64_t sums, Tens
   if (operand.alongSums) return sums % vector == 0;
   // Transposed loads are of 16-bit elements.
   return lines % vector == 0 && type != TensorType::kS8;
+}
+
+bool isWorthALibrary(const MatrixProduct& product, const ElementKind& lhs, const ElementKind& rhs) {
+  const auto batch = static_cast<double>(product.batch), rows = static_cast<double>(product.rows),
+             columns = static_cast<double>(product.columns),
+             sums = static_cast<double>(product.sums);
+  return 2 * batch * rows * columns * sums >= kMinBlasFlops ||
+         batch * sums * (rows * lhs.storageBytes + columns * rhs.storageBytes) >= kMinBlasBytes;
 }
 
 std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
@@ -464,10 +475,15 @@ std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   if (!operands || !sum || blasTypeOf(*rhs) != operands) return std::nullopt;
   bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
   if (sum != operands && !(isNarrow && sum == BlasType::kF32)) return std::nullopt;
-  int64_t least = std::min({product->rows, product->columns, product->sums});
-  if (least < kMinBlasSize) return std::nullopt;
+  if (!isWorthALibrary(*product, *lhs, *rhs)) return std::nullopt;
   BlasProduct described;
   static_cast<MatrixProduct&>(described) = *product;
+  // What lies apart by nothing, being alone, is not told from its neighbours by cuBLASLt.
+  auto separate = [&](MatrixOperand& operand, int64_t lines) {
+    operand.stride = std::max(operand.stride, operand.alongSums ? product->sums : lines);
+  };
+  separate(described.lhs, product->rows);
+  separate(described.rhs, product->columns);
   described.operands = *operands;
   described.result = *sum;
   described.isTf32 = allowsTf32 && *operands == BlasType::kF32 && hasDefaultPrecision(op);
