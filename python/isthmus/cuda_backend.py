@@ -30,9 +30,11 @@ def library_path() -> pathlib.Path:
 
 
 def toolkit_folders():
-    """Where CUDA's compiler may be: PyPI's nvidia-cuda-nvcc packages, then an installation of CUDA."""
+    """Where CUDA's compiler may be: PyPI's packages (nvidia-cuda-nvcc-cu12; of CUDA 13 nvidia-nvvm and
+    nvidia-cuda-nvcc, which share a folder), then an installation of CUDA."""
     for folder in sys.path:
-        yield pathlib.Path(folder) / "nvidia" / "cuda_nvcc"
+        for name in ("cuda_nvcc", "cu13"):
+            yield pathlib.Path(folder, "nvidia", name)
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(variable):
             yield pathlib.Path(os.environ[variable])
@@ -47,26 +49,54 @@ def toolkit_file(name: str):
     return next((folder / name for folder in toolkit_folders() if (folder / name).is_file()), None)
 
 
-# Libraries that the platform may use: PyPI's packages of them, and the options that name them.
+# Libraries that the platform may use: the options that name them, where PyPI's packages of CUDA 12 and 13 have them
+# below nvidia/, and the variables that name them instead.
 PACKAGED_LIBRARIES = {
-    "cuda_blas": ("cublas", "libcublasLt.so.*", "ISTHMUS_CUDA_BLAS"),
-    "cuda_dnn": ("cudnn", "libcudnn.so.*", "ISTHMUS_CUDA_DNN"),
-    "cuda_nccl": ("nccl", "libnccl.so.*", "ISTHMUS_CUDA_NCCL"),
+    "cuda_blas": (("cublas/lib", "cu13/lib"), "libcublasLt.so.*", "ISTHMUS_CUDA_BLAS"),
+    "cuda_dnn": (("cudnn/lib",), "libcudnn.so.*", "ISTHMUS_CUDA_DNN"),
+    "cuda_nccl": (("nccl/lib",), "libnccl.so.*", "ISTHMUS_CUDA_NCCL"),
 }
+# What these load by name, which no linker finds in packages either; the first needs none of the others.
+PRELOADED_LIBRARIES = (
+    (("cuda_runtime/lib", "cu13/lib"), "libcudart.so.*"),
+    (("cuda_nvrtc/lib", "cu13/lib"), "libnvrtc.so.*"),
+    (("cublas/lib", "cu13/lib"), "libcublasLt.so.*"),
+    (("cublas/lib", "cu13/lib"), "libcublas.so.*"),
+)
+
+
+def _packaged(folders, pattern: str):
+    """The library in one of the folders of PyPI's packages, or None."""
+    for path in sys.path:
+        for folder in folders:
+            found = sorted(pathlib.Path(path, "nvidia", folder).glob(pattern))
+            if found:
+                return found[-1]
+    return None
 
 
 def packaged_libraries() -> dict:
     """Options that name the libraries of PyPI's packages, which no linker finds, unless the environment does."""
     options = {}
-    for option, (package, pattern, variable) in PACKAGED_LIBRARIES.items():
-        if variable in os.environ:
-            continue
-        for folder in sys.path:
-            found = sorted(pathlib.Path(folder, "nvidia", package, "lib").glob(pattern))
-            if found:
-                options[option] = str(found[-1])
-                break
+    for option, (folders, pattern, variable) in PACKAGED_LIBRARIES.items():
+        found = None if variable in os.environ else _packaged(folders, pattern)
+        if found:
+            options[option] = str(found)
     return options
+
+
+def preload() -> list:
+    """Loads what packaged libraries look for by name (cuDNN: cuBLAS, NVRTC), as JAX's own plugin does; returns it."""
+    loaded = []
+    for folders, pattern in PRELOADED_LIBRARIES:
+        found = _packaged(folders, pattern)
+        try:
+            if found:
+                ctypes.CDLL(str(found))
+                loaded.append(found)
+        except OSError:
+            _logger.debug("%s cannot be loaded", found, exc_info=True)  # whoever needs it says so
+    return loaded
 
 
 def driver_library() -> str:
@@ -76,7 +106,10 @@ def driver_library() -> str:
 
 def client_options() -> dict:
     """The options of a client; JAX calls this when it makes one."""
-    options = {"cuda_library": driver_library()} | packaged_libraries()
+    packaged = packaged_libraries()
+    if packaged:
+        preload()
+    options = {"cuda_library": driver_library()} | packaged
     libdevice = toolkit_file("nvvm/libdevice/libdevice.10.bc")
     if libdevice and not os.environ.get("ISTHMUS_CUDA_LIBDEVICE"):
         options["libdevice"] = str(libdevice)
@@ -84,6 +117,13 @@ def client_options() -> dict:
     if count:
         options["num_devices"] = count
     return options
+
+
+def set_environment() -> None:
+    """Names the libraries to clients that are not JAX's, and get no options."""
+    for name, value in client_options().items():
+        if name != "num_devices":
+            os.environ["ISTHMUS_CUDA_" + name.removeprefix("cuda_").upper()] = value
 
 
 def register_beside() -> str:

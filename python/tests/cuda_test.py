@@ -38,6 +38,39 @@ def test_jax_still_has(module, name, purpose):
     assert hasattr(importlib.import_module(module), name), f"JAX moved {module}.{name}: lost is {purpose}"
 
 
+@pytest.mark.parametrize("folders, version", [
+    ({"blas": "cublas/lib", "compiler": "cuda_nvcc", "nvrtc": "cuda_nvrtc/lib"}, 12),
+    ({"blas": "cu13/lib", "compiler": "cu13", "nvrtc": "cu13/lib"}, 13)])
+def test_finds_what_packages_bring(tmp_path, monkeypatch, folders, version):
+    libdevice = tmp_path / "nvidia" / folders["compiler"] / "nvvm/libdevice/libdevice.10.bc"
+    blas = tmp_path / "nvidia" / folders["blas"] / f"libcublasLt.so.{version}"
+    dnn = tmp_path / "nvidia/cudnn/lib/libcudnn.so.9"
+    nvrtc = tmp_path / "nvidia" / folders["nvrtc"] / f"libnvrtc.so.{version}"
+    for file in (libdevice, blas, dnn, nvrtc):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    for name in ("ISTHMUS_CUDA_BLAS", "ISTHMUS_CUDA_DNN", "ISTHMUS_CUDA_LIBDEVICE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    options = cuda_backend.client_options()
+    assert {name: options.get(name) for name in ("cuda_blas", "cuda_dnn", "libdevice")} == {
+        "cuda_blas": str(blas), "cuda_dnn": str(dnn), "libdevice": str(libdevice)}
+    # cuDNN finds them once they are loaded; an empty file is no library, and passed over.
+    assert cuda_backend.preload() == []
+    if FAKE_DRIVER.is_file():
+        nvrtc.unlink()
+        nvrtc.symlink_to(FAKE_DRIVER)
+        assert cuda_backend.preload() == [nvrtc]
+
+
+def test_is_listed_with_its_driver(cuda):
+    result = cuda("""
+        from isthmus import info
+        print(info.main([], runs_probes=False))
+    """)
+    assert "CudaDevice(id=0)" in result.stdout and "Fake GPU" in result.stdout
+
+
 def test_devices(cuda):
     result = cuda("""
         import jax
