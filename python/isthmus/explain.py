@@ -255,16 +255,13 @@ def client_of(platform: str):
     if platform == "xpu":
         from isthmus import xpu_backend
 
-        os.environ["ISTHMUS_OPENCL_LIBRARY"] = xpu_backend.client_options()["opencl_library"]
+        xpu_backend.set_environment()
         return clients.Client(xpu_backend.library_path())
     if platform == "cuda":
-        from isthmus import cuda_backend
+        from isthmus import cuda_backend, device_platform
 
-        options = cuda_backend.client_options()
-        count = options.pop("num_devices", None)
-        for name, value in options.items():
-            os.environ["ISTHMUS_CUDA_" + name.removeprefix("cuda_").upper()] = value
-        return clients.Client(cuda_backend.library_path(), count)
+        cuda_backend.set_environment()
+        return clients.Client(cuda_backend.library_path(), device_platform.asked_devices())
     raise ValueError(f"there is no platform {platform}, but isthmus, xpu and cuda")
 
 

@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 import isthmus
+from isthmus import cuda_backend, xpu_backend
 from isthmus.client import Client, Error
 
 # By kind: a program of one argument, `T` its element type, and the types that are tried.
@@ -112,16 +113,24 @@ def libraries() -> list:
     first = isthmus.library_path()
     found = [first, *sorted(first.parent.glob("libisthmus_*.so"))]
     found += [pathlib.Path(value) for name, value in os.environ.items()
-              if name.startswith("ISTHMUS_") and name.endswith("_LIBRARY_PATH")]
+              if name.startswith("ISTHMUS_") and name.endswith(("_LIBRARY_PATH", "_PLUGIN_PATH"))]
     # What tests build has no users.
     own = [path for path in found if not path.stem.endswith(("_test", "_simulated", "_skeleton"))]
     there = dict.fromkeys(path.resolve() for path in own if path.is_file())
     return [path for path in there if _is_plugin(path)]
 
 
+def _name_drivers(library) -> None:
+    """Lets a plugin find the drivers and libraries of PyPI's packages, as it does under JAX."""
+    for backend in (xpu_backend, cuda_backend):
+        if pathlib.Path(library).stem == f"libisthmus_{backend.PLATFORM}":
+            backend.set_environment()
+
+
 def show(library, runs_probes: bool = True) -> bool:
     """Prints what a plugin has; False if it has no device."""
     print(library)
+    _name_drivers(library)
     try:
         client = Client(library)
     except (Error, OSError) as error:

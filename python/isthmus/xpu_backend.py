@@ -85,6 +85,11 @@ def client_options() -> dict:
     return options
 
 
+def set_environment() -> None:
+    """Names the driver to clients that are not JAX's, and get no options."""
+    os.environ["ISTHMUS_OPENCL_LIBRARY"] = client_options()["opencl_library"]
+
+
 def _is_wanted() -> bool:
     """Whether the user named the platform, or named none, there is a driver, and nothing that it clashes with.
 

@@ -57,6 +57,18 @@ def test_tripwire(module, name, purpose):
         f"JAX {jax.__version__} has no {module}.{name} any more: {purpose} is lost on xpu")
 
 
+@pytest.mark.skipif(not LIBRARY.is_file() or xpu_backend._packaged_driver() is None,
+                    reason="NO OPENCL DRIVER of intel: pip install -r dev.d/requirements/xpu.txt")
+def test_is_listed_with_the_driver_of_a_package(python):
+    result = python("""
+        import os
+        os.environ.pop("ISTHMUS_OPENCL_LIBRARY", None)
+        from isthmus import info
+        print(info.main([], runs_probes=False))
+    """, ISTHMUS_XPU_LIBRARY_PATH=LIBRARY)
+    assert "platform  xpu" in result.stdout and "Intel" in result.stdout.split("platform  xpu")[1]
+
+
 def test_prints_arange(xpu):
     assert xpu("import jax; print(jax.numpy.arange(10))").stdout == "[0 1 2 3 4 5 6 7 8 9]\n"
 
