@@ -17,7 +17,8 @@ constexpr int kSuccess = 0;
 constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeTf32 = 77;
 constexpr int kDescTransA = 3, kDescTransB = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
-constexpr int kPreferenceWorkspaceBytes = 1;
+constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceReductionSchemes = 3;
+constexpr uint32_t kReductionComputeType = 2;  // where the sums of one element are split
 // Of A, B, C and D in memory; 256 bytes unless something else is said.
 constexpr int kPreferenceAlignments[] = {5, 6, 7, 8};
 constexpr int kOpN = 0, kOpT = 1;
@@ -144,6 +145,11 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
       check(f.PreferenceCreate(&plan.preference), "cublasLtMatmulPreferenceCreate"));
   ISTHMUS_RETURN_IF_ERROR(
       check(f.PreferenceSet(plan.preference, kPreferenceWorkspaceBytes, &bytes, sizeof(bytes)),
+            "cublasLtMatmulPreferenceSetAttribute"));
+  // Partial sums are rounded to the result's type (bf16) once, at the end.
+  uint32_t schemes = kReductionComputeType;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.PreferenceSet(plan.preference, kPreferenceReductionSchemes, &schemes, sizeof(schemes)),
             "cublasLtMatmulPreferenceSetAttribute"));
   // Places of an arena are aligned to this.
   uint32_t alignment = kBufferAlignment;

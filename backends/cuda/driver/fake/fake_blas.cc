@@ -31,6 +31,7 @@ struct Operation {
 
 struct Preference {
   uint64_t workspaceBytes = 0;
+  uint32_t reductionSchemes = 7;  // all
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
@@ -89,6 +90,8 @@ int cublasLtMatmulPreferenceSetAttribute(void* preference, int attribute, const 
   auto* one = static_cast<Preference*>(preference);
   if (attribute == 1 && size == 8) {
     std::memcpy(&one->workspaceBytes, value, size);
+  } else if (attribute == 3 && size == 4) {
+    std::memcpy(&one->reductionSchemes, value, size);
   } else if (attribute >= 5 && attribute <= 8 && size == 4) {
     std::memcpy(&one->alignments[attribute - 5], value, size);
   } else {
@@ -118,6 +121,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, voi
   for (uint32_t alignment : static_cast<Preference*>(preference)->alignments) {
     isF32 &= alignment <= 64;
   }
+  // Sums in the type of the compute, and in no other.
+  isF32 &= static_cast<Preference*>(preference)->reductionSchemes == 2;
   *found = isF32 && wanted > 0 ? 1 : 0;
   if (*found) static_cast<Result*>(results)[0] = Result{};
   return *found ? kOk : kNotSupported;
