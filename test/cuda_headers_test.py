@@ -113,6 +113,8 @@ def _driver_checks():
     assert len(values) > 20
     lines += [f'static_assert(static_cast<long>({name}) == {value}, "{name}");' for name, value in values]
     lines += _checks_of_struct(text, "CUDA_MEMCPY2D", "CUDA_MEMCPY2D")
+    lines += _checks_of_struct(text, "CUDA_MEMCPY3D", "CUDA_MEMCPY3D")
+    lines += _checks_of_struct(text, "CUDA_KERNEL_NODE_PARAMS", "CUDA_KERNEL_NODE_PARAMS")
     (body,) = re.findall(r"struct CUmemAccessDesc (\{.*?\});", text, re.DOTALL)
     lines.append(f"struct OurAccess {body}; static_assert(sizeof(OurAccess) == sizeof(CUmemAccessDesc));")
     for ours, theirs in (("locationType", "location.type"), ("locationId", "location.id"), ("flags", "flags")):

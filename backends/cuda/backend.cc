@@ -75,7 +75,7 @@ Driver* CudaBackend::driver() const {
 
 Libraries CudaBackend::libraries() const {
   std::lock_guard lock(mutex_);
-  return {driver_.get(), blas_.get(), dnn_.get(), nccl_.get()};
+  return {driver_.get(), blas_.get(), dnn_.get(), nccl_.get(), arenas_};
 }
 
 StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
@@ -87,6 +87,7 @@ StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
     pinned_ = std::make_unique<PinnedPool>(*driver_);
     for (int device = 0; device < driver_->numDevices(); ++device) {
       queues_.push_back(std::make_unique<CudaQueue>(*driver_, *pinned_, device));
+      arenas_.push_back(std::make_unique<ScratchArena>(*driver_, device));
     }
     blas_ = optional("own kernels multiply", choice.blas,
                      [&] { return Blas::load(choice.blas, *driver_); });

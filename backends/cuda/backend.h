@@ -56,10 +56,11 @@ class CudaBackend final : public Backend {
   Choice choice_;
   std::unique_ptr<Driver> driver_;
   std::unique_ptr<PinnedPool> pinned_;
-  std::vector<std::unique_ptr<CudaQueue>> queues_;  // by device
-  std::unique_ptr<Blas> blas_;                      // null: products are multiplied by own kernels
-  std::unique_ptr<Dnn> dnn_;                        // null: so are convolutions
-  std::unique_ptr<Nccl> nccl_;                      // null: collectives are the host's
+  std::vector<std::unique_ptr<ScratchArena>> arenas_;  // by device
+  std::vector<std::unique_ptr<CudaQueue>> queues_;     // by device
+  std::unique_ptr<Blas> blas_;  // null: products are multiplied by own kernels
+  std::unique_ptr<Dnn> dnn_;    // null: so are convolutions
+  std::unique_ptr<Nccl> nccl_;  // null: collectives are the host's
 };
 
 }  // namespace isthmus::cuda

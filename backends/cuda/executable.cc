@@ -18,12 +18,38 @@ namespace {
 // Kernels that an error after a fault names one by one.
 constexpr size_t kNamedKernels = 8;
 
-bool canBeRecorded(const std::vector<Step>& steps) {
-  return std::all_of(steps.begin(), steps.end(), [](const Step& step) {
-    if (const Move* move = std::get_if<Move>(&step.what)) return !move->isSwap;
-    return std::holds_alternative<KernelLaunch>(step.what) ||
-           std::holds_alternative<LibraryCall>(step.what);
+// Launches and copies that a graph may have: each is memory of the driver, and of the device.
+constexpr int64_t kMostRecorded = 4096;
+constexpr int64_t kScratchAlignment = 256;
+
+// Of a run whose steps are enqueued without reading what the device computes, and without the host:
+// how many launches and copies; kMostRecorded + 1 for more. Else none.
+std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
+  int64_t count = 0;
+  for (const Step& step : steps) {
+    int64_t more = 1;
+    if (const Loop* loop = std::get_if<Loop>(&step.what)) {
+      std::optional<int64_t> body = countStraight(loop->body);
+      if (loop->rounds < 0 || !body) return std::nullopt;
+      more = loop->rounds > kMostRecorded && *body > 0 ? kMostRecorded + 1 : *body * loop->rounds;
+    } else if (std::holds_alternative<HostCall>(step.what) ||
+               std::holds_alternative<Branch>(step.what)) {
+      return std::nullopt;
+    }
+    count = std::min(count + more, kMostRecorded + 1);
+  }
+  return count;
+}
+
+// The most that is swapped at once: one of two places is kept aside meanwhile.
+int64_t swappedBytes(const std::vector<Step>& steps) {
+  int64_t bytes = 0;
+  forEachStep(steps, [&](const Step& step) {
+    const Move* move = std::get_if<Move>(&step.what);
+    if (move && move->isSwap) bytes = std::max(bytes, move->to.bytes);
+    return true;
   });
+  return bytes;
 }
 
 // That a call of cuDNN may be recorded is promised nowhere.
@@ -85,6 +111,7 @@ class CudaExecutable::Run final : public StepRunner {
         {request().parameters, request().results, own().constants, request().scratch});
   }
   Status copy(void* to, const void* from, int64_t bytes) override {
+    if (target_) return target_->copy(to, from, static_cast<size_t>(bytes));
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
   Status finish() override {
@@ -115,7 +142,8 @@ class CudaExecutable::Run final : public StepRunner {
   const ProgramImage& image_;
   Driver& driver_;
   int device_;
-  Queue queue_ = Queue::kCompute;  // where steps are enqueued
+  Queue queue_ = Queue::kCompute;           // where steps are enqueued
+  ProgramGraph::Target* target_ = nullptr;  // if there is one, instead
   DeviceCollectives collectives_;
   std::optional<RunProfile> profile_;  // if one is recorded
   DeviceEvent start_;                  // of the first step
@@ -157,6 +185,13 @@ Status CudaExecutable::Run::recordProfile() {
 Status CudaExecutable::Run::enqueue() {
   // Steps of a graph have no times of their own.
   if (!executable_.usesGraphs_ || profile_) return runSteps(image_.steps);
+  if (image_.calls.empty()) {
+    return own().graph->run([this](ProgramGraph::Target& target) {
+      target_ = &target;
+      return runSteps(image_.steps);
+    });
+  }
+  // What a library enqueues can be recorded, but not brought to other addresses.
   GraphCache::Addresses addresses(request().parameters.begin(), request().parameters.end());
   addresses.insert(addresses.end(), request().results.begin(), request().results.end());
   addresses.push_back(request().scratch);
@@ -168,6 +203,10 @@ Status CudaExecutable::Run::enqueue() {
 
 Status CudaExecutable::Run::launch(const KernelLaunch& launch, const std::vector<void*>& buffers) {
   const LaunchShape& shape = image_.shapes[launch.kernel];
+  if (target_) {
+    return target_->launch(own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
+        .withContext(image_.kernels[launch.kernel].description);
+  }
   return timed(launch.profileStep, launch.continuesOperation, [&] {
     return driver_
         .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
@@ -207,13 +246,10 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
 }
 
 Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
-  ISTHMUS_ASSIGN_OR_RETURN(void* kept,
-                           driver_.allocate(device_, Queue::kCompute, static_cast<size_t>(bytes)));
-  Status status = copy(kept, a, bytes);
-  if (status.ok()) status = copy(a, b, bytes);
-  if (status.ok()) status = copy(b, kept, bytes);
-  driver_.free(device_, Queue::kCompute, kept);
-  return status;
+  void* kept = static_cast<char*>(request().scratch) + executable_.swapOffset_;
+  ISTHMUS_RETURN_IF_ERROR(copy(kept, a, bytes));
+  ISTHMUS_RETURN_IF_ERROR(copy(a, b, bytes));
+  return copy(b, kept, bytes);
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries& libraries,
@@ -226,9 +262,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
                            linkedHostFunctions().load(executable->image_.host));
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
-  executable->isStraight_ = canBeRecorded(executable->image_.steps);
-  executable->usesGraphs_ = executable->isStraight_ && flagBool("ISTHMUS_CUDA_GRAPHS") &&
-                            callsOnlyWhatIsRecorded(executable->image_);
+  executable->planRuns();
   executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
   executable->devices_.resize(driver.numDevices());
   for (int device = 0; device < driver.numDevices(); ++device) {
@@ -241,9 +275,23 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
+void CudaExecutable::planRuns() {
+  std::optional<int64_t> count = countStraight(image_.steps);
+  isStraight_ = count.has_value();
+  isShort_ = isStraight_ && *count <= kMostRecorded;
+  usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS") && callsOnlyWhatIsRecorded(image_);
+  usedScratchBytes_ = image_.scratchBytes;
+  if (int64_t swapped = swappedBytes(image_.steps); swapped > 0) {
+    swapOffset_ =
+        (image_.scratchBytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    usedScratchBytes_ = swapOffset_ + swapped;
+  }
+}
+
 StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
   OnDevice own;
   own.graphs = std::make_unique<GraphCache>(driver_, device);
+  own.graph = std::make_unique<ProgramGraph>(driver_, device);
   if (!image_.ptx.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(own.module, driver_.loadModule(device, image_.ptx));
     for (const codegen::KernelInfo& kernel : image_.kernels) {
@@ -328,7 +376,18 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   // Before anything is enqueued: another thread may be the first to see a fault of it.
   driver_.setUnderWay(device, faultText_, [mark] { return mark->isOver(); });
   Status status = waitFor(driver_, device, Queue::kCompute, after);
-  Run run(*this, request);
+  RunRequest withScratch = request;
+  ScratchArena::Lease scratch;
+  if (status.ok() && isStraight_ && usedScratchBytes_ > 0) {
+    StatusOr<ScratchArena::Lease> taken =
+        arenas_[static_cast<size_t>(device)]->take(static_cast<size_t>(usedScratchBytes_));
+    if (taken.ok()) {
+      scratch = std::move(*taken);
+      withScratch.scratch = scratch.data();
+    }
+    status = taken.status();
+  }
+  Run run(*this, withScratch);
   if (status.ok()) status = run.enqueue();
   if (status.ok() && run.isProfiled()) {
     status = finish(device);

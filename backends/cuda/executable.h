@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "backends/cuda/driver/blas.h"
@@ -11,7 +12,9 @@
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/graph_cache.h"
 #include "backends/cuda/program.h"
+#include "backends/cuda/program_graph.h"
 #include "backends/cuda/queue.h"
+#include "backends/cuda/scratch_arena.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -19,9 +22,10 @@ namespace isthmus::cuda {
 // What programs run by. All outlive all executables.
 struct Libraries {
   Driver* driver = nullptr;
-  Blas* blas = nullptr;  // null: programs call none of it
-  Dnn* dnn = nullptr;    // null: neither of this
-  Nccl* nccl = nullptr;  // null: collectives are the host's
+  Blas* blas = nullptr;                                   // null: programs call none of it
+  Dnn* dnn = nullptr;                                     // null: neither of this
+  Nccl* nccl = nullptr;                                   // null: collectives are the host's
+  std::span<const std::unique_ptr<ScratchArena>> arenas;  // by device
 };
 
 class CudaExecutable final : public Executable {
@@ -36,8 +40,11 @@ class CudaExecutable final : public Executable {
   // Enqueues all steps on the device's stream; blocks where control flow needs a predicate, or the
   // host has a part.
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
-  size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
-  bool isCheap() const override { return isStraight_; }
+  // Straight programs use the device's arena.
+  size_t scratchBytes() const override {
+    return isStraight_ ? 0 : static_cast<size_t>(usedScratchBytes_);
+  }
+  bool isCheap() const override { return isShort_; }
   bool callsUserCode() const override { return image_.host.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
@@ -55,7 +62,9 @@ class CudaExecutable final : public Executable {
     std::vector<CUfunction> kernels;
     std::vector<LibraryPlan> calls;
     void* constants = nullptr;
+    // One of both is used: the second by programs that call no library.
     std::unique_ptr<GraphCache> graphs;
+    std::unique_ptr<ProgramGraph> graph;
   };
 
   CudaExecutable(const Libraries& libraries, std::string identity, ProgramImage image)
@@ -63,8 +72,11 @@ class CudaExecutable final : public Executable {
         blas_(libraries.blas),
         dnn_(libraries.dnn),
         nccl_(libraries.nccl),
+        arenas_(libraries.arenas),
         identity_(std::move(identity)),
         image_(std::move(image)) {}
+  // How runs are enqueued.
+  void planRuns();
   StatusOr<OnDevice> loadOn(int device);
   StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work);
   // Waits for what was enqueued; an error says what may have gone wrong.
@@ -78,11 +90,16 @@ class CudaExecutable final : public Executable {
   Blas* blas_;
   Dnn* dnn_;
   Nccl* nccl_;
+  std::span<const std::unique_ptr<ScratchArena>> arenas_;
   std::string identity_;
   ProgramImage image_;
-  // All steps are enqueued without reading anything: they can be a graph, if those are wanted.
+  // All steps are enqueued without reading anything: so few that they can be a graph, which is
+  // wanted.
   bool isStraight_ = false;
+  bool isShort_ = false;
   bool usesGraphs_ = false;
+  int64_t usedScratchBytes_ = 0;  // the program's own, and what is kept aside in a swap
+  int64_t swapOffset_ = 0;
   std::shared_ptr<const std::string> faultText_;
   mutable std::once_flag eventsOnce_;
   mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
+#include "backends/cuda/scratch_arena.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -137,6 +138,24 @@ TEST_F(CudaQueueTest, memory_that_is_about_to_be_free_is_waited_for) {
   queue_->release("device", data, 800, after);
   EXPECT_NE(allocate(900), nullptr);
   EXPECT_EQ(FAKE(fake_cuda_count)("cuMemPoolTrimTo"), 1);
+}
+
+TEST_F(CudaQueueTest, programs_share_an_arena_that_grows) {
+  start(1000);
+  ScratchArena arena(*driver_, 0);
+  void* first = arena.take(100)->data();
+  EXPECT_EQ(arena.take(60)->data(), first);
+  EXPECT_EQ(usedBytes(), 100u);
+  // Not beside the smaller one: there is no memory for both.
+  ASSERT_TRUE(arena.take(950).ok());
+  EXPECT_EQ(usedBytes(), 950u);
+  EXPECT_EQ(arena.take(1001).status().code(), StatusCode::kResourceExhausted);
+  // It goes where memory runs out, but not from under a program.
+  ASSERT_TRUE(arena.take(600).ok());
+  EXPECT_NE(allocate(700), nullptr);
+  StatusOr<ScratchArena::Lease> lease = arena.take(300);
+  ASSERT_TRUE(lease.ok()) << lease.status().message();
+  EXPECT_EQ(queue_->allocate("device", 100).status().code(), StatusCode::kResourceExhausted);
 }
 
 }  // namespace

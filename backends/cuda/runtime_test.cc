@@ -175,6 +175,55 @@ TEST_F(CudaRuntime, loops_read_their_predicate) {
   EXPECT_EQ(result->front(), 3.5f);
 }
 
+// How often `what` is in the fake's record.
+int countInLog(const std::string& what) {
+  std::string log = FAKE(fake_cuda_log)();
+  int count = 0;
+  for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
+  return count;
+}
+
+// x + 1, so many times, in rounds that are no kernel as a whole.
+std::string loopOf(int rounds) {
+  return R"(
+    func.func @main(%i: tensor<100000xf32>) -> tensor<100000xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %end = stablehlo.constant dense<)" +
+         std::to_string(rounds) + R"(> : tensor<i32>
+      %step = stablehlo.constant dense<1> : tensor<i32>
+      %one = stablehlo.constant dense<1.0> : tensor<100000xf32>
+      %r:2 = stablehlo.while(%x = %i, %k = %zero) : tensor<100000xf32>, tensor<i32>
+      cond {
+        %c = stablehlo.compare LT, %k, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %n = stablehlo.add %x, %one : tensor<100000xf32>
+        %m = stablehlo.add %k, %step : tensor<i32>
+        stablehlo.return %n, %m : tensor<100000xf32>, tensor<i32>
+      }
+      return %r#0 : tensor<100000xf32>
+    })";
+}
+
+TEST_F(CudaRuntime, loops_of_known_length_are_recorded_as_a_whole) {
+  for (bool isShort : {true, false}) {
+    StatusOr<Ref<LoadedExecutable>> executable = compile(loopOf(isShort ? 20 : 5000));
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->executable()->isCheap(), isShort);
+    int graphs = countInLog("graph on stream"), launches = countInLog("launch");
+    // Wherever results are.
+    const int runs = isShort ? 10 : 3;
+    ASSERT_TRUE(run(**executable, {Floats(100000)}, runs).ok());
+    if (isShort) {
+      EXPECT_EQ(countInLog("graph on stream"), graphs + runs - 1);
+      EXPECT_LE(countInLog("launch"), launches + 2 * 20);
+    } else {
+      EXPECT_EQ(countInLog("graph on stream"), graphs);
+      EXPECT_GE(countInLog("launch"), launches + runs * 5000);
+    }
+  }
+}
+
 // The one dot_general of a program, of f32 from small whole numbers, against sums done here.
 void checkProduct(const std::string& lhs, const std::string& rhs, const std::string& numbers,
                   int64_t b, int64_t m, int64_t n, int64_t k, bool lhsAlongSums,

@@ -148,9 +148,9 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
             "cublasLtMatmulPreferenceSetAttribute"));
   // Partial sums are rounded to the result's type (bf16) once, at the end.
   uint32_t schemes = kReductionComputeType;
-  ISTHMUS_RETURN_IF_ERROR(
-      check(f.PreferenceSet(plan.preference, kPreferenceReductionSchemes, &schemes, sizeof(schemes)),
-            "cublasLtMatmulPreferenceSetAttribute"));
+  ISTHMUS_RETURN_IF_ERROR(check(
+      f.PreferenceSet(plan.preference, kPreferenceReductionSchemes, &schemes, sizeof(schemes)),
+      "cublasLtMatmulPreferenceSetAttribute"));
   // Places of an arena are aligned to this.
   uint32_t alignment = kBufferAlignment;
   for (int attribute : kPreferenceAlignments) {

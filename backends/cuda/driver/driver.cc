@@ -19,6 +19,34 @@ constexpr std::chrono::microseconds kLongestSpin{30};
 
 CUdeviceptr addressOf(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }
 
+// CUDA takes the address of each argument, and copies what is there.
+std::vector<void*> placesOf(std::span<void* const> arguments) {
+  std::vector<void*> places;
+  for (void* const& argument : arguments) places.push_back(const_cast<void**>(&argument));
+  return places;
+}
+
+CUDA_KERNEL_NODE_PARAMS launchNode(CUfunction kernel, int64_t blocks, unsigned threads,
+                                   std::vector<void*>& places) {
+  CUDA_KERNEL_NODE_PARAMS node{};
+  node.func = kernel;
+  node.gridDimX = static_cast<unsigned>(blocks);
+  node.blockDimX = threads;
+  node.gridDimY = node.gridDimZ = node.blockDimY = node.blockDimZ = 1;
+  node.kernelParams = places.data();
+  return node;
+}
+
+CUDA_MEMCPY3D copyNode(void* to, const void* from, size_t bytes) {
+  CUDA_MEMCPY3D node{};
+  node.srcMemoryType = node.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  node.srcDevice = addressOf(from);
+  node.dstDevice = addressOf(to);
+  node.srcPitch = node.dstPitch = node.WidthInBytes = bytes;
+  node.srcHeight = node.dstHeight = node.Height = node.Depth = 1;
+  return node;
+}
+
 }  // namespace
 
 DeviceEvent& DeviceEvent::operator=(DeviceEvent&& other) noexcept {
@@ -37,8 +65,13 @@ DeviceModule::~DeviceModule() {
   if (auto scope = driver_.enter(device_); scope.ok()) driver_.library_.ModuleUnload(module_);
 }
 
+GraphTemplate::~GraphTemplate() {
+  if (!graph_) return;
+  if (auto scope = driver_->enter(device_); scope.ok()) driver_->library_.GraphDestroy(graph_);
+}
+
 DeviceGraph::~DeviceGraph() {
-  if (auto scope = driver_.enter(device_); scope.ok()) driver_.library_.GraphExecDestroy(graph_);
+  if (auto scope = driver_.enter(device()); scope.ok()) driver_.library_.GraphExecDestroy(graph_);
 }
 
 StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
@@ -415,9 +448,7 @@ Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks
                       std::span<void* const> arguments) {
   if (blocks == 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  // CUDA takes the address of each argument.
-  std::vector<void*> places;
-  for (void* const& argument : arguments) places.push_back(const_cast<void**>(&argument));
+  std::vector<void*> places = placesOf(arguments);
   return check(library_.LaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
                                      stream(device, queue), places.data(), nullptr),
                "cuLaunchKernel");
@@ -435,19 +466,73 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
   // Even after an error: the stream must not go on recording.
   CUgraph graph = nullptr;
   Status ended = check(library_.StreamEndCapture(recording, &graph), "cuStreamEndCapture");
-  CUgraphExec executable = nullptr;
-  if (status.ok()) status = ended;
-  if (status.ok()) {
-    status = check(library_.GraphInstantiate(&executable, graph, 0), "cuGraphInstantiateWithFlags");
-  }
-  if (graph) library_.GraphDestroy(graph);
+  GraphTemplate owned(*this, device, graph);
   ISTHMUS_RETURN_IF_ERROR(status);
-  return std::make_unique<DeviceGraph>(*this, device, executable);
+  ISTHMUS_RETURN_IF_ERROR(ended);
+  return instantiate(std::move(owned));
 }
 
 Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   return check(library_.GraphLaunch(graph.handle(), stream(device, queue)), "cuGraphLaunch");
+}
+
+StatusOr<GraphTemplate> Driver::createGraph(int device) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  CUgraph graph = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(check(library_.GraphCreate(&graph, 0), "cuGraphCreate"));
+  return GraphTemplate(*this, device, graph);
+}
+
+StatusOr<CUgraphNode> Driver::addLaunch(GraphTemplate& graph, CUgraphNode after, CUfunction kernel,
+                                        int64_t blocks, unsigned threads,
+                                        std::span<void* const> arguments) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
+  std::vector<void*> places = placesOf(arguments);
+  CUDA_KERNEL_NODE_PARAMS launch = launchNode(kernel, blocks, threads, places);
+  CUgraphNode node = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.GraphAddKernelNode(&node, graph.handle(), &after, after ? 1 : 0, &launch),
+            "cuGraphAddKernelNode"));
+  return node;
+}
+
+StatusOr<CUgraphNode> Driver::addCopy(GraphTemplate& graph, CUgraphNode after, void* to,
+                                      const void* from, size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
+  CUDA_MEMCPY3D copy = copyNode(to, from, bytes);
+  CUgraphNode node = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(
+      check(library_.GraphAddMemcpyNode(&node, graph.handle(), &after, after ? 1 : 0, &copy,
+                                        devices_[graph.device()]->context),
+            "cuGraphAddMemcpyNode"));
+  return node;
+}
+
+StatusOr<std::unique_ptr<DeviceGraph>> Driver::instantiate(GraphTemplate graph) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
+  CUgraphExec executable = nullptr;
+  ISTHMUS_RETURN_IF_ERROR(check(library_.GraphInstantiate(&executable, graph.handle(), 0),
+                                "cuGraphInstantiateWithFlags"));
+  return std::make_unique<DeviceGraph>(*this, std::move(graph), executable);
+}
+
+Status Driver::updateLaunch(DeviceGraph& graph, CUgraphNode node, CUfunction kernel, int64_t blocks,
+                            unsigned threads, std::span<void* const> arguments) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
+  std::vector<void*> places = placesOf(arguments);
+  CUDA_KERNEL_NODE_PARAMS launch = launchNode(kernel, blocks, threads, places);
+  return check(library_.GraphExecKernelNodeSetParams(graph.handle(), node, &launch),
+               "cuGraphExecKernelNodeSetParams");
+}
+
+Status Driver::updateCopy(DeviceGraph& graph, CUgraphNode node, void* to, const void* from,
+                          size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
+  CUDA_MEMCPY3D copy = copyNode(to, from, bytes);
+  return check(library_.GraphExecMemcpyNodeSetParams(graph.handle(), node, &copy,
+                                                     devices_[graph.device()]->context),
+               "cuGraphExecMemcpyNodeSetParams");
 }
 
 }  // namespace isthmus::cuda

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/driver/library.h"
@@ -92,19 +93,38 @@ class DeviceModule {
   CUmodule module_;
 };
 
-// Recorded launches and copies.
+// Launches and copies that are put together to become a DeviceGraph.
+class GraphTemplate {
+ public:
+  GraphTemplate(Driver& driver, int device, CUgraph graph)
+      : driver_(&driver), device_(device), graph_(graph) {}
+  GraphTemplate(GraphTemplate&& other) noexcept
+      : driver_(other.driver_), device_(other.device_), graph_(std::exchange(other.graph_, {})) {}
+  GraphTemplate& operator=(GraphTemplate&&) = delete;
+  ~GraphTemplate();
+  int device() const { return device_; }
+  CUgraph handle() const { return graph_; }
+
+ private:
+  Driver* driver_;
+  int device_;
+  CUgraph graph_;
+};
+
+// Launches and copies that are launched as one.
 class DeviceGraph {
  public:
-  DeviceGraph(Driver& driver, int device, CUgraphExec graph)
-      : driver_(driver), device_(device), graph_(graph) {}
+  DeviceGraph(Driver& driver, GraphTemplate madeOf, CUgraphExec graph)
+      : driver_(driver), madeOf_(std::move(madeOf)), graph_(graph) {}
   ~DeviceGraph();
   DeviceGraph(const DeviceGraph&) = delete;
   DeviceGraph& operator=(const DeviceGraph&) = delete;
+  int device() const { return madeOf_.device(); }
   CUgraphExec handle() const { return graph_; }
 
  private:
   Driver& driver_;
-  int device_;
+  GraphTemplate madeOf_;  // has the nodes
   CUgraphExec graph_;
 };
 
@@ -178,6 +198,20 @@ class Driver {
                                                      const std::function<Status()>& enqueue);
   Status launchGraph(int device, Queue queue, const DeviceGraph& graph);
 
+  // The same node by node, so that they can be changed: each begins after `after`, if there is one.
+  // Copies are of more than 0 bytes, between memories of the device.
+  StatusOr<GraphTemplate> createGraph(int device);
+  StatusOr<CUgraphNode> addLaunch(GraphTemplate& graph, CUgraphNode after, CUfunction kernel,
+                                  int64_t blocks, unsigned threads,
+                                  std::span<void* const> arguments);
+  StatusOr<CUgraphNode> addCopy(GraphTemplate& graph, CUgraphNode after, void* to, const void* from,
+                                size_t bytes);
+  StatusOr<std::unique_ptr<DeviceGraph>> instantiate(GraphTemplate graph);
+  // Of launches of the graph from now on.
+  Status updateLaunch(DeviceGraph& graph, CUgraphNode node, CUfunction kernel, int64_t blocks,
+                      unsigned threads, std::span<void* const> arguments);
+  Status updateCopy(DeviceGraph& graph, CUgraphNode node, void* to, const void* from, size_t bytes);
+
   // For libraries that enqueue by themselves, or for many calls in turn: the device's context, or
   // what broke the device.
   StatusOr<ContextScope> enter(int device) const;
@@ -197,6 +231,7 @@ class Driver {
   friend class DeviceEvent;
   friend class DeviceModule;
   friend class DeviceGraph;
+  friend class GraphTemplate;
 
   struct Device {
     CUdevice ordinal = 0;

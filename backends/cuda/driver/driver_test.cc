@@ -10,6 +10,7 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
+#include "backends/cuda/program_graph.h"
 
 extern "C" {
 isthmus::cuda::CUresult cuCtxGetCurrent(isthmus::cuda::CUcontext* context);
@@ -243,6 +244,51 @@ TEST(GraphCache, programs_are_recorded_when_addresses_come_back) {
   ASSERT_TRUE(cache.run({l.b, l.a}, enqueue).ok());
   EXPECT_EQ(enqueued, 3);
   EXPECT_EQ(cache.replays(), 4);
+}
+
+TEST(ProgramGraph, follows_the_addresses_of_each_run) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  ProgramGraph graph(*driver, 0);
+  // A sum into b, which is copied to one of several places, unless that is b itself.
+  float* places[] = {static_cast<float*>(*driver->allocate(0, Queue::kCompute, 32)),
+                     static_cast<float*>(*driver->allocate(0, Queue::kCompute, 32)), l.b};
+  auto run = [&](float* to) {
+    return graph.run([&](ProgramGraph::Target& target) -> Status {
+      void* arguments[] = {l.a, l.b};
+      ISTHMUS_RETURN_IF_ERROR(target.launch(l.kernel, 0, 4, arguments));
+      ISTHMUS_RETURN_IF_ERROR(target.launch(l.kernel, 2, 4, arguments));
+      return target.copy(to, l.b, 32);
+    });
+  };
+  float expected = 0;
+  for (int which : {0, 0, 1, 0, 0, 2, 2, 1}) {
+    ASSERT_TRUE(run(places[which]).ok());
+    ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    EXPECT_EQ(places[which][0], ++expected);
+  }
+  EXPECT_EQ(graph.replays(), 7);
+  // Two copies to elsewhere; without one, and with one again, the graph was made anew.
+  EXPECT_EQ(graph.updates(), 2);
+  EXPECT_THAT(log(), testing::Not(HasSubstr("capture")));
+}
+
+TEST(ProgramGraph, an_error_gives_it_up) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  ProgramGraph graph(*driver, 0);
+  auto run = [&](void* b) {
+    return graph.run([&](ProgramGraph::Target& target) {
+      void* arguments[] = {l.a, b};
+      return target.launch(l.kernel, 2, 4, arguments);
+    });
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(run(l.b).ok());
+  int nowhere = 0;
+  EXPECT_FALSE(run(&nowhere).ok());
+  ASSERT_TRUE(run(l.b).ok());
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(l.b[0], 4);
 }
 
 TEST(GraphCache, an_error_while_recording_leaves_the_stream_usable) {

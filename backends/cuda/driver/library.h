@@ -53,6 +53,15 @@ namespace isthmus::cuda {
   X(LaunchKernel, "cuLaunchKernel",                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,  \
      void**, void**))                                                                             \
+  X(GraphCreate, "cuGraphCreate", (CUgraph*, unsigned))                                           \
+  X(GraphAddKernelNode, "cuGraphAddKernelNode_v2",                                                \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS*))          \
+  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                   \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_MEMCPY3D*, CUcontext))         \
+  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                            \
+    (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))                                   \
+  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams",                               \
+    (CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D*, CUcontext))                                  \
   X(GraphInstantiate, "cuGraphInstantiateWithFlags", (CUgraphExec*, CUgraph, unsigned long long)) \
   X(GraphLaunch, "cuGraphLaunch", (CUgraphExec, CUstream))                                        \
   X(GraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec))                                        \

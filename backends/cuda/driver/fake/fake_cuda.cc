@@ -34,6 +34,7 @@ struct Work {
   // Waits until what was recorded by `event` the `times`-th time is done.
   Event* event = nullptr;
   uint64_t times = 0;
+  bool isCopy = false;
 };
 
 struct Stream {
@@ -43,6 +44,7 @@ struct Stream {
   std::vector<Work> captured;
 };
 
+// Nodes are numbers from 1 on: each follows the one before.
 struct Graph {
   std::vector<Work> work;
 };
@@ -171,6 +173,80 @@ constexpr ErrorName kErrors[] = {
 };
 constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500,
                    kCaptureUnsupported = 900;
+
+// What a launch does; all parameters are addresses of memory of this device, or of nothing.
+CUresult launchOf(Function* function, unsigned blocks, unsigned threads, void** parameters,
+                  int device, Work& work) {
+  auto it = fake().kernels.find(function->name);
+  FakeKernel kernel = it == fake().kernels.end() ? nullptr : it->second;
+  bool isFaulty = fake().faulty.contains(function->name);
+  std::vector<void*> arguments;
+  for (int i = 0; i < function->parameters; ++i) {
+    void* argument = nullptr;
+    std::memcpy(&argument, parameters[i], sizeof(argument));
+    const Allocation* memory = find(reinterpret_cast<CUdeviceptr>(argument));
+    if (argument && (!memory || (memory->device >= 0 && memory->device != device))) {
+      return kInvalidValue;
+    }
+    arguments.push_back(argument);
+  }
+  work.run = [=]() -> CUresult {
+    if (isFaulty) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (void* argument : arguments) {
+      bool isGone = argument && !find(reinterpret_cast<CUdeviceptr>(argument));
+      if (isGone) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    if (kernel) kernel(const_cast<void**>(arguments.data()), blocks, threads);
+    return CUDA_SUCCESS;
+  };
+  return CUDA_SUCCESS;
+}
+
+CUresult workOf(const CUDA_KERNEL_NODE_PARAMS& launch, Work& work) {
+  if (launch.gridDimX == 0 || launch.gridDimY != 1 || launch.gridDimZ != 1 ||
+      launch.blockDimX == 0 || launch.blockDimX > 1024 || launch.blockDimY != 1 ||
+      launch.blockDimZ != 1 || launch.sharedMemBytes != 0 || launch.extra != nullptr) {
+    return kInvalidValue;
+  }
+  return launchOf(reinterpret_cast<Function*>(launch.func), launch.gridDimX, launch.blockDimX,
+                  launch.kernelParams, currentDevice, work);
+}
+
+CUresult workOf(const CUDA_MEMCPY3D& copy, CUcontext context, Work& work) {
+  if (!context || copy.srcMemoryType != CU_MEMORYTYPE_DEVICE ||
+      copy.dstMemoryType != CU_MEMORYTYPE_DEVICE || copy.WidthInBytes == 0 || copy.Height != 1 ||
+      copy.Depth != 1 || copy.reserved0 || copy.reserved1 || copy.srcDevice == copy.dstDevice) {
+    return kInvalidValue;
+  }
+  CUdeviceptr to = copy.dstDevice, from = copy.srcDevice;
+  size_t bytes = copy.WidthInBytes;
+  if (!find(to) || !find(from)) return kInvalidValue;
+  work.isCopy = true;
+  work.run = [=]() -> CUresult {
+    if (!isWhole(to, bytes) || !isWhole(from, bytes)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return CUDA_SUCCESS;
+  };
+  return CUDA_SUCCESS;
+}
+
+CUresult addNode(Graph* graph, const CUgraphNode* after, size_t count, Work work,
+                 CUgraphNode* node) {
+  size_t before = graph->work.size();
+  if (count > 1 || (count == 1) != (before > 0)) return kInvalidValue;
+  if (count == 1 && reinterpret_cast<uintptr_t>(*after) != before) return kInvalidValue;
+  graph->work.push_back(std::move(work));
+  *node = reinterpret_cast<CUgraphNode>(before + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult setNode(Graph* graph, CUgraphNode node, Work work) {
+  auto number = reinterpret_cast<uintptr_t>(node);
+  if (number < 1 || number > graph->work.size()) return kInvalidValue;
+  if (graph->work[number - 1].isCopy != work.isCopy) return kInvalidValue;
+  graph->work[number - 1] = std::move(work);
+  return CUDA_SUCCESS;
+}
 
 }  // namespace
 }  // namespace isthmus::cuda
@@ -584,32 +660,47 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
     return kInvalidValue;
   }
   Stream* one = streamOf(stream);
-  std::string name = reinterpret_cast<Function*>(function)->name;
-  record("launch " + name + " " + std::to_string(x) + "x" + std::to_string(tx) + " on stream " +
-         std::to_string(one->number));
-  auto it = fake().kernels.find(name);
-  FakeKernel kernel = it == fake().kernels.end() ? nullptr : it->second;
-  bool isFaulty = fake().faulty.contains(name);
-  // All parameters are addresses of memory of this device, or of nothing.
-  std::vector<void*> arguments;
-  for (int i = 0; i < reinterpret_cast<Function*>(function)->parameters; ++i) {
-    void* argument = nullptr;
-    std::memcpy(&argument, parameters[i], sizeof(argument));
-    const Allocation* memory = find(reinterpret_cast<CUdeviceptr>(argument));
-    if (argument && (!memory || (memory->device >= 0 && memory->device != one->device))) {
-      return kInvalidValue;
-    }
-    arguments.push_back(argument);
-  }
-  return enqueue(one, {[=] {
-                   if (isFaulty) return CUDA_ERROR_ILLEGAL_ADDRESS;
-                   for (void* argument : arguments) {
-                     bool isGone = argument && !find(reinterpret_cast<CUdeviceptr>(argument));
-                     if (isGone) return CUDA_ERROR_ILLEGAL_ADDRESS;
-                   }
-                   if (kernel) kernel(arguments.data(), x, tx);
-                   return CUDA_SUCCESS;
-                 }});
+  auto* which = reinterpret_cast<Function*>(function);
+  record("launch " + which->name + " " + std::to_string(x) + "x" + std::to_string(tx) +
+         " on stream " + std::to_string(one->number));
+  Work work;
+  if (CUresult code = launchOf(which, x, tx, parameters, one->device, work)) return code;
+  return enqueue(one, std::move(work));
+}
+
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
+  FAKE_ENTER
+  if (flags != 0) return kInvalidValue;
+  *graph = reinterpret_cast<CUgraph>(make(Graph{}));
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                 size_t count, const CUDA_KERNEL_NODE_PARAMS* launch) {
+  FAKE_ENTER
+  Work work;
+  if (CUresult code = workOf(*launch, work)) return code;
+  return addNode(reinterpret_cast<Graph*>(graph), after, count, std::move(work), node);
+}
+CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                              size_t count, const CUDA_MEMCPY3D* copy, CUcontext context) {
+  FAKE_ENTER
+  Work work;
+  if (CUresult code = workOf(*copy, context, work)) return code;
+  return addNode(reinterpret_cast<Graph*>(graph), after, count, std::move(work), node);
+}
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec executable, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS* launch) {
+  FAKE_ENTER
+  Work work;
+  if (CUresult code = workOf(*launch, work)) return code;
+  return setNode(reinterpret_cast<Graph*>(executable), node, std::move(work));
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* copy, CUcontext context) {
+  FAKE_ENTER
+  Work work;
+  if (CUresult code = workOf(*copy, context, work)) return code;
+  return setNode(reinterpret_cast<Graph*>(executable), node, std::move(work));
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   FAKE_ENTER
