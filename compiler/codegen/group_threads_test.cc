@@ -149,45 +149,52 @@ TEST(GroupThreads, a_thread_computes_an_element) {
   }
 }
 
+// Rows that are whole numbers of neighbours, and others.
 TEST(GroupThreads, a_group_reduces_a_row) {
-  GroupKernel kernel(fusion("tensor<9x61xf32>", "tensor<9xf32>",
-                            "%z = stablehlo.constant dense<5.0> : tensor<f32>\n"
-                            "%y = stablehlo.reduce(%x init: %z) applies stablehlo.add across "
-                            "dimensions = [1] : (tensor<9x61xf32>, tensor<f32>) -> tensor<9xf32>"));
-  EXPECT_EQ(kernel.stage().tiles, 9);
-  EXPECT_EQ(kernel.stage().groupThreads, kThreads);
-  EXPECT_EQ(kernel.groupArrays(), 1u);
-  std::vector<float> x = randomFloats(9 * 61), y(9);
-  kernel.run({x.data(), y.data()});
-  for (int i = 0; i < 9; ++i) {
-    double sum = 5;
-    for (int j = 0; j < 61; ++j) sum += x[i * 61 + j];
-    EXPECT_NEAR(y[i], sum, 1e-4);
+  for (size_t columns : {61, 64, 100, 1024}) {
+    std::string type = "tensor<9x" + std::to_string(columns) + "xf32>";
+    GroupKernel kernel(fusion(type, "tensor<9xf32>",
+                              "%z = stablehlo.constant dense<5.0> : tensor<f32>\n"
+                              "%y = stablehlo.reduce(%x init: %z) applies stablehlo.add across "
+                              "dimensions = [1] : (" +
+                                  type + ", tensor<f32>) -> tensor<9xf32>"));
+    EXPECT_EQ(kernel.stage().tiles, 9);
+    EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+    EXPECT_EQ(kernel.groupArrays(), 1u);
+    std::vector<float> x = randomFloats(9 * columns), y(9);
+    kernel.run({x.data(), y.data()});
+    for (size_t i = 0; i < 9; ++i) {
+      double sum = 5;
+      for (size_t j = 0; j < columns; ++j) sum += x[i * columns + j];
+      EXPECT_NEAR(y[i], sum, 1e-4) << columns;
+    }
   }
 }
 
 // Of 64 bits, of 32, and of fewer; by one sub-group, and by several.
 TEST(GroupThreads, a_group_reduces_a_row_in_registers) {
-  auto sum = [](const char* element, const char* op, const char* initial) {
+  auto sum = [](const std::string& columns, const char* element, const char* initial) {
     std::string type = std::string("x") + element + ">", scalar = "tensor<" + type.substr(1);
-    return fusion("tensor<9x61" + type, "tensor<9" + type,
+    return fusion("tensor<9x" + columns + type, "tensor<9" + type,
                   "%z = stablehlo.constant dense<" + std::string(initial) + "> : " + scalar +
-                      "\n%y = stablehlo.reduce(%x init: %z) applies stablehlo." + op +
-                      " across dimensions = [1] : (tensor<9x61" + type + ", " + scalar +
-                      ") -> tensor<9" + type);
+                      "\n%y = stablehlo.reduce(%x init: %z) applies stablehlo.add"
+                      " across dimensions = [1] : (tensor<9x" +
+                      columns + type + ", " + scalar + ") -> tensor<9" + type);
   };
   auto check = [&]<typename T>(T initial, const char* element, const char* text) {
-    for (unsigned subgroup : {4u, 8u}) {
-      GroupKernel kernel(sum(element, "add", text), subgroup);
+    for (auto [subgroup, columns] : {std::pair(4u, 61), {8u, 61}, {4u, 96}, {8u, 192}}) {
+      GroupKernel kernel(sum(std::to_string(columns), element, text), subgroup);
       EXPECT_EQ(kernel.stage().groupThreads, kThreads);
       EXPECT_EQ(kernel.groupArrays(), subgroup == kThreads ? 0u : 1u);
-      std::vector<T> x(9 * 61), y(9);
+      std::vector<T> x(9 * static_cast<size_t>(columns)), y(9);
       for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 7 % 13);
       kernel.run({x.data(), y.data()});
       for (size_t i = 0; i < 9; ++i) {
         T expected = initial;
-        for (size_t j = 0; j < 61; ++j) expected = static_cast<T>(expected + x[i * 61 + j]);
-        EXPECT_EQ(y[i], expected) << element << " " << subgroup;
+        for (size_t j = 0; j < x.size() / 9; ++j) {
+          expected = static_cast<T>(expected + x[i * (x.size() / 9) + j]);
+        }
+        EXPECT_EQ(y[i], expected) << element << " " << subgroup << " " << columns;
       }
     }
   };
@@ -199,32 +206,35 @@ TEST(GroupThreads, a_group_reduces_a_row_in_registers) {
 }
 
 TEST(GroupThreads, a_group_computes_a_row_from_its_reductions) {
-  std::string type = "tensor<6x45xf32>";
-  GroupKernel kernel(fusion(
-      type, type,
-      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-      "%l = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
-      "%m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1] : (" +
-          type +
-          ", tensor<f32>) -> tensor<6xf32>\n%mb = stablehlo.broadcast_in_dim %m, dims = [0] "
-          ": (tensor<6xf32>) -> " +
-          type + "\n%d = stablehlo.subtract %x, %mb : " + type +
-          "\n%e = stablehlo.exponential %d : " + type +
-          "\n%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (" +
-          type +
-          ", tensor<f32>) -> tensor<6xf32>\n%sb = stablehlo.broadcast_in_dim %s, dims = [0] "
-          ": (tensor<6xf32>) -> " +
-          type + "\n%y = stablehlo.divide %e, %sb : " + type));
-  EXPECT_EQ(kernel.stage().tiles, 6);
-  EXPECT_EQ(kernel.stage().groupThreads, kThreads);
-  EXPECT_EQ(kernel.groupArrays(), 2u);
-  std::vector<float> x = randomFloats(6 * 45), y(6 * 45);
-  kernel.run({x.data(), y.data()});
-  for (int i = 0; i < 6; ++i) {
-    double sum = 0;
-    for (int j = 0; j < 45; ++j) sum += std::exp(double(x[i * 45 + j]));
-    for (int j = 0; j < 45; ++j) {
-      EXPECT_NEAR(y[i * 45 + j], std::exp(double(x[i * 45 + j])) / sum, 1e-6);
+  for (int columns : {45, 48, 100}) {
+    std::string type = "tensor<6x" + std::to_string(columns) + "xf32>";
+    GroupKernel kernel(fusion(
+        type, type,
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%l = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1] : (" +
+            type +
+            ", tensor<f32>) -> tensor<6xf32>\n%mb = stablehlo.broadcast_in_dim %m, dims = [0] "
+            ": (tensor<6xf32>) -> " +
+            type + "\n%d = stablehlo.subtract %x, %mb : " + type +
+            "\n%e = stablehlo.exponential %d : " + type +
+            "\n%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : "
+            "(" +
+            type +
+            ", tensor<f32>) -> tensor<6xf32>\n%sb = stablehlo.broadcast_in_dim %s, dims = [0] "
+            ": (tensor<6xf32>) -> " +
+            type + "\n%y = stablehlo.divide %e, %sb : " + type));
+    EXPECT_EQ(kernel.stage().tiles, 6);
+    EXPECT_EQ(kernel.stage().groupThreads, kThreads);
+    EXPECT_EQ(kernel.groupArrays(), 2u);
+    std::vector<float> x = randomFloats(6 * columns), y(6 * columns);
+    kernel.run({x.data(), y.data()});
+    for (int i = 0; i < 6; ++i) {
+      double sum = 0;
+      for (int j = 0; j < columns; ++j) sum += std::exp(double(x[i * columns + j]));
+      for (int j = 0; j < columns; ++j) {
+        EXPECT_NEAR(y[i * columns + j], std::exp(double(x[i * columns + j])) / sum, 1e-6);
+      }
     }
   }
 }

@@ -46,8 +46,9 @@ enum class ReductionStrategy {
 struct ReductionSchedule {
   unsigned op = 0;
   ReductionStrategy strategy = ReductionStrategy::kLane;
-  unsigned lanes = 1;       // (threads) along the innermost reduced dimension, if they share it
-  unsigned interleave = 1;  // independent accumulators, or rows at a time for kAccumulate
+  unsigned lanes = 1;  // (threads) along the innermost reduced dimension, if they share it
+  // Independent accumulators; rows at a time for kAccumulate; neighbours of a thread for kGroup.
+  unsigned interleave = 1;
 
   bool operator==(const ReductionSchedule&) const = default;
 };

@@ -256,6 +256,11 @@ class StageVerifier {
         (chosen.strategy != reduction.strategy || reduction.interleave > last)) {
       return wrong("the sums are read while they grow");
     }
+    const bool isNeighbours = reduction.strategy == ReductionStrategy::kGroup;
+    if (isNeighbours && reduction.interleave != 1 &&
+        (chosen.strategy != reduction.strategy || reduction.interleave != chosen.interleave)) {
+      return wrong("a thread's neighbours must be 1 or as many as one access has");
+    }
     if (reduction.strategy == ReductionStrategy::kGroup &&
         (stage_.groupThreads == 1 || reduction.lanes != stage_.groupThreads)) {
       return wrong("there is no group of so many threads");

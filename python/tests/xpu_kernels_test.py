@@ -136,6 +136,25 @@ def test_transposes_agree_with_cpu(xpu):
     xpu(COMPARE + TRANSPOSES, ISTHMUS_OPENCL_KERNELS="groups")
 
 
+# Rows of a group, whose threads take neighbours of rows that are whole vectors.
+ROWS = """
+    def rows(x, b):
+        y = jax.nn.softmax(x) * b
+        return x.sum(1), x.max(1), jnp.prod(1 + x / 99, 1), y, (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) + b
+    for columns in (1000, 1001, 64, 4096):
+        compare(rows, array(9, columns), array(columns), tolerance=1e-4)
+    compare(lambda x, b: (jax.nn.softmax(x) * b, x.max(1), x.sum(1, dtype=jnp.float32)), array(5, 2048).astype(jnp.bfloat16),
+            array(2048).astype(jnp.bfloat16), tolerance=2e-2)
+    compare(lambda x: (x.sum((1, 2)), x.max((0, 2)), jnp.abs(x - 3).sum(2), x[:, :, 8:72].sum(2), x.argmax(2)), array(3, 20, 128), tolerance=1e-4)
+    i = random.integers(-9, 9, (7, 640)).astype(np.int8)
+    compare(lambda i: (i.max(1), (i > 3).any(1), (i < 20).all(1), i.astype(jnp.int32).sum(1), jnp.bitwise_xor.reduce(i, 1)), i)
+"""
+
+
+def test_rows_agree_with_cpu(xpu):
+    xpu(COMPARE + ROWS, ISTHMUS_OPENCL_KERNELS="groups")
+
+
 SORTS = """
     def exact(function, *arguments):
         compare(function, *arguments, tolerance=0)

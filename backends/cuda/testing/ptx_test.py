@@ -62,6 +62,7 @@ def test_rows_are_reduced_by_groups(programs):
     rows = [one for one in programs if one.name in ("rows_by_groups", "softmax")]
     assert len(rows) == 4
     assert all(one.shared > 0 for one in rows)
+    assert all("ld.global.v4" in one.file.read_text() for one in rows)
     # Each warp in registers first.
     assert all("shfl.sync.bfly" in one.file.read_text() and one.shared <= 2 * 8 * 4 for one in rows)
 

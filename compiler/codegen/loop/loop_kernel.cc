@@ -224,14 +224,19 @@ void LoopKernel::forColumns(llvm::Value* lo, llvm::Value* hi,
 void LoopKernel::forGroupColumns(llvm::Value* lo, llvm::Value* hi,
                                  const std::function<void(const IndexExpr&)>& body) {
   LoopBuilder::Bounds bounds;
-  bounds.lo = loops_.here().CreateAdd(lo, threadInGroup(loops_));
+  llvm::Value* thread = threadInGroup(loops_);
+  llvm::IRBuilder<>& b = loops_.here();
+  bounds.lo = b.CreateAdd(lo, lanes() == 1 ? thread : b.CreateMul(thread, loops_.i64(lanes())));
   bounds.hi = hi;
-  bounds.step = stage_.groupThreads;
-  bounds.range = {0, std::max<int64_t>(0, dims().back().size - 1)};
-  evaluator_.setLanes(1);
+  bounds.step = stage_.groupThreads * lanes();
+  bounds.range = {0, std::max<int64_t>(0, dims().back().size - lanes())};
+  bounds.multipleOf = lanes();
+  evaluator_.setLanes(stage_.lanes);
   loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
     auto own = evaluator_.enterThreadsOwn(loops_.current());
-    body(i);
+    IndexExpr j = i;
+    if (lanes() > 1) j.laneStride = 1;
+    body(j);
     return Values();
   });
 }

@@ -142,7 +142,7 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
     std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
     // Where threads are at different places, each has to reduce for itself.
     bool isShared = neutral && !evaluator_.isThreadsOwn(evaluator_.levelOf(base_));
-    return isShared ? emitGroup(*neutral, schedule.lanes) : emitRow(1, 1);
+    return isShared ? emitGroup(*neutral, schedule.lanes, schedule.interleave) : emitRow(1, 1);
   }
   // What is left of a vector of results, one by one: here lanes are free to share each.
   ReductionSchedule row = schedule.strategy == ReductionStrategy::kLane

@@ -86,7 +86,7 @@ class ReductionEmitter {
   int64_t vectorEnd() const;
 
   // Threads share the last axis (reduction_group.cc).
-  Group emitGroup(const Val& neutral, unsigned threads);
+  Group emitGroup(const Val& neutral, unsigned threads, unsigned neighbours);
   Val exchangedSum(llvm::Value* own, unsigned threads);
 
   Evaluator& evaluator_;

@@ -4,24 +4,35 @@
 
 namespace isthmus::codegen {
 
-// Each thread sums every so many elements; the sums then meet in the group's memory, by halves.
-Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads) {
+// Each thread sums every so many elements, some neighbours at a time; the sums then meet in the
+// group's memory, by halves.
+Group ReductionEmitter::emitGroup(const Val& neutral, unsigned threads, unsigned neighbours) {
   const ReducedAxis& last = axes_.axes.back();
-  Group start = {neutral};
+  rowLanes_ = neighbours;
+  Group start = splat({neutral}, neighbours);
   llvm::Value* thread = threadInGroup(loops_);
+  llvm::Value* first =
+      neighbours == 1 ? thread : loops_.here().CreateMul(thread, loops_.i64(neighbours));
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     LoopBuilder::Bounds bounds;
-    bounds.lo = thread;
+    bounds.lo = first;
     bounds.hi = loops_.i64(last.size);
-    bounds.step = threads;
-    bounds.range = {0, last.size - 1};
-    return loops_.loop(bounds, carried, [&](const IndexExpr& i, const Values& values) {
+    bounds.step = static_cast<int64_t>(threads) * neighbours;
+    bounds.range = {0, last.size - neighbours};
+    bounds.multipleOf = neighbours;
+    const unsigned saved = evaluator_.lanes();
+    evaluator_.setLanes(neighbours);
+    Values sums = loops_.loop(bounds, carried, [&](const IndexExpr& i, const Values& values) {
       auto own = evaluator_.enterThreadsOwn(loops_.current());
       Group sum = unflatten(values, start, loops_.current());
-      return flatten(combine(sum, inputsAt(atLast(at, i, 0, false))));
+      Group inputs = splat(inputsAt(atLast(at, i, 0, neighbours > 1)), neighbours);
+      return flatten(splat(combine(sum, inputs), neighbours));
     });
+    evaluator_.setLanes(saved);
+    return sums;
   };
   Values own = overAxes(0, axes_.axes.size() - 1, base_, flatten(start), row);
+  own = flatten(foldLanes(unflatten(own, start, loops_.current())));
   if (hasExchange(loops_.target())) {
     Group result = withInitial(neutral, {exchangedSum(own[0], threads)});
     for (Val& value : result) value.level = outside_;

@@ -46,6 +46,8 @@ class LoopScheduler {
   void chooseThreads();
   void chooseNeighbours();
   bool chooseTransposedTiles();
+  int64_t neighbours();
+  unsigned neighboursIn(shlo::ReduceOp reduce);
   void tileRows(int64_t wanted, bool hasRowReduction);
   void tileTransposed();
   void tileBlocks(int64_t wanted, int64_t unit);
@@ -405,7 +407,8 @@ void LoopScheduler::chooseReductions() {
       schedule.interleave = std::min(schedule.interleave, isShort ? 1U : 2U);
     }
     if (stage_.groupThreads > 1 && isForGroup(reduce) && !perLane.contains(&op)) {
-      schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads, 1};
+      schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads,
+                  neighboursIn(reduce)};
     } else if (isAccumulated(&op)) {
       schedule.strategy = ReductionStrategy::kAccumulate;
       schedule.lanes = 1;
@@ -509,19 +512,24 @@ void LoopScheduler::chooseThreads() {
   auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
   stage_.chunk = std::max<int64_t>(1, stage_.dims.back().size);
   int64_t row = 0;
+  unsigned most = 1;
   fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
-    if (isForGroup(reduce)) row = std::max(row, reducedAxesOf(reduce).axes.back().size);
+    if (!isForGroup(reduce)) return;
+    row = std::max(row, reducedAxesOf(reduce).axes.back().size);
+    most = std::max(most, neighboursIn(reduce));
   });
   stage_.tiledDims = last + 1;
   if (chooseTransposedTiles()) return;
   if (row < target_.subgroupSize) return chooseNeighbours();
   unsigned threads = target_.subgroupSize;
-  while (threads < target_.groupSize && threads < row) threads *= 2;
+  while (threads < target_.groupSize && threads * most < row) threads *= 2;
   stage_.groupThreads = threads;
   // The loop that the row's elements lie along, if results are such elements, is the group's.
   if (hasRowReduction() && stage_.dims.back().size > 1 &&
       !lanesMeetRowReductionAlong(stage_.dims.size() - 1)) {
     stage_.tiledDims = last;
+    const int64_t lanes = neighbours();
+    if (stage_.dims.back().size % lanes == 0) stage_.lanes = static_cast<unsigned>(lanes);
   }
 }
 
@@ -558,18 +566,18 @@ bool LoopScheduler::chooseTransposedTiles() {
   return false;
 }
 
-// Whether neighbours of the last loop are computed from neighbours in memory, or from one element.
+// Whether neighbours are computed from neighbours in memory, or from one element.
 bool readsNeighbours(mlir::Operation& op) {
   if (auto slice = mlir::dyn_cast<shlo::SliceOp>(op)) return slice.getStrides().back() == 1;
   return isElementwise(&op) || mlir::isa<shlo::ConstantOp, shlo::IotaOp, shlo::BroadcastInDimOp,
-                                         shlo::ReshapeOp, ir::YieldOp>(op);
+                                         shlo::ReshapeOp, shlo::ReduceOp, ir::YieldOp>(op);
 }
 
-// A thread computes as many neighbours as one access to memory has, if there are threads enough.
-void LoopScheduler::chooseNeighbours() {
-  const auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
+// Elements of the widest array that one access to memory has; 1 where they are not computed
+// together.
+int64_t LoopScheduler::neighbours() {
   int64_t widest = 1;
-  bool isWhole = true;
+  bool isWhole = stage_.cuts.size() == 2;
   auto consider = [&](mlir::Type type) {
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(type).getElementType());
     // Parts of complex numbers would be taken apart.
@@ -578,16 +586,30 @@ void LoopScheduler::chooseNeighbours() {
   };
   llvm::for_each(fusion_.getBody().getArgumentTypes(), consider);
   for (const Root& root : roots_) consider(root.type());
-  const auto lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
-  if (!isWhole || lanes == 1 || stage_.cuts.size() != 2 ||
-      elements() < lanes * target_.enoughColumns)
-    return;
+  isWhole = isWhole && llvm::all_of(fusion_.getBody().front(), readsNeighbours);
+  if (!isWhole) return 1;
+  return std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+}
+
+// A thread computes as many neighbours as one access to memory has, if there are threads enough.
+void LoopScheduler::chooseNeighbours() {
+  const auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
+  const int64_t lanes = neighbours();
+  if (lanes == 1 || elements() < lanes * target_.enoughColumns) return;
   // Each vector begins where memory is aligned.
   if (last > 0 && stage_.dims.back().size % lanes != 0) return;
-  if (!llvm::all_of(fusion_.getBody().front(), readsNeighbours)) return;
+  if (!fusion_.getBody().front().getOps<shlo::ReduceOp>().empty()) return;
   stage_.lanes = static_cast<unsigned>(lanes);
   stage_.tiledDims = last;
   stage_.chunk = lanes;
+}
+
+// Neighbours of the row that each thread of the group reduces together.
+unsigned LoopScheduler::neighboursIn(shlo::ReduceOp reduce) {
+  const ReducedAxis last = reducedAxesOf(reduce).axes.back();
+  const bool isInnermost = last.dim + 1 == tensorTypeOf(reduce.getInputs()[0]).getRank();
+  const int64_t count = neighbours();
+  return isInnermost && last.size % count == 0 ? static_cast<unsigned>(count) : 1;
 }
 
 void LoopScheduler::run() {
