@@ -5,6 +5,7 @@
 
 #include "backends/cuda/executable.h"
 #include "backends/cuda/serialization.h"
+#include "backends/shared/devices/device_options.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/serialization/sealed_bytes.h"
 #include "base/client_options.h"
@@ -52,12 +53,36 @@ auto optional(const char* instead, const std::string& path, Load&& load)
   return nullptr;
 }
 
-}  // namespace
-
-std::string CudaBackend::platformName() const {
-  std::lock_guard lock(mutex_);
-  return platformName_;
+// The path of such a library, which may be empty.
+OwnOption libraryInto(std::string_view name, std::string& path) {
+  return {name, [&path](const std::string& option, const AttributeValue& value) -> Status {
+            const std::string* text = std::get_if<std::string>(&value);
+            if (!text) return invalidArgument("client option ", option, " must be a string");
+            path = *text;
+            return {};
+          }};
 }
+
+OwnOption visibleDevices(std::vector<int64_t>& visible) {
+  return {"visible_devices",
+          [&visible](const std::string& option, const AttributeValue& value) -> Status {
+            const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
+            if (!numbers) {
+              return invalidArgument("client option ", option, " must be a list of integers");
+            }
+            visible = *numbers;
+            return {};
+          }};
+}
+
+// JAX sends it to whoever is called cuda.
+Status checkMocked(const std::string& option, const AttributeValue& value) {
+  const bool* isMocked = std::get_if<bool>(&value);
+  if (isMocked && !*isMocked) return {};
+  return unimplemented("client option ", option, ", but for false");
+}
+
+}  // namespace
 
 std::string CudaBackend::platformVersion() const {
   std::string version = buildId();
@@ -68,102 +93,47 @@ std::string CudaBackend::platformVersion() const {
   return version;
 }
 
-Driver* CudaBackend::driver() const {
-  std::lock_guard lock(mutex_);
-  return driver_.get();
-}
-
 Libraries CudaBackend::libraries() const {
+  Driver* driver = this->driver();
   std::lock_guard lock(mutex_);
-  return {driver_.get(), blas_.get(), dnn_.get(), nccl_.get(), arenas_};
+  return {driver, blas_.get(), dnn_.get(), nccl_.get(), arenas_};
 }
 
-StatusOr<Driver*> CudaBackend::openDriver(const Choice& choice) {
-  std::lock_guard lock(mutex_);
-  if (!driver_) {
-    ISTHMUS_ASSIGN_OR_RETURN(
-        driver_, Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
-    choice_ = choice;
-    pinned_ = std::make_unique<PinnedPool>(*driver_);
-    for (int device = 0; device < driver_->numDevices(); ++device) {
-      queues_.push_back(std::make_unique<CudaQueue>(*driver_, *pinned_, device));
-      arenas_.push_back(std::make_unique<ScratchArena>(*driver_, device));
-    }
-    blas_ = optional("own kernels multiply", choice.blas,
-                     [&] { return Blas::load(choice.blas, *driver_); });
-    dnn_ = optional("own kernels convolve", choice.dnn,
-                    [&] { return Dnn::load(choice.dnn, *driver_); });
-    // One GPU has nobody to meet, and NCCL is a large library.
-    if (driver_->numGpus() > 1) {
-      nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
-        return Nccl::load(choice.nccl, *driver_,
-                          static_cast<double>(flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS")));
-      });
-    }
+StatusOr<std::unique_ptr<Driver>> CudaBackend::createDriver(const CudaChoice& choice) {
+  ISTHMUS_ASSIGN_OR_RETURN(
+      std::unique_ptr<Driver> driver,
+      Driver::create(choice.library, choice.visible, static_cast<int>(choice.count)));
+  pinned_ = std::make_unique<PinnedPool>(*driver);
+  blas_ = optional("own kernels multiply", choice.blas,
+                   [&] { return Blas::load(choice.blas, *driver); });
+  dnn_ =
+      optional("own kernels convolve", choice.dnn, [&] { return Dnn::load(choice.dnn, *driver); });
+  // One GPU has nobody to meet, and NCCL is a large library.
+  if (driver->numGpus() > 1) {
+    nccl_ = optional("the host carries out collectives", choice.nccl, [&] {
+      return Nccl::load(choice.nccl, *driver,
+                        static_cast<double>(flagInt("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS")));
+    });
   }
-  if (choice != choice_) {
-    return Status(StatusCode::kFailedPrecondition,
-                  "this process has a client of other CUDA devices: " +
-                      std::to_string(driver_->numDevices()) + " by " + choice_.library);
-  }
-  return driver_.get();
+  return driver;
 }
 
 StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const AttributeMap& options) {
-  Choice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
-                flagString("ISTHMUS_CUDA_LIBDEVICE"),
-                flagString("ISTHMUS_CUDA_BLAS"),
-                flagString("ISTHMUS_CUDA_DNN"),
-                flagString("ISTHMUS_CUDA_NCCL"),
-                flagInt("ISTHMUS_NUM_DEVICES"),
-                {}};
-  bool hasCount = choice.count != 0;
-  int64_t node = 0;
-  int64_t numNodes = 1;
-  for (const auto& [name, value] : options) {
-    if (name == "num_devices") {
-      ISTHMUS_ASSIGN_OR_RETURN(choice.count, integerOption(name, value));
-      hasCount = true;
-    } else if (name == "node_id") {
-      ISTHMUS_ASSIGN_OR_RETURN(node, integerOption(name, value));
-    } else if (name == "num_nodes") {
-      ISTHMUS_ASSIGN_OR_RETURN(numNodes, integerOption(name, value));
-    } else if (name == "cuda_library") {
-      ISTHMUS_ASSIGN_OR_RETURN(choice.library, textOption(name, value));
-    } else if (name == "libdevice") {
-      ISTHMUS_ASSIGN_OR_RETURN(choice.libdevice, textOption(name, value));
-    } else if (name == "cuda_blas" || name == "cuda_dnn" || name == "cuda_nccl") {
-      const std::string* text = std::get_if<std::string>(&value);
-      if (!text) return invalidArgument("client option ", name, " must be a string");
-      std::string& chosen = name == "cuda_blas"  ? choice.blas
-                            : name == "cuda_dnn" ? choice.dnn
-                                                 : choice.nccl;
-      chosen = *text;
-    } else if (name == "visible_devices") {
-      const auto* numbers = std::get_if<std::vector<int64_t>>(&value);
-      if (!numbers) return invalidArgument("client option ", name, " must be a list of integers");
-      choice.visible = *numbers;
-    } else if (name == "enable_mock_nccl") {
-      // JAX sends it to whoever is called cuda.
-      const bool* isMocked = std::get_if<bool>(&value);
-      if (!isMocked || *isMocked) return unimplemented("client option ", name, ", but for false");
-    } else if (name == "platform_name") {
-      ISTHMUS_ASSIGN_OR_RETURN(std::string text, textOption(name, value));
-      std::lock_guard lock(mutex_);
-      platformName_ = text;
-    } else {
-      return invalidArgument(
-          "unknown client option ", name, ", expected num_devices, visible_devices, ",
-          "cuda_library, libdevice, cuda_blas, cuda_dnn, cuda_nccl, platform_name, node_id, ",
-          "num_nodes or enable_mock_nccl");
-    }
-  }
-  if (hasCount) ISTHMUS_RETURN_IF_ERROR(checkNumDevices(choice.count));
-  if (numNodes != 1 || node != 0) {
-    return unimplemented("client option num_nodes is ", numNodes,
-                         ": cuda programs over several processes are not supported yet");
-  }
-  ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice));
+  CudaChoice choice{flagString("ISTHMUS_CUDA_LIBRARY"),
+                    flagString("ISTHMUS_CUDA_LIBDEVICE"),
+                    flagString("ISTHMUS_CUDA_BLAS"),
+                    flagString("ISTHMUS_CUDA_DNN"),
+                    flagString("ISTHMUS_CUDA_NCCL"),
+                    0,
+                    {}};
+  const OwnOption own[] = {
+      visibleDevices(choice.visible),          textInto("cuda_library", choice.library),
+      textInto("libdevice", choice.libdevice), libraryInto("cuda_blas", choice.blas),
+      libraryInto("cuda_dnn", choice.dnn),     libraryInto("cuda_nccl", choice.nccl),
+      {"enable_mock_nccl", checkMocked}};
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceOptions read, readDeviceOptions(options, "cuda", own));
+  choice.count = read.count;
+  ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice, std::move(read.platformName)));
   std::vector<DeviceDescription> devices;
   for (int id = 0; id < driver->numDevices(); ++id) {
     devices.push_back(describe(id, libraries()));
@@ -171,16 +141,8 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
   return devices;
 }
 
-DeviceQueue* CudaBackend::queue(int deviceId) {
-  std::lock_guard lock(mutex_);
-  return queues_[static_cast<size_t>(deviceId)].get();
-}
-
 AttributeMap CudaBackend::memoryStats(int deviceId) const {
-  {
-    std::lock_guard lock(mutex_);
-    queues_[static_cast<size_t>(deviceId)]->freeLeaving();
-  }
+  queueOf(deviceId).freeLeaving();
   MemoryUse use = driver()->memoryUse(deviceId);
   return {{"bytes_in_use", static_cast<int64_t>(use.usedBytes)},
           {"peak_bytes_in_use", static_cast<int64_t>(use.peakBytes)},
@@ -222,10 +184,6 @@ StatusOr<std::shared_ptr<const Executable>> CudaBackend::compile(const CompileRe
     return CudaExecutable::load(libraries(), target.identity(), std::move(image));
   });
   return compileProgram(generator, request);
-}
-
-StatusOr<std::string> CudaBackend::optimizedProgram(const ProgramInfo& info) {
-  return optimizedProgramText(info);
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaBackend::deserialize(std::string_view bytes) {

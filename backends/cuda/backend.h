@@ -2,7 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <string>
+#include <vector>
 
 #include "backends/cuda/code_generator.h"
 #include "backends/cuda/driver/blas.h"
@@ -11,13 +12,25 @@
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/executable.h"
 #include "backends/cuda/queue.h"
+#include "backends/shared/devices/driver_backend.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
 
-class CudaBackend final : public Backend {
+// What a client chooses.
+struct CudaChoice {
+  std::string library;
+  std::string libdevice;
+  std::string blas, dnn, nccl;  // empty: none
+  int64_t count = 0;
+  std::vector<int64_t> visible;  // device numbers; none: all
+  bool operator==(const CudaChoice&) const = default;
+};
+
+class CudaBackend final : public DriverBackend<Driver, CudaQueue, CudaChoice> {
  public:
-  std::string platformName() const override;
+  CudaBackend() : DriverBackend("cuda", "CUDA") {}
+
   std::string platformVersion() const override;
   // Loads the driver. Options: num_devices (integer ≥ 1; else ISTHMUS_NUM_DEVICES, else as many as
   // the driver has; more than that share them), visible_devices (integers: their numbers, in this
@@ -27,37 +40,24 @@ class CudaBackend final : public Backend {
   // enable_mock_nccl (false). kNotFound without a driver or device; kFailedPrecondition for devices
   // older than compute capability 8.0, and if an earlier client chose other devices.
   StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) override;
-  DeviceQueue* queue(int deviceId) override;
   AttributeMap memoryStats(int deviceId) const override;
-  bool isHostAddressable() const override { return false; }
   StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) override;
-  StatusOr<std::string> optimizedProgram(const ProgramInfo& info) override;
   StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) override;
   Support supports(std::string_view op) const override;
 
  private:
-  struct Choice {
-    std::string library;
-    std::string libdevice;
-    std::string blas, dnn, nccl;  // empty: none
-    int64_t count = 0;
-    std::vector<int64_t> visible;  // device numbers; none: all
-    bool operator==(const Choice&) const = default;
-  };
-  // The driver of the first client; null before.
-  Driver* driver() const;
   Libraries libraries() const;
-  StatusOr<Driver*> openDriver(const Choice& choice);
+  StatusOr<std::unique_ptr<Driver>> createDriver(const CudaChoice& choice) override;
+  std::unique_ptr<CudaQueue> createQueue(Driver& driver, int device) override {
+    arenas_.push_back(std::make_unique<ScratchArena>(driver, device));
+    return std::make_unique<CudaQueue>(driver, *pinned_, device);
+  }
   // What programs are compiled for: the client's devices, with the libraries that are there.
   StatusOr<CompileTarget> compileTarget() const;
 
-  mutable std::mutex mutex_;
-  std::string platformName_ = "cuda";
-  Choice choice_;
-  std::unique_ptr<Driver> driver_;
+  // Under mutex_.
   std::unique_ptr<PinnedPool> pinned_;
   std::vector<std::unique_ptr<ScratchArena>> arenas_;  // by device
-  std::vector<std::unique_ptr<CudaQueue>> queues_;     // by device
   std::unique_ptr<Blas> blas_;  // null: products are multiplied by own kernels
   std::unique_ptr<Dnn> dnn_;    // null: so are convolutions
   std::unique_ptr<Nccl> nccl_;  // null: collectives are the host's

@@ -4,32 +4,28 @@
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "backends/shared/serialization/sealed_bytes.h"
+#include "backends/shared/staging/staged_codegen.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/driver/device_codegen.h"
 #include "compiler/target/nvidia.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::cuda {
 namespace {
 
-class CudaCodegen final : public DeviceCodegen {
+class CudaCodegen final : public StagedCodegen {
  public:
   CudaCodegen(const CompileTarget& target, CudaCodeGenerator::Loader loader,
               CodegenSettings settings)
-      : target_(target),
-        loader_(std::move(loader)),
-        settings_(std::move(settings)),
-        form_(kernelForm(target.capability)) {}
+      : StagedCodegen(std::move(settings), kernelForm(target.capability)),
+        target_(target),
+        loader_(std::move(loader)) {}
 
   Status begin() {
-    ISTHMUS_ASSIGN_OR_RETURN(module_, makeModule("kernels", context_, target_.capability));
-    ISTHMUS_ASSIGN_OR_RETURN(host_, linkedHostFunctions().createTable("cuda"));
-    kernels_.emplace(*module_, form_);
-    return {};
+    ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> module,
+                             makeModule("kernels", context(), target_.capability));
+    return StagedCodegen::begin("cuda", std::move(module));
   }
 
  protected:
@@ -43,18 +39,12 @@ class CudaCodegen final : public DeviceCodegen {
     }
     if (std::optional<TensorDot> tensor = tensorDotOf(op)) {
       code.kernels =
-          kernels_->add(op, emitTensorDot(*tensor, *module_, form_, nvvmTensorOps(),
-                                          nvidiaUnits(target_.capability), kernels_->nextSymbol()));
+          kernels().add(op, emitTensorDot(*tensor, module(), form(), nvvmTensorOps(),
+                                          nvidiaUnits(target_.capability), kernels().nextSymbol()));
       return code;
     }
-    ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
-    if (!code.kernels) {
-      ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, host_->add(op));
-    }
-    return code;
+    return kernelOrHost(op);
   }
-  StatusOr<int> addHostFunction(mlir::Operation* op) override { return host_->add(op); }
-  codegen::KernelModule& kernels() override { return *kernels_; }
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override;
 
  private:
@@ -63,12 +53,6 @@ class CudaCodegen final : public DeviceCodegen {
 
   CompileTarget target_;
   CudaCodeGenerator::Loader loader_;
-  CodegenSettings settings_;
-  codegen::WorkItemForm form_;
-  llvm::LLVMContext context_;
-  std::unique_ptr<llvm::Module> module_;
-  std::optional<codegen::KernelModule> kernels_;
-  std::unique_ptr<HostFunctionTable> host_;
   std::vector<LibraryWork> calls_;
 };
 
@@ -101,29 +85,23 @@ std::optional<LibraryWork> CudaCodegen::libraryWorkOf(mlir::Operation* op) const
 }
 
 Status CudaCodegen::writeKernels(ProgramImage& image) {
-  if (settings_.dump) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module_->print(stream, nullptr);
-    settings_.dump("kernels.ll", text);
-  }
+  dumpKernels();
   for (const codegen::KernelInfo& kernel : image.kernels) {
     ISTHMUS_ASSIGN_OR_RETURN(LaunchShape shape, launchShape(kernel));
     image.shapes.push_back(shape);
   }
   if (image.kernels.empty()) return {};
   ISTHMUS_ASSIGN_OR_RETURN(
-      image.ptx, compileToPtx(*module_, target_.capability, image.kernels, target_.libdevice));
-  if (settings_.dump) settings_.dump("kernels.ptx", image.ptx);
+      image.ptx, compileToPtx(module(), target_.capability, image.kernels, target_.libdevice));
+  dump("kernels.ptx", image.ptx);
   return {};
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram program) {
   ProgramImage image;
-  static_cast<DeviceProgram&>(image) = std::move(program);
+  ISTHMUS_RETURN_IF_ERROR(finishImage(std::move(program), image));
   image.capability = target_.capability;
   image.calls = std::move(calls_);
-  ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
   {
     trace::Scope scope("stage", "compile");
     ISTHMUS_RETURN_IF_ERROR(writeKernels(image));

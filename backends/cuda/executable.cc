@@ -88,7 +88,7 @@ class RunMark {
 class CudaExecutable::Run final : public StepRunner {
  public:
   Run(const CudaExecutable& executable, const RunRequest& request)
-      : StepRunner(request, *executable.hostFunctions_),
+      : StepRunner(request, executable.hostFunctions()),
         executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
@@ -258,8 +258,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   Driver& driver = *libraries.driver;
   std::shared_ptr<CudaExecutable> executable(
       new CudaExecutable(libraries, std::move(identity), std::move(image)));
-  ISTHMUS_ASSIGN_OR_RETURN(executable->hostFunctions_,
-                           linkedHostFunctions().load(executable->image_.host));
+  ISTHMUS_RETURN_IF_ERROR(executable->loadHostFunctions());
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->planRuns();
@@ -329,11 +328,6 @@ StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const L
   return plan;
 }
 
-std::shared_ptr<const ProgramEvents> CudaExecutable::profiledEvents() const {
-  std::call_once(eventsOnce_, [this] { events_ = makeProgramEvents(image_.profile, image_.info); });
-  return events_;
-}
-
 CudaExecutable::~CudaExecutable() {
   for (size_t device = 0; device < devices_.size(); ++device) {
     driver_.free(static_cast<int>(device), Queue::kTransfer, devices_[device].constants);
@@ -364,12 +358,7 @@ Status CudaExecutable::finish(int device) const {
 
 StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
                                                  DeviceEvents after) const {
-  if (request.parameters.size() != image_.info.parameters.size() ||
-      request.results.size() != image_.info.outputs.size()) {
-    return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
-                         " parameters and ", request.results.size(), " results, expected ",
-                         image_.info.parameters.size(), " and ", image_.info.outputs.size());
-  }
+  ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
   trace::Scope scope("run", image_.info.name);
   int device = request.deviceId;
   auto mark = std::make_shared<RunMark>();

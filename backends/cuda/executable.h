@@ -15,6 +15,7 @@
 #include "backends/cuda/program_graph.h"
 #include "backends/cuda/queue.h"
 #include "backends/cuda/scratch_arena.h"
+#include "backends/shared/staging/staged_executable.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -28,7 +29,7 @@ struct Libraries {
   std::span<const std::unique_ptr<ScratchArena>> arenas;  // by device
 };
 
-class CudaExecutable final : public Executable {
+class CudaExecutable final : public StagedExecutable {
  public:
   // Loads the kernels on each device and uploads the constants. `identity`:
   // CompileTarget::identity() of what it was compiled for, which serialized bytes have.
@@ -36,7 +37,6 @@ class CudaExecutable final : public Executable {
                                                           std::string identity, ProgramImage image);
   ~CudaExecutable() override;
 
-  const ProgramInfo& info() const override { return image_.info; }
   // Enqueues all steps on the device's stream; blocks where control flow needs a predicate, or the
   // host has a part.
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
@@ -45,7 +45,6 @@ class CudaExecutable final : public Executable {
     return isStraight_ ? 0 : static_cast<size_t>(usedScratchBytes_);
   }
   bool isCheap() const override { return isShort_; }
-  bool callsUserCode() const override { return image_.host.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
  private:
@@ -81,8 +80,7 @@ class CudaExecutable final : public Executable {
   StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work);
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
-  // Of the program's steps, for a profile.
-  std::shared_ptr<const ProgramEvents> profiledEvents() const;
+  const StagedProgram& program() const override { return image_; }
   // "program f with kernel0 (stablehlo.add at model.py:7:3)".
   std::string faultText() const;
 
@@ -101,10 +99,7 @@ class CudaExecutable final : public Executable {
   int64_t usedScratchBytes_ = 0;  // the program's own, and what is kept aside in a swap
   int64_t swapOffset_ = 0;
   std::shared_ptr<const std::string> faultText_;
-  mutable std::once_flag eventsOnce_;
-  mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   std::vector<OnDevice> devices_;
-  std::unique_ptr<HostFunctions> hostFunctions_;
 };
 
 }  // namespace isthmus::cuda

@@ -8,8 +8,7 @@
 #include "backends/cuda/codegen/ptx.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/matrix_product.h"
-#include "backends/shared/staging/host_functions.h"
-#include "compiler/driver/device_program.h"
+#include "backends/shared/staging/staged_program.h"
 
 namespace isthmus::cuda {
 
@@ -20,12 +19,11 @@ struct LibraryWork {
   std::string description;  // the operation and its source position
 };
 
-struct ProgramImage : DeviceProgram {
+struct ProgramImage : StagedProgram {
   int capability = 0;               // that the PTX is written for
   std::string ptx;                  // of all kernels; empty if there are none
   std::vector<LaunchShape> shapes;  // by kernel
   std::vector<LibraryWork> calls;   // by the number of a LibraryCall
-  HostProgram host;
 };
 
 }  // namespace isthmus::cuda

@@ -1,16 +1,15 @@
-// The image field by field, in the CPU backend's envelope.
+// The code field by field, behind the rest of the program.
 #include "backends/cuda/serialization.h"
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/dnn.h"
 #include "backends/shared/serialization/image_checks.h"
-#include "backends/shared/serialization/sealed_bytes.h"
 #include "backends/shared/staging/program_bytes.h"
 
 namespace isthmus::cuda {
 namespace {
 
-constexpr std::string_view kMagic = "ISTHCUD\x02";
+constexpr ProgramKind kKind{"ISTHCUD\x02", "cuda"};
 
 // Far above what any device has, and low enough that the product of two of them is a number.
 constexpr int64_t kMaxSize = int64_t{1} << 31;
@@ -215,29 +214,21 @@ Status check(const ProgramImage& image) {
 
 std::string serializeImage(const ProgramImage& image, std::string_view device,
                            std::string_view key) {
-  ByteWriter body;
-  writeDeviceProgram(body, image);
-  writeHostProgram(body, image.host);
-  body.write(image.capability);
-  body.write(image.ptx);
-  body.writeList(image.calls, [&](const LibraryWork& work) { writeCall(body, work); });
-  return sealBytes(kMagic, device, body.take(), key);
+  return sealProgram(kKind, device, image, key, [&](ByteWriter& out) {
+    out.write(image.capability);
+    out.write(image.ptx);
+    out.writeList(image.calls, [&](const LibraryWork& work) { writeCall(out, work); });
+  });
 }
 
 StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view device,
                                         std::string_view key) {
-  ISTHMUS_ASSIGN_OR_RETURN(std::string_view body,
-                           unsealBytesFor(device, bytes, kMagic, "cuda", key));
-  ByteReader in(body);
   ProgramImage image;
-  readDeviceProgram(in, image);
-  image.host = readHostProgram(in);
-  image.capability = in.read<int>();
-  image.ptx = in.readString();
-  image.calls = in.readList([&] { return readCall(in); });
-  if (!in.ok() || !in.rest().empty()) {
-    return invalidArgument("the serialized executable is incomplete");
-  }
+  ISTHMUS_RETURN_IF_ERROR(unsealProgram(kKind, device, bytes, key, image, [&](ByteReader& in) {
+    image.capability = in.read<int>();
+    image.ptx = in.readString();
+    image.calls = in.readList([&] { return readCall(in); });
+  }));
   ISTHMUS_RETURN_IF_ERROR(check(image));
   for (const codegen::KernelInfo& kernel : image.kernels) {
     ISTHMUS_ASSIGN_OR_RETURN(LaunchShape shape, launchShape(kernel));

@@ -5,14 +5,10 @@
 #include "backends/opencl/codegen/spirv.h"
 #include "backends/opencl/executable.h"
 #include "backends/shared/serialization/sealed_bytes.h"
-#include "backends/shared/staging/host_functions.h"
-#include "compiler/codegen/simt/kernel_module.h"
-#include "compiler/driver/device_codegen.h"
+#include "backends/shared/staging/staged_codegen.h"
 #include "compiler/plan/op_error.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::opencl {
 namespace {
@@ -59,18 +55,16 @@ mlir::Operation* findDoubles(mlir::Operation* op) {
   return found;
 }
 
-class OpenclCodegen final : public DeviceCodegen {
+class OpenclCodegen final : public StagedCodegen {
  public:
-  OpenclCodegen(Driver& driver, CodegenSettings settings, std::unique_ptr<HostFunctionTable> host)
-      : driver_(driver),
-        settings_(std::move(settings)),
-        form_(kernelForm(kernelDevice(driver.facts(0)))),
-        host_(std::move(host)) {}
+  OpenclCodegen(Driver& driver, CodegenSettings settings)
+      : StagedCodegen(std::move(settings), kernelForm(kernelDevice(driver.facts(0)))),
+        driver_(driver) {}
 
   Status begin() {
-    ISTHMUS_ASSIGN_OR_RETURN(module_, makeModule("kernels", context_));
-    kernels_.emplace(*module_, form_);
-    return {};
+    ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> module,
+                             makeModule("kernels", context()));
+    return StagedCodegen::begin("xpu", std::move(module));
   }
 
  protected:
@@ -80,56 +74,36 @@ class OpenclCodegen final : public DeviceCodegen {
   }
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     llvm::StringRef name = op->getName().getStringRef();
-    if (supportByKernels({name.data(), name.size()}, form_.target.device) == Support::kOnDevice) {
+    if (supportByKernels({name.data(), name.size()}, form().target.device) == Support::kOnDevice) {
       ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
     }
-    OtherCode code;
-    ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
-    if (!code.kernels) {
-      ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, host_->add(op));
-    }
-    return code;
+    return kernelOrHost(op);
   }
-  StatusOr<int> addHostFunction(mlir::Operation* op) override { return host_->add(op); }
-  codegen::KernelModule& kernels() override { return *kernels_; }
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override;
 
  private:
   Status writeKernels(ProgramImage& image);
 
   Driver& driver_;
-  CodegenSettings settings_;
-  codegen::WorkItemForm form_;
-  llvm::LLVMContext context_;
-  std::unique_ptr<llvm::Module> module_;
-  std::optional<codegen::KernelModule> kernels_;
-  std::unique_ptr<HostFunctionTable> host_;
 };
 
 Status OpenclCodegen::writeKernels(ProgramImage& image) {
-  const auto& dump = settings_.dump;
-  if (dump) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module_->print(stream, nullptr);
-    dump("kernels.ll", text);
-  }
+  dumpKernels();
   if (image.kernels.empty()) return {};
-  callBuiltins(*module_);
+  callBuiltins(module());
   if (driver_.facts(0).takesSpirv) {
-    ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(*module_));
-    if (dump) dump("kernels.spv", image.spirv);
+    ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(module()));
+    dump("kernels.spv", image.spirv);
   } else {
-    ISTHMUS_ASSIGN_OR_RETURN(image.source, writeOpenclC(*module_));
-    if (dump) dump("kernels.cl", image.source);
+    ISTHMUS_ASSIGN_OR_RETURN(image.source, writeOpenclC(module()));
+    dump("kernels.cl", image.source);
   }
   return {};
 }
 
 StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram program) {
   ProgramImage image;
-  static_cast<DeviceProgram&>(image) = std::move(program);
-  ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
+  ISTHMUS_RETURN_IF_ERROR(finishImage(std::move(program), image));
   {
     trace::Scope scope("stage", "compile");
     ISTHMUS_RETURN_IF_ERROR(writeKernels(image));
@@ -162,9 +136,7 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(
     CodegenSettings settings) const {
-  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<HostFunctionTable> host,
-                           linkedHostFunctions().createTable("xpu"));
-  auto codegen = std::make_unique<OpenclCodegen>(driver_, std::move(settings), std::move(host));
+  auto codegen = std::make_unique<OpenclCodegen>(driver_, std::move(settings));
   ISTHMUS_RETURN_IF_ERROR(codegen->begin());
   return std::unique_ptr<ProgramCodegen>(std::move(codegen));
 }

@@ -55,7 +55,7 @@ GroupShape groupShape(const codegen::KernelInfo& kernel, const DeviceFacts& fact
 class OpenclExecutable::Run final : public StepRunner {
  public:
   Run(const OpenclExecutable& executable, const RunRequest& request, DeviceEvents after)
-      : StepRunner(request, *executable.hostFunctions_),
+      : StepRunner(request, executable.hostFunctions()),
         executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
@@ -339,7 +339,7 @@ StatusOr<std::unique_ptr<Program>> OpenclExecutable::buildKernels() {
 }
 
 Status OpenclExecutable::build() {
-  ISTHMUS_ASSIGN_OR_RETURN(hostFunctions_, linkedHostFunctions().load(image_.host));
+  ISTHMUS_RETURN_IF_ERROR(loadHostFunctions());
   if (!image_.kernels.empty()) {
     StatusOr<std::unique_ptr<Program>> program = buildKernels();
     if (!program.ok()) return program.status().withContext("program " + image_.info.name);
@@ -395,11 +395,6 @@ StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,
   return driver_.launch(device, queue, object, groupShape(info, driver_.facts(device)), after);
 }
 
-std::shared_ptr<const ProgramEvents> OpenclExecutable::profiledEvents() const {
-  std::call_once(eventsOnce_, [this] { events_ = makeProgramEvents(image_.profile, image_.info); });
-  return events_;
-}
-
 StatusOr<std::string> OpenclExecutable::serialize() const {
   ISTHMUS_ASSIGN_OR_RETURN(std::string key, cacheKey());
   ProgramImage image = image_;
@@ -411,12 +406,7 @@ StatusOr<std::string> OpenclExecutable::serialize() const {
 
 StatusOr<DeviceEventRef> OpenclExecutable::enqueue(const RunRequest& request,
                                                    DeviceEvents after) const {
-  if (request.parameters.size() != image_.info.parameters.size() ||
-      request.results.size() != image_.info.outputs.size()) {
-    return internalError("program ", image_.info.name, " was given ", request.parameters.size(),
-                         " parameters and ", request.results.size(), " results, expected ",
-                         image_.info.parameters.size(), " and ", image_.info.outputs.size());
-  }
+  ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
   trace::Scope scope("run", image_.info.name);
   StatusOr<DeviceEventRef> end = Run(*this, request, after).enqueue();
   if (!end.ok()) return end.status().withContext("program " + image_.info.name);

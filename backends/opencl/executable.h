@@ -7,25 +7,22 @@
 
 #include "backends/opencl/driver/driver.h"
 #include "backends/opencl/program.h"
-#include "base/program/program_steps.h"
+#include "backends/shared/staging/staged_executable.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::opencl {
 
-class OpenclExecutable final : public Executable {
+class OpenclExecutable final : public StagedExecutable {
  public:
   // Builds the kernels for the devices of `driver`, which outlives all executables, and uploads the
   // constants.
   static StatusOr<std::shared_ptr<const Executable>> load(Driver& driver, ProgramImage image);
   ~OpenclExecutable() override;
 
-  const ProgramInfo& info() const override { return image_.info; }
   // Enqueues all steps, each after those that it conflicts with; blocks where control flow needs a
   // predicate, or the host has a part.
   StatusOr<DeviceEventRef> enqueue(const RunRequest& request, DeviceEvents after) const override;
-  size_t scratchBytes() const override { return static_cast<size_t>(image_.scratchBytes); }
   bool isCheap() const override { return isCheap_; }
-  bool callsUserCode() const override { return image_.host.callsUserCode; }
   StatusOr<std::string> serialize() const override;
 
  private:
@@ -44,7 +41,7 @@ class OpenclExecutable final : public Executable {
   StatusOr<std::unique_ptr<Program>> buildKernels();
   StatusOr<CommandEvent> launch(int device, int kernel, const std::vector<void*>& buffers,
                                 CommandEvents after, Driver::Queue queue) const;
-  std::shared_ptr<const ProgramEvents> profiledEvents() const;
+  const StagedProgram& program() const override { return image_; }
 
   Driver& driver_;
   ProgramImage image_;
@@ -52,9 +49,6 @@ class OpenclExecutable final : public Executable {
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
-  std::unique_ptr<HostFunctions> hostFunctions_;
-  mutable std::once_flag eventsOnce_;
-  mutable std::shared_ptr<const ProgramEvents> events_;  // made by the first run that is profiled
   void* constants_ = nullptr;  // in the memory of the first device, read by all
 };
 

@@ -4,17 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "backends/shared/staging/host_functions.h"
-#include "compiler/driver/device_program.h"
+#include "backends/shared/staging/staged_program.h"
 
 namespace isthmus::opencl {
 
-struct ProgramImage : DeviceProgram {
+struct ProgramImage : StagedProgram {
   std::string spirv;   // of all kernels, for drivers that take it
   std::string source;  // OpenCL C, for those that do not
   // What a driver made of either, by kind of device; serialized programs have it.
   std::vector<std::string> binaries;
-  HostProgram host;
 };
 
 }  // namespace isthmus::opencl

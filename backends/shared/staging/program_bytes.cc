@@ -373,4 +373,27 @@ Status checkProgram(const DeviceProgram& program, const HostProgram& host, int l
   return linkedHostFunctions().checkFeatures(host);
 }
 
+std::string sealProgram(const ProgramKind& kind, std::string_view device,
+                        const StagedProgram& program, std::string_view key,
+                        llvm::function_ref<void(ByteWriter&)> writeCode) {
+  ByteWriter body;
+  writeDeviceProgram(body, program);
+  writeHostProgram(body, program.host);
+  writeCode(body);
+  return sealBytes(kind.magic, device, body.take(), key);
+}
+
+Status unsealProgram(const ProgramKind& kind, std::string_view device, std::string_view bytes,
+                     std::string_view key, StagedProgram& program,
+                     llvm::function_ref<void(ByteReader&)> readCode) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::string_view body,
+                           unsealBytesFor(device, bytes, kind.magic, kind.backend, key));
+  ByteReader in(body);
+  readDeviceProgram(in, program);
+  program.host = readHostProgram(in);
+  readCode(in);
+  if (in.ok() && in.rest().empty()) return {};
+  return invalidArgument("the serialized executable is incomplete");
+}
+
 }  // namespace isthmus

@@ -1,0 +1,52 @@
+// Code for a device that has kernels for most operations, and the host for the others.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/shared/staging/host_functions.h"
+#include "backends/shared/staging/staged_program.h"
+#include "compiler/codegen/simt/kernel_module.h"
+#include "compiler/driver/device_codegen.h"
+#include "isthmus/status.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+namespace isthmus {
+
+class StagedCodegen : public DeviceCodegen {
+ protected:
+  StagedCodegen(CodegenSettings settings, codegen::WorkItemForm form);
+
+  // Before anything is selected: `module`, in context(), is where kernels are added, and
+  // `platform` ("xpu") who lacks what the host does, for messages.
+  Status begin(std::string platform, std::unique_ptr<llvm::Module> module);
+
+  // A kernel of `op` by the shared compiler, else a function of the host.
+  StatusOr<OtherCode> kernelOrHost(mlir::Operation* op);
+  StatusOr<int> addHostFunction(mlir::Operation* op) final { return host_->add(op); }
+  codegen::KernelModule& kernels() final { return *kernels_; }
+
+  llvm::LLVMContext& context() { return context_; }
+  llvm::Module& module() { return *module_; }
+  const codegen::WorkItemForm& form() const { return form_; }
+  // For whoever wants files that show how a program is compiled.
+  void dump(std::string_view fileName, std::string_view text) const {
+    if (settings_.dump) settings_.dump(fileName, text);
+  }
+  // The kernels in LLVM IR, as kernels.ll.
+  void dumpKernels() const;
+  // Makes `image` of the finished program and what the host does of it.
+  Status finishImage(DeviceProgram program, StagedProgram& image);
+
+ private:
+  CodegenSettings settings_;
+  codegen::WorkItemForm form_;
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+  std::optional<codegen::KernelModule> kernels_;
+  std::unique_ptr<HostFunctionTable> host_;
+};
+
+}  // namespace isthmus
