@@ -261,7 +261,7 @@ V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, b
     case OpCode::Shlo_MulOp:
       return a * b;
     case OpCode::Shlo_DivOp:
-      return a / b;
+      return divide(a, b);
     case OpCode::Shlo_RemOp:
       return remainder(a, b);
     case OpCode::Shlo_MaxOp:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -69,6 +70,31 @@ V select(V condition, V a, V b) { return {a.c, a.c->b.CreateSelect(condition.v, 
 V fma(V a, V b, V c) {
   if (!a.c->target.fma) return a * b + c;
   return {a.c, a.c->b.CreateIntrinsic(llvm::Intrinsic::fma, {a.v->getType()}, {a.v, b.v, c.v})};
+}
+
+V divide(V a, V b) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(b.v);
+  if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (!number || !a.c->target.fma || !number->getValueAPF().isNormal()) return a / b;
+  const double divisor = number->getValueAPF().convertToDouble();
+  // Both parts of the reciprocal must be normal numbers.
+  const int bound = a.isF64() ? 500 : 64;
+  if (std::abs(std::ilogb(divisor)) > bound) return a / b;
+  llvm::APFloat inverse(0.0);
+  if (number->getValueAPF().getExactInverse(&inverse)) return a * (1 / divisor);
+  // The reciprocal as the sum of two numbers of one sign, so that zeros keep theirs and no
+  // infinities of different signs meet (Brisebarre, Muller and Raina, "Accelerating Correctly
+  // Rounded Floating-Point Division when the Divisor Is Known in Advance", 2004).
+  const long double exact = 1 / static_cast<long double>(divisor);
+  const double nearest = a.isF64() ? static_cast<double>(exact) : static_cast<float>(exact);
+  double high = nearest;
+  if (std::abs(static_cast<long double>(high)) > std::abs(exact)) {
+    high = a.isF64() ? std::nextafter(high, 0.0) : std::nextafter(static_cast<float>(high), 0.0f);
+  }
+  // A single rounding more does no harm where the result has few bits.
+  if (a.c->resultBits <= kFewBits) return a * nearest;
+  return fma(a, high, a * static_cast<double>(exact - high));
 }
 
 V abs(V a) { return unary(llvm::Intrinsic::fabs, a); }

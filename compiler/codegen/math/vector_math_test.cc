@@ -207,6 +207,35 @@ void measureFewBits(const Function& function, const Format& format) {
 TEST_P(VectorMath, is_accurate_in_bf16) { measureFewBits(GetParam(), {"bf16", 8, 8}); }
 TEST_P(VectorMath, is_accurate_in_f16) { measureFewBits(GetParam(), {"f16", 11, 5}); }
 
+// Quotients by constants, which are computed without a division.
+template <typename T>
+void checkQuotients(const std::string& type, T tiny) {
+  constexpr size_t kCount = 100'000;
+  const std::string array = "tensor<" + std::to_string(kCount) + "x" + type + ">";
+  for (double divisor : {255.0, 0.2, 3.0, -7.0, 1e-15, -3e18, 0.125, 1e300 * (sizeof(T) == 8)}) {
+    if (divisor == 0) continue;
+    std::string text(32, '\0');
+    text.resize(static_cast<size_t>(std::snprintf(text.data(), 32, "%.20e", divisor)));
+    auto kernel = TestKernel::compile(
+        "func.func @f(%x: " + array + ") -> " + array + " {\n %r = \"isthmus.fusion\"(%x) ({\n" +
+        " ^bb0(%a: " + array + "):\n  %c = stablehlo.constant dense<" + text + "> : " + array +
+        "\n  %0 = stablehlo.divide %a, %c : " + array + "\n  isthmus.yield %0 : " + array +
+        "\n }) : (" + array + ") -> " + array + "\n return %r : " + array + "\n}\n");
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    std::vector<T> x = arguments<T>(1000, kCount), y(kCount);
+    (*kernel)->run({x.data(), y.data()});
+    for (size_t i = 0; i < kCount; ++i) {
+      const long double want = static_cast<long double>(x[i]) / static_cast<T>(divisor);
+      const double bound = std::abs(x[i]) < tiny || std::abs(want) < tiny ? 1.5 : 0.501;
+      EXPECT_LE(ulpsBetween(y[i], want), bound) << x[i] << " / " << divisor << " gave " << y[i];
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(Quotients, by_constants_in_f32) { checkQuotients<float>("f32", 0x1p-80f); }
+TEST(Quotients, by_constants_in_f64) { checkQuotients<double>("f64", 0x1p-970); }
+
 // IEEE 754-2019's maximum and minimum, for each pair of special values: NaN if either is, +0 above
 // -0.
 template <typename T>
