@@ -41,9 +41,6 @@ class Shlo_Op<string mnemonic, list<Trait> traits = []>
   // Whether, of quantized operands, it computes with the real numbers that they stand for; else it
   // moves what is stored.
   bit computesWithReals = !eq(lowering, "elementwise");
-  // How shardings of its operands and results go together: pointwise, or the rule's name in
-  // compiler/partition.
-  string sharding = "";
   // The specification's rules, "c2: ...", and of its inputs, "i2: ...". What the specification
   // says in types and traits of the record itself is not repeated.
   list<string> rules = [];

@@ -1,7 +1,7 @@
 // Elementwise operations of two and three operands.
 include "ops/base.td"
 
-let lowering = "elementwise", sharding = "pointwise" in {
+let lowering = "elementwise" in {
 
 class Shlo_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = []>
     : Shlo_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultShape], traits, [Shlo_SameType])> {

@@ -112,6 +112,7 @@ def Shlo_AllGatherOp : Shlo_Op<"all_gather", [Shlo_PairwiseElementType, Shlo_Nam
   let summary = "the group's operands concatenated along a dimension";
   let evaluator = [{evaluateAllGather}];
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let rules = [
     "c1: all_gather_dim is a dimension of the operands",
     "c2: ids are unique",
@@ -132,6 +133,7 @@ def Shlo_AllReduceOp : Shlo_Op<"all_reduce",
   let evaluator = [{evaluateAllReduce}];
   let inPlace = "pairwise";
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let rules = [
     "c1: ids are unique",
     "c3: ids are 0 to n - 1, or -1 to fill up",
@@ -153,6 +155,7 @@ def Shlo_AllToAllOp : Shlo_Op<"all_to_all",
   let summary = "parts of the operands exchanged between all members of the group";
   let evaluator = [{evaluateAllToAll}];
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let rules = [
     "c1: split_dimension is a dimension of the operands",
     "c2: split_count divides the split dimension",
@@ -174,6 +177,7 @@ def Shlo_CollectiveBroadcastOp : Shlo_Op<"collective_broadcast", [Shlo_Infers, S
   let summary = "the operands of one member of the group, on all of them";
   let evaluator = [{evaluateCollectiveBroadcast}];
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let since = "0.16.0";
   let rules = [
     "c1: ids are unique",
@@ -191,6 +195,7 @@ def Shlo_CollectivePermuteOp : Shlo_Op<"collective_permute",
   let summary = "the operand sent from sources to targets";
   let evaluator = [{evaluateCollectivePermute}];
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let rules = [
     "c1: source_target_pairs are pairs",
     "c2: sources are unique",
@@ -232,6 +237,7 @@ def Shlo_ReduceScatterOp : Shlo_Op<"reduce_scatter", [Shlo_NamesMesh]> {
   let summary = "the group's operands combined, a part of the result on each member";
   let evaluator = [{evaluateReduceScatter}];
   let lowering = "collective";
+  let sharding = [{rule<collectiveRule>}];
   let rules = [
     "c2: scatter_dimension is a dimension of the operand",
     "c3: ids are unique",

@@ -7,7 +7,6 @@ def Shlo_BatchNormGradOp : Shlo_Op<"batch_norm_grad",
   let evaluator = [{evaluateBatchNormGrad}];
   let computesWithReals = 1;
   let lowering = "expand";
-  let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
     "c3: operand and grad_output have the same shape",
@@ -25,7 +24,6 @@ def Shlo_BatchNormInferenceOp : Shlo_Op<"batch_norm_inference",
   let evaluator = [{evaluateBatchNormInference}];
   let computesWithReals = 1;
   let lowering = "expand";
-  let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
     "c3: scale, offset, mean and variance have the features' size"];
@@ -41,7 +39,6 @@ def Shlo_BatchNormTrainingOp : Shlo_Op<"batch_norm_training",
   let evaluator = [{evaluateBatchNormTraining}];
   let computesWithReals = 1;
   let lowering = "expand";
-  let sharding = "batch_norm";
   let rules = [
     "c1: feature_index is a dimension of the operand",
     "c3: scale and offset have the features' size"];
@@ -58,7 +55,7 @@ def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infe
   let computesWithReals = 1;
   let lowering = "library";
   let indexing = [{indexMatrices}];
-  let sharding = "cholesky";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c2: a has rank 2 or more",
     "c3: a has square matrices"];
@@ -76,7 +73,7 @@ def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
   let computesWithReals = 1;
   let lowering = "library";
   let indexing = [{indexConvolution}];
-  let sharding = "convolution";
+  let sharding = [{rule<convolutionRule>}];
   let rules = [
     "c1: operands have the same rank of 2 or more",
     "c2: window_strides are as many as spatial dimensions",
@@ -152,7 +149,7 @@ def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
   let computesWithReals = 1;
   let lowering = "library";
   let indexing = [{indexDotGeneral}];
-  let sharding = "dot_general";
+  let sharding = [{rule<dotRule>}];
   let rules = [
     "c1: batching dimensions are as many on both sides",
     "c2: contracting dimensions are as many on both sides",
@@ -218,7 +215,7 @@ def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
   let computesWithReals = 1;
   let lowering = "library";
   let indexing = [{indexFft}];
-  let sharding = "fft";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c1: fft_length is no longer than the rank",
     "c2: the operand is real for RFFT and else complex",
@@ -241,7 +238,7 @@ def Shlo_TriangularSolveOp : Shlo_Op<"triangular_solve",
   let computesWithReals = 1;
   let lowering = "library";
   let indexing = [{indexMatrices}];
-  let sharding = "triangular_solve";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c2: a and b have the same rank of 2 or more",
     "c3: a has square matrices that fit b",

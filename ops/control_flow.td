@@ -12,7 +12,6 @@ def Shlo_IfOp : Shlo_Op<"if", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of one of two regions";
   let evaluator = [{evaluateIf}];
   let lowering = "branch";
-  let sharding = "control";
   let rules = [
     "c1: branches take no values",
     "c2: branches give the same types",
@@ -27,7 +26,6 @@ def Shlo_CaseOp : Shlo_Op<"case", [Shlo_Body, Shlo_Infers]> {
   let summary = "the results of the region with the given number, or of the last one";
   let evaluator = [{evaluateCase}];
   let lowering = "branch";
-  let sharding = "control";
   let rules = [
     "c1: there is a branch",
     "c2: branches take no values",
@@ -44,7 +42,6 @@ def Shlo_WhileOp : Shlo_Op<"while", [Shlo_Body, Shlo_Infers,
   let summary = "values passed through a region as long as a condition holds";
   let evaluator = [{evaluateWhile}];
   let lowering = "loop";
-  let sharding = "control";
   let rules = [
     "c1: cond takes the operands' types and gives a bool",
     "c2: body takes and gives the operands' types",
@@ -62,7 +59,6 @@ def Shlo_OptimizationBarrierOp : Shlo_Op<"optimization_barrier",
   let evaluator = [{evaluateIdentity}];
   let lowering = "view";
   let indexing = [{indexBarrier}];
-  let sharding = "pointwise";
   let arguments = (ins Variadic<Shlo_PerTensorOrToken>:$operand);
   let results = (outs Variadic<Shlo_PerTensorOrToken>:$result);
   let assemblyFormat = [{

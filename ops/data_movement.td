@@ -11,7 +11,7 @@ def Shlo_BitcastConvertOp : Shlo_MoveOp<"bitcast_convert"> {
   let evaluator = [{evaluateBitcastConvert}];
   let lowering = "indexed";
   let indexing = [{indexBitcast}];
-  let sharding = "bitcast_convert";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c1: shapes agree, up to a last dimension that the ratio of widths adds or takes",
     "c2: both are complex or neither is"];
@@ -37,7 +37,7 @@ def Shlo_BroadcastInDimOp : Shlo_MoveOp<"broadcast_in_dim", [Shlo_SameElementTyp
   let cost = 0;
   let lowering = "indexed";
   let indexing = [{indexBroadcast}];
-  let sharding = "broadcast_in_dim";
+  let sharding = [{rule<spreadRule>}];
   let rules = [
     "c1: a quantized operand and the result have the same scales",
     "c2: there is one broadcast dimension for each dimension of the operand",
@@ -59,7 +59,7 @@ def Shlo_ConcatenateOp : Shlo_MoveOp<"concatenate",
   let cost = 2;
   let lowering = "indexed";
   let indexing = [{indexConcatenate}];
-  let sharding = "concatenate";
+  let sharding = [{rule<concatenateRule>}];
   let rules = [
     "c2: inputs have the same sizes but along dimension",
     "c3: there is an input",
@@ -80,7 +80,7 @@ def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
   let evaluator = [{evaluateDynamicSlice}];
   let lowering = "indexed";
   let indexing = [{indexDynamicSlice}];
-  let sharding = "dynamic_slice";
+  let sharding = [{rule<dynamicSliceRule>}];
   let rules = [
     "c2: starts and sizes are as many as dimensions",
     "c3: starts have the same type",
@@ -102,7 +102,7 @@ def Shlo_DynamicUpdateSliceOp : Shlo_MoveOp<"dynamic_update_slice",
   let inPlace = "first";
   let lowering = "update_slice";
   let indexing = [{indexDynamicUpdateSlice}];
-  let sharding = "dynamic_update_slice";
+  let sharding = [{rule<dynamicUpdateSliceRule>}];
   let rules = [
     "c1: the result has the operand's type",
     "c3: the update has the rank of the operand",
@@ -121,7 +121,7 @@ def Shlo_GatherOp : Shlo_MoveOp<"gather",
   let cost = 10;
   let lowering = "indexed";
   let indexing = [{indexGather}];
-  let sharding = "gather";
+  let sharding = [{rule<gatherRule>}];
   let rules = [
     "c1: each dimension of the operand is offset, collapsed or batching",
     "c2: index_vector_dim is a dimension of the indices or one more",
@@ -161,7 +161,7 @@ def Shlo_PadOp : Shlo_MoveOp<"pad", [SameOperandsAndResultElementType,
   let cost = 2;
   let lowering = "indexed";
   let indexing = [{indexPad}];
-  let sharding = "pad";
+  let sharding = [{rule<movedRule>}];
   let rules = [
     "c2: low, high and interior padding are as many as dimensions",
     "c3: interior padding is not negative",
@@ -181,7 +181,7 @@ def Shlo_ReshapeOp : Shlo_MoveOp<"reshape", [Shlo_SameElementType]> {
   let evaluator = [{evaluateReshape}];
   let lowering = "view";
   let indexing = [{indexReshape}];
-  let sharding = "reshape";
+  let sharding = [{rule<reshapeRule>}];
   let rules = [
     "c1: a quantized operand and the result have the same scales",
     "c2: operand and result have as many elements",
@@ -195,7 +195,7 @@ def Shlo_ReverseOp : Shlo_MoveOp<"reverse", [SameOperandsAndResultElementType, S
   let evaluator = [{evaluateReverse}];
   let lowering = "indexed";
   let indexing = [{indexReverse}];
-  let sharding = "reverse";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c2: dimensions are unique",
     "c3: dimensions are those of the operand"];
@@ -216,7 +216,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
   let cost = 0;
   let lowering = "indexed";
   let indexing = [{indexSlice}];
-  let sharding = "slice";
+  let sharding = [{rule<movedRule>}];
   let rules = [
     "c2: starts, limits and strides are as many as dimensions",
     "c3: 0 <= start <= limit <= size",
@@ -246,7 +246,7 @@ def Shlo_TransposeOp : Shlo_MoveOp<"transpose", [Shlo_SameElementType, Shlo_Infe
   let cost = 4;
   let lowering = "indexed";
   let indexing = [{indexTranspose}];
-  let sharding = "transpose";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c1: a quantized operand and the result have the same scales",
     "c2: permutation has each dimension of the operand once",

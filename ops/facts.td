@@ -33,6 +33,9 @@ class OpFacts {
   // The C++ rule (compiler/dialect/facts/indexing_rules.h) that says which elements of the operands an
   // element of a result is computed from.
   code indexing = !if(!eq(lowering, "elementwise"), "indexElementwise", "indexWhole");
+  // The C++ rule (compiler/partition/rules/factor_rules.h) that says how shardings of its operands
+  // and results go together. Without one, partitioning knows the operation itself or replicates it.
+  code sharding = !if(!eq(lowering, "elementwise"), "rule<mappedRule>", "nullptr");
 
   // The C++ of the above.
   code opCode = "OpCode::" # NAME;

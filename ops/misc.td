@@ -22,7 +22,8 @@ def Shlo_IotaOp : Shlo_Op<"iota", [Pure]> {
   let evaluator = [{evaluateIota}];
   let cost = 0;
   let lowering = "indexed";
-  let sharding = "iota";
+  let indexing = [{indexElementwise}];
+  let sharding = [{rule<spreadRule>}];
   let rules = [
     "c1: iota_dimension is a dimension of the result"];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$iota_dimension);
@@ -51,7 +52,6 @@ def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
   let evaluator = [{evaluateRngBitGenerator}];
   let inPlace = "first";
   let lowering = "library";
-  let sharding = "rng_bit_generator";
   let rules = [
     "c1: the state keeps its type"];
   let arguments = (ins Shlo_RngAlgorithmAttr:$rng_algorithm,
@@ -94,7 +94,7 @@ def Shlo_CustomCallOp : Shlo_Op<"custom_call",
   let summary = "a call of a function that is registered with the runtime";
   let evaluator = [{evaluateCustomCall}];
   let lowering = "library";
-  let sharding = "custom_call";
+  let sharding = [{rule<customCallRule>}];
   let rules = [
     "i4: backend_config is a dictionary for typed FFI and else a string",
     "i7: layouts have each dimension once",

@@ -8,7 +8,6 @@ def Shlo_MapOp : Shlo_Op<"map", [Shlo_Body, SameOperandsAndResultShape, Shlo_Inf
   let lowering = "expand";
   let indexing = [{indexElementwise}];
   let computesWithReals = 0;  // its region does
-  let sharding = "pointwise";
   let rules = [
     "c2: there is an input",
     "c3: dimensions are all of them, in order",
@@ -22,7 +21,7 @@ def Shlo_ReduceOp : Shlo_Op<"reduce", [Shlo_Body, SameVariadicOperandSize, Shlo_
   let evaluator = [{evaluateReduce}];
   let lowering = "reduce";
   let indexing = [{indexReduce}];
-  let sharding = "reduce";
+  let sharding = [{rule<reduceRule>}];
   let rules = [
     "c1: inputs have the same shape",
     "c3: there are inputs, and as many initial values",
@@ -48,7 +47,7 @@ def Shlo_ReduceWindowOp : Shlo_Op<"reduce_window",
   let evaluator = [{evaluateReduceWindow}];
   let lowering = "window";
   let indexing = [{indexReduceWindow}];
-  let sharding = "reduce_window";
+  let sharding = [{rule<reduceWindowRule>}];
   let rules = [
     "c1: there are inputs, and as many initial values",
     "c2: inputs have the same shape",
@@ -82,7 +81,7 @@ def Shlo_ScatterOp : Shlo_Op<"scatter", [RecursiveMemoryEffects, RecursivelySpec
   let inPlace = "pairwise";
   let lowering = "scatter";
   let indexing = [{indexScatter}];
-  let sharding = "scatter";
+  let sharding = [{rule<scatterRule>}];
   let rules = [
     "c1: inputs have the same shape",
     "c2: each dimension of the inputs is of the window, inserted or batching",
@@ -124,7 +123,7 @@ def Shlo_SelectAndScatterOp : Shlo_Op<"select_and_scatter",
   let evaluator = [{evaluateSelectAndScatter}];
   let lowering = "scatter";
   let indexing = [{indexSelectAndScatter}];
-  let sharding = "select_and_scatter";
+  let sharding = [{rule<selectAndScatterRule>}];
   let rules = [
     "c1: operand and source have the same element type",
     "c2: the source has the shape of the windows",
@@ -153,7 +152,7 @@ def Shlo_SortOp : Shlo_Op<"sort", [RecursiveMemoryEffects, RecursivelySpeculatab
   let inPlace = "pairwise";
   let lowering = "library";
   let indexing = [{indexSort}];
-  let sharding = "sort";
+  let sharding = [{rule<mappedRule>}];
   let rules = [
     "c1: there is an input",
     "c2: results have the inputs' types",

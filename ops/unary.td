@@ -1,7 +1,7 @@
 // Elementwise operations of one operand.
 include "ops/base.td"
 
-let lowering = "elementwise", sharding = "pointwise" in {
+let lowering = "elementwise" in {
 
 class Shlo_UnaryOp<string mnemonic, Type operandType, Type resultType = operandType,
                    list<Trait> traits = [Shlo_SameType]>

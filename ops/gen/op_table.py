@@ -70,6 +70,12 @@ def arguments(record, key):
     return ", ".join(f"`{name}`" for _, name in record[key]["args"] if name)
 
 
+def sharding_rule(record):
+    """The name of the rule in compiler/partition, as text."""
+    named = re.search(r"<(\w+)>", record["sharding"])
+    return f"`{named[1]}`" if named else "none of its own"
+
+
 def docs(table):
     """Writes one section for each operation."""
     print("# Operations\n\nGenerated from `ops/*.td` by `ops/gen/op_table.py`.")
@@ -81,7 +87,7 @@ def docs(table):
                 ("operands and attributes", arguments(record, "arguments") or "none"),
                 ("results", arguments(record, "results") or "see the rules"),
                 ("since", record["since"]), ("compiled as", record["lowering"]),
-                ("sharding rule", record["sharding"] or "none: replicated")):
+                ("sharding rule", sharding_rule(record))):
             print(f"| {title} | {value} |")
         for rule in record["rules"]:
             label, _, text = rule.partition(": ")

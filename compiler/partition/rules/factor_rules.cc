@@ -1,13 +1,14 @@
 #include "compiler/partition/rules/factor_rules.h"
 
 #include <numeric>
+#include <type_traits>
 
 #include "base/custom_partitioners.h"
 #include "compiler/dialect/combiner.h"
-#include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/split/shifts.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringMap.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
@@ -19,64 +20,25 @@ using Dims = llvm::ArrayRef<int64_t>;
 
 Factors wholeDims(Value value) { return Factors(rankOf(value), kWhole); }
 
-std::optional<FactorRule> elementwiseRule(mlir::Operation* op) {
-  Dims shape = shapeOf(op->getResult(0));
+// The dimensions of operands that symbols stand for alone are factors too if blocks of them give
+// parts of the result.
+FactorRule ruleOfMaps(mlir::Operation* op, bool hasParts) {
   FactorRule rule = wholeRule(op);
-  for (int d = 0; d < static_cast<int>(shape.size()); ++d) rule.results[0][d] = d;
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    // Scalars of clamp and select stay whole.
-    if (shapeOf(operand) == shape) {
-      rule.operands[i] = rule.results[0];
-    } else if (rankOf(operand) != 0) {
-      return std::nullopt;
-    }
-  }
-  return rule;
-}
-
-FactorRule broadcastRule(shlo::BroadcastInDimOp op) {
-  FactorRule rule = wholeRule(op);
-  std::iota(rule.results[0].begin(), rule.results[0].end(), 0);
-  for (auto [from, to] : llvm::enumerate(op.getBroadcastDimensions())) {
-    if (shapeOf(op.getOperand())[from] != shapeOf(op.getResult())[to]) continue;
-    rule.operands[0][from] = static_cast<int>(to);
-  }
-  return rule;
-}
-
-// The caller counts on from where a block begins.
-FactorRule iotaRule(shlo::IotaOp op) {
-  FactorRule rule = wholeRule(op);
-  std::iota(rule.results[0].begin(), rule.results[0].end(), 0);
-  return rule;
-}
-
-FactorRule transposeRule(shlo::TransposeOp op) {
-  FactorRule rule = wholeRule(op);
-  for (auto [to, from] : llvm::enumerate(op.getPermutation())) {
-    rule.operands[0][from] = rule.results[0][to] = static_cast<int>(to);
-  }
-  return rule;
-}
-
-// Dimensions fall into groups of equal products. Cutting the major dimension of a group on both
-// sides gives the same blocks, since the elements of each block follow each other.
-FactorRule reshapeRule(shlo::ReshapeOp op) {
-  FactorRule rule = wholeRule(op);
-  Dims from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
-  if (llvm::is_contained(from, 0)) return rule;
-  size_t i = 0, j = 0;
-  for (int factor = 0; i < from.size() && j < to.size(); ++factor) {
-    while (i < from.size() && from[i] == 1) ++i;
-    while (j < to.size() && to[j] == 1) ++j;
-    if (i == from.size() || j == to.size()) break;
-    rule.operands[0][i] = rule.results[0][j] = factor;
-    int64_t left = from[i++], right = to[j++];
-    while (left != right) {
-      if (left < right) {
-        left *= from[i++];
-      } else {
-        right *= to[j++];
+  const IndexingMaps maps = indexingMaps(op);
+  const auto rank = static_cast<int>(rankOf(op->getResult(0)));
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!maps.operands[i].map) continue;
+    for (int64_t d = 0; d < rankOf(op->getOperand(i)); ++d) {
+      std::optional<DimIndex> index = maps.index(i, d);
+      if (!index) continue;
+      if (index->dim) {
+        const auto factor = static_cast<int>(*index->dim);
+        rule.operands[i][d] = factor;
+        for (Factors& factors : rule.results) factors[factor] = factor;
+      } else if (hasParts && index->terms.size() == 1 &&
+                 index->terms[0].kind == SymbolKind::kReduced) {
+        rule.operands[i][d] = rank + static_cast<int>(index->terms[0].symbol);
+        rule.summed.insert(rule.operands[i][d]);
       }
     }
   }
@@ -95,74 +57,6 @@ bool combinesParts(shlo::ReduceOp op) {
   mlir::Operation* reducer = soleOperation(op->getRegion(0));
   return isIdempotent(reducer) ||
          (llvm::isa_and_nonnull<shlo::MulOp>(reducer) && isOne(op.getInitValues()[0]));
-}
-
-FactorRule reduceRule(shlo::ReduceOp op) {
-  FactorRule rule = wholeRule(op);
-  rule.isSum = op.getInputs().size() == 1 && isSumFromZero(op);
-  if (rule.isSum || combinesParts(op)) {
-    auto next = static_cast<int>(rankOf(op.getInputs()[0]));
-    for (int64_t d : op.getDimensions()) {
-      for (size_t i = 0; i < op.getInputs().size(); ++i) rule.operands[i][d] = next;
-      rule.summed.insert(next++);
-    }
-  }
-  int kept = 0;
-  for (int64_t d = 0; d < rankOf(op.getInputs()[0]); ++d) {
-    if (llvm::is_contained(op.getDimensions(), d)) continue;
-    for (size_t i = 0; i < op.getInputs().size(); ++i) rule.operands[i][d] = kept;
-    for (Factors& factors : rule.results) factors[kept] = kept;
-    ++kept;
-  }
-  return rule;
-}
-
-FactorRule dotRule(shlo::DotGeneralOp op) {
-  FactorRule rule = wholeRule(op);
-  shlo::DotDimensionNumbersAttr dims = op.getDotDimensionNumbers();
-  int next = 0;
-  for (auto [left, right] :
-       llvm::zip(dims.getLhsBatchingDimensions(), dims.getRhsBatchingDimensions())) {
-    rule.operands[0][left] = rule.operands[1][right] = rule.results[0][next] = next;
-    ++next;
-  }
-  auto addFree = [&](int operand, Dims batching, Dims contracting) {
-    for (int64_t d = 0; d < rankOf(op->getOperand(operand)); ++d) {
-      if (llvm::is_contained(batching, d) || llvm::is_contained(contracting, d)) continue;
-      rule.operands[operand][d] = rule.results[0][next] = next;
-      ++next;
-    }
-  };
-  addFree(0, dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions());
-  addFree(1, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
-  if (isSummable(op.getResult())) {
-    for (auto [left, right] :
-         llvm::zip(dims.getLhsContractingDimensions(), dims.getRhsContractingDimensions())) {
-      rule.operands[0][left] = rule.operands[1][right] = next;
-      rule.summed.insert(next++);
-    }
-  }
-  return rule;
-}
-
-// The caller moves rows to where they belong in dimensions that are split.
-FactorRule concatenateRule(shlo::ConcatenateOp op) {
-  FactorRule rule = alignedRule(op, 0, op->getNumOperands(), [](int) { return true; });
-  rule.concatenated = static_cast<int>(op.getDimension());
-  return rule;
-}
-
-// Of collectives in code for each device: what they do along other axes than those that are split,
-// they do to each element, or to all but the dimensions that they cut and join.
-FactorRule collectiveRule(mlir::Operation* op, llvm::ArrayRef<uint64_t> touched) {
-  FactorRule rule = wholeRule(op);
-  int next = 0;
-  for (auto [operand, result] : llvm::zip(rule.operands, rule.results)) {
-    for (size_t d = 0; d < operand.size(); ++d) {
-      if (!llvm::is_contained(touched, d)) operand[d] = result[d] = next++;
-    }
-  }
-  return rule;
 }
 
 // JAX says of a call how many leading dimensions of all its arrays are a batch.
@@ -250,53 +144,146 @@ FactorRule alignedRule(mlir::Operation* op, size_t first, size_t last,
   return rule;
 }
 
-std::optional<FactorRule> factorRule(mlir::Operation* op) {
-  if (op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise) {
-    return elementwiseRule(op);
+FactorRule mappedRule(mlir::Operation* op) { return ruleOfMaps(op, false); }
+
+// Rows that no operand has are made by each device for itself, which counts on from where its block
+// begins.
+FactorRule spreadRule(mlir::Operation* op) {
+  FactorRule rule = mappedRule(op);
+  std::iota(rule.results[0].begin(), rule.results[0].end(), 0);
+  return rule;
+}
+
+FactorRule movedRule(mlir::Operation* op) {
+  FactorRule rule = mappedRule(op);
+  const IndexingMaps maps = indexingMaps(op);
+  for (int64_t d = 0; d < rankOf(op->getOperand(0)); ++d) {
+    std::optional<DimIndex> index = maps.index(0, d);
+    if (!index || !index->dim) continue;
+    const int64_t size = shapeOf(op->getResult(0))[*index->dim];
+    if (index->offset == 0 && index->divisor == 1 && size == shapeOf(op->getOperand(0))[d]) {
+      continue;
+    }
+    rule.halos.push_back({.dim = d,
+                          .factor = static_cast<int>(*index->dim),
+                          .size = size,
+                          .stride = index->stride,
+                          .low = -index->offset,
+                          .baseDilation = index->divisor});
   }
-  return llvm::TypeSwitch<mlir::Operation*, std::optional<FactorRule>>(op)
-      .Case([](shlo::BroadcastInDimOp op) { return broadcastRule(op); })
-      .Case([](shlo::IotaOp op) { return iotaRule(op); })
-      .Case([](shlo::TransposeOp op) { return transposeRule(op); })
-      .Case([](shlo::ReshapeOp op) { return reshapeRule(op); })
-      .Case([](shlo::ReduceOp op) { return reduceRule(op); })
-      .Case([](shlo::ReduceWindowOp op) { return reduceWindowRule(op); })
-      .Case([](shlo::DotGeneralOp op) { return dotRule(op); })
-      .Case([](shlo::ConvolutionOp op) { return convolutionRule(op); })
-      .Case([](shlo::PadOp op) { return padRule(op); })
-      .Case([](shlo::ConcatenateOp op) { return concatenateRule(op); })
-      .Case<shlo::AllReduceOp, shlo::CollectivePermuteOp, shlo::CollectiveBroadcastOp>(
-          [](mlir::Operation* op) { return collectiveRule(op, {}); })
-      .Case([](shlo::AllGatherOp op) { return collectiveRule(op, {op.getAllGatherDim()}); })
-      .Case([](shlo::ReduceScatterOp op) { return collectiveRule(op, {op.getScatterDimension()}); })
-      .Case([](shlo::AllToAllOp op) {
-        return collectiveRule(op, {op.getSplitDimension(), op.getConcatDimension()});
-      })
-      // The caller exchanges the blocks of reversed dimensions.
-      .Case([](shlo::ReverseOp op) { return alignedRule(op, 0, 1, [](int) { return true; }); })
-      .Case([](shlo::SliceOp op) { return sliceRule(op); })
-      .Case([](shlo::DynamicSliceOp op) { return dynamicSliceRule(op); })
-      .Case([](shlo::DynamicUpdateSliceOp op) { return dynamicUpdateSliceRule(op); })
-      .Case([](shlo::GatherOp op) { return gatherRule(op); })
-      .Case([](shlo::ScatterOp op) { return scatterRule(op); })
-      .Case([](shlo::SortOp op) {
-        int64_t rank = rankOf(op->getOperand(0)), along = op.getDimension();
-        if (along < 0) along += rank;
-        return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d != along; });
-      })
-      .Case([](shlo::SelectAndScatterOp op) { return selectAndScatterRule(op); })
-      .Case([](shlo::FftOp op) { return fftRule(op); })
-      .Case<shlo::CholeskyOp, shlo::TriangularSolveOp>([](mlir::Operation* op) {
-        int64_t batch = rankOf(op->getResult(0)) - 2;
-        return alignedRule(op, 0, op->getNumOperands(), [&](int d) { return d < batch; });
-      })
-      .Case([](shlo::CustomCallOp op) -> std::optional<FactorRule> {
-        // The caller exchanges halos.
-        if (shiftOf(op)) return alignedRule(op, 0, 1, [](int) { return true; });
-        if (std::optional<FactorRule> said = saidRule(op)) return said;
-        return batchRule(op);
-      })
-      .Default([](mlir::Operation*) { return std::nullopt; });
+  return rule;
+}
+
+// Cutting the major dimension of a group on both sides gives the same blocks, since the elements of
+// each block follow each other.
+FactorRule reshapeRule(shlo::ReshapeOp op) {
+  FactorRule rule = wholeRule(op);
+  Dims from = shapeOf(op.getOperand()), to = shapeOf(op.getResult());
+  ReshapeGroups groups = reshapeGroups(from, to);
+  auto majorOf = [](Dims shape, ReshapeGroups::Range range) {
+    int64_t d = range.first;
+    while (d < range.second && shape[d] == 1) ++d;
+    return d;
+  };
+  for (auto [factor, fromGroup] : llvm::enumerate(groups.from)) {
+    const ReshapeGroups::Range toGroup = groups.to[factor];
+    const int64_t i = majorOf(from, fromGroup), j = majorOf(to, toGroup);
+    if (i == fromGroup.second || j == toGroup.second) continue;
+    rule.operands[0][i] = rule.results[0][j] = static_cast<int>(factor);
+  }
+  return rule;
+}
+
+FactorRule reduceRule(shlo::ReduceOp op) {
+  const bool isSum = op.getInputs().size() == 1 && isSumFromZero(op);
+  FactorRule rule = ruleOfMaps(op, isSum || combinesParts(op));
+  rule.isSum = isSum;
+  return rule;
+}
+
+FactorRule dotRule(shlo::DotGeneralOp op) { return ruleOfMaps(op, isSummable(op.getResult())); }
+
+// The caller moves rows to where they belong in dimensions that are split.
+FactorRule concatenateRule(shlo::ConcatenateOp op) {
+  FactorRule rule = mappedRule(op);
+  rule.concatenated = static_cast<int>(op.getDimension());
+  return rule;
+}
+
+// Of collectives in code for each device: what they do along other axes than those that are split,
+// they do to each element, or to all but the dimensions that they cut and join.
+FactorRule collectiveRule(mlir::Operation* op) {
+  llvm::SmallVector<uint64_t, 2> touched;
+  if (auto gather = llvm::dyn_cast<shlo::AllGatherOp>(op)) {
+    touched = {gather.getAllGatherDim()};
+  } else if (auto scatter = llvm::dyn_cast<shlo::ReduceScatterOp>(op)) {
+    touched = {scatter.getScatterDimension()};
+  } else if (auto exchange = llvm::dyn_cast<shlo::AllToAllOp>(op)) {
+    touched = {exchange.getSplitDimension(), exchange.getConcatDimension()};
+  }
+  FactorRule rule = wholeRule(op);
+  int next = 0;
+  for (auto [operand, result] : llvm::zip(rule.operands, rule.results)) {
+    for (size_t d = 0; d < operand.size(); ++d) {
+      if (!llvm::is_contained(touched, d)) operand[d] = result[d] = next++;
+    }
+  }
+  return rule;
+}
+
+std::optional<FactorRule> customCallRule(shlo::CustomCallOp op) {
+  // The caller exchanges the borders of blocks.
+  if (shiftOf(op)) return alignedRule(op, 0, 1, [](int) { return true; });
+  if (std::optional<FactorRule> said = saidRule(op)) return said;
+  return batchRule(op);
+}
+
+namespace {
+
+// A rule as the op table names it: rule<padRule>.
+using Rule = std::optional<FactorRule> (*)(mlir::Operation*);
+template <typename Result, typename Op>
+std::optional<FactorRule> apply(Result (*rule)(Op), mlir::Operation* op) {
+  if constexpr (std::is_same_v<Op, mlir::Operation*>) {
+    return rule(op);
+  } else {
+    return rule(llvm::cast<Op>(op));
+  }
+}
+template <auto kRule>
+std::optional<FactorRule> rule(mlir::Operation* op) {
+  return apply(kRule, op);
+}
+
+struct ShardingEntry {
+  const char* name;
+  Rule rule;
+};
+
+#define GET_ChloShardings_IMPL
+#define GET_StablehloShardings_IMPL
+#include "ops/shardings.inc"
+
+using Table = llvm::StringMap<Rule>;
+
+Table makeTable() {
+  Table table;
+  for (const ShardingEntry& entry : StablehloShardings) {
+    table[std::string("stablehlo.") + entry.name] = entry.rule;
+  }
+  for (const ShardingEntry& entry : ChloShardings) {
+    table[std::string("chlo.") + entry.name] = entry.rule;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::optional<FactorRule> factorRule(mlir::Operation* op) {
+  static const Table& table = *new Table(makeTable());
+  auto it = table.find(op->getName().getStringRef());
+  if (it == table.end() || !it->second) return std::nullopt;
+  return it->second(op);
 }
 
 bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
@@ -310,14 +297,8 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
       return false;
     }
   }
-  bool isKnown =
-      (op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise) ||
-      llvm::isa<shlo::BroadcastInDimOp, shlo::IotaOp, shlo::TransposeOp, shlo::ReshapeOp,
-                shlo::ReduceOp, shlo::ReduceWindowOp, shlo::DotGeneralOp, shlo::ConvolutionOp,
-                shlo::PadOp, shlo::ConcatenateOp, shlo::SliceOp, shlo::DynamicSliceOp,
-                shlo::DynamicUpdateSliceOp, shlo::GatherOp, shlo::ScatterOp, shlo::SortOp,
-                shlo::FftOp, shlo::CholeskyOp, shlo::TriangularSolveOp, shlo::SelectAndScatterOp>(
-          op);
+  // What collectives and calls make of rows is not told by maps.
+  bool isKnown = hasIndexingMaps(op);
   if (auto reverse = llvm::dyn_cast<shlo::ReverseOp>(op)) {
     isKnown = !llvm::is_contained(reverse.getDimensions(), factor);
   } else if (shiftOf(op)) {

@@ -85,13 +85,28 @@ FactorRule wholeRule(mlir::Operation* op);
 FactorRule alignedRule(mlir::Operation* op, size_t first, size_t last,
                        llvm::function_ref<bool(int)> keeps);
 
+// What the indexing maps say, which is all for operations that only move or combine elements:
+// dimension d of the results is factor d, with each dimension of an operand whose index it decides.
+// Reduced dimensions are whole.
+FactorRule mappedRule(mlir::Operation* op);
+
+// The rules that records of the op table name in their field `sharding`.
+FactorRule spreadRule(mlir::Operation* op);      // broadcast_in_dim, iota
+FactorRule movedRule(mlir::Operation* op);       // pad, slice: a block may need other rows
+FactorRule collectiveRule(mlir::Operation* op);  // in code for each device
+FactorRule concatenateRule(shlo::ConcatenateOp op);
+std::optional<FactorRule> customCallRule(shlo::CustomCallOp op);
+FactorRule dotRule(shlo::DotGeneralOp op);
+FactorRule reduceRule(shlo::ReduceOp op);
+FactorRule reshapeRule(shlo::ReshapeOp op);
+
+// window_rules.cc: by hand, for how the rows around a block are asked for has the operation's own
+// strides and dilations, which maps may have simplified.
 FactorRule convolutionRule(shlo::ConvolutionOp op);
-FactorRule fftRule(shlo::FftOp op);
-FactorRule padRule(shlo::PadOp op);
-FactorRule sliceRule(shlo::SliceOp op);
 FactorRule reduceWindowRule(shlo::ReduceWindowOp op);
 FactorRule selectAndScatterRule(shlo::SelectAndScatterOp op);
 
+// index_rules.cc: by hand, for maps do not say where a block begins that indices address.
 FactorRule dynamicSliceRule(shlo::DynamicSliceOp op);
 FactorRule dynamicUpdateSliceRule(shlo::DynamicUpdateSliceOp op);
 FactorRule gatherRule(shlo::GatherOp op);

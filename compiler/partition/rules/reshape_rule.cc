@@ -1,5 +1,6 @@
 #include "compiler/partition/rules/reshape_rule.h"
 
+#include "compiler/dialect/facts/indexing.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
@@ -51,19 +52,12 @@ std::optional<MeshSharding> reshapedSharding(const MeshSharding& sharding, Dims 
   if (llvm::is_contained(from, 0)) return std::nullopt;
   MeshSharding result = sharding;
   result.dims.assign(to.size(), {});
-  for (size_t i = 0, j = 0; i < from.size() || j < to.size();) {
-    // The next dimensions of equal products.
-    const size_t first = i, start = j;
-    int64_t left = i < from.size() ? from[i++] : 1, right = j < to.size() ? to[j++] : 1;
-    while (left != right) {
-      if (left < right) {
-        left *= from[i++];
-      } else {
-        right *= to[j++];
-      }
+  ReshapeGroups groups = reshapeGroups(from, to);
+  for (auto [fromGroup, toGroup] : llvm::zip(groups.from, groups.to)) {
+    std::optional<Parts> parts = flattened(sharding, from, fromGroup.first, fromGroup.second);
+    if (!parts || !distribute(std::move(*parts), result, to, toGroup.first, toGroup.second)) {
+      return std::nullopt;
     }
-    std::optional<Parts> parts = flattened(sharding, from, first, i);
-    if (!parts || !distribute(std::move(*parts), result, to, start, j)) return std::nullopt;
   }
   return result;
 }

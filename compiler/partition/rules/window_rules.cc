@@ -1,5 +1,4 @@
-// Rules of operations that look at neighbours: convolutions, windows, slices, padding, Fourier
-// transforms.
+// Rules of operations that look at neighbours: convolutions and windows.
 #include "compiler/dialect/combiner.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "compiler/partition/split/running_windows.h"
@@ -82,39 +81,6 @@ FactorRule convolutionRule(shlo::ConvolutionOp op) {
   }
   const auto spatial = static_cast<int64_t>(dims.getInputSpatialDimensions().size());
   for (int64_t s = 0; s < spatial; ++s) addSpatial(op, s, next++, rule);
-  return rule;
-}
-
-FactorRule fftRule(shlo::FftOp op) {
-  int64_t batch = rankOf(op.getResult()) - static_cast<int64_t>(op.getFftLength().size());
-  return alignedRule(op, 0, 1, [&](int d) { return d < batch; });
-}
-
-FactorRule padRule(shlo::PadOp op) {
-  FactorRule rule = alignedRule(op, 0, 1, [](int) { return true; });
-  for (int d = 0; d < rankOf(op.getResult()); ++d) {
-    const int64_t low = op.getEdgePaddingLow()[d], interior = op.getInteriorPadding()[d];
-    if (low == 0 && interior == 0 && op.getEdgePaddingHigh()[d] == 0) continue;
-    rule.halos.push_back({.dim = d,
-                          .factor = d,
-                          .size = shapeOf(op.getResult())[d],
-                          .low = low,
-                          .baseDilation = interior + 1});
-  }
-  return rule;
-}
-
-FactorRule sliceRule(shlo::SliceOp op) {
-  FactorRule rule = alignedRule(op, 0, 1, [](int) { return true; });
-  for (int d = 0; d < rankOf(op.getResult()); ++d) {
-    const int64_t size = shapeOf(op.getResult())[d];
-    if (size == shapeOf(op.getOperand())[d]) continue;
-    rule.halos.push_back({.dim = d,
-                          .factor = d,
-                          .size = size,
-                          .stride = op.getStrides()[d],
-                          .low = -op.getStartIndices()[d]});
-  }
   return rule;
 }
 

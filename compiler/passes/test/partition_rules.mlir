@@ -249,3 +249,19 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   %4 = stablehlo.select %2, %b, %z : tensor<8x8xi1>, tensor<8x8xf32>
   return %3, %4 : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Bits become other elements on each device: rows stay where they are, and the last dimension, which
+// appears or goes, is whole.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: all_gather
+// CHECK: stablehlo.bitcast_convert {{.*}} : (tensor<4x4xi32>) -> tensor<4x4x4xi8>
+// CHECK: stablehlo.bitcast_convert {{.*}} : (tensor<4x4x4xi8>) -> tensor<4x4xi32>
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xi32> {
+  %0 = stablehlo.bitcast_convert %a : (tensor<8x4xi32>) -> tensor<8x4x4xi8>
+  %1 = stablehlo.not %0 : tensor<8x4x4xi8>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<8x4x4xi8>) -> tensor<8x4xi32>
+  return %2 : tensor<8x4xi32>
+}
