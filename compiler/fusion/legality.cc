@@ -1,6 +1,7 @@
 #include "compiler/fusion/legality.h"
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
@@ -24,25 +25,29 @@ constexpr const char* kRowRefusal =
 
 using Shape = llvm::SmallVector<int64_t>;
 
+// The innermost dimension of a size other than 1.
+std::optional<int64_t> innermost(mlir::Value value) {
+  auto shape = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  for (auto d = static_cast<int64_t>(shape.size()) - 1; d >= 0; --d) {
+    if (shape[d] != 1) return d;
+  }
+  return std::nullopt;
+}
+
 // Whether a transpose moves the contiguous dimension.
 bool movesInnermost(shlo::TransposeOp transpose) {
-  auto shape = transpose.getOperand().getType().getShape();
-  auto permutation = transpose.getPermutation();
-  int64_t innermostIn = -1, innermostOut = -1;
-  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
-    if (shape[d] != 1) innermostIn = d;
-    if (shape[permutation[d]] != 1) innermostOut = permutation[d];
-  }
-  return innermostIn != innermostOut;
+  std::optional<int64_t> d = innermost(transpose.getOperand());
+  return d && indexingMaps(transpose).operands[0].resultDim(*d) != innermost(transpose.getResult());
 }
 
 // The reduced dimensions as positions among those of other sizes than 1.
 Shape squeezedDimensions(shlo::ReduceOp reduce) {
   auto type = llvm::cast<mlir::RankedTensorType>(reduce.getInputs()[0].getType());
+  const IndexingMaps maps = indexingMaps(reduce);
   Shape positions;
   for (int64_t d = 0, position = 0; d < type.getRank(); ++d) {
     if (type.getDimSize(d) == 1) continue;
-    if (llvm::is_contained(reduce.getDimensions(), d)) positions.push_back(position);
+    if (!maps.operands[0].resultDim(d)) positions.push_back(position);
     ++position;
   }
   return positions;
@@ -360,9 +365,10 @@ class LegalityAnalysis {
     for (int64_t d = 0; d < static_cast<int64_t>(resultShape.size()); ++d) {
       if (resultShape[d] != 1) squeezedPosition[d] = position++;
     }
+    const IndexingMaps maps = indexingMaps(broadcast);
     for (int64_t d = 0; d < static_cast<int64_t>(operandShape.size()); ++d) {
       if (operandShape[d] == 1) continue;
-      auto found = squeezedPosition.find(broadcast.getBroadcastDimensions()[d]);
+      auto found = squeezedPosition.find(*maps.operands[0].resultDim(d));
       if (found == squeezedPosition.end()) return false;
       positions.push_back(found->second);
     }

@@ -1,24 +1,34 @@
 #include "compiler/fusion/op_traits.h"
 
+#include <algorithm>
+
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace isthmus {
 
 double operandEvaluations(mlir::Operation* op, unsigned index) {
-  using namespace shlo;
-  double result = op->getNumResults() ? elementCount(op->getResult(0).getType()) : 0;
-  double operand = elementCount(op->getOperand(index).getType());
-  return llvm::TypeSwitch<mlir::Operation*, double>(op)
-      .Case<ReduceOp, PadOp, ConcatenateOp, DynamicUpdateSliceOp>([&](auto) { return operand; })
-      .Case<ReduceWindowOp>([&](ReduceWindowOp window) {
-        double size = 1;
-        for (int64_t extent : window.getWindowDimensions()) size *= extent;
-        return result * size;
-      })
-      .Case<DynamicSliceOp>([&](auto) { return index == 0 ? result : 1.0; })
-      .Default([&](auto) { return operand == 1 ? 1.0 : result; });
+  const double result = op->getNumResults() ? elementCount(op->getResult(0).getType()) : 0;
+  const double operand = elementCount(op->getOperand(index).getType());
+  if (operand == 1) return 1;
+  if (fusionClass(op) == FusionClass::kElementwise || !hasIndexingMaps(op)) return result;
+  const IndexingMaps maps = indexingMaps(op);
+  if (!maps.operands[index].map) return result;
+  // Each result reads all values of what is combined. Where results at other indices read other
+  // elements, those outside of the operand read none.
+  const mlir::AffineMap map = maps.operands[index].map;
+  double reads = result;
+  bool isReadOnce = true;
+  for (auto [d, size] : llvm::enumerate(tensorTypeOf(op->getResult(0)).getShape())) {
+    isReadOnce &= size == 1 || map.isFunctionOfDim(d);
+  }
+  for (auto [position, symbol] : llvm::enumerate(maps.symbols)) {
+    if (symbol.kind != SymbolKind::kReduced || !map.isFunctionOfSymbol(position)) continue;
+    reads *= static_cast<double>(symbol.size);
+    isReadOnce = false;
+  }
+  return isReadOnce ? std::min(reads, operand) : reads;
 }
 
 bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {

@@ -5,6 +5,7 @@
 // contractions, padding, the program's results) put in its place what changes nothing.
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/rules/rules.h"
 #include "compiler/passes/legalize/array_builder.h"
@@ -143,19 +144,12 @@ class Padder {
     return llvm::TypeSwitch<mlir::Operation*, LogicalResult>(op)
         .Case<shlo::ConstantOp>([&](auto constant) { return rewriteConstant(constant); })
         .Case<shlo::IotaOp>([&](auto) { return mlir::success(); })
-        .Case<shlo::BroadcastInDimOp>([&](shlo::BroadcastInDimOp broadcast) {
-          return mapDims(broadcast, broadcast.getBroadcastDimensions(), {}, b);
-        })
-        .Case<shlo::DynamicBroadcastInDimOp>([&](shlo::DynamicBroadcastInDimOp broadcast) {
-          return mapDims(broadcast, broadcast.getBroadcastDimensions(),
-                         broadcast.getOutputDimensions(), b);
-        })
-        .Case<shlo::TransposeOp>([&](shlo::TransposeOp transpose) {
-          Sizes from = sizesOf(transpose.getOperand()), to;
-          for (int64_t d : transpose.getPermutation()) to.push_back(from[d]);
-          setSizes(transpose.getResult(), std::move(to));
+        .Case<shlo::BroadcastInDimOp, shlo::TransposeOp>([&](auto moved) {
+          setSizes(moved->getResult(0), followedSizes(moved));
           return mlir::success();
         })
+        .Case<shlo::DynamicBroadcastInDimOp>(
+            [&](auto broadcast) { return rewriteDynamicBroadcast(broadcast, b); })
         .Case<shlo::ReshapeOp>([&](auto reshape) { return rewriteReshape(reshape); })
         .Case<shlo::SliceOp>([&](auto slice) { return rewriteSlice(slice); })
         .Case<shlo::PadOp>([&](auto pad) { return rewritePad(pad, b); })
@@ -175,23 +169,24 @@ class Padder {
           if (fusionClass(other) != FusionClass::kElementwise) {
             return unsupported(other, "the CPU backend has no code for this operation yet");
           }
-          return sameDims(other);
+          setSizes(other->getResult(0), followedSizes(other));
+          return mlir::success();
         });
   }
 
-  LogicalResult sameDims(mlir::Operation* op) {
-    for (Value result : op->getResults()) {
-      Sizes sizes(tensorTypeOf(result).getRank());
-      for (Value operand : op->getOperands()) {
-        Sizes own = sizesOf(operand);
-        if (own.size() != sizes.size()) continue;
-        for (auto [size, given] : llvm::zip(sizes, own)) {
-          if (!size) size = given;
-        }
+  // The sizes of a result's dimensions that are dimensions of operands.
+  Sizes followedSizes(mlir::Operation* op) {
+    Sizes sizes(tensorTypeOf(op->getResult(0)).getRank());
+    IndexingMaps maps = indexingMaps(op);
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      Sizes own = sizesOf(operand);
+      if (!hasAny(own) || !maps.operands[i].map) continue;
+      for (auto [d, size] : llvm::enumerate(own)) {
+        std::optional<DimIndex> index = maps.index(i, static_cast<int64_t>(d));
+        if (index && index->isDim() && !sizes[*index->dim]) sizes[*index->dim] = size;
       }
-      setSizes(result, std::move(sizes));
     }
-    return mlir::success();
+    return sizes;
   }
 
   // Gives the operand another size in one dimension: the same memory, but a value of its own.
@@ -217,53 +212,65 @@ class Padder {
     return mlir::success();
   }
 
-  // Broadcasts: dimensions go where they are said to; new ones have the sizes in `shape`, if any.
-  template <typename Op>
-  LogicalResult mapDims(Op op, llvm::ArrayRef<int64_t> dimensions, Value shape, ArrayBuilder& b) {
+  // New dimensions have the sizes that are given as values.
+  LogicalResult rewriteDynamicBroadcast(shlo::DynamicBroadcastInDimOp op, ArrayBuilder& b) {
     RankedTensorType type = tensorTypeOf(op->getResult(0));
-    RankedTensorType operand = tensorTypeOf(op.getOperand());
-    Sizes from = sizesOf(op.getOperand()), to(type.getRank());
-    for (auto [d, target] : llvm::enumerate(dimensions)) {
-      bool grows = operand.getDimSize(d) == 1 && type.getDimSize(target) != 1;
-      if (!grows) to[target] = from[d];
+    Value shape = op.getOutputDimensions();
+    mlir::Type element = tensorTypeOf(shape).getElementType();
+    auto result =
+        shlo::BroadcastInDimOp::create(builder_, b.location(), type, op.getOperand(),
+                                       op.getBroadcastDimensions());
+    Sizes sizes = followedSizes(result);
+    builder_.setInsertionPoint(result);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (sizes[d]) continue;
+      Value size =
+          shlo::SliceOp::create(builder_, b.location(), RankedTensorType::get({1}, element), shape,
+                                Dims{d}, Dims{d + 1}, Dims{1});
+      sizes[d] = b.convert(b.reshape(size, {}), builder_.getI32Type());
     }
-    if (shape) {
-      mlir::Type element = tensorTypeOf(shape).getElementType();
-      for (int64_t d = 0; d < type.getRank(); ++d) {
-        if (to[d]) continue;
-        Value size =
-            shlo::SliceOp::create(builder_, b.location(), RankedTensorType::get({1}, element),
-                                  shape, Dims{d}, Dims{d + 1}, Dims{1});
-        to[d] = b.convert(b.reshape(size, {}), builder_.getI32Type());
-      }
-    }
-    Value result =
-        shlo::BroadcastInDimOp::create(builder_, b.location(), type, op.getOperand(), dimensions);
-    setSizes(result, std::move(to));
-    op->getResult(0).replaceAllUsesWith(result);
+    setSizes(result.getResult(), std::move(sizes));
+    op->getResult(0).replaceAllUsesWith(result.getResult());
     op->erase();
     return mlir::success();
   }
 
-  // Dimensions of the same size with as many elements before them are the same dimension.
+  // A dimension stays what it is if all others of its group are of size 1.
   LogicalResult rewriteReshape(shlo::ReshapeOp op) {
     auto from = tensorTypeOf(op.getOperand()), to = tensorTypeOf(op.getResult());
     Sizes own = sizesOf(op.getOperand()), sizes(to.getRank());
-    int64_t before = 1;
-    for (int64_t d = 0; d < from.getRank(); before *= from.getDimSize(d++)) {
+    ReshapeGroups groups = reshapeGroups(from.getShape(), to.getShape());
+    for (int64_t d = 0; d < from.getRank(); ++d) {
       if (!own[d]) continue;
-      int64_t same = 1, e = 0;
-      while (e < to.getRank() && (same < before || (same == before && to.getDimSize(e) == 1 &&
-                                                    from.getDimSize(d) != 1))) {
-        same *= to.getDimSize(e++);
-      }
-      if (e == to.getRank() || same != before || to.getDimSize(e) != from.getDimSize(d)) {
+      std::optional<int64_t> same;
+      if (!groups.from.empty()) same = sameDimension(from, d, to, groups);
+      if (!same) {
         return unsupported(op, "a dimension of bounded size is split or joined with another");
       }
-      sizes[e] = own[d];
+      sizes[*same] = own[d];
     }
     setSizes(op.getResult(), std::move(sizes));
     return mlir::success();
+  }
+
+  // The dimension of `to` that dimension `d` of `from` is: of the same size, with as many elements
+  // before it.
+  static std::optional<int64_t> sameDimension(RankedTensorType from, int64_t d, RankedTensorType to,
+                                              const ReshapeGroups& groups) {
+    auto elementsBefore = [](RankedTensorType type, int64_t begin, int64_t end) {
+      int64_t elements = 1;
+      for (int64_t k = begin; k < end; ++k) elements *= type.getDimSize(k);
+      return elements;
+    };
+    const int64_t group = groups.fromGroup[d];
+    const auto [begin, end] = groups.to[group];
+    const int64_t before = elementsBefore(from, groups.from[group].first, d);
+    for (int64_t e = begin; e < end; ++e) {
+      if (to.getDimSize(e) == from.getDimSize(d) && elementsBefore(to, begin, e) == before) {
+        return e;
+      }
+    }
+    return std::nullopt;
   }
 
   // A part ends where the operand ends; programs with results of static shape promise that it does
@@ -337,19 +344,10 @@ class Padder {
   LogicalResult rewriteReduce(shlo::ReduceOp op, ArrayBuilder& b) {
     size_t inputs = op.getInputs().size();
     llvm::ArrayRef<int64_t> reduced = op.getDimensions();
-    Sizes sizes;
+    Sizes kept = followedSizes(op);
     for (size_t i = 0; i < inputs; ++i) {
       Value input = op->getOperand(i);
-      Sizes own = sizesOf(input);
-      op->setOperand(i, maskPadding(b, input, own, reduced, op->getOperand(inputs + i)));
-      if (sizes.empty()) sizes.resize(own.size());
-      for (auto [size, given] : llvm::zip(sizes, own)) {
-        if (!size) size = given;
-      }
-    }
-    Sizes kept;
-    for (auto [d, size] : llvm::enumerate(sizes)) {
-      if (!llvm::is_contained(reduced, static_cast<int64_t>(d))) kept.push_back(size);
+      op->setOperand(i, maskPadding(b, input, sizesOf(input), reduced, op->getOperand(inputs + i)));
     }
     for (Value result : op.getResults()) setSizes(result, kept);
     return mlir::success();
@@ -357,7 +355,8 @@ class Padder {
 
   LogicalResult rewriteDot(shlo::DotGeneralOp op, ArrayBuilder& b) {
     shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
-    Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs()), sizes;
+    Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs());
+    Sizes sizes = followedSizes(op);
     // Both: a zero times what lies beyond the other's size may be NaN.
     llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
     llvm::ArrayRef<int64_t> rightSum = numbers.getRhsContractingDimensions();
@@ -370,21 +369,6 @@ class Padder {
         maskPadding(b, op.getLhs(), leftAll, leftSum, zeroLike(b, op.getLhs())));
     op.getRhsMutable().assign(
         maskPadding(b, op.getRhs(), rightAll, rightSum, zeroLike(b, op.getRhs())));
-    for (auto [l, r] :
-         llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
-      sizes.push_back(left[l] ? left[l] : right[r]);
-    }
-    auto addFree = [&](const Sizes& own, llvm::ArrayRef<int64_t> batch,
-                       llvm::ArrayRef<int64_t> summed) {
-      for (auto [d, size] : llvm::enumerate(own)) {
-        auto dim = static_cast<int64_t>(d);
-        if (!llvm::is_contained(batch, dim) && !llvm::is_contained(summed, dim)) {
-          sizes.push_back(size);
-        }
-      }
-    };
-    addFree(left, numbers.getLhsBatchingDimensions(), leftSum);
-    addFree(right, numbers.getRhsBatchingDimensions(), rightSum);
     setSizes(op.getResult(), std::move(sizes));
     return mlir::success();
   }
