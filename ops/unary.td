@@ -20,11 +20,33 @@ class Shlo_TranscendentalOp<string mnemonic>
       DefaultValuedOptionalAttr<Shlo_ResultAccuracyAttr,
           "::isthmus::shlo::ResultAccuracyMode::DEFAULT">:$result_accuracy);
   let hasVerifier = 1;
+  // Verified by the attribute itself; here for an attribute that was made unchecked.
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::isthmus::shlo::verifyAccuracy(getOperation(), getResultAccuracyAttr());
+    }
+  }];
   let work = "transcendental";
 }
 
-def Shlo_AbsOp : Shlo_UnaryOp<"abs", Shlo_SignedFloatComplexOrQuantizedTensor,
-    Shlo_SignedFloatOrQuantizedTensor, [Elementwise, Shlo_Infers]> {
+// The operand's type but for the elements, whose type a function of compiler/dialect/rules/rules.h
+// makes of the operand's.
+class Shlo_OtherElementOp<string mnemonic, Type operandType, Type resultType, code element>
+    : Shlo_UnaryOp<mnemonic, operandType, resultType, [Elementwise, Shlo_Infers]> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands,
+        ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type>& types) {
+      ::mlir::RankedTensorType type = ::isthmus::shlo::tensorType(operands[0]);
+      types.push_back(type.clone(::isthmus::shlo::}] # element # [{(type.getElementType())));
+      return ::mlir::success();
+    }
+  }];
+}
+
+def Shlo_AbsOp : Shlo_OtherElementOp<"abs", Shlo_SignedFloatComplexOrQuantizedTensor,
+    Shlo_SignedFloatOrQuantizedTensor, [{realPart}]> {
   let summary = "absolute value; of a complex number, its modulus";
   let evaluator = [{unary<abs>}];
   let work = "flop";
@@ -66,13 +88,13 @@ def Shlo_FloorOp : Shlo_UnaryOp<"floor", Shlo_FloatOrQuantizedTensor> {
   let summary = "largest integral value that is not greater";
   let evaluator = [{unary<floor>}];
 }
-def Shlo_ImagOp : Shlo_UnaryOp<"imag", Shlo_FloatOrComplexTensor, Shlo_FloatTensor,
-    [Elementwise, Shlo_Infers]> {
+def Shlo_ImagOp : Shlo_OtherElementOp<"imag", Shlo_FloatOrComplexTensor, Shlo_FloatTensor,
+    [{realPart}]> {
   let summary = "imaginary part";
   let evaluator = [{unary<imaginary>}];
 }
-def Shlo_IsFiniteOp : Shlo_UnaryOp<"is_finite", Shlo_FloatOrQuantizedTensor, Shlo_BoolTensor,
-    [Elementwise, Shlo_Infers]> {
+def Shlo_IsFiniteOp : Shlo_OtherElementOp<"is_finite", Shlo_FloatOrQuantizedTensor,
+    Shlo_BoolTensor, [{truthValue}]> {
   let summary = "whether a value is neither infinite nor NaN";
   let evaluator = [{unary<isFinite>}];
   let arguments = (ins Shlo_FloatOrQuantizedTensor:$x);
@@ -107,8 +129,8 @@ def Shlo_PopulationCountOp : Shlo_UnaryOp<"popcnt", Shlo_IntTensor> {
   let summary = "number of one bits";
   let evaluator = [{unary<populationCount>}];
 }
-def Shlo_RealOp : Shlo_UnaryOp<"real", Shlo_FloatOrComplexTensor, Shlo_FloatTensor,
-    [Elementwise, Shlo_Infers]> {
+def Shlo_RealOp : Shlo_OtherElementOp<"real", Shlo_FloatOrComplexTensor, Shlo_FloatTensor,
+    [{realPart}]> {
   let summary = "real part";
   let evaluator = [{unary<real>}];
 }
@@ -173,8 +195,8 @@ def Shlo_UniformQuantizeOp : Shlo_UnaryOp<"uniform_quantize", Shlo_FloatOrAnyQua
     "c2: the result expresses what the operand does"];
   let hasVerifier = 1;
 }
-def Shlo_UniformDequantizeOp : Shlo_UnaryOp<"uniform_dequantize", Shlo_QuantizedTensor,
-    Shlo_FloatTensor, [Elementwise, Shlo_Infers]> {
+def Shlo_UniformDequantizeOp : Shlo_OtherElementOp<"uniform_dequantize", Shlo_QuantizedTensor,
+    Shlo_FloatTensor, [{expressedType}]> {
   let summary = "value that a quantized one stands for";
   let evaluator = [{evaluateUniformDequantize}];
   let lowering = "expand";

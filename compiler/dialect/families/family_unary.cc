@@ -1,6 +1,7 @@
 // The generated code of the operations of ops/unary.td.
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/families/families.h"
+#include "compiler/dialect/rules/rules.h"
 #include "mlir/IR/Builders.h"
 
 // The op table names element kinds without their namespace.

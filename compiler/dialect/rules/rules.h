@@ -76,6 +76,12 @@ bool isPromotable(mlir::Type from, mlir::Type to);
 bool sameBaseline(mlir::Type a, mlir::Type b);
 // The expressed type of a quantized element type, or the type itself.
 mlir::Type expressedType(mlir::Type elementType);
+// The type of a complex number's parts, or the type itself.
+mlir::Type realPart(mlir::Type elementType);
+// The type of whether something holds, whatever it is asked of.
+mlir::Type truthValue(mlir::Type elementType);
+// Checks the accuracy that a caller asks for, if any.
+mlir::LogicalResult verifyAccuracy(mlir::Operation* op, ResultAccuracyAttr accuracy);
 bool isQuantized(mlir::Type elementType);
 bool isPerAxisQuantized(mlir::Type elementType);
 // Fails unless quantized types have the same parameters: scales and zero points, or, of types

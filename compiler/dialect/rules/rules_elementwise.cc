@@ -9,47 +9,19 @@ using mlir::failure;
 using mlir::LogicalResult;
 using mlir::success;
 
-namespace {
-
-// The same shape with another element type.
-mlir::Type withElement(mlir::Value operand, mlir::Type elementType) {
-  return tensorType(operand).clone(elementType);
-}
-
 mlir::Type realPart(mlir::Type elementType) {
   auto complex = llvm::dyn_cast<mlir::ComplexType>(elementType);
   return complex ? complex.getElementType() : elementType;
 }
 
-}  // namespace
-
-ISTHMUS_INFER(AbsOp, "abs") {
-  types.push_back(
-      withElement(op.getOperand(), realPart(tensorType(op.getOperand()).getElementType())));
-  return success();
+mlir::Type truthValue(mlir::Type elementType) {
+  return mlir::IntegerType::get(elementType.getContext(), 1);
 }
 
-ISTHMUS_INFER(RealOp, "real") {
-  types.push_back(
-      withElement(op.getOperand(), realPart(tensorType(op.getOperand()).getElementType())));
-  return success();
-}
-
-ISTHMUS_INFER(ImagOp, "imag") {
-  types.push_back(
-      withElement(op.getOperand(), realPart(tensorType(op.getOperand()).getElementType())));
-  return success();
-}
-
-ISTHMUS_INFER(IsFiniteOp, "is_finite") {
-  types.push_back(withElement(op.getX(), mlir::IntegerType::get(context, 1)));
-  return success();
-}
-
-ISTHMUS_INFER(UniformDequantizeOp, "uniform_dequantize") {
-  types.push_back(
-      withElement(op.getOperand(), expressedType(tensorType(op.getOperand()).getElementType())));
-  return success();
+LogicalResult verifyAccuracy(mlir::Operation* op, ResultAccuracyAttr accuracy) {
+  if (!accuracy) return success();
+  return ResultAccuracyAttr::verify([&] { return op->emitOpError(); }, accuracy.getAtol(),
+                                    accuracy.getRtol(), accuracy.getUlps(), accuracy.getMode());
 }
 
 LogicalResult UniformQuantizeOp::verify() {
@@ -59,28 +31,6 @@ LogicalResult UniformQuantizeOp::verify() {
   return Rules(*this).violates("c2", "the result expresses ", to, ", expected ", from,
                                " as the operand does");
 }
-
-// Verified by the attribute itself; here for an attribute that was made unchecked.
-#define ISTHMUS_VERIFY_ACCURACY(Op)                                                                \
-  LogicalResult Op::verify() {                                                                     \
-    ResultAccuracyAttr accuracy = getResultAccuracyAttr();                                         \
-    if (!accuracy) return success();                                                               \
-    return ResultAccuracyAttr::verify([&] { return emitOpError(); }, accuracy.getAtol(),           \
-                                      accuracy.getRtol(), accuracy.getUlps(), accuracy.getMode()); \
-  }
-ISTHMUS_VERIFY_ACCURACY(CbrtOp)
-ISTHMUS_VERIFY_ACCURACY(CosineOp)
-ISTHMUS_VERIFY_ACCURACY(ExpOp)
-ISTHMUS_VERIFY_ACCURACY(Expm1Op)
-ISTHMUS_VERIFY_ACCURACY(LogOp)
-ISTHMUS_VERIFY_ACCURACY(Log1pOp)
-ISTHMUS_VERIFY_ACCURACY(LogisticOp)
-ISTHMUS_VERIFY_ACCURACY(RsqrtOp)
-ISTHMUS_VERIFY_ACCURACY(SineOp)
-ISTHMUS_VERIFY_ACCURACY(SqrtOp)
-ISTHMUS_VERIFY_ACCURACY(TanOp)
-ISTHMUS_VERIFY_ACCURACY(TanhOp)
-#undef ISTHMUS_VERIFY_ACCURACY
 
 ISTHMUS_INFER(AddOp, "add") {
   mlir::FailureOr<mlir::Type> type =
