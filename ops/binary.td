@@ -17,6 +17,7 @@ class Shlo_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = []>
 def Shlo_AddOp : Shlo_Op<"add", [Pure, SameOperandsAndResultShape, Elementwise, Commutative,
     Shlo_Infers]> {
   let summary = "sum; of bools, the logical or";
+  let neutral = "zero";
   let evaluator = [{binary<add>}];
   let work = "flop";
   let rules = [
@@ -59,16 +60,21 @@ def Shlo_DivOp : Shlo_BinaryOp<"divide", Shlo_NumberTensor> {
 }
 def Shlo_MaxOp : Shlo_BinaryOp<"maximum", Shlo_Tensor, [Commutative]> {
   let summary = "greater value; of bools, the logical or";
+  let neutral = "lowest";
+  let isIdempotent = 1;
   let evaluator = [{binary<maximum>}];
   let work = "flop";
 }
 def Shlo_MinOp : Shlo_BinaryOp<"minimum", Shlo_Tensor, [Commutative]> {
   let summary = "lesser value; of bools, the logical and";
+  let neutral = "highest";
+  let isIdempotent = 1;
   let evaluator = [{binary<minimum>}];
   let work = "flop";
 }
 def Shlo_MulOp : Shlo_BinaryOp<"multiply", Shlo_Tensor, [Commutative]> {
   let summary = "product; of bools, the logical and";
+  let neutral = "one";
   let evaluator = [{binary<multiply>}];
   let work = "flop";
 }
@@ -103,14 +109,19 @@ def Shlo_SubtractOp : Shlo_BinaryOp<"subtract", Shlo_NumberTensor> {
 }
 def Shlo_AndOp : Shlo_BinaryOp<"and", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise and";
+  let neutral = "all_ones";
+  let isIdempotent = 1;
   let evaluator = [{binary<bitAnd>}];
 }
 def Shlo_OrOp : Shlo_BinaryOp<"or", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise or";
+  let neutral = "zero";
+  let isIdempotent = 1;
   let evaluator = [{binary<bitOr>}];
 }
 def Shlo_XorOp : Shlo_BinaryOp<"xor", Shlo_BoolOrIntTensor, [Commutative]> {
   let summary = "logical or bitwise exclusive or";
+  let neutral = "zero";
   let evaluator = [{binary<bitXor>}];
 }
 def Shlo_CompareOp : Shlo_Op<"compare", [Pure, Elementwise, Shlo_SameOperandElementType,

@@ -91,14 +91,14 @@ def Shlo_RecvOp : Shlo_Op<"recv",
 def Shlo_PartitionIdOp : Shlo_Op<"partition_id", [Pure, Shlo_Infers]> {
   let summary = "number of the partition that runs";
   let evaluator = [{evaluatePartitionId}];
-  let lowering = "collective";
+  let lowering = "library";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 def Shlo_ReplicaIdOp : Shlo_Op<"replica_id", [Pure, Shlo_Infers]> {
   let summary = "number of the replica that runs";
   let evaluator = [{evaluateReplicaId}];
-  let lowering = "collective";
+  let lowering = "library";
   let results = (outs Shlo_UI32Tensor:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }

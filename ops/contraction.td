@@ -72,6 +72,7 @@ def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
   let evaluator = [{evaluateConvolution}];
   let computesWithReals = 1;
   let lowering = "library";
+  let kernels = "all";
   let indexing = [{indexConvolution}];
   let sharding = [{rule<convolutionRule>}];
   let rules = [
@@ -148,6 +149,7 @@ def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
   let evaluator = [{evaluateDotGeneral}];
   let computesWithReals = 1;
   let lowering = "library";
+  let kernels = "all";
   let indexing = [{indexDotGeneral}];
   let sharding = [{rule<dotRule>}];
   let rules = [
@@ -214,6 +216,7 @@ def Shlo_FftOp : Shlo_Op<"fft", [Pure, Shlo_Infers]> {
   let evaluator = [{evaluateFft}];
   let computesWithReals = 1;
   let lowering = "library";
+  let kernels = "gpu";
   let indexing = [{indexFft}];
   let sharding = [{rule<mappedRule>}];
   let rules = [

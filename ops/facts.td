@@ -30,6 +30,16 @@ class OpFacts {
   // i that of operand i, "first" or "second" the only result that of this operand. Kernels decide
   // more finely, by how they index.
   string inPlace = "";
+  // Of two numbers combined in any order: "zero", "one", "lowest", "highest" or "all_ones", whichever
+  // leaves all others as they are, and whether a number combined with itself is that number.
+  string neutral = "";
+  bit isIdempotent = 0;
+  // Which devices other than CPUs compute it by kernels of ours: "all", "gpu" for GPUs alone, "none"
+  // that leave it to the host, or "never" where the host does not do it either.
+  string kernels = !cond(
+      !or(!eq(lowering, "library"), !eq(lowering, "collective")): "none",
+      !eq(lowering, "transfer"): "never",
+      true: "all");
   // The C++ rule (compiler/dialect/facts/indexing_rules.h) that says which elements of the operands an
   // element of a result is computed from.
   code indexing = !if(!eq(lowering, "elementwise"), "indexElementwise", "indexWhole");
@@ -66,6 +76,19 @@ class OpFacts {
       !eq(inPlace, "first"): "kFirst",
       !eq(inPlace, "second"): "kSecond",
       true: "kNone");
+  code neutralValue = "Neutral::" # !cond(
+      !eq(neutral, "zero"): "kZero",
+      !eq(neutral, "one"): "kOne",
+      !eq(neutral, "lowest"): "kLowest",
+      !eq(neutral, "highest"): "kHighest",
+      !eq(neutral, "all_ones"): "kAllOnes",
+      true: "kNone");
+  code kernelDevices = "KernelDevices::" # !cond(
+      !eq(kernels, "all"): "kAll",
+      !eq(kernels, "gpu"): "kGpus",
+      !eq(kernels, "none"): "kNone",
+      true: "kNever");
+  bit isCollective = !eq(lowering, "collective");
   bit isLibrary = !or(!eq(lowering, "library"), !eq(lowering, "collective"));
 }
 

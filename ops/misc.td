@@ -52,6 +52,7 @@ def Shlo_RngBitGeneratorOp : Shlo_Op<"rng_bit_generator", [Pure]> {
   let evaluator = [{evaluateRngBitGenerator}];
   let inPlace = "first";
   let lowering = "library";
+  let kernels = "all";
   let rules = [
     "c1: the state keeps its type"];
   let arguments = (ins Shlo_RngAlgorithmAttr:$rng_algorithm,

@@ -20,7 +20,10 @@ class FactsTable<string dialect> : GenericTable {
   let FilterClass = dialect # "_Op";
   let CppTypeName = "OpFacts";
   let Fields = ["opName", "opCode", "fusionClass", "memoryRole", "workClass", "inPlaceOperand",
-                "cost", "isLibrary", "indexing"];
+                "cost", "isLibrary", "isCollective", "neutralValue", "isIdempotent",
+                "kernelDevices", "indexing"];
+  string TypeOf_neutralValue = "code";
+  string TypeOf_kernelDevices = "code";
   string TypeOf_indexing = "code";
   string TypeOf_opCode = "code";
   string TypeOf_fusionClass = "code";

@@ -151,6 +151,7 @@ def Shlo_SortOp : Shlo_Op<"sort", [RecursiveMemoryEffects, RecursivelySpeculatab
   let evaluator = [{evaluateSort}];
   let inPlace = "pairwise";
   let lowering = "library";
+  let kernels = "gpu";
   let indexing = [{indexSort}];
   let sharding = [{rule<mappedRule>}];
   let rules = [

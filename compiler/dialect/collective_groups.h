@@ -3,14 +3,14 @@
 #pragma once
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 
 namespace isthmus {
 
 // Whether devices meet in `op`.
 inline bool isCollective(mlir::Operation* op) {
-  return llvm::isa<shlo::AllGatherOp, shlo::AllReduceOp, shlo::AllToAllOp,
-                   shlo::CollectiveBroadcastOp, shlo::CollectivePermuteOp, shlo::ReduceScatterOp>(
-      op);
+  const OpFacts* facts = findOpFacts(op);
+  return facts && facts->isCollective;
 }
 
 enum class GroupIds {

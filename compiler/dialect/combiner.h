@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -45,9 +46,16 @@ inline bool isOne(mlir::Value value) {
          mlir::matchPattern(value, mlir::m_OneFloat()) || isComplex(value, 1);
 }
 
+// The number that `combiner`, an operation on two, leaves others unchanged by; kNone of null.
+inline Neutral neutralOf(mlir::Operation* combiner) {
+  const OpFacts* facts = combiner ? findOpFacts(combiner) : nullptr;
+  return facts ? facts->neutral : Neutral::kNone;
+}
+
 // Whether a number combined with itself by `combiner` is that number.
 inline bool isIdempotent(mlir::Operation* combiner) {
-  return llvm::isa_and_nonnull<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(combiner);
+  const OpFacts* facts = combiner ? findOpFacts(combiner) : nullptr;
+  return facts && facts->isIdempotent;
 }
 
 // Whether `combiner` gives a number itself when it is combined with `init`, or sees `init` as often
@@ -59,8 +67,8 @@ inline bool isNeutral(mlir::Operation* combiner, mlir::Value init) {
     if (!llvm::isa<shlo::BroadcastInDimOp, shlo::ConvertOp>(op)) break;
     init = op->getOperand(0);
   }
-  return (llvm::isa<shlo::AddOp>(combiner) && isZero(init)) ||
-         (llvm::isa<shlo::MulOp>(combiner) && isOne(init));
+  return (neutralOf(combiner) == Neutral::kZero && isZero(init)) ||
+         (neutralOf(combiner) == Neutral::kOne && isOne(init));
 }
 
 // Makes an empty region one that combines two scalars of the type `element` by `Op`.

@@ -299,22 +299,17 @@ size_t chosenBranch(const Branch& branch, int32_t index) {
 Support supportByKernels(std::string_view op, DeviceKind device) {
   const OpFacts* facts = findOpFacts(llvm::StringRef(op));
   if (facts == nullptr) return Support::kNo;
-  switch (facts->code) {
-    case OpCode::Shlo_InfeedOp:
-    case OpCode::Shlo_OutfeedOp:
-    case OpCode::Shlo_SendOp:
-    case OpCode::Shlo_RecvOp:
+  switch (facts->kernels) {
+    case KernelDevices::kNever:
       return Support::kNo;
-    case OpCode::Shlo_DotGeneralOp:
-    case OpCode::Shlo_ConvolutionOp:
-    case OpCode::Shlo_RngBitGeneratorOp:
-      return Support::kOnDevice;
-    case OpCode::Shlo_FftOp:
-    case OpCode::Shlo_SortOp:
+    case KernelDevices::kNone:
+      return Support::kByHost;
+    case KernelDevices::kGpus:
       return codegen::hasSortsAndTransforms(device) ? Support::kOnDevice : Support::kByHost;
-    default:
-      return facts->isLibrary ? Support::kByHost : Support::kOnDevice;
+    case KernelDevices::kAll:
+      return Support::kOnDevice;
   }
+  return Support::kNo;
 }
 
 std::string hostOperations(DeviceKind device) {

@@ -217,9 +217,8 @@ class Padder {
     RankedTensorType type = tensorTypeOf(op->getResult(0));
     Value shape = op.getOutputDimensions();
     mlir::Type element = tensorTypeOf(shape).getElementType();
-    auto result =
-        shlo::BroadcastInDimOp::create(builder_, b.location(), type, op.getOperand(),
-                                       op.getBroadcastDimensions());
+    auto result = shlo::BroadcastInDimOp::create(builder_, b.location(), type, op.getOperand(),
+                                                 op.getBroadcastDimensions());
     Sizes sizes = followedSizes(result);
     builder_.setInsertionPoint(result);
     for (int64_t d = 0; d < type.getRank(); ++d) {

@@ -34,13 +34,11 @@ bool canReduceTwice(shlo::ReduceOp reduce) {
   if (!op) return false;
   mlir::Type element = tensorTypeOf(reduce.getInputs()[0]).getElementType();
   mlir::Value initial = reduce.getInitValues()[0];
-  if (mlir::isa<shlo::AddOp, shlo::MulOp>(op)) {
-    // Sums of narrow floats are kept wider inside a kernel, and lose that between two.
-    bool isNarrow = mlir::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-    return !isNarrow && isSplatOf(initial, mlir::isa<shlo::AddOp>(op) ? 0 : 1);
-  }
-  if (mlir::isa<shlo::XorOp>(op)) return isSplatOf(initial, 0);
-  return mlir::isa<shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp>(op);
+  if (isIdempotent(op)) return true;
+  // Sums of narrow floats are kept wider inside a kernel, and lose that between two.
+  if (mlir::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32) return false;
+  return (neutralOf(op) == Neutral::kZero && isSplatOf(initial, 0)) ||
+         (neutralOf(op) == Neutral::kOne && isSplatOf(initial, 1));
 }
 
 // The largest number of parts of equal size that a dimension has; 0 if there is no good one.

@@ -21,23 +21,30 @@ using Dims = llvm::SmallVector<int64_t>;
 // What `op` leaves unchanged; null for other ops, and types whose results depend on the order of
 // updates by more than the last bits.
 mlir::Attribute neutralElement(mlir::Operation* op, mlir::Type element) {
-  const bool isAdd = mlir::isa<shlo::AddOp>(op), isMul = mlir::isa<shlo::MulOp>(op);
-  const bool isMax = mlir::isa<shlo::MaxOp>(op), isMin = mlir::isa<shlo::MinOp>(op);
-  if (!isAdd && !isMul && !isMax && !isMin) return {};
+  const Neutral neutral = neutralOf(op);
+  if (neutral == Neutral::kNone) return {};
   if (auto type = mlir::dyn_cast<mlir::FloatType>(element)) {
     if (!type.isF32() && !type.isF64()) return {};
     const llvm::fltSemantics& semantics = type.getFloatSemantics();
-    // Not 0: that would turn a sum of -0 into +0.
-    if (isAdd) return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics, true));
-    if (isMul) return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
-    return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, isMax));
+    // Not +0: that would turn a sum of -0 into itself.
+    if (neutral == Neutral::kZero) {
+      return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics, /*Negative=*/true));
+    }
+    if (neutral == Neutral::kOne) {
+      return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
+    }
+    return mlir::FloatAttr::get(
+        type, llvm::APFloat::getInf(semantics, /*Negative=*/neutral == Neutral::kLowest));
   }
   auto type = mlir::dyn_cast<mlir::IntegerType>(element);
   if (!type || type.getWidth() < 8) return {};
   const unsigned width = type.getWidth();
-  llvm::APInt value(width, isMul ? 1 : 0);
-  if (isMax && !type.isUnsigned()) value = llvm::APInt::getSignedMinValue(width);
-  if (isMin) {
+  llvm::APInt value(width, neutral == Neutral::kOne ? 1 : 0);
+  if (neutral == Neutral::kAllOnes) value = llvm::APInt::getAllOnes(width);
+  if (neutral == Neutral::kLowest && !type.isUnsigned()) {
+    value = llvm::APInt::getSignedMinValue(width);
+  }
+  if (neutral == Neutral::kHighest) {
     value =
         type.isUnsigned() ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width);
   }

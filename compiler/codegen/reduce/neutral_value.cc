@@ -7,18 +7,26 @@
 namespace isthmus::codegen {
 namespace {
 
-llvm::Constant* neutralFloat(mlir::Operation* op, llvm::Type* type) {
-  double infinity = std::numeric_limits<double>::infinity();
-  // Not 0: that would turn a sum of -0 into +0.
-  if (mlir::isa<shlo::AddOp>(op)) return llvm::ConstantFP::get(type, -0.0);
-  if (mlir::isa<shlo::MulOp>(op)) return llvm::ConstantFP::get(type, 1.0);
-  if (mlir::isa<shlo::MaxOp>(op)) return llvm::ConstantFP::get(type, -infinity);
-  if (mlir::isa<shlo::MinOp>(op)) return llvm::ConstantFP::get(type, infinity);
+llvm::Constant* neutralFloat(Neutral neutral, llvm::Type* type) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (neutral) {
+    case Neutral::kZero:
+      return llvm::ConstantFP::get(type, -0.0);  // +0 would turn a sum of -0 into itself
+    case Neutral::kOne:
+      return llvm::ConstantFP::get(type, 1.0);
+    case Neutral::kLowest:
+      return llvm::ConstantFP::get(type, -kInfinity);
+    case Neutral::kHighest:
+      return llvm::ConstantFP::get(type, kInfinity);
+    case Neutral::kAllOnes:
+    case Neutral::kNone:
+      return nullptr;
+  }
   return nullptr;
 }
 
 // Integers narrower than a byte are kept extended: their limits are those of the narrow type.
-std::optional<llvm::APInt> neutralInteger(mlir::Operation* op, const ElementKind& kind,
+std::optional<llvm::APInt> neutralInteger(Neutral neutral, const ElementKind& kind,
                                           unsigned width) {
   bool isSigned = kind.isSigned && !kind.isBool();
   unsigned bits = kind.isSubByte() ? kind.bits : width;
@@ -26,11 +34,20 @@ std::optional<llvm::APInt> neutralInteger(mlir::Operation* op, const ElementKind
       isSigned ? llvm::APInt::getSignedMinValue(bits).sext(width) : llvm::APInt::getZero(width);
   llvm::APInt highest = isSigned ? llvm::APInt::getSignedMaxValue(bits).sext(width)
                                  : llvm::APInt::getAllOnes(bits).zext(width);
-  if (mlir::isa<shlo::AddOp, shlo::OrOp, shlo::XorOp>(op)) return llvm::APInt::getZero(width);
-  if (mlir::isa<shlo::AndOp>(op)) return isSigned ? llvm::APInt::getAllOnes(width) : highest;
-  if (mlir::isa<shlo::MulOp>(op)) return llvm::APInt(width, 1);
-  if (mlir::isa<shlo::MaxOp>(op)) return lowest;
-  if (mlir::isa<shlo::MinOp>(op)) return highest;
+  switch (neutral) {
+    case Neutral::kZero:
+      return llvm::APInt::getZero(width);
+    case Neutral::kOne:
+      return llvm::APInt(width, 1);
+    case Neutral::kLowest:
+      return lowest;
+    case Neutral::kHighest:
+      return highest;
+    case Neutral::kAllOnes:
+      return isSigned ? llvm::APInt::getAllOnes(width) : highest;
+    case Neutral::kNone:
+      return std::nullopt;
+  }
   return std::nullopt;
 }
 
@@ -44,12 +61,12 @@ std::optional<Val> neutralValueOf(shlo::ReduceOp reduce, LoopBuilder& loops, Eva
 std::optional<Val> neutralValueOf(mlir::Region& reducer, const ElementKind& kind,
                                   LoopBuilder& loops) {
   if (!hasNeutralValue(reducer, kind)) return std::nullopt;
-  mlir::Operation* op = soleOperation(reducer);
+  const Neutral neutral = neutralOf(soleOperation(reducer));
   llvm::Type* type = kind.computeType(loops.context());
   llvm::Constant* value = nullptr;
   if (kind.isFloat()) {
-    value = neutralFloat(op, type);
-  } else if (auto integer = neutralInteger(op, kind, type->getIntegerBitWidth())) {
+    value = neutralFloat(neutral, type);
+  } else if (auto integer = neutralInteger(neutral, kind, type->getIntegerBitWidth())) {
     value = llvm::ConstantInt::get(type, *integer);
   }
   if (!value) return std::nullopt;

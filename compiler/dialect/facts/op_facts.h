@@ -52,6 +52,14 @@ enum class OpWork : uint8_t { kNone, kFlop, kTranscendental };
 // the only result that of the first or second operand.
 enum class InPlace : uint8_t { kNone, kPairwise, kFirst, kSecond };
 
+// The number that leaves all others as they are when they are combined with it; of floats, the
+// lowest and highest are infinite and zero is -0.
+enum class Neutral : uint8_t { kNone, kZero, kOne, kLowest, kHighest, kAllOnes };
+
+// Which devices other than CPUs compute an operation by kernels of ours. The host computes it for
+// the others, but for what is never done there.
+enum class KernelDevices : uint8_t { kNever, kNone, kGpus, kAll };
+
 struct OpFacts {
   const char* name;  // without the dialect
   OpCode code;
@@ -59,8 +67,12 @@ struct OpFacts {
   OpRole role;
   OpWork work;
   InPlace inPlace;
-  uint8_t cost;    // vector instructions for each 4-byte element of the result, about
-  bool isLibrary;  // a function of the backend's library, collectives among them
+  uint8_t cost;       // vector instructions for each 4-byte element of the result, about
+  bool isLibrary;     // a function of the backend's library, collectives among them
+  bool isCollective;  // devices meet in it
+  Neutral neutral;    // of an operation on two numbers
+  bool isIdempotent;  // whether a number combined with itself by it is that number
+  KernelDevices kernels;
   void (*indexing)(IndexingBuilder&);  // see indexing.h
 };
 

@@ -54,9 +54,7 @@ bool isSumFromZero(shlo::ReduceOp op) {
 // arrays reduced together are an argmax or the like, whose initial values change nothing.
 bool combinesParts(shlo::ReduceOp op) {
   if (op.getInputs().size() > 1) return true;
-  mlir::Operation* reducer = soleOperation(op->getRegion(0));
-  return isIdempotent(reducer) ||
-         (llvm::isa_and_nonnull<shlo::MulOp>(reducer) && isOne(op.getInitValues()[0]));
+  return isNeutral(soleOperation(op->getRegion(0)), op.getInitValues()[0]);
 }
 
 // JAX says of a call how many leading dimensions of all its arrays are a batch.

@@ -69,11 +69,11 @@ constexpr double kLeastCostOfRemade = 16;
 // How many operations are done anew, one upon the other.
 constexpr int kMaxDepthOfRemade = 6;
 
-// Whether doing `op` again takes no longer than to receive what it gives.
+// Whether doing `op` again takes no longer than to receive what it gives: an instruction for each
+// vector of elements.
 bool isEasy(mlir::Operation* op) {
-  return llvm::isa<shlo::SelectOp, shlo::CompareOp, shlo::AndOp, shlo::OrOp, shlo::XorOp,
-                   shlo::NotOp, shlo::AddOp, shlo::SubtractOp, shlo::MulOp, shlo::NegOp,
-                   shlo::MaxOp, shlo::MinOp, shlo::ConvertOp>(op);
+  const OpFacts* facts = findOpFacts(op);
+  return facts && facts->fusionClass == FusionClass::kElementwise && facts->cost <= 1;
 }
 
 // How the operands must be split of which `value` can be made, split as `sharding` says, at little

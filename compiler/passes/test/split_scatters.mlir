@@ -32,6 +32,21 @@ func.func @windows(%x: tensor<4x7xi32>, %i: tensor<1x65536xi32>, %u: tensor<4x65
   return %0 : tensor<4x7xi32>
 }
 
+// Bits that all updates have: copies begin with all of them.
+// CHECK-LABEL: @bits
+// CHECK: %[[FILL:.*]] = stablehlo.constant dense<-1> : tensor<16x300xi32>
+// CHECK: %[[PARTS:.*]] = "stablehlo.scatter"(%[[FILL]]
+// CHECK: %[[JOINED:.*]] = stablehlo.reduce(%[[PARTS]] init: %{{.*}}) applies stablehlo.and across dimensions = [0]
+// CHECK: stablehlo.and %arg0, %[[JOINED]] : tensor<300xi32>
+func.func @bits(%x: tensor<300xi32>, %i: tensor<100000x1xi32>, %u: tensor<100000xi32>) -> tensor<300xi32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.and %a, %b : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }) : (tensor<300xi32>, tensor<100000x1xi32>, tensor<100000xi32>) -> tensor<300xi32>
+  return %0 : tensor<300xi32>
+}
+
 // Each thread would have an array as long as the updates.
 // CHECK-LABEL: @many_elements
 // CHECK-NOT: reshape

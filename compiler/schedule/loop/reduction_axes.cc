@@ -39,11 +39,7 @@ bool hasNeutralValue(shlo::ReduceOp reduce) {
 }
 
 bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind) {
-  mlir::Operation* op = soleOperation(reducer);
-  if (kind.isComplex() || !op) return false;
-  if (kind.isFloat()) return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp>(op);
-  return mlir::isa<shlo::AddOp, shlo::MulOp, shlo::MaxOp, shlo::MinOp, shlo::AndOp, shlo::OrOp,
-                   shlo::XorOp>(op);
+  return !kind.isComplex() && neutralOf(soleOperation(reducer)) != Neutral::kNone;
 }
 
 namespace {
