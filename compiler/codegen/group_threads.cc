@@ -34,7 +34,7 @@ void groupBarrier(LoopBuilder& loops) {
 }
 
 bool hasExchange(const TargetModel& target) {
-  return llvm::StringRef(target.triple).starts_with("nvptx");
+  return llvm::StringRef(target.triple).starts_with("nvptx") || target.features == kExchangeFeature;
 }
 
 llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance) {

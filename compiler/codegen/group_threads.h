@@ -31,7 +31,9 @@ llvm::Value* threadInGroup(LoopBuilder& loops);
 // At the current level. All threads of the group must come here.
 void groupBarrier(LoopBuilder& loops);
 
-// Whether the target's threads read each other's registers: of all that run PTX.
+// Whether the target's threads read each other's registers: of all that run PTX, and where the
+// target's features are this.
+inline constexpr char kExchangeFeature[] = "+exchange";
 bool hasExchange(const TargetModel& target);
 
 // At the current level: `value`, a number of 1 to 64 bits, of the thread whose number differs by

@@ -25,4 +25,11 @@ llvm::CallInst* callBuiltin(llvm::IRBuilder<>& b, const char* name, llvm::Type* 
   return call;
 }
 
+void requireSubgroupsOf(unsigned items, llvm::Function& kernel) {
+  llvm::LLVMContext& context = kernel.getContext();
+  llvm::Constant* size = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), items);
+  kernel.setMetadata("intel_reqd_sub_group_size",
+                     llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(size)));
+}
+
 }  // namespace isthmus::opencl

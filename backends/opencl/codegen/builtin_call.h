@@ -13,4 +13,7 @@ enum class Builtin : uint8_t { kPure, kConvergent };
 llvm::CallInst* callBuiltin(llvm::IRBuilder<>& b, const char* name, llvm::Type* result,
                             llvm::ArrayRef<llvm::Value*> arguments, Builtin kind);
 
+// Tells the driver that the kernel's sub-groups have so many work-items.
+void requireSubgroupsOf(unsigned items, llvm::Function& kernel);
+
 }  // namespace isthmus::opencl

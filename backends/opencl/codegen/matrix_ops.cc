@@ -84,13 +84,7 @@ llvm::Value* emulate(llvm::IRBuilder<>& b, llvm::GlobalVariable& memory, Type ty
 
 MatrixOps intelMatrixOps() {
   MatrixOps ops;
-  ops.require = [](llvm::Function& kernel) {
-    llvm::LLVMContext& context = kernel.getContext();
-    llvm::Constant* size =
-        llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), MatrixOps::kThreads);
-    kernel.setMetadata("intel_reqd_sub_group_size",
-                       llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(size)));
-  };
+  ops.require = [](llvm::Function& kernel) { requireSubgroupsOf(MatrixOps::kThreads, kernel); };
   auto number = [](const char* name) {
     return [name](llvm::IRBuilder<>& b) -> llvm::Value* {
       llvm::Value* value = callBuiltin(b, name, b.getInt32Ty(), {}, Builtin::kPure);

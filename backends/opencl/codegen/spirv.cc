@@ -8,6 +8,7 @@
 #include "backends/opencl/codegen/builtin_call.h"
 #include "backends/opencl/codegen/emit_spirv.h"
 #include "backends/opencl/codegen/matrix_ops.h"
+#include "compiler/codegen/group_threads.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SetVector.h"
@@ -27,6 +28,8 @@ namespace {
 constexpr const char* kTriple = "spirv64-unknown-unknown";
 // What sums of a group's threads may take: an element of each, of 8 bytes, several times.
 constexpr int64_t kMinLocalBytes = 16 << 10;
+// Of a sub-group whose work-items read each other's registers: all that have that have this size.
+constexpr unsigned kSubgroupItems = 16;
 // Arrays begin at multiples of so many, of other owners' memory as well.
 constexpr int64_t kBufferBytes = 16;
 
@@ -50,6 +53,12 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   return machine;
 }
 
+llvm::Value* exchangeInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
+  requireSubgroupsOf(kSubgroupItems, *b.GetInsertBlock()->getParent());
+  return callBuiltin(b, "_Z21sub_group_shuffle_xorij", b.getInt32Ty(), {value, distance},
+                     Builtin::kConvergent);
+}
+
 TargetModel kernelTarget(const KernelDevice& device) {
   if (device.vectorBits > 0) return portableCpuTarget(kTriple, device.vectorBits);
   TargetModel target = gpuTarget(kTriple);
@@ -59,6 +68,10 @@ TargetModel kernelTarget(const KernelDevice& device) {
   target.maxRowBytes = device.localBytes;
   target.bufferBytes = kBufferBytes;
   if (device.hasVectors) target.threadBits = 8 * kBufferBytes;
+  if (device.hasExchange) {
+    target.features = codegen::kExchangeFeature;
+    target.subgroupSize = kSubgroupItems;
+  }
   if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
     // Each element is computed by itself.
     target.subgroupSize = std::numeric_limits<int32_t>::max();
@@ -92,6 +105,7 @@ codegen::WorkItemForm kernelForm(const KernelDevice& device) {
     callBuiltin(b, "_Z7barrierj", b.getVoidTy(), {b.getInt32(kLocalMemoryFence)},
                 Builtin::kConvergent);
   };
+  if (device.hasExchange) form.exchange = exchangeInSubgroup;
   if (device.matrices == MatrixUnit::kIntel) form.matrixOps = intelMatrixOps();
   if (device.matrices == MatrixUnit::kEmulated) {
     form.matrixOps = emulatedMatrixOps(form.target.groupSize);

@@ -32,6 +32,8 @@ struct KernelDevice {
   MatrixUnit matrices = MatrixUnit::kNone;  // of groups
   // Whether work-items of groups may read and write several neighbours as a vector.
   bool hasVectors = false;
+  // Whether those of sub-groups of 16, which kernels may ask for, read each other's registers.
+  bool hasExchange = false;
 };
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.

@@ -29,6 +29,7 @@ struct Way {
 const Way kWays[] = {{"wide vectors", {512, 0, 0}},
                      {"narrow vectors", {128, 0, 0}},
                      {"groups", {0, 256, 32 << 10}},
+                     {"sub-groups", {0, 256, 32 << 10, 32, MatrixUnit::kNone, true, true}},
                      {"matrices", {0, 256, 32 << 10, 32, MatrixUnit::kIntel}},
                      {"emulated matrices", {0, 256, 32 << 10, 32, MatrixUnit::kEmulated}},
                      {"elements", {0, 0, 0}}};

@@ -46,6 +46,8 @@ struct DeviceFacts {
   bool hasNoOrder = false;      // queues may be out of order
   // cl_intel_subgroup_matrix_multiply_accumulate, for sub-groups of 16 threads, in SPIR-V.
   bool hasMatrices = false;
+  // Work-items of sub-groups of 16, which kernels may ask for, read each other's registers.
+  bool hasExchange = false;
   uint64_t memoryBytes = 0;
   uint64_t maxAllocationBytes = 0;
   uint64_t localBytes = 0;  // per work-group
