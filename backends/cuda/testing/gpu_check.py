@@ -62,6 +62,12 @@ check("transposes", numbers(65, 130, 33))(lambda a: [a.transpose(p) for p in ((2
 check("integers", np.arange(-500, 500, dtype=np.int32))(lambda a: [a // 7, a % 7, a << 2, lax.population_count(a)])
 check("sort, top and unique order", x)(lambda a: [jnp.sort(a), jnp.argsort(a, 0), lax.top_k(a, 5)])
 check("scans", x)(lambda a: [jnp.cumsum(a, 1), lax.cummax(a, 0)])
+check("scans in parts", np.arange(3_000_001, dtype=np.int32), np.arange(1_000_002, dtype=np.int32).reshape(-1, 2, 3))(
+    lambda a, b: [jnp.cumsum(a), lax.cummax(a % 1000, reverse=True), jnp.cumsum(b, 0), jnp.cumsum(b, 0).sum(0)])
+check("neighbours of a thread", numbers(999, 1001), numbers(1, 1001, seed=1))(
+    lambda a, b: [a + 1, a.astype(jnp.bfloat16) * 2, (a * 9).astype(np.int8), a + b])
+check("rows of whole vectors", numbers(70, 4096))(lambda a: [a.sum(1), a.max(1), jax.nn.softmax(a), a / a.std(1)[:, None]])
+check("transposes of squares", numbers(999, 1001))(lambda a: [a.T, a.astype(jnp.bfloat16).T, (a + 1j * a).T, (a > 0).T])
 check("gather and scatter", x, np.array([5, 5, 299, 0]))(
     lambda a, i: [a[i], a.at[i].add(1.0), jax.ops.segment_sum(a, jnp.arange(300) % 7, 7)])
 check("random bits", np.uint32([1, 2]))(lambda k: [jax.random.bits(k, (1001,)), jax.random.uniform(k, (1001,))])
@@ -94,6 +100,10 @@ for type_name in ("float32", "bfloat16", "float16"):
 for type_name in ("float32", "bfloat16"):
     check(f"attention {type_name}", *(numbers(2, 256, 4, 64, dtype=jnp.dtype(type_name), seed=s) for s in range(3)))(
         lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True))
+for type_name in ("float32", "bfloat16", "int32"):  # Of the last, the library has none.
+    dtype = jnp.dtype(type_name)
+    check(f"products with vectors {type_name}", (numbers(3, 4096) * 9).astype(dtype), (numbers(4096, 1000) * 9).astype(dtype))(
+        lambda a, b: [lax.dot(a[0], b), lax.dot(b.T, a[0]), lax.dot(a, b), jnp.einsum("mk,nk->mn", b[:, :16].T, a)])
 check("product float64", numbers(100, 70, dtype=np.float64), numbers(70, 90, dtype=np.float64))(jnp.dot)
 check("product int8", (numbers(64, 128) * 30).astype(np.int8), (numbers(128, 64) * 30).astype(np.int8))(
     lambda a, b: lax.dot(a, b, preferred_element_type=np.int32))
