@@ -1,9 +1,10 @@
 """Times the workloads on isthmus and on JAX's own client for the same devices, side by side in one process.
 
     ./dev bench [--set target|more|everyday|programs|further|all] [--only PATTERN] [--repetitions N] [--json FILE]
-                [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus]
+                [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus] [--precision f32|tf32]
 
-With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client.
+With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client. XLA rounds operands of
+f32 to TF32 there unless it is told otherwise, and Isthmus only if it is told to: both are told the same (--precision).
 Each time is the best of the repetitions, which alternate: other work on the machine only adds.
 Beside the JSON file come a table (.md) and a chart (.svg).
 """
@@ -98,6 +99,16 @@ def chosen_devices(platform, beside):
     return name, {name: jax.devices(name)[0], "JAX CPU": jax.devices("cpu")[0]}
 
 
+def set_precision(precision):
+    """Has both platforms multiply f32 in f32, or both in TF32. Before JAX makes its clients."""
+    if precision == "tf32":
+        os.environ["ISTHMUS_CUDA_TF32"] = "1"
+    else:
+        os.environ.pop("ISTHMUS_CUDA_TF32", None)
+        # Products whose own precision is DEFAULT; those of the workloads that ask for one keep it.
+        jax.config.update("jax_default_matmul_precision", "highest")
+
+
 def measure(function, arguments, devices, options):
     """Returns {"run": {platform: [seconds]}, "compile": …, "agree": bool} of one workload."""
     times = {"run": {name: [] for name in devices}, "compile": {name: [] for name in devices}}
@@ -140,8 +151,12 @@ def main():
     parser.add_argument("--peaks", action="store_true",
                         help="measure the machine's peaks, and each workload's share of them")
     parser.add_argument("--json", type=pathlib.Path, default=workloads.ROOT / "out/bench.json")
+    parser.add_argument("--precision", choices=["f32", "tf32"], default="f32",
+                        help="of products and convolutions of f32 by both sides, with --platform cuda")
     options = parser.parse_args()
 
+    if options.platform == "cuda":
+        set_precision(options.precision)
     options.platform, devices = chosen_devices(options.platform, options.beside)
     # Where a platform is missing JAX may give out another one of the same alias.
     assert devices[options.platform].platform != "cpu" or options.platform == "isthmus", "JAX has another platform"
@@ -183,6 +198,7 @@ def main():
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
     report = {"jax": jax.__version__, "threads": os.cpu_count(), "peaks": options.peaks, "platforms": list(devices),
+              "precision": options.precision if baseline == "JAX CUDA" else None,
               "device": devices[options.platform].device_kind, "workloads": found}
     options.json.write_text(json.dumps(report, indent=1))
     options.json.with_suffix(".md").write_text(reports.markdown(report))

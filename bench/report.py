@@ -71,6 +71,8 @@ def markdown(report):
     lines = [f"# {title}", "",
              f"JAX {report['jax']}, {where}; best times of alternating repetitions; a "
              f"ratio above 1 means that {'Isthmus' if theirs in _JAX else ours} is faster.", ""]
+    if precision := report.get("precision"):
+        lines += [f"Products and convolutions of f32 are in {precision.upper()} on both sides.", ""]
     if peaks := report.get("peaks"):
         flops = ", ".join(f"{name} {peaks[name] / 1e9:.0f} GFLOP/s" for name in _TYPES)
         lines += [f"Peaks measured here: {flops}, {peaks['bytes'] / 1e9:.1f} GB/s. `of peak` is the "

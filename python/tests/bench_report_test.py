@@ -30,6 +30,12 @@ def test_the_table_has_every_workload():
     assert "run: geometric mean 1.00, 1 of 2 at 0.95 or above, the slowest 0.50" in text
 
 
+def test_the_precision_of_both_sides_is_said():
+    made = made_up() | {"platforms": ["isthmus_cuda", "JAX CUDA"], "device": "H100", "precision": "tf32", "workloads": {}}
+    assert "f32 are in TF32 on both sides" in report.markdown(made)
+    assert "on both sides" not in report.markdown(made_up())
+
+
 def test_another_platform_is_named():
     made = made_up()
     times = {"xpu": [1e-3], "isthmus": [2e-3]}
