@@ -41,3 +41,12 @@ def test_decisions_are_numbered_without_holes():
     for path in (ROOT / "docs/adr").glob("*.md"):
         for section in ("**Context.**", "**Choice.**", "**Rejected.**", "**What would change it.**"):
             assert section in path.read_text(), f"{path.name} lacks {section}"
+
+
+def test_what_other_drivers_would_replace_is_said_of_each_file():
+    (decision,) = (ROOT / "docs/adr").glob("*-what-level-zero-or-sycl-would-replace.md")
+    rows = re.findall(r"^\| `([\w/.]+)` \| [^|]+ \| [^|]+ \|$", decision.read_text(), re.M)
+    folder = ROOT / "backends/opencl"
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".h", ".cc")}
+    own = {file for file in files if not file.endswith("_test.cc") and not file.startswith("testing/")}
+    assert sorted(rows) == sorted(own)
