@@ -80,7 +80,8 @@ class OpenclExecutable::Run final : public StepRunner {
   void* addressOf(const Location& place) const override {
     return isthmus::addressOf(
         place, image_,
-        {request().parameters, request().results, executable_.constants_, request().scratch});
+        {request().parameters, request().results,
+         executable_.constants_[static_cast<size_t>(request().deviceId)], request().scratch});
   }
   Status copy(void* to, const void* from, int64_t bytes) override;
   Status stage(void* to, const void* from, int64_t bytes) override;
@@ -362,10 +363,12 @@ Status OpenclExecutable::build() {
   for (int device = 0; device < driver_.numDevices(); ++device) {
     if (image_.steps.size() > driver_.facts(device).mostPending / 2) isCheap_ = false;
   }
-  if (!image_.constants.empty()) {
-    ISTHMUS_ASSIGN_OR_RETURN(constants_, driver_.allocate(0, image_.constants.size()));
+  constants_.resize(static_cast<size_t>(driver_.numDevices()), nullptr);
+  for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {
+    void*& own = constants_[static_cast<size_t>(device)];
+    ISTHMUS_ASSIGN_OR_RETURN(own, driver_.allocate(device, image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(
-        driver_.copyNow(0, constants_, image_.constants.data(), image_.constants.size()));
+        driver_.copyNow(device, own, image_.constants.data(), image_.constants.size()));
   }
   return {};
 }
@@ -376,7 +379,9 @@ OpenclExecutable::~OpenclExecutable() {
       if (kernel) driver_.library().ReleaseKernel(kernel);
     }
   }
-  driver_.free(constants_);
+  for (void* own : constants_) {
+    if (own) driver_.free(own);
+  }
 }
 
 StatusOr<CommandEvent> OpenclExecutable::launch(int device, int kernel,

@@ -49,7 +49,7 @@ class OpenclExecutable final : public StagedExecutable {
   std::shared_ptr<const std::vector<std::string>> kernelNames_;
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
-  void* constants_ = nullptr;  // in the memory of the first device, read by all
+  std::vector<void*> constants_;  // by device, in its own memory; null: there are none
 };
 
 }  // namespace isthmus::opencl

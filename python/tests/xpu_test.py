@@ -69,6 +69,19 @@ def test_is_listed_with_the_driver_of_a_package(python):
     assert "platform  xpu" in result.stdout and "Intel" in result.stdout.split("platform  xpu")[1]
 
 
+def test_each_device_reads_its_own_constants(xpu):
+    result = xpu("""
+        import jax, numpy as np
+        table = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
+        f = jax.jit(lambda i: jax.numpy.asarray(table)[i] * 2)
+        where = np.array([4999, 0, 17])
+        for device in jax.devices():
+            y = f(jax.device_put(where, device))
+            print(y.devices() == {device}, (np.asarray(y) == table[where] * 2).all())
+    """, ISTHMUS_NUM_DEVICES="2")
+    assert result.stdout == "True True\nTrue True\n"
+
+
 def test_prints_arange(xpu):
     assert xpu("import jax; print(jax.numpy.arange(10))").stdout == "[0 1 2 3 4 5 6 7 8 9]\n"
 
