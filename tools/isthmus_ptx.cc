@@ -9,7 +9,6 @@
 // wrong usage; programs that cannot be compiled are errors in their lines.
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,34 +16,10 @@
 #include "backends/cuda/code_generator.h"
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
+#include "tools/op_cases.h"
 
 namespace isthmus {
 namespace {
-
-struct Case {
-  std::string op, type, name, program;
-};
-
-std::vector<Case> readCases(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::vector<Case> cases;
-  std::string line;
-  while (std::getline(in, line)) {
-    std::istringstream words(line);
-    std::string keyword, tolerance;
-    words >> keyword;
-    if (keyword == "case") {
-      Case& one = cases.emplace_back();
-      words >> one.op >> one.type >> tolerance >> one.name;
-    } else if (keyword == "program" && !cases.empty()) {
-      size_t bytes = 0;
-      words >> bytes;
-      cases.back().program.resize(bytes);
-      in.read(cases.back().program.data(), static_cast<std::streamsize>(bytes));
-    }
-  }
-  return cases;
-}
 
 // Has the program, and nothing to run it on.
 class UnloadedProgram final : public Executable {
@@ -58,14 +33,7 @@ class UnloadedProgram final : public Executable {
   cuda::ProgramImage image_;
 };
 
-std::string oneLine(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
-  return text;
-}
-
-void compileCase(const Case& one, int capability, const std::string& libdevice,
+void compileCase(const OpCase& one, int capability, const std::string& libdevice,
                  const std::string& file) {
   std::cout << one.op << "\t" << one.type << "\t" << one.name << "\t" << capability << "\t";
   cuda::CompileTarget target;
@@ -126,7 +94,7 @@ int main(int argc, char** argv) {
   isthmus::setFlagForTest("ISTHMUS_FOLD_BYTES", "0");
   size_t number = 0;
   for (const std::string& path : files) {
-    for (const isthmus::Case& one : isthmus::readCases(path)) {
+    for (const isthmus::OpCase& one : isthmus::readOpCases(path)) {
       for (int capability : capabilities) {
         isthmus::compileCase(
             one, capability, libdevice,

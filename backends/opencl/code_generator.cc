@@ -58,9 +58,10 @@ mlir::Operation* findDoubles(mlir::Operation* op) {
 
 class OpenclCodegen final : public StagedCodegen {
  public:
-  OpenclCodegen(Driver& driver, CodegenSettings settings)
-      : StagedCodegen(std::move(settings), kernelForm(kernelDevice(driver.facts(0)))),
-        driver_(driver) {}
+  OpenclCodegen(DeviceFacts facts, OpenclCodeGenerator::Load load, CodegenSettings settings)
+      : StagedCodegen(std::move(settings), kernelForm(kernelDevice(facts))),
+        facts_(std::move(facts)),
+        load_(std::move(load)) {}
 
   Status begin() {
     ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> module,
@@ -70,7 +71,7 @@ class OpenclCodegen final : public StagedCodegen {
 
  protected:
   Status mayHaveKernel(mlir::Operation* op) override {
-    mlir::Operation* found = driver_.facts(0).hasDoubles ? nullptr : findDoubles(op);
+    mlir::Operation* found = facts_.hasDoubles ? nullptr : findDoubles(op);
     return found ? unsupportedOp(found, "the device has no 64-bit floats") : Status();
   }
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
@@ -85,14 +86,15 @@ class OpenclCodegen final : public StagedCodegen {
  private:
   Status writeKernels(ProgramImage& image);
 
-  Driver& driver_;
+  DeviceFacts facts_;
+  OpenclCodeGenerator::Load load_;
 };
 
 Status OpenclCodegen::writeKernels(ProgramImage& image) {
   dumpKernels();
   if (image.kernels.empty()) return {};
   callBuiltins(module());
-  if (driver_.facts(0).takesSpirv) {
+  if (facts_.takesSpirv) {
     ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(module()));
     dump("kernels.spv", image.spirv);
   } else {
@@ -112,18 +114,21 @@ StatusOr<std::shared_ptr<const Executable>> OpenclCodegen::load(DeviceProgram pr
   image.info.memory.generatedCodeBytes =
       static_cast<int64_t>(image.spirv.size() + image.source.size() + image.constants.size());
   trace::Scope scope("stage", "load");
-  return OpenclExecutable::load(driver_, std::move(image));
+  return load_(std::move(image));
 }
 
 }  // namespace
 
+OpenclCodeGenerator::OpenclCodeGenerator(Driver& driver)
+    : OpenclCodeGenerator(driver.facts(0), driver.identity(), [&driver](ProgramImage image) {
+        return OpenclExecutable::load(driver, std::move(image));
+      }) {}
+
 std::string OpenclCodeGenerator::identity() const {
-  return buildId() + "\n" + driver_.identity() + flagString("ISTHMUS_OPENCL_KERNELS");
+  return buildId() + "\n" + identity_ + flagString("ISTHMUS_OPENCL_KERNELS");
 }
 
-TargetModel OpenclCodeGenerator::target() const {
-  return kernelForm(kernelDevice(driver_.facts(0))).target;
-}
+TargetModel OpenclCodeGenerator::target() const { return kernelForm(kernelDevice(facts_)).target; }
 
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.target = target();
@@ -137,7 +142,7 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(
     CodegenSettings settings) const {
-  auto codegen = std::make_unique<OpenclCodegen>(driver_, std::move(settings));
+  auto codegen = std::make_unique<OpenclCodegen>(facts_, load_, std::move(settings));
   ISTHMUS_RETURN_IF_ERROR(codegen->begin());
   return std::unique_ptr<ProgramCodegen>(std::move(codegen));
 }

@@ -1,7 +1,12 @@
 // Code for OpenCL devices: kernels, and the steps that launch them.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "backends/opencl/driver/driver.h"
+#include "backends/opencl/program.h"
 #include "compiler/driver/code_generator.h"
 #include "compiler/target/target_model.h"
 
@@ -9,8 +14,13 @@ namespace isthmus::opencl {
 
 class OpenclCodeGenerator final : public CodeGenerator {
  public:
-  // For the devices of `driver`, which outlives the executables.
-  explicit OpenclCodeGenerator(Driver& driver) : driver_(driver) {}
+  using Load = std::function<StatusOr<std::shared_ptr<const Executable>>(ProgramImage)>;
+  // For devices of which `facts` are true; `identity` is all else that code depends on, such as the
+  // driver. Executables are what `load` makes.
+  OpenclCodeGenerator(DeviceFacts facts, std::string identity, Load load)
+      : facts_(std::move(facts)), identity_(std::move(identity)), load_(std::move(load)) {}
+  // For the devices of `driver`, which outlives the executables: these are OpenclExecutables.
+  explicit OpenclCodeGenerator(Driver& driver);
 
   // What kernels are emitted for.
   TargetModel target() const;
@@ -18,11 +28,12 @@ class OpenclCodeGenerator final : public CodeGenerator {
   std::string identity() const override;
   std::string_view platform() const override { return "xpu"; }
   void configure(PipelineOptions& options) const override;
-  // The executables that it makes are OpenclExecutables.
   StatusOr<std::unique_ptr<ProgramCodegen>> begin(CodegenSettings settings) const override;
 
  private:
-  Driver& driver_;
+  DeviceFacts facts_;
+  std::string identity_;
+  Load load_;
 };
 
 }  // namespace isthmus::opencl

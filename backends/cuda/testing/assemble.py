@@ -12,8 +12,10 @@ import tempfile
 
 from isthmus import cuda_backend
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-BUILD = pathlib.Path(os.environ.get("ISTHMUS_BUILD", ROOT / "build/release"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+import op_cases  # noqa: E402
+
+ROOT, BUILD = op_cases.ROOT, op_cases.BUILD
 PAGE = ROOT / "docs/ptx.md"
 CAPABILITIES = (80, 90)
 MARK = "<!-- Written by ./dev ptx: do not edit. -->"
@@ -33,43 +35,6 @@ class Compiled:
     registers: int = 0
     spills: int = 0
     shared: int = 0
-
-
-def chlo_cases(folder: pathlib.Path) -> pathlib.Path:
-    """The cases of chlo's operations, which the conformance kit does not have."""
-    path = folder / "chlo_cases.txt"
-    files = sorted((ROOT / "ops/test/chlo").glob("*.mlir"))
-    subprocess.run([BUILD / "tools/write-op-cases", path, *files], check=True, stderr=subprocess.DEVNULL)
-    return path
-
-
-def own_cases(folder: pathlib.Path) -> pathlib.Path:
-    """The programs of large_programs.mlir as cases."""
-    text = (pathlib.Path(__file__).parent / "large_programs.mlir").read_text()
-    path = folder / "own_cases.txt"
-    with open(path, "w") as out:
-        for part in text.split("// case ")[1:]:
-            title, _, program = part.partition("\n")
-            op, kind, name = title.split()
-            out.write(f"case {op} {kind} 0 {name}\nprogram {len(program.encode())}\n{program}\nend\n")
-    return path
-
-
-def sample(paths, count: int, folder: pathlib.Path) -> pathlib.Path:
-    """About `count` of the cases, evenly spread, but at least one of each operation."""
-    cases = []
-    for path in paths:
-        cases += [text + "end\n" for text in path.read_text().split("end\n") if text.startswith("case ")]
-    step = max(1, len(cases) // count)
-    seen, chosen = set(), []
-    for number, case in enumerate(cases):
-        op = case.split(" ", 2)[1]
-        if number % step == 0 or op not in seen:
-            chosen.append(case)
-        seen.add(op)
-    result = folder / "sample.txt"
-    result.write_text("".join(chosen))
-    return result
 
 
 def compile_cases(paths, folder: pathlib.Path) -> list:
@@ -112,10 +77,7 @@ def run(folder: pathlib.Path, count: int | None = None) -> list:
     ptxas = ptxas_path()
     if ptxas is None:
         raise FileNotFoundError("no ptxas: pip install -r dev.d/requirements/cuda.txt")
-    paths = [BUILD / "conformance/op_cases.txt", chlo_cases(folder)]
-    if count is not None:
-        paths = [sample(paths, count, folder)]
-    programs = compile_cases([*paths, own_cases(folder)], folder)
+    programs = compile_cases(op_cases.files(folder, count), folder)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda one: assemble(one, ptxas), programs))
     return programs
