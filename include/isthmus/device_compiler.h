@@ -23,8 +23,7 @@ namespace isthmus {
 struct DeviceTarget {
   std::string triple;      // as LLVM names it: "spirv64-unknown-unknown"
   std::string dataLayout;  // of pointers and integers, as LLVM writes it; empty: LLVM's default
-  // 0: many threads, each of which computes one element. Else few, with registers of so many bits:
-  // kernels compute tiles, in vectors.
+  // 0: many threads, an element each. Else few, with registers of so many bits: tiles, in vectors.
   unsigned vectorBits = 0;
   unsigned addressSpace = 0;  // of the device's memory, as LLVM IR numbers it
 };
