@@ -19,24 +19,6 @@ namespace isthmus {
 
 namespace {
 
-int64_t bytesOf(mlir::ValueRange arrays) {
-  int64_t bytes = 0;
-  for (mlir::Value array : arrays) {
-    auto type = llvm::cast<mlir::RankedTensorType>(array.getType());
-    bytes += type.getNumElements() * elementBytes(type);
-  }
-  return bytes;
-}
-
-bool isStatic(mlir::Operation* op) {
-  auto isArray = [](mlir::Type type) {
-    auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
-    return ranked && ranked.hasStaticShape();
-  };
-  return llvm::all_of(op->getOperandTypes(), isArray) &&
-         llvm::all_of(op->getResultTypes(), isArray);
-}
-
 // Whether `op` takes time that a collective may be under way in.
 bool isWork(mlir::Operation* op) {
   switch (roleOf(op)) {
@@ -58,7 +40,7 @@ class BlockOverlapper {
   void run() {
     llvm::SmallVector<mlir::Operation*> collectives;
     for (mlir::Operation& op : block_) {
-      if (isCollective(&op) && isStatic(&op)) collectives.push_back(&op);
+      if (isCollective(&op) && hasStaticArrays(&op)) collectives.push_back(&op);
     }
     for (mlir::Operation* op : collectives) {
       setOutEarly(op);
@@ -113,7 +95,7 @@ class BlockOverlapper {
       isWorth |= isWork(user);
     }
     // An operand that would be overwritten has to be kept.
-    const int64_t bytes = bytesOf(op->getOperands()) + bytesOf(op->getResults());
+    const int64_t bytes = arrayBytes(op->getOperands()) + arrayBytes(op->getResults());
     if (!isWorth || bytes > kMaxBytes) return;
     mlir::OpBuilder builder(user);
     llvm::SmallVector<mlir::Value> kept(op->getOperands());

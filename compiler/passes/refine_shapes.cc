@@ -26,7 +26,7 @@ RankedTensorType rankedTypeOf(Value value) {
   return llvm::dyn_cast<RankedTensorType>(value.getType());
 }
 
-bool isStatic(mlir::Type type) {
+bool hasKnownShape(mlir::Type type) {
   auto tensor = llvm::dyn_cast<RankedTensorType>(type);
   return !tensor || tensor.hasStaticShape();
 }
@@ -69,11 +69,11 @@ class Refiner {
       replaced_.push_back(&op);
       return;
     }
-    if (llvm::all_of(op.getResultTypes(), isStatic)) return;
+    if (llvm::all_of(op.getResultTypes(), hasKnownShape)) return;
     if (isBranch) {
       mlir::Operation* yield = op.getRegion(0).front().getTerminator();
       for (auto [result, yielded] : llvm::zip(op.getResults(), yield->getOperands())) {
-        if (isStatic(yielded.getType())) result.setType(yielded.getType());
+        if (hasKnownShape(yielded.getType())) result.setType(yielded.getType());
       }
       return;
     }
@@ -136,7 +136,7 @@ class Refiner {
     }
     if (types.size() != op.getNumResults()) return;
     for (auto [result, type] : llvm::zip(op.getResults(), types)) {
-      if (!isStatic(result.getType()) && isStatic(type)) result.setType(type);
+      if (!hasKnownShape(result.getType()) && hasKnownShape(type)) result.setType(type);
     }
   }
 
@@ -172,7 +172,7 @@ class Refiner {
         })
         .Case<shlo::DynamicBroadcastInDimOp>([&](shlo::DynamicBroadcastInDimOp broadcast) -> Value {
           std::optional<Dims> shape = shapeOf(op, broadcast.getOutputDimensions());
-          if (!shape || !isStatic(broadcast.getOperand().getType())) return {};
+          if (!shape || !hasKnownShape(broadcast.getOperand().getType())) return {};
           return shlo::BroadcastInDimOp::create(builder_, op.getLoc(), shaped(op, *shape),
                                                 broadcast.getOperand(),
                                                 broadcast.getBroadcastDimensions());
@@ -214,7 +214,7 @@ class Refiner {
   Value knownPad(shlo::DynamicPadOp op) {
     auto low = known_.of(op.getEdgePaddingLow()), high = known_.of(op.getEdgePaddingHigh());
     auto interior = asShape(known_.of(op.getInteriorPadding()));
-    if (!low || !high || !interior || !isStatic(op.getOperand().getType())) return {};
+    if (!low || !high || !interior || !hasKnownShape(op.getOperand().getType())) return {};
     Dims shape;
     for (auto [d, size] : llvm::enumerate(rankedTypeOf(op.getOperand()).getShape())) {
       int64_t padded = std::max<int64_t>(size - 1, 0), sum;
@@ -298,7 +298,8 @@ class Refiner {
 
   Value knownConv(shlo::DynamicConvOp op) {
     auto padding = known_.of(op.getPadding());
-    if (!padding || !isStatic(op.getLhs().getType()) || !isStatic(op.getRhs().getType())) {
+    if (!padding || !hasKnownShape(op.getLhs().getType()) ||
+        !hasKnownShape(op.getRhs().getType())) {
       return {};
     }
     auto matrix =
@@ -310,7 +311,7 @@ class Refiner {
         op.getLhsDilationAttr(), op.getRhsDilationAttr(), op.getWindowReversalAttr(),
         op.getDimensionNumbers(), op.getFeatureGroupCountAttr(), op.getBatchGroupCountAttr(),
         op.getPrecisionConfigAttr());
-    if (!isStatic(conv.getType())) inferResults(*conv);
+    if (!hasKnownShape(conv.getType())) inferResults(*conv);
     return conv;
   }
 
@@ -360,7 +361,7 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
               llvm::isa<shlo::GetDimensionSizeOp, shlo::SetDimensionSizeOp, shlo::DynamicReshapeOp,
                         shlo::DynamicBroadcastInDimOp, shlo::DynamicIotaOp, shlo::DynamicPadOp,
                         shlo::RealDynamicSliceOp, shlo::DynamicGatherOp, shlo::DynamicConvOp>(op) ||
-              isDynamicCall(op) || !llvm::all_of(op->getResultTypes(), isStatic);
+              isDynamicCall(op) || !llvm::all_of(op->getResultTypes(), hasKnownShape);
           return isDynamic ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
         })
         .wasInterrupted();

@@ -1,9 +1,9 @@
 // Turns groups of arrays into locations, and control flow into moves.
 #include "compiler/plan/memory_plan.h"
 
+#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
-#include "compiler/plan/byte_size.h"
 #include "compiler/plan/coalesce.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/Support/raw_ostream.h"

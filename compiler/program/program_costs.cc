@@ -1,10 +1,11 @@
 // Counts the arithmetic and the memory traffic of a program.
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
-#include "compiler/plan/byte_size.h"
 #include "compiler/program/program_info.h"
 
 namespace isthmus {
@@ -15,10 +16,7 @@ OpWork workOf(mlir::Operation* op) {
   return facts ? facts->work : OpWork::kNone;
 }
 
-double elementsOf(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? static_cast<double>(type.getNumElements()) : 0;
-}
+double elementsOf(mlir::Value value) { return static_cast<double>(elementCount(value)); }
 
 double bytesOf(mlir::Value value) {
   StatusOr<int64_t> bytes = byteSize(value.getType());

@@ -1,6 +1,7 @@
 // How long a kernel will take, roughly.
 #include "compiler/schedule/cost.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/target/element_kind.h"
@@ -16,12 +17,7 @@ double weightOf(mlir::Operation& op) {
   return facts ? facts->cost : 0;
 }
 
-double bytesOf(mlir::Type type) {
-  auto array = mlir::dyn_cast<mlir::RankedTensorType>(type);
-  if (!array || !array.hasStaticShape()) return 0;
-  auto kind = elementKind(array.getElementType());
-  return kind ? static_cast<double>(array.getNumElements()) * kind->storageBytes : 0;
-}
+double bytesOf(mlir::Type type) { return static_cast<double>(arrayBytes(type)); }
 
 // Whether `op` writes a part of an array that is copied, if at all, by a stage of its own.
 bool updatesInPlace(mlir::Operation* op) {

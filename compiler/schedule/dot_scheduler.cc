@@ -14,11 +14,6 @@
 namespace isthmus {
 namespace {
 
-std::optional<ElementKind> kindOf(mlir::Value value) {
-  auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? elementKind(type.getElementType()) : std::nullopt;
-}
-
 // Lanes for the widest type that is computed with.
 unsigned lanesFor(ir::FusionOp fusion, const TargetModel& target) {
   unsigned widest = 8;

@@ -1,6 +1,7 @@
 // What an edited schedule may say.
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/dot_scheduler.h"
@@ -80,7 +81,9 @@ class StageVerifier {
     auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion_, chosen_.contraction));
     const bool isResult =
         stage_.sums >= 0 && stage_.sums < static_cast<int>(fusion_->getNumResults());
-    if (isResult && canHoldSums(dot, elementTypeOf(fusion_->getResult(stage_.sums)))) return {};
+    if (isResult &&
+        canHoldSums(dot, tensorTypeOf(fusion_->getResult(stage_.sums)).getElementType()))
+      return {};
     return wrong("the sums have no room there");
   }
 
@@ -268,12 +271,8 @@ class StageVerifier {
     return {};
   }
 
-  static mlir::Type elementTypeOf(mlir::Value value) {
-    return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-  }
-
   static int64_t bytesOf(mlir::Value value) {
-    auto kind = elementKind(elementTypeOf(value));
+    auto kind = kindOf(value);
     return kind ? kind->storageBytes : 8;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
@@ -9,7 +10,6 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
-#include "compiler/plan/byte_size.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/program/program_info.h"
 #include "compiler/schedule/loop/sharing.h"

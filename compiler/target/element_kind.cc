@@ -49,6 +49,11 @@ static ElementKind narrowFloat(FloatFormat format) {
   return kind;
 }
 
+std::optional<ElementKind> kindOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? elementKind(type.getElementType()) : std::nullopt;
+}
+
 std::optional<ElementKind> elementKind(mlir::Type type) {
   if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) {
     ElementKind kind;

@@ -6,6 +6,7 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Type.h"
 #include "mlir/IR/Types.h"
+#include "mlir/IR/Value.h"
 
 namespace isthmus {
 
@@ -52,5 +53,7 @@ struct ElementKind {
 
 // Nothing for types that have no place in a kernel (tokens, tuples).
 std::optional<ElementKind> elementKind(mlir::Type type);
+// Of a ranked tensor's elements; nothing for other values.
+std::optional<ElementKind> kindOf(mlir::Value value);
 
 }  // namespace isthmus

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/cuda/kernels/precision.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/passes/permutation.h"
 #include "isthmus/log.h"
@@ -59,10 +60,6 @@ struct Fit {
   }
 };
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
-
 int64_t entry(std::optional<DimsRef> values, size_t i) { return values ? (*values)[i] : 1; }
 
 llvm::SmallVector<Window> windowsOf(shlo::ConvolutionOp op) {
@@ -72,9 +69,9 @@ llvm::SmallVector<Window> windowsOf(shlo::ConvolutionOp op) {
   llvm::SmallVector<Window> windows;
   for (size_t i = 0; i < n.getInputSpatialDimensions().size(); ++i) {
     Window window;
-    window.image = typeOf(op.getLhs()).getDimSize(n.getInputSpatialDimensions()[i]);
-    window.size = typeOf(op.getRhs()).getDimSize(n.getKernelSpatialDimensions()[i]);
-    window.result = typeOf(op.getResult()).getDimSize(n.getOutputSpatialDimensions()[i]);
+    window.image = tensorTypeOf(op.getLhs()).getDimSize(n.getInputSpatialDimensions()[i]);
+    window.size = tensorTypeOf(op.getRhs()).getDimSize(n.getKernelSpatialDimensions()[i]);
+    window.result = tensorTypeOf(op.getResult()).getDimSize(n.getOutputSpatialDimensions()[i]);
     if (!padding.empty()) {
       window.low = padding[2 * i];
       window.high = padding[2 * i + 1];
@@ -125,7 +122,7 @@ Status checkTypes(shlo::ConvolutionOp op) {
   for (mlir::Value value : {op.getLhs(), op.getRhs(), op.getResult()}) {
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape()) return unimplemented("a shape is not static");
-    if (type.getElementType() != typeOf(op.getLhs()).getElementType() ||
+    if (type.getElementType() != tensorTypeOf(op.getLhs()).getElementType() ||
         !dnnTypeOf(type.getElementType())) {
       return unimplemented("operands and result are not all f32, bf16 or f16");
     }
@@ -193,7 +190,7 @@ class Fitting {
       fit_.reversal.push_back(window.isReversed);
       fit_.resultSizes.push_back(window.result);
     }
-    c_.type = *dnnTypeOf(typeOf(op_.getLhs()).getElementType());
+    c_.type = *dnnTypeOf(tensorTypeOf(op_.getLhs()).getElementType());
     c_.isTf32 = allowsTf32_ && c_.type == DnnType::kF32 && hasDefaultPrecision(op_);
     ISTHMUS_RETURN_IF_ERROR(choose());
     order();
@@ -244,9 +241,9 @@ class Fitting {
   void asForward() {
     c_.kind = DnnKind::kForward;
     c_.isFlipped = isReversed_;
-    c_.batch = typeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
-    c_.inputs = typeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
-    c_.outputs = typeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
+    c_.batch = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
+    c_.inputs = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
+    c_.outputs = tensorTypeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
     for (auto [window, pad] : llvm::zip_equal(windows_, fit_.pads)) {
       DnnAxis axis{window.image, window.size, window.result, 0, window.stride, window.dilation};
       padEqually(axis, window.low, pad);
@@ -257,9 +254,9 @@ class Fitting {
   // The window is the result's gradient, and its dilation the stride.
   void asKernelGradient() {
     c_.kind = DnnKind::kBackwardFilter;
-    c_.batch = typeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
-    c_.inputs = typeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
-    c_.outputs = typeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
+    c_.batch = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
+    c_.inputs = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
+    c_.outputs = tensorTypeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
     for (auto [window, pad] : llvm::zip_equal(windows_, fit_.pads)) {
       DnnAxis axis{window.image, window.result, window.size, 0, window.dilation, window.stride};
       padEqually(axis, window.low, pad);
@@ -271,9 +268,9 @@ class Fitting {
   Status asDataGradient() {
     c_.kind = DnnKind::kBackwardData;
     c_.isFlipped = isAsIs_;
-    c_.batch = typeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
-    c_.inputs = typeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
-    c_.outputs = typeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
+    c_.batch = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputBatchDimension());
+    c_.inputs = tensorTypeOf(op_.getResult()).getDimSize(n_.getOutputFeatureDimension());
+    c_.outputs = tensorTypeOf(op_.getLhs()).getDimSize(n_.getInputFeatureDimension());
     for (size_t i = 0; i < windows_.size(); ++i) {
       const Window& window = windows_[i];
       const int64_t reach = (window.size - 1) * window.dilation;
@@ -356,7 +353,7 @@ mlir::Value padded(mlir::OpBuilder& b, mlir::Location location, mlir::Value valu
   if (llvm::all_of(fit.pads, [](const auto& pad) { return pad.first == 0 && pad.second == 0; })) {
     return value;
   }
-  mlir::RankedTensorType type = typeOf(value);
+  mlir::RankedTensorType type = tensorTypeOf(value);
   Dims shape(type.getShape());
   Dims low(shape.size(), 0), high(shape.size(), 0), interior(shape.size(), 0);
   for (size_t i = 0; i < spatial.size(); ++i) {
@@ -388,7 +385,7 @@ void rewrite(shlo::ConvolutionOp op, const Fit& fit) {
   lhs = transposed(b, location, lhs, fit.lhsOrder);
   mlir::Value rhs = transposed(b, location, fit.rhs, fit.rhsOrder);
 
-  mlir::RankedTensorType type = typeOf(op.getResult());
+  mlir::RankedTensorType type = tensorTypeOf(op.getResult());
   Dims shape(type.getShape()), padding;
   for (size_t i = 0; i < fit.convolution.axes.size(); ++i) {
     const DnnAxis& axis = fit.convolution.axes[i];
@@ -419,7 +416,7 @@ void rewrite(shlo::ConvolutionOp op, const Fit& fit) {
       o[n.getOutputBatchDimension()], o[n.getOutputFeatureDimension()],
       pick(o, n.getOutputSpatialDimensions())));
   mlir::Value result = transposed(b, location, convolution.getResult(), o);
-  if (typeOf(result) != type) {
+  if (tensorTypeOf(result) != type) {
     Dims starts(shape.size(), 0), ends(type.getShape()), strides(shape.size(), 1);
     for (size_t i = 0; i < fit.skipped.size(); ++i) {
       int64_t dim = n.getOutputSpatialDimensions()[i];

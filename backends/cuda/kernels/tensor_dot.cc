@@ -383,10 +383,6 @@ void TensorDotKernel::emit() {
   b_.CreateRetVoid();
 }
 
-std::optional<ElementKind> kindOf(mlir::Value value) {
-  return elementKind(llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType());
-}
-
 std::optional<TensorType> tensorTypeOf(const ElementKind& lhs, const ElementKind& rhs,
                                        const ElementKind& result) {
   auto isSigned = [](const ElementKind& kind, unsigned bits) {

@@ -243,10 +243,6 @@ class FftKernel {
   llvm::Value* inner_ = nullptr;
 };
 
-std::optional<ElementKind> kindOf(mlir::Value value) {
-  return elementKind(llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType());
-}
-
 }  // namespace
 
 StatusOr<OpKernels> emitFft(shlo::FftOp op, llvm::Module& module, const WorkItemForm& form,

@@ -28,18 +28,6 @@ constexpr int64_t kMaxPackedPartBytes = int64_t{64} << 10;
 // Of all that wait to be joined by copying, since what they give is alive together.
 constexpr int64_t kMaxWaitingBytes = int64_t{1} << 20;
 
-mlir::RankedTensorType arrayType(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
-
-int64_t bytesOf(mlir::ValueRange arrays) {
-  int64_t bytes = 0;
-  for (mlir::Value array : arrays) {
-    bytes += arrayType(array).getNumElements() * elementBytes(arrayType(array));
-  }
-  return bytes;
-}
-
 // The reduction of a collective that has one.
 mlir::Operation* reducerOf(mlir::Operation* op) {
   return op->getNumRegions() == 1 ? soleOperation(op->getRegion(0)) : nullptr;
@@ -64,7 +52,7 @@ Parts partsAlong(mlir::RankedTensorType type, int64_t dimension, int64_t members
   return parts;
 }
 
-Parts partsOf(mlir::Value array) { return {1, 1, arrayType(array).getNumElements()}; }
+Parts partsOf(mlir::Value array) { return {1, 1, tensorTypeOf(array).getNumElements()}; }
 
 // What a collective sends to each member of its group, and what it has of each.
 struct Exchange {
@@ -75,10 +63,10 @@ struct Exchange {
 Exchange exchangeOf(mlir::Operation* op, size_t i) {
   mlir::Value operand = op->getOperand(i), result = op->getResult(i);
   auto along = [](mlir::Value array, int64_t d, int64_t members) {
-    return partsAlong(arrayType(array), d, members);
+    return partsAlong(tensorTypeOf(array), d, members);
   };
   auto ratio = [](mlir::Value whole, mlir::Value part, int64_t d) {
-    return arrayType(whole).getDimSize(d) / arrayType(part).getDimSize(d);
+    return tensorTypeOf(whole).getDimSize(d) / tensorTypeOf(part).getDimSize(d);
   };
   if (auto gather = llvm::dyn_cast<shlo::AllGatherOp>(op)) {
     auto d = static_cast<int64_t>(gather.getAllGatherDim());
@@ -103,8 +91,8 @@ bool isPacked(mlir::Operation* op) {
 }
 
 int64_t sizeOf(mlir::Operation* op) {
-  if (!isPacked(op)) return bytesOf(op->getOperands());
-  return std::max(bytesOf(op->getOperands()), bytesOf(op->getResults()));
+  if (!isPacked(op)) return arrayBytes(op->getOperands());
+  return std::max(arrayBytes(op->getOperands()), arrayBytes(op->getResults()));
 }
 
 bool isCombinable(mlir::Operation* op) {
@@ -174,32 +162,32 @@ class Packer {
   }
 
   mlir::Value join(llvm::ArrayRef<mlir::Value> tables) {
-    Dims shape(arrayType(tables[0]).getShape());
+    Dims shape(tensorTypeOf(tables[0]).getShape());
     shape[1] = 0;
-    for (mlir::Value table : tables) shape[1] += arrayType(table).getDimSize(1);
+    for (mlir::Value table : tables) shape[1] += tensorTypeOf(table).getDimSize(1);
     return shlo::ConcatenateOp::create(builder_, location_, like(tables[0], shape), tables,
                                        /*dimension=*/uint64_t{1});
   }
 
   mlir::Value columns(mlir::Value table, int64_t first, int64_t count) {
-    Dims shape(arrayType(table).getShape()), starts{0, first}, limits{shape[0], first + count};
+    Dims shape(tensorTypeOf(table).getShape()), starts{0, first}, limits{shape[0], first + count};
     shape[1] = count;
     return shlo::SliceOp::create(builder_, location_, like(table, shape), table, starts, limits,
                                  Dims{1, 1});
   }
 
   mlir::RankedTensorType like(mlir::Value array, llvm::ArrayRef<int64_t> shape) {
-    return mlir::RankedTensorType::get(shape, arrayType(array).getElementType());
+    return mlir::RankedTensorType::get(shape, tensorTypeOf(array).getElementType());
   }
 
  private:
   mlir::Value reshape(mlir::Value array, llvm::ArrayRef<int64_t> shape) {
-    if (arrayType(array).getShape() == shape) return array;
+    if (tensorTypeOf(array).getShape() == shape) return array;
     return shlo::ReshapeOp::create(builder_, location_, like(array, shape), array);
   }
 
   mlir::Value swapLeading(mlir::Value array) {
-    llvm::ArrayRef<int64_t> shape = arrayType(array).getShape();
+    llvm::ArrayRef<int64_t> shape = tensorTypeOf(array).getShape();
     Dims swapped{shape[1], shape[0], shape[2]};
     return shlo::TransposeOp::create(builder_, location_, like(array, swapped), array,
                                      Dims{1, 0, 2});
@@ -250,7 +238,7 @@ void replacePacked(const Group& group, mlir::OpBuilder& builder) {
   mlir::Value sent = packer.join(tables);
   // Blocks that members give or take are rows of the table.
   Exchange exchange = exchangeOf(first, 0);
-  int64_t columns = arrayType(sent).getDimSize(1);
+  int64_t columns = tensorTypeOf(sent).getDimSize(1);
   mlir::Operation* all =
       createLike(first, builder, {sent}, {packer.like(sent, {exchange.received.members, columns})});
   if (auto gather = llvm::dyn_cast<shlo::AllGatherOp>(all)) gather.setAllGatherDim(0);

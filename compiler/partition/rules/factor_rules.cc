@@ -111,11 +111,6 @@ std::optional<FactorRule> saidRule(shlo::CustomCallOp op) {
 
 }  // namespace
 
-llvm::ArrayRef<int64_t> shapeOf(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getShape() : Dims();
-}
-
 bool isSummable(Value value) {
   mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
   return llvm::isa<mlir::FloatType, mlir::ComplexType>(element) ||

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/partition/sharding/mesh_sharding.h"
 #include "llvm/ADT/DenseSet.h"
@@ -72,8 +73,6 @@ std::optional<FactorRule> factorRule(mlir::Operation* op);
 bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor);
 
 // ---- For the files that define rules. -----------------------------------------------------------
-
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 
 // Whether summands of a value may be made on their own: those of a truth value are none.
 bool isSummable(mlir::Value value);

@@ -221,11 +221,6 @@ std::string manualOpSharding() {
   return out;
 }
 
-int64_t rankOf(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? type.getRank() : 0;
-}
-
 bool isOpen(sdy::TensorShardingAttr attribute) {
   return llvm::any_of(attribute.getDimShardings(),
                       [](sdy::DimensionShardingAttr dim) { return !dim.getIsClosed(); });

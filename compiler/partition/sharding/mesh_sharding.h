@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/sdy.h"
 #include "isthmus/status.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -72,9 +73,6 @@ struct MeshSharding {
 
 // A serialized xla.OpSharding of a value of per-device code.
 std::string manualOpSharding();
-
-// 0 for what is no array.
-int64_t rankOf(mlir::Value value);
 
 // Whether some dimension may be split further than `attribute` says.
 bool isOpen(sdy::TensorShardingAttr attribute);

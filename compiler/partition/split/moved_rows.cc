@@ -117,10 +117,6 @@ class Emitter {
   }
 
  private:
-  static RankedTensorType tensorTypeOf(Value value) {
-    return llvm::cast<RankedTensorType>(value.getType());
-  }
-
   RankedTensorType blockType(Value block, int64_t rows) const {
     Dims shape(tensorTypeOf(block).getShape());
     shape[d_] = rows;

@@ -18,11 +18,6 @@ constexpr llvm::StringLiteral kDimension = "isthmus.dimension";
 constexpr llvm::StringLiteral kBy = "isthmus.by";
 constexpr llvm::StringLiteral kWraps = "isthmus.wraps";
 
-bool isStatic(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape();
-}
-
 Value part(Value array, int64_t d, int64_t start, int64_t limit, mlir::OpBuilder& builder,
            mlir::Location location) {
   Dims starts(tensorTypeOf(array).getRank()), limits(tensorTypeOf(array).getShape());
@@ -65,16 +60,16 @@ int64_t cutDimension(shlo::SliceOp slice) {
 void dropEmptyParts(mlir::Operation* op) {
   if (auto slice = llvm::dyn_cast<shlo::SliceOp>(op)) {
     if (slice.getOperand().getType() == slice.getResult().getType() &&
-        isStatic(slice.getResult())) {
+        isStaticArray(slice.getResult())) {
       slice.getResult().replaceAllUsesWith(slice.getOperand());
     }
     return;
   }
   auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op);
-  if (!concatenate || !isStatic(concatenate.getResult())) return;
+  if (!concatenate || !isStaticArray(concatenate.getResult())) return;
   llvm::SmallVector<Value> parts;
   for (Value operand : op->getOperands()) {
-    if (!isStatic(operand)) return;
+    if (!isStaticArray(operand)) return;
     if (tensorTypeOf(operand).getNumElements() != 0) parts.push_back(operand);
   }
   if (parts.size() == 1 && parts[0].getType() == concatenate.getResult().getType()) {
@@ -85,7 +80,7 @@ void dropEmptyParts(mlir::Operation* op) {
 }
 
 void recognizeRotation(shlo::ConcatenateOp op) {
-  if (op->getNumOperands() != 2 || !isStatic(op.getResult())) return;
+  if (op->getNumOperands() != 2 || !isStaticArray(op.getResult())) return;
   auto left = op->getOperand(0).getDefiningOp<shlo::SliceOp>();
   auto right = op->getOperand(1).getDefiningOp<shlo::SliceOp>();
   const auto d = static_cast<int64_t>(op.getDimension());
@@ -107,7 +102,7 @@ void recognizeRotation(shlo::ConcatenateOp op) {
 
 void recognizePaddedSlice(shlo::SliceOp op) {
   auto pad = op.getOperand().getDefiningOp<shlo::PadOp>();
-  if (!pad || !isStatic(op.getResult()) ||
+  if (!pad || !isStaticArray(op.getResult()) ||
       tensorTypeOf(pad.getOperand()) != tensorTypeOf(op.getResult())) {
     return;
   }

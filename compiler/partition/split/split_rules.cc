@@ -15,15 +15,6 @@ using mlir::RankedTensorType;
 using mlir::Value;
 using Dims = llvm::ArrayRef<int64_t>;
 
-bool hasStaticShapes(mlir::Operation* op) {
-  auto isStatic = [](mlir::Type type) {
-    auto ranked = llvm::dyn_cast<RankedTensorType>(type);
-    return ranked && ranked.hasStaticShape();
-  };
-  return llvm::all_of(op->getOperandTypes(), isStatic) &&
-         llvm::all_of(op->getResultTypes(), isStatic);
-}
-
 bool sharesAxis(const std::vector<AxisPart>& a, const std::vector<AxisPart>& b) {
   return llvm::any_of(a, [&](const AxisPart& left) {
     return llvm::any_of(b, [&](const AxisPart& right) { return !areIndependent(left, right); });
@@ -701,7 +692,7 @@ std::optional<SplitRule> splitRule(mlir::Operation* op,
       if (!mesh && !sharding.isReplicated()) mesh = &sharding;
     }
   }
-  if (!mesh || !hasStaticShapes(op)) return std::nullopt;
+  if (!mesh || !hasStaticArrays(op)) return std::nullopt;
   std::optional<FactorRule> rule = factorRule(op);
   if (!rule) return std::nullopt;
   if (auto reshape = llvm::dyn_cast<shlo::ReshapeOp>(op)) {

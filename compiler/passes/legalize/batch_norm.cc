@@ -45,11 +45,6 @@ class Builder : public ArrayBuilder {
   int64_t feature_;
 };
 
-bool isStatic(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && type.getNumElements() > 0;
-}
-
 Value normalize(Builder& b, Value operand, Value scale, Value offset, Value mean, Value variance,
                 double epsilon) {
   Value deviation = b.sqrt(b.add(variance, b.like(epsilon, variance)));
@@ -58,7 +53,7 @@ Value normalize(Builder& b, Value operand, Value scale, Value offset, Value mean
 }
 
 LogicalResult legalizeInference(shlo::BatchNormInferenceOp op, PatternRewriter& rewriter) {
-  if (!isStatic(op.getOperand())) return mlir::failure();
+  if (elementCount(op.getOperand()) == 0) return mlir::failure();
   Builder b(op, op.getOperand(), op.getFeatureIndex(), rewriter);
   rewriter.replaceOp(op, normalize(b, op.getOperand(), op.getScale(), op.getOffset(), op.getMean(),
                                    op.getVariance(), op.getEpsilon().convertToDouble()));
@@ -66,7 +61,7 @@ LogicalResult legalizeInference(shlo::BatchNormInferenceOp op, PatternRewriter& 
 }
 
 LogicalResult legalizeTraining(shlo::BatchNormTrainingOp op, PatternRewriter& rewriter) {
-  if (!isStatic(op.getOperand())) return mlir::failure();
+  if (elementCount(op.getOperand()) == 0) return mlir::failure();
   Builder b(op, op.getOperand(), op.getFeatureIndex(), rewriter);
   Value mean = b.mean(op.getOperand());
   Value centered = b.sub(op.getOperand(), b.spread(mean));
@@ -78,7 +73,7 @@ LogicalResult legalizeTraining(shlo::BatchNormTrainingOp op, PatternRewriter& re
 }
 
 LogicalResult legalizeGrad(shlo::BatchNormGradOp op, PatternRewriter& rewriter) {
-  if (!isStatic(op.getOperand())) return mlir::failure();
+  if (elementCount(op.getOperand()) == 0) return mlir::failure();
   Builder b(op, op.getOperand(), op.getFeatureIndex(), rewriter);
   Value gradOutput = op.getGradOutput();
   Value deviation =

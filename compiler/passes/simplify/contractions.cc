@@ -2,6 +2,7 @@
 // result.
 #include <numeric>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -30,10 +31,6 @@ Dims mapThrough(llvm::ArrayRef<int64_t> permutation, llvm::ArrayRef<int64_t> dim
   return mapped;
 }
 
-int64_t elementsOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
-}
-
 // The result lists the free dimensions in the operand's order. Where that of the operand before its
 // transpose is another one, the result is transposed instead, if that is the smaller of the two.
 LogicalResult foldTransposedOperands(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
@@ -56,7 +53,7 @@ LogicalResult foldTransposedOperands(shlo::DotGeneralOp op, PatternRewriter& rew
     Dims free = mapThrough(permutation, freeDimensions(rank, batching[side], contracting[side]));
     if (!llvm::is_sorted(free)) {
       if (!llvm::cast<mlir::RankedTensorType>(transpose.getType()).hasStaticShape() ||
-          elementsOf(op) == 0 || elementsOf(op) > elementsOf(transpose) / 2) {
+          elementCount(op) == 0 || elementCount(op) > elementCount(transpose) / 2) {
         continue;  // of nothing, foldTransposedResult would turn it back
       }
       const auto first =
@@ -160,8 +157,8 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
     return mlir::failure();
   }
   int64_t moved = 0;
-  for (const Side& side : sides) moved += side.isInOrder() ? 0 : elementsOf(side.value);
-  if (moved > elementsOf(op) / 2) return mlir::failure();
+  for (const Side& side : sides) moved += side.isInOrder() ? 0 : elementCount(side.value);
+  if (moved > elementCount(op) / 2) return mlir::failure();
 
   for (Side& side : sides) {
     side.transpose(rewriter);

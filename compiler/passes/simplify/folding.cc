@@ -1,6 +1,8 @@
 // Operations on constants become constants, through the reference evaluator.
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "compiler/passes/simplify/patterns.h"
@@ -20,12 +22,6 @@ constexpr int64_t kMaxStepsOfProgram = 1 << 17;
 bool isNeverFolded(mlir::Operation* op) {
   return llvm::isa<shlo::ConstantOp, shlo::OptimizationBarrierOp, shlo::CrossReplicaSumOp,
                    shlo::IfOp, shlo::CaseOp, shlo::WhileOp, shlo::CompositeOp>(op);
-}
-
-int64_t byteSize(mlir::Type type) {
-  StatusOr<ArrayType> array = toArrayType(type);
-  if (!array.ok() || !llvm::isa<mlir::RankedTensorType>(type)) return -1;
-  return static_cast<int64_t>(array->sizeBytes());
 }
 
 bool isQuantized(mlir::Type type) {
@@ -67,13 +63,14 @@ class FoldConstants final : public mlir::RewritePattern {
     bool isSplat = op->hasTrait<mlir::OpTrait::Elementwise>() && op->getNumResults() == 1 &&
                    op->getNumRegions() == 0 &&
                    llvm::all_of(constants, [](mlir::DenseElementsAttr c) { return c.isSplat(); });
-    int64_t operandBytes = 0, resultBytes = 0;
+    int64_t resultBytes = 0;
     for (mlir::Type type : op->getResultTypes()) {
-      int64_t bytes = byteSize(type);
-      if (bytes < 0 || isQuantized(type)) return mlir::failure();
-      resultBytes = std::max(resultBytes, bytes);
+      StatusOr<int64_t> bytes = byteSize(type);
+      if (!isStaticArray(type) || !bytes.ok() || isQuantized(type)) return mlir::failure();
+      resultBytes = std::max(resultBytes, *bytes);
     }
-    for (mlir::Type type : op->getOperandTypes()) operandBytes += byteSize(type);
+    // Constants, which have a size.
+    const int64_t operandBytes = arrayBytes(op->getOperands());
     if (!isSplat && (resultBytes > maxBytes_ || operandBytes > kMaxOperandBytes)) {
       return mlir::failure();
     }

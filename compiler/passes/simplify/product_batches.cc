@@ -23,17 +23,10 @@ using Dims = llvm::SmallVector<int64_t>;
 // Of elementwise operations between a product and a transpose.
 constexpr int kMaxChain = 8;
 
-bool isStatic(Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type && type.hasStaticShape();
-}
-
-int64_t elementsOf(Value value) { return tensorTypeOf(value).getNumElements(); }
-
 // Whether `times` copies of `value` have no more elements than this; both may be absurdly many.
 bool areAtMost(Value value, int64_t times, int64_t elements) {
   int64_t copies;
-  return !__builtin_mul_overflow(elementsOf(value), times, &copies) && copies <= elements;
+  return !__builtin_mul_overflow(elementCount(value), times, &copies) && copies <= elements;
 }
 
 // A product whose dimensions have labels: those of the result their number there, contracting ones
@@ -174,7 +167,8 @@ Value inOrder(PatternRewriter& rewriter, Value value, llvm::ArrayRef<int64_t> fr
 // The free dimensions that a transpose of the product puts in front of batches, if they can become
 // batches for less than the transpose; otherwise none.
 Dims freeInFront(shlo::DotGeneralOp dot, llvm::ArrayRef<int64_t> permutation) {
-  if (!isStatic(dot) || !isStatic(dot.getLhs()) || !isStatic(dot.getRhs())) return {};
+  if (!isStaticArray(dot) || !isStaticArray(dot.getLhs()) || !isStaticArray(dot.getRhs()))
+    return {};
   const Product product(dot);
   Dims front, found;
   for (int64_t label : permutation) {
@@ -188,7 +182,7 @@ Dims freeInFront(shlo::DotGeneralOp dot, llvm::ArrayRef<int64_t> permutation) {
   const int side = product.isOf(0, found.front()) ? 0 : 1;
   const bool isOfOne =
       llvm::all_of(found, [&](int64_t label) { return product.isOf(side, label); });
-  return isOfOne && areAtMost(product.value(1 - side), product.sizeOf(found), elementsOf(dot) / 2)
+  return isOfOne && areAtMost(product.value(1 - side), product.sizeOf(found), elementCount(dot) / 2)
              ? found
              : Dims();
 }
@@ -216,10 +210,11 @@ mlir::Type partialSumOf(mlir::Type element) {
 }
 
 LogicalResult makeFrontOfOperandBatches(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
-  if (!isStatic(op) || !isStatic(op.getLhs()) || !isStatic(op.getRhs())) return mlir::failure();
+  if (!isStaticArray(op) || !isStaticArray(op.getLhs()) || !isStaticArray(op.getRhs()))
+    return mlir::failure();
   Product product(op);
-  const int side = elementsOf(op.getLhs()) >= elementsOf(op.getRhs()) ? 0 : 1;
-  const int64_t most = elementsOf(product.value(side)) / 2;
+  const int side = elementCount(op.getLhs()) >= elementCount(op.getRhs()) ? 0 : 1;
+  const int64_t most = elementCount(product.value(side)) / 2;
   Dims free, contracted;
   for (int64_t label : product.inFrontOfBatches(side)) {
     (product.isContracted(label) ? contracted : free).push_back(label);
@@ -258,18 +253,19 @@ LogicalResult makeFrontOfOperandBatches(shlo::DotGeneralOp op, PatternRewriter& 
 // are more.
 Value onlyArray(mlir::Operation* op) {
   if (!op || op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
-      op->getNumRegions() > 0 || !isStatic(op->getResult(0))) {
+      op->getNumRegions() > 0 || !isStaticArray(op->getResult(0))) {
     return nullptr;
   }
   Value array;
   for (Value operand : op->getOperands()) {
     if (constantSplat(operand)) continue;
-    if (array || !isStatic(operand)) return nullptr;
+    if (array || !isStaticArray(operand)) return nullptr;
     array = operand;
   }
   auto isSame = [&](Value operand) {
-    return operand == array || (isStatic(operand) && tensorTypeOf(operand).getShape() ==
-                                                         tensorTypeOf(op->getResult(0)).getShape());
+    return operand == array ||
+           (isStaticArray(operand) &&
+            tensorTypeOf(operand).getShape() == tensorTypeOf(op->getResult(0)).getShape());
   };
   return array && llvm::all_of(op->getOperands(), isSame) ? array : nullptr;
 }

@@ -25,9 +25,9 @@ constexpr size_t kMaxOperations = 64;
 // less.
 constexpr int kMaxWorkBeforeRows = 8;
 
-bool isStatic(Value value) {
-  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && !type.getEncoding();
+// Neither open nor bounded.
+bool hasFixedShape(Value value) {
+  return isStaticArray(value) && !tensorTypeOf(value).getEncoding();
 }
 
 // The elementwise operations that lead to a reshape and to nothing else.
@@ -40,7 +40,7 @@ class Chain {
     if (!add(reshape_.getOperand().getDefiningOp())) return false;
     for (size_t i = 0; i < operations_.size(); ++i) {
       for (Value operand : operations_[i]->getOperands()) {
-        if (!isStatic(operand)) return false;
+        if (!hasFixedShape(operand)) return false;
         if (isScalar(operand) || isFree(operand)) continue;
         if (!add(operand.getDefiningOp())) return false;
       }
@@ -84,7 +84,7 @@ class Chain {
   bool add(mlir::Operation* op) {
     if (!op || op->getBlock() != reshape_->getBlock() || op->getNumRegions() > 0 ||
         op->getNumResults() != 1 || fusionClass(op) != FusionClass::kElementwise ||
-        !isStatic(op->getResult(0)) || operations_.size() >= kMaxOperations) {
+        !hasFixedShape(op->getResult(0)) || operations_.size() >= kMaxOperations) {
       return false;
     }
     operations_.insert(op);
@@ -129,7 +129,7 @@ bool mayFeedRows(Value value) {
 }
 
 LogicalResult reshapeFirst(shlo::ReshapeOp op, PatternRewriter& rewriter) {
-  if (!isStatic(op.getOperand()) || !isStatic(op.getResult())) return mlir::failure();
+  if (!hasFixedShape(op.getOperand()) || !hasFixedShape(op.getResult())) return mlir::failure();
   // Dimensions of size 1 do not keep two operations out of one kernel.
   if (squeezedShape(op.getType()) == squeezedShape(op.getOperand().getType())) {
     return mlir::failure();

@@ -20,11 +20,6 @@ struct Seen {
 
 unsigned numberOf(mlir::Value value) { return mlir::cast<mlir::OpResult>(value).getResultNumber(); }
 
-int64_t rankOf(mlir::Value value) {
-  auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? type.getRank() : 0;
-}
-
 // Whether the code generator's index arithmetic for `op` (compiler/codegen/access) leaves pairs of
 // dimensions together that no map takes apart.
 bool leavesTogether(mlir::Operation* op) {

@@ -1,6 +1,7 @@
 // Whether a result may take the place of an operand.
 #include "compiler/schedule/loop/sharing.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -57,10 +58,6 @@ std::optional<Rows> rowsOf(ir::FusionOp fusion, unsigned result, int64_t element
   return Rows{elements / size, size};
 }
 
-int64_t elementsOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
-}
-
 // Whether the operand is read at the result's own place in memory: a slice that begins where its
 // operand does has the same indices elsewhere.
 bool readsSamePlace(mlir::Operation* op, unsigned operand, unsigned result) {
@@ -103,8 +100,9 @@ bool keepsRows(mlir::Operation* op, unsigned operand, unsigned result, const Row
 // Whether each element of the operand, which has one for each row, is read at the elements of its
 // row alone.
 bool spreadsOverRows(mlir::Operation* op, unsigned operand, unsigned result, const Rows& rows) {
-  return elementsOf(op->getResult(result)) == rows.count * rows.size &&
-         elementsOf(op->getOperand(operand)) == rows.count && keepsRows(op, operand, result, rows);
+  return elementCount(op->getResult(result)) == rows.count * rows.size &&
+         elementCount(op->getOperand(operand)) == rows.count &&
+         keepsRows(op, operand, result, rows);
 }
 
 // True if every read of `argument` on the way up from `value`, of which the elements of one row are
@@ -112,7 +110,7 @@ bool spreadsOverRows(mlir::Operation* op, unsigned operand, unsigned result, con
 bool readsOwnRow(mlir::Value value, mlir::Value argument, const Rows& rows,
                  llvm::DenseMap<mlir::Value, bool>& known) {
   // By now, the argument's own elements may be asked for at any index of the row.
-  if (value == argument) return elementsOf(value) == rows.count * rows.size;
+  if (value == argument) return elementCount(value) == rows.count * rows.size;
   auto [it, isNew] = known.try_emplace(value, true);
   if (!isNew) return it->second;
   mlir::Operation* op = value.getDefiningOp();
@@ -123,7 +121,7 @@ bool readsOwnRow(mlir::Value value, mlir::Value argument, const Rows& rows,
     if (!mlir::isa<mlir::ShapedType>(operand.getType())) continue;
     // A row's elements become one of the row in a reduction alone: another operation might be asked
     // for that one after some of the row is stored.
-    const bool leavesRow = elementsOf(operand) > elementsOf(value);
+    const bool leavesRow = elementCount(operand) > elementCount(value);
     const bool staysInRow =
         readsSamePlace(op, i, number) ||
         ((!leavesRow || fusionClass(op) == FusionClass::kReduce) && keepsRows(op, i, number, rows));

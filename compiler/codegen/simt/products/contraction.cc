@@ -2,16 +2,13 @@
 
 #include <utility>
 
+#include "compiler/dialect/array_shape.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus::codegen {
 namespace {
 
 using Sizes = llvm::ArrayRef<int64_t>;
-
-Sizes shapeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
-}
 
 llvm::SmallVector<int64_t, 6> stridesOf(Sizes shape) {
   llvm::SmallVector<int64_t, 6> strides(shape.size());

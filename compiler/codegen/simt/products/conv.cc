@@ -158,10 +158,6 @@ void ConvKernel::emit(llvm::Value* feature, llvm::Value* first, int64_t position
   }
 }
 
-std::optional<ElementKind> kindOf(mlir::Value value) {
-  return elementKind(llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType());
-}
-
 }  // namespace
 
 StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module,

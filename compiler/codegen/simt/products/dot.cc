@@ -246,13 +246,6 @@ std::optional<VectorPlan> vectorPlanOf(VectorContraction all, const TargetModel&
   return planVectorContraction(swapped(all), 0, target);
 }
 
-StatusOr<ElementKind> kindOf(mlir::Value value) {
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  std::optional<ElementKind> kind = elementKind(type.getElementType());
-  if (!kind) return unimplemented("no arithmetic of this element type");
-  return *kind;
-}
-
 }  // namespace
 
 ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
@@ -269,9 +262,12 @@ ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
 
 StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const WorkItemForm& form,
                             const std::string& symbol) {
-  ISTHMUS_ASSIGN_OR_RETURN(ElementKind lhs, kindOf(op.getLhs()));
-  ISTHMUS_ASSIGN_OR_RETURN(ElementKind rhs, kindOf(op.getRhs()));
-  ISTHMUS_ASSIGN_OR_RETURN(ElementKind result, kindOf(op.getResult()));
+  std::optional<ElementKind> lhsKind = kindOf(op.getLhs()), rhsKind = kindOf(op.getRhs()),
+                             resultKind = kindOf(op.getResult());
+  if (!lhsKind || !rhsKind || !resultKind) {
+    return unimplemented("no arithmetic of this element type");
+  }
+  const ElementKind &lhs = *lhsKind, &rhs = *rhsKind, &result = *resultKind;
   ElementKind sum = accumulationKind(lhs, rhs, result, op.getContext());
   DotRoles roles = dotRolesOf(op);
   Problem problem{roles.batch, roles.rows, roles.columns, roles.sums};

@@ -1,8 +1,8 @@
-#include "compiler/plan/byte_size.h"
+#include "compiler/dialect/byte_size.h"
 
+#include "compiler/dialect/array_shape.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {
@@ -12,19 +12,6 @@ std::string typeText(mlir::Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
-}
-
-// 0 if the type has no size.
-int64_t elementBytes(mlir::Type type) {
-  if (auto complex = llvm::dyn_cast<mlir::ComplexType>(type)) {
-    return 2 * elementBytes(complex.getElementType());
-  }
-  if (auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(type)) {
-    mlir::Type storage = quantized.getStorageType();
-    return storage ? elementBytes(storage) : 0;
-  }
-  if (!type.isIntOrFloat()) return 0;
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
 }  // namespace
