@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "isthmus/run_services.h"
 #include "runtime/device.h"
 #include "runtime/device_work.h"
 #include "runtime/loaded_executable.h"
-#include "runtime/run_services.h"
 #include "runtime/threads/task_queue.h"
 
 namespace isthmus {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
 
 namespace isthmus {
 

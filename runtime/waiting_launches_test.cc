@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "isthmus/flags.h"
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
 #include "runtime/runtime_testing.h"
 
 namespace isthmus {

@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "isthmus/backend.h"
+#include "isthmus/run_services.h"
 #include "isthmus/status.h"
 #include "runtime/ffi/call_site.h"
-#include "runtime/run_services.h"
 
 namespace isthmus::cpu {
 

@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "backends/shared/collectives/collective_groups.h"
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
+#include "runtime/event.h"
 
 namespace isthmus::cuda {
 namespace {

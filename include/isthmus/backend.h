@@ -33,7 +33,7 @@ class UserData;  // runtime/ffi/user_data.h
 
 // ---- Programs -----------------------------------------------------------------------------------
 
-class RunServices;
+class RunServices;  // run_services.h
 
 // One launch of an executable on one device.
 struct RunRequest {

@@ -14,10 +14,10 @@
 #include <mutex>
 #include <vector>
 
+#include "isthmus/run_services.h"
 #include "isthmus/status.h"
 #include "runtime/collectives/wire.h"
 #include "runtime/event.h"
-#include "runtime/run_services.h"
 #include "runtime/threads/fork_mutex.h"
 
 namespace isthmus {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "isthmus/run_services.h"
 #include "isthmus/status.h"
-#include "runtime/run_services.h"
 
 namespace isthmus {
 

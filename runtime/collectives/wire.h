@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "isthmus/run_services.h"
 #include "isthmus/status.h"
 #include "runtime/bootstrap/job.h"
-#include "runtime/run_services.h"
 
 namespace isthmus {
 

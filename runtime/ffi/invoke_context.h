@@ -6,10 +6,10 @@
 #include <mutex>
 #include <vector>
 
+#include "isthmus/run_services.h"
 #include "isthmus/status.h"
 #include "isthmus/xla_ffi_c_api.h"
 #include "runtime/ffi/user_data.h"
-#include "runtime/run_services.h"
 
 namespace isthmus::ffi {
 

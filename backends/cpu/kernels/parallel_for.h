@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
 
 namespace isthmus::cpu {
 

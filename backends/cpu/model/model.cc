@@ -14,9 +14,9 @@
 
 #include "backends/cpu/load/serialization.h"
 #include "isthmus/float_mode.h"
+#include "isthmus/run_services.h"
 #include "runtime/collectives/in_process.h"
 #include "runtime/memory/host_allocator.h"
-#include "runtime/run_services.h"
 #include "runtime/threads/thread_pool.h"
 
 struct isthmus_model {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "isthmus/run_services.h"
 #include "isthmus/types.h"
-#include "runtime/run_services.h"
 
 namespace isthmus {
 

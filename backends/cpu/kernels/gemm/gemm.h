@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
 
 namespace isthmus::cpu {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/run_services.h"
+#include "isthmus/run_services.h"
 
 namespace isthmus::cpu {
 

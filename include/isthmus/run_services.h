@@ -9,9 +9,10 @@
 
 #include "isthmus/status.h"
 #include "isthmus/types.h"
-#include "runtime/event.h"
 
 namespace isthmus {
+
+class Promise;  // runtime/event.h
 
 enum class ReductionKind : int32_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
 
