@@ -4,6 +4,7 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/one_device.h"
@@ -467,17 +468,10 @@ class Partitioner {
     }
     MeshSharding result = *sum;
     result.dims.assign(rankOf(op.getResult(0)), {});
-    if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op)) {
-      for (auto [to, from] : llvm::enumerate(transpose.getPermutation())) {
-        result.dims[to] = sum->dims[from];
-      }
-    } else if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
-      size_t to = 0;
-      for (auto [d, parts] : llvm::enumerate(sum->dims)) {
-        if (!llvm::is_contained(reduce.getDimensions(), d)) result.dims[to++] = parts;
-      }
-    } else if (llvm::isa<shlo::AddOp>(op)) {
-      result.dims = sum->dims;
+    const IndexingMaps maps = indexingMaps(&op);
+    for (auto [d, parts] : llvm::enumerate(sum->dims)) {
+      std::optional<DimIndex> index = maps.index(0, static_cast<int64_t>(d));
+      if (index && index->isDim()) result.dims[*index->dim] = parts;
     }
     mlir::Operation* copy = builder_.clone(op);
     copy->setOperands(operands);

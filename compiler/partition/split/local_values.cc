@@ -5,6 +5,8 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/reshard/reshard.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"
@@ -81,26 +83,23 @@ bool isEasy(mlir::Operation* op) {
 std::optional<std::vector<MeshSharding>> operandsOfRemade(Value value,
                                                           const MeshSharding& sharding) {
   mlir::Operation* op = value.getDefiningOp();
-  if (!op || op->getNumResults() != 1) return std::nullopt;
-  std::vector<MeshSharding> operands;
-  if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
-    auto from = llvm::dyn_cast<RankedTensorType>(broadcast.getOperand().getType());
-    auto to = llvm::dyn_cast<RankedTensorType>(value.getType());
-    if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape()) return std::nullopt;
-    MeshSharding needed = sharding;
-    needed.dims.clear();
-    for (auto [size, d] : llvm::zip(from.getShape(), broadcast.getBroadcastDimensions())) {
-      bool isSpread = size != to.getShape()[d];
-      needed.dims.push_back(isSpread ? std::vector<AxisPart>() : sharding.dims[d]);
-    }
-    operands.push_back(std::move(needed));
-    return operands;
+  auto isStatic = [](Value array) {
+    auto type = llvm::dyn_cast<RankedTensorType>(array.getType());
+    return type && type.hasStaticShape();
+  };
+  if (!op || op->getNumResults() != 1 || !(isEasy(op) || llvm::isa<shlo::BroadcastInDimOp>(op)) ||
+      !isStatic(value) || !llvm::all_of(op->getOperands(), isStatic)) {
+    return std::nullopt;
   }
-  if (!isEasy(op)) return std::nullopt;
-  for (Value operand : op->getOperands()) {
-    MeshSharding needed = sharding;
-    needed.dims.resize(rankOf(operand));  // the predicate of a select may be a scalar
-    operands.push_back(std::move(needed));
+  std::vector<MeshSharding> operands;
+  const IndexingMaps maps = indexingMaps(op);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    MeshSharding& needed = operands.emplace_back(sharding);
+    needed.dims.assign(rankOf(operand), {});
+    for (int64_t d = 0; d < rankOf(operand); ++d) {
+      std::optional<DimIndex> index = maps.index(i, d);
+      if (index && index->isDim()) needed.dims[d] = sharding.dims[*index->dim];
+    }
   }
   return operands;
 }

@@ -2,6 +2,7 @@
 #include "compiler/schedule/loop/row_blocks.h"
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -86,10 +87,12 @@ class RowReader {
     auto from = tensorTypeOf(broadcast.getOperand());
     if (!isOfRows(broadcast.getOperand())) return false;
     int64_t last = -1;
-    for (auto [d, to] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+    const IndexingMaps maps = indexingMaps(broadcast);
+    for (int64_t d = 0; d < from.getRank(); ++d) {
       if (from.getDimSize(d) == 1) continue;
-      if (to <= last || (!isRow && to >= rowDims_)) return false;
-      last = to;
+      std::optional<int64_t> to = maps.operands[0].resultDim(d);
+      if (!to || *to <= last || (!isRow && *to >= rowDims_)) return false;
+      last = *to;
     }
     return true;
   }
