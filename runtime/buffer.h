@@ -39,7 +39,6 @@ class Buffer final : public RefCounted<Buffer> {
   ~Buffer();
 
   const ArrayType& type() const { return *type_; }
-  const std::shared_ptr<const ArrayType>& sharedType() const { return type_; }
   size_t sizeBytes() const { return sizeBytes_; }
   Memory& memory() const { return memory_; }
   Device& device() const { return memory_.device(); }

@@ -37,10 +37,9 @@ class UnloadedProgram final : public Executable {
 opencl::DeviceFacts factsFor(const std::string& form) {
   opencl::DeviceFacts facts;
   facts.isCpu = form == "vectors" || form == "elements";
-  facts.takesSpirv = facts.hasDoubles = facts.hasHalves = facts.hasLongAtomics = facts.hasUsm =
-      true;
+  facts.takesSpirv = facts.hasDoubles = facts.hasLongAtomics = facts.hasUsm = true;
   facts.hasMatrices = form == "matrices";
-  facts.memoryBytes = facts.maxAllocationBytes = uint64_t{1} << 34;
+  facts.memoryBytes = uint64_t{1} << 34;
   facts.localBytes = 64 << 10;
   facts.maxWorkGroupItems = 1024;
   facts.computeUnits = 64;

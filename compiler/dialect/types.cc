@@ -173,10 +173,4 @@ StatusOr<ArrayType> toArrayType(mlir::Type type) {
   return array;
 }
 
-mlir::Type fromArrayType(mlir::MLIRContext* context, const ArrayType& type) {
-  mlir::Type element = fromElementType(context, type.elementType);
-  if (!element || type.elementType == ElementType::kToken) return element;
-  return mlir::RankedTensorType::get(type.dims, element);
-}
-
 }  // namespace isthmus

@@ -20,7 +20,4 @@ mlir::Type fromElementType(mlir::MLIRContext* context, ElementType type);
 // array, kResourceExhausted for sizes that overflow.
 StatusOr<ArrayType> toArrayType(mlir::Type type);
 
-// The ranked tensor type of an array; null where there is none.
-mlir::Type fromArrayType(mlir::MLIRContext* context, const ArrayType& type);
-
 }  // namespace isthmus

@@ -55,8 +55,6 @@ struct Container {
   std::vector<llvm::ArrayRef<uint8_t>> properties;
   llvm::ArrayRef<uint8_t> ir;
   const uint8_t* base = nullptr;
-
-  bool isPortableArtifact() const { return producer.starts_with("StableHLO_v"); }
 };
 
 // True if the bytes start as bytecode does.

@@ -13,7 +13,7 @@ namespace isthmus {
 // `sdy`, `chlo` where the program has them), with the source locations of the program.
 //
 // `format` is PJRT's: "mlir" is bytecode (a StableHLO portable artifact of any version from
-// kStablehloMinimumVersion to kStablehloCurrentVersion, or plain MLIR bytecode) or text; "hlo" and
+// 0.9.0 to 1.20.0, or plain MLIR bytecode) or text; "hlo" and
 // "hlo_with_config" are XLA's HloModuleProto and HloModuleProtoWithConfig.
 //
 // `code` may hold anything: malformed or hostile bytes give kInvalidArgument, a program that uses

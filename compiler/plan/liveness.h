@@ -61,12 +61,10 @@ class Liveness {
   int arrayOf(mlir::Value value) const;
   // The time of an ordinary operation or terminator.
   int64_t timeOf(mlir::Operation* op) const { return times_.lookup(op); }
-  const RegionTimes& regionTimesOf(mlir::Operation* op) const { return regions_.find(op)->second; }
   // Whether the while passes carried value `index` on unchanged.
   bool isPassedThrough(mlir::Operation* whileOp, unsigned index) const;
   // Every operation of the program, in order, control flow before its regions.
   const std::vector<mlir::Operation*>& operations() const { return operations_; }
-  int64_t endTime() const { return endTime_; }
 
  private:
   Status number(mlir::Block& block, int loopDepth);

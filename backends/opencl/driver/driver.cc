@@ -76,7 +76,6 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.isCpu = (reader.number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   facts.takesSpirv = reader.text(CL_DEVICE_IL_VERSION).find("SPIR-V") != std::string::npos;
   facts.hasDoubles = has("cl_khr_fp64");
-  facts.hasHalves = has("cl_khr_fp16");
   facts.hasLongAtomics = has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
   facts.hasUsm = has("cl_intel_unified_shared_memory");
   auto svm = reader.number<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
@@ -89,7 +88,6 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasExchange = facts.takesSpirv && has("cl_khr_subgroup_shuffle") &&
                       has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
-  facts.maxAllocationBytes = reader.number<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
   facts.maxWorkGroupItems = reader.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   facts.computeUnits = reader.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);

@@ -38,7 +38,6 @@ struct DeviceFacts {
   bool isCpu = false;
   bool takesSpirv = false;      // clCreateProgramWithIL
   bool hasDoubles = false;      // cl_khr_fp64
-  bool hasHalves = false;       // cl_khr_fp16: arithmetic, not only storage
   bool hasLongAtomics = false;  // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
   bool hasUsm = false;          // cl_intel_unified_shared_memory
   bool hasSvm = false;          // coarse-grained shared virtual memory
@@ -49,7 +48,6 @@ struct DeviceFacts {
   // Work-items of sub-groups of 16, which kernels may ask for, read each other's registers.
   bool hasExchange = false;
   uint64_t memoryBytes = 0;
-  uint64_t maxAllocationBytes = 0;
   uint64_t localBytes = 0;  // per work-group
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
