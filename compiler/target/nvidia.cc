@@ -18,7 +18,6 @@ TargetModel nvidiaTarget(int capability) {
   target.atomicBits = 64;
   target.threadBits = 128;
   target.bufferBytes = 16;
-  target.l1Bytes = (isHopper ? 256 : 192) << 10;
   target.l2Bytes = int64_t{isHopper ? 50 : 40} << 20;
   target.memoryBytesPerNs = isHopper ? 3350 : 1555;
   // A100: 5120 bytes per clock of 1.41 GHz. H100's is not published; the same per clock of 1.83

@@ -17,7 +17,6 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.subgroupSize = 32;
   target.groupSize = 256;
   target.localBytes = 32 << 10;
-  target.l1Bytes = 64 << 10;
   target.l2Bytes = 4 << 20;
   target.memoryBytesPerNs = 400;
   target.cacheBytesPerNs = 1600;

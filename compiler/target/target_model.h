@@ -25,15 +25,13 @@ struct TargetModel {
   unsigned vectorBits = 128;  // of a register; 0: elements are computed one by one
   bool fma = false;           // a * b + c in one instruction
   bool f16c = false;          // conversions between f16 and f32
-  bool avx2 = false;
-  bool avx512 = false;  // F, BW, DQ and VL together
+  bool avx512 = false;        // F, BW, DQ and VL together
   bool avx512Bf16 = false;
   bool avx512Vbmi = false;      // shuffles of bytes
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
   int64_t maxInterleave = 4;
-  int64_t l1Bytes = 32 << 10;
   int64_t l2Bytes = 1 << 20;
 
   // What a work-group of threads has (GPUs).

@@ -47,24 +47,22 @@ TargetModel detectHost() {
   auto has = [&](const char* name) { return features.lookup(name); };
   target.fma = has("fma");
   target.f16c = has("f16c");
-  target.avx2 = has("avx2");
   target.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-  target.vectorBits = target.avx512 ? 512 : (target.avx2 || has("avx")) ? 256 : 128;
+  target.vectorBits = target.avx512 ? 512 : has("avx") ? 256 : 128;
   // Held back by ISTHMUS_MAX_ISA: LLVM's own levels, and nothing of this machine's besides.
   const Isa isa = hostIsa();
-  if ((isa < Isa::kV4 && target.avx512) || (isa < Isa::kV3 && target.avx2)) {
+  if ((isa < Isa::kV4 && target.avx512) || (isa < Isa::kV3 && has("avx2"))) {
     target.cpu = isa == Isa::kV3 ? "x86-64-v3" : "x86-64-v2";
     target.features.clear();
     target.avx512 = false;
-    target.fma = target.f16c = target.avx2 = isa == Isa::kV3;
-    target.vectorBits = target.avx2 ? 256 : 128;
+    target.fma = target.f16c = isa == Isa::kV3;
+    target.vectorBits = isa == Isa::kV3 ? 256 : 128;
   }
   target.avx512Bf16 = target.avx512 && isa >= Isa::kBf16 && has("avx512bf16");
   target.avx512Vbmi = target.avx512 && has("avx512vbmi");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
   // Zero or less where the system does not know.
-  if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0) target.l1Bytes = bytes;
   if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2Bytes = bytes;
   return target;
 }
