@@ -65,6 +65,7 @@ StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext
   code.libraryFunction = "isthmus_rt_special";
   code.descriptor =
       descriptorBytes(SpecialDescriptor{function, type.elementType, type.numElements()});
+  // Series and continued fractions, one element after the other.
   code.estimatedNs = 50 + 100 * static_cast<double>(type.numElements());
   return code;
 }
@@ -93,6 +94,8 @@ StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext&) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_fft";
   code.descriptor = descriptorBytes(descriptor);
+  // 5 n log2 n operations, as FFTs are counted by custom; of all points as if they were one line,
+  // which estimates batches of short ones a little too high.
   double points = static_cast<double>(operand.numElements());
   code.estimatedNs = 100 + 5 * points * std::log2(points + 2) / kSimpleFlopsPerNs;
   return code;
@@ -141,6 +144,7 @@ StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext
   OperationCode code;
   code.libraryFunction = "isthmus_rt_triangular_solve";
   code.descriptor = descriptorBytes(descriptor);
+  // Each of b's elements is the sum of up to as many products as the triangle has rows.
   double k = static_cast<double>(descriptor.leftSide ? descriptor.rows : descriptor.cols);
   code.estimatedNs = 100 + k * static_cast<double>(type.numElements()) / kSimpleFlopsPerNs;
   return code;

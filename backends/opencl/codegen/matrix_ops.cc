@@ -41,6 +41,7 @@ llvm::Value* unpack(llvm::IRBuilder<>& b, Type type, llvm::Value* bits, unsigned
   llvm::Value* element = b.CreateTrunc(b.CreateLShr(bits, index * width), b.getIntNTy(width));
   switch (type) {
     case Type::kBf16:
+      // bf16 is the upper half of an f32.
       return b.CreateBitCast(b.CreateShl(b.CreateZExt(element, b.getInt32Ty()), 16),
                              b.getFloatTy());
     case Type::kF16:
@@ -57,9 +58,11 @@ llvm::Value* emulate(llvm::IRBuilder<>& b, llvm::GlobalVariable& memory, Type ty
   auto slot = [&](llvm::Value* thread) {
     return b.CreateInBoundsGEP(a->getType(), &memory, thread);
   };
+  // Each thread has a column of the left operand, and needs those of its whole sub-group.
   b.CreateStore(a, slot(self));
   waitForGroup(b);
   const unsigned perHalf = type == Type::kI8 ? 2 : 1, perWord = 2 * perHalf;
+  // Of the sub-group's threads, which are neighbours: their number is a power of two.
   llvm::Value* first = b.CreateAnd(self, ~uint64_t{MatrixOps::kThreads - 1});
   for (unsigned thread = 0; thread < MatrixOps::kThreads; ++thread) {
     llvm::Value* column = b.CreateLoad(a->getType(), slot(b.CreateAdd(first, b.getInt64(thread))));
@@ -76,6 +79,7 @@ llvm::Value* emulate(llvm::IRBuilder<>& b, llvm::GlobalVariable& memory, Type ty
       }
     }
   }
+  // The next product writes where slow threads may still read.
   waitForGroup(b);
   return sums;
 }

@@ -23,6 +23,7 @@ IndexExpr add(const IndexExpr& a, const IndexExpr& b) {
   IndexExpr sum;
   auto i = a.terms.begin();
   auto j = b.terms.begin();
+  // Terms are in the order of their symbols' ids, so that equal sums are equal expressions.
   while (i != a.terms.end() || j != b.terms.end()) {
     if (j == b.terms.end() || (i != a.terms.end() && i->symbol->id < j->symbol->id)) {
       sum.terms.push_back(*i++);
@@ -36,6 +37,7 @@ IndexExpr add(const IndexExpr& a, const IndexExpr& b) {
   }
   sum.constant = a.constant + b.constant;
   sum.laneStride = a.laneStride + b.laneStride;
+  // Callers add numbers that lanes hold to uniform ones only: two such vectors would need code.
   const IndexExpr& vector = a.lanes ? a : b;
   sum.lanes = vector.lanes;
   sum.lanesLevel = vector.lanesLevel;
@@ -76,7 +78,10 @@ bool divideSymbolically(const IndexExpr& expr, int64_t divisor, int64_t numLanes
     *remainder = expr;
     return true;
   }
+  // Nothing is known of numbers that were computed but their bounds.
   if (expr.lanes) return false;
+  // Terms that the divisor divides are the quotient's alone; what is left is the remainder if it
+  // stays within one multiple for all values of its variables.
   IndexExpr multiple;
   IndexExpr rest;
   for (const IndexExpr::Term& term : expr.terms) {
@@ -91,6 +96,7 @@ bool divideSymbolically(const IndexExpr& expr, int64_t divisor, int64_t numLanes
   } else {
     rest.laneStride = expr.laneStride;
   }
+  // C++ rounds to zero; the remainder of an index is never negative.
   int64_t low = expr.constant % divisor;
   if (low < 0) low += divisor;
   multiple.constant = (expr.constant - low) / divisor;

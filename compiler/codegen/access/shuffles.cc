@@ -43,6 +43,7 @@ llvm::Value* loadMask(llvm::IRBuilder<>& b, unsigned bits, llvm::ArrayRef<int> m
   std::string name = "lanes.i" + std::to_string(bits);
   llvm::SmallVector<llvm::Constant*, 32> lanes;
   for (int lane : mask) {
+    // A lane that nobody reads is -1 to LLVM; the instruction wants some number.
     int64_t from = std::max(lane, 0);
     name += "." + std::to_string(from);
     lanes.push_back(llvm::ConstantInt::get(element, from));
@@ -53,6 +54,7 @@ llvm::Value* loadMask(llvm::IRBuilder<>& b, unsigned bits, llvm::ArrayRef<int> m
     global = new llvm::GlobalVariable(module, type, /*isConstant=*/true,
                                       llvm::GlobalValue::PrivateLinkage,
                                       llvm::ConstantVector::get(lanes), name);
+    // Of the largest vector: a load that crosses no line of the cache.
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     global->setAlignment(llvm::Align(64));
   }
@@ -92,6 +94,8 @@ llvm::Value* shuffle(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Valu
   unsigned bits = type->getScalarSizeInBits();
   llvm::Type* element = type->getScalarType();
   llvm::Intrinsic::ID id = anyShuffle(target, element, mask.size());
+  // LLVM writes some masks as several shuffles with fixed patterns, each of which waits for the one
+  // before; as an intrinsic it stays one instruction with its mask in a register.
   if (id == llvm::Intrinsic::not_intrinsic) return b.CreateShuffleVector(first, second, mask);
   if (element->isFloatTy() || element->isDoubleTy()) {
     return b.CreateIntrinsic(id, {}, {first, loadMask(b, bits, mask), second});

@@ -35,7 +35,10 @@ void LoopKernel::reduceRows(Position& at, llvm::Value* start, llvm::Value* stop)
       });
     };
     evaluator_.reduceRowBlock(reduce, static_cast<unsigned>(stage_.blockRows), forRows);
+    // From here on a reduction that reads this one finds it in memory, by its row in the block.
     evaluator_.columnBuffers[reduce].origin = evaluator_.rowBlock->origin;
+    // Elements that were kept on the way are there for all rows of the block, and are not computed
+    // again.
     for (auto& [value, buffer] : evaluator_.rowBuffers) {
       if (buffer.writer != reduce) continue;
       buffer.isWritten = true;
@@ -52,6 +55,7 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   llvm::Value* start = loops_.uniformPart(first);
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Value* stop = b.CreateAdd(start, loops_.i64(stage_.blockRows), "", true, true);
+  // The last block may be short. Where none is, LLVM sees a constant number of rows.
   if (dims()[loop].size % stage_.blockRows) {
     stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, stop, block.hi);
   }
@@ -62,6 +66,7 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   rows.hi = stop;
   rows.range = {0, dims()[loop].size - 1};
   rows.mayBeEmpty = false;
+  // One number a row: rows are lanes. Else lanes go along each row, whose elements are contiguous.
   if (resultsAreRows) {
     forColumns(start, stop, [&](const IndexExpr& row) {
       at[loop] = row;
@@ -82,6 +87,7 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
       return Values();
     });
   }
+  // What is in the buffers is of this block's rows, and the next block writes over it.
   evaluator_.rowBlock.reset();
   for (mlir::Operation* reduce : blocked_) evaluator_.columnBuffers[reduce].origin = {};
   for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;

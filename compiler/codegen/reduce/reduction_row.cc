@@ -32,6 +32,9 @@ llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaxim
   auto* type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
   llvm::Type* element = type->getElementType();
   const unsigned count = type->getNumElements();
+  // StableHLO's extremum is NaN if any element is, and orders -0 before +0, which no instruction
+  // for floats does: as integers in order a step is one instruction, where comparing and selecting
+  // are several.
   llvm::Value* isNan = b.CreateFCmpUNO(lanes, lanes);
   llvm::Value* anyNan = b.CreateIsNotNull(b.CreateBitCast(isNan, b.getIntNTy(count)));
   llvm::Value* keys = inOrder(b, asIntegers(b, lanes));
@@ -65,6 +68,8 @@ llvm::Value* asIntegers(llvm::IRBuilder<>& b, llvm::Value* floats) {
 
 llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* x) {
   const unsigned bits = x->getType()->getScalarSizeInBits();
+  // Negative floats grow as their bits shrink: all bits but the sign are flipped, which is its own
+  // inverse.
   llvm::Value* isNegative = b.CreateAShr(x, bits - 1);
   llvm::Constant* allButSign =
       llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMaxValue(bits));
@@ -99,12 +104,15 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
   Values flat = loops_.loop(
       begin, mainEnd, step, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
         llvm::SmallVector<Group, 4> current = unflattenAll(carried, groups, loops_.current());
+        // Sums that do not wait for each other hide the latency of an addition.
         for (int64_t u = 0; u < accumulators_; ++u) {
           current[u] = addVector(current[u], i, u * lanes);
         }
         return flattenAll(current);
       });
   groups = unflattenAll(flat, groups, loops_.current());
+  // Whole vectors that are too few for all accumulators go to the first. `begin` may lie behind the
+  // main loop: emitRowFromFirst has had the first vector.
   int64_t restBegin = std::max(begin, mainEnd);
   if (restBegin < vectorEnd()) {
     Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
@@ -244,6 +252,7 @@ Group ReductionEmitter::emitRowFromFirst() {
 Group ReductionEmitter::emitRow(unsigned lanes, unsigned accumulators) {
   rowLanes_ = lanes;
   std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
+  // Without a neutral value a second accumulator would have nothing to start from.
   accumulators_ = neutral ? accumulators : 1;
   Group result = neutral ? emitRowFromNeutral(*neutral) : emitRowFromFirst();
   for (Val& value : result) value.level = outside_;

@@ -27,6 +27,7 @@ KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const
   if (items == Items{1, 1, 1} && groupThreads == 1) {
     isInside = builder_.CreateICmpEQ(indices[0], i64(0));
   }
+  // Launches are rounded up to whole groups: work-items beyond the last must touch nothing.
   for (unsigned d = 0; d < items.size(); ++d) {
     items_[d] = i64(0);
     if (items[d] == 1) continue;
@@ -76,6 +77,8 @@ KernelWriter::Values KernelWriter::loop(
     phi->addIncoming(value, before);
     carried.push_back(phi);
   }
+  // The body may add blocks of its own: the loop goes back from where it ends, and there is at
+  // least one round, so that the condition is asked at the end and not twice.
   Values next = body(index, carried);
   llvm::Value* following = builder_.CreateAdd(index, i64(1), "", true, true);
   llvm::BasicBlock* latch = builder_.GetInsertBlock();
@@ -147,6 +150,8 @@ Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind&
   llvm::Value* place = address(base, index, type, kind.parts());
   llvm::Type* loaded = lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
   auto part = [&](llvm::Value* at) -> llvm::Value* {
+    // Arrays are aligned for their elements; a vector of some in their middle is no more than that,
+    // and an alignment that is not there is undefined behaviour.
     const unsigned elements = isAligned ? lanes : 1;
     llvm::Value* stored = builder_.CreateAlignedLoad(
         loaded, at, llvm::Align(elements * kind.storageBytes / kind.parts()));
@@ -194,6 +199,7 @@ Val KernelWriter::zero(const ElementKind& kind) {
 
 Val KernelWriter::add(const Val& a, const Val& b, const ElementKind& kind) {
   if (kind.isFloat()) return {builder_.CreateFAdd(a.re, b.re)};
+  // Sums of truth values are "any", as products are "all".
   if (kind.isBool()) return {builder_.CreateOr(a.re, b.re)};
   return {wrapInteger(builder_, builder_.CreateAdd(a.re, b.re), kind)};
 }
@@ -233,6 +239,7 @@ llvm::Value* KernelWriter::sumOfLanes(llvm::Value* vector, const ElementKind& ki
     }
     llvm::Value* a = builder_.CreateShuffleVector(vector, low);
     llvm::Value* b = builder_.CreateShuffleVector(vector, high);
+    // The last two as scalars: a vector of one element is none in SPIR-V.
     if (width == 2) {
       a = builder_.CreateExtractElement(vector, uint64_t{0});
       b = builder_.CreateExtractElement(vector, uint64_t{1});

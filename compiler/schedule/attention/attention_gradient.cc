@@ -55,6 +55,7 @@ class RowKernels {
   bool leadsToScores(mlir::Value value, size_t depth = kMaxRowKernels) {
     auto fusion = value.getDefiningOp<ir::FusionOp>();
     if (!fusion || fusion->getBlock() != block_ || depth == 0) return false;
+    // Remembered, since the ways through many kernels that share operands are exponentially many.
     auto [it, isNew] = leads_.try_emplace(fusion, false);
     if (!isNew) return it->second;
     const bool leads = llvm::any_of(fusion->getOperands(), [&](mlir::Value operand) {
@@ -270,6 +271,8 @@ const char* rematerialize(AttentionGradient gradient, const TargetModel& target,
     attention->products.back().dot =
         mlir::cast<shlo::DotGeneralOp>(builder.clone(*product.dot.getOperation(), mapping));
   }
+  // The refusal asks about the merged kernel, which therefore is built beside the old ones and
+  // taken away again, from users to operands.
   if (const char* why = attentionRefusal(*attention, target)) {
     for (RowProduct& product : attention->products) product.dot->erase();
     attention->rows->erase();
@@ -285,6 +288,8 @@ const char* rematerialize(AttentionGradient gradient, const TargetModel& target,
     from.dot->replaceAllUsesWith(to.dot);
     from.dot->erase();
   }
+  // The forward pass may still need some of their results. Users first: what they read is then
+  // unused.
   for (ir::FusionOp fusion : llvm::reverse(gradient.rows)) prune(fusion);
   for (shlo::DotGeneralOp scores : gradient.scores) {
     if (scores->use_empty()) scores->erase();

@@ -94,6 +94,7 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
   d.outputBatchStride = outputStrides[n.outputBatch];
   d.outputFeatureStride = outputStrides[n.outputFeature];
 
+  // Kernels divide by these without asking again.
   if (d.featureGroups < 1 || d.batchGroups < 1 || (d.featureGroups > 1 && d.batchGroups > 1) ||
       d.inputFeatures % d.featureGroups != 0 || d.outputFeatures % d.featureGroups != 0 ||
       d.outputFeatures % d.batchGroups != 0 || d.batch % d.batchGroups != 0) {
@@ -125,6 +126,7 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
     if (s.windowStride < 1 || s.lhsDilation < 1 || s.rhsDilation < 1) {
       return invalidArgument("convolution: window strides and dilations must be positive");
     }
+    // An empty dimension has no holes between its elements either. Negative padding cuts.
     int64_t input = s.inputSize == 0 ? 0 : (s.inputSize - 1) * s.lhsDilation + 1;
     int64_t window = s.kernelSize == 0 ? 0 : (s.kernelSize - 1) * s.rhsDilation + 1;
     int64_t padded = input + s.padLow + s.padHigh;

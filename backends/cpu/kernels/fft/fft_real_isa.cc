@@ -268,8 +268,11 @@ void merge(int64_t n, const T* rootRe, const T* rootIm, const T* rePtr, const T*
   const V* re = reinterpret_cast<const V*>(rePtr);
   const V* im = reinterpret_cast<const V*>(imPtr);
   V* half = reinterpret_cast<V*>(halfPtr);
+  // The first and the last bin of a real line are real, and have no twiddle factor.
   half[0] = re[0] + im[0];
   half[n - 1] = re[0] - im[0];
+  // Bins k and m need each other's conjugate: both at once, by one twiddle factor. In the middle
+  // they are the same bin, which is written twice.
   for (int64_t k = 1, m = n / 2 - 1; k <= m; ++k, --m) {
     const Complex<V> even{re[k] + re[m], im[k] - im[m]};
     const Complex<V> odd = times(Complex<V>{im[k] + im[m], re[m] - re[k]}, rootRe[k], -rootIm[k]);

@@ -15,6 +15,7 @@ namespace {
 struct PairMultiplyAdd {
   template <typename T>
   static inline __attribute__((always_inline)) Vec<T> apply(Vec<T> sum, T a, Vec<T> b) {
+    // A scalar and a vector of integers make a vector; there is no broadcast to write.
     const Vec<T> pair = a - Vec<T>{};
     return sum + products(pair, b);
   }
@@ -68,6 +69,7 @@ void complexTileOf(int64_t kc, const T* a, const T* b, T* c, int64_t ldc, int co
     Vec<T> bRe = load(b), bIm = load(b + lanes);
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r) {
+      // Real and imaginary parts of the panels lie apart, so that no lane is shuffled here.
       T aRe = a[r], aIm = a[kComplexRows + r];
       re[r] += aRe * bRe;
       re[r] -= aIm * bIm;
@@ -397,6 +399,8 @@ void packElements(T* out, const S* data, const PanelSource& s, int64_t kBegin, i
       out[k * width + i] =
           s.laneOffsets[i] == kZeroLane ? T(0) : convert<T, S>(data[s.laneOffsets[i] + offset]);
     }
+    // Tiles multiply all lanes and drop what is behind the last. It is not left to what the memory
+    // had before: subnormal numbers are slow.
     for (int i = s.lanes; i < width; ++i) out[k * width + i] = T(0);
   }
 }
@@ -427,6 +431,7 @@ void packFrom(T* out, const PanelSource& s) {
   if (s.kRun >= block && !s.lanesContiguous) {
     bool isWhole = s.lanes == width;
     for (int i = 0; i < s.lanes; ++i) isWhole = isWhole && s.laneOffsets[i] != kZeroLane;
+    // Steps are contiguous within a run only, of which the panel may begin in the middle.
     int64_t k = 0;
     int64_t left = s.kRun - s.kPhase;
     while (k < s.kc) {
