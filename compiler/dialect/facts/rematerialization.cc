@@ -66,8 +66,9 @@ int64_t elementsRead(mlir::Operation* op, int depth) {
   int64_t total = 0;
   for (mlir::Value operand : op->getOperands()) {
     mlir::Operation* producer = operand.getDefiningOp();
-    const bool isFree = producer && readsNoArray(operand) && isCheapWithin(producer, kMaxDepth);
-    const int64_t read = isFree ? 0 : elementsRead(producer, depth - 1);
+    const bool isComputedAgain =
+        producer && readsNoArray(operand) && isCheapWithin(producer, kMaxDepth);
+    const int64_t read = isComputedAgain ? 0 : elementsRead(producer, depth - 1);
     if (read < 0) return -1;
     total += read;
   }

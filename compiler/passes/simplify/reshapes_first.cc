@@ -41,7 +41,7 @@ class Chain {
     for (size_t i = 0; i < operations_.size(); ++i) {
       for (Value operand : operations_[i]->getOperands()) {
         if (!hasFixedShape(operand)) return false;
-        if (isScalar(operand) || isFree(operand)) continue;
+        if (isScalar(operand) || isReshapedAtNoCost(operand)) continue;
         if (!add(operand.getDefiningOp())) return false;
       }
     }
@@ -97,7 +97,7 @@ class Chain {
   }
 
   // What a reshape of it costs nothing for: it is in memory, or the same everywhere.
-  static bool isFree(Value value) {
+  static bool isReshapedAtNoCost(Value value) {
     mlir::Operation* op = value.getDefiningOp();
     return !op || mlir::isa<shlo::ReshapeOp>(op) || constantSplat(value);
   }
