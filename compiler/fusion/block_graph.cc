@@ -18,7 +18,7 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
     index_[&op] = size();
     Node node;
     node.op = &op;
-    node.free = isRematerializable(&op) || isRematerializableExpansion(&op);
+    node.isRematerialized = isRematerializable(&op) || isRematerializableExpansion(&op);
     node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);
     nodes_.push_back(std::move(node));
   }
@@ -32,10 +32,10 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
       const Node& user = nodes_[userIndex];
       node.directUsers.push_back(userIndex);
       bool nested = ancestor != use.getOwner();
-      if (user.free && !nested) {
-        // A free user that must exist itself is a kernel, which computes this value again or reads
-        // it.
-        if (node.free) {
+      if (user.isRematerialized && !nested) {
+        // A rematerialized user that must exist itself is a kernel, which computes this value again
+        // or reads it.
+        if (node.isRematerialized) {
           node.feedsMemory |= user.escapes || user.feedsMemory;
           node.escapes |= user.escapes && !user.kernel;
         } else {

@@ -1,4 +1,4 @@
-// The operations of one block and who uses whom, seen through free operations.
+// The operations of one block and who uses whom, seen through rematerialized operations.
 #pragma once
 
 #include <vector>
@@ -15,17 +15,18 @@ class BlockGraph {
  public:
   struct Node {
     mlir::Operation* op = nullptr;
-    bool free = false;
+    bool isRematerialized = false;
     bool kernel = false;  // computed by kernels that fusion makes
     // The result must exist in memory whatever is fused: something that is no kernel reads it.
     bool escapes = false;
-    // Of a free operation: it is copied into a kernel of another free operation that escapes.
+    // Of a rematerialized operation: it is copied into a kernel of another rematerialized operation
+    // that escapes.
     bool feedsMemory = false;
     // Operations of the block that use a result, in regions below them too.
     llvm::SmallVector<int, 4> directUsers;
     // What must come after: direct users, and the next operation whose effects keep it in order.
     llvm::SmallVector<int, 4> successors;
-    // Kernels that use a result directly or through free operations copied into them.
+    // Kernels that use a result directly or through rematerialized operations copied into them.
     llvm::SmallVector<int, 4> users;
   };
 

@@ -12,7 +12,7 @@
 namespace isthmus {
 namespace {
 
-// The group's operations and the free ones that it copies, in block order.
+// The group's operations and the rematerialized ones that it copies, in block order.
 llvm::SmallVector<int> withFreeOperands(const BlockGraph& graph, const FusionGroup& group) {
   llvm::SmallSetVector<int, 32> seen;
   llvm::SmallVector<int> work(group.members.begin(), group.members.end());
@@ -21,7 +21,7 @@ llvm::SmallVector<int> withFreeOperands(const BlockGraph& graph, const FusionGro
     if (!seen.insert(index)) continue;
     for (mlir::OpOperand& operand : graph.node(index).op->getOpOperands()) {
       int producer = graph.indexOf(operand.get().getDefiningOp());
-      if (producer < 0 || !graph.node(producer).free) continue;
+      if (producer < 0 || !graph.node(producer).isRematerialized) continue;
       // An array that is updated in place is a buffer, however cheap its elements are.
       if (BlockGraph::needsMemory(graph.node(index).op, operand.getOperandNumber())) continue;
       work.push_back(producer);
@@ -45,11 +45,12 @@ void buildFusion(mlir::Block& block, const BlockGraph& graph, const FusionGroup&
   llvm::SmallPtrSet<mlir::Operation*, 32> inside;
   for (int index : order) inside.insert(graph.node(index).op);
 
-  // A free operation may be both copied inside and a buffer of the kernel (see needsMemory).
+  // A rematerialized operation may be both copied inside and a buffer of the kernel (see
+  // needsMemory).
   auto computedInside = [&](mlir::OpOperand& operand) {
     mlir::Operation* producer = operand.get().getDefiningOp();
     return producer && inside.contains(producer) &&
-           !(graph.node(graph.indexOf(producer)).free &&
+           !(graph.node(graph.indexOf(producer)).isRematerialized &&
              BlockGraph::needsMemory(operand.getOwner(), operand.getOperandNumber()));
   };
   llvm::SmallSetVector<mlir::Value, 8> inputs;
@@ -94,7 +95,7 @@ void buildFusion(mlir::Block& block, const BlockGraph& graph, const FusionGroup&
     mlir::Operation* copy = builder.clone(*op, mapping);
     for (mlir::OpOperand& operand : op->getOpOperands()) {
       if (computedInside(operand)) continue;
-      // The copy of a free producer shadows the buffer of the same value.
+      // The copy of a rematerialized producer shadows the buffer of the same value.
       int position = static_cast<int>(llvm::find(inputs, operand.get()) - inputs.begin());
       copy->setOperand(operand.getOperandNumber(), body->getArgument(position));
     }

@@ -9,9 +9,9 @@
 
 namespace isthmus {
 
-// Replaces the groups' operations in `block`, copies free operations into the regions that use
-// them, erases what is dead and orders the block so that definitions precede uses. Operations with
-// side effects keep their order. Error: kInternal if groups wait for each other.
+// Replaces the groups' operations in `block`, copies rematerialized operations into the regions
+// that use them, erases what is dead and orders the block so that definitions precede uses.
+// Operations with side effects keep their order. Error: kInternal if groups wait for each other.
 Status buildFusions(mlir::Block& block, const BlockGraph& graph,
                     const std::vector<FusionGroup>& groups);
 

@@ -41,7 +41,7 @@ class Grouping {
   void merge() {
     // Consumers first, so that a group grows from its outputs towards its inputs.
     for (int i = graph_.size() - 1; i >= 0; --i) {
-      if (groupOf_[i] < 0 || graph_.node(i).free) continue;
+      if (groupOf_[i] < 0 || graph_.node(i).isRematerialized) continue;
       mergeWithUsers(i);
     }
     if (options_.multipleOutputs) mergeSiblings();
@@ -50,7 +50,7 @@ class Grouping {
   void makeSingleton(int index) {
     const BlockGraph::Node& node = graph_.node(index);
     if (!node.kernel) return;
-    if (node.free && !node.escapes) return;
+    if (node.isRematerialized && !node.escapes) return;
     // What nobody uses is not computed.
     if (node.users.empty() && !node.escapes) return;
     FusionGroup group;
@@ -79,7 +79,7 @@ class Grouping {
       }
       // Kernels that compute the same for themselves have nothing in common: merged they would only
       // keep each other from following the product whose result each reads.
-      if (node.free && !llvm::isa<shlo::SliceOp, shlo::ReshapeOp>(node.op)) continue;
+      if (node.isRematerialized && !llvm::isa<shlo::SliceOp, shlo::ReshapeOp>(node.op)) continue;
       for (size_t a = 0; a + 1 < node.users.size(); ++a) {
         int first = groupOf_[node.users[a]], second = groupOf_[node.users[a + 1]];
         if (first >= 0 && second >= 0 && first != second) tryMerge(first, second);
@@ -138,7 +138,7 @@ class Grouping {
   void logRefusals() const {
     llvm::DenseSet<std::pair<int, int>> seen;
     for (int i = 0; i < graph_.size(); ++i) {
-      if (groupOf_[i] < 0 || graph_.node(i).free) continue;
+      if (groupOf_[i] < 0 || graph_.node(i).isRematerialized) continue;
       for (int user : graph_.node(i).users) {
         std::pair<int, int> pair{groupOf_[i], groupOf_[user]};
         if (pair.second < 0 || pair.first == pair.second || !seen.insert(pair).second) continue;
@@ -190,21 +190,21 @@ class Grouping {
     };
     auto inTo = [&](int index) { return llvm::is_contained(to.members, index); };
     auto inFrom = [&](int index) { return llvm::is_contained(from.members, index); };
-    // Free operations on the first stretch are copied into the kernels that use them.
-    llvm::SmallVector<int> freeWork;
-    llvm::BitVector freeSeen(graph_.size());
+    // Rematerialized operations on the first stretch are copied into the kernels that use them.
+    llvm::SmallVector<int> rematerializedWork;
+    llvm::BitVector rematerializedSeen(graph_.size());
     auto leave = [&](int index) {
       for (int user : graph_.node(index).directUsers) {
         if (inTo(user) || inFrom(user)) continue;
-        if (graph_.node(user).free && !freeSeen.test(user)) {
-          freeSeen.set(user);
-          freeWork.push_back(user);
+        if (graph_.node(user).isRematerialized && !rematerializedSeen.test(user)) {
+          rematerializedSeen.set(user);
+          rematerializedWork.push_back(user);
         }
-        if (!graph_.node(user).free || graph_.node(user).escapes) enter(user);
+        if (!graph_.node(user).isRematerialized || graph_.node(user).escapes) enter(user);
       }
     };
     for (int member : from.members) leave(member);
-    while (!freeWork.empty()) leave(freeWork.pop_back_val());
+    while (!rematerializedWork.empty()) leave(rematerializedWork.pop_back_val());
     while (!work.empty()) {
       int index = work.pop_back_val();
       if (inTo(index)) return true;

@@ -9,12 +9,14 @@
 namespace isthmus {
 
 struct FusionGroup {
-  llvm::SmallVector<int> members;  // indices into the graph, ascending; no free operations
+  llvm::SmallVector<int>
+      members;  // indices into the graph, ascending; no rematerialized operations
   KernelShape shape;
 };
 
-// Every kernel operation of the block is in exactly one group; free operations that must exist in
-// memory are groups of one. The groups have no cyclic dependences, so an order of execution exists.
+// Every kernel operation of the block is in exactly one group; rematerialized operations that must
+// exist in memory are groups of one. The groups have no cyclic dependences, so an order of
+// execution exists.
 std::vector<FusionGroup> groupOperations(const BlockGraph& graph, const FusionOptions& options);
 
 }  // namespace isthmus

@@ -230,7 +230,7 @@ class LegalityAnalysis {
   // evaluated and for each context how often.
   bool propagateContexts() {
     if (shape_.work > 0) return true;  // a singleton
-    // Members and the free operations that would be copied, latest first.
+    // Members and the rematerialized operations that would be copied, latest first.
     llvm::SmallVector<int> order = closure();
     for (int index : order) {
       auto found = contexts_.find(index);
@@ -246,7 +246,7 @@ class LegalityAnalysis {
           mlir::Operation* producer = operand.get().getDefiningOp();
           int producerIndex = graph_.indexOf(producer);
           if (producerIndex < 0 || !inKernel(producerIndex)) continue;
-          if (graph_.node(producerIndex).free == false &&
+          if (graph_.node(producerIndex).isRematerialized == false &&
               BlockGraph::needsMemory(user, operand.getOperandNumber())) {
             return refuse("an operand that must be in memory");
           }
@@ -288,7 +288,9 @@ class LegalityAnalysis {
     return resultCount(user);
   }
 
-  bool inKernel(int index) const { return members_.contains(index) || graph_.node(index).free; }
+  bool inKernel(int index) const {
+    return members_.contains(index) || graph_.node(index).isRematerialized;
+  }
 
   llvm::SmallVector<int> closure() const {
     llvm::SmallSetVector<int, 32> seen;
@@ -298,7 +300,7 @@ class LegalityAnalysis {
       if (!seen.insert(index)) continue;
       for (mlir::Value operand : op(index)->getOperands()) {
         int producer = graph_.indexOf(operand.getDefiningOp());
-        if (producer >= 0 && graph_.node(producer).free && !seen.contains(producer)) {
+        if (producer >= 0 && graph_.node(producer).isRematerialized && !seen.contains(producer)) {
           work.push_back(producer);
         }
       }

@@ -24,7 +24,7 @@ struct Legality {
   const char* refusal = nullptr;  // a part of a sentence, static; null if there is a shape
 };
 
-// Of `members`: indices into `graph`, ascending, none of them free.
+// Of `members`: indices into `graph`, ascending, none of them rematerialized.
 Legality analyzeLegality(const BlockGraph& graph, llvm::ArrayRef<int> members,
                          const FusionOptions& options);
 
