@@ -251,7 +251,7 @@ TEST_P(ConvTest, ChannelsLastImages) {
   std::mt19937 rng(1);
   for (auto [type, result] : kFloatTypes) {
     for (int64_t inputFeatures : {1, 3, 8, 17}) {
-      for (int64_t outputFeatures : {1, 5, 16, 40}) {
+      for (int64_t outputFeatures : {1, 16, 40}) {
         for (int64_t stride : {1, 2}) {
           Case c;
           c.lhsType = c.rhsType = type, c.resultType = result;
@@ -319,6 +319,10 @@ TEST_P(ConvTest, BatchGroups) {
   }
 }
 
+// Images, input features and output features: even and odd numbers of images, whole and partial
+// vectors, rows that are too short for tiles.
+constexpr std::array<int64_t, 3> kGradients[] = {{4, 9, 13}, {5, 9, 48}, {5, 3, 16}, {1, 3, 16}};
+
 // The gradients of 3x3 convolutions, as JAX writes them.
 TEST_P(ConvTest, Gradients) {
   std::mt19937 rng(6);
@@ -335,17 +339,14 @@ TEST_P(ConvTest, Gradients) {
     checkCase(input, rng);
 
     for (auto [type, result] : kFloatTypes) {
-      for (auto [images, inputs, features] : std::vector<std::array<int64_t, 3>>{{4, 9, 13},
-                                                                                 {5, 9, 48},
-                                                                                 {2, 9, 32},
-                                                                                 {1, 9, 16},
-                                                                                 {5, 3, 16},
-                                                                                 {4, 1, 32},
-                                                                                 {1, 3, 16}}) {
+      for (auto [images, inputs, features] : kGradients) {
         Case kernel;  // with respect to the kernel: batch and feature change roles
         kernel.lhsType = kernel.rhsType = type, kernel.resultType = result;
         kernel.batch = inputs, kernel.inputFeatures = images, kernel.outputFeatures = features;
-        for (int i = 0; i < 2; ++i) kernel.spatial.push_back({size, outSize, 1, 1, 0, 1, stride});
+        const int64_t gradientSize = (9 + 2 - 3) / stride + 1;
+        for (int i = 0; i < 2; ++i) {
+          kernel.spatial.push_back({9, gradientSize, 1, 1, 0, 1, stride});
+        }
         kernel.inputPlaces = {3, 0, 1, 2};
         kernel.kernelPlaces = {0, 3, 1, 2};
         kernel.outputPlaces = {2, 3, 0, 1};
