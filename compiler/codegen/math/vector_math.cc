@@ -86,15 +86,14 @@ V divide(V a, V b) {
   // The reciprocal as the sum of two numbers of one sign, so that zeros keep theirs and no
   // infinities of different signs meet (Brisebarre, Muller and Raina, "Accelerating Correctly
   // Rounded Floating-Point Division when the Divisor Is Known in Advance", 2004).
-  const long double exact = 1 / static_cast<long double>(divisor);
-  const double nearest = a.isF64() ? static_cast<double>(exact) : static_cast<float>(exact);
-  double high = nearest;
-  if (std::abs(static_cast<long double>(high)) > std::abs(exact)) {
+  double high = a.isF64() ? 1 / divisor : static_cast<float>(1 / divisor);
+  // A single rounding more does no harm where the result has few bits.
+  if (a.c->resultBits <= kFewBits) return a * high;
+  auto rest = [&] { return std::fma(-high, divisor, 1.0) / divisor; };
+  if (rest() * high < 0) {
     high = a.isF64() ? std::nextafter(high, 0.0) : std::nextafter(static_cast<float>(high), 0.0f);
   }
-  // A single rounding more does no harm where the result has few bits.
-  if (a.c->resultBits <= kFewBits) return a * nearest;
-  return fma(a, high, a * static_cast<double>(exact - high));
+  return fma(a, high, a * rest());
 }
 
 V abs(V a) { return unary(llvm::Intrinsic::fabs, a); }
