@@ -17,21 +17,12 @@
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "tools/op_cases.h"
+#include "tools/unloaded_program.h"
 
 namespace isthmus {
 namespace {
 
-// Has the program, and nothing to run it on.
-class UnloadedProgram final : public Executable {
- public:
-  explicit UnloadedProgram(cuda::ProgramImage image) : image_(std::move(image)) {}
-  const ProgramInfo& info() const override { return image_.info; }
-  Status run(const RunRequest&) const override { return unimplemented("there is no device"); }
-  const cuda::ProgramImage& image() const { return image_; }
-
- private:
-  cuda::ProgramImage image_;
-};
+using Unloaded = UnloadedProgram<cuda::ProgramImage>;
 
 void compileCase(const OpCase& one, int capability, const std::string& libdevice,
                  const std::string& file) {
@@ -40,10 +31,7 @@ void compileCase(const OpCase& one, int capability, const std::string& libdevice
   target.capability = capability;
   target.device = "none";
   target.libdevice = libdevice;
-  cuda::CudaCodeGenerator generator(target, [](cuda::ProgramImage image) {
-    return StatusOr<std::shared_ptr<const Executable>>(
-        std::make_shared<UnloadedProgram>(std::move(image)));
-  });
+  cuda::CudaCodeGenerator generator(target, Unloaded::keep);
   CompileRequest request;
   request.code = one.program;
   request.format = "mlir";
@@ -52,7 +40,7 @@ void compileCase(const OpCase& one, int capability, const std::string& libdevice
     std::cout << "0\t-\t-\t" << oneLine(std::string(compiled.status().message())) << std::endl;
     return;
   }
-  const cuda::ProgramImage& image = static_cast<const UnloadedProgram&>(**compiled).image();
+  const cuda::ProgramImage& image = static_cast<const Unloaded&>(**compiled).image();
   std::string onHost;
   for (const HostFunction& function : image.host.functions) {
     onHost += (onHost.empty() ? "" : ";") + function.description;

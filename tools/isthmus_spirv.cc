@@ -17,21 +17,12 @@
 #include "compiler/driver/driver.h"
 #include "isthmus/flags.h"
 #include "tools/op_cases.h"
+#include "tools/unloaded_program.h"
 
 namespace isthmus {
 namespace {
 
-// Has the program, and nothing to run it on.
-class UnloadedProgram final : public Executable {
- public:
-  explicit UnloadedProgram(opencl::ProgramImage image) : image_(std::move(image)) {}
-  const ProgramInfo& info() const override { return image_.info; }
-  Status run(const RunRequest&) const override { return unimplemented("there is no device"); }
-  const opencl::ProgramImage& image() const { return image_; }
-
- private:
-  opencl::ProgramImage image_;
-};
+using Unloaded = UnloadedProgram<opencl::ProgramImage>;
 
 // A device that has all that kernels may use.
 opencl::DeviceFacts factsFor(const std::string& form) {
@@ -50,10 +41,7 @@ opencl::DeviceFacts factsFor(const std::string& form) {
 void compileCase(const OpCase& one, const std::string& form, const std::string& file) {
   std::cout << one.op << "\t" << one.type << "\t" << one.name << "\t" << form << "\t";
   setFlagForTest("ISTHMUS_OPENCL_KERNELS", form == "matrices" ? "groups" : form.c_str());
-  opencl::OpenclCodeGenerator generator(factsFor(form), "none", [](opencl::ProgramImage image) {
-    return StatusOr<std::shared_ptr<const Executable>>(
-        std::make_shared<UnloadedProgram>(std::move(image)));
-  });
+  opencl::OpenclCodeGenerator generator(factsFor(form), "none", Unloaded::keep);
   CompileRequest request;
   request.code = one.program;
   request.format = "mlir";
@@ -62,7 +50,7 @@ void compileCase(const OpCase& one, const std::string& form, const std::string& 
     std::cout << "0\t-\t" << oneLine(std::string(compiled.status().message())) << std::endl;
     return;
   }
-  const opencl::ProgramImage& image = static_cast<const UnloadedProgram&>(**compiled).image();
+  const opencl::ProgramImage& image = static_cast<const Unloaded&>(**compiled).image();
   std::string error = "-";
   if (!image.spirv.empty() && !(std::ofstream(file, std::ios::binary) << image.spirv)) {
     error = "cannot write " + file;
