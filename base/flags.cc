@@ -33,7 +33,8 @@ constexpr FlagInfo kFlags[] = {
      "Of the memory of a device that is not the host's, at most so many bytes are used; 0: no such "
      "limit; the client option memory_limit_bytes overrides it."},
     {"ISTHMUS_DEVICE_TIMEOUT_SECONDS", FlagType::kInt, "0",
-     "A device that works longer on one program, or copy, is given up; 0: never."},
+     "A device that works longer on one program, or copy, is given up; a loop whose rounds the "
+     "host counts fails; 0: never."},
     {"ISTHMUS_COLLECTIVE_WARN_SECONDS", FlagType::kInt, "20",
      "A collective that waits longer for a device says so on stderr; 0: never."},
     {"ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", FlagType::kInt, "600",

@@ -1,0 +1,40 @@
+// The dimensions of a dot_general by their roles, as the compiler schedules by them and kernels of
+// the host run by them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace isthmus {
+
+// Strides are in elements; 0 where the operand does not have the dimension (or is broadcast).
+struct DotDimension {
+  int64_t size;
+  int64_t lhsStride;
+  int64_t rhsStride;
+};
+using DotDimensions = std::vector<DotDimension>;
+
+// Appends a dimension, merged with the one before it where both operands step through the two as
+// through one. One of size 1 is left out.
+void appendDimension(DotDimensions& dims, DotDimension dim);
+
+// result[batch, rows, columns] = sum over sums of lhs[batch, rows, sums] * rhs[batch, sums,
+// columns].
+struct DotRoles {
+  DotDimensions batch, rows, columns, sums;
+};
+
+struct DotArray {
+  std::span<const int64_t> sizes;
+  std::span<const int64_t> strides;  // in elements
+};
+// Numbers of dimensions: each in range and given once, those of the two operands of equal sizes.
+struct DotNumbers {
+  std::span<const int64_t> lhsBatch, rhsBatch;
+  std::span<const int64_t> lhsSums, rhsSums;
+};
+DotRoles dotRolesOf(const DotArray& lhs, const DotArray& rhs, const DotNumbers& numbers);
+
+}  // namespace isthmus
