@@ -34,6 +34,16 @@ llvm::SmallVector<int64_t> squeezedShape(mlir::Type type) {
   return shape;
 }
 
+llvm::SmallVector<int64_t, 6> stridesOf(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t, 6> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
 int64_t elementBytes(mlir::Type type) {
   return static_cast<int64_t>(elementSizeBytes(toElementType(mlir::getElementTypeOrSelf(type))));
 }

@@ -33,6 +33,9 @@ inline int64_t elementCount(mlir::Value value) { return elementCount(value.getTy
 // The dimensions other than 1: two arrays of equal squeezed shapes have the same row-major order.
 llvm::SmallVector<int64_t> squeezedShape(mlir::Type type);
 
+// Of a dense row-major array, in elements.
+llvm::SmallVector<int64_t, 6> stridesOf(llvm::ArrayRef<int64_t> shape);
+
 // Bytes of one element in memory; 0 for types that are not stored.
 int64_t elementBytes(mlir::Type type);
 

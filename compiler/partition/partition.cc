@@ -43,15 +43,15 @@ int64_t largestChannel(mlir::ModuleOp module) {
 
 class Partitioner {
  public:
-  Partitioner(mlir::ModuleOp module, int64_t numPartitions, Propagation propagation,
-              CallPartitioner partitionCall)
+  Partitioner(mlir::ModuleOp module, int64_t numPartitions, const TargetModel& target,
+              Propagation propagation, CallPartitioner partitionCall)
       : module_(module),
         partitionCall_(std::move(partitionCall)),
         numPartitions_(numPartitions),
         propagation_(std::move(propagation)),
         builder_(module.getContext()),
         spmd_(builder_, largestChannel(module) + 1),
-        values_(builder_, spmd_, numPartitions) {}
+        values_(builder_, spmd_, numPartitions, target) {}
 
   Status run(mlir::func::FuncOp main) {
     mlir::Block& block = main.getBody().front();
@@ -890,7 +890,7 @@ void dropNestedConstraints(mlir::ModuleOp module) {
 
 }  // namespace
 
-Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
+Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions, const TargetModel& target,
                         CallPartitioner partitionCall) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main || main.isExternal()) return invalidArgument("the program has no function @main");
@@ -912,7 +912,7 @@ Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
     ISTHMUS_ASSIGN_OR_RETURN(propagation, Propagation::run(main, module, numPartitions));
   }
   ISTHMUS_RETURN_IF_ERROR(
-      Partitioner(module, numPartitions, std::move(propagation), std::move(partitionCall))
+      Partitioner(module, numPartitions, target, std::move(propagation), std::move(partitionCall))
           .run(main));
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>())) mesh.erase();
   return {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/dialect/dialect.h"
+#include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -41,7 +42,7 @@ using CallPartitioner = std::function<StatusOr<std::optional<PartitionedCall>>(
 //   * everything else is computed whole on every device: operands that are split are gathered, and
 //     each device keeps its slice of results that are asked for split. Always right, seldom fast.
 // Parameters and results take their local shapes. All sdy operations and attributes are gone after.
-Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions,
+Status partitionProgram(mlir::ModuleOp module, int64_t numPartitions, const TargetModel& target,
                         CallPartitioner partitionCall = nullptr);
 
 }  // namespace isthmus

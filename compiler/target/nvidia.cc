@@ -10,7 +10,7 @@ int64_t nvidiaUnits(int capability) { return capability >= 90 ? 132 : 108; }
 TargetModel nvidiaTarget(int capability) {
   bool isHopper = capability >= 90;
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
-  target.f16c = true;
+  target.convertsF16 = true;
   target.subgroupSize = 32;
   target.groupSize = 256;
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
@@ -29,7 +29,15 @@ TargetModel nvidiaTarget(int capability) {
       static_cast<double>(nvidiaUnits(capability)) * (isHopper ? 128 * 1.83 : 64 * 1.41);
   // Atomic additions to places of no order: one per clock and slice of the second-level cache.
   target.scalarOpsPerNs = isHopper ? 170 : 110;
+  // A launch.
+  target.kernelNs = isHopper ? 1'600 : 5'100;
   target.maxRowBytes = target.localBytes;
+  // mma.sync.m16n8 of 32 bytes.
+  target.products.unit = ProductUnit::kWarps;
+  target.products.instructionRows = 16;
+  target.products.instructionColumns = 8;
+  target.products.instructionBytes = 32;
+  target.products.enoughGroups = nvidiaUnits(capability);
   return target;
 }
 

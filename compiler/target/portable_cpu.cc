@@ -16,8 +16,13 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   target.maxInterleave = vectorBits >= 512 ? 16 : 4;
   // Rows are kept in private memory, on the stack of one of the driver's threads.
   target.maxRowBytes = 64 << 10;
-  // A launch takes microseconds.
-  target.costPerKernel = 20'000;
+  // A launch.
+  target.kernelNs = 1'250;
+  target.productFlopsPerElementOp = 2;
+  target.products.unit = ProductUnit::kThreads;
+  target.products.hasFastFloats = true;
+  // Of 32 registers and of 16.
+  target.products.sumRegisters = vectorBits >= 512 ? 28 : 12;
   return target;
 }
 

@@ -23,17 +23,22 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.cacheResidentBytes = target.l2Bytes;
   target.elementOpsPerNs = 8000;
   target.scalarOpsPerNs = 100;
-  // A launch takes some microseconds, in which thousands of additions could be done.
-  target.costPerByte = 1;
-  target.costPerKernel = 50'000;
+  // A launch.
+  target.kernelNs = 6'250;
+  target.products.unit = ProductUnit::kThreads;
   // A row that is read several times must be shared by a group.
   target.maxRowBytes = target.localBytes;
   target.maxSingleRowElements = 1 << 13;
+  // Fewer scores stay in the cache; a block of keys and values is read once, however short rows
+  // are.
+  target.minScoreBytes = 256 << 10;
+  target.minScoreColumns = 64;
   // A tile is what one thread does: one element.
   target.parallelNs = 0;
   target.parallelProductNs = 0;
   target.grainNs = 0;
   target.tileNs = 0;
+  target.joinedNs = 100;
   target.maxTiles = int64_t{1} << 40;
   target.maxScatterTiles = int64_t{1} << 40;
   target.minTileBytes = 1;

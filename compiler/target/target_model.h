@@ -11,6 +11,65 @@ enum class DeviceKind {
   kGpu,  // many threads, each for one element at a time: a loop's lanes are threads
 };
 
+// What multiplies matrices.
+enum class ProductUnit : uint8_t {
+  kFunctions,  // of the backend: no kernels
+  kThreads,    // multiply-adds of threads, or of a CPU's vectors
+  kSubgroups,  // sub-groups, by one instruction for small matrices (Intel's)
+  kWarps,      // sub-groups, by tensor cores (NVIDIA's)
+};
+
+// Of kernels of matrix products and convolutions: sizes at which one form of them becomes faster
+// than another, and what registers and memory are good for. Lines are rows or columns of the
+// result, terms what is summed for each of its elements.
+struct ProductModel {
+  ProductUnit unit = ProductUnit::kFunctions;
+
+  // The unit's instruction: c[rows x columns] += a b, for rows of a of so many bytes.
+  int64_t instructionRows = 1, instructionColumns = 1, instructionBytes = 4;
+  // Of the result and of the sums: below, most of what the instruction computes is not used.
+  int64_t minInstructionSize = 16;
+  // Results of the instruction that a sub-group computes, where there are many, and where not.
+  int64_t largeBlockRows = 4, largeBlockColumns = 2;
+
+  // Groups that keep the device busy; if there are as many of large tiles, tiles are large, and
+  // each operand is read less often.
+  int64_t enoughGroups = 128;
+  // Along one side of the result: below, a group's tile is mostly empty.
+  int64_t minTileLines = 24;
+  // Of a tile, in a group's memory: their copies are whole lines of a cache.
+  int64_t tileTerms = 16;
+  // Along each side of the result, elements that a thread has in registers: of large tiles, of
+  // small ones.
+  int64_t largeThreadLines = 8, smallThreadLines = 4;
+  int64_t maxThreadSums = 64;
+
+  // Products of few lines, whose terms are shared by a group: so many sums of a thread, each of so
+  // many terms at least.
+  int64_t maxFewLines = 16;
+  int64_t minSharedTerms = 64;
+  // Groups that keep the device busy with reading alone, and the terms worth a group of their own.
+  int64_t enoughReadingGroups = 512, minGroupTerms = 512;
+
+  // Work-items of a few elements. Columns from which on an item has several; with fewer than
+  // `minItemColumns`, neighbouring items have rows. An operand whose columns lie apart is put in
+  // order first if so many rows use it.
+  int64_t itemRows = 8, itemColumns = 2;
+  int64_t minItemColumns = 8, manyColumns = 64;
+  int64_t minRowsToOrder = 4;
+
+  // Vectors of a CPU: registers for sums (the others hold a row of columns and an element), and
+  // rows from which on reading the columns' operand in panels saves more than copying it costs: of
+  // one that lies in rows already, and of one that has to be transposed.
+  int64_t sumRegisters = 12;
+  int64_t minRowsToPack = 96, minRowsToTranspose = 4;
+  // Multiply-adds of f32 are faster than a multiplication and an addition of 32-bit integers.
+  bool hasFastFloats = false;
+  // Products that a work-item should compute, if there are enough of such items; of a matrix, below
+  // which it costs less than an item.
+  int64_t itemProducts = 1 << 20, enoughItems = 64, minProducts = 1 << 13;
+};
+
 // Plain data. The default is a 64-bit CPU of no special abilities: what command lines and tests get
 // that name no device. `hostTarget()` of the CPU backend describes the machine at hand.
 struct TargetModel {
@@ -24,10 +83,13 @@ struct TargetModel {
   // What one thread has.
   unsigned vectorBits = 128;  // of a register; 0: elements are computed one by one
   bool fma = false;           // a * b + c in one instruction
-  bool f16c = false;          // conversions between f16 and f32
-  bool avx512 = false;        // F, BW, DQ and VL together
-  bool avx512Bf16 = false;
-  bool avx512Vbmi = false;      // shuffles of bytes
+  bool convertsF16 = false;   // to and from f32 in one instruction
+  bool roundsToBf16 = false;  // vectors of f32 in one instruction, which takes subnormals for zero
+  // Vectors of 4- and 8-byte elements are read from computed places faster than one by one.
+  bool gathers = false;
+  // Of x86, for `compiler/codegen/x86`: AVX-512's F, BW, DQ and VL together; VBMI.
+  bool avx512 = false;
+  bool avx512Vbmi = false;
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
@@ -51,10 +113,23 @@ struct TargetModel {
   // Of a product whose operands stay in registers: its multiplications and additions keep all units
   // busy.
   double productFlopsPerElementOp = 3;
+  // Of a product's operands: what caches bring where little is done with an element.
+  double productBytesPerNs = 16;
+  double kernelNs = 18.75;  // of one more kernel, beside what it does
+  ProductModel products;
 
-  // What fusion weighs, in units of one element's addition (about 0.1 ns).
-  double costPerByte = 0.5;    // of a value that is written and read back
-  double costPerKernel = 300;  // of one more kernel
+  // Functions of a library, on one thread.
+  double callNs = 50;                  // of a call, beside what it does
+  double decompositionFlopsPerNs = 2;  // each step waits for the one before
+  double transformFlopsPerNs = 4;      // vectors are short
+  double handlerNs = 1'000;            // of a call of somebody else's function
+  double meetingNs = 5'000;            // of devices that wait for each other
+  double exchangeBytesPerNs = 4;       // between them
+
+  // What is computed again, read again or chosen among, where the alternative is another kernel.
+  int64_t minRecomputedBytes = 64 << 10;  // of a value: a smaller one is read from a near cache
+  int64_t minSharedElements = 1024;       // of what kernels read, to become one for its sake
+  double maxSelections = 1 << 16;         // among arrays that are joined
 
   // Limits on what one kernel works on.
   int64_t maxRowBytes = 256 << 10;         // of a row that is read several times: stays in cache
@@ -66,22 +141,74 @@ struct TargetModel {
   int64_t maxRowPieces = 8;                // long stretches of rows are read faster than short ones
   unsigned reductionChains = 4;            // of a row: enough to hide the latency of an addition
   unsigned transposedBlockRows = 16;       // of a block that is transposed in registers
-  int64_t maxBlockRowVectors = 16;         // of rows whose reductions are folded together
-  int64_t maxUnrolledOps = 600;            // values computed one by one for a short row
-  int64_t transposedRows = 64;             // of a block: fills lines of the cache
-  int maxKernelOps = 300;                  // code size and register pressure grow faster than
-  int maxKernelBuffers = 48;               // what is saved
+  // Additions for each element of a long row, in which the latency of one that sums them is hidden:
+  // then chains are only worth their code where rows are long.
+  double hidingAdditions = 10;
+  int64_t longRowVectors = 64;
+  double keptAdditions = 10;        // of an element, to be kept rather than computed again
+  double tailAdditions = 20;        // of an element, for code of its own at the ends of rows
+  int64_t maxBlockRowVectors = 16;  // of rows whose reductions are folded together
+  int64_t maxUnrolledOps = 600;     // values computed one by one for a short row
+  int64_t transposedRows = 64;      // of a block: fills lines of the cache
+  int maxKernelOps = 300;           // code size and register pressure grow faster than
+  int maxKernelBuffers = 48;        // what is saved
 
-  // Attention that never stores its scores. Scores that stay in the cache from one kernel to the
-  // next cost little to store; products of few columns take their operands as they lie in memory,
-  // which packing would cost more than storing such rows.
-  int64_t minScoreBytes = 256 << 10;
-  int64_t minScoreColumns = 256;
+  // Contractions that become sums in loop kernels, where a library's call or tiles would cost more.
+  int64_t maxComplexProducts = 512;  // of complex numbers
+  int64_t maxLoopProducts = 64;      // in loops, where the call would be made again and again
+  int64_t maxTerms = 4;              // of a result
+  int64_t maxVectorTerms = 16;       // of matrices times vectors
+  int64_t maxPairTerms = 8192;       // of pairs of vectors: each row is read once in any case
+  int64_t minSums = 64;              // results, of few terms each
+  // Convolutions with features in front of positions: products below which moving the operands
+  // costs more than it saves, and channels that fill no vector.
+  double minMovedProducts = 1 << 16;
+  int64_t minChannels = 4;
+
+  // Attention that never stores its scores: of how many it is worth a kernel of its own form.
+  int64_t minScoreBytes = 0;
+  int64_t minScoreColumns = 0;
+  // Its products are shared among threads by rows, the stored ones' by columns too: of fewer tasks
+  // of a few rows each, long products are left to those.
+  int64_t minScoreTasks = 8;
+  int64_t scoreTaskRows = 8;
+  int64_t scorePartRows = 64;  // the same where the products sum over rows
   // Gradients compute scores and weights again, which costs more than fewer bytes of scores cost to
   // store; those of 16 bits cost half as much, and converting them as often as they are read more.
+  // Products of so few rows cost more from memory than all that.
+  int64_t fewScoreRows = 16;
   int64_t minGradientScoreBytes = 8 << 20;
   int64_t minNarrowGradientScoreBytes = 256 << 20;
+  // Copies of operands, and sums over rows, that each task of a gradient has.
+  int64_t maxScoreOperandBytes = 16 << 20;
   int64_t maxScoreRows = 64;  // at a time: they share the second-level cache with the operands
+
+  // Steps that become one kernel of one thread, where a host enqueues commands to the device. Of a
+  // loop's round, loops inside counted once: about what a host needs for a short one, and for each
+  // command of a long one.
+  double joinedNs = 30'000;
+  double commandNs = 10'000;
+  // Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost
+  // even where others could run beside it.
+  double enqueueNs = 5'000;
+  // A GPU's thread is slow, and estimates are of all of them: so much of it.
+  int64_t maxJoinedTiles = 64;
+  int64_t maxJoinedMovedBytes = 4096;
+
+  // Collectives. Operands and results of one that is under way while others run: larger ones cost
+  // more to move than to wait for, and memory.
+  int64_t maxOverlappedBytes = 16 << 20;
+  // Of reductions that are joined: larger ones cost more to move than to meet for, and memory until
+  // all are there.
+  int64_t maxJoinedReductionBytes = 4 << 20;
+  // Other collectives are joined by copying what they send, and what they give, once more: of one
+  // that is joined, of all that become one, and of all that wait to, since what they give is alive
+  // together.
+  int64_t maxPackedPartBytes = 64 << 10;
+  int64_t maxPackedBytes = 256 << 10;
+  int64_t maxWaitingBytes = 1 << 20;
+  // What one more step of a change of shardings costs, in bytes that could move in its time.
+  double reshardStepBytes = 512;
 
   // Parallel work. How much becomes parallel never depends on how many threads there are, so that
   // results do not either.
@@ -105,7 +232,7 @@ struct TargetModel {
   int64_t minPartElements = 512;
   // A scatter of narrow windows goes to several copies first, if each element has many updates.
   int64_t maxScatterCopies = 16;
-  int64_t maxScatterWindowBytes = 256;
+  int64_t maxScatterWindowBytes = 1024;
   int64_t minUpdatesPerElement = 16;
 
   // Elements of `bytes` that a GPU's thread reads at once; 1 elsewhere.
@@ -116,6 +243,8 @@ struct TargetModel {
   unsigned lanesOf(unsigned bits) const {
     return device == DeviceKind::kGpu || vectorBits < bits ? 1 : vectorBits / bits;
   }
+  // Whether the threads of a GPU's group share anything.
+  bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
   // Of all rows that a kernel keeps in memory of its own, beside the row that it reads.
   int64_t maxKeptRowBytes() const { return maxRowBytes / 2; }
 };

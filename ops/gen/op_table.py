@@ -11,6 +11,7 @@ writes an operation.
 """
 
 import argparse
+import functools
 import json
 import pathlib
 import re
@@ -30,8 +31,9 @@ LOWERINGS = {name for names in re.findall(r"^  //   ((?:\w+, )?\w+)  ",
 # it.
 ELEMENTWISE_FILES = 4
 COMPLEX_ARITHMETIC = "compiler/codegen/math/math_complex.cc"
-# Files that name operations to make others of them, or to make them: none has to know a new one.
-REWRITES = "compiler/passes/"
+# Files that name operations to make others of them, to make them, or to recognise what is written
+# with them: none has to know a new one.
+REWRITES = ("compiler/passes/", "compiler/schedule/attention/", "backends/cuda/kernels/blas_epilogue.cc")
 # Words of others that are operations' names too: CHLO's operations, LLVM's instructions, functions of
 # C and OpenCL.
 HOMONYMS = ("backends/opencl/codegen/opencl_c.cc", "compiler/codegen/math/math_trig.cc", "ops/chlo.td")
@@ -154,19 +156,26 @@ def broken_rules(folder):
     return named, unnamed
 
 
+@functools.cache
+def sources():
+    """The text of each source file that git knows, by path."""
+    listed = subprocess.run(["git", "ls-files", *SOURCES], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout.split()
+    return {path: (ROOT / path).read_text(errors="replace") for path in listed
+            if path.endswith((".td", ".cc", ".h", ".mlir", ".txt"))}
+
+
 def files_naming(cpp, record):
     """The files of the product, and the operation's test, that have to name it or its evaluator."""
     name, function = record["opName"], re.search(r"<(\w+)>", record["evaluator"])[1]
     words = re.compile(rf'stablehlo\.{name}\b|"{name}"|\b{cpp}\b|\b{name}_v1\b|\bShlo_{cpp}\b|'
                        rf"\bScalar {function}\(")
-    listed = subprocess.run(["git", "ls-files", *SOURCES], cwd=ROOT, check=True,
-                            capture_output=True, text=True).stdout.split()
-    tests = re.compile(r"(^|/)(test|testdata|testing)/|_test\.cc$")
-    return [path for path in listed
+    tests = re.compile(r"(^|/)(test|testdata|testing|fake)/|_test\.cc$")
+    return [path for path, text in sources().items()
             if (not tests.search(path) or path == f"ops/test/{name}.mlir")
             and not path.startswith(REWRITES) and path not in HOMONYMS
-            and path.endswith((".td", ".cc", ".h", ".mlir", ".txt"))
-            and words.search((ROOT / path).read_text(errors="replace"))]
+            # Finding a part is far faster than the pattern.
+            and (name in text or cpp in text or function in text) and words.search(text)]
 
 
 def check_elementwise(cpp, record):

@@ -6,7 +6,6 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
-#include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
 namespace {
@@ -37,21 +36,6 @@ bool isBytePreserving(mlir::Operation* op) {
            (element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0);
   };
   return isWholeBytes(op->getOperand(0).getType()) && isWholeBytes(op->getResult(0).getType());
-}
-
-double floatFactor(mlir::Type type) {
-  auto element = mlir::getElementTypeOrSelf(type);
-  if (llvm::isa<mlir::ComplexType>(element)) return 4;
-  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 64 ? 2 : 1;
-}
-
-// One of a window's results is computed from the whole window.
-double windowElements(mlir::Operation* op) {
-  double size = 1;
-  if (auto extents = op->getAttrOfType<mlir::DenseI64ArrayAttr>("window_dimensions")) {
-    for (int64_t extent : extents.asArrayRef()) size *= static_cast<double>(extent);
-  }
-  return size;
 }
 
 }  // namespace
@@ -125,14 +109,6 @@ bool mayUpdateInPlace(mlir::Operation* op, unsigned operand, unsigned result) {
       return operand == 1 && result == 0;
   }
   return false;
-}
-
-double elementCost(mlir::Operation* op) {
-  const OpFacts* facts = findOpFacts(op);
-  if (!facts || op->getNumResults() == 0) return 0;
-  double cost = facts->cost;
-  if (facts->fusionClass == FusionClass::kWindow) cost = 2 * windowElements(op);
-  return cost * floatFactor(op->getResult(0).getType());
 }
 
 }  // namespace isthmus

@@ -97,8 +97,4 @@ bool needsMemory(mlir::Operation* op, unsigned operand);
 // Whether result `result` may be written where operand `operand` is, once that has been read.
 bool mayUpdateInPlace(mlir::Operation* op, unsigned operand, unsigned result);
 
-// Rough time to compute one element of the result from its operands, in vector instructions for
-// 4-byte elements (about 0.06 ns). Loads are not counted.
-double elementCost(mlir::Operation* op);
-
 }  // namespace isthmus

@@ -19,15 +19,6 @@ namespace {
 
 using Dims = llvm::SmallVector<int64_t>;
 
-// Larger ones cost more to move than to meet for, and memory until all are there.
-constexpr int64_t kMaxReducedBytes = int64_t{4} << 20;
-// Other collectives are joined by copying what they send, and what they give, once more.
-constexpr int64_t kMaxPackedBytes = int64_t{256} << 10;
-// Of one collective that is joined with others by copying.
-constexpr int64_t kMaxPackedPartBytes = int64_t{64} << 10;
-// Of all that wait to be joined by copying, since what they give is alive together.
-constexpr int64_t kMaxWaitingBytes = int64_t{1} << 20;
-
 // The reduction of a collective that has one.
 mlir::Operation* reducerOf(mlir::Operation* op) {
   return op->getNumRegions() == 1 ? soleOperation(op->getRegion(0)) : nullptr;
@@ -95,7 +86,7 @@ int64_t sizeOf(mlir::Operation* op) {
   return std::max(arrayBytes(op->getOperands()), arrayBytes(op->getResults()));
 }
 
-bool isCombinable(mlir::Operation* op) {
+bool isCombinable(mlir::Operation* op, const TargetModel& target) {
   if (!llvm::isa<shlo::AllReduceOp>(op) && !isPacked(op)) return false;
   auto isArray = [](mlir::Type type) {
     auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
@@ -106,7 +97,7 @@ bool isCombinable(mlir::Operation* op) {
     return false;
   }
   if (op->getNumRegions() == 1 && !reducerOf(op)) return false;
-  return sizeOf(op) <= (isPacked(op) ? kMaxPackedPartBytes : kMaxReducedBytes);
+  return sizeOf(op) <= (isPacked(op) ? target.maxPackedPartBytes : target.maxJoinedReductionBytes);
 }
 
 bool hasChannelOf(mlir::Operation* op) {
@@ -274,13 +265,15 @@ void replace(const Group& group, mlir::Operation* place) {
 // cannot be put off needs them.
 class BlockCombiner {
  public:
+  explicit BlockCombiner(const TargetModel& target) : target_(target) {}
+
   void run(mlir::Block& block) {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
       if (&op == &block.back()) {
         flush(&op, llvm::SmallBitVector(groups_.size(), true));
         break;
       }
-      const bool isCollective = isCombinable(&op);
+      const bool isCollective = isCombinable(&op, target_);
       llvm::SmallBitVector needed = groupsNeededBy(op);
       if (needed.any() && !isCollective && canPutOff(op) && late_.size() < kMaxLate) {
         late_.push_back(&op);
@@ -299,10 +292,10 @@ class BlockCombiner {
   void add(mlir::Operation* op) {
     const int64_t bytes = sizeOf(op);
     if (isPacked(op)) {
-      if (waitingBytes_ + bytes > kMaxWaitingBytes) return;
+      if (waitingBytes_ + bytes > target_.maxWaitingBytes) return;
       waitingBytes_ += bytes;
     }
-    const int64_t most = isPacked(op) ? kMaxPackedBytes : kMaxReducedBytes;
+    const int64_t most = isPacked(op) ? target_.maxPackedBytes : target_.maxJoinedReductionBytes;
     auto group = llvm::find_if(groups_, [&](const Group& group) {
       return !group.ops.empty() && isAlike(group.ops.front(), op) && group.bytes + bytes <= most;
     });
@@ -351,6 +344,7 @@ class BlockCombiner {
     });
   }
 
+  const TargetModel& target_;
   std::vector<Group> groups_;  // empty: it is done
   std::vector<mlir::Operation*> late_;
   // The groups that collectives are in, and that what is put off waits for.
@@ -360,13 +354,13 @@ class BlockCombiner {
 
 }  // namespace
 
-void combineCollectives(mlir::ModuleOp module) {
+void combineCollectives(mlir::ModuleOp module, const TargetModel& target) {
   llvm::SmallVector<mlir::Block*> blocks;
   module.walk([&](mlir::Block* block) {
-    auto isCollective = [](mlir::Operation& op) { return isCombinable(&op); };
+    auto isCollective = [&](mlir::Operation& op) { return isCombinable(&op, target); };
     if (llvm::count_if(*block, isCollective) > 1) blocks.push_back(block);
   });
-  for (mlir::Block* block : blocks) BlockCombiner().run(*block);
+  for (mlir::Block* block : blocks) BlockCombiner(target).run(*block);
 }
 
 }  // namespace isthmus

@@ -17,8 +17,6 @@ using Axes = std::vector<AxisPart>;
 constexpr size_t kMaxStates = 1000;
 // Axes are cut into primes, which gives the search more ways, if there are no more than so many.
 constexpr size_t kMaxPrimes = 6;
-// What one more step costs, in bytes that could move in its time.
-constexpr double kStepBytes = 512;
 
 int64_t product(llvm::ArrayRef<AxisPart> axes) {
   int64_t product = 1;
@@ -112,8 +110,8 @@ bool contains(const Axes& axes, const AxisPart& axis) { return llvm::is_containe
 class Search {
  public:
   Search(const MeshSharding& from, const MeshSharding& to, llvm::ArrayRef<int64_t> shape,
-         double arrayBytes, const Atoms& atoms)
-      : from_(from), shape_(shape), arrayBytes_(arrayBytes) {
+         double arrayBytes, double stepBytes, const Atoms& atoms)
+      : from_(from), shape_(shape), arrayBytes_(arrayBytes), stepBytes_(stepBytes) {
     start_ = stateOf(from, atoms);
     goal_ = stateOf(to, atoms);
   }
@@ -168,7 +166,7 @@ class Search {
     step.axes = joined(step.axes);
     step.before = shardingOf(nodes_[index].state);
     step.after = shardingOf(next);
-    cost += bytesMoved(step, arrayBytes_) + (step.kind == Kind::kSlice ? 1 : kStepBytes);
+    cost += bytesMoved(step, arrayBytes_) + (step.kind == Kind::kSlice ? 1 : stepBytes_);
     push(next, cost, index, std::move(step));
   }
 
@@ -267,6 +265,7 @@ class Search {
   const MeshSharding& from_;
   llvm::ArrayRef<int64_t> shape_;
   double arrayBytes_;
+  double stepBytes_;
   State start_, goal_;
   std::vector<Node> nodes_;
   std::map<std::vector<int64_t>, double> best_;
@@ -367,7 +366,7 @@ double bytesMoved(const ReshardStep& step, double arrayBytes) {
 
 std::vector<ReshardStep> planReshard(const MeshSharding& from, const MeshSharding& to,
                                      llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                                     llvm::ArrayRef<AxisPart> manual) {
+                                     double stepBytes, llvm::ArrayRef<AxisPart> manual) {
   auto arrayBytes = static_cast<double>(elementBytes);
   for (int64_t size : shape) arrayBytes *= static_cast<double>(size);
   std::vector<ReshardStep> steps;
@@ -376,7 +375,7 @@ std::vector<ReshardStep> planReshard(const MeshSharding& from, const MeshShardin
   std::optional<std::vector<ReshardStep>> found;
   if (isOneMesh) {
     Atoms atoms(from, to);
-    if (atoms.isChain()) found = Search(from, to, shape, arrayBytes, atoms).run();
+    if (atoms.isChain()) found = Search(from, to, shape, arrayBytes, stepBytes, atoms).run();
   } else if (from.unreduced.empty() && to.unreduced.empty() && from.localShape(shape).ok() &&
              to.localShape(shape).ok() && *from.localShape(shape) == *to.localShape(shape)) {
     found = {{Kind::kPermute, {}, -1, -1, {}, from, to}};

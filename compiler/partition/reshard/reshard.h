@@ -38,10 +38,11 @@ struct ReshardStep {
 // `elementBytes`, such that few bytes move between devices: the cheapest plan if that is found
 // within a bounded search, else all is gathered and cut. Either may wait for sums, but what `to`
 // sums `from` must sum too. Both shardings must divide `shape` evenly, and are of one number of
-// partitions. Devices that differ along `manual` axes have arrays of their own.
+// partitions. Devices that differ along `manual` axes have arrays of their own. `stepBytes` is
+// what could move in the time that one more step takes.
 std::vector<ReshardStep> planReshard(const MeshSharding& from, const MeshSharding& to,
                                      llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                                     llvm::ArrayRef<AxisPart> manual = {});
+                                     double stepBytes, llvm::ArrayRef<AxisPart> manual = {});
 
 // Bytes that each device sends in `step`, if the whole array has `arrayBytes`.
 double bytesMoved(const ReshardStep& step, double arrayBytes);

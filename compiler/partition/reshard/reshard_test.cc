@@ -162,7 +162,7 @@ std::vector<Kind> check(const MeshSharding& from, const MeshSharding& to, const 
   Block whole = counting(shape);
   Devices devices = split(whole, from);
   std::vector<Kind> kinds;
-  for (const ReshardStep& step : planReshard(from, to, shape, 4)) {
+  for (const ReshardStep& step : planReshard(from, to, shape, 4, 512)) {
     kinds.push_back(step.kind);
     devices = carryOut(step, devices);
   }
@@ -277,7 +277,7 @@ TEST(ReshardTest, moves_no_more_than_gathering) {
     MeshSharding from = randomSharding(random, {2, 2, 2}, 2, false);
     MeshSharding to = randomSharding(random, {2, 2, 2}, 2, false);
     double moved = 0;
-    for (const ReshardStep& step : planReshard(from, to, {64, 64}, 4)) {
+    for (const ReshardStep& step : planReshard(from, to, {64, 64}, 4, 512)) {
       moved += bytesMoved(step, 64 * 64 * 4);
     }
     double held = 64 * 64 * 4;

@@ -66,7 +66,7 @@ MeshSharding withoutOtherBlockBounds(MeshSharding from, const MeshSharding& to,
   return from;
 }
 
-// What moves less is not worth the work of making a value anew.
+// Bytes: what moves less is not worth a longer program, on any machine.
 constexpr double kLeastCostOfRemade = 16;
 // How many operations are done anew, one upon the other.
 constexpr int kMaxDepthOfRemade = 6;
@@ -83,12 +83,8 @@ bool isEasy(mlir::Operation* op) {
 std::optional<std::vector<MeshSharding>> operandsOfRemade(Value value,
                                                           const MeshSharding& sharding) {
   mlir::Operation* op = value.getDefiningOp();
-  auto isStatic = [](Value array) {
-    auto type = llvm::dyn_cast<RankedTensorType>(array.getType());
-    return type && type.hasStaticShape();
-  };
   if (!op || op->getNumResults() != 1 || !(isEasy(op) || llvm::isa<shlo::BroadcastInDimOp>(op)) ||
-      !isStatic(value) || !llvm::all_of(op->getOperands(), isStatic)) {
+      !hasStaticArrays(op)) {
     return std::nullopt;
   }
   std::vector<MeshSharding> operands;
@@ -222,7 +218,7 @@ Value LocalValues::reshard(Value original, const MeshSharding& sharding, mlir::L
     std::optional<std::vector<int64_t>> padded = paddedShape(current, sharding, type.getShape());
     if (!padded) continue;
     std::vector<ReshardStep> plan =
-        planReshard(current, sharding, *padded, elementBytes(type), manual_);
+        planReshard(current, sharding, *padded, elementBytes(type), reshardStepBytes_, manual_);
     double cost = stepsCost(plan, bytes);
     if (nearest && cost >= least) continue;
     least = cost;
@@ -257,9 +253,9 @@ double LocalValues::costOf(Value original, const MeshSharding& sharding) const {
   for (const auto& [current, value] : found->second) {
     std::optional<std::vector<int64_t>> padded = paddedShape(current, sharding, type.getShape());
     if (!padded) continue;
-    least = std::min(
-        least,
-        stepsCost(planReshard(current, sharding, *padded, elementBytes(type), manual_), bytes));
+    least = std::min(least, stepsCost(planReshard(current, sharding, *padded, elementBytes(type),
+                                                  reshardStepBytes_, manual_),
+                                      bytes));
   }
   return least;
 }

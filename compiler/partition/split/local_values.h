@@ -6,6 +6,7 @@
 
 #include "compiler/partition/sharding/mesh_sharding.h"
 #include "compiler/partition/spmd_builder.h"
+#include "compiler/target/target_model.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace isthmus {
@@ -14,8 +15,12 @@ namespace isthmus {
 // be made at the entry of each region: what a region makes exists only inside it.
 class LocalValues {
  public:
-  LocalValues(mlir::OpBuilder& builder, SpmdBuilder& spmd, int64_t numPartitions)
-      : builder_(builder), spmd_(spmd), numPartitions_(numPartitions) {}
+  LocalValues(mlir::OpBuilder& builder, SpmdBuilder& spmd, int64_t numPartitions,
+              const TargetModel& target)
+      : builder_(builder),
+        spmd_(spmd),
+        numPartitions_(numPartitions),
+        reshardStepBytes_(target.reshardStepBytes) {}
 
   // `local` is this device's block, or summand, of `original`.
   void set(mlir::Value original, mlir::Value local, const MeshSharding& sharding);
@@ -70,6 +75,7 @@ class LocalValues {
   mlir::OpBuilder& builder_;
   SpmdBuilder& spmd_;
   int64_t numPartitions_;
+  double reshardStepBytes_;
   std::vector<AxisPart> manual_;
   // The first of each value is what its operation gave.
   Snapshot copies_;

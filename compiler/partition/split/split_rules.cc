@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/rules/factor_rules.h"
@@ -190,12 +191,6 @@ bool isCheapSum(mlir::Operation* op, const FactorRule& rule, int factor,
   return gathered >= (isScattered ? 1 : 2) * localSize(op->getResult(0), rule.results[0]);
 }
 
-double elementsOf(Value value) {
-  double elements = 1;
-  for (int64_t size : shapeOf(value)) elements *= static_cast<double>(size);
-  return elements;
-}
-
 // Whether a table in blocks of rows and the indices of its rows are split along one axis, and it
 // moves less to have all indices everywhere and to sum what is picked, than to gather the table.
 bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
@@ -205,7 +200,7 @@ bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
   if (!gather) return false;
   const auto d = llvm::find(rule.operands[0], factor) - rule.operands[0].begin();
   const std::vector<AxisPart>& split = operandShardings[0].dims[d];
-  double picked = elementsOf(gather.getResult());
+  auto picked = static_cast<double>(elementCount(gather.getResult()));
   bool hasConflict = false;
   for (const std::vector<AxisPart>& other : operandShardings[1].dims) {
     const auto shared =
@@ -222,8 +217,9 @@ bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
   const bool isScattered = !wanted.empty() && llvm::any_of(split, [&](const AxisPart& part) {
     return !wanted[0].isUnused(part);
   });
-  return hasConflict && (isScattered ? 1 : 2) * picked + elementsOf(gather.getStartIndices()) <
-                            elementsOf(gather.getOperand());
+  return hasConflict && (isScattered ? 1 : 2) * picked +
+                                static_cast<double>(elementCount(gather.getStartIndices())) <
+                            static_cast<double>(elementCount(gather.getOperand()));
 }
 
 bool isElementwise(mlir::Operation* op) {
@@ -235,7 +231,7 @@ bool isElementwise(mlir::Operation* op) {
 double elementsBehind(Value value, int depth = 3) {
   mlir::Operation* op = value.getDefiningOp();
   if (op && llvm::isa<shlo::IotaOp, shlo::ConstantOp>(op)) return 0;
-  const double elements = elementsOf(value);
+  const auto elements = static_cast<double>(elementCount(value));
   if (!op || depth == 0) return elements;
   if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
     return elementsBehind(broadcast.getOperand(), depth - 1);

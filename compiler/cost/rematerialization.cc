@@ -1,5 +1,6 @@
-#include "compiler/dialect/facts/rematerialization.h"
+#include "compiler/cost/rematerialization.h"
 
+#include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -45,22 +46,21 @@ bool isCheapWithin(mlir::Operation* op, int depth) {
   });
 }
 
-// Below so many bytes what is read stays in a cache, and reading it costs no more than computing
-// it. Booleans are read faster than two numbers each.
-bool isWorthRecomputing(mlir::Type type) {
-  constexpr int64_t kLeastBytes = 1 << 16;
-  return elementBytes(type) >= 4 && elementCount(type) * elementBytes(type) >= kLeastBytes;
+// Booleans are read faster than two numbers each.
+bool isWorthRecomputing(mlir::Type type, const TargetModel& target) {
+  return elementBytes(type) >= 4 &&
+         elementCount(type) * elementBytes(type) >= target.minRecomputedBytes;
 }
 
 // How many elements of arrays cheap elementwise work on broadcasts of them reads, each once; -1 if
 // it is no such work.
-int64_t elementsRead(mlir::Operation* op, int depth) {
+int64_t elementsRead(mlir::Operation* op, int depth, const TargetModel& target) {
   if (!op) return -1;
   if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
     return elementCount(broadcast.getOperand().getType());
   }
   if (depth == 0 || fusionClass(op) != FusionClass::kElementwise || elementCost(op) > 1 ||
-      op->getNumResults() != 1 || !isWorthRecomputing(op->getResult(0).getType())) {
+      op->getNumResults() != 1 || !isWorthRecomputing(op->getResult(0).getType(), target)) {
     return -1;
   }
   int64_t total = 0;
@@ -68,7 +68,7 @@ int64_t elementsRead(mlir::Operation* op, int depth) {
     mlir::Operation* producer = operand.getDefiningOp();
     const bool isComputedAgain =
         producer && readsNoArray(operand) && isCheapWithin(producer, kMaxDepth);
-    const int64_t read = isComputedAgain ? 0 : elementsRead(producer, depth - 1);
+    const int64_t read = isComputedAgain ? 0 : elementsRead(producer, depth - 1, target);
     if (read < 0) return -1;
     total += read;
   }
@@ -79,12 +79,12 @@ int64_t elementsRead(mlir::Operation* op, int depth) {
 
 bool isRematerializable(mlir::Operation* op) { return isCheapWithin(op, kMaxDepth); }
 
-bool isRematerializableExpansion(mlir::Operation* op) {
+bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target) {
   constexpr int64_t kLeastExpansion = 16;
   // Operations one after the other: each adds to what every kernel computes.
   constexpr int kMaxExpansionDepth = 2;
   if (fusionClass(op) != FusionClass::kElementwise) return false;
-  const int64_t read = elementsRead(op, kMaxExpansionDepth);
+  const int64_t read = elementsRead(op, kMaxExpansionDepth, target);
   return read > 0 && read <= elementCount(op->getResult(0).getType()) / kLeastExpansion;
 }
 

@@ -1,6 +1,7 @@
 // Which operations are computed again wherever they are used.
 #pragma once
 
+#include "compiler/target/target_model.h"
 #include "mlir/IR/Operation.h"
 
 namespace isthmus {
@@ -13,6 +14,6 @@ bool isRematerializable(mlir::Operation* op);
 // Whether the operation is cheap elementwise work on broadcasts of arrays that are far smaller than
 // its result, such as all pairwise differences: kernels compute it from those in less time than
 // they read it from memory, for which it may be too large besides.
-bool isRematerializableExpansion(mlir::Operation* op);
+bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target);
 
 }  // namespace isthmus

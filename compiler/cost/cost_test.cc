@@ -1,0 +1,136 @@
+// Costs of operations whose work is counted by hand, on a target of round numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/cost/library_time.h"
+#include "compiler/cost/op_cost.h"
+#include "compiler/cost/rematerialization.h"
+#include "compiler/cost/time.h"
+#include "compiler/dialect/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace isthmus {
+namespace {
+
+TargetModel roundTarget() {
+  TargetModel target;
+  target.elementOpsPerNs = 10;
+  target.scalarOpsPerNs = 2;
+  target.cacheBytesPerNs = 20;
+  target.memoryBytesPerNs = 5;
+  target.cacheResidentBytes = 1000;
+  target.productFlopsPerElementOp = 4;
+  target.callNs = 7;
+  return target;
+}
+
+class CostTest : public testing::Test {
+ protected:
+  // The first operation of a function with this body, its last one the terminator.
+  mlir::Operation* first(const std::string& arguments, const std::string& body) {
+    loadAllDialects(context_);
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(
+        "func.func @main(" + arguments + ") { " + body + " func.return }", &context_);
+    EXPECT_TRUE(module_);
+    auto main = *module_->getOps<mlir::func::FuncOp>().begin();
+    return &main.getBody().front().front();
+  }
+
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+};
+
+TEST_F(CostTest, AnElementCostsByTheLanesThatItFills) {
+  auto add = [&](const std::string& type) {
+    return elementCost(
+        first("%x: tensor<8x" + type + ">", "%y = stablehlo.add %x, %x : tensor<8x" + type + ">"));
+  };
+  EXPECT_EQ(add("f32"), 1);
+  EXPECT_EQ(add("f64"), 2);
+  EXPECT_EQ(add("i8"), 0.25);
+  EXPECT_EQ(add("bf16"), 0.5);
+  EXPECT_EQ(add("complex<f32>"), 2);
+  EXPECT_EQ(elementCost(first("%x: tensor<8xf64>",
+                              "%y = stablehlo.compare LT, %x, %x : (tensor<8xf64>, tensor<8xf64>) "
+                              "-> tensor<8xi1>")),
+            2);
+}
+
+TEST_F(CostTest, AWindowCostsWhatItHolds) {
+  mlir::Operation* op = first("%x: tensor<8xf32>, %zero: tensor<f32>", R"(
+    %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        %t = stablehlo.multiply %s, %b : tensor<f32>
+        stablehlo.return %t : tensor<f32>
+    }) : (tensor<8xf32>, tensor<f32>) -> tensor<6xf32>)");
+  EXPECT_EQ(windowElements(op), 3);
+  EXPECT_EQ(elementCost(op), 6);
+  EXPECT_EQ(bodyCost(op), 2);
+  // The window touches all 8 elements; its body runs for each of 3.
+  EXPECT_EQ(workOf(op).additions, 8 * (6 + 2 * 3));
+  EXPECT_EQ(workOf(op).bytes, 4 * (8 + 1 + 6));
+}
+
+TEST_F(CostTest, OnlySlicesOfAnOperandAreRead) {
+  mlir::Operation* op = first("%x: tensor<100xf32>",
+                              "%y = stablehlo.slice %x [0:10] : (tensor<100xf32>) -> "
+                              "tensor<10xf32>");
+  EXPECT_EQ(workOf(op).bytes, 4 * (10 + 10));
+}
+
+TEST_F(CostTest, ProductsAreNoAdditions) {
+  mlir::Operation* op = first("%a: tensor<2x3xf32>, %b: tensor<3x5xf32>",
+                              "%c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] "
+                              ": (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>");
+  Work work = workOf(op);
+  EXPECT_EQ(work.products, 30);
+  EXPECT_EQ(work.additions, 0);
+  EXPECT_EQ(work.bytes, 4 * (6 + 15 + 10));
+  EXPECT_DOUBLE_EQ(contractionNs(roundTarget(), work.products), 60.0 / 40);
+  EXPECT_DOUBLE_EQ(libraryNs(roundTarget(), op), 7 + 60.0 / 40);
+  EXPECT_DOUBLE_EQ(workNs(roundTarget(), work), 124.0 / 20 + 60.0 / 40);
+}
+
+TEST_F(CostTest, TrafficIsSlowerOnceItLeavesTheCache) {
+  EXPECT_DOUBLE_EQ(trafficNs(roundTarget(), 1000), 50);
+  EXPECT_DOUBLE_EQ(trafficNs(roundTarget(), 1001), 1001.0 / 5);
+  // Arithmetic hides behind traffic, not the other way round.
+  EXPECT_DOUBLE_EQ(workNs(roundTarget(), {.additions = 400, .bytes = 1000}), 50);
+  EXPECT_DOUBLE_EQ(workNs(roundTarget(), {.additions = 600, .bytes = 1000}), 60);
+}
+
+TEST_F(CostTest, FunctionsOfALibrary) {
+  mlir::Operation* sort = first("%x: tensor<3x8xf32>", R"(
+    %y = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+    }) : (tensor<3x8xf32>) -> tensor<3x8xf32>)");
+  // 24 elements, each in log2(8) rounds.
+  EXPECT_DOUBLE_EQ(libraryNs(roundTarget(), sort), 7 + 2 * 72 / 2.0);
+  EXPECT_DOUBLE_EQ(sortByCallsNs(roundTarget(), sort), 7 + (6 + 1) * 72 / 2.0);
+  mlir::Operation* cholesky = first("%a: tensor<5x6x6xf32>", R"(
+    %l = "stablehlo.cholesky"(%a) <{lower = true}> : (tensor<5x6x6xf32>) -> tensor<5x6x6xf32>)");
+  TargetModel target = roundTarget();
+  target.transformFlopsPerNs = 3;
+  EXPECT_DOUBLE_EQ(libraryNs(target, cholesky), 7 + 5 * 6 * 6 * 6 / 3.0 / 3);
+}
+
+TEST_F(CostTest, LargeCheapExpansionsAreComputedAgain) {
+  mlir::Operation* op = first("%x: tensor<64xf32>", R"(
+    %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+    %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+    %c = stablehlo.subtract %a, %b : tensor<64x64xf32>)");
+  mlir::Operation* difference = op->getNextNode()->getNextNode();
+  TargetModel target = roundTarget();
+  target.minRecomputedBytes = 4 * 64 * 64;
+  EXPECT_TRUE(isRematerializableExpansion(difference, target));
+  ++target.minRecomputedBytes;
+  EXPECT_FALSE(isRematerializableExpansion(difference, target));
+}
+
+}  // namespace
+}  // namespace isthmus
