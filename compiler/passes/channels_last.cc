@@ -2,6 +2,8 @@
 // computed between them in that order too.
 #include <map>
 
+#include "compiler/cost/work.h"
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/passes.h"
@@ -19,11 +21,6 @@ namespace isthmus {
 
 namespace {
 
-// Products of a convolution below which moving its operands costs more than it saves.
-constexpr double kMinProducts = 1 << 16;
-// Fewer channels fill no vector: arrays of so few stay as they are where nobody convolves them.
-constexpr int64_t kMinChannels = 4;
-
 using Dims = llvm::SmallVector<int64_t>;
 using DimsRef = llvm::ArrayRef<int64_t>;
 
@@ -34,9 +31,9 @@ Dims pick(DimsRef list, DimsRef places) {
   return picked;
 }
 
-mlir::RankedTensorType arrayTypeOf(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? type : mlir::RankedTensorType();
+// Null for what is no array, or has open sizes.
+mlir::RankedTensorType staticTypeOf(mlir::Value value) {
+  return isStaticArray(value) ? tensorTypeOf(value) : mlir::RankedTensorType();
 }
 
 // Moves the channels of images, dimension 1, behind the rest.
@@ -81,11 +78,11 @@ class Transposes {
 
 // Gives a convolution operands and a result whose last dimension is not a spatial one; values that
 // are transposed as images for it, in their old order, are added to `images`.
-void moveFeatures(shlo::ConvolutionOp conv, Transposes& transposes,
+void moveFeatures(shlo::ConvolutionOp conv, const TargetModel& target, Transposes& transposes,
                   llvm::SetVector<mlir::Value>& images) {
-  mlir::RankedTensorType lhs = arrayTypeOf(conv.getLhs());
-  mlir::RankedTensorType rhs = arrayTypeOf(conv.getRhs());
-  mlir::RankedTensorType out = arrayTypeOf(conv.getResult());
+  mlir::RankedTensorType lhs = staticTypeOf(conv.getLhs());
+  mlir::RankedTensorType rhs = staticTypeOf(conv.getRhs());
+  mlir::RankedTensorType out = staticTypeOf(conv.getResult());
   if (!lhs || !rhs || !out || lhs.getRank() < 3) return;
   const int64_t rank = lhs.getRank();
   shlo::ConvDimensionNumbersAttr n = conv.getDimensionNumbers();
@@ -97,9 +94,7 @@ void moveFeatures(shlo::ConvolutionOp conv, Transposes& transposes,
   };
   const double positions = volume(out, n.getOutputSpatialDimensions());
   const double taps = volume(rhs, n.getKernelSpatialDimensions());
-  const double products = static_cast<double>(out.getNumElements()) * taps *
-                          static_cast<double>(rhs.getDimSize(n.getKernelInputFeatureDimension()));
-  if (products < kMinProducts) return;
+  if (productsOf(conv) < target.minMovedProducts) return;
 
   const Dims asIs = llvm::to_vector(llvm::seq<int64_t>(rank));
   Dims lhsOrder = asIs, rhsOrder = asIs, outOrder = asIs;
@@ -160,16 +155,16 @@ llvm::SmallVector<mlir::OpOperand*> imageOperands(mlir::Operation* op) {
     first(2);
   } else if (fusionClass(op) == FusionClass::kElementwise && op->getNumRegions() == 0 &&
              op->getNumResults() == 1 && mlir::isMemoryEffectFree(op)) {
-    mlir::RankedTensorType result = arrayTypeOf(op->getResult(0));
+    mlir::RankedTensorType result = staticTypeOf(op->getResult(0));
     if (!result) return {};
     for (mlir::OpOperand& operand : op->getOpOperands()) {
-      mlir::RankedTensorType type = arrayTypeOf(operand.get());
+      mlir::RankedTensorType type = staticTypeOf(operand.get());
       if (!type) return {};
       if (type.getShape() == result.getShape()) images.push_back(&operand);
     }
   }
   for (mlir::OpOperand* operand : images) {
-    if (!arrayTypeOf(operand->get())) return {};
+    if (!staticTypeOf(operand->get())) return {};
   }
   return images;
 }
@@ -177,8 +172,9 @@ llvm::SmallVector<mlir::OpOperand*> imageOperands(mlir::Operation* op) {
 // Images that operations make of each other, and what it costs to have them all channels last.
 class Component {
  public:
-  Component(mlir::Value seed, llvm::DenseSet<mlir::Value>& seen)
-      : rank_(arrayTypeOf(seed).getRank()),
+  Component(mlir::Value seed, llvm::DenseSet<mlir::Value>& seen, const TargetModel& target)
+      : target_(target),
+        rank_(staticTypeOf(seed).getRank()),
         order_(imageOrder(rank_)),
         back_(inverseOf(order_)),
         block_(seed.getParentBlock()) {
@@ -190,8 +186,8 @@ class Component {
   bool isWorthIt() const {
     double saved = 0, spent = 0;
     for (mlir::Value value : values_) {
-      mlir::RankedTensorType type = arrayTypeOf(value);
-      if (type.getRank() != rank_ || type.getDimSize(1) < kMinChannels) return false;
+      mlir::RankedTensorType type = staticTypeOf(value);
+      if (type.getRank() != rank_ || type.getDimSize(1) < target_.minChannels) return false;
       const double size = static_cast<double>(type.getNumElements());
       mlir::Operation* maker = value.getDefiningOp();
       if (isTranspose(maker, back_)) {
@@ -340,6 +336,7 @@ class Component {
     }
   }
 
+  const TargetModel& target_;
   int64_t rank_;
   Dims order_, back_;
   mlir::Block* block_;
@@ -349,17 +346,22 @@ class Component {
 };
 
 struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
+  ChannelsLastPass() = default;
+  explicit ChannelsLastPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
     llvm::SmallVector<shlo::ConvolutionOp> convolutions;
     getOperation().walk([&](shlo::ConvolutionOp conv) { convolutions.push_back(conv); });
     if (convolutions.empty()) return;
     llvm::SetVector<mlir::Value> images;
     Transposes transposes;
-    for (shlo::ConvolutionOp conv : convolutions) moveFeatures(conv, transposes, images);
+    for (shlo::ConvolutionOp conv : convolutions) {
+      moveFeatures(conv, target_, transposes, images);
+    }
     llvm::DenseSet<mlir::Value> seen;
     for (mlir::Value image : images) {
       if (seen.contains(image)) continue;
-      Component component(image, seen);
+      Component component(image, seen, target_);
       if (component.isWorthIt()) component.move();
     }
     eraseDead();
@@ -371,7 +373,14 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
       if (mlir::isOpTriviallyDead(op)) op->erase();
     });
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target) {
+  return std::make_unique<ChannelsLastPass>(target);
+}
+
 }  // namespace isthmus

@@ -17,7 +17,7 @@ namespace isthmus {
 namespace {
 
 // From here on an array of one number is not kept with the program but written when it runs, if it
-// must be in memory at all.
+// must be in memory at all. A bound on the size of what is stored, on every machine.
 constexpr int64_t kMaxStoredSplat = 1 << 18;  // elements
 
 void broadcastLargeSplats(mlir::ModuleOp module) {

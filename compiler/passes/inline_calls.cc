@@ -52,7 +52,7 @@ bool isNative(shlo::CompositeOp op) {
 }
 
 // Whether code generation computes the function that a composite stands for better than its
-// decomposition does. erfc of f32 is within 5 ulp, where the decomposition's tail is off by 60. Not
+// decomposition does. erfc of f32 is within 7 ulp, where the decomposition's tail is off by 60. Not
 // erf, whose decomposition, a quotient of polynomials, is faster than what we have.
 bool isGenerated(shlo::CompositeOp op) {
   const OpFacts* facts = findOpFacts(op.getName());

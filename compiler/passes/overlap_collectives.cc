@@ -34,8 +34,8 @@ bool isWork(mlir::Operation* op) {
 
 class BlockOverlapper {
  public:
-  BlockOverlapper(mlir::Block& block, int64_t& nextNumber)
-      : block_(block), nextNumber_(nextNumber) {}
+  BlockOverlapper(mlir::Block& block, int64_t maxBytes, int64_t& nextNumber)
+      : block_(block), maxBytes_(maxBytes), nextNumber_(nextNumber) {}
 
   void run() {
     llvm::SmallVector<mlir::Operation*> collectives;
@@ -96,7 +96,7 @@ class BlockOverlapper {
     }
     // An operand that would be overwritten has to be kept.
     const int64_t bytes = arrayBytes(op->getOperands()) + arrayBytes(op->getResults());
-    if (!isWorth || bytes > kMaxBytes) return;
+    if (!isWorth || bytes > maxBytes_) return;
     mlir::OpBuilder builder(user);
     llvm::SmallVector<mlir::Value> kept(op->getOperands());
     llvm::append_range(kept, op->getResults());
@@ -104,23 +104,33 @@ class BlockOverlapper {
     ir::AwaitOp::create(builder, op->getLoc(), kept, static_cast<uint64_t>(nextNumber_++));
   }
 
-  // Of operands and results of one: larger ones cost more to move than to wait for, and memory.
-  static constexpr int64_t kMaxBytes = int64_t{16} << 20;
-
   mlir::Block& block_;
+  int64_t maxBytes_;
   int64_t& nextNumber_;
 };
 
 struct OverlapCollectivesPass : impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
+  OverlapCollectivesPass() = default;
+  explicit OverlapCollectivesPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
     llvm::SetVector<mlir::Block*> blocks;
     getOperation().walk([&](mlir::Operation* op) {
       if (isCollective(op)) blocks.insert(op->getBlock());
     });
     int64_t nextNumber = 0;
-    for (mlir::Block* block : blocks) BlockOverlapper(*block, nextNumber).run();
+    for (mlir::Block* block : blocks) {
+      BlockOverlapper(*block, target_.maxOverlappedBytes, nextNumber).run();
+    }
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createOverlapCollectivesPass(const TargetModel& target) {
+  return std::make_unique<OverlapCollectivesPass>(target);
+}
+
 }  // namespace isthmus

@@ -49,16 +49,18 @@ void simplifyAroundCollectives(mlir::ModuleOp module) {
 
 struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
   using PartitionPassBase::PartitionPassBase;
-  PartitionPass(const PartitionPassOptions& options, CallPartitioner partitionCall)
-      : PartitionPassBase(options), partitionCall(std::move(partitionCall)) {}
+  PartitionPass(const PartitionPassOptions& options, CallPartitioner partitionCall,
+                const TargetModel& target)
+      : PartitionPassBase(options), partitionCall(std::move(partitionCall)), target(target) {}
 
   CallPartitioner partitionCall;
+  TargetModel target;
 
   void runOnOperation() override {
-    Status status = partitionProgram(getOperation(), numPartitions, partitionCall);
+    Status status = partitionProgram(getOperation(), numPartitions, target, partitionCall);
     if (status.ok()) {
       simplifyAroundCollectives(getOperation());
-      combineCollectives(getOperation());
+      combineCollectives(getOperation(), target);
       return;
     }
     emitStatus(getOperation(), status);
@@ -69,9 +71,10 @@ struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
 }  // namespace
 
 std::unique_ptr<mlir::Pass> createPartitionPass(int64_t numPartitions,
-                                                CallPartitioner partitionCall) {
+                                                CallPartitioner partitionCall,
+                                                const TargetModel& target) {
   return std::make_unique<PartitionPass>(PartitionPassOptions{numPartitions},
-                                         std::move(partitionCall));
+                                         std::move(partitionCall), target);
 }
 
 }  // namespace isthmus

@@ -9,6 +9,7 @@
 namespace isthmus {
 
 std::unique_ptr<mlir::Pass> createPartitionPass(int64_t numPartitions,
-                                                CallPartitioner partitionCall);
+                                                CallPartitioner partitionCall,
+                                                const TargetModel& target);
 
 }  // namespace isthmus

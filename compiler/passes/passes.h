@@ -22,8 +22,12 @@ inline constexpr char kLayoutAttribute[] = "isthmus.layout";
 inline constexpr char kShapeAttribute[] = "isthmus.shape";
 
 // As the passes of these names, for a device other than the default one.
+std::unique_ptr<mlir::Pass> createChannelsLastPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createFusePass(const FusionOptions& options);
+std::unique_ptr<mlir::Pass> createOverlapCollectivesPass(const TargetModel& target);
+std::unique_ptr<mlir::Pass> createSimplifyPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const TargetModel& target);
+std::unique_ptr<mlir::Pass> createExpandShortReductionsPass(const TargetModel& target);
 std::unique_ptr<mlir::Pass> createSplitScattersPass(const TargetModel& target);
 
 // Makes the passes known to command lines and to mlir::parsePassPipeline.

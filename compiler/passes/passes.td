@@ -196,6 +196,26 @@ def ChannelsLastPass : Pass<"channels-last", "mlir::ModuleOp"> {
   }];
 }
 
+def ExpandShortReductionsPass : Pass<"expand-short-reductions", "mlir::ModuleOp"> {
+  let summary = "Sums of few neighbours that another reduction reads become additions in its kernel.";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1000x2xf32>, …
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000xf32>, …
+    ```
+    After:
+    ```mlir
+    %2 = stablehlo.slice %x [0:1000, 0:1] : …
+    %3 = stablehlo.slice %x [0:1000, 1:2] : …
+    %0 = stablehlo.add %2, %3 : … (reshaped)
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000xf32>, …
+    ```
+    Where the other reduction keeps such neighbours, as in `sum(d * f(sum(d * d, -1))[..., None], axis)`, it becomes one of
+    several arrays, without that dimension (CPUs).
+  }];
+}
+
 def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
   let summary = "Reduces long arrays to few results in two steps, so that all threads take part.";
   let description = [{
@@ -209,6 +229,24 @@ def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
     %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096xf32>, …
     ```
   }];
+}
+
+def SplitConcatenatesPass : Pass<"split-concatenates", "mlir::ModuleOp"> {
+  let summary = "Splits concatenations of more arrays than one kernel had better read.";
+  let description = [{
+    Before, with at most two:
+    ```mlir
+    %0 = stablehlo.concatenate %a, %b, %c, dim = 0 : …
+    ```
+    After, each of about as many arrays:
+    ```mlir
+    %1 = stablehlo.concatenate %a, dim = 0 : …
+    %2 = stablehlo.concatenate %b, %c, dim = 0 : …
+    %0 = stablehlo.concatenate %1, %2, dim = 0 : …
+    ```
+  }];
+  let options = [Option<"most", "most", "uint64_t", "0",
+                        "operands of a concatenation; below two: any number">];
 }
 
 def SplitScattersPass : Pass<"split-scatters", "mlir::ModuleOp"> {
@@ -246,6 +284,20 @@ def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
+}
+
+def OrderForMemoryPass : Pass<"order-for-memory", "mlir::ModuleOp"> {
+  let summary = "Runs operations where fewer bytes are alive meanwhile.";
+  let description = [{
+    Before:
+    ```mlir
+    %1 = stablehlo.dot_general %x, %w : …
+    %2 = "isthmus.fusion"() ({ … zeros … }) : …
+    %3 = "isthmus.fusion"(%1) ({ … a sum of %1 … }) : …
+    "use"(%2, %3)
+    ```
+    After: `%3` comes before `%2`, which may then have the memory of `%1`.
+  }];
 }
 
 def OverlapCollectivesPass : Pass<"overlap-collectives", "mlir::ModuleOp"> {

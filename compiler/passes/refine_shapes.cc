@@ -1,4 +1,5 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/passes/contraction_shapes.h"
 #include "compiler/passes/dynamic_calls.h"
@@ -21,10 +22,6 @@ namespace {
 using Dims = llvm::SmallVector<int64_t>;
 using mlir::RankedTensorType;
 using mlir::Value;
-
-RankedTensorType rankedTypeOf(Value value) {
-  return llvm::dyn_cast<RankedTensorType>(value.getType());
-}
 
 bool hasKnownShape(mlir::Type type) {
   auto tensor = llvm::dyn_cast<RankedTensorType>(type);
@@ -131,7 +128,7 @@ class Refiner {
       }
     } else if (op.hasTrait<mlir::OpTrait::SameOperandsAndResultShape>() || isElementwiseCall(op)) {
       for (Value result : op.getResults()) {
-        types.push_back(rankedTypeOf(result).clone(rankedTypeOf(op.getOperand(0)).getShape()));
+        types.push_back(tensorTypeOf(result).clone(tensorTypeOf(op.getOperand(0)).getShape()));
       }
     }
     if (types.size() != op.getNumResults()) return;
@@ -147,12 +144,12 @@ class Refiner {
   }
 
   RankedTensorType shaped(mlir::Operation& op, llvm::ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, rankedTypeOf(op.getResult(0)).getElementType());
+    return RankedTensorType::get(shape, tensorTypeOf(op.getResult(0)).getElementType());
   }
 
   // The shape of an operation's result: its type's, or the one that `shape` computes.
   std::optional<Dims> shapeOf(mlir::Operation& op, Value shape) {
-    RankedTensorType type = rankedTypeOf(op.getResult(0));
+    RankedTensorType type = tensorTypeOf(op.getResult(0));
     if (type.hasStaticShape()) return Dims(type.getShape());
     return asShape(known_.of(shape));
   }
@@ -164,7 +161,7 @@ class Refiner {
         .Case<shlo::SetDimensionSizeOp>([&](auto size) { return resized(size); })
         .Case<shlo::DynamicReshapeOp>([&](shlo::DynamicReshapeOp reshape) -> Value {
           std::optional<Dims> shape = shapeOf(op, reshape.getOutputShape());
-          RankedTensorType operand = rankedTypeOf(reshape.getOperand());
+          RankedTensorType operand = tensorTypeOf(reshape.getOperand());
           if (!shape || !operand.hasStaticShape()) return {};
           RankedTensorType type = shaped(op, *shape);
           if (type.getNumElements() != operand.getNumElements()) return {};
@@ -202,7 +199,7 @@ class Refiner {
   // A dimension that is set to a known size is a static one from there on.
   Value resized(shlo::SetDimensionSizeOp op) {
     std::optional<KnownIntegers::Numbers> size = known_.of(op.getSize());
-    RankedTensorType operand = rankedTypeOf(op.getOperand());
+    RankedTensorType operand = tensorTypeOf(op.getOperand());
     if (!size || !operand.hasStaticShape()) return {};
     Dims starts(operand.getRank(), 0), limits(operand.getShape()), strides(operand.getRank(), 1);
     if ((*size)[0] < 0 || (*size)[0] > limits[op.getDimension()]) return {};
@@ -216,7 +213,7 @@ class Refiner {
     auto interior = asShape(known_.of(op.getInteriorPadding()));
     if (!low || !high || !interior || !hasKnownShape(op.getOperand().getType())) return {};
     Dims shape;
-    for (auto [d, size] : llvm::enumerate(rankedTypeOf(op.getOperand()).getShape())) {
+    for (auto [d, size] : llvm::enumerate(tensorTypeOf(op.getOperand()).getShape())) {
       int64_t padded = std::max<int64_t>(size - 1, 0), sum;
       if (llvm::MulOverflow(padded, (*interior)[d], padded) ||
           llvm::AddOverflow(padded, size, padded) || llvm::AddOverflow(padded, (*low)[d], padded) ||
@@ -233,7 +230,7 @@ class Refiner {
     auto starts = asShape(known_.of(op.getStartIndices()));
     auto limits = asShape(known_.of(op.getLimitIndices()));
     auto strides = asShape(known_.of(op.getStrides()));
-    RankedTensorType operand = rankedTypeOf(op.getOperand());
+    RankedTensorType operand = tensorTypeOf(op.getOperand());
     if (!strides || !operand.hasStaticShape()) return {};
     if (!starts || !limits) return movingSlice(op, *strides);
     Dims shape;
@@ -252,7 +249,7 @@ class Refiner {
         llvm::any_of(strides, [](int64_t stride) { return stride != 1; })) {
       return {};
     }
-    mlir::Type element = rankedTypeOf(op.getStartIndices()).getElementType();
+    mlir::Type element = tensorTypeOf(op.getStartIndices()).getElementType();
     llvm::SmallVector<Value> starts;
     for (int64_t d = 0; d < op.getType().getRank(); ++d) {
       Value start =
@@ -267,8 +264,8 @@ class Refiner {
 
   Value knownGather(shlo::DynamicGatherOp op) {
     auto sizes = asShape(known_.of(op.getSliceSizes()));
-    RankedTensorType operand = rankedTypeOf(op.getOperand()),
-                     indices = rankedTypeOf(op.getStartIndices());
+    RankedTensorType operand = tensorTypeOf(op.getOperand()),
+                     indices = tensorTypeOf(op.getStartIndices());
     if (!sizes || !operand.hasStaticShape() || !indices.hasStaticShape()) return {};
     for (int64_t d = 0; d < operand.getRank(); ++d) {
       if ((*sizes)[d] > operand.getDimSize(d)) return {};
@@ -303,7 +300,7 @@ class Refiner {
       return {};
     }
     auto matrix =
-        RankedTensorType::get(rankedTypeOf(op.getPadding()).getShape(), builder_.getI64Type());
+        RankedTensorType::get(tensorTypeOf(op.getPadding()).getShape(), builder_.getI64Type());
     if (!matrix.hasStaticShape()) return {};
     auto conv = shlo::ConvolutionOp::create(
         builder_, op.getLoc(), op.getType(), op.getLhs(), op.getRhs(), op.getWindowStridesAttr(),
@@ -344,7 +341,7 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
       auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(i, kShapeAttribute);
       if (!shape) continue;
       argument.setType(
-          RankedTensorType::get(shape.asArrayRef(), rankedTypeOf(argument).getElementType()));
+          RankedTensorType::get(shape.asArrayRef(), tensorTypeOf(argument).getElementType()));
       function.removeArgAttr(i, kShapeAttribute);
       hasChanged = true;
     }

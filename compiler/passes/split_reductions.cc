@@ -3,11 +3,11 @@
 #include <limits>
 #include <optional>
 
+#include "compiler/cost/rematerialization.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/facts/rematerialization.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/split_type.h"
@@ -49,6 +49,13 @@ int64_t partsOf(int64_t size, const TargetModel& target) {
   return 0;
 }
 
+// Whether the dimensions before those that it reduces are the result's.
+bool reducesRows(shlo::ReduceOp reduce) {
+  const int64_t kept = rankOf(reduce.getResult(0));
+  return reduce.getInputs().size() == 1 &&
+         llvm::all_of(reduce.getDimensions(), [&](int64_t dim) { return dim >= kept; });
+}
+
 class Splitter {
  public:
   explicit Splitter(const TargetModel& target) : target_(target) {}
@@ -59,6 +66,7 @@ class Splitter {
   mlir::Value reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim);
   mlir::Value splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast);
   mlir::Value splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota);
+  mlir::Value splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain);
   mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
                          llvm::ArrayRef<int64_t> dimensions);
 
@@ -130,8 +138,9 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   mlir::Operation* op = value.getDefiningOp();
   // A square uses its operand twice.
   bool isForOne = llvm::all_equal(value.getUsers());
-  bool follows = op && op->getNumRegions() == 0 && (isForOne || isRematerializableExpansion(op)) &&
-                 ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
+  bool follows = op && op->getNumRegions() == 0 &&
+                 (isForOne || isRematerializableExpansion(op, target_)) && ++chain <= kMaxChain &&
+                 op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(
         builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));
@@ -140,6 +149,11 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
     return splitBroadcast(builder, broadcast);
   }
   if (auto iota = llvm::dyn_cast_or_null<shlo::IotaOp>(op)) return splitIota(builder, iota);
+  if (auto reduce = llvm::dyn_cast_or_null<shlo::ReduceOp>(op); reduce && reducesRows(reduce)) {
+    const bool isOwn = isForOne && op->getBlock() == builder.getInsertionBlock();
+    return isOwn && ++chain <= kMaxChain ? splitRows(builder, reduce, chain)
+                                         : reshaped(builder, value, dim_);
+  }
   if (!follows || fusionClass(op) != FusionClass::kElementwise)
     return reshaped(builder, value, dim_);
   mlir::IRMapping mapping;
@@ -152,6 +166,14 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   mlir::Operation* clone = builder.clone(*op, mapping);
   clone->getResult(0).setType(splitType(tensorTypeOf(value), dim_, parts_));
   return clone->getResult(0);
+}
+
+// Rows whose sums the reduction reads: the array that they lie in changes shape.
+mlir::Value Splitter::splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain) {
+  mlir::Value rows = splitValue(builder, reduce.getInputs()[0], chain);
+  Dims dims(reduce.getDimensions());
+  for (int64_t& dim : dims) ++dim;
+  return reduceOver(builder, reduce, rows, dims);
 }
 
 mlir::Value Splitter::reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,

@@ -59,7 +59,8 @@ constexpr Stage kStages[] = {
        if (options.simplify && options.compile.numPartitions > 1) {
          passes.addPass(mlir::createCSEPass());
        }
-       passes.addPass(createPartitionPass(options.compile.numPartitions, &partitionCustomCall));
+       passes.addPass(createPartitionPass(options.compile.numPartitions, &partitionCustomCall,
+                                          options.fusion.target));
        passes.addPass(createExpandCollectivesPass(
            {options.compile.numReplicas, options.compile.numPartitions}));
        passes.addPass(createEntryLayoutsPass());
@@ -68,36 +69,47 @@ constexpr Stage kStages[] = {
      "core stablehlo", "core stablehlo",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        if (!options.simplify) return;
-       passes.addPass(createSimplifyPass());
+       passes.addPass(createSimplifyPass(options.fusion.target));
        passes.addPass(mlir::createCSEPass());
      }},
     {"fuse", "Groups operations into regions that become one kernel each.", "core stablehlo",
      "isthmus.fusion, library operations, control flow",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
-       if (options.simplify && options.channelsLast) passes.addPass(createChannelsLastPass());
+       if (options.simplify && options.channelsLast) {
+         passes.addPass(createChannelsLastPass(options.fusion.target));
+       }
        if (options.simplify && options.rewrite) {
          passes.addPass(std::make_unique<TargetPass>(options.rewrite));
          // Arrays that several operations want are made once.
          passes.addPass(mlir::createCSEPass());
        }
        passes.addPass(createSplitReductionsPass(options.fusion.target));
+       if (options.simplify && options.fusion.merge) {
+         passes.addPass(createExpandShortReductionsPass(options.fusion.target));
+       }
        passes.addPass(createSplitScattersPass(options.fusion.target));
+       passes.addPass(createSplitConcatenatesPass({options.mostConcatenated}));
        passes.addPass(createFusePass(options.fusion));
        const bool hasEpilogues = options.fusion.merge && options.epilogues;
-       if (hasEpilogues) {
+       if (options.fusion.merge && options.attention) {
          passes.addPass(createFuseAttentionPass(options.fusion.target));
-         passes.addPass(createFuseEpiloguesPass(options.fusion.target));
+       }
+       if (hasEpilogues) {
+         passes.addPass(createFuseEpiloguesPass(options.fusion.target, options.isOfLibrary,
+                                                options.hasKernel));
        }
        if (options.fusion.merge && logsCompilation()) {
          passes.addPass(createLogMemoryBoundariesPass(hasEpilogues));
        }
      }},
-    {"schedule", "Decides how each kernel runs, and where collectives are waited for.",
+    {"schedule",
+     "Decides in which order kernels run and how, and where collectives are waited for.",
      "isthmus.fusion", "isthmus.fusion with schedules",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
-       passes.addPass(createSchedulePass(options.fusion.target));
+       if (options.simplify && options.fusion.merge) passes.addPass(createOrderForMemoryPass());
+       passes.addPass(createSchedulePass(options.fusion.target, options.isOfLibrary));
        if (options.overlapsCollectives && options.fusion.merge) {
-         passes.addPass(createOverlapCollectivesPass());
+         passes.addPass(createOverlapCollectivesPass(options.fusion.target));
        }
      }},
     {"select", "Decides how each operation is carried out, and emits the kernels.",

@@ -32,11 +32,20 @@ struct PipelineOptions {
   bool channelsLast = false;
   // The backend's collectives can set out before they are waited for.
   bool overlapsCollectives = false;
+  // Attention becomes one kernel that stores no scores.
+  bool attention = true;
   // Elementwise work on the result of a dot_general becomes part of its kernel.
   bool epilogues = true;
+  // Arrays that a concatenation may have in one kernel at most; 0: any number.
+  size_t mostConcatenated = 0;
   // What the target rewrites in simplified programs before they are fused, such as the arrays of
   // operations that a library computes; empty: nothing.
   std::function<void(mlir::ModuleOp)> rewrite = {};
+  // Which products a library of the device computes; empty: none.
+  std::function<bool(mlir::Operation*)> isOfLibrary = {};
+  // Whether the device may have a kernel of an operation or a fusion; empty: of all. What lacks one
+  // is no part of another's kernel.
+  std::function<bool(mlir::Operation*)> hasKernel = {};
   // Not owned; may be null.
   Dump* dump = nullptr;
   // The first and the last stage to run, by name; empty: of all.

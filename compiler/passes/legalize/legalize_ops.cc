@@ -1,4 +1,5 @@
 // The legalize-ops pass: the rewrite rules of this folder.
+#include "compiler/dialect/chlo.h"
 #include "compiler/passes/legalize/patterns.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -11,12 +12,17 @@ namespace isthmus {
 namespace {
 
 struct LegalizeOpsPass : impl::LegalizeOpsPassBase<LegalizeOpsPass> {
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<chlo::ChloDialect>();
+  }
+
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
     addShorthandPatterns(patterns);
     addBatchNormPatterns(patterns);
     addScanPatterns(patterns);
     addChloElementwisePatterns(patterns);
+    addExpandedFunctionPatterns(patterns);
     addChloStructurePatterns(patterns);
     addLegacyPatterns(patterns);
     addWideningPatterns(patterns);

@@ -22,6 +22,8 @@ void addBatchNormPatterns(mlir::RewritePatternSet& patterns);
 void addScanPatterns(mlir::RewritePatternSet& patterns);
 // Operations of chlo that are elementwise: functions, tests, high halves of products.
 void addChloElementwisePatterns(mlir::RewritePatternSet& patterns);
+// erfc where a client has written an approximation of it.
+void addExpandedFunctionPatterns(mlir::RewritePatternSet& patterns);
 // chlo: broadcasting forms, constants, top_k, ragged_dot.
 void addChloStructurePatterns(mlir::RewritePatternSet& patterns);
 // einsum, unary_einsum, cross-replica-sum, collective_reduce, rng.

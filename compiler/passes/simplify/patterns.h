@@ -5,6 +5,7 @@
 // reshape towards what is in memory, so that applying rules greedily ends.
 #pragma once
 
+#include "compiler/target/target_model.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace isthmus {
@@ -28,7 +29,7 @@ void addContractionPatterns(mlir::RewritePatternSet& patterns);
 // dot_general of which the large operand or result has batches behind other dimensions.
 void addProductBatchPatterns(mlir::RewritePatternSet& patterns);
 // dot_general that adds few numbers.
-void addSmallContractionPatterns(mlir::RewritePatternSet& patterns);
+void addSmallContractionPatterns(mlir::RewritePatternSet& patterns, const TargetModel& target);
 // Sums of arrays with zeros between their elements.
 void addInterleavingPatterns(mlir::RewritePatternSet& patterns);
 // Integers that are computed in more bits than their users keep.

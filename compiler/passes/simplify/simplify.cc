@@ -11,6 +11,9 @@ namespace isthmus {
 namespace {
 
 struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
+  SimplifyPass() = default;
+  explicit SimplifyPass(const TargetModel& target) : target_(target) {}
+
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
     addEmptyPatterns(patterns);
@@ -21,7 +24,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addIndexingPatterns(patterns);
     addContractionPatterns(patterns);
     addProductBatchPatterns(patterns);
-    addSmallContractionPatterns(patterns);
+    addSmallContractionPatterns(patterns, target_);
     addInterleavingPatterns(patterns);
     addNarrowingPatterns(patterns);
     addControlFlowPatterns(patterns);
@@ -31,7 +34,14 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     // Not converging only means that something stayed less simple than it could be.
     (void)mlir::applyPatternsGreedily(getOperation(), std::move(patterns), config);
   }
+
+  TargetModel target_;
 };
 
 }  // namespace
+
+std::unique_ptr<mlir::Pass> createSimplifyPass(const TargetModel& target) {
+  return std::make_unique<SimplifyPass>(target);
+}
+
 }  // namespace isthmus

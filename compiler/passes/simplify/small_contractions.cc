@@ -19,22 +19,10 @@ using mlir::RankedTensorType;
 using mlir::Value;
 using Dims = llvm::SmallVector<int64_t>;
 
-// Of complex numbers.
-constexpr int64_t kMaxProducts = 512;
-// Of f32 and f64; narrower types add in a wider one, which a sum in one kernel would not.
-constexpr int64_t kMaxTerms = 4;
-constexpr int64_t kMaxTermsOfVector = 16;  // of matrices times vectors
-constexpr int64_t kMinResults = 64;
-// In loops, where the call would be made again and again, and keeps what the loop carries in
-// memory.
-constexpr int64_t kMaxProductsInLoop = 64;
-// Of pairs of vectors: a row of a sum that is read once, however the product is computed.
-constexpr int64_t kMaxTermsOfPair = 8192;
-
 // Many products of vector with vector, as of rows with rows: over (batch, contracted), summed along
 // rows.
 bool areManyPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType rhs,
-                  RankedTensorType type) {
+                  RankedTensorType type, const TargetModel& target) {
   shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   auto fixed = static_cast<int64_t>(numbers.getLhsContractingDimensions().size() +
                                     numbers.getLhsBatchingDimensions().size());
@@ -42,9 +30,10 @@ bool areManyPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType 
   if (!type.getElementType().isF32() && !type.getElementType().isF64()) return false;
   int64_t terms = 1;
   for (int64_t d : numbers.getLhsContractingDimensions()) {
-    terms = std::min(terms, kMaxTermsOfPair) * std::min(lhs.getDimSize(d), kMaxTermsOfPair + 1);
+    terms =
+        std::min(terms, target.maxPairTerms) * std::min(lhs.getDimSize(d), target.maxPairTerms + 1);
   }
-  return terms > 0 && terms <= kMaxTermsOfPair && type.getNumElements() >= kMinResults;
+  return terms > 0 && terms <= target.maxPairTerms && type.getNumElements() >= target.minSums;
 }
 
 Value sumOfPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType type,
@@ -68,45 +57,53 @@ Value sumOfPairs(shlo::DotGeneralOp op, RankedTensorType lhs, RankedTensorType t
                                                            static_cast<int64_t>(shape.size()))));
 }
 
-// The operand over (contracted, batch, free of lhs, free of rhs); `offset` is where its free
-// dimensions begin there.
+// The operand over contracted and result dimensions: the former begin at `sums` there, batch
+// dimensions at `batches` and its own at `offset`.
 Value spread(ArrayBuilder& b, Value operand, llvm::ArrayRef<int64_t> contracted,
-             llvm::ArrayRef<int64_t> batch, int64_t offset, llvm::ArrayRef<int64_t> shape) {
+             llvm::ArrayRef<int64_t> batch, int64_t sums, int64_t batches, int64_t offset,
+             llvm::ArrayRef<int64_t> shape) {
   Dims map(tensorTypeOf(operand).getRank(), -1);
-  int64_t next = 0;
-  for (int64_t d : contracted) map[d] = next++;
-  for (int64_t d : batch) map[d] = next++;
-  for (int64_t& target : map) {
-    if (target < 0) target = offset++;
+  for (int64_t d : contracted) map[d] = sums++;
+  for (int64_t d : batch) map[d] = batches++;
+  for (int64_t& place : map) {
+    if (place < 0) place = offset++;
   }
   return b.broadcast(operand, shape, map);
 }
 
+// Whether the operand's elements that one sum takes lie side by side.
+bool sumsRows(Value operand, llvm::ArrayRef<int64_t> contracted) {
+  const int64_t rank = rankOf(operand);
+  return llvm::equal(contracted, llvm::seq(rank - static_cast<int64_t>(contracted.size()), rank));
+}
+
 bool isSmall(mlir::Type elementType, int64_t terms, bool isMatrixVector, bool isInLoop,
-             llvm::ArrayRef<int64_t> resultShape) {
+             llvm::ArrayRef<int64_t> resultShape, const TargetModel& target) {
   bool isComplex = llvm::isa<mlir::ComplexType>(elementType);
   // A product alone is rounded once, whatever sums are kept in, and joins what is around it.
   if (terms == 1 && !isComplex && elementType.isIntOrFloat() && !elementType.isInteger(1)) {
     return true;
   }
+  // Narrower types add in a wider one, which a sum in one kernel would not.
   if (!isComplex && !elementType.isF32() && !elementType.isF64()) return false;
-  int64_t limit = isComplex        ? kMaxProducts
-                  : isInLoop       ? kMaxProductsInLoop
-                  : isMatrixVector ? kMaxTermsOfVector
-                                   : kMaxTerms;
+  const int64_t maxTerms = isMatrixVector ? target.maxVectorTerms : target.maxTerms;
+  int64_t limit = isComplex  ? target.maxComplexProducts
+                  : isInLoop ? target.maxLoopProducts
+                             : maxTerms;
   if (terms == 0 || terms > limit) return false;
   int64_t results = 1;
   for (int64_t size : resultShape) {
-    if (size == 0 || (isComplex && size > kMaxProducts)) return false;
+    if (size == 0 || (isComplex && size > target.maxComplexProducts)) return false;
     // Sizes are those of an array that exists: their product does not overflow.
     results *= size;
-    if (isComplex && results * terms > kMaxProducts) return false;
+    if (isComplex && results * terms > target.maxComplexProducts) return false;
   }
-  if (isComplex || (isInLoop && results * terms <= kMaxProductsInLoop)) return true;
-  return terms <= (isMatrixVector ? kMaxTermsOfVector : kMaxTerms) && results >= kMinResults;
+  if (isComplex || (isInLoop && results * terms <= target.maxLoopProducts)) return true;
+  return terms <= maxTerms && results >= target.minSums;
 }
 
-LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
+LogicalResult expandSmall(shlo::DotGeneralOp op, const TargetModel& target,
+                          PatternRewriter& rewriter) {
   auto lhs = llvm::dyn_cast<RankedTensorType>(op.getLhs().getType());
   auto rhs = llvm::dyn_cast<RankedTensorType>(op.getRhs().getType());
   auto type = llvm::dyn_cast<RankedTensorType>(op.getType());
@@ -117,37 +114,59 @@ LogicalResult expandSmall(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
   }
   shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
   llvm::ArrayRef<int64_t> leftSum = numbers.getLhsContractingDimensions();
+  llvm::ArrayRef<int64_t> rightSum = numbers.getRhsContractingDimensions();
   llvm::ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions();
+  const int64_t most = target.maxComplexProducts;
   Dims shape;
   int64_t terms = 1;
   for (int64_t d : leftSum) {
     shape.push_back(lhs.getDimSize(d));
-    terms = std::min(terms, kMaxProducts + 1) * std::min(lhs.getDimSize(d), kMaxProducts + 1);
+    terms = std::min(terms, most + 1) * std::min(lhs.getDimSize(d), most + 1);
   }
   // One of the operands has no dimension of its own.
   auto batches = static_cast<int64_t>(leftBatch.size()),
        sums = static_cast<int64_t>(leftSum.size());
   bool isMatrixVector = lhs.getRank() == batches + sums || rhs.getRank() == batches + sums;
   const bool isInLoop = static_cast<bool>(op->getParentOfType<shlo::WhileOp>());
-  if (!isSmall(type.getElementType(), terms, isMatrixVector, isInLoop, type.getShape())) {
-    if (!areManyPairs(op, lhs, rhs, type)) return mlir::failure();
+  if (!isSmall(type.getElementType(), terms, isMatrixVector, isInLoop, type.getShape(), target)) {
+    if (!areManyPairs(op, lhs, rhs, type, target)) return mlir::failure();
     rewriter.replaceOp(op, sumOfPairs(op, lhs, type, rewriter));
     return mlir::success();
   }
-  llvm::append_range(shape, type.getShape());
+  // Many rows of a matrix times a vector are summed where they lie, other sums are outermost.
+  const bool isComplex = llvm::isa<mlir::ComplexType>(type.getElementType());
+  const bool isInRows = isMatrixVector && !isInLoop && !isComplex &&
+                        (lhs.getRank() == batches + sums ? sumsRows(op.getRhs(), rightSum)
+                                                         : sumsRows(op.getLhs(), leftSum));
+  const int64_t sumsAt = isInRows ? type.getRank() : 0, resultsAt = isInRows ? 0 : sums;
+  shape.insert(isInRows ? shape.begin() : shape.end(), type.getShape().begin(),
+               type.getShape().end());
   ArrayBuilder b(op, rewriter);
-  auto fixed = static_cast<int64_t>(leftSum.size() + leftBatch.size());
-  Value left = spread(b, op.getLhs(), leftSum, leftBatch, fixed, shape);
-  Value right = spread(b, op.getRhs(), numbers.getRhsContractingDimensions(),
-                       numbers.getRhsBatchingDimensions(), lhs.getRank(), shape);
+  const int64_t free = resultsAt + batches;
+  Value left = spread(b, op.getLhs(), leftSum, leftBatch, sumsAt, resultsAt, free, shape);
+  Value right = spread(b, op.getRhs(), rightSum, numbers.getRhsBatchingDimensions(), sumsAt,
+                       resultsAt, free + lhs.getRank() - batches - sums, shape);
   Value product = b.mul(left, right);
-  Dims summed = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(leftSum.size())));
+  Dims summed = llvm::to_vector(llvm::seq<int64_t>(sumsAt, sumsAt + sums));
   rewriter.replaceOp(op, summed.empty() ? product : b.sum(product, summed));
   return mlir::success();
 }
 
+struct ExpandSmall : mlir::OpRewritePattern<shlo::DotGeneralOp> {
+  ExpandSmall(mlir::MLIRContext* context, const TargetModel& target)
+      : OpRewritePattern(context), target(target) {}
+
+  LogicalResult matchAndRewrite(shlo::DotGeneralOp op, PatternRewriter& rewriter) const override {
+    return expandSmall(op, target, rewriter);
+  }
+
+  TargetModel target;
+};
+
 }  // namespace
 
-void addSmallContractionPatterns(mlir::RewritePatternSet& patterns) { patterns.add(expandSmall); }
+void addSmallContractionPatterns(mlir::RewritePatternSet& patterns, const TargetModel& target) {
+  patterns.add<ExpandSmall>(patterns.getContext(), target);
+}
 
 }  // namespace isthmus

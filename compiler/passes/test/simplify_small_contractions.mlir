@@ -11,12 +11,37 @@ func.func @few_complex_products(%x: tensor<4x3x2xcomplex<f32>>, %y: tensor<2x3x5
 
 // -----
 
+// Terms that lie side by side stay there.
 // CHECK-LABEL: @few_terms
-// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<3x1000xf32>
-// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK-NOT: transpose
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %arg0, %{{.*}} : tensor<1000x3xf32>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
 func.func @few_terms(%x: tensor<1000x3xf32>, %y: tensor<3xf32>) -> tensor<1000xf32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x3xf32>, tensor<3xf32>) -> tensor<1000xf32>
   return %0 : tensor<1000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_terms_of_columns
+// CHECK-NOT: transpose
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %{{.*}}, %{{.*}} : tensor<3x1000xf32>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @few_terms_of_columns(%x: tensor<3xf32>, %y: tensor<3x1000xf32>) -> tensor<1000xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3x1000xf32>) -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}
+
+// -----
+
+// Rows of a batch, and the vector first.
+// CHECK-LABEL: @few_terms_in_batches
+// CHECK: %[[X:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0, 2] : (tensor<5x3xf32>) -> tensor<5x1000x3xf32>
+// CHECK: %[[PRODUCT:.*]] = stablehlo.multiply %[[X]], %arg1 : tensor<5x1000x3xf32>
+// CHECK: stablehlo.reduce(%[[PRODUCT]] init: %{{.*}}) applies stablehlo.add across dimensions = [2]
+func.func @few_terms_in_batches(%x: tensor<5x3xf32>, %y: tensor<5x1000x3xf32>) -> tensor<5x1000xf32> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [2] : (tensor<5x3xf32>, tensor<5x1000x3xf32>) -> tensor<5x1000xf32>
+  return %0 : tensor<5x1000xf32>
 }
 
 // -----

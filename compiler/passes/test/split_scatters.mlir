@@ -69,3 +69,28 @@ func.func @last(%x: tensor<300xf32>, %i: tensor<100000x1xi32>, %u: tensor<100000
   }) : (tensor<300xf32>, tensor<100000x1xi32>, tensor<100000xf32>) -> tensor<300xf32>
   return %0 : tensor<300xf32>
 }
+
+
+// Rows of 512 bytes: halves of them, one to each thread, would be read with gaps.
+// CHECK-LABEL: @rows
+// CHECK: stablehlo.reshape %arg2 : (tensor<100000x128xf32>) -> tensor<5x20000x128xf32>
+func.func @rows(%x: tensor<1000x128xf32>, %i: tensor<100000x1xi32>, %u: tensor<100000x128xf32>) -> tensor<1000x128xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1000x128xf32>, tensor<100000x1xi32>, tensor<100000x128xf32>) -> tensor<1000x128xf32>
+  return %0 : tensor<1000x128xf32>
+}
+
+// Threads share rows of two kilobytes.
+// CHECK-LABEL: @long_rows
+// CHECK-NOT: reshape
+func.func @long_rows(%x: tensor<100x512xf32>, %i: tensor<10000x1xi32>, %u: tensor<10000x512xf32>) -> tensor<100x512xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<100x512xf32>, tensor<10000x1xi32>, tensor<10000x512xf32>) -> tensor<100x512xf32>
+  return %0 : tensor<100x512xf32>
+}
