@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/fusion/op_traits.h"
@@ -74,7 +75,8 @@ class Grouping {
   void mergeSiblings() {
     for (int i = 0; i < graph_.size(); ++i) {
       const BlockGraph::Node& node = graph_.node(i);
-      if (node.op->getNumResults() == 0 || elementCount(node.op->getResult(0).getType()) < 1024) {
+      if (node.op->getNumResults() == 0 ||
+          elementCount(node.op->getResult(0).getType()) < options_.target.minSharedElements) {
         continue;
       }
       // Kernels that compute the same for themselves have nothing in common: merged they would only
@@ -101,17 +103,18 @@ class Grouping {
       return merged;
     }
     merged.shape = std::move(*legality.shape);
-    double saved = options_.target.costPerKernel;
+    double saved = options_.target.kernelNs;
     for (const FusionGroup* group : {&first, &second}) {
       for (int output : group->shape.outputs) {
         if (!llvm::is_contained(merged.shape.outputs, output))
-          saved += options_.target.costPerByte * valueBytes(output);
+          saved += storedValueNs(options_.target, valueBytes(output));
       }
     }
-    double extraWork = merged.shape.work - first.shape.work - second.shape.work;
-    if (extraWork > saved) {
+    double extra =
+        arithmeticNs(options_.target, merged.shape.work - first.shape.work - second.shape.work);
+    if (extra > saved) {
       merged.refusal =
-          llvm::formatv("computing again costs {0:F0}, and saves {1:F0}", extraWork, saved);
+          llvm::formatv("computing again costs {0:F0} ns, and saves {1:F0} ns", extra, saved);
     } else if (dependsThroughOthers(first, second) || dependsThroughOthers(second, first)) {
       merged.refusal = "another kernel must run between them";
     }
@@ -154,9 +157,9 @@ class Grouping {
   double valueBytes(int index) const {
     double bytes = 0;
     for (mlir::Type type : graph_.node(index).op->getResultTypes()) {
-      bytes += static_cast<double>(elementCount(type)) * elementBytes(type);
+      bytes += bytesOf(type);
     }
-    return 2 * bytes;
+    return bytes;
   }
 
   void countCrossings(const FusionGroup& group, int change) {

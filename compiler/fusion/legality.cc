@@ -1,5 +1,6 @@
 #include "compiler/fusion/legality.h"
 
+#include "compiler/cost/op_cost.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/fusion/op_traits.h"
@@ -38,6 +39,33 @@ std::optional<int64_t> innermost(mlir::Value value) {
 bool movesInnermost(shlo::TransposeOp transpose) {
   std::optional<int64_t> d = innermost(transpose.getOperand());
   return d && indexingMaps(transpose).operands[0].resultDim(*d) != innermost(transpose.getResult());
+}
+
+// Whether what `value` leads to, element by element, is only looked up at few of its places, such
+// as a diagonal: then lines are read whole in no order.
+bool isLookedUp(mlir::Value value) {
+  constexpr size_t kMaxChain = 8;
+  constexpr int64_t kLeastShare = 2;
+  llvm::SmallSetVector<mlir::Value, kMaxChain> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > kMaxChain || values[i].use_empty()) return false;
+    for (mlir::OpOperand& use : values[i].getUses()) {
+      mlir::Operation* user = use.getOwner();
+      if (llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp, shlo::SliceOp>(user)) {
+        if (use.getOperandNumber() != 0 ||
+            elementCount(user->getResult(0).getType()) * kLeastShare >
+                elementCount(values[i].getType())) {
+          return false;
+        }
+      } else if (fusionClass(user) == FusionClass::kElementwise) {
+        values.insert(user->getResult(0));
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 // The reduced dimensions as positions among those of other sizes than 1.
@@ -106,7 +134,8 @@ class LegalityAnalysis {
         default:
           if (auto transpose = llvm::dyn_cast<shlo::TransposeOp>(op(member));
               transpose && movesInnermost(transpose) &&
-              elementCount(transpose.getType()) >= options_.target.minTransposeElements) {
+              elementCount(transpose.getType()) >= options_.target.minTransposeElements &&
+              !isLookedUp(transpose.getResult())) {
             if (!permutation_.empty() && permutation_ != transpose.getPermutation()) {
               return refuse("they transpose in different ways");
             }

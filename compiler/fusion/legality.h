@@ -11,7 +11,7 @@
 namespace isthmus {
 
 struct KernelShape {
-  // Operation costs times evaluations, in units of elementCost.
+  // What is computed: elementCost times evaluations.
   double work = 0;
   // Values that the kernel writes, as operations of the graph (each has one result or all of a
   // reduce's).

@@ -32,10 +32,8 @@ double operandEvaluations(mlir::Operation* op, unsigned index) {
 }
 
 bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
-  // So many stretches of the innermost dimension are loops of their own (`cutsAlong`).
+  // Code size: so many stretches of the innermost dimension are loops of their own (`cutsAlong`).
   constexpr size_t kFewOperands = 7;
-  // Selections that take less than the kernels that would otherwise compute the operands.
-  constexpr double kFewSelections = 1 << 16;
   auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op);
   // Devices have no step that copies many arrays, and threads enough to select.
   if (!concatenate || options.target.device != DeviceKind::kCpu) return false;
@@ -49,7 +47,7 @@ bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   return arrays * 2 >= operands &&
          static_cast<double>(operands) *
                  static_cast<double>(elementCount(op->getResult(0).getType())) >
-             kFewSelections;
+             options.target.maxSelections;
 }
 
 }  // namespace isthmus

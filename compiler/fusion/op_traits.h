@@ -1,9 +1,9 @@
 // What fusion asks of an op beside the facts of the op table.
 #pragma once
 
+#include "compiler/cost/rematerialization.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/dialect/facts/rematerialization.h"
 #include "compiler/fusion/fusion_options.h"
 #include "mlir/IR/Operation.h"
 

@@ -1,8 +1,9 @@
-// Places blocks with known lifetimes in one arena.
+// Places blocks with known lifetimes in one arena, or in memory that is free for a while.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "compiler/plan/liveness.h"
 
@@ -11,13 +12,21 @@ namespace isthmus {
 struct ArenaBlock {
   Lifetime lifetime;
   int64_t bytes = 0;
-  int64_t offset = 0;  // filled in
+  int64_t offset = 0;  // filled in: in the arena
+  int room = -1;       // filled in: the room whose beginning it has instead; -1: none
+};
+
+// Memory besides the arena, which holds one block at a time.
+struct Room {
+  int64_t bytes = 0;
+  std::vector<Lifetime> taken;  // when it holds something; what is placed there is added
 };
 
 inline constexpr int64_t kArenaAlignment = 64;
 
-// Gives every block an aligned offset such that blocks alive together are disjoint; returns the
-// arena's size. Larger blocks are placed first, each into the smallest gap that holds it.
-int64_t placeBlocks(std::span<ArenaBlock> blocks);
+// Gives every block a room, or an aligned offset such that blocks alive together are disjoint;
+// returns the arena's size. Larger blocks are placed first, each into the smallest room, or else
+// gap, that holds it.
+int64_t placeBlocks(std::span<ArenaBlock> blocks, std::span<Room> rooms = {});
 
 }  // namespace isthmus

@@ -23,6 +23,24 @@ TEST(ArenaTest, a_gap_is_filled_by_the_block_that_fits) {
   EXPECT_LT(blocks[3].offset, 512 + 256 + 128);
 }
 
+TEST(ArenaTest, rooms_hold_what_fits_while_they_are_free) {
+  std::vector<Room> rooms = {{512, {{6, 9}}}, {256, {{6, 9}}}};
+  std::vector<ArenaBlock> blocks = {
+      {{4, 5}, 200, 0}, {{2, 5}, 200, 0}, {{0, 3}, 200, 0}, {{5, 6}, 100, 0}, {{0, 3}, 600, 0}};
+  EXPECT_EQ(placeBlocks(blocks, rooms), 640);
+  EXPECT_EQ(blocks[2].room, 1);   // the smallest
+  EXPECT_EQ(blocks[1].room, 0);   // that one is taken at time 2
+  EXPECT_EQ(blocks[0].room, 1);   // and free again at 4
+  EXPECT_EQ(blocks[3].room, -1);  // both are taken at time 6
+  EXPECT_EQ(blocks[4].room, -1);  // too large
+}
+
+TEST(ArenaTest, rooms_lent_until_some_time_take_every_other_block) {
+  std::vector<Room> rooms = {{64, {{8, 9}}}};
+  std::vector<ArenaBlock> blocks = {{{0, 3}, 64}, {{2, 5}, 64}, {{4, 7}, 64}, {{6, 9}, 64}};
+  EXPECT_EQ(placeBlocks(blocks, rooms), 64);
+}
+
 TEST(ArenaTest, nothing_needs_nothing) { EXPECT_EQ(placeBlocks({}), 0); }
 
 TEST(ArenaTest, random_blocks_never_collide) {

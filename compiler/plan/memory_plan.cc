@@ -1,6 +1,8 @@
 // Turns groups of arrays into locations, and control flow into moves.
 #include "compiler/plan/memory_plan.h"
 
+#include <limits>
+
 #include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
@@ -16,6 +18,25 @@ namespace {
 constexpr int64_t kMaxStackSlotBytes = 32;
 
 constexpr unsigned kBodyRegion = 1;
+
+// The memory of results, which is free until they are computed there, or moved there at the end;
+// `lent` is filled with where each is.
+std::vector<Room> lentResults(llvm::ArrayRef<Location> results, const Grouping& grouping,
+                              llvm::ArrayRef<Location> places, int64_t endTime,
+                              const PlanOptions& options, std::vector<Location>& lent) {
+  std::vector<Room> rooms;
+  for (auto [index, result] : llvm::enumerate(results)) {
+    if (result.space != Location::Space::kResult) continue;
+    if (options.lendsResult && !options.lendsResult(static_cast<unsigned>(index))) continue;
+    Room room{result.bytes, {{2 * endTime, std::numeric_limits<int64_t>::max()}}};
+    for (size_t g = 0; g < places.size(); ++g) {
+      if (places[g].isSamePlace(result)) room.taken.push_back(grouping.groups[g].extent);
+    }
+    rooms.push_back(std::move(room));
+    lent.push_back(result);
+  }
+  return rooms;
+}
 
 }  // namespace
 
@@ -89,7 +110,7 @@ StatusOr<MemoryPlan> planMemory(mlir::func::FuncOp main, const PlanOptions& opti
   for (size_t g = 0; g < places.size(); ++g) {
     const ArrayGroup& group = grouping.groups[g];
     if (group.members.empty() || places[g].space != Location::Space::kNone) continue;
-    blocks.push_back({group.extent, group.bytes, 0});
+    blocks.push_back({group.extent, group.bytes});
     owners.push_back(g);
   }
   std::vector<mlir::Operation*> scratchOwners;
@@ -98,17 +119,23 @@ StatusOr<MemoryPlan> planMemory(mlir::func::FuncOp main, const PlanOptions& opti
         options.scratchBytes && roleOf(op) == OpRole::kCompute ? options.scratchBytes(op) : 0;
     if (bytes <= 0) continue;
     int64_t time = 2 * plan.liveness_.timeOf(op);
-    blocks.push_back({{time, time + 1}, bytes, 0});
+    blocks.push_back({{time, time + 1}, bytes});
     scratchOwners.push_back(op);
   }
-  plan.arenaBytes_ = placeBlocks(blocks);
+  std::vector<Location> lent;
+  std::vector<Room> rooms = lentResults(plan.results_, grouping, places,
+                                        plan.liveness_.timeOf(terminator), options, lent);
+  plan.arenaBytes_ = placeBlocks(blocks, rooms);
+  auto placeOf = [&](const ArenaBlock& block) {
+    if (block.room < 0) return Location{Location::Space::kArena, 0, block.offset, block.bytes};
+    Location place = lent[block.room];
+    place.bytes = block.bytes;
+    return place;
+  };
   for (size_t i = 0; i < scratchOwners.size(); ++i) {
-    const ArenaBlock& block = blocks[owners.size() + i];
-    plan.scratch_[scratchOwners[i]] = {Location::Space::kArena, 0, block.offset, block.bytes};
+    plan.scratch_[scratchOwners[i]] = placeOf(blocks[owners.size() + i]);
   }
-  for (size_t b = 0; b < owners.size(); ++b) {
-    places[owners[b]] = {Location::Space::kArena, 0, blocks[b].offset, blocks[b].bytes};
-  }
+  for (size_t b = 0; b < owners.size(); ++b) places[owners[b]] = placeOf(blocks[b]);
   for (int group : grouping.groupOf) plan.locations_.push_back(places[group]);
   return plan;
 }

@@ -31,6 +31,9 @@ struct PlanOptions {
   std::function<bool(mlir::Operation* op, unsigned operand, unsigned result)> prefersInPlace;
   // Bytes of memory that `op` needs while it runs, besides operands and results. Null means none.
   std::function<int64_t(mlir::Operation* op)> scratchBytes;
+  // Whether other arrays may have the memory of result `index` before it is written. Null means of
+  // all results.
+  std::function<bool(unsigned index)> lendsResult;
 };
 
 class MemoryPlan {

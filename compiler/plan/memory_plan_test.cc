@@ -24,7 +24,8 @@ class MemoryPlanTest : public testing::Test {
   }
 
   // The body of @main is everything after "-> (types)".
-  StatusOr<MemoryPlan> plan(const std::string& text, std::vector<ParameterUse> parameters = {}) {
+  StatusOr<MemoryPlan> plan(const std::string& text, std::vector<ParameterUse> parameters = {},
+                            bool lendsResults = true) {
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     EXPECT_TRUE(module_) << text;
     main_ = *module_->getOps<mlir::func::FuncOp>().begin();
@@ -42,6 +43,7 @@ class MemoryPlanTest : public testing::Test {
       auto bytes = op->getAttrOfType<mlir::IntegerAttr>("scratch");
       return bytes ? bytes.getInt() : 0;
     };
+    options.lendsResult = [&](unsigned) { return lendsResults; };
     StatusOr<MemoryPlan> plan = planMemory(main_, options);
     if (plan.ok()) {
       Status verified = verifyPlan(*plan, options);
@@ -366,6 +368,23 @@ TEST_F(MemoryPlanTest, scratch_memory_is_apart_from_what_is_alive) {
   EXPECT_EQ(scratch.bytes, 100);
   EXPECT_FALSE(scratch.overlaps(plan->locate(find("test.op")->getResult(0))));
   EXPECT_EQ(plan->arenaBytes(), 256 + 128);
+}
+
+TEST_F(MemoryPlanTest, results_lend_their_memory_until_they_are_written) {
+  const std::string text = R"(
+    func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %a = "test.op"(%x) : (tensor<64xf32>) -> tensor<64xf32>
+      %b = "test.op"(%a) : (tensor<64xf32>) -> tensor<64xf32>
+      %c = "test.op"(%b) : (tensor<64xf32>) -> tensor<64xf32>
+      %d = "test.op"(%c) : (tensor<64xf32>) -> tensor<64xf32>
+      return %d, %x : tensor<64xf32>, tensor<64xf32>
+    })";
+  auto plan = this->plan(text);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->arenaBytes(), 0) << plan->toString();
+  auto apart = this->plan(text, {}, /*lendsResults=*/false);
+  ASSERT_TRUE(apart.ok());
+  EXPECT_EQ(apart->arenaBytes(), 512) << apart->toString();
 }
 
 TEST_F(MemoryPlanTest, aliases_of_different_size_are_refused) {

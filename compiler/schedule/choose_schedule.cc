@@ -1,10 +1,15 @@
 // Which stages a kernel has, and the text that a fusion carries.
 #include "compiler/schedule/choose_schedule.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/cost/op_cost.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/loop_scheduler.h"
+#include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/update_scheduler.h"
 #include "llvm/ADT/STLExtras.h"
@@ -57,6 +62,10 @@ class KernelScheduler {
       } else {
         addLoop(i);
       }
+    }
+    for (StageSchedule& stage : schedule_.stages) {
+      addInner(stage);
+      chooseShare(stage);
     }
     return std::move(schedule_);
   }
@@ -187,11 +196,39 @@ class KernelScheduler {
         scheduleSelectAndScatter(fusion_, target_, &stage);
         break;
       default:
+        stage.scanDim = scanOf(op)->dim;
+        stage.isScanFromEnd = scanOf(op)->fromEnd;
         llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
         return {};
     }
     schedule_.stages.push_back(std::move(stage));
     return {};
+  }
+
+  void chooseShare(StageSchedule& stage) {
+    const int64_t tiles = stage.tiles();
+    if (target_.device != DeviceKind::kCpu || tiles < 2 || stage.ns < target_.parallelNs) return;
+    const double nsPerTile = std::max(stage.ns / static_cast<double>(tiles), 1e-3);
+    stage.share = std::clamp<int64_t>(std::llround(target_.grainNs / nsPerTile), 1, tiles);
+  }
+
+  // What is computed inside of an element: small windows, and reductions in stages that are no
+  // loops over results.
+  void addInner(StageSchedule& stage) {
+    // Up to a 3x4 window: its indices fold to constants, and neighbours share their loads.
+    constexpr int64_t kMaxUnrolled = 12;
+    const bool isLoop = stage.kind == StageKind::kLoop || stage.kind == StageKind::kCopy ||
+                        stage.kind == StageKind::kFill;
+    unsigned number = 0;
+    for (mlir::Operation& op : fusion_.getBody().front()) {
+      if (auto window = mlir::dyn_cast<shlo::ReduceWindowOp>(op)) {
+        const bool isScan = stage.kind == StageKind::kScan && &op == wholeOpOf(fusion_, stage);
+        if (!isScan && windowElements(window) <= kMaxUnrolled) stage.unrolled.push_back(number);
+      } else if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op); reduce && !isLoop) {
+        stage.reductions.push_back(chooseRowReduction(reduce, number, target_));
+      }
+      ++number;
+    }
   }
 
   void addBefore(StageKind kind, unsigned result) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/loop/iteration.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -13,19 +14,6 @@
 
 namespace isthmus {
 namespace {
-
-// Lanes for the widest type that is computed with.
-unsigned lanesFor(ir::FusionOp fusion, const TargetModel& target) {
-  unsigned widest = 8;
-  fusion.getBody().walk([&](mlir::Operation* op) {
-    for (mlir::Value result : op->getResults()) {
-      auto kind = kindOf(result);
-      if (kind && tensorTypeOf(result).getRank() > 0)
-        widest = std::max(widest, kind->computeBits());
-    }
-  });
-  return vectorLanes(target, widest);
-}
 
 // Follows `sums` through the fusion: all that is computed from it must be at the index that it is
 // read at.
@@ -69,9 +57,8 @@ const char* sizeRefusal(ir::FusionOp fusion, shlo::DotGeneralOp dot, const Targe
     if (!reshaped(matrix, tensorTypeOf(result))) return "rows and columns are mixed by a reshape";
     hasRoom |= canHoldSums(dot, tensorTypeOf(result).getElementType());
   }
-  if (matrix.cols < static_cast<int64_t>(lanesFor(fusion, target))) {
-    return "its rows are shorter than a vector";
-  }
+  // Kernels of a device have sums in registers, and compute as many elements as there are.
+  if (target.products.unit != ProductUnit::kFunctions) return nullptr;
   // Products of operands as they lie in memory write into the result only.
   if (!hasRoom && tensorTypeOf(dot.getLhs()).getElementType() == sumsTypeOf(dot)) {
     return "no result has room for the sums";
@@ -140,6 +127,25 @@ const char* epilogueRefusal(ir::FusionOp fusion, mlir::Value sums, shlo::DotGene
   return sizeRefusal(fusion, dot, target);
 }
 
+unsigned epilogueLanesFor(ir::FusionOp fusion, const TargetModel& target) {
+  unsigned widest = 8;
+  fusion.getBody().walk([&](mlir::Operation* op) {
+    for (mlir::Value result : op->getResults()) {
+      auto kind = kindOf(result);
+      if (kind && tensorTypeOf(result).getRank() > 0)
+        widest = std::max(widest, kind->computeBits());
+    }
+  });
+  return vectorLanes(target, widest);
+}
+
+unsigned epilogueLanesOf(const StageSchedule& stage) {
+  const ProductSchedule& product = stage.product;
+  const bool isAlongColumns =
+      product.form == ProductForm::kVectors && !product.isSwapped && !product.vectorsAlongTerms;
+  return isAlongColumns ? stage.lanes : 1;
+}
+
 void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   shlo::DotGeneralOp dot = contractionOf(fusion);
   mlir::Operation* yield = fusion.getBody().front().getTerminator();
@@ -149,12 +155,16 @@ void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* 
     ++number;
   }
   llvm::SmallVector<mlir::Value, 2> roots(yield->getOperands());
+  stage->ns = std::max(1.0, kernelNs(target, fusion, roots));
+  if (target.products.unit != ProductUnit::kFunctions) {
+    return scheduleProduct(dot, target, nullptr, stage);
+  }
   for (unsigned i = 0; i < roots.size() && stage->sums < 0; ++i) {
     if (canHoldSums(dot, tensorTypeOf(roots[i]).getElementType()))
       stage->sums = static_cast<int>(i);
   }
-  stage->lanes = lanesFor(fusion, target);
-  stage->ns = std::max(1.0, costNs(target, fusion, roots));
+  stage->lanes = epilogueLanesFor(fusion, target);
+  while (static_cast<int64_t>(stage->lanes) > sumsMatrixOf(dot).cols) stage->lanes /= 2;
 }
 
 }  // namespace isthmus

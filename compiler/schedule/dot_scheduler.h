@@ -31,6 +31,11 @@ bool canHoldSums(shlo::DotGeneralOp dot, mlir::Type type);
 const char* epilogueRefusal(ir::FusionOp fusion, mlir::Value sums, shlo::DotGeneralOp dot,
                             const TargetModel& target);
 
+// Lanes of the widest type that `fusion` computes with.
+unsigned epilogueLanesFor(ir::FusionOp fusion, const TargetModel& target);
+// How many neighbours along the columns an epilogue is given at once, of a device's kernel.
+unsigned epilogueLanesOf(const StageSchedule& stage);
+
 // Fills in all but the kind and the results of `stage`.
 void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage);
 

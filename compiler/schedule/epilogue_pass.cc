@@ -1,7 +1,7 @@
 #include "compiler/schedule/epilogue_pass.h"
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/source_location.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,7 +24,9 @@ mlir::Operation* firstUser(shlo::DotGeneralOp dot) {
 
 class EpilogueFuser {
  public:
-  explicit EpilogueFuser(const TargetModel& target) : target_(target) {}
+  EpilogueFuser(const TargetModel& target, const IsOfLibrary& isOfLibrary,
+                const HasKernel& hasKernel)
+      : target_(target), isOfLibrary_(isOfLibrary), hasKernel_(hasKernel) {}
 
   void fuse(shlo::DotGeneralOp dot) {
     // What uses the result later finds it in memory all the same.
@@ -36,8 +38,15 @@ class EpilogueFuser {
     if (logsCompilation()) logOthers(dot, fusion);
     if (!fusion) return;
     moveViewInto(fusion, dot);
-    if (const char* why = refusal(dot, fusion)) return log(dot, fusion, why);
-    merge(dot, fusion);
+    const bool isOfLibrary = isOfLibrary_ && isOfLibrary_(dot);
+    if (const char* why = refusal(dot, fusion, isOfLibrary)) return log(dot, fusion, why);
+    ir::FusionOp merged = makeMerged(dot, fusion);
+    // One call of a library and one kernel are better than one kernel of ours.
+    if (isOfLibrary && !isOfLibrary_(merged)) {
+      merged.erase();
+      return log(dot, fusion, "a library computes the product, and this with it not");
+    }
+    replace(dot, fusion, merged);
   }
 
  private:
@@ -80,24 +89,34 @@ class EpilogueFuser {
     }
   }
 
-  const char* refusal(shlo::DotGeneralOp dot, ir::FusionOp fusion) const {
+  const char* refusal(shlo::DotGeneralOp dot, ir::FusionOp fusion, bool isOfLibrary) const {
     unsigned operand = 0;
     while (fusion->getOperand(operand) != dot.getResult()) ++operand;
     mlir::Value sums = fusion.getBody().getArgument(operand);
     if (const char* why = epilogueRefusal(fusion, sums, dot, target_)) return why;
+    // What is refused, or falls to the host, must be what the device lacks and no more: the host's
+    // kernel may refuse the epilogue.
+    const bool asksForKernels = hasKernel_ && !isOfLibrary;
+    if (asksForKernels && !hasKernel_(dot)) return "the device has no kernel of the product";
+    if (asksForKernels && !hasKernel_(fusion)) return "the device has no kernel of it";
+    if (target_.products.unit != ProductUnit::kFunctions) return nullptr;
+    // A kernel of its own goes along elements of several rows.
+    if (sumsMatrixOf(dot).cols < static_cast<int64_t>(epilogueLanesFor(fusion, target_))) {
+      return "its rows are shorter than a vector";
+    }
     // Kernels of few products run on one thread, and the epilogue with them.
     mlir::Operation* yield = fusion.getBody().front().getTerminator();
     llvm::SmallVector<mlir::Value> roots(yield->getOperands());
     if (contractionNs(target_, dot) < target_.parallelProductNs &&
-        costNs(target_, fusion, roots) > target_.parallelNs) {
+        kernelNs(target_, fusion, roots) > target_.parallelNs) {
       return "the product alone would not use the threads";
     }
     return nullptr;
   }
 
   // The fusion with the dot_general in its region, and the product among its results if others use
-  // it.
-  void merge(shlo::DotGeneralOp dot, ir::FusionOp fusion) const {
+  // it. Nobody uses it yet.
+  static ir::FusionOp makeMerged(shlo::DotGeneralOp dot, ir::FusionOp fusion) {
     mlir::Value product = dot.getResult();
     llvm::SmallSetVector<mlir::Value, 8> inputs;
     inputs.insert(dot.getLhs());
@@ -129,14 +148,20 @@ class EpilogueFuser {
     }
     if (isKept) results.push_back(copy->getResult(0));
     ir::YieldOp::create(builder, fusion.getLoc(), results);
+    return merged;
+  }
 
+  static void replace(shlo::DotGeneralOp dot, ir::FusionOp fusion, ir::FusionOp merged) {
+    const bool isKept = merged->getNumResults() > fusion->getNumResults();
     fusion->replaceAllUsesWith(merged->getResults().take_front(fusion->getNumResults()));
     fusion.erase();
-    if (isKept) product.replaceAllUsesWith(merged->getResults().back());
+    if (isKept) dot.getResult().replaceAllUsesWith(merged->getResults().back());
     dot.erase();
   }
 
   const TargetModel& target_;
+  const IsOfLibrary& isOfLibrary_;
+  const HasKernel& hasKernel_;
 };
 
 class FuseEpiloguesPass
@@ -145,7 +170,8 @@ class FuseEpiloguesPass
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseEpiloguesPass)
 
   FuseEpiloguesPass() = default;
-  explicit FuseEpiloguesPass(const TargetModel& target) : target_(target) {}
+  FuseEpiloguesPass(const TargetModel& target, IsOfLibrary isOfLibrary, HasKernel hasKernel)
+      : target_(target), isOfLibrary_(std::move(isOfLibrary)), hasKernel_(std::move(hasKernel)) {}
 
   llvm::StringRef getArgument() const override { return "fuse-epilogues"; }
   llvm::StringRef getDescription() const override {
@@ -157,18 +183,21 @@ class FuseEpiloguesPass
     getOperation().walk([&](shlo::DotGeneralOp dot) {
       if (!mlir::isa<ir::FusionOp>(dot->getParentOp())) dots.push_back(dot);
     });
-    EpilogueFuser fuser(target_);
+    EpilogueFuser fuser(target_, isOfLibrary_, hasKernel_);
     for (shlo::DotGeneralOp dot : dots) fuser.fuse(dot);
   }
 
  private:
   TargetModel target_;
+  IsOfLibrary isOfLibrary_;
+  HasKernel hasKernel_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createFuseEpiloguesPass(const TargetModel& target) {
-  return std::make_unique<FuseEpiloguesPass>(target);
+std::unique_ptr<mlir::Pass> createFuseEpiloguesPass(const TargetModel& target,
+                                                    IsOfLibrary isOfLibrary, HasKernel hasKernel) {
+  return std::make_unique<FuseEpiloguesPass>(target, std::move(isOfLibrary), std::move(hasKernel));
 }
 
 void registerFuseEpiloguesPass() {

@@ -39,6 +39,15 @@ constexpr Names<ReductionStrategy, 4> kStrategies = {
 constexpr Names<TileSpace, 3> kTileSpaces = {
     {{TileSpace::kNone, "none"}, {TileSpace::kIndices, "indices"}, {TileSpace::kWindow, "window"}}};
 
+constexpr Names<ProductForm, 8> kForms = {{{ProductForm::kNone, "none"},
+                                           {ProductForm::kLibrary, "library"},
+                                           {ProductForm::kTensors, "tensors"},
+                                           {ProductForm::kMatrices, "matrices"},
+                                           {ProductForm::kGroups, "groups"},
+                                           {ProductForm::kLines, "lines"},
+                                           {ProductForm::kVectors, "vectors"},
+                                           {ProductForm::kItems, "items"}}};
+
 constexpr Names<ScanPart, 5> kScanParts = {{{ScanPart::kNone, "none"},
                                             {ScanPart::kWhole, "whole"},
                                             {ScanPart::kBlocks, "blocks"},
@@ -102,29 +111,81 @@ bool parse(llvm::StringRef text, LoopDim* dim) {
          dim->last >= dim->first;
 }
 
-// "5:row:16x4".
+// "5:row:16x4"; "5:lane:1x10:16x4" where what is left of a vector has lanes along rows.
 std::string textOf(const ReductionSchedule& reduction) {
   std::string text =
       std::to_string(reduction.op) + ":" + nameOf(kStrategies, reduction.strategy).str();
-  if (reduction.lanes == 1 && reduction.interleave == 1) return text;
-  return text + ":" + std::to_string(reduction.lanes) + "x" + std::to_string(reduction.interleave);
+  const bool hasRest = reduction.restLanes != 1 || reduction.restInterleave != 1;
+  if (reduction.lanes == 1 && reduction.interleave == 1 && !hasRest) return text;
+  auto add = [&](unsigned lanes, unsigned interleave) {
+    text += ":" + std::to_string(lanes) + "x" + std::to_string(interleave);
+  };
+  add(reduction.lanes, reduction.interleave);
+  if (hasRest) add(reduction.restLanes, reduction.restInterleave);
+  return text;
 }
 
 bool parse(llvm::StringRef text, ReductionSchedule* reduction) {
-  llvm::SmallVector<llvm::StringRef, 3> parts;
+  llvm::SmallVector<llvm::StringRef, 4> parts;
   text.split(parts, ':');
-  if (parts.size() < 2 || parts.size() > 3) return false;
+  if (parts.size() < 2 || parts.size() > 4) return false;
   if (!parseNumber(parts[0], &reduction->op)) return false;
   if (!valueOf(kStrategies, parts[1], &reduction->strategy)) return false;
-  if (parts.size() == 2) return true;
-  auto [lanes, interleave] = parts[2].split('x');
-  return parseNumber(lanes, &reduction->lanes) && parseNumber(interleave, &reduction->interleave);
+  auto parseSizes = [](llvm::StringRef sizes, unsigned* lanes, unsigned* interleave) {
+    auto [first, second] = sizes.split('x');
+    return parseNumber(first, lanes) && parseNumber(second, interleave);
+  };
+  if (parts.size() > 2 && !parseSizes(parts[2], &reduction->lanes, &reduction->interleave)) {
+    return false;
+  }
+  return parts.size() < 4 ||
+         parseSizes(parts[3], &reduction->restLanes, &reduction->restInterleave);
 }
 
 // "3@5": value 3, written by the reduction 5.
 bool parse(llvm::StringRef text, KeptRow* row) {
   auto [value, writer] = text.split('@');
   return parseNumber(value, &row->value) && parseNumber(writer, &row->writer);
+}
+
+// "128x64x16": as many numbers as there are places.
+bool parseSizes(llvm::StringRef text, std::initializer_list<int64_t*> sizes) {
+  llvm::SmallVector<llvm::StringRef, 3> parts;
+  text.split(parts, 'x');
+  return parts.size() == sizes.size() && llvm::all_of(llvm::zip(parts, sizes), [](auto pair) {
+           return parseNumber(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+// "rows,columns": each name of `text` sets a flag.
+bool parseFlags(llvm::StringRef text, llvm::ArrayRef<std::pair<llvm::StringRef, bool*>> flags) {
+  llvm::SmallVector<llvm::StringRef, 2> parts;
+  text.split(parts, ',');
+  return llvm::all_of(parts, [&](llvm::StringRef part) {
+    for (auto [name, flag] : flags) {
+      if (part == name) return *flag = true;
+    }
+    return false;
+  });
+}
+
+bool parseField(llvm::StringRef key, llvm::StringRef text, ProductSchedule* product) {
+  if (key == "form") return valueOf(kForms, text, &product->form);
+  if (key == "tile") {
+    return parseSizes(text, {&product->tileRows, &product->tileColumns, &product->tileTerms});
+  }
+  if (key == "each") return parseSizes(text, {&product->rows, &product->columns});
+  if (key == "splits") return parseNumber(text, &product->splits);
+  if (key == "with") {
+    return parseFlags(text, {{"swapped", &product->isSwapped},
+                             {"terms", &product->vectorsAlongTerms},
+                             {"mixed", &product->mixesRows},
+                             {"floats", &product->inFloats}});
+  }
+  if (key == "copies") {
+    return parseFlags(text, {{"rows", &product->copiesRows}, {"columns", &product->copiesColumns}});
+  }
+  return false;
 }
 
 bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage) {
@@ -134,8 +195,14 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   if (key == "rows") return parseList(text, &stage->rowResults, number);
   if (key == "of") return parseNumber(text, &stage->contraction);
   if (key == "sums") return parseNumber(text, &stage->sums);
+  if (key == "along") {  // "1"; "1:reversed"
+    auto [dim, direction] = text.split(':');
+    stage->isScanFromEnd = direction == "reversed";
+    return (direction.empty() || stage->isScanFromEnd) && parseNumber(dim, &stage->scanDim);
+  }
   if (key == "part") return valueOf(kScanParts, text, &stage->scanPart);
   if (key == "lanes") return parseNumber(text, &stage->lanes);
+  if (key == "share") return parseNumber(text, &stage->share);
   if (key == "ns") return parseNumber(text, &stage->ns);
   if (key == "dims") return parseList(text, &stage->dims, element);
   if (key == "order") {
@@ -152,6 +219,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   if (key == "threads") return parseNumber(text, &stage->groupThreads);
   if (key == "reduce") return parseList(text, &stage->reductions, element);
   if (key == "kept") return parseList(text, &stage->kept, element);
+  if (key == "unroll") return parseList(text, &stage->unrolled, number);
   if (key == "tiles") {  // "indices@0:64x8"
     auto [space, rest] = text.split('@');
     auto [dim, size] = rest.split(':');
@@ -159,7 +227,7 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
     return valueOf(kTileSpaces, space, &stage->tileSpace) && parseNumber(dim, &stage->tileDim) &&
            parseNumber(count, &stage->tileCount) && parseNumber(unit, &stage->tileUnit);
   }
-  return false;
+  return parseField(key, text, &stage->product);
 }
 
 // To four digits: what an estimate is worth, and the same text on every machine.
@@ -169,7 +237,42 @@ std::string textOf(double number) {
   return text;
 }
 
+using Field = llvm::function_ref<void(const char* key, const std::string& value)>;
+
+void printProduct(const ProductSchedule& product, Field field) {
+  if (product.form == ProductForm::kNone) return;
+  auto number = [](int64_t value) { return std::to_string(value); };
+  auto flags = [](llvm::ArrayRef<std::pair<const char*, bool>> all) {
+    llvm::SmallVector<std::string, 3> names;
+    for (auto [name, isSet] : all) {
+      if (isSet) names.push_back(name);
+    }
+    return llvm::join(names, ",");
+  };
+  field("form", nameOf(kForms, product.form).str());
+  if (product.tileRows > 0) {
+    field("tile", number(product.tileRows) + "x" + number(product.tileColumns) + "x" +
+                      number(product.tileTerms));
+  }
+  if (product.rows != 1 || product.columns != 1) {
+    field("each", number(product.rows) + "x" + number(product.columns));
+  }
+  if (product.splits != 1) field("splits", number(product.splits));
+  std::string with = flags({{"swapped", product.isSwapped},
+                            {"terms", product.vectorsAlongTerms},
+                            {"mixed", product.mixesRows},
+                            {"floats", product.inFloats}});
+  if (!with.empty()) field("with", with);
+  std::string copies = flags({{"rows", product.copiesRows}, {"columns", product.copiesColumns}});
+  if (!copies.empty()) field("copies", copies);
+}
+
 }  // namespace
+
+std::string_view nameOf(ProductForm form) {
+  llvm::StringRef name = nameOf(kForms, form);
+  return {name.data(), name.size()};
+}
 
 int64_t StageSchedule::pieces() const {
   if (dims.empty()) return 1;
@@ -216,6 +319,10 @@ std::string toString(const StageSchedule& stage) {
   if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
   if (stage.contraction >= 0) field("of", number(stage.contraction));
   if (stage.sums >= 0) field("sums", number(stage.sums));
+  printProduct(stage.product, field);
+  if (stage.scanDim >= 0) {
+    field("along", number(stage.scanDim) + (stage.isScanFromEnd ? ":reversed" : ""));
+  }
   if (stage.scanPart != none.scanPart) field("part", nameOf(kScanParts, stage.scanPart).str());
   if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
   if (stage.order != none.order) {
@@ -236,10 +343,12 @@ std::string toString(const StageSchedule& stage) {
     field("kept", listOf(stage.kept,
                          [&](auto& row) { return number(row.value) + "@" + number(row.writer); }));
   }
+  if (!stage.unrolled.empty()) field("unroll", listOf(stage.unrolled, number));
   if (stage.tileSpace != none.tileSpace) {
     field("tiles", nameOf(kTileSpaces, stage.tileSpace).str() + "@" + number(stage.tileDim) + ":" +
                        number(stage.tileCount) + "x" + number(stage.tileUnit));
   }
+  if (stage.share != none.share) field("share", number(stage.share));
   field("ns", textOf(stage.ns));
   return text;
 }

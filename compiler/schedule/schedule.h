@@ -49,6 +49,10 @@ struct ReductionSchedule {
   unsigned lanes = 1;  // (threads) along the innermost reduced dimension, if they share it
   // Independent accumulators; rows at a time for kAccumulate; neighbours of a thread for kGroup.
   unsigned interleave = 1;
+  // kLane: lanes along the row and accumulators where one result is computed by itself, as of what
+  // is left of a vector of results.
+  unsigned restLanes = 1;
+  unsigned restInterleave = 1;
 
   bool operator==(const ReductionSchedule&) const = default;
 };
@@ -69,8 +73,42 @@ enum class StageKind {
   kScatter,
   kUpdateSlice,
   kSelectAndScatter,
-  kDot,        // a dot_general, and on its sums what the fusion computes of them
+  kDot,        // a product, and on its sums what the fusion computes of them
   kAttention,  // rows of a product, a fusion of them, and their product, some at a time
+};
+
+// Who computes a product.
+enum class ProductForm {
+  kNone,      // the backend's own function (CPUs), of whose sums the schedule says what becomes
+  kLibrary,   // a library of the device
+  kTensors,   // groups, whose warps multiply by tensor cores what they share
+  kMatrices,  // groups, whose sub-groups multiply by the device's matrix instruction
+  kGroups,    // groups of threads, by tiles in their memory
+  kLines,     // groups whose threads share the terms of few lines
+  kVectors,   // work-items with vectors, by tiles in registers
+  kItems,     // work-items of a few elements each
+};
+
+// How a product or a convolution is computed by kernels. Lines are rows or columns of the result,
+// terms what is summed for each element.
+struct ProductSchedule {
+  ProductForm form = ProductForm::kNone;
+  // kTensors, kMatrices, kGroups: rows, columns and terms of a group's tile. kLines: lines of the
+  // larger operand and terms of a group; `tileColumns` is 1.
+  int64_t tileRows = 0, tileColumns = 0, tileTerms = 0;
+  // kTensors: rows and columns of a warp. kMatrices: results of the instruction that a sub-group
+  // computes. kGroups, kItems: rows and columns of a thread. kVectors: rows and vectors of a tile
+  // (single columns where vectors lie along the terms).
+  int64_t rows = 1, columns = 1;
+  int64_t splits = 1;              // groups that share the terms of a line (kLines)
+  bool isSwapped = false;          // what is said of columns is of the lhs's lines
+  bool vectorsAlongTerms = false;  // kVectors: else along columns
+  bool mixesRows = false;  // kVectors: the rows of a tile are of all dimensions, not of the last
+  bool inFloats = false;   // kVectors: integers as f32, as many terms as sums are exact of
+  // Put in order before, in the type of the sums: the columns' operand, and the other one.
+  bool copiesColumns = false, copiesRows = false;
+
+  bool operator==(const ProductSchedule&) const = default;
 };
 
 // Which part of a scan a stage is. A line is all elements along the scanned dimension; a tile of
@@ -94,19 +132,27 @@ struct StageSchedule {
   unsigned lanes = 1;
   double ns = 1;  // estimate of the whole, on one thread of a CPU or a whole GPU
 
+  // Tiles that a CPU's thread takes at a time; 0: one thread computes all.
+  int64_t share = 0;
+
   // Loops, copies and fills.
   llvm::SmallVector<LoopDim, 4> dims;  // outermost first
   LoopOrder order = LoopOrder::kRows;
   int64_t orderDim = -1;
-  int64_t blockRows = 1;               // kRowBlocks: as many as the reductions have lanes
+  // kRowBlocks: as many as the reductions have lanes; attention by groups: keys at a time, for
+  // tiles of `chunk` rows.
+  int64_t blockRows = 1;
   llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
   RowTail tail = RowTail::kElements;
   int64_t tiledDims = 0;  // so many outer loops are cut into tiles of one index
-  int64_t chunk = 1;      // of the next loop to be cut (transposed and interleaved: of `orderDim`)
-  int64_t grain = 1;      // so many of those pieces are one tile
+  // Of the next loop to be cut (other orders than kRows: of `orderDim`). kRowBlocks: rows of a
+  // tile; 1: blocks are of the rows that a call has, from the first on.
+  int64_t chunk = 1;
+  int64_t grain = 1;          // so many of those pieces are one tile
   unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
   llvm::SmallVector<ReductionSchedule, 2> reductions;
   llvm::SmallVector<KeptRow, 2> kept;
+  llvm::SmallVector<unsigned, 2> unrolled;  // windows that are computed without loops
   // Results with an element for each row of the last loop, written after the row: what reductions
   // of the row give is there then, and need not be computed by a stage of their own.
   llvm::SmallVector<unsigned, 2> rowResults;
@@ -117,11 +163,15 @@ struct StageSchedule {
   int64_t tileUnit = 1;  // elements of that dimension in a tile
   int64_t tileCount = 1;
 
+  // Scans: along which dimension of the result, and from which end.
+  int64_t scanDim = -1;
+  bool isScanFromEnd = false;
   ScanPart scanPart = ScanPart::kNone;
 
   // Products.
-  int contraction = -1;  // the dot_general
-  int sums = -1;         // which of the fusion's results has room for sums meanwhile; -1: none
+  int contraction = -1;     // the dot_general; 0 where there is no fusion
+  int sums = -1;            // which of the fusion's results has room for sums meanwhile; -1: none
+  ProductSchedule product;  // of devices whose kernels multiply
 
   bool operator==(const StageSchedule&) const = default;
 
@@ -136,6 +186,8 @@ struct KernelSchedule {
 
   bool operator==(const KernelSchedule&) const = default;
 };
+
+std::string_view nameOf(ProductForm form);
 
 // "loop results=0 dims=0-1:4096,2:128 lanes=16 …": fields at their defaults are left out. Parsing
 // is the exact inverse; kInvalidArgument names the field that it does not understand.

@@ -4,6 +4,8 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/product_shape.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,12 +34,29 @@ std::string lineOf(ir::FusionOp fusion, int number, const StatusOr<KernelSchedul
   return text;
 }
 
+// "product 3 (tensor<8x8xf32>, …) -> tensor<8x8xf32>: dot_general at f.py:12; dot results=0 …
+// (matrices: …)".
+std::string lineOf(mlir::Operation* op, int number, const StageSchedule& stage,
+                   const std::string& reason) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "product " << number << " (";
+  llvm::interleaveComma(op->getOperandTypes(), out);
+  out << ") -> (";
+  llvm::interleaveComma(op->getResultTypes(), out);
+  out << "): " << op->getName().stripDialect();
+  if (std::string where = sourceLocation(op->getLoc()); !where.empty()) out << " at " << where;
+  out << "; " << toString(stage) << " (" << reason << ")";
+  return text;
+}
+
 class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<mlir::ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedulePass)
 
   SchedulePass() = default;
-  explicit SchedulePass(const TargetModel& target) : target_(target) {}
+  SchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary)
+      : target_(target), isOfLibrary_(std::move(isOfLibrary)) {}
 
   llvm::StringRef getArgument() const override { return "schedule"; }
   llvm::StringRef getDescription() const override {
@@ -49,21 +68,64 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
     getOperation().walk([&](ir::FusionOp fusion) {
       // Rows of an attention, which is scheduled after what is in it.
       const bool isInner = mlir::isa<ir::FusionOp>(fusion->getParentOp());
+      // Groups compute elements of rows between products, by no kernel of their own.
+      if (isInner && target_.device == DeviceKind::kGpu) return;
       StatusOr<KernelSchedule> schedule =
           isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
+      if (schedule.ok() && isProduct(*schedule) && isOfLibrary_ && isOfLibrary_(fusion)) {
+        scheduleProduct(contractionOf(fusion), target_, ofFusion(fusion), &schedule->stages[0]);
+      }
       if (schedule.ok()) attachSchedule(*schedule, fusion);
-      if (logsCompilation()) logCompilation(lineOf(fusion, number++, schedule));
+      if (logsCompilation()) {
+        logCompilation(lineOf(fusion, number++, schedule) + reasonOf(fusion, schedule));
+      }
     });
+    if (target_.products.unit != ProductUnit::kFunctions) scheduleProducts();
   }
 
  private:
+  // With an epilogue, on a device whose kernels multiply.
+  static bool isProduct(const KernelSchedule& schedule) {
+    return schedule.stages.size() == 1 && schedule.stages[0].product.form != ProductForm::kNone;
+  }
+
+  // Asks about the whole fusion instead of the product in it.
+  IsOfLibrary ofFusion(ir::FusionOp fusion) const {
+    return [this, fusion](mlir::Operation*) { return isOfLibrary_ && isOfLibrary_(fusion); };
+  }
+
+  // Of a product with an epilogue: why it has its form.
+  std::string reasonOf(ir::FusionOp fusion, const StatusOr<KernelSchedule>& schedule) const {
+    if (!schedule.ok() || !isProduct(*schedule)) return "";
+    StageSchedule stage = schedule->stages[0];
+    std::string reason;
+    scheduleProduct(contractionOf(fusion), target_, ofFusion(fusion), &stage, &reason);
+    return " (" + reason + ")";
+  }
+
+  // Of those that are kernels by themselves.
+  void scheduleProducts() {
+    int number = 0;
+    getOperation().walk([&](mlir::Operation* op) {
+      if (!mlir::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op) ||
+          mlir::isa<ir::FusionOp>(op->getParentOp()) || !productKindsOf(op)) {
+        return;
+      }
+      std::string reason;
+      StageSchedule stage = chooseProduct(op, target_, isOfLibrary_, &reason);
+      attachProductSchedule(stage, op);
+      if (logsCompilation()) logCompilation(lineOf(op, number++, stage, reason));
+    });
+  }
+
   TargetModel target_;
+  IsOfLibrary isOfLibrary_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target) {
-  return std::make_unique<SchedulePass>(target);
+std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary) {
+  return std::make_unique<SchedulePass>(target, std::move(isOfLibrary));
 }
 
 void registerSchedulePass() {

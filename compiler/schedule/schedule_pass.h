@@ -1,15 +1,18 @@
-// The schedule pass: each fusion gets the schedule that its kernel will have.
+// The schedule pass: each fusion and each product gets the schedule that its kernel will have.
 #pragma once
 
 #include <memory>
 
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/target_model.h"
 #include "mlir/Pass/Pass.h"
 
 namespace isthmus {
 
-// A fusion that no kernel can compute is left without one; code generation says why.
-std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target);
+// A fusion that no kernel can compute is left without one; code generation says why. Products that
+// are no fusions get one where the target's kernels multiply.
+std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target,
+                                               IsOfLibrary isOfLibrary = nullptr);
 
 // Makes -schedule known to command lines; there it is for the default target.
 void registerSchedulePass();

@@ -99,24 +99,28 @@ TEST(ScheduleText, is_read_as_it_was_written) {
       "loop results=0,2 rows=1 dims=0-1:4096,2:128 order=transposed@0 block=16 lanes=16 "
       "cuts=0,100,128 "
       "tails=narrow "
-      "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane kept=3@5 ns=1200";
+      "tiled=1 chunk=64 grain=3 threads=32 reduce=5:row:16x4,7:lane,9:lane:1x10:8x2 kept=3@5 "
+      "unroll=4,11 share=2 ns=1200";
   StatusOr<StageSchedule> stage = parseStageSchedule(text);
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   EXPECT_EQ(toString(*stage), text);
   EXPECT_EQ(stage->dims[0], (LoopDim{0, 1, 4096}));
   EXPECT_EQ(stage->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4}));
+  EXPECT_EQ(stage->reductions[2], (ReductionSchedule{9, ReductionStrategy::kLane, 1, 10, 8, 2}));
   EXPECT_EQ(stage->kept[0], (KeptRow{3, 5}));
   const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scatter)), scatter);
   const char* scan =
-      "scan results=0 part=blocks chunk=1024 grain=4 threads=256 tiles=indices@-1:9x1 ns=10";
+      "scan results=0 along=2:reversed part=blocks chunk=1024 grain=4 threads=256 "
+      "tiles=indices@-1:9x1 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scan)), scan);
 }
 
 TEST(ScheduleText, names_the_field_that_it_does_not_understand) {
   for (const char* text : {"", "spiral results=0", "loop lanes=", "loop lanes=many",
                            "loop colour=1", "loop dims=0-1", "loop dims=3-1:4", "loop reduce=5",
-                           "loop kept=3", "loop tiles=indices@0:4", "loop tails=wide"}) {
+                           "loop kept=3", "loop unroll=x", "loop reduce=5:lane:1x2:3",
+                           "scan along=1:sideways", "loop tiles=indices@0:4", "loop tails=wide"}) {
     StatusOr<StageSchedule> stage = parseStageSchedule(text);
     ASSERT_FALSE(stage.ok()) << text;
     EXPECT_EQ(stage.status().code(), StatusCode::kInvalidArgument);
@@ -225,6 +229,7 @@ TEST(VerifySchedule, refuses_blocks_of_other_rows) {
   const std::string rest = "lanes=16 cuts=0,25 reduce=2:row:16x1 kept=1@2 ";
   EXPECT_EQ(softmax(25).problemWith(softmax(25).schedule(target), target), "");
   EXPECT_EQ(softmax(25).problemWith(loop + "block=16 " + rest + "chunk=32", target), "");
+  EXPECT_EQ(softmax(25).problemWith(loop + "block=16 " + rest + "chunk=1", target), "");
   EXPECT_THAT(softmax(25).problemWith(loop + "block=32 " + rest + "chunk=32", target),
               HasSubstr("no blocks of rows"));
   EXPECT_THAT(softmax(25).problemWith(loop + "block=16 " + rest + "chunk=24", target),
@@ -360,15 +365,90 @@ TEST(VerifySchedule, keeps_the_parts_of_a_scan_together) {
       "tensor<2x2xi64>} : (tensor<3x500xf32>, tensor<f32>) -> tensor<3x500xf32>");
   TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
   const std::string tiles = "tiles=indices@-1:3x1";
-  EXPECT_THAT(scan.schedule(gpu), HasSubstr("part=whole chunk=500 grain=4 threads=128 " + tiles));
-  const std::string start = "scan results=0 part=whole chunk=500 ";
+  EXPECT_THAT(scan.schedule(gpu),
+              HasSubstr("along=1 part=whole chunk=500 grain=4 threads=128 " + tiles));
+  const std::string start = "scan results=0 along=1 part=whole chunk=500 ";
   EXPECT_EQ(scan.problemWith(start + "grain=2 threads=64 " + tiles, gpu), "");
   EXPECT_THAT(scan.problemWith(start + "grain=99 threads=64 " + tiles, gpu), HasSubstr("grain"));
   EXPECT_THAT(scan.problemWith(start + "grain=4 " + tiles, gpu), HasSubstr("threads"));
-  EXPECT_THAT(
-      scan.problemWith("scan results=0 part=blocks chunk=500 grain=4 threads=64 " + tiles, gpu),
-      HasSubstr("go together"));
+  EXPECT_THAT(scan.problemWith(
+                  "scan results=0 along=1 part=blocks chunk=500 grain=4 threads=64 " + tiles, gpu),
+              HasSubstr("go together"));
   EXPECT_THAT(scan.problemWith(start + "grain=4 threads=64", gpu), HasSubstr("tiles"));
+  for (const char* along : {"0", "1:reversed"}) {
+    EXPECT_THAT(scan.problemWith("scan results=0 along=" + std::string(along) +
+                                     " part=whole chunk=500 grain=4 threads=64 " + tiles,
+                                 gpu),
+                HasSubstr("another dimension"));
+  }
+}
+
+Program windows(const std::string& window, const std::string& padding) {
+  return Program("tensor<64x500xf32>", "tensor<64x500xf32>",
+                 "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                 "%y = \"stablehlo.reduce_window\"(%x, %z) ({\n"
+                 "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                 "%s = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %s : tensor<f32>\n"
+                 "}) {window_dimensions = array<i64: 1, " +
+                     window + ">, padding = dense<[[0, 0], [" + padding +
+                     ", 0]]> : tensor<2x2xi64>} : (tensor<64x500xf32>, tensor<f32>) -> "
+                     "tensor<64x500xf32>");
+}
+
+TEST(ChooseSchedule, unrolls_small_windows) {
+  EXPECT_THAT(windows("12", "11").schedule(vectorCpu()), HasSubstr("unroll=1"));
+  EXPECT_THAT(windows("13", "12").schedule(vectorCpu()), Not(HasSubstr("unroll")));
+}
+
+TEST(VerifySchedule, refuses_to_unroll_large_windows_and_what_is_none) {
+  const std::string loop = "loop results=0 dims=0:64,1:500 lanes=16 cuts=0,500 tiled=1 chunk=500 ";
+  EXPECT_EQ(windows("13", "12").problemWith(loop + "unroll=1", vectorCpu()), "");
+  EXPECT_EQ(windows("12", "11").problemWith(loop, vectorCpu()), "");
+  EXPECT_THAT(windows("65", "64").problemWith(loop + "unroll=1", vectorCpu()),
+              HasSubstr("no window of at most"));
+  EXPECT_THAT(windows("12", "11").problemWith(loop + "unroll=0", vectorCpu()),
+              HasSubstr("no window of at most"));
+}
+
+TEST(VerifySchedule, wants_every_reduction_scheduled) {
+  Program program = sum("tensor<64x1000xf32>", "tensor<64xf32>", 1);
+  const std::string loop = "loop results=0 dims=0:64 cuts=0,64 tiled=1 ";
+  EXPECT_EQ(program.problemWith(loop + "reduce=1:row:8x2", vectorCpu()), "");
+  EXPECT_THAT(program.problemWith(loop, vectorCpu()), HasSubstr("how op 1 reduces"));
+  EXPECT_THAT(program.problemWith(loop + "reduce=1:lane:1x1:3x1", vectorCpu()),
+              HasSubstr("out of range"));
+}
+
+// A row is updated by the sum of another array: no loop over results asks for it.
+TEST(ChooseSchedule, schedules_reductions_inside_of_updates) {
+  Program update(R"(
+    func.func @main(%in: tensor<64x8xf32>, %rows: tensor<8x1000xf32>) -> tensor<64x8xf32> {
+      %r = "isthmus.fusion"(%in, %rows) ({
+      ^bb0(%x: tensor<64x8xf32>, %a: tensor<8x1000xf32>):
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %i = stablehlo.constant dense<3> : tensor<i32>
+        %s = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1]
+            : (tensor<8x1000xf32>, tensor<f32>) -> tensor<8xf32>
+        %u = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<1x8xf32>
+        %y = stablehlo.dynamic_update_slice %x, %u, %i, %i
+            : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<64x8xf32>
+        isthmus.yield %y : tensor<64x8xf32>
+      }) : (tensor<64x8xf32>, tensor<8x1000xf32>) -> tensor<64x8xf32>
+      return %r : tensor<64x8xf32>
+    })");
+  StatusOr<KernelSchedule> schedule = chooseSchedule(update.fusion(), vectorCpu());
+  ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+  const StageSchedule& stage = schedule->stages.back();
+  EXPECT_EQ(stage.kind, StageKind::kUpdateSlice);
+  EXPECT_THAT(toString(stage), HasSubstr("reduce=2:row:16x4"));
+  KernelSchedule edited = *schedule;
+  edited.stages.back().reductions.clear();
+  EXPECT_THAT(verifySchedule(edited, update.fusion(), vectorCpu()).message(),
+              HasSubstr("how op 2 reduces"));
+  edited = *schedule;
+  edited.stages.back().reductions[0].strategy = ReductionStrategy::kLane;
+  EXPECT_THAT(verifySchedule(edited, update.fusion(), vectorCpu()).message(),
+              HasSubstr("share rows only"));
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // What an edited schedule may say.
 #include <algorithm>
 
+#include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/attention/group_attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/loop_scheduler.h"
 #include "compiler/schedule/loop/reduction_axes.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
@@ -39,13 +42,15 @@ class StageVerifier {
     if (stage_.lanes > maxVectorElements(target_)) {
       return wrong("lanes must be at most ", maxVectorElements(target_));
     }
-    if (target_.device == DeviceKind::kGpu && stage_.lanes > chosen_.lanes) {
+    if (target_.device == DeviceKind::kGpu && stage_.kind != StageKind::kDot &&
+        stage_.lanes > chosen_.lanes) {
       return wrong("lanes must be at most ", chosen_.lanes, ", since threads are the lanes");
     }
     if (stage_.groupThreads != 1 &&
         (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {
       return wrong("threads must be a power of two up to ", target_.groupSize);
     }
+    ISTHMUS_RETURN_IF_ERROR(checkInner());
     if (stage_.kind == StageKind::kDot) return checkProduct();
     if (stage_.kind == StageKind::kAttention) return checkAttention();
     bool isLoop = stage_.kind == StageKind::kLoop || stage_.kind == StageKind::kCopy ||
@@ -68,17 +73,45 @@ class StageVerifier {
   }
 
   Status checkAttention() const {
+    if (target_.device == DeviceKind::kGpu) {
+      if (stage_.dims != chosen_.dims || stage_.tiledDims != chosen_.tiledDims ||
+          stage_.grain != 1 || stage_.order != LoopOrder::kRows) {
+        return wrong("tiles are of rows of a batch item");
+      }
+      const char* why = tileRefusal(fusion_, stage_, target_);
+      return why ? wrong(why) : Status();
+    }
     constexpr int64_t kMostRows = 1024;
     if (stage_.chunk >= 1 && stage_.chunk <= kMostRows) return {};
     return wrong("chunk must be from 1 to ", kMostRows, " rows");
   }
 
+  Status checkInner() const {
+    if (stage_.share < 0 || (stage_.share > 0 && target_.device != DeviceKind::kCpu)) {
+      return wrong("share must be a number of tiles, of threads of a CPU");
+    }
+    constexpr double kMostUnrolled = 64;
+    for (unsigned number : stage_.unrolled) {
+      auto window = mlir::dyn_cast_or_null<shlo::ReduceWindowOp>(opNumbered(fusion_, number));
+      if (!window || windowElements(window) > kMostUnrolled) {
+        return wrong("op ", number, " is no window of at most ", kMostUnrolled, " elements");
+      }
+    }
+    return {};
+  }
+
   Status checkProduct() const {
+    if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
+    auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion_, chosen_.contraction));
+    if (chosen_.product.form != ProductForm::kNone) {
+      if (stage_.sums >= 0) return wrong("sums stay in registers");
+      std::string why = productRefusal(dot, stage_, target_);
+      return why.empty() ? Status() : wrong(why);
+    }
+    if (stage_.product.form != ProductForm::kNone) return wrong("no kernels multiply");
     if (stage_.lanes > chosen_.lanes)
       return wrong("at most ", chosen_.lanes, " lanes lie together");
-    if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
     if (stage_.sums == chosen_.sums) return {};
-    auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion_, chosen_.contraction));
     const bool isResult =
         stage_.sums >= 0 && stage_.sums < static_cast<int>(fusion_->getNumResults());
     if (isResult &&
@@ -91,6 +124,12 @@ class StageVerifier {
     if (stage_.lanes > chosen_.lanes)
       return wrong("at most ", chosen_.lanes, " lanes lie together");
     if (stage_.kind == StageKind::kScan) ISTHMUS_RETURN_IF_ERROR(checkScan());
+    for (const ReductionSchedule& reduction : stage_.reductions) {
+      if (reduction.strategy != ReductionStrategy::kRow) {
+        return wrong("lanes of a stage without loops share rows only");
+      }
+    }
+    ISTHMUS_RETURN_IF_ERROR(checkReductions());
     bool isUncut = stage_.tileSpace == TileSpace::kNone && stage_.scanPart == ScanPart::kNone;
     bool isSame = stage_.tileSpace == chosen_.tileSpace && stage_.tileDim == chosen_.tileDim &&
                   stage_.tileUnit == chosen_.tileUnit && stage_.tileCount == chosen_.tileCount;
@@ -99,6 +138,9 @@ class StageVerifier {
   }
 
   Status checkScan() const {
+    if (stage_.scanDim != chosen_.scanDim || stage_.isScanFromEnd != chosen_.isScanFromEnd) {
+      return wrong("the scan runs along another dimension");
+    }
     if (stage_.scanPart != chosen_.scanPart || stage_.chunk != chosen_.chunk) {
       return wrong("the parts of a scan go together");
     }
@@ -168,6 +210,13 @@ class StageVerifier {
                : wrong("groups transpose squares of ", chosen_.chunk);
   }
 
+  // Tiles of one row each, of which those of a call are in blocks; lanes go along the row, if that
+  // is not only reduced.
+  bool isSingleRows() const {
+    return stage_.order == LoopOrder::kRowBlocks && stage_.chunk == 1 &&
+           stage_.orderDim + 2 >= static_cast<int64_t>(stage_.dims.size());
+  }
+
   // Sums of rows become lanes: as many rows as a reduction has lanes.
   Status checkRowBlocks() const {
     if (chosen_.order != stage_.order || stage_.orderDim != chosen_.orderDim ||
@@ -176,8 +225,8 @@ class StageVerifier {
       return wrong("other loops have no blocks of rows whose reductions come first");
     }
     const int64_t rows = stage_.dims[stage_.orderDim].size;
-    if (stage_.chunk != rows && stage_.chunk % stage_.blockRows != 0) {
-      return wrong("chunk must be a multiple of block");
+    if (stage_.chunk != rows && stage_.chunk % stage_.blockRows != 0 && !isSingleRows()) {
+      return wrong("chunk must be 1 or a multiple of block");
     }
     return {};
   }
@@ -198,7 +247,7 @@ class StageVerifier {
       return wrong("chunk must be from 1 to ", tiled, ", grain from 1");
     }
     // Blocks begin where whole vectors do.
-    if (!isRows && stage_.chunk != tiled && stage_.chunk % stage_.lanes != 0) {
+    if (!isRows && stage_.chunk != tiled && stage_.chunk % stage_.lanes != 0 && !isSingleRows()) {
       return wrong("chunk must be a multiple of lanes");
     }
     if (cut == 0) return {};
@@ -234,7 +283,13 @@ class StageVerifier {
                    llvm::any_of(stage_.reductions, [](const ReductionSchedule& reduction) {
                      return reduction.strategy != ReductionStrategy::kAccumulate;
                    });
-    return isMixed ? wrong("either all reductions accumulate or none") : Status();
+    if (isMixed) return wrong("either all reductions accumulate or none");
+    for (const ReductionSchedule& chosen : chosen_.reductions) {
+      if (!stage_.reductionOf(chosen.op)) {
+        return wrong("it does not say how op ", chosen.op, " reduces");
+      }
+    }
+    return {};
   }
 
   Status checkReduction(const ReductionSchedule& reduction, shlo::ReduceOp reduce,
@@ -242,17 +297,22 @@ class StageVerifier {
     unsigned mostLanes =
         reduction.strategy == ReductionStrategy::kGroup ? target_.groupSize : kMaxLanes;
     if (!llvm::isPowerOf2_32(reduction.lanes) || reduction.lanes > mostLanes ||
-        reduction.interleave < 1 || reduction.interleave > kMaxInterleave) {
+        reduction.interleave < 1 || reduction.interleave > kMaxInterleave ||
+        !llvm::isPowerOf2_32(reduction.restLanes) || reduction.restLanes > kMaxLanes ||
+        reduction.restInterleave < 1 || reduction.restInterleave > kMaxInterleave) {
       return wrong("a reduction's lanes and interleave are out of range");
     }
     ReducedAxes reduced = reducedAxesOf(reduce);
     int64_t last = reduced.axes.empty() ? 1 : reduced.axes.back().size;
-    bool needsNeutral = reduction.strategy == ReductionStrategy::kRow && reduction.interleave > 1;
+    bool needsNeutral =
+        (reduction.strategy == ReductionStrategy::kRow && reduction.interleave > 1) ||
+        reduction.restInterleave > 1;
     if (needsNeutral && !hasNeutralValue(reduce)) {
       return wrong("a reducer without a neutral value has one accumulator");
     }
-    if (reduction.strategy == ReductionStrategy::kRow &&
-        static_cast<int64_t>(reduction.lanes) > std::max<int64_t>(1, last)) {
+    const unsigned rowLanes =
+        reduction.strategy == ReductionStrategy::kRow ? reduction.lanes : reduction.restLanes;
+    if (static_cast<int64_t>(rowLanes) > std::max<int64_t>(1, last)) {
       return wrong("there are ", last, " elements to reduce");
     }
     if (reduction.strategy == ReductionStrategy::kAccumulate &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/cost/work.h"
 #include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -18,9 +19,6 @@
 
 namespace isthmus::simulation {
 namespace {
-
-// Additions that an exponential, a logarithm, a sine or the like takes, about.
-constexpr double kTranscendentalFlops = 8;
 
 // Seconds of a block: see Report.
 struct Times {
@@ -162,30 +160,28 @@ class Simulator {
     Step step = describedStep(op);
     step.seconds = cost.seconds;
     step.sentBytes = cost.sentBytes;
-    step.bytes = costsOf(&op).bytes;
+    step.bytes = accessedBytes(&op);
     step.bound = cost.link.empty() ? "launch" : cost.link;
     return step;
   }
 
   Step kernelStep(mlir::Operation& op) {
     Step step = describedStep(op);
-    OperationCosts costs = costsOf(&op);
-    double contractions = 0;
+    Work work = workOf(&op);
     double contractionSeconds = 0;
     op.walk([&](mlir::Operation* inner) {
-      if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(inner)) return;
-      double flops = costsOf(inner).flops;
-      contractions += flops;
-      contractionSeconds += flops / contractionRate(inner->getOperand(0).getType());
+      double products = productsOf(inner);
+      if (products == 0) return;
+      contractionSeconds += 2 * products / contractionRate(inner->getOperand(0).getType());
     });
-    double others = costs.flops - contractions + kTranscendentalFlops * costs.transcendentals;
-    double compute = contractionSeconds + others / machine_.elementFlops;
-    double memory = costs.bytes / machine_.memoryBytesPerSecond;
-    if (findOpFacts(&op) && findOpFacts(&op)->isLibrary && costs.flops == 0) {
+    step.flops = costsOf(&op).flops;
+    step.bytes = work.bytes;
+    if (findOpFacts(&op) && findOpFacts(&op)->isLibrary && step.flops == 0) {
       note(op, "is counted by its memory traffic alone");
+      work.additions = 0;
     }
-    step.flops = costs.flops;
-    step.bytes = costs.bytes;
+    double compute = contractionSeconds + work.additions / machine_.elementFlops;
+    double memory = work.bytes / machine_.memoryBytesPerSecond;
     step.seconds = std::max({compute, memory, machine_.launchSeconds});
     step.bound = step.seconds == compute ? "compute" : step.seconds == memory ? "memory" : "launch";
     return step;
@@ -248,8 +244,11 @@ Status describeMemory(mlir::func::FuncOp main, Report& report) {
 // The compiler's idea of the machine, for what it fuses.
 TargetModel targetOf(const Machine& machine) {
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", "sm_80");
+  // Machines are described without caches: as much faster than memory as others' are.
+  target.cacheBytesPerNs *= machine.memoryBytesPerSecond * 1e-9 / target.memoryBytesPerNs;
   target.memoryBytesPerNs = machine.memoryBytesPerSecond * 1e-9;
   target.elementOpsPerNs = machine.elementFlops * 1e-9;
+  target.kernelNs = machine.launchSeconds * 1e9;
   return target;
 }
 
@@ -260,6 +259,7 @@ StatusOr<Report> simulate(std::string_view code, std::string_view format, const 
   ISTHMUS_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                            importProgram(code, format, *context));
   PipelineOptions options;
+  options.attention = false;
   options.epilogues = false;  // rooflines are of products and of kernels
   readDeviceCounts(*module, options.compile);
   options.fusion.target = targetOf(machine);

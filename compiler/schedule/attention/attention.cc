@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/schedule/cost.h"
+#include "compiler/schedule/attention/group_attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
@@ -47,6 +48,7 @@ class RowAnalysis {
  public:
   explicit RowAnalysis(Attention& attention)
       : block_(attention.rows.getBody().front()),
+        givesNumbers_(attention.products.empty()),
         fullShape_(squeezedShape(attention.scores[0].getType())),
         rowShape_(llvm::ArrayRef<int64_t>(fullShape_).drop_back()) {
     for (unsigned i = 0; i < attention.scores.size(); ++i) {
@@ -58,8 +60,10 @@ class RowAnalysis {
     for (mlir::Operation& op : block_.without_terminator()) {
       if (follows(op) && !visit(op)) return false;
     }
-    return isReduced_ && llvm::all_of(block_.getTerminator()->getOperands(),
-                                      [&](mlir::Value weights) { return isFull(weights); });
+    return isReduced_ &&
+           llvm::all_of(block_.getTerminator()->getOperands(), [&](mlir::Value value) {
+             return givesNumbers_ ? isRow(value) : isFull(value);
+           });
   }
 
  private:
@@ -107,6 +111,7 @@ class RowAnalysis {
   }
 
   mlir::Block& block_;
+  const bool givesNumbers_;
   llvm::SmallVector<int64_t> fullShape_;
   llvm::SmallVector<int64_t> rowShape_;
   llvm::DenseSet<mlir::Value> full_, row_;
@@ -155,15 +160,16 @@ const char* scoresRefusal(Attention& attention, shlo::DotGeneralOp scores,
     if (tensorTypeOf(value).getNumElements() == 0) return "there is nothing to compute";
   }
   const SumsMatrix matrix = sumsMatrixOf(scores);
-  for (mlir::Value weights : attention.rows->getResults()) {
-    if (matrix.cols == 1 || tensorTypeOf(weights).getShape().back() != matrix.cols) {
-      return "rows have no elements side by side";
-    }
-  }
+  const bool areWhole = llvm::all_of(attention.rows->getResults(), [&](mlir::Value weights) {
+    return attention.products.empty() || tensorTypeOf(weights).getShape().back() == matrix.cols;
+  });
+  if (matrix.cols == 1 || !areWhole) return "rows have no elements side by side";
   if (tensorTypeOf(scores.getResult()).getShape().back() != matrix.cols) {
     return "rows have several dimensions";
   }
-  if (matrix.cols * 4 > target.maxRowBytes) return "the rows are too long";
+  // Groups have a block of a row at a time.
+  if (target.device == DeviceKind::kCpu && matrix.cols * 4 > target.maxRowBytes)
+    return "the rows are too long";
   if (batchesOf(scores) != batchesOf(attention.scores[0])) return "the products differ in batches";
   return nullptr;
 }
@@ -181,6 +187,19 @@ bool contractsRows(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGene
   return rank > batches && contracts(scores, weights, dot, batches, rank - 1);
 }
 
+// The product that `rows` alone reads, of this shape but for sizes of 1, if there is one.
+static shlo::DotGeneralOp scoresOf(ir::FusionOp rows, llvm::ArrayRef<int64_t> shape) {
+  shlo::DotGeneralOp scores;
+  for (mlir::Value operand : rows->getOperands()) {
+    auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
+    if (dot && dot->hasOneUse() && dot->getBlock() == rows->getBlock() &&
+        llvm::ArrayRef<int64_t>(squeezedShape(operand.getType())) == shape) {
+      scores = dot;
+    }
+  }
+  return scores;
+}
+
 std::optional<Attention> attentionAround(ir::FusionOp rows) {
   if (rows->getNumResults() != 1 ||
       !mlir::isa<mlir::RankedTensorType>(rows->getResult(0).getType())) {
@@ -190,17 +209,26 @@ std::optional<Attention> attentionAround(ir::FusionOp rows) {
   attention.rows = rows;
   auto values = mlir::dyn_cast_or_null<shlo::DotGeneralOp>(onlyUser(rows->getResult(0)));
   if (!values || values->getBlock() != rows->getBlock()) return std::nullopt;
-  for (mlir::Value operand : rows->getOperands()) {
-    auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
-    if (dot && dot->hasOneUse() && dot->getBlock() == rows->getBlock() &&
-        operand.getType() == dot.getType() &&
-        squeezedShape(operand.getType()) == squeezedShape(rows->getResult(0).getType())) {
-      attention.scores = {dot};
-    }
-  }
-  if (attention.scores.empty()) return std::nullopt;
+  shlo::DotGeneralOp scores = scoresOf(rows, squeezedShape(rows->getResult(0).getType()));
+  if (!scores) return std::nullopt;
+  attention.scores = {scores};
   attention.products.push_back({values, nullptr});
   return attention;
+}
+
+std::optional<Attention> reductionAround(ir::FusionOp rows) {
+  for (mlir::Value operand : rows->getOperands()) {
+    auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
+    if (!dot || !dot->hasOneUse() || dot->getBlock() != rows->getBlock()) continue;
+    llvm::SmallVector<int64_t> shape = squeezedShape(dot.getType());
+    if (shape.empty()) continue;
+    shape.pop_back();
+    const bool givesNumbers = llvm::all_of(rows->getResultTypes(), [&](mlir::Type type) {
+      return mlir::isa<mlir::RankedTensorType>(type) && squeezedShape(type) == shape;
+    });
+    if (givesNumbers) return Attention{{dot}, rows, {}};
+  }
+  return std::nullopt;
 }
 
 // Whether all that is neither scores nor weights is an argument of the fusion.
@@ -233,7 +261,10 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
     attention.scores.push_back(dot);
   }
   size_t parts = attention.scores.size() + 1;
-  for (mlir::Value result : block.getTerminator()->getOperands()) {
+  mlir::Operation* yield = block.getTerminator();
+  const bool givesNumbers = llvm::equal(yield->getOperands(), attention.rows->getResults());
+  for (mlir::Value result : yield->getOperands()) {
+    if (givesNumbers) break;
     RowProduct product;
     product.transpose = result.getDefiningOp<shlo::TransposeOp>();
     product.dot = product.transpose
@@ -247,7 +278,7 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
     product.weights = mlir::cast<mlir::OpResult>(weights).getResultNumber();
     attention.products.push_back(product);
   }
-  if (attention.scores.empty() || attention.products.empty() ||
+  if (attention.scores.empty() || (attention.products.empty() && !givesNumbers) ||
       block.getOperations().size() != parts + 1 || !readsMemory(attention)) {
     return std::nullopt;
   }
@@ -262,9 +293,13 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
   return attention;
 }
 
+bool isProductWithEpilogue(ir::FusionOp fusion) {
+  return !attentionOf(fusion) && contractionOf(fusion);
+}
+
 const char* attentionRefusal(Attention attention, const TargetModel& target) {
   if (attention.scores.size() > kMaxScores || attention.products.size() > kMaxRowProducts ||
-      attention.rows->getNumResults() > kMaxWeights) {
+      (attention.rows->getNumResults() > kMaxWeights && !attention.products.empty())) {
     return "there are too many products";
   }
   llvm::SmallVector<int64_t> shape = squeezedShape(attention.scores[0].getType());
@@ -272,7 +307,10 @@ const char* attentionRefusal(Attention attention, const TargetModel& target) {
     if (squeezedShape(scores.getType()) != shape) return "the products differ in shape";
     if (const char* why = scoresRefusal(attention, scores, target)) return why;
   }
+  const bool givesNumbers = attention.products.empty();
+  if (givesNumbers && target.device != DeviceKind::kCpu) return "rows are reduced by threads";
   for (mlir::Value weights : attention.rows->getResults()) {
+    if (givesNumbers) break;
     if (!isFloat(weights)) return "it is not of floats";
     if (squeezedShape(weights.getType()) != shape) return "the weights have another shape";
   }
@@ -282,8 +320,19 @@ const char* attentionRefusal(Attention attention, const TargetModel& target) {
   if (!RowAnalysis(attention).run()) {
     return "nothing is reduced in rows, or rows depend on each other";
   }
+  if (target.device == DeviceKind::kGpu) return groupAttentionRefusal(attention, target);
   if (!rowScheduleOf(attention.rows, target).ok()) return "the kernel between has no rows";
   return nullptr;
+}
+
+// Whether the kernel gives a number for each row that it reduces.
+static bool reducesRows(ir::FusionOp rows) {
+  mlir::Type type = rows->getResult(0).getType();
+  bool isReduced = false;
+  rows.getBody().walk([&](shlo::ReduceOp reduce) {
+    isReduced |= squeezedShape(reduce->getResult(0).getType()) == squeezedShape(type);
+  });
+  return isReduced;
 }
 
 StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& target) {
@@ -292,35 +341,44 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
   if (schedule.stages.size() != 1) return refuse();
   StageSchedule& stage = schedule.stages[0];
   auto type = tensorTypeOf(rows->getResult(0));
-  if (stage.order == LoopOrder::kRowBlocks) {
-    // Which rows come together is for those to say who compute the scores.
-    stage.order = LoopOrder::kRows;
-    stage.orderDim = -1;
-    stage.blockRows = 1;
+  const auto loops = static_cast<int64_t>(stage.dims.size());
+  // Loops over rows, and one over the elements of each unless those are only reduced.
+  const bool givesNumbers = reducesRows(rows);
+  const int64_t rowLoops = givesNumbers ? loops : loops - 1;
+  const bool areBlocks = stage.order == LoopOrder::kRowBlocks && stage.orderDim + 1 == rowLoops;
+  if (stage.kind != StageKind::kLoop || (stage.order != LoopOrder::kRows && !areBlocks) ||
+      stage.dims.empty()) {
+    return refuse();
   }
-  if (stage.kind != StageKind::kLoop || stage.order != LoopOrder::kRows || stage.dims.empty() ||
-      stage.dims.back().first != stage.dims.back().last ||
-      stage.dims.back().size != type.getDimSize(type.getRank() - 1)) {
+  if (!givesNumbers && (stage.dims.back().first != stage.dims.back().last ||
+                        stage.dims.back().size != type.getDimSize(type.getRank() - 1))) {
     return refuse();
   }
   for (const ReductionSchedule& reduction : stage.reductions) {
     if (reduction.strategy == ReductionStrategy::kAccumulate) return refuse();
+    if (givesNumbers && reduction.strategy != ReductionStrategy::kRow) return refuse();
   }
-  stage.tiledDims = static_cast<int64_t>(stage.dims.size()) - 1;
-  stage.chunk = stage.dims.back().size;
+  // Which rows come together is for those to say who compute the scores.
+  stage.tiledDims = areBlocks ? 0 : loops - 1;
+  stage.chunk = areBlocks || givesNumbers ? 1 : stage.dims.back().size;
   stage.grain = 1;
   return schedule;
 }
 
 void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
   std::optional<Attention> attention = attentionOf(fusion);
-  const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);
-  // Sums over rows go through memory for each piece of them.
-  const int64_t least = attention->products.size() > 1 ? 32 : 8;
-  stage->chunk =
-      std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), least, target.maxScoreRows);
+  if (target.device == DeviceKind::kGpu) {
+    scheduleGroupAttention(fusion, target, stage);
+  } else {
+    const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);
+    // Sums over rows go through memory for each piece of them.
+    const int64_t least = attention->products.size() > 1 ? 32 : 8;
+    stage->chunk =
+        std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), least, target.maxScoreRows);
+  }
   mlir::Operation* yield = attention->rows.getBody().front().getTerminator();
-  stage->ns = costNs(target, attention->rows, llvm::SmallVector<mlir::Value>(yield->getOperands()));
+  stage->ns =
+      kernelNs(target, attention->rows, llvm::SmallVector<mlir::Value>(yield->getOperands()));
   for (shlo::DotGeneralOp scores : attention->scores) stage->ns += contractionNs(target, scores);
   for (RowProduct& product : attention->products) stage->ns += contractionNs(target, product.dot);
 }

@@ -24,7 +24,9 @@ struct RowProduct {
 struct Attention {
   llvm::SmallVector<shlo::DotGeneralOp, 2> scores;  // their rows are those of the left operands
   ir::FusionOp rows;                                // from scores to weights
-  llvm::SmallVector<RowProduct, 3> products;        // in the order of the fusion's results
+  // In the order of the fusion's results. None: `rows` reduces each row to numbers, which are the
+  // results (CPUs).
+  llvm::SmallVector<RowProduct, 3> products;
 
   // The operand of `rows` that these scores are.
   unsigned scoresOperand(unsigned i);
@@ -40,8 +42,12 @@ inline constexpr size_t kMaxRowProducts = 4;
 
 // The attention that a fusion is; nothing for other fusions.
 std::optional<Attention> attentionOf(ir::FusionOp fusion);
+// Whether a fusion is a product and what is done with its sums, which attention is more than.
+bool isProductWithEpilogue(ir::FusionOp fusion);
 // The one whose weights `rows` computes, where one product uses them and nothing else.
 std::optional<Attention> attentionAround(ir::FusionOp rows);
+// The one whose rows `rows` reduces to numbers, of scores that nothing else uses.
+std::optional<Attention> reductionAround(ir::FusionOp rows);
 // Whether `dot` sums over the rows of `weights`, one of its operands, for each batch of `scores`.
 bool contractsRows(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGeneralOp dot);
 

@@ -183,46 +183,34 @@ void prune(ir::FusionOp fusion) {
   fusion->erase();
 }
 
-}  // namespace
+bool isProductBeside(ir::FusionOp rows, mlir::Operation* user) {
+  return mlir::isa<shlo::DotGeneralOp>(user) && user->getBlock() == rows->getBlock();
+}
 
-std::optional<AttentionGradient> gradientAround(ir::FusionOp last, const char** why) {
-  *why = nullptr;
-  auto isProduct = [&](mlir::Operation* user) {
-    return mlir::isa<shlo::DotGeneralOp>(user) && user->getBlock() == last->getBlock();
-  };
+// Whether nothing but products reads what `rows` gives, arrays all of them.
+bool isReadByProducts(ir::FusionOp rows) {
   auto isArray = [](mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); };
-  if (last->use_empty() || !llvm::all_of(last->getResultTypes(), isArray) ||
-      !llvm::all_of(last->getUsers(), isProduct)) {
-    return std::nullopt;
-  }
-  RowKernels kernels(last);
-  if (!kernels.run()) return std::nullopt;
+  return !rows->use_empty() && llvm::all_of(rows->getResultTypes(), isArray) &&
+         llvm::all_of(rows->getUsers(),
+                      [&](mlir::Operation* user) { return isProductBeside(rows, user); });
+}
 
-  AttentionGradient found;
-  RowKernels::sorted<shlo::DotGeneralOp>(kernels.scores(), found.scores);
-  RowKernels::sorted<ir::FusionOp>(kernels.rows(), found.rows);
-  auto refuse = [&](const char* reason) {
-    *why = reason;
-    return std::nullopt;
-  };
-  for (shlo::DotGeneralOp scores : found.scores) {
-    for (mlir::Operation* user : scores->getUsers()) {
-      if (!kernels.rows().contains(user)) return refuse("something else reads the scores");
-    }
-  }
+// Adds the products of what the last of the kernels gives, and of what the others give if they are
+// the gradient's. Null, or why this cannot be.
+const char* addProducts(AttentionGradient& found) {
+  ir::FusionOp last = found.rows.back();
   // One more product, the forward pass', may be of what then is a kernel of its own again.
   mlir::Value forward;
   for (ir::FusionOp fusion : found.rows) {
     for (mlir::Value result : fusion->getResults()) {
       for (mlir::Operation* user : result.getUsers()) {
-        if (kernels.rows().contains(user)) continue;
-        auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(user);
-        if (!dot || !isProduct(dot) || dot.getLhs() == dot.getRhs()) {
-          return refuse("something else reads the weights");
-        }
+        if (llvm::is_contained(found.rows, user)) continue;
+        if (!isProductBeside(last, user)) return "something else reads the weights";
+        auto dot = mlir::cast<shlo::DotGeneralOp>(user);
+        if (dot.getLhs() == dot.getRhs()) return "something else reads the weights";
         const bool sumsRows = contractsRows(found.scores[0], result, dot);
         if (fusion != last && !sumsRows) {
-          if (forward) return refuse("something else reads the weights");
+          if (forward) return "something else reads the weights";
           forward = result;
           continue;
         }
@@ -234,16 +222,58 @@ std::optional<AttentionGradient> gradientAround(ir::FusionOp last, const char** 
     }
   }
   if (found.weights.size() > kMaxWeights || found.products.size() > kMaxRowProducts) {
-    return refuse("there are too many products");
+    return "there are too many products";
   }
   for (RowProduct& product : found.products) {
     for (mlir::Value operand : product.dot->getOperands()) {
       if (operand != found.weights[product.weights] && operand.getDefiningOp() &&
           isPart(found, operand.getDefiningOp())) {
-        return refuse("a product is of two results");
+        return "a product is of two results";
       }
     }
   }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<AttentionGradient> gradientAround(ir::FusionOp last, const char** why) {
+  *why = nullptr;
+  if (!isReadByProducts(last)) return std::nullopt;
+  RowKernels kernels(last);
+  if (!kernels.run()) return std::nullopt;
+
+  AttentionGradient found;
+  RowKernels::sorted<shlo::DotGeneralOp>(kernels.scores(), found.scores);
+  RowKernels::sorted<ir::FusionOp>(kernels.rows(), found.rows);
+  for (shlo::DotGeneralOp scores : found.scores) {
+    for (mlir::Operation* user : scores->getUsers()) {
+      if (!kernels.rows().contains(user)) *why = "something else reads the scores";
+    }
+  }
+  if (!*why) *why = addProducts(found);
+  if (*why) return std::nullopt;
+  return found;
+}
+
+std::optional<AttentionGradient> gradientOfStoredWeights(ir::FusionOp last, const char** why) {
+  *why = nullptr;
+  if (!isReadByProducts(last)) return std::nullopt;
+  AttentionGradient found;
+  found.rows = {last};
+  const llvm::SmallVector<int64_t> shape = squeezedShape(last->getResult(0).getType());
+  for (mlir::Value operand : last->getOperands()) {
+    auto dot = operand.getDefiningOp<shlo::DotGeneralOp>();
+    if (dot && dot->hasOneUse() && dot->getBlock() == last->getBlock() &&
+        squeezedShape(operand.getType()) == shape) {
+      found.scores.push_back(dot);
+    }
+  }
+  if (found.scores.empty()) return std::nullopt;
+  *why = addProducts(found);
+  // One that sums elements is attention as it is.
+  const bool isForward = found.products.size() == 1 && !found.products[0].sumsRows;
+  if (*why || isForward) return std::nullopt;
   return found;
 }
 

@@ -25,6 +25,10 @@ struct AttentionGradient {
 // `why` as a part of a sentence where it is nearly one.
 std::optional<AttentionGradient> gradientAround(ir::FusionOp last, const char** why);
 
+// The same without the forward pass, for kernels of at least two products, or of one that sums over
+// rows: its weights, or what they are made of, are read from memory.
+std::optional<AttentionGradient> gradientOfStoredWeights(ir::FusionOp last, const char** why);
+
 // Copies it to where all that it reads is there, as one kernel of rows between products, which take
 // the place of the first ones. Null, or why this cannot be; then nothing has changed.
 const char* rematerialize(AttentionGradient gradient, const TargetModel& target,

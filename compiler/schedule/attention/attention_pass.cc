@@ -1,5 +1,6 @@
 #include "compiler/schedule/attention/attention_pass.h"
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
@@ -13,7 +14,7 @@
 namespace isthmus {
 namespace {
 
-// Why attention of so few scores is better left to kernels of their own; null if it is not.
+// Why attention of such scores is better left to kernels of their own; null if it is not.
 const char* sizeRefusal(shlo::DotGeneralOp scores, const TargetModel& target) {
   auto type = mlir::cast<mlir::RankedTensorType>(scores.getType());
   if (4 * type.getNumElements() < target.minScoreBytes) {
@@ -23,27 +24,93 @@ const char* sizeRefusal(shlo::DotGeneralOp scores, const TargetModel& target) {
                                                                                : nullptr;
 }
 
-// The same for gradients, which compute what the forward pass has computed again.
-const char* gradientSizeRefusal(AttentionGradient& gradient, const TargetModel& target) {
+// Of each batch item.
+int64_t rowsOf(shlo::DotGeneralOp scores) {
+  int64_t rows = sumsMatrixOf(scores).rows;
+  for (int64_t d : scores.getDotDimensionNumbers().getLhsBatchingDimensions()) {
+    rows /= tensorTypeOf(scores.getLhs()).getDimSize(d);
+  }
+  return rows;
+}
+
+int64_t batchesOf(shlo::DotGeneralOp scores) {
+  return sumsMatrixOf(scores).rows / std::max<int64_t>(1, rowsOf(scores));
+}
+
+// Why the products are too long for as few rows as threads can share; null if they are not.
+const char* tasksRefusal(llvm::ArrayRef<shlo::DotGeneralOp> dots, int64_t tasks,
+                         const TargetModel& target) {
+  double ns = 0;
+  for (shlo::DotGeneralOp dot : dots) ns += contractionNs(target, dot);
+  return tasks < target.minScoreTasks && ns > target.parallelProductNs
+             ? "there are few rows for threads to share"
+             : nullptr;
+}
+
+const char* forwardRefusal(Attention& attention, const TargetModel& target) {
+  shlo::DotGeneralOp scores = attention.scores[0];
+  if (const char* why = sizeRefusal(scores, target)) return why;
+  if (target.device == DeviceKind::kGpu) return nullptr;
+  // Those of 16 bits would be converted for each of the kernels.
+  if (rowsOf(scores) == 1 && elementBytes(tensorTypeOf(scores.getRhs()).getElementType()) >= 4) {
+    return "those of a single row are few beside the keys, which are read once where they lie";
+  }
+  const int64_t tasks = batchesOf(scores) * llvm::divideCeil(rowsOf(scores), target.scoreTaskRows);
+  llvm::SmallVector<shlo::DotGeneralOp> dots{scores};
+  for (RowProduct& product : attention.products) dots.push_back(product.dot);
+  return tasksRefusal(dots, tasks, target);
+}
+
+// Where rows are only reduced, storing them costs little beside a product of long sums, or of as
+// few as the cache holds; and each task packs the right operand for itself.
+const char* reductionRefusal(Attention& reduction, const TargetModel& target) {
+  shlo::DotGeneralOp scores = reduction.scores[0];
+  if (arrayBytes(scores.getType()) * 2 < target.l2Bytes) {
+    return "they are few enough to stay in the cache";
+  }
+  if (arrayBytes(scores.getRhs().getType()) * 4 > target.l2Bytes * batchesOf(scores)) {
+    return "the product's right operand is too large for each task to pack it";
+  }
+  return nullptr;
+}
+
+// The same for gradients that compute what the forward pass has computed again.
+const char* recomputationRefusal(AttentionGradient& gradient, const TargetModel& target) {
   if (const char* why = sizeRefusal(gradient.scores[0], target)) return why;
   auto bytes = [](shlo::DotGeneralOp dot) {
     return elementBytes(tensorTypeOf(dot.getResult()).getElementType());
   };
   const bool isNarrow =
       llvm::all_of(gradient.scores, [&](shlo::DotGeneralOp dot) { return bytes(dot) < 4; });
-  shlo::DotGeneralOp first = gradient.scores[0];
-  const int64_t elements = tensorTypeOf(first.getResult()).getNumElements();
-  int64_t rows = sumsMatrixOf(first).rows;
-  for (int64_t d : first.getDotDimensionNumbers().getLhsBatchingDimensions()) {
-    rows /= tensorTypeOf(first.getLhs()).getDimSize(d);
-  }
-  // For which keys and values would be packed.
-  if (rows < target.maxScoreRows) return "there are few rows for each batch item";
+  if (rowsOf(gradient.scores[0]) <= target.fewScoreRows) return nullptr;
   const int64_t least =
       isNarrow ? target.minNarrowGradientScoreBytes : target.minGradientScoreBytes;
+  const int64_t elements = tensorTypeOf(gradient.scores[0].getResult()).getNumElements();
   return elements * (isNarrow ? 2 : 4) < least
              ? "they are few enough to cost less than computing them again"
              : nullptr;
+}
+
+// And for those that read what the forward pass has stored.
+const char* gradientRefusal(AttentionGradient& gradient, const TargetModel& target) {
+  const int64_t batches = batchesOf(gradient.scores[0]);
+  llvm::SmallVector<shlo::DotGeneralOp> dots(gradient.scores.begin(), gradient.scores.end());
+  int64_t elements = 0;
+  for (shlo::DotGeneralOp scores : gradient.scores) {
+    elements += tensorTypeOf(scores.getRhs()).getNumElements();
+  }
+  for (RowProduct& product : gradient.products) {
+    dots.push_back(product.dot);
+    const bool isLeft = product.dot.getLhs() == gradient.weights[product.weights];
+    mlir::Value values = isLeft ? product.dot.getRhs() : product.dot.getLhs();
+    mlir::Value kept = product.sumsRows ? product.dot.getResult() : values;
+    elements += tensorTypeOf(kept).getNumElements();
+  }
+  if (4 * elements > target.maxScoreOperandBytes * batches) {
+    return "copies of their operands would take too much memory";
+  }
+  const int64_t parts = std::max<int64_t>(1, rowsOf(gradient.scores[0]) / target.scorePartRows);
+  return tasksRefusal(dots, batches * parts, target);
 }
 
 // The fusion that only transposes the result, if that is all that happens to it.
@@ -96,22 +163,23 @@ void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
   llvm::SmallVector<mlir::Operation*> parts(attention.scores.begin(), attention.scores.end());
   parts.push_back(attention.rows);
   llvm::SmallVector<ir::FusionOp> transposes;
-  llvm::SmallVector<mlir::Operation*> last;  // whose results are the fusion's
-  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::Value> replaced;  // by the fusion's results
   for (RowProduct& product : attention.products) {
     parts.push_back(product.dot);
     transposes.push_back(transposeOf(product.dot));
-    last.push_back(transposes.back() ? transposes.back().getOperation() : product.dot);
-    types.push_back(last.back()->getResult(0).getType());
+    mlir::Operation* last = transposes.back() ? transposes.back().getOperation() : product.dot;
+    replaced.push_back(last->getResult(0));
   }
+  if (attention.products.empty()) llvm::append_range(replaced, attention.rows->getResults());
   llvm::SetVector<mlir::Value> inputs;
   for (mlir::Operation* part : parts) {
     for (mlir::Value operand : part->getOperands()) {
       if (!llvm::is_contained(parts, operand.getDefiningOp())) inputs.insert(operand);
     }
   }
-  mlir::OpBuilder builder(attention.products.back().dot);
-  auto fusion = ir::FusionOp::create(builder, attention.rows.getLoc(), types, inputs.getArrayRef());
+  mlir::OpBuilder builder(parts.back());
+  auto fusion = ir::FusionOp::create(builder, attention.rows.getLoc(),
+                                     mlir::ValueRange(replaced).getTypes(), inputs.getArrayRef());
   mlir::Block* block = builder.createBlock(&fusion.getBody());
   mlir::IRMapping mapping;
   for (mlir::Value input : inputs) {
@@ -119,6 +187,9 @@ void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
   }
   for (mlir::Operation* part : parts) builder.clone(*part, mapping);
   llvm::SmallVector<mlir::Value> results;
+  if (attention.products.empty()) {
+    for (mlir::Value number : replaced) results.push_back(mapping.lookup(number));
+  }
   for (auto [product, transpose] : llvm::zip(attention.products, transposes)) {
     results.push_back(mapping.lookup(product.dot.getResult()));
     if (!transpose) continue;
@@ -127,8 +198,8 @@ void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
     results.back() = builder.clone(transpose.getBody().front().front(), inner)->getResult(0);
   }
   ir::YieldOp::create(builder, attention.rows.getLoc(), results);
-  for (auto [op, result] : llvm::zip(last, fusion->getResults())) {
-    op->getResult(0).replaceAllUsesWith(result);
+  for (auto [old, result] : llvm::zip(replaced, fusion->getResults())) {
+    old.replaceAllUsesWith(result);
   }
   for (ir::FusionOp transpose : transposes) {
     if (!transpose) continue;
@@ -161,8 +232,11 @@ class FuseAttentionPass
     llvm::SmallVector<Attention> found;
     for (ir::FusionOp rows : kernelsOf()) {
       std::optional<Attention> attention = attentionAround(rows);
+      const bool isReduction = !attention;
+      if (isReduction) attention = reductionAround(rows);
       if (!attention) continue;
-      const char* why = sizeRefusal(attention->scores[0], target_);
+      const char* why = isReduction ? reductionRefusal(*attention, target_) : nullptr;
+      if (!why) why = forwardRefusal(*attention, target_);
       if (!why) why = attentionRefusal(*attention, target_);
       if (!why) {
         found.push_back(*attention);
@@ -173,11 +247,10 @@ class FuseAttentionPass
     llvm::DenseSet<mlir::Operation*> taken;
     for (const Attention& attention : found) {
       // One's second product may be another's first.
-      mlir::Operation* scores = attention.scores[0];
-      mlir::Operation* values = attention.products[0].dot;
-      if (taken.contains(scores) || taken.contains(values)) continue;
-      taken.insert(scores);
-      taken.insert(values);
+      llvm::SmallVector<mlir::Operation*> dots{attention.scores[0]};
+      for (const RowProduct& product : attention.products) dots.push_back(product.dot);
+      if (llvm::any_of(dots, [&](mlir::Operation* dot) { return taken.contains(dot); })) continue;
+      taken.insert(dots.begin(), dots.end());
       fuse(attention, gone);
     }
   }
@@ -201,17 +274,25 @@ class FuseAttentionPass
   void fuseGradient(ir::FusionOp last, llvm::DenseSet<mlir::Operation*>& gone) {
     const char* why;
     std::optional<AttentionGradient> gradient = gradientAround(last, &why);
-    if (gradient) why = gradientSizeRefusal(*gradient, target_);
-    Attention attention;
-    if (gradient && !why) {
-      llvm::SmallVector<mlir::Operation*> rows(gradient->rows.begin(), gradient->rows.end());
-      why = rematerialize(*gradient, target_, &attention);
-      if (!why) {
-        gone.insert(rows.begin(), rows.end());
-        return fuse(attention, gone);
-      }
-    }
+    if (gradient) why = recomputationRefusal(*gradient, target_);
+    if (gradient && !why) why = fuseGradient(*gradient, gone);
+    if (gradient && !why) return;
+    if (why) log(last, "weights that a gradient reads", why);
+    gradient = gradientOfStoredWeights(last, &why);
+    if (gradient) why = gradientRefusal(*gradient, target_);
+    if (gradient && !why) why = fuseGradient(*gradient, gone);
     if (why) log(last, "rows of products and their gradients", why);
+  }
+
+  // Null, or why it cannot be; then nothing has changed.
+  const char* fuseGradient(const AttentionGradient& gradient,
+                           llvm::DenseSet<mlir::Operation*>& gone) {
+    Attention attention;
+    const llvm::SmallVector<mlir::Operation*> rows(gradient.rows.begin(), gradient.rows.end());
+    if (const char* why = rematerialize(gradient, target_, &attention)) return why;
+    gone.insert(rows.begin(), rows.end());
+    fuse(attention, gone);
+    return nullptr;
   }
 
   TargetModel target_;

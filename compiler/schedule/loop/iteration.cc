@@ -134,7 +134,9 @@ bool findReduction(mlir::Value value, int64_t d, Visit visit, Seen& seen) {
 // `offset`: the loop variable plus it is the index along `d` of `value`.
 void collectCuts(mlir::Value value, int64_t d, int64_t offset, Seen& seen,
                  llvm::SmallVectorImpl<int64_t>& cuts) {
-  if (!seen.insert(value, d) || cuts.size() > 16) return;
+  // Code size: each stretch between cuts is a loop of its own.
+  constexpr size_t kMaxCuts = 16;
+  if (!seen.insert(value, d) || cuts.size() > kMaxCuts) return;
   mlir::Operation* op = value.getDefiningOp();
   if (!op) return;
   if (isElementwise(op)) {

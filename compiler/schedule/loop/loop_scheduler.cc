@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/cost/op_cost.h"
+#include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/row_blocks.h"
@@ -60,6 +61,7 @@ class LoopScheduler {
   llvm::SmallVector<mlir::Operation*, 2> reductionsAtRoots() const;
   bool isReadElsewhere(llvm::ArrayRef<mlir::Operation*> reductions) const;
   bool hasRowReduction();
+  bool hasRowResults();
   bool isForGroup(shlo::ReduceOp reduce) const;
   // Whether some stretch between cuts is no whole number of vectors.
   bool hasTails() const;
@@ -75,9 +77,30 @@ class LoopScheduler {
   llvm::SmallVector<mlir::Operation*, 2> accumulated_;
 };
 
+// Whether a result has an element for each of the roots' rows, which the same loops write after the
+// row if they go by rows. Of rows that fill a vector: lanes go over several shorter ones.
+bool LoopScheduler::hasRowResults() {
+  if (target_.device != DeviceKind::kCpu || stage_.kind != StageKind::kLoop) return false;
+  const llvm::ArrayRef<int64_t> dims = shape();
+  if (dims.size() < 2 || dims.back() * elementBytes(roots_[0].type()) * 8 < target_.vectorBits) {
+    return false;
+  }
+  mlir::Block& body = fusion_.getBody().front();
+  auto isOfRows = [&](mlir::Value value) {
+    return tensorTypeOf(value).getShape() == dims.drop_back();
+  };
+  auto reducesRows = [&](shlo::ReduceOp reduce) {
+    return tensorTypeOf(reduce.getInputs()[0]).getShape() == dims &&
+           reduce.getDimensions() == llvm::ArrayRef<int64_t>{static_cast<int64_t>(dims.size()) - 1};
+  };
+  return llvm::any_of(body.getTerminator()->getOperands(), isOfRows) &&
+         llvm::any_of(body.getOps<shlo::ReduceOp>(), reducesRows);
+}
+
 void LoopScheduler::chooseDims() {
+  const bool areRows = hasRowResults();
   for (size_t k = 0; k < spaces_[0].size(); ++k) {
-    bool joins = !stage_.dims.empty();
+    bool joins = !stage_.dims.empty() && !(areRows && k + 1 == spaces_[0].size());
     for (size_t r = 0; joins && r < roots_.size(); ++r) {
       if (roots_[r].shapedLike) continue;
       for (int64_t d = spaces_[r][k - 1]; d < spaces_[r][k]; ++d) {
@@ -196,12 +219,11 @@ bool LoopScheduler::hasTails() const {
 }
 
 bool LoopScheduler::isCostly() {
-  constexpr double kCostly = 20;
   double weight = 0;
   for (mlir::Operation& op : fusion_.getBody().front()) {
-    if (isElementwise(&op)) weight += arithmeticWeight(&op);
+    if (isElementwise(&op)) weight += elementCost(&op);
   }
-  return weight >= kCostly;
+  return weight >= target_.tailAdditions;
 }
 
 // Reductions that the roots ask for at the roots' own index.
@@ -287,7 +309,6 @@ void elementwiseCone(mlir::Value value, llvm::DenseSet<mlir::Operation*>& cone) 
 
 // Expensive values that both a reduction of the row and the roots use.
 void LoopScheduler::chooseKeptRows() {
-  constexpr double kExpensive = 10;
   const LoopDim& last = stage_.dims.back();
   auto rank = static_cast<int64_t>(shape().size());
   if (last.first != last.last || rank == 0 || spaces_[0][last.last] != rank - 1) return;
@@ -304,7 +325,7 @@ void LoopScheduler::chooseKeptRows() {
     for (mlir::Value input : reduce.getInputs()) elementwiseCone(input, cone);
     for (mlir::Operation& candidate : fusion_.getBody().front()) {
       if (!cone.contains(&candidate) || !used.contains(&candidate)) continue;
-      if (arithmeticWeight(&candidate) < kExpensive) continue;
+      if (elementCost(&candidate) < target_.keptAdditions) continue;
       unsigned value = numbers_[&candidate];
       auto kind = elementKind(tensorTypeOf(candidate.getResult(0)).getElementType());
       bool isKept = llvm::any_of(stage_.kept, [&](auto& row) { return row.value == value; });
@@ -419,6 +440,8 @@ void LoopScheduler::chooseReductions() {
       int64_t limit = target_.maxInterleave, steps = 1;
       for (const ReducedAxis& axis : reduced.axes) steps = std::min(steps, limit + 1) * axis.size;
       schedule.strategy = ReductionStrategy::kLane;
+      schedule.restLanes = schedule.lanes;
+      schedule.restInterleave = schedule.interleave;
       schedule.lanes = 1;
       schedule.interleave = steps <= limit ? static_cast<unsigned>(std::max<int64_t>(1, steps)) : 1;
     }
@@ -537,7 +560,7 @@ void LoopScheduler::chooseThreads() {
 // where a group takes a square of it through its memory: where all that it reads lies so.
 bool LoopScheduler::chooseTransposedTiles() {
   constexpr int64_t kMostSide = 32, kMostBytes = 16;
-  if (target_.subgroupSize > target_.groupSize || roots_.size() != 1 || stage_.dims.size() < 2) {
+  if (!target_.hasGroups() || roots_.size() != 1 || stage_.dims.size() < 2) {
     return false;
   }
   const Root& root = roots_[0];
@@ -619,7 +642,11 @@ void LoopScheduler::run() {
   chooseAccumulated();
   llvm::SmallVector<mlir::Value, 4> values;
   for (const Root& root : roots_) values.push_back(root.value);
-  stage_.ns = std::max(1.0, costNs(target_, fusion_, values));
+  // A stage that fills computes nothing of what the fusion does.
+  const double ns = stage_.kind == StageKind::kFill
+                        ? trafficNs(target_, bytesOf(roots_[0].shapedLike.getType()))
+                        : kernelNs(target_, fusion_, values);
+  stage_.ns = std::max(1.0, ns);
   chooseTiles();
   chooseReductions();
   chooseTail();

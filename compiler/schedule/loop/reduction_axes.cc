@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
@@ -53,7 +53,7 @@ double inputWeight(shlo::ReduceOp reduce) {
     mlir::Value value = pending.pop_back_val();
     mlir::Operation* op = value.getDefiningOp();
     if (!op || !isElementwise(op) || !seen.insert(op).second) continue;
-    weight += arithmeticWeight(op);
+    weight += elementCost(op);
     for (mlir::Value operand : op->getOperands()) {
       if (tensorTypeOf(operand).getShape() == tensorTypeOf(value).getShape()) {
         pending.push_back(operand);
@@ -80,10 +80,8 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   // While an element is computed the addition of the one before ends: more chains would be more
   // code, which pays off by its fewer branches where rows are long.
-  constexpr double kHidesLatency = 10;
-  constexpr int64_t kLongVectors = 64;
-  const bool isHidden =
-      size < kLongVectors * schedule.lanes && inputWeight(reduce) >= kHidesLatency;
+  const bool isHidden = size < target.longRowVectors * schedule.lanes &&
+                        inputWeight(reduce) >= target.hidingAdditions;
   schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;

@@ -62,7 +62,7 @@ class ScanScheduler {
       : stage_(stage), all_(all), target_(target) {}
 
   llvm::SmallVector<StageSchedule, 3> run(bool canBeCut) {
-    const bool hasGroups = target_.subgroupSize <= target_.groupSize;
+    const bool hasGroups = target_.hasGroups();
     const bool isForGroups =
         canBeCut && hasGroups && all_.inner < kMinInner && all_.size >= target_.subgroupSize;
     unsigned threads = isForGroups ? threadsFor(all_.size, target_) : 1;
@@ -109,7 +109,7 @@ class ScanScheduler {
 llvm::SmallVector<StageSchedule, 3> scheduleScan(ir::FusionOp fusion, const TargetModel& target,
                                                  const StageSchedule& given) {
   mlir::Operation* op = wholeOpOf(fusion, given);
-  int64_t dim = scanOf(op)->dim;
+  int64_t dim = given.scanDim;
   auto type = tensorTypeOf(op->getResult(0));
   if (target.device == DeviceKind::kGpu && type.getNumElements() > 0) {
     return ScanScheduler(given, linesOf(type, dim), target).run(canCut(op));

@@ -164,6 +164,26 @@ bool readsInPlace(mlir::Value value, mlir::Value argument, const std::optional<R
   return result;
 }
 
+// Whether the stage of `result` writes the other one after each row and computes what it reads of
+// `argument` by reductions that the row's elements need as well: those come before their stores.
+bool isReducedBefore(ir::FusionOp fusion, unsigned result, unsigned other, mlir::Value argument) {
+  std::optional<mlir::ArrayAttr> carried = fusion.getSchedule();
+  if (!carried || carried->size() != 1) return false;
+  StatusOr<StageSchedule> stage =
+      parseStageSchedule(mlir::cast<mlir::StringAttr>((*carried)[0]).getValue());
+  if (!stage.ok() || !llvm::is_contained(stage->results, result) ||
+      !llvm::is_contained(stage->rowResults, other)) {
+    return false;
+  }
+  mlir::Operation* yield = fusion.getBody().front().getTerminator();
+  llvm::DenseMap<mlir::Value, bool> early, seen;
+  for (unsigned number : stage->results) dependsOn(yield->getOperand(number), nullptr, early);
+  for (auto [value, isSeen] : early) {
+    if (mlir::isa_and_nonnull<shlo::ReduceOp>(value.getDefiningOp())) seen.try_emplace(value, true);
+  }
+  return !dependsOn(yield->getOperand(other), argument, seen);
+}
+
 // Whether a stage of the kernel computes both results of an index before it stores either. Of
 // results of one shape, some may be by-products of another stage's rows. Before there is a
 // schedule, nothing says that they are apart.
@@ -229,6 +249,8 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result, Sums
       if (!readsInPlace(root, argument, rows, known)) return false;
       continue;
     }
+    // A row's reductions are there before any of it is stored.
+    if (rows && isReducedBefore(fusion, result, static_cast<unsigned>(number), argument)) continue;
     if (dependsOn(root, argument, known)) return false;
   }
   return true;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/element_kind.h"
 #include "compiler/target/portable_cpu.h"
@@ -108,7 +108,7 @@ void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSc
   if (block.getRank() > 0) {
     stage->lanes = lanesFor(target, update.getUpdate(), block.getDimSize(block.getRank() - 1));
   }
-  stage->ns = costNs(target, fusion, {update.getUpdate()});
+  stage->ns = kernelNs(target, fusion, {update.getUpdate()});
 }
 
 void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target,

@@ -51,3 +51,13 @@ func.func @running_sums_of_no_rows(%x: tensor<0x9x8xf64>) -> tensor<0x9x8xf64> {
   }) {window_dimensions = array<i64: 1, 9, 1>, padding = dense<[[0, 0], [0, 8], [0, 0]]> : tensor<3x2xi64>} : (tensor<0x9x8xf64>, tensor<f64>) -> tensor<0x9x8xf64>
   return %0 : tensor<0x9x8xf64>
 }
+
+// A result that is summed by rows, which are a result as well, goes by rows: each element is computed once.
+// CHECK-LABEL: @exponentials_and_sums
+// CHECK: schedule = ["loop results=0 rows=1 dims=0:1024,1:512 {{[^"]*}}kept=1@2 {{[^"]*}}"]
+func.func @exponentials_and_sums(%x: tensor<1024x512xf32>) -> (tensor<1024x512xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.exponential %x : tensor<1024x512xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x512xf32>, tensor<f32>) -> tensor<1024xf32>
+  return %1, %2 : tensor<1024x512xf32>, tensor<1024xf32>
+}

@@ -1,0 +1,33 @@
+// Products of matrices as plain data.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+namespace isthmus {
+
+// Lines are the rows of a lhs, the columns of a rhs. Strides are in elements; that along the sums,
+// or else that along the lines, is 1.
+struct MatrixOperand {
+  bool alongSums = true;  // contiguous along the sums, else along the lines
+  int64_t stride = 0;     // of the other one of the two
+  int64_t batchStride = 0;
+
+  auto operator<=>(const MatrixOperand&) const = default;
+};
+// The operand of these strides; nothing if neither that of lines nor that of sums can be 1. 0 is
+// that of a dimension of one element.
+std::optional<MatrixOperand> matrixOperandOf(int64_t lineStride, int64_t sumStride,
+                                             int64_t batchStride);
+
+// result[batch, rows, columns], dense and row-major, = lhs[batch, rows, sums] * rhs[batch, sums,
+// columns].
+struct MatrixProduct {
+  int64_t batch = 1, rows = 1, columns = 1, sums = 1;
+  MatrixOperand lhs, rhs;
+
+  auto operator<=>(const MatrixProduct&) const = default;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,45 @@
+// Who computes a dot_general or a convolution on a device whose kernels multiply, and by which
+// tiles.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "compiler/dialect/dialect.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target_model.h"
+
+namespace isthmus {
+
+// Of one product, by its types: 256 threads as a square.
+inline constexpr int64_t kProductSide = 16;
+// Sub-groups of a group, down the rows and across the columns, of products by matrix instructions.
+inline constexpr int64_t kMatricesDown = 4, kMatricesAcross = 2;
+// In a group's memory, banks that are passed over from line to line.
+inline constexpr int64_t kTilePadding = 4;
+
+// Whether a library of the device computes an operation, or a fusion of a product and an epilogue;
+// empty where there is none.
+using IsOfLibrary = std::function<bool(mlir::Operation*)>;
+
+// Fills in the product of `stage`, its lanes, threads, grain and time. `reason`, if not null: which
+// forms were refused, and why the tiles are as large as they are.
+void scheduleProduct(mlir::Operation* op, const TargetModel& target, const IsOfLibrary& isOfLibrary,
+                     StageSchedule* stage, std::string* reason = nullptr);
+
+// Why `op` cannot be computed as `stage` says; empty if it can. A part of a sentence.
+std::string productRefusal(mlir::Operation* op, const StageSchedule& stage,
+                           const TargetModel& target);
+
+// The one stage of a product outside of fusions.
+StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
+                            const IsOfLibrary& isOfLibrary = nullptr,
+                            std::string* reason = nullptr);
+// What the attribute below says, verified, or else what is chosen. kInvalidArgument says what is
+// wrong with it.
+StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel& target);
+// An array of one text.
+inline constexpr llvm::StringLiteral kProductScheduleName = "isthmus.schedule";
+void attachProductSchedule(const StageSchedule& stage, mlir::Operation* op);
+
+}  // namespace isthmus
