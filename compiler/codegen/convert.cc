@@ -162,7 +162,7 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   V x(&math, value);
   if (kind.isBf16) {
     const bool isVectorOfArithmetic =
-        target.avx512Bf16 && what != Rounded::kAnything && value->getType()->isVectorTy();
+        target.roundsToBf16 && what != Rounded::kAnything && value->getType()->isVectorTy();
     // One instruction, which takes subnormals for zero; lanes only, for a scalar has to be moved.
     if (isVectorOfArithmetic && what == Rounded::kArithmetic) {
       llvm::Value* narrow = b.CreateFPTrunc(value, like(value, b.getBFloatTy()));
@@ -170,16 +170,20 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
       return bitsToFloat(b, target, bits, kind);
     }
     V bits = x.asInt();
-    V rounded = (bits + bits.ki(0x7fff) + (shiftRight(bits, 16) & bits.ki(1))) &
-                bits.ki(static_cast<int32_t>(0xffff0000));
-    // In its place, since there and back takes twice as long as these short instructions. A NaN of
-    // arithmetic has the payload of an operand, a bf16, or none: adding does not carry into its
-    // sign.
-    if (isVectorOfArithmetic) return rounded.asFloat().v;
-    V quiet = (bits | bits.ki(0x400000)) & bits.ki(static_cast<int32_t>(0xffff0000));
+    const V kept = bits.ki(static_cast<int32_t>(0xffff0000));
+    // In its place, since there and back takes twice as long as these short instructions: a mask
+    // and an addition under it. A NaN of arithmetic has the payload of an operand, a bf16, or none:
+    // adding does not carry into its sign.
+    if (isVectorOfArithmetic) {
+      V isOdd = (bits & bits.ki(0x10000)) != bits.ki(0);
+      V rounded = select(isOdd, bits + bits.ki(0x8000), bits + bits.ki(0x7fff));
+      return (rounded & kept).asFloat().v;
+    }
+    V rounded = (bits + bits.ki(0x7fff) + (shiftRight(bits, 16) & bits.ki(1))) & kept;
+    V quiet = (bits | bits.ki(0x400000)) & kept;
     return select(isNan(x), quiet, rounded).asFloat().v;
   }
-  if (kind.isF16 && target.f16c) {
+  if (kind.isF16 && target.convertsF16) {
     llvm::Type* half = like(value, b.getHalfTy());
     return b.CreateFPExt(b.CreateFPTrunc(value, half), value->getType());
   }
@@ -193,7 +197,7 @@ llvm::Value* floatToBits(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   if (kind.isBf16) {
     return b.CreateTrunc(shiftRight(x.asInt(), 16).v, like(value, b.getInt16Ty()));
   }
-  if (kind.isF16 && target.f16c) return b.CreateFPTrunc(value, like(value, b.getHalfTy()));
+  if (kind.isF16 && target.convertsF16) return b.CreateFPTrunc(value, like(value, b.getHalfTy()));
   V code = packFormat(x, formatOf(kind));
   if (kind.isF16) {
     return b.CreateBitCast(b.CreateTrunc(code.v, like(value, b.getInt16Ty())),
@@ -210,7 +214,7 @@ llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   if (kind.isBf16) {
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i32), 16), f32);
   }
-  if (kind.isF16 && target.f16c) return b.CreateFPExt(bits, f32);
+  if (kind.isF16 && target.convertsF16) return b.CreateFPExt(bits, f32);
   if (kind.isF16) bits = b.CreateBitCast(bits, like(bits, b.getInt16Ty()));
   return unpackFormat(V(&math, b.CreateZExt(bits, i32)), formatOf(kind)).v;
 }

@@ -6,6 +6,7 @@
 #include "compiler/codegen/math/vector_math.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "llvm/IR/Module.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::codegen {
@@ -160,6 +161,11 @@ V shift(OpCode op, V a, V amount, const ElementKind& kind) {
   unsigned width = kind.bits;
   V inRange = {a.c, b.CreateICmpULT(amount.v, amount.ki(width).v)};
   V safe = selectV(inRange, amount, amount.ki(width - 1));
+  if (width == 64 && b.GetInsertBlock()->getModule()->getTargetTriple().isNVPTX()) {
+    // LLVM 22 takes a shift and the choice of 0 for PTX's shift, which clamps, but of the amount's
+    // lower 32 bits: 1 << 2^32 would be 1. It does not where the shift's amount is another value.
+    safe = op == OpCode::Shlo_ShiftRightArithmeticOp ? safe : amount & amount.ki(width - 1);
+  }
   switch (op) {
     case OpCode::Shlo_ShiftLeftOp:
       return selectV(inRange, {a.c, b.CreateShl(a.v, safe.v)}, a.ki(0));
@@ -342,6 +348,17 @@ Rounded roundedOf(mlir::Operation* op, OpCode which) {
   return isOperand ? Rounded::kOperand : Rounded::kArithmetic;
 }
 
+// Whether the product of bf16s is one: that with a power of two, but for subnormals, which storing
+// takes for zero.
+bool isExactProduct(OpCode which, llvm::ArrayRef<V> operands, const ElementKind& kind) {
+  return which == OpCode::Shlo_MulOp && kind.isBf16 && llvm::any_of(operands, [](const V& operand) {
+           auto* constant = llvm::dyn_cast<llvm::Constant>(operand.v);
+           if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+           auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+           return number && number->getValueAPF().getExactLog2Abs() != INT_MIN;
+         });
+}
+
 // Of the significand of what an op of this kind gives.
 int resultBitsOf(const ElementKind& kind) {
   if (!kind.isFloat() || !kind.small) return MathContext::kAllBits;
@@ -439,9 +456,12 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     if (which == OpCode::Shlo_NegOp && kind.format && !kind.format->hasNegativeZero) {
       exact = false;
     }
-    if (!exact) {
-      result.v = roundToKind(b, loops_.target(), result.v, kind, roundedOf(op, which));
+    const Rounded rounded = roundedOf(op, which);
+    if (rounded == Rounded::kOperand && loops_.target().roundsToBf16 &&
+        isExactProduct(which, values, kind)) {
+      exact = true;
     }
+    if (!exact) result.v = roundToKind(b, loops_.target(), result.v, kind, rounded);
     return {result.v, nullptr, level};
   }
   V result = integerOp(op, which, values, kind, &known);

@@ -8,6 +8,20 @@ namespace {
 
 using Values = LoopBuilder::Values;
 
+// Where the sum of a row and a column is in an array of the product's shape, or a reshaped one.
+MultiIndex indexIn(const Root& root, const SumsMatrix& matrix, const IndexExpr& row,
+                   const IndexExpr& column) {
+  const int64_t rank = root.type().getRank(), rowRank = reshaped(matrix, root.type())->rowRank;
+  MultiIndex index;
+  index.dims.resize(rank);
+  if (rowRank > 0) index.dims[rowRank - 1] = row;
+  if (rowRank < rank) index.dims[rank - 1] = column;
+  for (int64_t d = 0; d + 1 < rank; ++d) {
+    if (d + 1 != rowRank) index.merged |= uint64_t{1} << d;
+  }
+  return index;
+}
+
 class EpilogueEmitter {
  public:
   EpilogueEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
@@ -123,16 +137,7 @@ class EpilogueEmitter {
   }
 
   MultiIndex indexOf(size_t root, const IndexExpr& row, const IndexExpr& column) const {
-    mlir::RankedTensorType type = roots_[root].type();
-    const int64_t rank = type.getRank(), rowRank = reshaped(matrix_, type)->rowRank;
-    MultiIndex index;
-    index.dims.resize(rank);
-    if (rowRank > 0) index.dims[rowRank - 1] = row;
-    if (rowRank < rank) index.dims[rank - 1] = column;
-    for (int64_t d = 0; d + 1 < rank; ++d) {
-      if (d + 1 != rowRank) index.merged |= uint64_t{1} << d;
-    }
-    return index;
+    return indexIn(roots_[root], matrix_, row, column);
   }
 
   llvm::SmallVector<Val, 4> valuesAt(const IndexExpr& row, const IndexExpr& column) {
@@ -162,9 +167,58 @@ class EpilogueEmitter {
   llvm::Value* endsWithin_ = nullptr;  // some columns are left, and a vector fits
 };
 
+// The same of sums in registers, at one place.
+class SumsEmitter {
+ public:
+  SumsEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+      : kernel_(kernel),
+        loops_(kernel.loops()),
+        evaluator_(kernel.evaluator()),
+        dot_(contractionOf(fusion)),
+        lanes_(epilogueLanesOf(stage)),
+        roots_(rootsOf(fusion, stage)),
+        matrix_(sumsMatrixOf(dot_)),
+        firstResult_(fusion->getNumOperands()) {}
+
+  void emit() {
+    llvm::IRBuilder<>& b = loops_.at(loops_.entry());
+    const ElementKind kind = evaluator_.kindOf(dot_.getResult());
+    llvm::Value* sum = kernel_.argument(4);
+    evaluator_.given[dot_.getResult()] = {roundToKind(b, loops_.target(), sum, kind), nullptr,
+                                          loops_.entry()};
+    evaluator_.setLanes(lanes_);
+    IndexExpr row =
+        IndexExpr::of(loops_.makeSymbol(kernel_.begin(), loops_.entry(), {0, matrix_.rows - 1}));
+    IndexExpr column = IndexExpr::of(loops_.makeSymbol(kernel_.argument(3), loops_.entry(),
+                                                       {0, matrix_.cols - int64_t{lanes_}}));
+    if (lanes_ > 1) column.laneStride = 1;
+    // All values before any store: a result may be written over an operand.
+    llvm::SmallVector<Val, 4> values;
+    for (const Root& root : roots_) {
+      values.push_back(evaluator_.get(root.value, indexIn(root, matrix_, row, column)));
+    }
+    for (auto [root, value] : llvm::zip(roots_, values)) {
+      evaluator_.store(kernel_.buffer(firstResult_ + root.result), evaluator_.kindOf(root.value),
+                       evaluator_.linearize(indexIn(root, matrix_, row, column), root.type()),
+                       value);
+    }
+  }
+
+ private:
+  KernelBuilder& kernel_;
+  LoopBuilder& loops_;
+  Evaluator& evaluator_;
+  shlo::DotGeneralOp dot_;
+  unsigned lanes_;
+  llvm::SmallVector<Root, 4> roots_;
+  SumsMatrix matrix_;
+  unsigned firstResult_;
+};
+
 }  // namespace
 
 void emitEpilogue(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+  if (stage.product.form != ProductForm::kNone) return SumsEmitter(kernel, fusion, stage).emit();
   EpilogueEmitter(kernel, fusion, stage).emit();
 }
 

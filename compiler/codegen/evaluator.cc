@@ -44,16 +44,18 @@ Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedul
     : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {
   unsigned number = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (const ReductionSchedule* reduction = stage.reductionOf(number++)) {
+    if (const ReductionSchedule* reduction = stage.reductionOf(number)) {
       reductions_[&op] = *reduction;
     }
+    if (llvm::is_contained(stage.unrolled, number)) unrolled_.insert(&op);
+    ++number;
   }
 }
 
-ReductionSchedule Evaluator::scheduleOf(mlir::Operation* op) const {
+ReductionSchedule Evaluator::scheduleOf(mlir::Operation* op) {
   if (auto it = reductions_.find(op); it != reductions_.end()) return it->second;
-  // In stages that are no loops over results, which leave it to the reduction itself.
-  return chooseRowReduction(mlir::cast<shlo::ReduceOp>(op), 0, loops_.target());
+  noteError(internalError("the schedule does not say how a reduction is computed"));
+  return {};
 }
 
 Level* Evaluator::levelOf(const MultiIndex& index) const {
@@ -98,6 +100,7 @@ Val Evaluator::splat(Val value, unsigned lanes) {
 }
 
 Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
+  if (auto known = given.find(value); known != given.end()) return known->second;
   std::string key = memoKey(value, index, lanes_);
   for (Level* level = loops_.current(); level; level = level->parent) {
     if (auto it = level->memo.find(key); it != level->memo.end()) return it->second[0];

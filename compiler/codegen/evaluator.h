@@ -123,7 +123,7 @@ class Evaluator {
   // The results of a `stablehlo.reduce` at an index of its result.
   llvm::SmallVector<Val, 2> reduceAt(mlir::Operation* op, const MultiIndex& index);
   // How it is computed.
-  ReductionSchedule scheduleOf(mlir::Operation* reduce) const;
+  ReductionSchedule scheduleOf(mlir::Operation* reduce);
 
   // The innermost level that a symbol of `index` is defined at.
   Level* levelOf(const MultiIndex& index) const;
@@ -184,6 +184,10 @@ class Evaluator {
       mlir::Operation* op, unsigned lanes,
       const std::function<void(const std::function<void(const MultiIndex&)>&)>& forRows);
 
+  // Values that are in registers, which are not computed: of the index that is asked for, whichever
+  // it is. What was computed of another one at the same index is not computed again.
+  llvm::DenseMap<mlir::Value, Val> given;
+
   // The product that the fusion works on: what is asked of it is the sum in column `column` of the
   // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
   struct Sums {
@@ -236,6 +240,7 @@ class Evaluator {
   llvm::SmallVector<llvm::Value*, 8> operands_;
   llvm::DenseMap<mlir::Operation*, llvm::GlobalVariable*> tables_;
   llvm::DenseMap<mlir::Operation*, ReductionSchedule> reductions_;
+  llvm::SmallPtrSet<mlir::Operation*, 2> unrolled_;  // windows
   mlir::Operation* activeReduce_ = nullptr;
   const Level* threadsOwn_ = nullptr;
   unsigned lanes_ = 1;

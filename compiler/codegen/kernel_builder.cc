@@ -1,9 +1,21 @@
 // One kernel function under construction.
 #include "compiler/codegen/kernel_builder.h"
 
+#include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
+namespace {
+
+// What a device's kernel has in registers of the sums that it hands to an epilogue.
+llvm::Type* typeOfSums(ir::FusionOp fusion, const StageSchedule& stage,
+                       llvm::LLVMContext& context) {
+  llvm::Type* type = elementKind(sumsTypeOf(contractionOf(fusion)))->computeType(context);
+  const unsigned lanes = epilogueLanesOf(stage);
+  return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
+}
+
+}  // namespace
 
 KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedule& stage,
                              const std::string& symbol) {
@@ -13,7 +25,13 @@ KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedu
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::SmallVector<llvm::Type*, 7> parameters = {pointer, i64, i64};
-  if (stage.kind == StageKind::kDot) parameters.append({i64, i64, pointer, i64});
+  if (stage.kind == StageKind::kDot) {
+    if (stage.product.form == ProductForm::kNone) {
+      parameters.append({i64, i64, pointer, i64});
+    } else {
+      parameters.append({i64, typeOfSums(fusion, stage, context)});
+    }
+  }
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   function_ =
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, &stageContext.module);

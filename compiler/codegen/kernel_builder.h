@@ -19,7 +19,8 @@ class KernelBuilder {
   Evaluator& evaluator() { return *evaluator_; }
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
-  // Of an epilogue, after the rows that are begin and end: columns, and sums with their distance.
+  // Of an epilogue, after the rows that are begin and end: columns, and sums with their distance;
+  // on devices whose kernels multiply, after the row that is begin: the column, and the sums.
   llvm::Value* argument(unsigned index) const { return function_->getArg(index); }
   // The address of an operand, of a result (they follow the operands), or of the scratch memory.
   llvm::Value* buffer(unsigned index);

@@ -45,6 +45,7 @@ StatusOr<KernelStage> emitStage(const StageContext& context, const StageSchedule
   result.symbol = symbol;
   result.tiles = stage.tiles();
   result.nsPerTile = stage.ns / static_cast<double>(result.tiles);
+  result.share = std::min(stage.share, result.tiles);
   result.groupThreads = stage.groupThreads;
   if (stage.kind == StageKind::kCopy) {
     Root root = rootsOf(context.fusion, stage)[0];

@@ -26,6 +26,7 @@ struct KernelStage {
   std::string symbol;
   int64_t tiles = 1;
   double nsPerTile = 0;  // estimate, on one thread
+  int64_t share = 0;     // tiles that a thread takes at a time; 0: one thread computes all
   // So many threads of a device compute a tile together; they are in one group. On CPUs 1.
   unsigned groupThreads = 1;
   // If not -1: the stage copies one buffer to another, and need not run where they are the same.

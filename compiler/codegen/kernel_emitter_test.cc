@@ -236,7 +236,7 @@ TEST(KernelEmitter, code_for_avx512_is_generated) {
   target.cpu = "skylake-avx512";
   target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c";
   target.vectorBits = 512;
-  target.avx512 = target.fma = target.f16c = true;
+  target.avx512 = target.gathers = target.fma = target.convertsF16 = true;
   cpu::CodegenOptions options;
   options.verify = true;
   auto kernel = TestKernel::compile(fusionText({"tensor<9x61xf32>"}, "tensor<9x61xf32>", kSoftmax),
@@ -283,7 +283,7 @@ TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_o
   target.cpu = "sapphirerapids";
   target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx512bf16,+avx2,+fma,+f16c";
   target.vectorBits = 512;
-  target.avx512 = target.avx512Bf16 = target.fma = target.f16c = true;
+  target.avx512 = target.gathers = target.roundsToBf16 = target.fma = target.convertsF16 = true;
   cpu::CodegenOptions options;
   options.verify = true;
   const std::string type = "tensor<4096xbf16>";
@@ -347,7 +347,7 @@ TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruct
   }
   for (bool hasInstruction : {false, true}) {
     TargetModel target = cpu::hostTarget();
-    target.avx512Bf16 = target.avx512Bf16 && hasInstruction;
+    target.roundsToBf16 = target.roundsToBf16 && hasInstruction;
     cpu::CodegenOptions options;
     auto kernel =
         TestKernel::compile(fusionText({type, type}, type,

@@ -31,7 +31,8 @@ void emitSelectAndScatter(KernelBuilder& kernel, ir::FusionOp fusion, const Stag
 void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
 // The same, or a part of it, where the tiles are blocks of lines.
 void emitScanPart(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
-// What a fusion computes of each rectangle of its dot_general's sums, as a SumsEpilogue.
+// What a fusion computes of each rectangle of its dot_general's sums, as a SumsEpilogue; on devices
+// whose kernels multiply, of the sums that they have in registers at one place.
 void emitEpilogue(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
 
 }  // namespace isthmus::codegen

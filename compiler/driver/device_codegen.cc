@@ -9,11 +9,13 @@
 #include "compiler/driver/kernels_of_steps.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
+#include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,6 +28,9 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
     if (move.to.bytes > 0) steps.push_back({move});
   }
 }
+
+// Of an operation's kernels, on one thread: more is worth a launch in each round of a loop.
+constexpr double kMostHostNs = 100'000;
 
 bool callsHost(const std::vector<Step>& steps) {
   return !forEachStep(
@@ -49,6 +54,11 @@ Status DeviceCodegen::select(std::span<const Computation> computations) {
 StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::selectOne(mlir::Operation* op) {
   OperationCode code;
   if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::optional<OtherCode> other, selectFusion(fusion));
+    if (other) {
+      static_cast<OtherCode&>(code) = *std::move(other);
+      return code;
+    }
     ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
     ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
   } else {
@@ -76,7 +86,15 @@ StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::fallBack(mlir::Operation* 
 
 bool DeviceCodegen::canShare(mlir::Operation* op, unsigned operand, unsigned result) const {
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-  return fusion && canShareBuffer(fusion, operand, result);
+  auto it = code_.find(op);
+  const bool repeatsElements =
+      it != code_.end() && it->second.kernels && it->second.kernels->repeatsElements;
+  const bool isOfLibrary = it != code_.end() && it->second.libraryCall >= 0;
+  // What is computed twice reads its operands twice, and a library in an order of its own.
+  if (!fusion || repeatsElements || isOfLibrary) return false;
+  // Sums of a product with an epilogue stay in registers.
+  return canShareBuffer(fusion, operand, result,
+                        attentionOf(fusion) ? SumsPlace::kResult : SumsPlace::kApart);
 }
 
 bool DeviceCodegen::prefersInPlace(mlir::Operation* op, unsigned operand, unsigned result) const {
@@ -116,7 +134,10 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
                                    std::vector<Step>& steps) {
   auto it = code_.find(op);
   if (it == code_.end()) return unsupportedOp(op, "the backend has no code for it");
-  const OperationCode& code = it->second;
+  OperationCode& code = it->second;
+  if (hostLoop_ && code.hostFunction < 0) {
+    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
+  }
   auto placesOf = [&](mlir::ValueRange values) {
     std::vector<Location> places;
     for (mlir::Value value : values) {
@@ -130,6 +151,11 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
     steps.push_back(
         {HostCall{code.hostFunction, std::move(operands), std::move(results), profileStep(op)}});
     return {};
+  }
+  if (!code.libraryOperands.empty()) {
+    std::vector<Location> wanted;
+    for (unsigned operand : code.libraryOperands) wanted.push_back(operands[operand]);
+    operands = std::move(wanted);
   }
   auto inputs = static_cast<int>(operands.size());
   std::vector<Location> buffers = std::move(operands);
@@ -151,8 +177,42 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   return {};
 }
 
+bool DeviceCodegen::isHostLoop(mlir::Operation* loop) {
+  if (!isHost()) return false;
+  llvm::SmallVector<mlir::Operation*, 4> products;  // with epilogues
+  bool hasHostCall = false;
+  bool isLittle = true;
+  loop->walk([&](mlir::Operation* op) {
+    auto it = code_.find(op);
+    if (it == code_.end()) return;
+    const OperationCode& code = it->second;
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    if (fusion && isProductWithEpilogue(fusion)) products.push_back(op);
+    hasHostCall |= code.hostFunction >= 0;
+    isLittle &= code.libraryCall < 0;
+    double ns = 0;
+    if (code.kernels) {
+      for (const codegen::KernelModule::Stage& stage : code.kernels->stages) ns += stage.ns;
+    }
+    isLittle &= ns <= kMostHostNs;
+  });
+  if (!hasHostCall || !isLittle) return false;
+  // Epilogues that the device computes are not all the host's.
+  llvm::SmallVector<int, 4> functions;
+  for (mlir::Operation* op : products) {
+    StatusOr<int> function = addHostFunction(op);
+    if (!function.ok()) return false;
+    functions.push_back(*function);
+  }
+  for (auto [op, function] : llvm::zip(products, functions)) code_[op].hostFunction = function;
+  return true;
+}
+
 Status DeviceCodegen::addLoop(mlir::Operation* op, const MemoryPlan& plan,
                               std::vector<Step>& steps) {
+  mlir::Operation* around = hostLoop_;
+  if (!hostLoop_ && isHostLoop(op)) hostLoop_ = op;
+  auto restore = llvm::scope_exit([&] { hostLoop_ = around; });
   addMoves(plan.movesInto(op), steps);
   Loop loop;
   mlir::Block& condition = op->getRegion(0).front();

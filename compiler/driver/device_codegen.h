@@ -17,6 +17,7 @@
 #include "compiler/driver/device_program.h"
 #include "compiler/program/step_table.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace isthmus {
 
@@ -32,21 +33,29 @@ class DeviceCodegen : public ProgramCodegen {
                                                      ProgramInfo info) final;
 
  protected:
-  // How one operation outside of fusions is carried out: exactly one of these.
+  // How one operation outside of fusions is carried out: exactly one of the first three.
   struct OtherCode {
     std::optional<codegen::KernelModule::Code> kernels;
     int libraryCall = -1;  // number of a call that the backend keeps
     int hostFunction = -1;
     int64_t libraryScratchBytes = 0;
+    // Numbers of the operands that a call has buffers of, in their order; empty: all.
+    llvm::SmallVector<unsigned, 3> libraryOperands = {};
   };
   // Of a fusion: kUnimplemented, naming the operation, if the device cannot run a kernel of it.
   virtual Status mayHaveKernel(mlir::Operation* op) { return {}; }
+  // Of a fusion that is no kernel; none where it is one.
+  virtual StatusOr<std::optional<OtherCode>> selectFusion(ir::FusionOp fusion) {
+    return std::optional<OtherCode>();
+  }
   // kUnimplemented, naming the operation, if there is no way.
   virtual StatusOr<OtherCode> selectOther(mlir::Operation* op) = 0;
   // The number of a function of the host that carries out `op`, which may be a fusion.
   // kUnimplemented if the host has none either.
   virtual StatusOr<int> addHostFunction(mlir::Operation* op) = 0;
   virtual codegen::KernelModule& kernels() = 0;
+  // Whether the host computes where the device's arrays lie, and as fast.
+  virtual bool isHost() const { return false; }
   virtual StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) = 0;
 
  private:
@@ -58,6 +67,9 @@ class DeviceCodegen : public ProgramCodegen {
   Status generate(mlir::func::FuncOp main, const MemoryPlan& plan);
   // For an operation that the device refuses for the reason `why`.
   StatusOr<OperationCode> fallBack(mlir::Operation* op, const Status& why);
+  // Whether the host had better carry out all of a loop, since it does a part of each round, and
+  // has a function of all products with epilogues: they get it then.
+  bool isHostLoop(mlir::Operation* loop);
   int32_t profileStep(mlir::Operation* op) { return static_cast<int32_t>(profile_.add(op)); }
   Status placeConstants(const MemoryPlan& plan);
   void placeSlots(const MemoryPlan& plan);
@@ -69,6 +81,7 @@ class DeviceCodegen : public ProgramCodegen {
   DeviceProgram program_;
   StepTable profile_;
   llvm::DenseMap<mlir::Operation*, OperationCode> code_;
+  mlir::Operation* hostLoop_ = nullptr;  // the outermost one around what is added
 };
 
 // Backend::supports of a backend whose kernels are KernelModule's for such a device, and whose host

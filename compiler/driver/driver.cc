@@ -79,6 +79,10 @@ PlanOptions planOptions(const ProgramInfo& info, const ProgramCodegen& codegen) 
     return codegen.prefersInPlace(op, operand, result);
   };
   options.scratchBytes = [&codegen](mlir::Operation* op) { return codegen.scratchBytes(op); };
+  // A device is slow with memory of the host.
+  options.lendsResult = [&info](unsigned index) {
+    return info.outputs[index].memoryKind == BufferSpec().memoryKind;
+  };
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/code_generator.h"
 #include "isthmus/backend.h"
+#include "isthmus/device_compiler.h"
 #include "isthmus/status.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -31,8 +32,5 @@ StatusOr<std::shared_ptr<const Executable>> generateProgram(const CodeGenerator&
 StatusOr<std::string> textAfterStage(const CodeGenerator& generator,
                                      mlir::OwningOpRef<mlir::ModuleOp>& module,
                                      PipelineOptions options);
-
-// Backend::optimizedProgram: as text that other readers of StableHLO take.
-StatusOr<std::string> optimizedProgramText(const ProgramInfo& info);
 
 }  // namespace isthmus

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "compiler/codegen/kernel_emitter.h"
-#include "compiler/program/program_info.h"
+#include "compiler/cost/time.h"
+#include "compiler/schedule/attention/attention.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
@@ -16,26 +17,9 @@
 namespace isthmus {
 namespace {
 
-// Of one round, loops inside counted once, on one thread of a CPU: about what a host needs for a
-// short one, and for each command of a long one.
-constexpr double kMostNs = 30'000;
-constexpr double kCommandNs = 10'000;
-// Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost even
-// where others could run beside it.
-constexpr double kMostLaunchNs = 5'000;
-// A GPU's thread is slow, and estimates are of all of them: so much of it, in so many tiles.
-constexpr double kMostGpuNs = 100;
-constexpr int64_t kMostGpuTiles = 64;
 // Bounds on code size, and on what a kernel may have for parameters.
 constexpr int kMostStages = 64;
 constexpr size_t kMostParameters = 120;
-constexpr int64_t kMostGpuMovedBytes = 4096;
-// Of copies by one thread of a CPU.
-constexpr double kMovedBytesPerNs = 8;
-// Of products on one thread of a CPU: in vectors, where caches can bring as much, and one by one.
-constexpr double kVectorFlopsPerNs = 32;
-constexpr double kCachedBytesPerNs = 16;
-constexpr double kFlopsPerNs = 2;
 // Why a step does not join those before it.
 constexpr const char* kTakesLong =
     "one thread would take longer for all of them than the launch that is saved";
@@ -59,17 +43,35 @@ int commandsOf(const std::vector<Step>& steps) {
   return count;
 }
 
-// Of a product or convolution, round after round.
-double productNs(mlir::Operation* op, double flopsPerNs) {
-  OperationCosts costs = costsOf(op);
-  return std::max(costs.flops / flopsPerNs, costs.bytes / kCachedBytesPerNs);
+// With an epilogue or without.
+bool isProduct(mlir::Operation* op) {
+  if (llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return true;
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  return fusion && isProductWithEpilogue(fusion);
+}
+
+// Of a product or convolution, round after round: in vectors, where caches can bring as much, or
+// one by one.
+double productNs(const TargetModel& target, mlir::Operation* op, bool isVector) {
+  Work work = workOf(op);
+  return std::max(
+      isVector ? contractionNs(target, work.products) : oneByOneNs(target, work.products),
+      work.bytes / target.productBytesPerNs);
+}
+
+// Of copying from one place to another, word by word.
+double movedNs(const TargetModel& target, double bytes) {
+  constexpr double kWordBytes = 8;
+  return oneByOneNs(target, bytes / kWordBytes);
 }
 
 // Steps that follow each other, as one kernel.
 class StepsKernel {
  public:
   StepsKernel(codegen::KernelModule& kernels, const KernelOrigins& origins)
-      : kernels_(kernels), origins_(origins), module_(kernels.module()) {}
+      : kernels_(kernels), origins_(origins), module_(kernels.module()) {
+    needs_.mostNs = target().joinedNs;
+  }
 
   // Adds the step, which outlives this object, if one work-item can run it after the others, and
   // should.
@@ -136,17 +138,15 @@ class StepsKernel {
   };
   using Parts = std::vector<Part>;
 
-  bool isCpu() const { return kernels_.form().target.device == DeviceKind::kCpu; }
+  const TargetModel& target() const { return kernels_.form().target; }
+  bool isCpu() const { return target().device == DeviceKind::kCpu; }
   // Devices with groups of threads have launches that cost less, and a thread takes longer.
-  bool mayJoinLaunches() const {
-    const TargetModel& target = kernels_.form().target;
-    return isCpu() || target.subgroupSize > target.groupSize;
-  }
+  bool mayJoinLaunches() const { return !target().hasGroups(); }
   // Of the steps that were added.
   struct Needs {
     std::vector<Parameter> parameters;
     double ns = 0;
-    double mostNs = kMostNs;
+    double mostNs = 0;
     int commands = 0;  // that a host would enqueue, those of each loop's round once
     int launches = 0;
     bool hasControlFlow = false;
@@ -155,7 +155,7 @@ class StepsKernel {
   };
 
   StatusOr<Parts> partsOf(ir::FusionOp fusion, const std::string& symbol);
-  StatusOr<Parts> partsOf(mlir::Operation* op, const std::string& symbol);
+  StatusOr<Parts> partsOfProduct(mlir::Operation* op, const std::string& symbol);
   void takeItemNumbers(const std::string& symbol);
   bool isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const;
   StatusOr<bool> admits(const KernelLaunch& launch);
@@ -164,16 +164,18 @@ class StepsKernel {
     note(move.from, move.isSwap);
     note(move.to, true);
     ++needs_.commands;
-    if (!isCpu()) return move.to.bytes <= kMostGpuMovedBytes;
-    double ns = static_cast<double>(move.to.bytes) / kMovedBytesPerNs;
+    if (!isCpu()) return move.to.bytes <= target().maxJoinedMovedBytes;
+    double ns = movedNs(target(), static_cast<double>(move.to.bytes));
     needs_.ns += ns;
-    return needs_.ns <= needs_.mostNs && (depth_ > 0 || ns <= kMostLaunchNs);
+    return needs_.ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
   }
   StatusOr<bool> admits(const Loop& loop) {
     note(loop.predicate, false);
-    if (depth_ == 0) {
+    // A GPU's thread takes longer than the commands of any loop.
+    if (depth_ == 0 && isCpu()) {
       needs_.mostNs = std::max(
-          kMostNs, needs_.ns + kCommandNs * (commandsOf(loop.condition) + commandsOf(loop.body)));
+          target().joinedNs,
+          needs_.ns + target().commandNs * (commandsOf(loop.condition) + commandsOf(loop.body)));
     }
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(loop.condition));
     if (!isAdmitted) return false;
@@ -293,7 +295,8 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOf(ir::FusionOp fusion, const std
   return parts;
 }
 
-StatusOr<StepsKernel::Parts> StepsKernel::partsOf(mlir::Operation* op, const std::string& symbol) {
+StatusOr<StepsKernel::Parts> StepsKernel::partsOfProduct(mlir::Operation* op,
+                                                         const std::string& symbol) {
   codegen::WorkItemForm form;
   form.target = kernels_.form().target;
   form.globalSpace = 0;
@@ -309,13 +312,10 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOf(mlir::Operation* op, const std
     }
     return indices;
   };
-  codegen::OpKernels kernels;
-  if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
-    ISTHMUS_ASSIGN_OR_RETURN(kernels, emitDot(dot, module_, form, symbol));
-  } else {
-    ISTHMUS_ASSIGN_OR_RETURN(
-        kernels, emitConvolution(llvm::cast<shlo::ConvolutionOp>(op), module_, form, symbol));
-  }
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  ISTHMUS_ASSIGN_OR_RETURN(codegen::OpKernels kernels,
+                           fusion ? emitProductWithEpilogue(fusion, module_, form, symbol)
+                                  : emitProduct(op, module_, form, symbol));
   Parts parts;
   for (const codegen::OpKernel& stage : kernels.stages) {
     takeItemNumbers(stage.name);
@@ -323,7 +323,7 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOf(mlir::Operation* op, const std
     part.items = stage.items;
     // The last one computes; those before copy operands.
     if (&stage == &kernels.stages.back()) {
-      part.ns = productNs(op, stage.isVector ? kVectorFlopsPerNs : kFlopsPerNs);
+      part.ns = productNs(target(), op, stage.isVector);
     }
     parts.push_back(std::move(part));
   }
@@ -359,15 +359,15 @@ void StepsKernel::takeItemNumbers(const std::string& symbol) {
 bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
   if (!isCpu()) {
     const codegen::KernelInfo& info = kernels_.kernels()[static_cast<size_t>(launch.kernel)];
-    return needs_.ns + origin.ns <= kMostGpuNs && info.items[0] <= kMostGpuTiles &&
+    return needs_.ns + origin.ns <= needs_.mostNs && info.items[0] <= target().maxJoinedTiles &&
            info.groupThreads == 1;
   }
   double ns = origin.ns;
-  if (!llvm::isa<ir::FusionOp>(origin.op)) {
-    ns = productNs(origin.op, kVectorFlopsPerNs);
-    if (depth_ == 0) ns += costsOf(origin.op).bytes / kMovedBytesPerNs;
+  if (isProduct(origin.op)) {
+    ns = productNs(target(), origin.op, true);
+    if (depth_ == 0) ns += movedNs(target(), accessedBytes(origin.op));
   }
-  return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= kMostLaunchNs);
+  return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
 }
 
 StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
@@ -381,8 +381,9 @@ StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   if (!isLittle(launch, origin)) return false;
   if (!emitted_.contains(op)) {
     std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
-    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-    ISTHMUS_ASSIGN_OR_RETURN(Parts parts, fusion ? partsOf(fusion, symbol) : partsOf(op, symbol));
+    ISTHMUS_ASSIGN_OR_RETURN(Parts parts, isProduct(op)
+                                              ? partsOfProduct(op, symbol)
+                                              : partsOf(llvm::cast<ir::FusionOp>(op), symbol));
     emitted_[op] = std::move(parts);
   }
   if (depth_ > 0) {
@@ -396,7 +397,7 @@ StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
   }
-  return needs_.ns <= (isCpu() ? needs_.mostNs : kMostGpuNs);
+  return needs_.ns <= needs_.mostNs;
 }
 
 void StepsKernel::emitCount(Builder& b, int64_t count,
@@ -574,9 +575,10 @@ void logRefusal(const Step& step, const codegen::KernelModule& kernels, const ch
 }  // namespace
 
 bool mayBeInKernelOfSteps(mlir::Operation* op, const TargetModel& target) {
-  if (llvm::isa<ir::FusionOp>(op)) return true;
-  return target.device == DeviceKind::kCpu &&
-         llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
+  // A group's kernel cannot be a single thread's.
+  if (isProduct(op)) return target.device == DeviceKind::kCpu;
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  return fusion && !attentionOf(fusion);
 }
 
 Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& origins,

@@ -340,10 +340,8 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
       indices = b.CreateAdd(indices, loops_.laneRamp(lanes, linear.laneStride));
     }
     llvm::Value* from = offset(linear.constant);
-    // AVX2's gathers issue the same loads as are made one by one, and are slow where microcode
-    // guards them against gather data sampling.
     unsigned bits = type->getPrimitiveSizeInBits();
-    if (loops_.target().avx512 && (bits == 32 || bits == 64) && lanes >= 4) {
+    if (loops_.target().gathers && (bits == 32 || bits == 64) && lanes >= 4) {
       llvm::Value* wide = b.CreateSExt(indices, withLanes(b.getInt64Ty(), lanes));
       return b.CreateMaskedGather(vector, b.CreateGEP(type, from, wide), align);
     }

@@ -65,6 +65,7 @@ class LoopKernel {
   // Reductions of some rows first (loop_row_blocks.cc).
   void emitRowBlocks();
   void emitRowBlock(const RowBlock& block, const IndexExpr& first);
+  void forRowsOfCall(size_t loop, llvm::function_ref<void(RowBlock&)> body);
   void reduceRows(Position& at, llvm::Value* start, llvm::Value* stop);
   IndexExpr rowAt(llvm::ArrayRef<IndexExpr> at);
 

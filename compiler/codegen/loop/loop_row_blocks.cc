@@ -56,7 +56,7 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Value* stop = b.CreateAdd(start, loops_.i64(stage_.blockRows), "", true, true);
   // The last block may be short. Where none is, LLVM sees a constant number of rows.
-  if (dims()[loop].size % stage_.blockRows) {
+  if (stage_.chunk == 1 || dims()[loop].size % stage_.blockRows) {
     stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, stop, block.hi);
   }
   evaluator_.rowBlock = {rowAt(at), {}};
@@ -93,6 +93,40 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
 }
 
+// Tiles of single rows: a call's follow each other, and blocks begin with the first of them. Runs
+// `body` for those at each index of the loops outside.
+void LoopKernel::forRowsOfCall(size_t loop, llvm::function_ref<void(RowBlock&)> body) {
+  auto [first, last] = piecesOfTiles();
+  RowBlock block;
+  block.at.resize(dims().size());
+  block.lo = first;
+  block.hi = last;
+  if (loop == 0) return body(block);
+  const int64_t rows = dims()[loop].size;
+  llvm::Value* size = loops_.i64(rows);
+  llvm::IRBuilder<>& b = loops_.here();
+  LoopBuilder::Bounds bounds;
+  bounds.lo = b.CreateUDiv(first, size);
+  bounds.hi = b.CreateUDiv(b.CreateAdd(last, loops_.i64(rows - 1)), size);
+  bounds.range = {0, stage_.pieces() / rows - 1};
+  loops_.loop(bounds, {}, [&, first = first, last = last](const IndexExpr& outer, const Values&) {
+    IndexExpr rest = outer;
+    for (size_t g = loop; g-- > 1;) {
+      IndexExpr quotient;
+      evaluator_.divideIndex(rest, dims()[g].size, &quotient, &block.at[g]);
+      rest = quotient;
+    }
+    block.at[0] = rest;
+    llvm::IRBuilder<>& b = loops_.here();
+    llvm::Value* begin = b.CreateMul(loops_.uniformPart(outer), size, "", true, true);
+    block.lo =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(first, begin), loops_.i64(0));
+    block.hi = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(last, begin), size);
+    body(block);
+    return Values();
+  });
+}
+
 void LoopKernel::emitRowBlocks() {
   llvm::SmallVector<mlir::Value, 4> values;
   for (const Root& root : roots_) values.push_back(root.value);
@@ -103,18 +137,23 @@ void LoopKernel::emitRowBlocks() {
         kernel_.allocate(evaluator_.kindOf(reduce->getResult(0)), stage_.blockRows));
   }
   const auto loop = static_cast<size_t>(stage_.orderDim);
-  forRowBlocks(loop, loop, [&](RowBlock& block) {
+  auto emitRows = [&](RowBlock& block) {
     LoopBuilder::Bounds bounds;
     bounds.lo = block.lo;
     bounds.hi = block.hi;
     bounds.step = stage_.blockRows;
     bounds.range = {0, dims()[loop].size - 1};
-    bounds.multipleOf = stage_.blockRows;
+    bounds.multipleOf = stage_.chunk == 1 ? 1 : stage_.blockRows;
     loops_.loop(bounds, {}, [&](const IndexExpr& first, const Values&) {
       emitRowBlock(block, first);
       return Values();
     });
-  });
+  };
+  if (stage_.chunk == 1) {
+    forRowsOfCall(loop, emitRows);
+  } else {
+    forRowBlocks(loop, loop, emitRows);
+  }
 }
 
 }  // namespace isthmus::codegen

@@ -72,12 +72,12 @@ def atan_tail(z):     # (atan(x) - x) / x^3
     return total
 
 
-def tanh_tail(z):     # (tanh(x) - x) / x^3
+def tanh_ratio(z):    # tanh(x) / x with x^2 = z
     if z < D(10) ** -20:
-        return -ONE / 3
+        return ONE
     x = z.sqrt()
     e = (2 * x).exp()
-    return ((e - 1) / (e + 1) - x) / (x * z)
+    return (e - 1) / (e + 1) / x
 
 
 def erf_value(x):
@@ -100,9 +100,6 @@ def log_erfc(x):
     return (1 - erf_value(x)).ln()
 
 
-ERFCX_SCALE = D('0.4')
-
-
 def erfcx(x):         # exp(x^2) erfc(x)
     if x < 2:
         return (x * x).exp() * (1 - erf_value(x))
@@ -114,10 +111,6 @@ def erfcx(x):         # exp(x^2) erfc(x)
 
 def exp2(f):
     return (f * LN2).exp()
-
-
-def erfcx_ratio(t):   # erfcx(x) / t with t = 1 / (1 + x ERFCX_SCALE)
-    return erfcx((ONE / t - 1) / ERFCX_SCALE) / t
 
 
 def solve(matrix, right):
@@ -141,6 +134,28 @@ def cosine(x):
     return 1 - x * x / 2 + x ** 4 * cos_tail(x * x)
 
 
+def value_of(coefficients, x):
+    total = D(0)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def extrema(errors, count):
+    """Where one extremum is from each run of equal sign, at most so many."""
+    picks, start = [], 0
+    for i in range(1, len(errors) + 1):
+        if i == len(errors) or (errors[i] > 0) != (errors[start] > 0):
+            picks.append(max(range(start, i), key=lambda j: abs(errors[j])))
+            start = i
+    while len(picks) > count:
+        if abs(errors[picks[0]]) < abs(errors[picks[-1]]):
+            picks.pop(0)
+        else:
+            picks.pop()
+    return picks
+
+
 def remez(f, weight, lo, hi, degree):
     """The polynomial p minimising max |p - f| * weight on [lo, hi], and that maximum."""
     lo, hi = D(lo), D(hi)
@@ -158,22 +173,9 @@ def remez(f, weight, lo, hi, degree):
         coefficients = solve(matrix, right)[:-1]
 
         def error(x, fx, w):
-            total = D(0)
-            for c in reversed(coefficients):
-                total = total * x + c
-            return (total - fx) * w
+            return (value_of(coefficients, x) - fx) * w
         errors = [error(*v) for v in values]
-        # One extremum from each run of equal sign.
-        picks, start = [], 0
-        for i in range(1, len(grid) + 1):
-            if i == len(grid) or (errors[i] > 0) != (errors[start] > 0):
-                picks.append(max(range(start, i), key=lambda j: abs(errors[j])))
-                start = i
-        while len(picks) > count:
-            if abs(errors[picks[0]]) < abs(errors[picks[-1]]):
-                picks.pop(0)
-            else:
-                picks.pop()
+        picks = extrema(errors, count)
         if len(picks) < count:
             break
         new = [grid[i] for i in picks]
@@ -183,6 +185,46 @@ def remez(f, weight, lo, hi, degree):
     return coefficients, max(abs(e) for e in errors)
 
 
+def remez_ratio(f, lo, hi, degree):
+    """The quotient p / q of polynomials of these degrees that minimises max |p / (q f) - 1| on [lo, hi], where the
+    divisor's highest coefficient is 1, and that maximum."""
+    lo, hi = D(lo), D(hi)
+    above, below = degree
+    count = above + below + 2
+    def place(k, last):   # closer together near lo
+        return lo + (hi - lo) * ((1 - cosine(PI * k / last)) / 2) ** 2
+    grid = [place(D(k), 400) for k in range(401)]
+    values = [f(x) for x in grid]
+    nodes = [round(D(400) * k / (count - 1)) for k in range(count)]
+    error, divisors = D(0), [ONE] * count
+    best = None
+    for _ in range(40):
+        for _ in range(20):
+            matrix, right = [], []
+            for i, node in enumerate(nodes):
+                x, fx = grid[node], values[node]
+                matrix.append([x ** k if k else ONE for k in range(above + 1)] +
+                              [-fx * x ** k for k in range(1, below + 1)] + [-(-1) ** i * fx * divisors[i]])
+                right.append(fx)
+            *solution, last = solve(matrix, right)
+            p, q = solution[:above + 1], [ONE] + solution[above + 1:]
+            divisors = [value_of(q, grid[node]) for node in nodes]
+            done = abs(last - error) < abs(last) * D(10) ** -8
+            error = last
+            if done:
+                break
+        errors = [value_of(p, x) / value_of(q, x) / fx - 1 for x, fx in zip(grid, values)]
+        picks = extrema(errors, count)
+        worst = max(abs(e) for e in errors)
+        if best is None or worst < best[1]:
+            best = ([c / q[-1] for c in p], [c / q[-1] for c in q]), worst
+        if len(picks) < count or picks == nodes:
+            break
+        nodes = picks
+        divisors = [value_of(q, grid[node]) for node in nodes]
+    return best
+
+
 def as_f32(x):
     return struct.unpack('f', struct.pack('f', float(x)))[0]
 
@@ -190,6 +232,17 @@ def as_f32(x):
 def emit(name, f, weight, lo, hi, degree, narrow):
     coefficients, error = remez(f, weight, lo, hi, degree)
     print(f'// error {float(error):.2g}')
+    emit_array(name, coefficients, narrow)
+
+
+def emit_ratio(name, suffix, f, lo, hi, degree):
+    (p, q), error = remez_ratio(f, lo, hi, degree)
+    print(f'// error of the quotient {float(error):.2g}')
+    emit_array(f'{name}{suffix}', p, True)
+    emit_array(f'{name}Divisor{suffix}', q, True)
+
+
+def emit_array(name, coefficients, narrow):
     print(f'inline constexpr double {name}[] = {{')
     for c in coefficients:
         print(f'    {(as_f32(c) if narrow else float(c)).hex()},')
@@ -213,8 +266,8 @@ def main():
     sin_weight = lambda z: z
     cos_weight = lambda z: z * z
     tiny = D(10) ** -12
-    for suffix, narrow, n in (('F32', True, dict(exp=4, log=7, sin=2, cos=2, atan=4, tanh=4)),
-                              ('F64', False, dict(exp=10, log=0, sin=6, cos=6, atan=12, tanh=11))):
+    for suffix, narrow, n in (('F32', True, dict(exp=4, log=7, sin=2, cos=2, atan=4)),
+                              ('F64', False, dict(exp=10, log=0, sin=6, cos=6, atan=12))):
         emit(f'kExp{suffix}', exp_tail, lambda r: exp_weight(r) if r else tiny, -edge, edge,
              n['exp'], narrow)
         if narrow:
@@ -225,20 +278,19 @@ def main():
         emit(f'kSin{suffix}', sin_tail, lambda z: z or tiny, D(0), quarter, n['sin'], narrow)
         emit(f'kCos{suffix}', cos_tail, lambda z: z * z or tiny, D(0), quarter, n['cos'], narrow)
         emit(f'kAtan{suffix}', atan_tail, lambda z: z or tiny, D(0), eighth, n['atan'], narrow)
-        emit(f'kTanh{suffix}', tanh_tail, lambda z: z or tiny, D(0), D('0.391'), n['tanh'], narrow)
     emit('kErfF32', erf_ratio, lambda z: ONE, D(0), D('0.8464'), 6, True)
     emit('kLogErfcF32', log_erfc, lambda x: 1 - erf_value(x), D('0.92'), D('4.0'), 8, True)
-    emit('kErfcxF32', erfcx_ratio, lambda t: ONE / erfcx_ratio(t),
-         ONE / (1 + ERFCX_SCALE * 11), ONE / (1 + ERFCX_SCALE / 2), 8, True)
+    # Where a factor beside it is no better.
+    emit('kShortExpF32', exp_tail, lambda r: exp_weight(r) if r else tiny, -edge, edge, 3, True)
+    emit_ratio('kErfcx', 'F32', erfcx, D(0), D('10.1'), (4, 5))
     # For results that are rounded to so many bits.
     for bits, degree in ((8, 3), (11, 4)):
         emit(f'kExp2Bits{bits}', exp2, lambda f: ONE / exp2(f), -ONE / 2, ONE / 2, degree, True)
-    emit('kTanhBits11', tanh_tail, lambda z: z or tiny, D(0), D('0.391'), 2, True)
+    emit_ratio('kTanh', 'Bits11', tanh_ratio, D(0), D('4.6') ** 2, (2, 3))
     emit('kErfBits11', erf_ratio, lambda z: ONE / erf_ratio(z), D(0), D('0.25'), 2, True)
     emit('kLogErfcBits11', log_erfc, lambda x: (1 - erf_value(x)) / erf_value(x), D('0.5'), D('4.0'), 4,
          True)
-    emit('kErfcxBits11', erfcx_ratio, lambda t: ONE / erfcx_ratio(t),
-         ONE / (1 + ERFCX_SCALE * 11), ONE, 5, True)
+    emit_ratio('kErfcx', 'Bits11', erfcx, D(0), D('10.1'), (2, 3))
     print()
     print('}  // namespace isthmus::codegen')
 

@@ -31,11 +31,6 @@ inline constexpr double kAtanF32[] = {
     -0x1.55554a0000000p-2, 0x1.9991a60000000p-3,  -0x1.23b6360000000p-3,
     0x1.b1fa1e0000000p-4,  -0x1.f22b2e0000000p-5,
 };
-// error 4.2e-09
-inline constexpr double kTanhF32[] = {
-    -0x1.5555340000000p-2, 0x1.1107600000000p-3,  -0x1.b8431c0000000p-5,
-    0x1.524ebe0000000p-6,  -0x1.7686260000000p-8,
-};
 // error 6e-20
 inline constexpr double kExpF64[] = {
     0x1.0000000000000p-1,  0x1.555555555555cp-3,  0x1.55555555554fap-5,  0x1.111111110e962p-7,
@@ -64,12 +59,6 @@ inline constexpr double kAtanF64[] = {
     -0x1.ae8925eeb8d6cp-5, 0x1.817b4584cf960p-5, -0x1.4c2f857b2862fp-5, 0x1.e51b79e609865p-6,
     -0x1.a9399c553ac74p-7,
 };
-// error 3.5e-19
-inline constexpr double kTanhF64[] = {
-    -0x1.5555555555552p-2,  0x1.1111111110c2ap-3,  -0x1.ba1ba1b9d0541p-5,  0x1.664f4870987e7p-6,
-    -0x1.226e32cc446eep-7,  0x1.d6d359e4a4da3p-9,  -0x1.7d9c306921288p-10, 0x1.350b7998cc70ep-11,
-    -0x1.f112f13c39949p-13, 0x1.801ad4e924743p-14, -0x1.fac427b9eb212p-16, 0x1.96045f78cbf50p-18,
-};
 // error 3.9e-10
 inline constexpr double kErfF32[] = {
     0x1.20dd760000000p+0, -0x1.8127440000000p-2,  0x1.ce2e340000000p-4,  -0x1.b812280000000p-6,
@@ -81,11 +70,21 @@ inline constexpr double kLogErfcF32[] = {
     -0x1.ba99020000000p-4, 0x1.9875720000000p-6,   -0x1.0acb520000000p-8,
     0x1.a58c4c0000000p-12, -0x1.fe7d560000000p-17, -0x1.ea09400000000p-22,
 };
-// error 4.1e-09
+// error 1.6e-07
+inline constexpr double kShortExpF32[] = {
+    0x1.fffd420000000p-2,
+    0x1.55548c0000000p-3,
+    0x1.576e080000000p-5,
+    0x1.1243940000000p-7,
+};
+// error of the quotient 5.7e-09
 inline constexpr double kErfcxF32[] = {
-    0x1.ce312e0000000p-3, 0x1.cdf1120000000p-3,  0x1.ac4b0e0000000p-3,
-    0x1.4989800000000p-3, 0x1.56ce140000000p-3,  -0x1.d9a7540000000p-5,
-    0x1.d7de900000000p-3, -0x1.c606200000000p-3, 0x1.ef4b9a0000000p-5,
+    0x1.133bce0000000p+4, 0x1.54db420000000p+4, 0x1.92bba80000000p+3,
+    0x1.f8ba040000000p+1, 0x1.20de580000000p-1,
+};
+inline constexpr double kErfcxDivisorF32[] = {
+    0x1.133bce0000000p+4, 0x1.45b6560000000p+5, 0x1.4a97920000000p+5,
+    0x1.6ccb580000000p+4, 0x1.bf54d60000000p+2, 0x1.0000000000000p+0,
 };
 // error 7.5e-05
 inline constexpr double kExp2Bits8[] = {
@@ -99,11 +98,17 @@ inline constexpr double kExp2Bits11[] = {
     0x1.ffffe80000000p-1, 0x1.62e0dc0000000p-1, 0x1.ec06da0000000p-3,
     0x1.ca143e0000000p-5, 0x1.3997e20000000p-7,
 };
-// error 3.2e-06
+// error of the quotient 1.1e-06
 inline constexpr double kTanhBits11[] = {
-    -0x1.5527e80000000p-2,
-    0x1.0b4f460000000p-3,
-    -0x1.4c79a80000000p-5,
+    0x1.cc52ce0000000p+13,
+    0x1.afdc780000000p+10,
+    0x1.8d2e320000000p+4,
+};
+inline constexpr double kTanhDivisorBits11[] = {
+    0x1.cc52f00000000p+13,
+    0x1.9ed6e00000000p+12,
+    0x1.1172f60000000p+8,
+    0x1.0000000000000p+0,
 };
 // error 1.1e-05
 inline constexpr double kErfBits11[] = {
@@ -116,10 +121,17 @@ inline constexpr double kLogErfcBits11[] = {
     -0x1.bc91380000000p-10, -0x1.1e55d60000000p+0, -0x1.511f000000000p-1,
     -0x1.4940f60000000p-4,  0x1.34a2400000000p-7,
 };
-// error 2.4e-05
+// error of the quotient 2.5e-05
 inline constexpr double kErfcxBits11[] = {
-    0x1.d0de1e0000000p-3,  0x1.a721180000000p-3, 0x1.41a0a40000000p-2,
-    -0x1.df49b80000000p-4, 0x1.0420000000000p-1, -0x1.1c0ecc0000000p-3,
+    0x1.204b220000000p+1,
+    0x1.c674560000000p+0,
+    0x1.212e9a0000000p-1,
+};
+inline constexpr double kErfcxDivisorBits11[] = {
+    0x1.2049500000000p+1,
+    0x1.146aca0000000p+2,
+    0x1.95a3b20000000p+1,
+    0x1.0000000000000p+0,
 };
 
 }  // namespace isthmus::codegen

@@ -1,13 +1,11 @@
 // exp, log and what is made of them.
-#include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "compiler/codegen/math/math_coefficients.h"
 #include "compiler/codegen/math/math_internal.h"
 #include "compiler/codegen/math/vector_math.h"
-#include "llvm/IR/IntrinsicsX86.h"
+#include "compiler/codegen/target_instructions.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -20,7 +18,6 @@ constexpr double kLn2HighF32 = 0.693359375;
 constexpr double kLn2LowF32 = -2.12194440054690583e-4;
 constexpr double kLn2HighF64 = 6.93147180369123816490e-01;
 constexpr double kLn2LowF64 = 1.90821492927058770002e-10;
-constexpr double kErfcxScale = 0.4f;
 
 int64_t exponentBias(V x) { return x.isF64() ? 1023 : 127; }
 
@@ -52,32 +49,24 @@ ExpParts reduceExp(V x) {
   return {exponent, r};
 }
 
-// Whether AVX-512 has an instruction for scaleByPowerOfTwo of so many lanes.
+// Whether the target has an instruction for scaleByPowerOfTwo.
 bool canScaleByPowerOfTwo(V x) {
-  const unsigned width = x.lanes() * x.bits();
-  return x.c->target.avx512 && x.lanes() > 1 && (width == 128 || width == 256 || width == 512);
+  return instructionsOf(x.c->target).computesInType(x.v->getType());
 }
 
 // x times 2^n, rounded once, whatever n is.
 V scaleByPowerOfTwo(V x, V n) {
-  const unsigned width = x.lanes() * x.bits();
-  using Ids = std::array<llvm::Intrinsic::ID, 3>;
-  const Ids ids = x.isF64() ? Ids{llvm::Intrinsic::x86_avx512_mask_scalef_pd_128,
-                                  llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
-                                  llvm::Intrinsic::x86_avx512_mask_scalef_pd_512}
-                            : Ids{llvm::Intrinsic::x86_avx512_mask_scalef_ps_128,
-                                  llvm::Intrinsic::x86_avx512_mask_scalef_ps_256,
-                                  llvm::Intrinsic::x86_avx512_mask_scalef_ps_512};
-  llvm::IRBuilder<>& b = x.c->b;
-  constexpr int kCurrentRounding = 4;
-  llvm::SmallVector<llvm::Value*, 5> arguments = {
-      x.v, n.v, llvm::PoisonValue::get(x.v->getType()),
-      llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8U, x.lanes())))};
-  if (width == 512) arguments.push_back(b.getInt32(kCurrentRounding));
-  return V{x.c, b.CreateIntrinsic(ids[width / 256], {}, arguments)};
+  return V{x.c, instructionsOf(x.c->target).scaleByPowerOfTwo(x.c->b, x.v, n.v)};
 }
 
 bool hasFewBits(V x) { return x.c->resultBits <= kFewBits; }
+
+// a / b; of a result in bf16 within 2^-14 of it, where b and its reciprocal are normal numbers.
+V quotient(V a, V b) {
+  const TargetInstructions& instructions = instructionsOf(a.c->target);
+  if (a.c->resultBits > 8 || !instructions.approximatesReciprocal(b.v->getType())) return a / b;
+  return a * V{b.c, instructions.reciprocal(b.c->b, b.v)};
+}
 
 // e^r - 1 for small r.
 V expm1Core(V r) {
@@ -101,6 +90,35 @@ PowerParts splitExp(V x) {
   Exponent exponent = nearestExponent(x);
   V f = fma(x, kLog2E, -exponent.n);
   return {exponent, x.c->resultBits <= 8 ? polynomial(f, kExp2Bits8) : polynomial(f, kExp2Bits11)};
+}
+
+// The product, but zero where it does not stay.
+V scaled(const PowerParts& parts, V stays) {
+  V x = parts.power;
+  // Written like this, the choice becomes the instruction's mask: what is masked does not
+  // underflow.
+  if (canScaleByPowerOfTwo(x)) {
+    return select(stays, scaleByPowerOfTwo(x, parts.exponent.n), x.k(0.0));
+  }
+  // In two factors, since 2^n itself may be out of range.
+  int mantissaBits = x.isF64() ? 52 : 23;
+  V half = shiftRight(parts.exponent.biased, 1);
+  V rest = parts.exponent.biased - half;
+  // A product that underflows takes a hundred cycles, and masked attention is full of them: what
+  // vanishes is multiplied by zero.
+  V factor = select(stays, (rest << mantissaBits).asFloat(), 0.0);
+  return x * (half << mantissaBits).asFloat() * factor;
+}
+
+// e^(-a²), where splitExp of the square would have its rounding error, times a² / 2.
+PowerParts splitExpOfMinusSquare(V a) {
+  V square = a * a;
+  if (hasFewBits(a)) return splitExp(-square);
+  Exponent exponent = nearestExponent(-square);
+  V r = fma(-a, a, exponent.n * -kLn2HighF32);
+  r = fma(exponent.n, -kLn2LowF32, r);
+  V one = r.k(1.0);
+  return {exponent, fma(fma(polynomial(r, kShortExpF32), r, one), r, one)};
 }
 
 struct LogParts {
@@ -166,24 +184,20 @@ V exp(V given) {
   double high = given.isF64() ? 710.0 : 89.0;
   double low = given.isF64() ? -746.0 : -104.0;
   V x = select(given > high, high, given);
-  if (canScaleByPowerOfTwo(x)) {
-    // Written like this, the choice becomes the instruction's mask: what is masked does not
-    // underflow, and may be anything.
-    PowerParts parts = splitExp(x);
-    V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
-    return select(stays, scaleByPowerOfTwo(parts.power, parts.exponent.n), x.k(0.0));
-  }
-  V vanishes = given < low;
-  x = select(vanishes, low, x);
-  auto [exponent, p] = splitExp(x);
-  // In two factors, since 2^n itself may be out of range.
-  int mantissaBits = x.isF64() ? 52 : 23;
-  V half = shiftRight(exponent.biased, 1);
-  V rest = exponent.biased - half;
-  // A product that underflows takes a hundred cycles, and masked attention is full of them: what
-  // vanishes is multiplied by zero.
-  V factor = select(vanishes, 0.0, (rest << mantissaBits).asFloat());
-  return p * (half << mantissaBits).asFloat() * factor;
+  V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
+  // Where powers are scaled by an instruction, what vanishes may be anything.
+  if (!canScaleByPowerOfTwo(x)) x = select(stays, x, low);
+  return scaled(splitExp(x), stays);
+}
+
+// e^x - 1 where 2^n is a normal number.
+static V expm1InRange(V x, bool isHalved) {
+  ExpParts parts = reduceExp(x);
+  V p = expm1Core(parts.r);
+  // 2^n p + 2^n - 1, halved where n may be 1024.
+  V biased = parts.exponent.biased;
+  V scale = powerOfTwo(biased - biased.ki(2 * exponentBias(x) + isHalved), x.isF64());
+  return fma(scale, p, scale - (isHalved ? 0.5 : 1.0));
 }
 
 V expm1(V given) {
@@ -191,13 +205,7 @@ V expm1(V given) {
   double low = given.isF64() ? -40.0 : -20.0;
   V x = select(given > high, high, given);
   x = select(x < low, low, x);
-  ExpParts parts = reduceExp(x);
-  V p = expm1Core(parts.r);
-  // 2^n p + 2^n - 1, halved so that n = 1024 stays in range.
-  V biased = parts.exponent.biased;
-  V n = biased - biased.ki(2 * exponentBias(x) + 1);
-  V scale = powerOfTwo(n, x.isF64());
-  V result = fma(scale, p, scale - 0.5) * 2.0;
+  V result = expm1InRange(x, /*isHalved=*/true) * 2.0;
   return select(abs(given) < (given.isF64() ? 0x1p-60 : 0x1p-30), given, result);
 }
 
@@ -222,17 +230,22 @@ V log1p(V x) {
 
 V logistic(V x) {
   V e = exp(-abs(x));
-  return select(x >= 0.0, x.k(1.0), e) / (e + 1.0);
+  return quotient(select(x >= 0.0, x.k(1.0), e), e + 1.0);
 }
 
 V tanh(V x) {
-  V square = x * x;
-  V tail = x.isF64()       ? polynomialEstrin(square, kTanhF64)
-           : hasFewBits(x) ? polynomial(square, kTanhBits11)
-                           : polynomialEstrin(square, kTanhF32);
-  V small = fma(square * x, tail, x);
-  V large = 1.0 - 2.0 / (exp(abs(x) * 2.0) + 1.0);
-  return copySign(select(abs(x) < 0.625, small, large), x);
+  // Beyond this it is 1.
+  const double limit = hasFewBits(x) ? 4.6 : x.isF64() ? 20.0 : 9.5;
+  V a = abs(x);
+  a = select(a > limit, limit, a);
+  if (hasFewBits(x)) {
+    V square = a * a;
+    V ratio = quotient(polynomial(square, kTanhBits11), polynomial(square, kTanhDivisorBits11));
+    // Near zero it is x: a ratio below 1 would make the smallest normal number a subnormal one.
+    return select(abs(x) < 0x1p-7, x, copySign(a * ratio, x));
+  }
+  V e = expm1InRange(a + a, /*isHalved=*/false);
+  return copySign(e / (e + 2.0), x);
 }
 
 // Within 2^-15.
@@ -242,15 +255,6 @@ static V erfOfFewBits(V x) {
   V square = x * x;
   V large = 1.0 - exp(polynomial(a, kLogErfcBits11));
   return select(abs(x) < 0.5, x * polynomial(square, kErfBits11), copySign(large, x));
-}
-
-static V erfcOfFewBits(V x) {
-  // As erfc of all bits, without what makes up for rounding.
-  V a = abs(x);
-  a = select(a > 11.0, 11.0, a);
-  V t = 1.0 / fma(a, kErfcxScale, a.k(1.0));
-  V large = exp(-(a * a)) * (t * polynomial(t, kErfcxBits11));
-  return select(x < 0.0, 2.0 - large, large);
 }
 
 // Where |x| < 0.92: x + x (P(x²) - 1), whose last addition rounds and little else.
@@ -271,25 +275,18 @@ V erf(V x) {
 
 V erfc(V x) {
   if (x.isF64()) return callPerLane("erfc", {x});
-  if (hasFewBits(x)) return erfcOfFewBits(x);
-  V small = 1.0 - erfNearZero(x);
-  // erfc a = exp(-a²) erfcx a, and erfcx a = t P(t) with t = 1 / (1 + 0.4 a). From 11 on it is
-  // zero.
+  // erfc a = exp(-a²) erfcx a, which is zero from 10.06 on. All coefficients of the quotient are
+  // positive: nothing cancels.
   V a = abs(x);
-  a = select(a > 11.0, 11.0, a);
-  V d = fma(a, kErfcxScale, a.k(1.0));
-  V t = 1.0 / d;
-  V erfcx = t * polynomialEstrin(t, kErfcxF32);
-  // What rounding took from t, as a step along erfcx, and what it took from a².
-  V dTail = fma(a, kErfcxScale, 1.0 - d);
-  V tError = fma(-t, dTail, fma(-t, d, 1.0)) * d;
-  V slope = fma(a * (2.0 / kErfcxScale), erfcx, -2.0 / kErfcxScale * std::numbers::inv_sqrtpi);
-  V square = a * a;
-  V squareTail = fma(a, a, -square);
-  erfcx = erfcx - fma(tError, slope, squareTail * erfcx);
-  V large = exp(-square) * erfcx;
-  large = select(x < 0.0, 2.0 - large, large);
-  return select(abs(x) < 0.5, small, large);
+  V stays{x.c, x.c->b.CreateFCmpULE(a.v, x.k(10.06).v)};
+  if (!canScaleByPowerOfTwo(x)) a = select(stays, a, 10.06);
+  V erfcx = hasFewBits(x)
+                ? quotient(polynomial(a, kErfcxBits11), polynomial(a, kErfcxDivisorBits11))
+                : polynomial(a, kErfcxF32) / polynomial(a, kErfcxDivisorF32);
+  PowerParts parts = splitExpOfMinusSquare(a);
+  parts.power = parts.power * erfcx;
+  V result = scaled(parts, stays);
+  return select(x < 0.0, 2.0 - result, result);
 }
 
 V cbrt(V x) {

@@ -2,15 +2,14 @@
 #include "compiler/codegen/math/vector_math.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "compiler/codegen/math/math_internal.h"
+#include "compiler/codegen/target_instructions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
@@ -125,8 +124,10 @@ V toFloat(V a) {
 }
 
 V polynomial(V x, llvm::ArrayRef<double> coefficients) {
-  V sum = x.k(coefficients.back());
-  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, coefficients[i]);
+  size_t i = coefficients.size() - 1;
+  V sum = x.k(coefficients[i]);
+  if (coefficients[i] == 1 && i > 0) sum = x + coefficients[--i];
+  while (i-- > 0) sum = fma(sum, x, coefficients[i]);
   return sum;
 }
 
@@ -180,29 +181,12 @@ static bool isInfinite(V x, bool isNegative) {
   return number->isInfinity() && number->isNegative() == isNegative;
 }
 
-// AVX-512's instruction for it, which orders zeros as IEEE 754 wants, but prefers numbers to NaN:
-// nothing where there is none for so many lanes.
-static std::optional<V> extremumByRange(V x, V y, bool isMaximum) {
-  if (!x.c->target.avx512 || x.lanes() == 1) return std::nullopt;
-  const unsigned width = x.lanes() * x.bits();
-  using Ids = std::array<llvm::Intrinsic::ID, 3>;
-  const Ids ids = x.isF64() ? Ids{llvm::Intrinsic::x86_avx512_mask_range_pd_128,
-                                  llvm::Intrinsic::x86_avx512_mask_range_pd_256,
-                                  llvm::Intrinsic::x86_avx512_mask_range_pd_512}
-                            : Ids{llvm::Intrinsic::x86_avx512_mask_range_ps_128,
-                                  llvm::Intrinsic::x86_avx512_mask_range_ps_256,
-                                  llvm::Intrinsic::x86_avx512_mask_range_ps_512};
-  if (width != 128 && width != 256 && width != 512) return std::nullopt;
-  constexpr int kSignOfResult = 4, kMaximum = 1, kCurrentRounding = 4;
-  llvm::IRBuilder<>& b = x.c->b;
-  const unsigned maskBits = std::max(8U, x.lanes());
-  llvm::Value* mask = llvm::Constant::getAllOnesValue(b.getIntNTy(maskBits));
-  llvm::SmallVector<llvm::Value*, 6> arguments = {
-      x.v, y.v, b.getInt32(kSignOfResult | (isMaximum ? kMaximum : 0)),
-      llvm::PoisonValue::get(x.v->getType()), mask};
-  if (width == 512) arguments.push_back(b.getInt32(kCurrentRounding));
-  V result{x.c, b.CreateIntrinsic(ids[width / 256], {}, arguments)};
-  V unordered{x.c, b.CreateFCmpUNO(x.v, y.v)};
+// By the target's instruction for it, which takes no heed of NaN: nothing where there is none.
+static std::optional<V> extremumByInstruction(V x, V y, bool isMaximum) {
+  const TargetInstructions& instructions = instructionsOf(x.c->target);
+  if (!instructions.computesInType(x.v->getType())) return std::nullopt;
+  V result{x.c, instructions.extremum(x.c->b, x.v, y.v, isMaximum)};
+  V unordered{x.c, x.c->b.CreateFCmpUNO(x.v, y.v)};
   return select(unordered, {x.c, llvm::ConstantFP::getNaN(x.v->getType())}, result);
 }
 
@@ -212,7 +196,7 @@ V maximum(V x, V y) {
   // max(x, +0): adding +0 turns -0 into +0 and changes nothing else.
   if (isPositiveZero(y)) x = x + y;
   if (isPlainConstant(y) || isPositiveZero(y)) return select(y > x, y, x);
-  if (std::optional<V> result = extremumByRange(x, y, /*isMaximum=*/true)) return *result;
+  if (std::optional<V> result = extremumByInstruction(x, y, /*isMaximum=*/true)) return *result;
   // x + y is NaN if either is; equal zeros are +0 unless both are -0.
   V larger = select(x > y, x, y);
   V equal = (x.asInt() & y.asInt()).asFloat();
@@ -224,7 +208,7 @@ V minimum(V x, V y) {
   if (isPlainConstant(x)) std::swap(x, y);
   if (isInfinite(y, /*isNegative=*/false)) return x;
   if (isPlainConstant(y)) return select(y < x, y, x);
-  if (std::optional<V> result = extremumByRange(x, y, /*isMaximum=*/false)) return *result;
+  if (std::optional<V> result = extremumByInstruction(x, y, /*isMaximum=*/false)) return *result;
   V smaller = select(x < y, x, y);
   V equal = (x.asInt() | y.asInt()).asFloat();
   smaller = select(x == y, equal, smaller);

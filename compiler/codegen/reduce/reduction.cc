@@ -145,10 +145,10 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
     return isShared ? emitGroup(*neutral, schedule.lanes, schedule.interleave) : emitRow(1, 1);
   }
   // What is left of a vector of results, one by one: here lanes are free to share each.
-  ReductionSchedule row = schedule.strategy == ReductionStrategy::kLane
-                              ? chooseRowReduction(reduce_, schedule.op, loops_.target())
-                              : schedule;
-  return emitRow(row.lanes, row.interleave);
+  if (schedule.strategy == ReductionStrategy::kLane) {
+    return emitRow(schedule.restLanes, schedule.restInterleave);
+  }
+  return emitRow(schedule.lanes, schedule.interleave);
 }
 
 llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {

@@ -7,9 +7,9 @@
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
+#include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/schedule/loop/scan.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
@@ -17,21 +17,10 @@ namespace {
 
 using Values = LoopBuilder::Values;
 
-class ScanPartEmitter {
+class ScanPartEmitter : ScanOperands {
  public:
   ScanPartEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
-      : kernel_(kernel),
-        loops_(kernel.loops()),
-        evaluator_(kernel.evaluator()),
-        stage_(stage),
-        reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
-        scan_(*scanOf(reduce_)),
-        type_(tensorTypeOf(reduce_->getResult(0))),
-        size_(type_.getDimSize(scan_.dim)) {
-    for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
-      bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
-      kinds_.push_back(evaluator_.kindOf(result));
-    }
+      : ScanOperands(kernel, fusion, stage), size_(type_.getDimSize(stage_.scanDim)) {
     for (mlir::Value value : reduce_.getInitValues()) {
       initial_.push_back(evaluator_.get(value, MultiIndex()));
     }
@@ -56,7 +45,7 @@ class ScanPartEmitter {
   void emitTile(const IndexExpr& tile) {
     IndexExpr rest = tile;
     int64_t inner = 1;
-    for (int64_t d = scan_.dim + 1; d < type_.getRank(); ++d) inner *= type_.getDimSize(d);
+    for (int64_t d = stage_.scanDim + 1; d < type_.getRank(); ++d) inner *= type_.getDimSize(d);
     evaluator_.divideIndex(rest, inner, &rest, &inner_);
     if (isCut()) {
       evaluator_.divideIndex(rest, blocks() - firstBlock(), &outer_, &block_);
@@ -108,14 +97,14 @@ class ScanPartEmitter {
     }
     MultiIndex index;
     index.dims.resize(static_cast<size_t>(type_.getRank()));
-    if (scan_.dim > 0) index.dims[scan_.dim - 1] = outer_;
-    if (scan_.dim + 1 < type_.getRank()) index.dims.back() = inner_;
+    if (stage_.scanDim > 0) index.dims[stage_.scanDim - 1] = outer_;
+    if (stage_.scanDim + 1 < type_.getRank()) index.dims.back() = inner_;
     for (int64_t d = 0; d + 1 < type_.getRank(); ++d) {
-      const bool isWithNext = d + 1 < scan_.dim || d > scan_.dim;
+      const bool isWithNext = d + 1 < stage_.scanDim || d > stage_.scanDim;
       if (isWithNext) index.merged |= uint64_t{1} << d;
     }
-    index.dims[scan_.dim] =
-        scan_.fromEnd ? add(IndexExpr(size_ - 1), scale(position, -1)) : position;
+    index.dims[stage_.scanDim] =
+        stage_.isScanFromEnd ? add(IndexExpr(size_ - 1), scale(position, -1)) : position;
     return index;
   }
 
@@ -272,16 +261,7 @@ class ScanPartEmitter {
                 });
   }
 
-  KernelBuilder& kernel_;
-  LoopBuilder& loops_;
-  Evaluator& evaluator_;
-  const StageSchedule& stage_;
-  shlo::ReduceWindowOp reduce_;
-  Scan scan_;
-  mlir::RankedTensorType type_;
   int64_t size_;
-  llvm::SmallVector<llvm::Value*, 2> bases_;
-  llvm::SmallVector<ElementKind, 2> kinds_;
   Group initial_, neutral_;
   // Of the tile: what is outside of the scanned dimension and inside, and which of its elements.
   IndexExpr outer_, inner_, block_, lo_;

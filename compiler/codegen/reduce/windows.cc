@@ -1,6 +1,7 @@
 // reduce_window: at one index, and as a running reduction over a whole dimension.
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
+#include "compiler/codegen/reduce/scan_operands.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
@@ -24,10 +25,7 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
   for (mlir::Value value : reduce.getInitValues()) {
     initial.push_back(splat(get(value, MultiIndex()), width));
   }
-  int64_t elements = 1;
-  for (int64_t extent : window.size) elements *= extent;
-  // Up to a 3x4 window: its indices fold to constants, and neighbours share their loads.
-  bool unroll = elements <= 12;
+  const bool unroll = unrolled_.contains(reduce);
 
   auto step = [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) -> Values {
     MultiIndex from;
@@ -94,21 +92,10 @@ Val Evaluator::reduceWindowAt(mlir::OpResult result, const MultiIndex& given) {
 namespace {
 
 // Runs along one dimension for each index of the others, carrying the reduction so far.
-class ScanEmitter {
+class ScanEmitter : ScanOperands {
  public:
   ScanEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
-      : kernel_(kernel),
-        loops_(kernel.loops()),
-        evaluator_(kernel.evaluator()),
-        stage_(stage),
-        reduce_(mlir::cast<shlo::ReduceWindowOp>(wholeOpOf(fusion, stage))),
-        scan_(*scanOf(reduce_)),
-        type_(tensorTypeOf(reduce_->getResult(0))) {
-    for (auto [result, number] : llvm::zip(reduce_->getResults(), stage.results)) {
-      bases_.push_back(kernel.buffer(fusion->getNumOperands() + number));
-      kinds_.push_back(evaluator_.kindOf(result));
-    }
-  }
+      : ScanOperands(kernel, fusion, stage) {}
 
   void emit() {
     if (type_.getNumElements() > 0) overOthers({});
@@ -128,7 +115,7 @@ class ScanEmitter {
     };
     int64_t size = type_.getDimSize(d);
     // This dimension runs inside all others, in runAlong(): here it has one position.
-    if (d == scan_.dim) {
+    if (d == stage_.scanDim) {
       inside(IndexExpr(0));
     } else if (stage_.tileSpace != TileSpace::kNone && d == stage_.tileDim) {
       LoopBuilder::Bounds bounds;
@@ -158,11 +145,12 @@ class ScanEmitter {
     for (mlir::Value value : reduce_.getInitValues()) {
       initial.push_back(evaluator_.splat(evaluator_.get(value, MultiIndex()), width));
     }
-    int64_t size = type_.getDimSize(scan_.dim);
+    int64_t size = type_.getDimSize(stage_.scanDim);
     loops_.loop(0, size, 1, flatten(initial), [&](const IndexExpr& i, const Values& carried) {
       MultiIndex index;
       index.dims.assign(at.begin(), at.end());
-      index.dims[scan_.dim] = scan_.fromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
+      index.dims[stage_.scanDim] =
+          stage_.isScanFromEnd ? add(IndexExpr(size - 1), scale(i, -1)) : i;
       llvm::SmallVector<Val, 4> arguments;
       llvm::append_range(arguments, unflatten(carried, initial, loops_.current()));
       for (mlir::Value input : reduce_.getInputs()) {
@@ -177,16 +165,6 @@ class ScanEmitter {
       return flatten(results);
     });
   }
-
-  KernelBuilder& kernel_;
-  LoopBuilder& loops_;
-  Evaluator& evaluator_;
-  const StageSchedule& stage_;
-  shlo::ReduceWindowOp reduce_;
-  Scan scan_;
-  mlir::RankedTensorType type_;
-  llvm::SmallVector<llvm::Value*, 2> bases_;
-  llvm::SmallVector<ElementKind, 2> kinds_;
 };
 
 }  // namespace

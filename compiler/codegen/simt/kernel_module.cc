@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/codegen/simt/attention/attention_kernel.h"
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/dialect/source_location.h"
+#include "compiler/schedule/attention/attention.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InstIterator.h"
@@ -62,7 +64,17 @@ bool areLaunchedAlike(const KernelInfo& a, const KernelInfo& b) {
 
 StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
   std::string symbol = nextSymbol();
-  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel, emitKernel(fusion, form_.target, module_, symbol));
+  if (isProductWithEpilogue(fusion)) {
+    ISTHMUS_ASSIGN_OR_RETURN(OpKernels emitted,
+                             emitProductWithEpilogue(fusion, module_, form_, symbol, emitOther_));
+    Code code = add(fusion.getOperation(), emitted);
+    // Where vectors or tiles end, the last ones reach back.
+    for (const OpKernel& stage : emitted.stages) code.repeatsElements |= stage.isVector;
+    return code;
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel, attentionOf(fusion)
+                                              ? emitAttention(fusion, module_, form_, symbol)
+                                              : emitKernel(fusion, form_.target, module_, symbol));
   auto buffers = static_cast<unsigned>(fusion->getNumOperands() + fusion->getNumResults());
   Code code;
   for (const KernelStage& stage : kernel.stages) {
@@ -133,7 +145,6 @@ void KernelModule::shareFunctions() {
 }
 
 StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* op) {
-  OpKernels emitted;
   // Of these, types without a kernel are left to the caller.
   auto whereKnown = [](StatusOr<OpKernels> kernels) -> StatusOr<std::optional<OpKernels>> {
     if (kernels.ok()) return std::optional(*std::move(kernels));
@@ -151,13 +162,9 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));
-  if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
-    ISTHMUS_ASSIGN_OR_RETURN(emitted, emitDot(dot, module_, form_, nextSymbol()));
-  } else if (auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
-    ISTHMUS_ASSIGN_OR_RETURN(emitted, emitConvolution(convolution, module_, form_, nextSymbol()));
-  } else {
-    return std::optional<Code>();
-  }
+  if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return std::optional<Code>();
+  ISTHMUS_ASSIGN_OR_RETURN(OpKernels emitted,
+                           emitProduct(op, module_, form_, nextSymbol(), emitOther_));
   return std::optional<Code>(add(op, emitted));
 }
 

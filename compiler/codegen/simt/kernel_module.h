@@ -20,7 +20,7 @@ struct KernelInfo {
   std::string name;
   // Work-items along each dimension; those beyond do nothing.
   Items items{1, 1, 1};
-  // If not 1: each item is a group of so many threads.
+  // If not 1: each item is a group of so many threads, and launches have no more groups.
   unsigned groupThreads = 1;
   // Items are few, compute vectors, and share nothing: a group has one.
   bool isVector = false;
@@ -43,6 +43,8 @@ class KernelModule {
   struct Code {
     std::vector<Stage> stages;
     int64_t scratchBytes = 0;
+    // Some elements of the result are computed by more than one work-item.
+    bool repeatsElements = false;
   };
   // Emits the kernels of `fusion`. kUnimplemented names the operation, its types and its location.
   StatusOr<Code> add(ir::FusionOp fusion);
@@ -54,6 +56,8 @@ class KernelModule {
 
   // Of a kernel that no launch needs after all: what is left costs a driver's compiler nothing.
   void makeEmpty(int kernel);
+  // For products of forms that only the backend has.
+  void setEmitOther(EmitTask emit) { emitOther_ = std::move(emit); }
   // Kernels that are launched alike and compute the same share one function from here on, and its
   // name: drivers take up to 0.1 s for each. Nothing is added afterwards.
   void shareFunctions();
@@ -66,6 +70,7 @@ class KernelModule {
  private:
   llvm::Module& module_;
   const WorkItemForm& form_;
+  EmitTask emitOther_;
   std::vector<KernelInfo> kernels_;
 };
 

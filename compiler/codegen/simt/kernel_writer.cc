@@ -27,18 +27,24 @@ KernelWriter::KernelWriter(llvm::Module& module, const WorkItemForm& form, const
   if (items == Items{1, 1, 1} && groupThreads == 1) {
     isInside = builder_.CreateICmpEQ(indices[0], i64(0));
   }
-  // Launches are rounded up to whole groups: work-items beyond the last must touch nothing.
+  // Work-items are rounded up to whole groups: those beyond the last must touch nothing. Groups are
+  // as many as there are items, see makeWorkItemKernel.
   for (unsigned d = 0; d < items.size(); ++d) {
     items_[d] = i64(0);
     if (items[d] == 1) continue;
     items_[d] = indices[d];
+    if (groupThreads > 1) continue;
     isInside = builder_.CreateAnd(isInside, builder_.CreateICmpULT(items_[d], i64(items[d])));
   }
-  builder_.CreateCondBr(isInside, work, exit_);
+  if (isInside == builder_.getTrue()) {
+    builder_.CreateBr(work);
+  } else {
+    builder_.CreateCondBr(isInside, work, exit_);
+  }
   builder_.SetInsertPoint(work);
 }
 
-// The last dimension that is longer than 1 keeps what is beyond the launch.
+// The last dimension that is longer than 1 has the rest undivided.
 std::array<llvm::Value*, 3> KernelWriter::groupIndices(const WorkItemForm& form,
                                                        const Items& items) {
   std::array<llvm::Value*, 3> indices{i64(0), i64(0), i64(0)};

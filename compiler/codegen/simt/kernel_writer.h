@@ -16,12 +16,14 @@ namespace isthmus::codegen {
 class KernelWriter {
  public:
   // Adds a kernel with `buffers` parameters in global memory to `module`. Work-items beyond `items`
-  // do nothing. If `groupThreads` is not 1, items are groups of so many threads, in one dimension.
+  // do nothing. If `groupThreads` is not 1, items are groups of so many threads, in one dimension,
+  // and launches have no more of them.
   // `form` outlives the writer.
   KernelWriter(llvm::Module& module, const WorkItemForm& form, const std::string& name,
                unsigned buffers, const Items& items, unsigned groupThreads = 1);
 
   llvm::IRBuilder<>& b() { return builder_; }
+  llvm::Function& function() { return *function_; }
   llvm::Value* i64(int64_t value) { return builder_.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* buffer(unsigned index) { return function_->getArg(index); }
   // The number of the work-item along a dimension, an i64.

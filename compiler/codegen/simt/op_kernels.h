@@ -1,13 +1,13 @@
 // Kernels of operations that are not fusions, from the operation itself.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "compiler/codegen/simt/work_item_kernel.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/target/element_kind.h"
+#include "compiler/dialect/isthmus.h"
 #include "isthmus/status.h"
 
 namespace isthmus::codegen {
@@ -27,23 +27,18 @@ struct OpKernels {
   int64_t scratchBytes = 0;
 };
 
-// Of a product's operands and result, and what it is summed in.
-struct ProductKinds {
-  ElementKind lhs, rhs, result, sum;
-};
+struct ProductTask;
+// Of forms that only one backend has.
+using EmitTask = std::function<StatusOr<OpKernels>(mlir::Operation* op, const ProductTask& task)>;
 
-// dot_general: each work-item computes some rows of one column of the result. Adds the kernels,
-// whose names begin with `symbol`, to `module`. kUnimplemented for types without arithmetic.
-StatusOr<OpKernels> emitDot(shlo::DotGeneralOp op, llvm::Module& module, const WorkItemForm& form,
-                            const std::string& symbol);
-
-// The same of convolution: each work-item computes one feature of some neighbouring positions.
-StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module,
-                                    const WorkItemForm& form, const std::string& symbol);
-
-// What sums of products of `lhs` and `rhs` with results of `result` are computed in: f64 where any
-// is, f32 for other reals, else the result's own type.
-ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
-                             const ElementKind& result, mlir::MLIRContext* context);
+// Adds the kernels of a dot_general or a convolution, whose names begin with `symbol`, to `module`,
+// as its schedule says. kUnimplemented for types without arithmetic; kInvalidArgument for an edited
+// schedule that cannot be.
+StatusOr<OpKernels> emitProduct(mlir::Operation* op, llvm::Module& module, const WorkItemForm& form,
+                                const std::string& symbol, const EmitTask& emitOther = nullptr);
+// The same of a fusion with a dot_general: over the fusion's operands and results.
+StatusOr<OpKernels> emitProductWithEpilogue(ir::FusionOp fusion, llvm::Module& module,
+                                            const WorkItemForm& form, const std::string& symbol,
+                                            const EmitTask& emitOther = nullptr);
 
 }  // namespace isthmus::codegen

@@ -97,8 +97,8 @@ class SortKernel {
  public:
   using Values = KernelWriter::Values;
 
-  // Of array k: where elements are read from, and written to.
-  enum class Place { kOperands, kResults, kScratch };
+  // Whose arrays elements are read from, and written to.
+  enum class Storage { kOperands, kResults, kScratch };
 
   SortKernel(const SortArrays& arrays, llvm::Function* less, mlir::Region& comparator,
              KernelWriter& writer)
@@ -107,7 +107,7 @@ class SortKernel {
     row_ = w_.plus(w_.times(outer, a_.length * a_.inner), inner);
   }
 
-  void sortRuns(Place to) {
+  void sortRuns(Storage to) {
     llvm::Value* first = w_.times(w_.item(0), kStretch);
     whenFirst([&] { b_.CreateStore(w_.i64(kRun), runLength(0)); });
     w_.loop(std::min(kStretch, a_.length), {}, [&](llvm::Value* i, const Values&) {
@@ -118,7 +118,7 @@ class SortKernel {
   }
 
   // From `from` to `to`, in rounds of this parity.
-  void mergeRuns(Place from, Place to, int64_t parity) {
+  void mergeRuns(Storage from, Storage to, int64_t parity) {
     llvm::Value* run = b_.CreateLoad(b_.getInt64Ty(), runLength(parity));
     llvm::Value* two = b_.CreateShl(run, 1);
     whenFirst([&] { b_.CreateStore(two, runLength(1 - parity)); });
@@ -178,11 +178,11 @@ class SortKernel {
     return carried;
   }
 
-  llvm::Value* base(Place place, size_t array) {
+  llvm::Value* base(Storage storage, size_t array) {
     auto count = static_cast<unsigned>(a_.kinds.size());
     auto k = static_cast<unsigned>(array);
-    if (place == Place::kOperands) return w_.buffer(k);
-    if (place == Place::kResults) return w_.buffer(count + k);
+    if (storage == Storage::kOperands) return w_.buffer(k);
+    if (storage == Storage::kResults) return w_.buffer(count + k);
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch(),
                                  static_cast<uint64_t>(a_.scratchOffsets[array]));
   }
@@ -190,32 +190,32 @@ class SortKernel {
   llvm::Value* indexOf(llvm::Value* i) { return w_.plus(row_, w_.times(i, a_.inner)); }
 
   // Whether the one element is less than the other.
-  llvm::Value* less(Place placeX, llvm::Value* x, Place placeY, llvm::Value* y) {
+  llvm::Value* less(Storage storageX, llvm::Value* x, Storage storageY, llvm::Value* y) {
     llvm::SmallVector<llvm::Value*, 8> arguments;
-    auto add = [&](Place place, llvm::Value* i, size_t array, unsigned argument) {
+    auto add = [&](Storage storage, llvm::Value* i, size_t array, unsigned argument) {
       const ElementKind& kind = a_.kinds[array];
       Val value = w_.zero(kind);
       if (!comparator_.getArgument(argument).use_empty()) {
-        value = w_.load(base(place, array), indexOf(i), kind);
+        value = w_.load(base(storage, array), indexOf(i), kind);
       }
       arguments.push_back(value.re);
       if (value.im) arguments.push_back(value.im);
     };
     for (unsigned k = 0; k < a_.kinds.size(); ++k) {
-      add(placeX, x, k, 2 * k);
-      add(placeY, y, k, 2 * k + 1);
+      add(storageX, x, k, 2 * k);
+      add(storageY, y, k, 2 * k + 1);
     }
     return b_.CreateCall(less_, arguments);
   }
 
   // Bits stay as they are, also those of a NaN: nothing is computed.
-  void move(Place to, llvm::Value* at, Place from, llvm::Value* i) {
+  void move(Storage to, llvm::Value* at, Storage from, llvm::Value* i) {
     for (size_t k = 0; k < a_.kinds.size(); ++k) {
       const ElementKind& kind = a_.kinds[k];
       llvm::Align align(kind.storageBytes / kind.parts());
       llvm::Type* type = kind.storageType(b_.getContext());
       for (unsigned part = 0; part < kind.parts(); ++part) {
-        auto place = [&](Place where, llvm::Value* element) {
+        auto place = [&](Storage where, llvm::Value* element) {
           llvm::Value* index = w_.plus(w_.times(indexOf(element), kind.parts()), w_.i64(part));
           return b_.CreateGEP(type, base(where, k), index);
         };
@@ -226,25 +226,25 @@ class SortKernel {
   }
 
   // Operand number `i` goes behind those of its run that are not greater.
-  void insert(llvm::Value* i, Place to) {
+  void insert(llvm::Value* i, Storage to) {
     llvm::Value* first = b_.CreateAnd(i, w_.i64(-kRun));
     auto isBefore = [&](const Values& at) {
       // Of an element that is not there, another is compared and not used.
       llvm::Value* exists = b_.CreateICmpUGT(at[0], first);
       llvm::Value* other = b_.CreateSub(at[0], b_.CreateZExt(exists, b_.getInt64Ty()));
       llvm::Value* place = b_.CreateSelect(exists, other, i);
-      return b_.CreateAnd(exists, less(Place::kOperands, i, to, place));
+      return b_.CreateAnd(exists, less(Storage::kOperands, i, to, place));
     };
     Values at = repeatWhile({i}, isBefore, [&](const Values& now) -> Values {
       llvm::Value* other = b_.CreateSub(now[0], w_.i64(1));
       move(to, now[0], to, other);
       return {other};
     });
-    move(to, at[0], Place::kOperands, i);
+    move(to, at[0], Storage::kOperands, i);
   }
 
   // Elements [at, stop) of what the runs [low, middle) and [middle, high) make.
-  void mergePair(Place from, Place to, llvm::Value* low, llvm::Value* middle, llvm::Value* high,
+  void mergePair(Storage from, Storage to, llvm::Value* low, llvm::Value* middle, llvm::Value* high,
                  llvm::Value* at, llvm::Value* stop) {
     llvm::Value* before = b_.CreateSub(at, low);  // elements of both runs
     llvm::Value* lefts = b_.CreateSub(middle, low);
@@ -332,11 +332,11 @@ StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkIt
     writer.finish();
     return kernel;
   };
-  using Place = SortKernel::Place;
+  using Storage = SortKernel::Storage;
   // The last round ends in the results.
   bool startsInResults = arrays.rounds % 2 == 0;
-  Place first = startsInResults ? Place::kResults : Place::kScratch;
-  Place second = startsInResults ? Place::kScratch : Place::kResults;
+  Storage first = startsInResults ? Storage::kResults : Storage::kScratch;
+  Storage second = startsInResults ? Storage::kScratch : Storage::kResults;
   kernels.stages.push_back(emit("", [&](SortKernel& sort) { sort.sortRuns(first); }));
   OpKernel there, back;
   if (arrays.rounds > 0) {

@@ -18,17 +18,6 @@
 namespace isthmus::codegen {
 namespace {
 
-// The kernel's parameters as an array of pointers, which the inlined body reads and SROA dissolves.
-llvm::Value* makeTable(llvm::IRBuilder<>& b, llvm::Function* kernel) {
-  auto* type = llvm::ArrayType::get(b.getPtrTy(), std::max<size_t>(kernel->arg_size(), 1));
-  llvm::Value* table = b.CreateAlloca(type, nullptr, "buffers");
-  for (llvm::Argument& argument : kernel->args()) {
-    llvm::Value* slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, argument.getArgNo());
-    b.CreateStore(b.CreateAddrSpaceCast(&argument, b.getPtrTy()), slot);
-  }
-  return table;
-}
-
 // Makes all addresses what they are: global, or private. The loop over one tile goes.
 void simplify(llvm::Function& kernel) {
   Analyses analyses;
@@ -67,6 +56,27 @@ void answerGroupCalls(llvm::Function& kernel, const WorkItemForm& form) {
 
 }  // namespace
 
+llvm::Value* makeParameterTable(llvm::IRBuilder<>& b, llvm::Function& kernel, unsigned parameters) {
+  auto* type = llvm::ArrayType::get(b.getPtrTy(), std::max(parameters, 1U));
+  llvm::Value* table = b.CreateAlloca(type, nullptr, "buffers");
+  for (unsigned i = 0; i < parameters; ++i) {
+    b.CreateStore(b.CreateAddrSpaceCast(kernel.getArg(i), b.getPtrTy()),
+                  b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, i));
+  }
+  return table;
+}
+
+Status settleAddresses(llvm::Function& kernel) {
+  simplify(kernel);
+  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) {
+      return internalError("kernel ", kernel.getName().str(),
+                           " has an address of more than one memory");
+    }
+  }
+  return {};
+}
+
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
                           int64_t tiles, const WorkItemForm& form, unsigned groupThreads) {
   bool isForGroup = groupThreads > 1;
@@ -85,13 +95,17 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
 
   llvm::BasicBlock* entry = llvm::BasicBlock::Create(context, "entry", kernel);
-  llvm::BasicBlock* work = llvm::BasicBlock::Create(context, "work", kernel);
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, "exit", kernel);
   llvm::IRBuilder<> b(entry);
-  llvm::Value* table = makeTable(b, kernel);
+  llvm::Value* table = makeParameterTable(b, *kernel, buffers);
   llvm::Value* index = isForGroup ? form.groupIndex(b) : form.indices(b, {tiles, 1, 1})[0];
-  b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(tiles)), work, exit);
-  b.SetInsertPoint(work);
+  // No group is beyond the last, so that none has barriers below a condition: PoCL 3.1 writes
+  // wherever the stack points to where they are below one that all threads agree on.
+  if (!isForGroup) {
+    llvm::BasicBlock* work = llvm::BasicBlock::Create(context, "work", kernel, exit);
+    b.CreateCondBr(b.CreateICmpULT(index, b.getInt64(tiles)), work, exit);
+    b.SetInsertPoint(work);
+  }
   llvm::Value* next = b.CreateAdd(index, b.getInt64(1), "", true, true);
   llvm::CallInst* call = b.CreateCall(body, {table, index, next});
   b.CreateBr(exit);
@@ -106,13 +120,7 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   }
   body->eraseFromParent();
   if (isForGroup) answerGroupCalls(*kernel, form);
-  simplify(*kernel);
-  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
-    if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) {
-      return internalError("kernel ", tileKernel, " has an address of more than one memory");
-    }
-  }
-  return {};
+  return settleAddresses(*kernel);
 }
 
 }  // namespace isthmus::codegen

@@ -43,11 +43,21 @@ struct WorkItemForm {
   std::optional<MatrixOps> matrixOps;
 };
 
+// The first of a kernel's parameters as an array of pointers, made where `b` is, in the entry
+// block: what is inlined reads it, and settleAddresses dissolves it.
+llvm::Value* makeParameterTable(llvm::IRBuilder<>& b, llvm::Function& kernel, unsigned parameters);
+
+// Makes addresses of a kernel that go through an array of the thread's own what they are: of the
+// global, the private or the group's memory. kInternal, naming the kernel, if one can be of more
+// than one.
+Status settleAddresses(llvm::Function& kernel);
+
 // Replaces the function `tileKernel` of `module` by a kernel of the same name, with `buffers`
-// pointers into global memory. Launches have at least `tiles` work-items, or that many groups of
-// `groupThreads` threads if that is not 1; those beyond do nothing. No address space but the
-// global, the private and the group's one is left. kInternal, naming the kernel, if an address can
-// be of more than one; kUnimplemented for a group's kernel where the form has no groups.
+// pointers into global memory. Launches have at least `tiles` work-items, of which those beyond do
+// nothing; or, if `groupThreads` is not 1, exactly that many groups of so many threads. No address
+// space but the global, the private and the group's one is left. kInternal, naming the kernel, if
+// an address can be of more than one; kUnimplemented for a group's kernel where the form has no
+// groups.
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
                           int64_t tiles, const WorkItemForm& form, unsigned groupThreads = 1);
 

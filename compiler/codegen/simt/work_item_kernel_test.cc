@@ -122,6 +122,8 @@ TEST(WorkItemKernel, a_group_asks_its_device) {
     EXPECT_EQ(module->getFunction(name)->getNumUses(), 1u) << name;
   }
   EXPECT_EQ(module->getFunction("isthmus_thread_in_group")->getNumUses(), 0u);
+  // No condition stands above the barrier.
+  EXPECT_EQ(module->getFunction("meet")->size(), 1u);
 }
 
 TEST(WorkItemKernel, missing_function_is_an_error) {

@@ -6,43 +6,32 @@
 #include <algorithm>
 
 #include "compiler/codegen/group_threads.h"
-#include "compiler/codegen/simt/kernel_writer.h"
-#include "compiler/codegen/simt/products/product_problem.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kSide = 16;  // threads along the rows, and along the columns
+constexpr int64_t kSide = kProductSide;  // threads along the rows, and along the columns
 constexpr unsigned kThreads = kSide * kSide;
-constexpr int64_t kTileSums = 16;
-// Elements of a thread along each side: of large tiles, which read each operand less often, if
-// there are enough of them to go round, and of small ones.
-constexpr int64_t kLargeSide = 8, kSmallSide = 4;
-constexpr int64_t kEnoughTiles = 128;
-// Below, a tile is mostly empty.
-constexpr int64_t kMinSize = 24;
-// So many of memory's banks are passed over from line to line, for stores across the lines.
-constexpr int64_t kPadding = 4;
 
 class GroupDotKernel {
  public:
-  GroupDotKernel(const ProductProblem& problem, const ProductKinds& kinds, int64_t perSide,
-                 llvm::Module& module, const WorkItemForm& form, KernelWriter& writer)
+  GroupDotKernel(const ProductProblem& problem, const ProductTask& task, llvm::Module& module,
+                 const WorkItemForm& form, ProductWriter& writer)
       : problem_(problem),
-        kinds_(kinds),
-        perSide_(perSide),
+        kinds_(task.kinds),
+        product_(task.product()),
         module_(module),
         form_(form),
-        w_(writer),
-        tile_(perSide * kSide) {}
+        w_(writer) {}
 
   void emit() {
     thread_ = form_.threadInGroup(w_.b());
     std::tie(threadRow_, threadColumn_) = w_.divide(thread_, kSide);
     Operand lhs = operand(true), rhs = operand(false);
-    Elements zeros(static_cast<size_t>(perSide_ * perSide_), w_.zero(kinds_.sum));
+    Elements zeros(static_cast<size_t>(product_.rows * product_.columns), w_.zero(kinds_.sum));
     store(sumOverWindow(lhs, rhs, {}, zeros));
   }
 
@@ -56,6 +45,7 @@ class GroupDotKernel {
     ElementKind kind;
     llvm::Value* buffer = nullptr;
     llvm::GlobalVariable* memory = nullptr;
+    int64_t tile = 0;        // lines
     int64_t stride = 0;      // from term to term
     bool alongSums = false;  // threads side by side read along the sums, else along the lines
     // Of each element that this thread copies: its line and sum in the tile, and whether there is
@@ -66,21 +56,23 @@ class GroupDotKernel {
 
   // A place in the group's memory: lines are side by side.
   llvm::Value* slot(const Operand& o, llvm::Value* sum, llvm::Value* line) {
-    llvm::Value* index = w_.plus(w_.times(sum, tile_ + kPadding), line);
+    llvm::Value* index = w_.plus(w_.times(sum, o.tile + kTilePadding), line);
     return w_.b().CreateInBoundsGEP(memoryType(), o.memory, index);
   }
   llvm::Type* memoryType() {
     llvm::Type* type = kinds_.sum.computeType(module_.getContext());
     return type->isIntegerTy(1) ? llvm::Type::getInt8Ty(module_.getContext()) : type;
   }
-  llvm::Value* firstLine(bool isLhs) { return w_.times(w_.item(isLhs ? 1 : 0), tile_); }
+  int64_t tileOf(bool isLhs) const { return isLhs ? product_.tileRows : product_.tileColumns; }
+  llvm::Value* firstLine(bool isLhs) { return w_.times(w_.item(isLhs ? 1 : 0), tileOf(isLhs)); }
 
   Operand operand(bool isLhs) {
     Operand o;
     o.isLhs = isLhs;
     o.kind = isLhs ? kinds_.lhs : kinds_.rhs;
-    o.buffer = w_.buffer(isLhs ? 0 : 1);
-    auto count = static_cast<uint64_t>(kTileSums * (tile_ + kPadding));
+    o.buffer = isLhs ? w_.lhs() : w_.rhs();
+    o.tile = tileOf(isLhs);
+    auto count = static_cast<uint64_t>(product_.tileTerms * (o.tile + kTilePadding));
     auto* type = llvm::ArrayType::get(memoryType(), count);
     o.memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
                                         llvm::UndefValue::get(type), isLhs ? "lhs" : "rhs", nullptr,
@@ -88,9 +80,9 @@ class GroupDotKernel {
     o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
     o.alongSums = o.stride == 1;
     const int64_t lines = isLhs ? problem_.rows : problem_.columns;
-    for (int64_t i = 0; i < tile_ * kTileSums / kThreads; ++i) {
+    for (int64_t i = 0; i < o.tile * product_.tileTerms / kThreads; ++i) {
       llvm::Value* index = w_.plus(thread_, w_.i64(i * kThreads));
-      auto [quotient, remainder] = w_.divide(index, o.alongSums ? kTileSums : tile_);
+      auto [quotient, remainder] = w_.divide(index, o.alongSums ? product_.tileTerms : o.tile);
       o.lines.push_back(o.alongSums ? quotient : remainder);
       o.sums.push_back(o.alongSums ? remainder : quotient);
       llvm::Value* line = w_.plus(firstLine(isLhs), o.lines.back());
@@ -122,15 +114,15 @@ class GroupDotKernel {
     }
     findLines(lhs, at);
     findLines(rhs, at);
-    return w_.loop(llvm::divideCeilSigned(problem_.terms, kTileSums), sums,
+    return w_.loop(llvm::divideCeilSigned(problem_.terms, product_.tileTerms), sums,
                    [&](llvm::Value* number, const Elements& carried) {
-                     llvm::Value* first = w_.times(number, kTileSums);
+                     llvm::Value* first = w_.times(number, product_.tileTerms);
                      // What is in the group's memory is still read by others.
                      form_.barrier(w_.b());
                      copyTile(lhs, first);
                      copyTile(rhs, first);
                      form_.barrier(w_.b());
-                     return w_.loop(kTileSums, carried,
+                     return w_.loop(product_.tileTerms, carried,
                                     [&](llvm::Value* k, const Elements& partial) {
                                       return addProducts(lhs, rhs, k, partial);
                                     });
@@ -142,7 +134,7 @@ class GroupDotKernel {
     for (size_t i = 0; i < o.places.size(); ++i) {
       llvm::Value* term = w_.plus(first, o.sums[i]);
       llvm::Value* inside = o.places[i].isInside;
-      if (problem_.terms % kTileSums) {
+      if (problem_.terms % product_.tileTerms) {
         inside = w_.b().CreateAnd(inside, w_.b().CreateICmpULT(term, w_.i64(problem_.terms)));
       }
       // Outside, an element that is there is read and not used.
@@ -166,11 +158,11 @@ class GroupDotKernel {
     };
     Elements next = partial;
     llvm::SmallVector<Val, 8> columns;
-    for (int64_t j = 0; j < perSide_; ++j) columns.push_back(load(rhs, threadColumn_, j));
-    for (int64_t i = 0; i < perSide_; ++i) {
+    for (int64_t j = 0; j < product_.columns; ++j) columns.push_back(load(rhs, threadColumn_, j));
+    for (int64_t i = 0; i < product_.rows; ++i) {
       Val row = load(lhs, threadRow_, i);
-      for (int64_t j = 0; j < perSide_; ++j) {
-        Val& sum = next[static_cast<size_t>(i * perSide_ + j)];
+      for (int64_t j = 0; j < product_.columns; ++j) {
+        Val& sum = next[static_cast<size_t>(i * product_.columns + j)];
         sum = w_.multiplyAdd(row, columns[static_cast<size_t>(j)], sum, kinds_.sum);
       }
     }
@@ -178,77 +170,40 @@ class GroupDotKernel {
   }
 
   void store(const Elements& all) {
-    for (int64_t i = 0; i < perSide_; ++i) {
-      for (int64_t j = 0; j < perSide_; ++j) {
-        llvm::Value* row = w_.plus(firstLine(true), w_.plus(threadRow_, w_.i64(i * kSide)));
-        llvm::Value* column = w_.plus(firstLine(false), w_.plus(threadColumn_, w_.i64(j * kSide)));
-        llvm::Value* isInside =
-            w_.b().CreateAnd(w_.b().CreateICmpULT(row, w_.i64(problem_.rows)),
-                             w_.b().CreateICmpULT(column, w_.i64(problem_.columns)));
-        w_.branch(isInside, [&] {
-          llvm::Value* at = problem_.result(w_, w_.item(2), row, column);
-          const Val& sum = all[static_cast<size_t>(i * perSide_ + j)];
-          w_.store(w_.buffer(2), at, kinds_.result, w_.convert(sum, kinds_.sum, kinds_.result));
-        });
-      }
-    }
+    w_.storeSums(all, [&](llvm::Value* number) {
+      auto [i, j] = w_.divide(number, product_.columns);
+      llvm::Value* row = w_.plus(firstLine(true), w_.plus(threadRow_, w_.times(i, kSide)));
+      llvm::Value* column = w_.plus(firstLine(false), w_.plus(threadColumn_, w_.times(j, kSide)));
+      llvm::Value* isInside =
+          w_.b().CreateAnd(w_.b().CreateICmpULT(row, w_.i64(problem_.rows)),
+                           w_.b().CreateICmpULT(column, w_.i64(problem_.columns)));
+      return problem_.site(w_, w_.item(2), row, column, isInside);
+    });
   }
 
   const ProductProblem& problem_;
   const ProductKinds& kinds_;
-  int64_t perSide_;
+  const ProductSchedule& product_;
   llvm::Module& module_;
   const WorkItemForm& form_;
-  KernelWriter& w_;
-  int64_t tile_;
+  ProductWriter& w_;
   llvm::Value* thread_ = nullptr;
   llvm::Value* threadRow_ = nullptr;
   llvm::Value* threadColumn_ = nullptr;
 };
 
-std::optional<OpKernel> emitProduct(const std::optional<ProductProblem>& problem,
-                                    const ProductKinds& kinds, llvm::Module& module,
-                                    const WorkItemForm& form, const std::string& symbol) {
-  const TargetModel& target = form.target;
-  bool hasGroups =
-      form.groupIndex && target.groupSize >= kThreads && target.subgroupSize <= target.groupSize;
-  if (!hasGroups || !problem || kinds.sum.isComplex() || problem->rows < kMinSize ||
-      problem->columns < kMinSize || problem->terms < kTileSums) {
-    return std::nullopt;
-  }
-  auto tilesOf = [&](int64_t perSide) {
-    int64_t tile = perSide * kSide;
-    return Items{llvm::divideCeilSigned(problem->columns, tile),
-                 llvm::divideCeilSigned(problem->rows, tile), problem->batches};
-  };
-  auto bytesOf = [&](int64_t perSide) {
-    return 2 * kTileSums * (perSide * kSide + kPadding) *
-           std::max<int64_t>(1, kinds.sum.computeBits() / 8);
-  };
-  Items large = tilesOf(kLargeSide);
-  bool isLarge = large[0] * large[1] * large[2] >= kEnoughTiles && kinds.sum.computeBits() <= 32 &&
-                 bytesOf(kLargeSide) <= target.localBytes;
-  int64_t perSide = isLarge ? kLargeSide : kSmallSide;
-  if (bytesOf(perSide) > target.localBytes) return std::nullopt;
-  Items items = tilesOf(perSide);
-  KernelWriter writer(module, form, symbol, 3, items, kThreads);
-  GroupDotKernel(*problem, kinds, perSide, module, form, writer).emit();
-  writer.finish();
-  return OpKernel{symbol, items, kThreads};
-}
-
 }  // namespace
 
-std::optional<OpKernel> emitGroupDot(const DotRoles& roles, const ProductKinds& kinds,
-                                     llvm::Module& module, const WorkItemForm& form,
-                                     const std::string& symbol) {
-  return emitProduct(problemOf(roles), kinds, module, form, symbol);
-}
-
-std::optional<OpKernel> emitGroupConvolution(const ConvRoles& roles, const ProductKinds& kinds,
-                                             llvm::Module& module, const WorkItemForm& form,
-                                             const std::string& symbol) {
-  return emitProduct(problemOf(roles), kinds, module, form, symbol);
+StatusOr<OpKernel> emitGroupProduct(const ProductProblem& problem, const ProductTask& task,
+                                    llvm::Module& module, const WorkItemForm& form,
+                                    const std::string& symbol) {
+  const ProductSchedule& product = task.product();
+  Items items{llvm::divideCeilSigned(problem.columns, product.tileColumns),
+              llvm::divideCeilSigned(problem.rows, product.tileRows), problem.batches};
+  ProductWriter writer(module, form, symbol, task, items, kThreads, false);
+  GroupDotKernel(problem, task, module, form, writer).emit();
+  ISTHMUS_RETURN_IF_ERROR(writer.finish());
+  return OpKernel{symbol, items, kThreads};
 }
 
 }  // namespace isthmus::codegen

@@ -2,9 +2,8 @@
 // instruction's results, so that what it reads of either operand serves more than one of them.
 #include "compiler/codegen/simt/products/matrix_product.h"
 
-#include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/products/matrix_ops.h"
-#include "compiler/codegen/simt/products/product_problem.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -13,27 +12,19 @@ namespace {
 
 using Type = MatrixOps::Type;
 
-// Sub-groups of a group, down the rows and across the columns.
-constexpr int64_t kDown = 4, kAcross = 2;
+constexpr int64_t kDown = kMatricesDown, kAcross = kMatricesAcross;
 constexpr unsigned kGroupThreads = kDown * kAcross * MatrixOps::kThreads;
-// Results of the instruction that a sub-group computes, where there are many, and where not.
-struct Blocks {
-  int64_t down, across;
-
-  int64_t rows() const { return down * MatrixOps::kRows; }
-  int64_t columns() const { return across * MatrixOps::kThreads; }
-};
-constexpr Blocks kLarge{4, 2}, kSmall{1, 1};
-// Groups that keep a large device busy.
-constexpr int64_t kEnoughGroups = 128;
-// Of the result: below, most of a group's tile is empty.
-constexpr int64_t kMinSize = 16;
 
 class MatrixKernel {
  public:
-  MatrixKernel(const ProductProblem& problem, const ProductKinds& kinds, Type type, Blocks blocks,
-               const MatrixOps& ops, KernelWriter& writer)
-      : problem_(problem), kinds_(kinds), type_(type), blocks_(blocks), ops_(ops), w_(writer) {}
+  MatrixKernel(const ProductProblem& problem, const ProductTask& task, Type type,
+               const MatrixOps& ops, ProductWriter& writer)
+      : problem_(problem),
+        kinds_(task.kinds),
+        type_(type),
+        blocks_{task.product().rows, task.product().columns},
+        ops_(ops),
+        w_(writer) {}
 
   void emit() {
     ops_.require(*w_.b().GetInsertBlock()->getParent());
@@ -84,13 +75,13 @@ class MatrixKernel {
       rows_.push_back(problem_.lhs(w_, w_.item(2), row, window));
     }
     for (int64_t j = 0; j < blocks_.across; ++j) {
-      llvm::Value* column = bounded(columnOf(j), problem_.columns);
+      llvm::Value* column = bounded(columnOf(w_.i64(j)), problem_.columns);
       columns_.push_back(problem_.rhs(w_, w_.item(2), column, window));
     }
   }
 
-  llvm::Value* columnOf(int64_t block) {
-    return w_.plus(firstColumn_, w_.plus(thread_, w_.i64(block * MatrixOps::kThreads)));
+  llvm::Value* columnOf(llvm::Value* block) {
+    return w_.plus(firstColumn_, w_.plus(thread_, w_.times(block, MatrixOps::kThreads)));
   }
 
   // `count` terms of a line from number `first` on, side by side in an integer.
@@ -112,7 +103,7 @@ class MatrixKernel {
       }
       // Outside, an element that is there is read and not used: it could be infinite.
       if (isInside) place = b.CreateSelect(isInside, place, w_.i64(0));
-      llvm::Value* address = b.CreateInBoundsGEP(element, w_.buffer(isLhs ? 0 : 1), place);
+      llvm::Value* address = b.CreateInBoundsGEP(element, isLhs ? w_.lhs() : w_.rhs(), place);
       llvm::Value* value = b.CreateLoad(element, address);
       if (isInside) value = b.CreateSelect(isInside, value, llvm::ConstantInt::get(element, 0));
       value = b.CreateZExt(value, packed);
@@ -157,83 +148,59 @@ class MatrixKernel {
 
   void store(const Values& sums) {
     llvm::IRBuilder<>& b = w_.b();
+    KernelWriter::Elements all;
     for (int64_t i = 0; i < blocks_.rows(); ++i) {
-      llvm::Value* row = w_.plus(firstRow_, w_.i64(i));
       for (int64_t j = 0; j < blocks_.across; ++j) {
-        llvm::Value* column = columnOf(j);
-        llvm::Value* isInside = b.CreateAnd(b.CreateICmpULT(row, w_.i64(problem_.rows)),
-                                            b.CreateICmpULT(column, w_.i64(problem_.columns)));
-        w_.branch(isInside, [&] {
-          llvm::Value* block = sums[static_cast<size_t>(i / MatrixOps::kRows * blocks_.across + j)];
-          Val sum{b.CreateExtractElement(block, static_cast<uint64_t>(i) % MatrixOps::kRows)};
-          w_.store(w_.buffer(2), problem_.result(w_, w_.item(2), row, column), kinds_.result,
-                   w_.convert(sum, kinds_.sum, kinds_.result));
-        });
+        llvm::Value* block = sums[static_cast<size_t>(i / MatrixOps::kRows * blocks_.across + j)];
+        all.push_back({b.CreateExtractElement(block, static_cast<uint64_t>(i) % MatrixOps::kRows)});
       }
     }
+    w_.storeSums(all, [&](llvm::Value* number) {
+      auto [i, j] = w_.divide(number, blocks_.across);
+      llvm::Value* row = w_.plus(firstRow_, i);
+      llvm::Value* column = columnOf(j);
+      llvm::Value* isInside = b.CreateAnd(b.CreateICmpULT(row, w_.i64(problem_.rows)),
+                                          b.CreateICmpULT(column, w_.i64(problem_.columns)));
+      return problem_.site(w_, w_.item(2), row, column, isInside);
+    });
   }
 
   const ProductProblem& problem_;
   const ProductKinds& kinds_;
   Type type_;
+  // Results of the instruction that a sub-group computes.
+  struct Blocks {
+    int64_t down, across;
+
+    int64_t rows() const { return down * MatrixOps::kRows; }
+    int64_t columns() const { return across * MatrixOps::kThreads; }
+  };
   Blocks blocks_;
   const MatrixOps& ops_;
-  KernelWriter& w_;
+  ProductWriter& w_;
   llvm::Value* thread_ = nullptr;
   llvm::Value* firstRow_ = nullptr;
   llvm::Value* firstColumn_ = nullptr;
   llvm::SmallVector<Line, 32> rows_, columns_;  // of the element of the window
 };
 
-std::optional<Type> typeOf(const ProductKinds& kinds) {
-  const ElementKind &lhs = kinds.lhs, &rhs = kinds.rhs, &sum = kinds.sum;
-  if (sum.isFloat() && sum.bits == 32) {
-    if (lhs.isBf16 && rhs.isBf16) return Type::kBf16;
-    if (lhs.isF16 && rhs.isF16) return Type::kF16;
-    return std::nullopt;
-  }
-  auto isByte = [](const ElementKind& kind) {
-    return kind.isInteger() && kind.bits == 8 && kind.isSigned;
-  };
-  return isByte(lhs) && isByte(rhs) && sum.isInteger() && sum.bits == 32 ? std::optional(Type::kI8)
-                                                                         : std::nullopt;
-}
-
-std::optional<OpKernel> emitProduct(const std::optional<ProductProblem>& given,
-                                    const ProductKinds& kinds, llvm::Module& module,
-                                    const WorkItemForm& form, const std::string& symbol) {
-  if (!given) return std::nullopt;
-  const ProductProblem& problem = *given;
-  std::optional<Type> type = typeOf(kinds);
-  if (!form.matrixOps || !type || form.target.groupSize < kGroupThreads ||
-      problem.rows < kMinSize || problem.columns < kMinSize || problem.terms < kMinSize) {
-    return std::nullopt;
-  }
-  auto groupsOf = [&](Blocks blocks) {
-    return Items{llvm::divideCeilSigned(problem.columns, kAcross * blocks.columns()),
-                 llvm::divideCeilSigned(problem.rows, kDown * blocks.rows()), problem.batches};
-  };
-  Blocks blocks = kLarge;
-  Items items = groupsOf(blocks);
-  if (items[0] * items[1] * items[2] < kEnoughGroups) items = groupsOf(blocks = kSmall);
-  KernelWriter writer(module, form, symbol, 3, items, kGroupThreads);
-  MatrixKernel(problem, kinds, *type, blocks, *form.matrixOps, writer).emit();
-  writer.finish();
-  return OpKernel{symbol, items, kGroupThreads};
+Type typeOf(const ProductKinds& kinds) {
+  return kinds.lhs.isBf16 ? Type::kBf16 : kinds.lhs.isF16 ? Type::kF16 : Type::kI8;
 }
 
 }  // namespace
 
-std::optional<OpKernel> emitMatrixDot(const DotRoles& roles, const ProductKinds& kinds,
-                                      llvm::Module& module, const WorkItemForm& form,
-                                      const std::string& symbol) {
-  return emitProduct(problemOf(roles), kinds, module, form, symbol);
-}
-
-std::optional<OpKernel> emitMatrixConvolution(const ConvRoles& roles, const ProductKinds& kinds,
-                                              llvm::Module& module, const WorkItemForm& form,
-                                              const std::string& symbol) {
-  return emitProduct(problemOf(roles), kinds, module, form, symbol);
+StatusOr<OpKernel> emitMatrixProduct(const ProductProblem& problem, const ProductTask& task,
+                                     llvm::Module& module, const WorkItemForm& form,
+                                     const std::string& symbol) {
+  if (!form.matrixOps) return internalError("the device has no matrix instruction");
+  const ProductSchedule& product = task.product();
+  Items items{llvm::divideCeilSigned(problem.columns, product.tileColumns),
+              llvm::divideCeilSigned(problem.rows, product.tileRows), problem.batches};
+  ProductWriter writer(module, form, symbol, task, items, kGroupThreads, false);
+  MatrixKernel(problem, task, typeOf(task.kinds), *form.matrixOps, writer).emit();
+  ISTHMUS_RETURN_IF_ERROR(writer.finish());
+  return OpKernel{symbol, items, kGroupThreads};
 }
 
 }  // namespace isthmus::codegen

@@ -16,17 +16,10 @@ llvm::Value* offsetOf(KernelWriter& w, llvm::Value* index, const DotDimensions& 
 }
 
 std::optional<ProductProblem> problemOf(const DotRoles& roles) {
-  if (roles.sums.size() != 1) return std::nullopt;
-  const DotDimension& sum = roles.sums[0];
+  std::optional<ProductShape> shape = shapeOf(roles);
+  if (!shape) return std::nullopt;
   ProductProblem problem;
-  problem.batches = sizeOf(roles.batch);
-  problem.rows = sizeOf(roles.rows);
-  problem.columns = sizeOf(roles.columns);
-  problem.terms = sum.size;
-  problem.lhsStride = sum.lhsStride;
-  problem.rhsStride = sum.rhsStride;
-  if (!roles.rows.empty()) problem.rowStride = roles.rows.back().lhsStride;
-  if (!roles.columns.empty()) problem.columnStride = roles.columns.back().rhsStride;
+  static_cast<ProductShape&>(problem) = *std::move(shape);
   auto lineOf = [&roles](bool isLhs) {
     return [&roles, isLhs](KernelWriter& w, llvm::Value* batch, llvm::Value* line, Window) {
       llvm::Value* start = offsetOf(w, batch, roles.batch, isLhs);
@@ -43,20 +36,10 @@ std::optional<ProductProblem> problemOf(const DotRoles& roles) {
 }
 
 std::optional<ProductProblem> problemOf(const ConvRoles& roles) {
-  if (roles.featureGroups != 1 || roles.batchGroups != 1) return std::nullopt;
+  std::optional<ProductShape> shape = shapeOf(roles);
+  if (!shape) return std::nullopt;
   ProductProblem problem;
-  problem.rows = roles.batch;
-  problem.columns = roles.outputFeatures;
-  problem.terms = roles.inputFeatures;
-  problem.lhsStride = roles.inputFeatureStride;
-  problem.rhsStride = roles.kernelInputStride;
-  problem.columnStride = roles.kernelOutputStride;
-  for (const ConvSpatialRole& s : roles.spatial) {
-    if (s.lhsDilation != 1 || s.inputSize == 0 || s.kernelSize == 0) return std::nullopt;
-    problem.rows *= s.outputSize;
-    problem.window.push_back(s.kernelSize);
-    problem.rowStride = s.inputStride * s.windowStride;
-  }
+  static_cast<ProductShape&>(problem) = *std::move(shape);
   problem.lhs = [&roles](KernelWriter& w, llvm::Value*, llvm::Value* row, Window window) {
     llvm::IRBuilder<>& b = w.b();
     Line line{w.i64(0)};

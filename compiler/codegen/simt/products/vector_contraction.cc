@@ -3,55 +3,15 @@
 #include <algorithm>
 
 #include "compiler/codegen/access/shuffles.h"
-#include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
 namespace {
 
-// Registers for sums, of 32 and of 16: what is left holds a row of columns and an element.
-constexpr int64_t kManySums = 28;
-constexpr int64_t kFewSums = 12;
-constexpr int64_t kVectors = 2;
-constexpr int64_t kMaxVectors = 8;
-// Rows from which on reading the columns' operand in panels saves more than copying it costs: of
-// one that lies in rows already, and of one that has to be transposed.
-constexpr int64_t kMinRowsToPack = 96;
-constexpr int64_t kMinRowsToTranspose = 4;
 // Sums that a work-item packs.
 constexpr int64_t kPackedSums = 64;
-// Products that a work-item should compute, if there are enough of such work-items.
-constexpr int64_t kItemProducts = 1 << 20;
-constexpr int64_t kEnoughItems = 64;
-// Of each matrix of a batch, fewer products than this cost less than a work-item.
-constexpr int64_t kMinProducts = 1 << 13;
 constexpr int64_t kConvertedElements = 1 << 14;
-constexpr int64_t kScratchAlignment = 64;
-
-int64_t product(llvm::ArrayRef<TileDim> dims) {
-  int64_t size = 1;
-  for (const TileDim& dim : dims) size *= dim.size;
-  return size;
-}
-
-// Rows at a time, at most `most`, so that the last tile repeats few.
-int64_t bestRows(int64_t rows, int64_t most) {
-  if (rows <= most) return rows;
-  int64_t best = most;
-  for (int64_t size = most; size > most / 2; --size) {
-    if (llvm::divideCeilSigned(rows, size) * size < llvm::divideCeilSigned(rows, best) * best)
-      best = size;
-  }
-  return best;
-}
-
-// Whether each column has a lhs of its own.
-bool isByColumn(const VectorContraction& p) {
-  return p.columns.size() == 1 && p.columns[0].lhs != 0;
-}
-
-bool isContiguous(const TileDims& columns) { return columns.size() == 1 && columns[0].rhs == 1; }
 
 struct Offsets {
   llvm::Value* lhs;
@@ -79,9 +39,11 @@ llvm::Value* sumOf(KernelWriter& w, llvm::Value* a, llvm::Value* b) {
 }
 
 // The address of scratch memory from a byte on.
-llvm::Value* scratchAt(KernelWriter& w, int64_t bytes) {
-  return w.b().CreateConstGEP1_64(w.b().getInt8Ty(), w.buffer(3), static_cast<uint64_t>(bytes));
+llvm::Value* scratchAt(ProductWriter& w, int64_t bytes) {
+  return w.b().CreateConstGEP1_64(w.b().getInt8Ty(), w.scratch(), static_cast<uint64_t>(bytes));
 }
+
+llvm::Value* operandOf(ProductWriter& w, unsigned number) { return number ? w.rhs() : w.lhs(); }
 
 // The first of `count` places out of `size`, at which number `index` of blocks of `count` begins:
 // the last block ends where the places do, and repeats some of the one before.
@@ -94,7 +56,7 @@ llvm::Value* blockStart(KernelWriter& w, llvm::Value* index, int64_t count, int6
 
 class TileKernel {
  public:
-  TileKernel(const VectorPlan& plan, KernelWriter& writer)
+  TileKernel(const VectorPlan& plan, ProductWriter& writer)
       : plan_(plan), p_(plan.problem), w_(writer) {}
 
   void emit();
@@ -104,8 +66,14 @@ class TileKernel {
 
   void emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& batch);
   Values sumOver(size_t dim, llvm::Value* lhs, llvm::Value* rhs, const Values& sums);
+  Values sumOfWholeNumbers(llvm::Value* lhs, llvm::Value* rhs, const Values& zeros);
   Values addProducts(llvm::Value* lhs, llvm::Value* rhs, const Values& sums);
   void storeTile(const Values& sums, llvm::Value* firstColumn, llvm::Value* batch);
+  // Of a place in the result of a dot_general, which is dense: rows of all batches.
+  ProductWriter::Site siteOf(llvm::Value* place) {
+    auto [row, column] = w_.divide(place, p_.resultColumns);
+    return {row, column, place};
+  }
   llvm::Value* load(llvm::Value* base, llvm::Value* index, const ElementKind& kind,
                     unsigned lanes) {
     return w_.convert(w_.load(base, index, kind, lanes), kind, p_.sum).re;
@@ -116,7 +84,7 @@ class TileKernel {
 
   const VectorPlan& plan_;
   const VectorContraction& p_;
-  KernelWriter& w_;
+  ProductWriter& w_;
   llvm::Value* lhsBase_ = nullptr;
   llvm::Value* rhsBase_ = nullptr;
   ElementKind lhsKind_, rhsKind_;
@@ -163,38 +131,74 @@ TileKernel::Values TileKernel::sumOver(size_t dim, llvm::Value* lhs, llvm::Value
   });
 }
 
+// As integers, of blocks of terms whose sums are exact as floats.
+TileKernel::Values TileKernel::sumOfWholeNumbers(llvm::Value* lhs, llvm::Value* rhs,
+                                                 const Values& zeros) {
+  llvm::Type* whole = llvm::FixedVectorType::get(w_.b().getInt32Ty(), plan_.lanes);
+  auto toIntegers = [&](Values sums) {
+    for (llvm::Value*& sum : sums) sum = w_.b().CreateFPToSI(sum, whole);
+    return sums;
+  };
+  const int64_t terms = sizeOf(sums_), exact = plan_.exactTerms;
+  if (terms <= exact) return toIntegers(sumOver(0, lhs, rhs, zeros));
+  const TileDim all = sums_[0];
+  auto sumOfBlock = [&](llvm::Value* number, int64_t size, const Values& before) {
+    sums_[0].size = size;
+    llvm::Value* first = w_.times(number, exact);
+    Values block = toIntegers(sumOver(0, w_.plus(lhs, w_.times(first, all.lhs)),
+                                      w_.plus(rhs, w_.times(first, all.rhs)), zeros));
+    for (auto [sum, earlier] : llvm::zip(block, before)) sum = w_.b().CreateAdd(sum, earlier);
+    return block;
+  };
+  Values sums(zeros.size(), llvm::Constant::getNullValue(whole));
+  sums = w_.loop(terms / exact, sums, [&](llvm::Value* number, const Values& before) {
+    return sumOfBlock(number, exact, before);
+  });
+  if (terms % exact) sums = sumOfBlock(w_.i64(terms / exact), terms % exact, sums);
+  sums_[0] = all;
+  return sums;
+}
+
 void TileKernel::storeTile(const Values& sums, llvm::Value* firstColumn, llvm::Value* batch) {
   int64_t stride = p_.columns.empty() ? 1 : p_.columns.back().result;
   llvm::Value* base = w_.plus(batch, w_.times(firstColumn, stride));
-  llvm::Value* to = w_.buffer(2);
-  size_t number = 0;
-  for (llvm::Value* row : resultRows_) {
-    for (int64_t v = 0; v < plan_.vectors; ++v) {
-      llvm::Value* sum = sums[number++];
-      int64_t lanes = plan_.sumsAreLanes ? 1 : plan_.lanes;
-      llvm::Value* at = w_.plus(w_.plus(base, row), w_.i64(v * lanes * stride));
-      if (plan_.sumsAreLanes) sum = w_.sumOfLanes(sum, p_.sum);
-      Val value = w_.convert({sum}, p_.sum, p_.result);
-      if (lanes == 1 || stride == 1) {
-        w_.store(to, at, p_.result, value);
-        continue;
-      }
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        w_.store(to, w_.plus(at, w_.i64(lane * stride)), p_.result,
-                 {w_.b().CreateExtractElement(value.re, static_cast<uint64_t>(lane))});
-      }
+  const int64_t lanes = plan_.sumsAreLanes ? 1 : plan_.lanes;
+  KernelWriter::Elements all;
+  const llvm::ArrayRef<llvm::Value*> rows = resultRows_;
+  for (llvm::Value* sum : sums) {
+    if (plan_.sumsAreLanes) sum = w_.sumOfLanes(sum, p_.sum);
+    if (lanes == 1 || stride == 1) {
+      all.push_back({sum});
+      continue;
+    }
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      all.push_back({w_.b().CreateExtractElement(sum, static_cast<uint64_t>(lane))});
     }
   }
+  // Where each sum of a row begins, and how many a row has.
+  const int64_t perRow = static_cast<int64_t>(all.size() / rows.size());
+  const int64_t distance = perRow == plan_.vectors ? lanes * stride : stride;
+  llvm::Value* kept = w_.hasEpilogue() ? w_.keep(rows) : nullptr;
+  w_.storeSums(all, [&](llvm::Value* number) {
+    auto [row, at] = w_.divide(number, perRow);
+    llvm::Value* start = nullptr;
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(row)) {
+      start = rows[known->getZExtValue()];
+    } else {
+      start = w_.kept(kept, row);
+    }
+    return siteOf(w_.plus(w_.plus(base, start), w_.times(at, distance)));
+  });
 }
 
 void TileKernel::emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& batch) {
-  int64_t columns = product(p_.columns), numSums = product(p_.sums);
+  int64_t columns = sizeOf(p_.columns), numSums = sizeOf(p_.sums);
   // Rows.
   Offsets outer{w_.i64(0), w_.i64(0), w_.i64(0)};
   lhsRows_.clear();
   resultRows_.clear();
   if (plan_.flattensRows) {
-    llvm::Value* first = blockStart(w_, tile, plan_.rowsPerTile, product(p_.rows));
+    llvm::Value* first = blockStart(w_, tile, plan_.rowsPerTile, sizeOf(p_.rows));
     for (int64_t i = 0; i < plan_.rowsPerTile; ++i) {
       Offsets row = offsetsOf(w_, w_.plus(first, w_.i64(i)), p_.rows);
       lhsRows_.push_back(row.lhs);
@@ -242,28 +246,23 @@ void TileKernel::emitTile(llvm::Value* tile, llvm::Value* panel, const Offsets& 
   }
   llvm::Type* type =
       llvm::FixedVectorType::get(p_.sum.computeType(w_.b().getContext()), plan_.lanes);
-  Values sums(static_cast<size_t>(plan_.rowsPerTile * plan_.vectors),
-              llvm::Constant::getNullValue(type));
+  Values zeros(static_cast<size_t>(plan_.rowsPerTile * plan_.vectors),
+               llvm::Constant::getNullValue(type));
   llvm::Value* lhs = w_.plus(batch.lhs, outer.lhs);
   if (isByColumn(p_)) lhs = w_.plus(lhs, firstColumn);
-  sums = sumOver(0, lhs, rhs, sums);
+  Values sums =
+      plan_.exactTerms > 0 ? sumOfWholeNumbers(lhs, rhs, zeros) : sumOver(0, lhs, rhs, zeros);
   storeTile(sums, firstColumn, w_.plus(batch.result, outer.result));
 }
 
 void TileKernel::emit() {
   bool isElsewhere = plan_.convertsLhs || p_.lhsAt >= 0;
   lhsKind_ = isElsewhere ? p_.sum : p_.lhs;
-  lhsBase_ = isElsewhere ? scratchAt(w_, p_.lhsAt) : w_.buffer(p_.lhsBuffer);
+  lhsBase_ = isElsewhere ? scratchAt(w_, p_.lhsAt) : operandOf(w_, p_.lhsBuffer);
   rhsKind_ = plan_.packsRhs ? p_.sum : p_.rhs;
-  rhsBase_ = plan_.packsRhs ? scratchAt(w_, plan_.packedAt) : w_.buffer(p_.rhsBuffer);
+  rhsBase_ = plan_.packsRhs ? scratchAt(w_, plan_.packedAt) : operandOf(w_, p_.rhsBuffer);
   Offsets batch = offsetsOf(w_, w_.item(2), p_.batch);
-  int64_t tiles = 1;
-  if (plan_.flattensRows) {
-    tiles = llvm::divideCeilSigned(product(p_.rows), plan_.rowsPerTile);
-  } else if (!p_.rows.empty()) {
-    int64_t last = p_.rows.back().size;
-    tiles = product(p_.rows) / last * llvm::divideCeilSigned(last, plan_.rowsPerTile);
-  }
+  const int64_t tiles = tilesOf(plan_);
   int64_t perItem = std::min(plan_.tilesPerItem, tiles);
   llvm::Value* first = blockStart(w_, w_.item(0), perItem, tiles);
   w_.loop(perItem, Values(), [&](llvm::Value* i, const Values&) {
@@ -272,27 +271,14 @@ void TileKernel::emit() {
   });
 }
 
-int64_t tilesOf(const VectorPlan& plan) {
-  const TileDims& rows = plan.problem.rows;
-  if (plan.flattensRows) return llvm::divideCeilSigned(product(rows), plan.rowsPerTile);
-  if (rows.empty()) return 1;
-  return product(rows) / rows.back().size *
-         llvm::divideCeilSigned(rows.back().size, plan.rowsPerTile);
-}
-
-int64_t panelsOf(const VectorPlan& plan) {
-  int64_t width = plan.sumsAreLanes ? plan.vectors : plan.vectors * plan.lanes;
-  return llvm::divideCeilSigned(product(plan.problem.columns), width);
-}
-
 // Elements of the lhs in the type of the sum, each at its place.
-void emitConversion(const VectorPlan& plan, KernelWriter& w, int64_t perItem, unsigned lanes) {
+void emitConversion(const VectorPlan& plan, ProductWriter& w, int64_t perItem, unsigned lanes) {
   const VectorContraction& p = plan.problem;
   llvm::Value* first = blockStart(w, w.item(0), perItem, p.lhsElements);
   llvm::Value* to = scratchAt(w, p.lhsAt);
   w.loop(perItem / lanes, KernelWriter::Values(), [&](llvm::Value* i, const auto&) {
     llvm::Value* at = w.plus(first, w.times(i, lanes));
-    Val value = w.convert(w.load(w.buffer(p.lhsBuffer), at, p.lhs, lanes), p.lhs, p.sum);
+    Val value = w.convert(w.load(operandOf(w, p.lhsBuffer), at, p.lhs, lanes), p.lhs, p.sum);
     w.store(to, at, p.sum, value);
     return KernelWriter::Values();
   });
@@ -301,11 +287,11 @@ void emitConversion(const VectorPlan& plan, KernelWriter& w, int64_t perItem, un
 // The columns of one panel at some consecutive sums.
 class PackingKernel {
  public:
-  PackingKernel(const VectorPlan& plan, KernelWriter& writer)
+  PackingKernel(const VectorPlan& plan, ProductWriter& writer)
       : plan_(plan), p_(plan.problem), w_(writer), width_(plan.vectors * plan.lanes) {}
 
   void emit() {
-    int64_t columns = product(p_.columns), sums = product(p_.sums);
+    int64_t columns = sizeOf(p_.columns), sums = sizeOf(p_.sums);
     int64_t count = std::min(kPackedSums, sums);
     llvm::Value* first = blockStart(w_, w_.item(1), count, sums);
     llvm::Value* panels = w_.i64(llvm::divideCeilSigned(columns, width_));
@@ -329,7 +315,7 @@ class PackingKernel {
     return offsetsOf(w_, w_.plus(firstColumn_, w_.i64(column)), p_.columns).rhs;
   }
   Val loaded(llvm::Value* index, unsigned lanes) {
-    return w_.convert(w_.load(w_.buffer(p_.rhsBuffer), index, p_.rhs, lanes), p_.rhs, p_.sum);
+    return w_.convert(w_.load(operandOf(w_, p_.rhsBuffer), index, p_.rhs, lanes), p_.rhs, p_.sum);
   }
   void stored(llvm::Value* k, int64_t column, llvm::Value* value) {
     llvm::Value* at = w_.plus(w_.plus(to_, w_.times(k, width_)), w_.i64(column));
@@ -368,94 +354,25 @@ class PackingKernel {
 
   const VectorPlan& plan_;
   const VectorContraction& p_;
-  KernelWriter& w_;
+  ProductWriter& w_;
   int64_t width_;
   llvm::Value* to_ = nullptr;
   llvm::Value* batch_ = nullptr;
   llvm::Value* firstColumn_ = nullptr;
 };
 
-// Lanes along columns if there are enough of them, or along sums that are read in their order.
-bool chooseLanes(VectorPlan& plan, const TargetModel& target) {
-  const VectorContraction& p = plan.problem;
-  int64_t rows = product(p.rows), columns = product(p.columns);
-  unsigned lanes = vectorLanes(target, p.sum.computeBits());
-  bool areSmall = rows * columns * product(p.sums) < kMinProducts;
-  if (lanes < 4 || (areSmall && product(p.batch) > kEnoughItems)) return false;
-  bool isRead = isContiguous(p.columns);
-  if (isByColumn(p) && (p.columns[0].lhs != 1 || !isRead)) return false;
-  bool sumsLieTogether = !p.sums.empty() && p.sums.back().lhs == 1 && p.sums.back().rhs == 1 &&
-                         p.sums.back().size % lanes == 0 && p.columns.size() <= 1 &&
-                         p.lhs.storageBytes == p.sum.storageBytes;
-  if (sumsLieTogether && !isRead && (rows < kMinRowsToTranspose || columns < 4)) {
-    plan.sumsAreLanes = true;
-    plan.lanes = lanes;
-    return true;
-  }
-  if (columns < 4 || (!isRead && rows < kMinRowsToTranspose)) return false;
-  while (lanes > columns) lanes /= 2;
-  plan.lanes = lanes;
-  plan.packsRhs = !isRead || (rows >= kMinRowsToPack && !isByColumn(p));
-  return true;
-}
-
 }  // namespace
 
-std::optional<VectorPlan> planVectorContraction(VectorContraction problem, int64_t scratchBytes,
-                                                const TargetModel& target) {
-  if (problem.sum.isComplex() || problem.sum.isBool()) return std::nullopt;
-  VectorPlan plan;
-  plan.problem = std::move(problem);
-  plan.scratchBytes = scratchBytes;
-  if (!chooseLanes(plan, target)) return std::nullopt;
-  VectorContraction& p = plan.problem;
-  int64_t rows = product(p.rows), columns = product(p.columns), sums = product(p.sums);
-  int64_t most = target.vectorBits >= 512 ? kManySums : kFewSums;
-
-  int64_t last = p.rows.empty() ? 1 : p.rows.back().size;
-  int64_t rowsInRegisters = most / kVectors;
-  plan.flattensRows = p.rows.size() > 1 && last < rowsInRegisters / 2;
-  plan.rowsPerTile = bestRows(plan.flattensRows ? rows : last, rowsInRegisters);
-  int64_t columnVectors = plan.sumsAreLanes ? columns : columns / plan.lanes;
-  plan.vectors = 1;
-  int64_t wanted = std::clamp(most / plan.rowsPerTile, kVectors, kMaxVectors);
-  if (plan.sumsAreLanes) {
-    plan.rowsPerTile = std::min<int64_t>(plan.rowsPerTile, columns > 1 ? 4 : 8);
-    wanted = std::min<int64_t>(wanted, 4);
-  }
-  while (plan.vectors * 2 <= std::min(wanted, columnVectors)) plan.vectors *= 2;
-
-  auto take = [&](int64_t elements) {
-    int64_t at = llvm::alignTo(plan.scratchBytes, kScratchAlignment);
-    plan.scratchBytes = at + elements * p.sum.storageBytes;
-    return at;
-  };
-  // A narrow float takes several instructions to become a wide one, for each panel again.
-  plan.convertsLhs = p.lhsAt < 0 && (p.lhs.small || p.lhs.isSubByte()) && panelsOf(plan) > 2;
-  if (plan.convertsLhs) p.lhsAt = take(p.lhsElements);
-  if (plan.packsRhs) {
-    int64_t width = plan.vectors * plan.lanes;
-    plan.packedAt = take(product(p.batch) * panelsOf(plan) * sums * width);
-  }
-
-  int64_t tileProducts =
-      plan.rowsPerTile * sums * plan.vectors * (plan.sumsAreLanes ? 1 : plan.lanes);
-  int64_t tiles = tilesOf(plan);
-  int64_t items = tiles * panelsOf(plan) * product(p.batch);
-  plan.tilesPerItem = std::clamp<int64_t>(
-      std::min(kItemProducts / std::max<int64_t>(1, tileProducts), items / kEnoughItems), 1, tiles);
-  return plan;
-}
-
-void emitVectorContraction(const VectorPlan& plan, llvm::Module& module, const WorkItemForm& form,
-                           const std::string& symbol, OpKernels& kernels) {
+Status emitVectorContraction(const VectorPlan& plan, const ProductTask& task, llvm::Module& module,
+                             const WorkItemForm& form, const std::string& symbol,
+                             OpKernels& kernels) {
   const VectorContraction& p = plan.problem;
-  unsigned buffers = plan.scratchBytes > 0 ? 4 : 3;
   kernels.scratchBytes = plan.scratchBytes;
+  Status status;
   auto add = [&](const std::string& name, const Items& items, auto emit) {
-    KernelWriter writer(module, form, name, buffers, items);
+    ProductWriter writer(module, form, name, task, items, 1, plan.scratchBytes > 0);
     emit(writer);
-    writer.finish();
+    if (status.ok()) status = writer.finish();
     kernels.stages.push_back({name, items, 1, true});
   };
   if (plan.convertsLhs) {
@@ -464,18 +381,19 @@ void emitVectorContraction(const VectorPlan& plan, llvm::Module& module, const W
     lanes = llvm::bit_floor(lanes);
     int64_t perItem = std::min(kConvertedElements, p.lhsElements / lanes * lanes);
     add(symbol + "_convert", {llvm::divideCeilSigned(p.lhsElements, perItem), 1, 1},
-        [&](KernelWriter& w) { emitConversion(plan, w, perItem, lanes); });
+        [&](ProductWriter& w) { emitConversion(plan, w, perItem, lanes); });
   }
   if (plan.packsRhs) {
-    int64_t sums = product(p.sums);
+    int64_t sums = sizeOf(p.sums);
     add(symbol + "_pack",
         {panelsOf(plan), llvm::divideCeilSigned(sums, std::min(kPackedSums, sums)),
-         product(p.batch)},
-        [&](KernelWriter& w) { PackingKernel(plan, w).emit(); });
+         sizeOf(p.batch)},
+        [&](ProductWriter& w) { PackingKernel(plan, w).emit(); });
   }
   add(symbol,
-      {llvm::divideCeilSigned(tilesOf(plan), plan.tilesPerItem), panelsOf(plan), product(p.batch)},
-      [&](KernelWriter& w) { TileKernel(plan, w).emit(); });
+      {llvm::divideCeilSigned(tilesOf(plan), plan.tilesPerItem), panelsOf(plan), sizeOf(p.batch)},
+      [&](ProductWriter& w) { TileKernel(plan, w).emit(); });
+  return status;
 }
 
 }  // namespace isthmus::codegen

@@ -52,14 +52,8 @@ class OpOnVectors {
     WorkItemForm form = formOf(vectorBits);
     cpu::JitModule module = std::move(*cpu::makeModule("test", cpu::hostTarget()));
     module_->walk([&](mlir::Operation* op) {
-      StatusOr<OpKernels> made = internalError("no such operation");
-      if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) {
-        made = emitDot(dot, *module.module, form, "kernel");
-      } else if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) {
-        made = emitConvolution(conv, *module.module, form, "kernel");
-      } else {
-        return;
-      }
+      if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return;
+      StatusOr<OpKernels> made = emitProduct(op, *module.module, form, "kernel");
       EXPECT_TRUE(made.ok()) << made.status().message();
       if (made.ok()) kernels_ = std::move(*made);
     });

@@ -3,14 +3,15 @@
 
 #include <string>
 
-#include "compiler/codegen/simt/op_kernels.h"
-#include "compiler/codegen/simt/products/contraction.h"
+#include "compiler/codegen/simt/products/product_writer.h"
+#include "compiler/schedule/products/roles.h"
 
 namespace isthmus::codegen {
 
-// Appends the kernels to `kernels`. False, and nothing was changed, where work-items of one element
-// do better: with hardly any features in a group, or padding that is most of the input.
-bool emitVectorConvolution(const ConvRoles& roles, const ProductKinds& kinds, llvm::Module& module,
-                           const WorkItemForm& form, const std::string& symbol, OpKernels& kernels);
+// Adds kernels whose names begin with `symbol` to `module`, as a schedule of the form kVectors
+// says.
+StatusOr<OpKernels> emitVectorConvolution(const ConvRoles& roles, const ProductTask& task,
+                                          llvm::Module& module, const WorkItemForm& form,
+                                          const std::string& symbol);
 
 }  // namespace isthmus::codegen

@@ -2,93 +2,50 @@
 // the sums where these lie together in memory, else along the lines. Each thread sums every so many
 // products of its line and of all the few lines of the other operand, and the line's threads add up
 // what they have in the group's memory.
-#include "compiler/codegen/simt/products/skinny_dot.h"
+#include "compiler/codegen/simt/products/line_product.h"
 
 #include <algorithm>
 
 #include "compiler/codegen/group_threads.h"
-#include "compiler/codegen/simt/kernel_writer.h"
-#include "compiler/codegen/simt/products/product_problem.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kThreads = 256;
-// Of the smaller operand: so many sums a thread keeps in registers.
-constexpr int64_t kMaxFew = 16;
-// Threads of a line that is read along the sums, and lines side by side that are read across.
-constexpr int64_t kThreadsAlong = 32, kLinesAcross = 32;
+constexpr int64_t kThreads = kProductSide * kProductSide;
 // Products of a line that a thread has under way at a time.
 constexpr int64_t kUnrolled = 4;
-constexpr int64_t kMinSums = 64;
-// Groups that keep a large device busy, and the sums that are worth a group of their own.
-constexpr int64_t kEnoughGroups = 512, kMinSumsOfGroup = 512;
 
+// A schedule, with what follows from the product.
 struct Plan {
-  bool isSwapped = false;  // the few lines are the rhs's
-  int64_t few = 1, many = 1;
-  bool alongSums = false;   // the larger operand's sums lie together
-  int64_t lines = 1;        // of the larger operand, of a group
-  int64_t splits = 1;       // groups that share a line's sums
-  int64_t sumsOfGroup = 1;  // a multiple of what its threads take at a time
-  int64_t vector = 1;       // neighbours along the sums that a thread reads at once
+  Plan(const ProductProblem& problem, const StageSchedule& stage)
+      : isSwapped(stage.product.isSwapped),
+        few(std::min(problem.rows, problem.columns)),
+        many(std::max(problem.rows, problem.columns)),
+        alongSums((isSwapped ? problem.lhsStride : problem.rhsStride) == 1),
+        lines(stage.product.tileRows),
+        splits(stage.product.splits),
+        sumsOfGroup(stage.product.tileTerms),
+        vector(stage.lanes) {}
+
+  bool isSwapped;  // the few lines are the rhs's
+  int64_t few, many;
+  bool alongSums;       // the larger operand's sums lie together
+  int64_t lines;        // of the larger operand, of a group
+  int64_t splits;       // groups that share a line's sums
+  int64_t sumsOfGroup;  // a multiple of what its threads take at a time
+  int64_t vector;       // neighbours along the sums that a thread reads at once
 
   int64_t threadsOfLine() const { return kThreads / lines; }
-  int64_t groups(int64_t batches) const {
-    return llvm::divideCeilSigned(many, lines) * splits * batches;
-  }
 };
 
-// Where lines of both operands begin at whole vectors, and sums are whole vectors.
-int64_t vectorOf(const ProductProblem& problem, const ProductKinds& kinds, const DotRoles& roles,
-                 const TargetModel& target) {
-  const int64_t lanes = std::min(target.neighboursOf(kinds.lhs.storageBytes),
-                                 target.neighboursOf(kinds.rhs.storageBytes));
-  bool isWhole = problem.lhsStride == 1 && problem.rhsStride == 1 && problem.terms % lanes == 0;
-  for (const DotDimensions* dims : {&roles.batch, &roles.rows, &roles.columns}) {
-    for (const DotDimension& d : *dims) {
-      isWhole = isWhole && d.lhsStride % lanes == 0 && d.rhsStride % lanes == 0;
-    }
-  }
-  const bool isNumber = !kinds.lhs.isBool() && !kinds.rhs.isBool() && !kinds.lhs.isSubByte() &&
-                        !kinds.rhs.isSubByte();
-  return isWhole && isNumber ? lanes : 1;
-}
-
-std::optional<Plan> planOf(const ProductProblem& problem, const ProductKinds& kinds,
-                           const DotRoles& roles, const WorkItemForm& form) {
-  const TargetModel& target = form.target;
-  const bool hasGroups =
-      form.groupIndex && target.groupSize >= kThreads && target.subgroupSize <= target.groupSize;
-  Plan plan;
-  plan.isSwapped = problem.columns < problem.rows;
-  plan.few = std::min(problem.rows, problem.columns);
-  plan.many = std::max(problem.rows, problem.columns);
-  if (!hasGroups || kinds.sum.isComplex() || plan.few > kMaxFew || problem.terms < kMinSums) {
-    return std::nullopt;
-  }
-  plan.alongSums = (plan.isSwapped ? problem.lhsStride : problem.rhsStride) == 1;
-  // Threads side by side that have a line each read neighbours already, if there are enough.
-  if (!plan.alongSums && plan.many * problem.batches >= target.enoughColumns) return std::nullopt;
-  plan.lines = plan.alongSums ? kThreads / kThreadsAlong : kLinesAcross;
-  if (plan.alongSums) plan.vector = vectorOf(problem, kinds, roles, target);
-  const int64_t step = plan.threadsOfLine() * plan.vector;
-  const int64_t most = std::max<int64_t>(1, problem.terms / kMinSumsOfGroup);
-  plan.splits = std::clamp<int64_t>(kEnoughGroups / plan.groups(problem.batches), 1, most);
-  plan.sumsOfGroup =
-      llvm::divideCeilSigned(llvm::divideCeilSigned(problem.terms, plan.splits), step) * step;
-  plan.splits = llvm::divideCeilSigned(problem.terms, plan.sumsOfGroup);
-  const int64_t bytes = std::max<int64_t>(1, kinds.sum.computeBits() / 8);
-  return kThreads * plan.few * bytes <= target.localBytes ? std::optional(plan) : std::nullopt;
-}
-
-class SkinnyKernel {
+class LineKernel {
  public:
-  SkinnyKernel(const ProductProblem& problem, const ProductKinds& kinds, const Plan& plan,
-               const WorkItemForm& form, KernelWriter& writer)
-      : problem_(problem), kinds_(kinds), plan_(plan), form_(form), w_(writer) {}
+  LineKernel(const ProductProblem& problem, const ProductTask& task, const Plan& plan,
+             const WorkItemForm& form, ProductWriter& writer)
+      : problem_(problem), kinds_(task.kinds), plan_(plan), form_(form), w_(writer) {}
 
   void emit(llvm::Module& module) {
     thread_ = form_.threadInGroup(w_.b());
@@ -129,7 +86,7 @@ class SkinnyKernel {
     // Outside, an element that is there is read and not used.
     if (isInside) place = w_.b().CreateSelect(isInside, place, w_.i64(0));
     const auto lanes = static_cast<unsigned>(plan_.vector);
-    Val value = w_.load(w_.buffer(isRhs ? 1 : 0), place, kind, lanes, plan_.vector > 1);
+    Val value = w_.load(isRhs ? w_.rhs() : w_.lhs(), place, kind, lanes, plan_.vector > 1);
     value = w_.convert(value, kind, kinds_.sum);
     return isInside ? w_.select(isInside, value, zeros()) : value;
   }
@@ -212,66 +169,64 @@ class SkinnyKernel {
   void store(llvm::Value* few, llvm::Value* many, const Val& sum) {
     llvm::Value* row = plan_.isSwapped ? many : few;
     llvm::Value* column = plan_.isSwapped ? few : many;
-    llvm::Value* place = problem_.result(w_, w_.item(2), row, column);
-    if (plan_.splits == 1) {
-      w_.store(w_.buffer(2), place, kinds_.result, w_.convert(sum, kinds_.sum, kinds_.result));
-      return;
-    }
-    const int64_t all = problem_.batches * problem_.rows * problem_.columns;
-    w_.store(w_.buffer(3), w_.plus(w_.times(w_.item(1), all), place), kinds_.sum, sum);
+    ProductWriter::Site site = problem_.site(w_, w_.item(2), row, column, nullptr);
+    if (plan_.splits == 1) return w_.storeSum(site, sum);
+    llvm::Value* part = w_.times(w_.item(1), problem_.elements());
+    w_.store(w_.scratch(), w_.plus(part, site.place), kinds_.sum, sum);
   }
 
   const ProductProblem& problem_;
   const ProductKinds& kinds_;
   const Plan& plan_;
   const WorkItemForm& form_;
-  KernelWriter& w_;
+  ProductWriter& w_;
   llvm::Value* thread_ = nullptr;
   // Of the thread: its line of the group's, and its part of the sums.
   llvm::Value *lineInGroup_ = nullptr, *slice_ = nullptr;
   llvm::Value* firstLine_ = nullptr;
   llvm::Value* manyPlace_ = nullptr;
-  llvm::SmallVector<llvm::Value*, kMaxFew> fewPlaces_;
+  llvm::SmallVector<llvm::Value*, 16> fewPlaces_;
 };
 
 // Adds the sums of all parts of each element, in their order.
-OpKernel emitSumOfParts(const ProductKinds& kinds, int64_t elements, int64_t parts,
-                        llvm::Module& module, const WorkItemForm& form, const std::string& symbol) {
-  Items items{elements, 1, 1};
-  KernelWriter w(module, form, symbol, 4, items);
+StatusOr<OpKernel> emitSumOfParts(const ProductProblem& problem, const ProductTask& task,
+                                  llvm::Module& module, const WorkItemForm& form,
+                                  const std::string& symbol) {
+  const ElementKind& kind = task.kinds.sum;
+  Items items{problem.elements(), 1, 1};
+  ProductWriter w(module, form, symbol, task, items, 1, true);
   KernelWriter::Elements sum =
-      w.loop(parts, {w.zero(kinds.sum)}, [&](llvm::Value* part, const KernelWriter::Elements& all) {
-        llvm::Value* place = w.plus(w.times(part, elements), w.item(0));
-        return KernelWriter::Elements{
-            w.add(all[0], w.load(w.buffer(3), place, kinds.sum), kinds.sum)};
-      });
-  w.store(w.buffer(2), w.item(0), kinds.result, w.convert(sum[0], kinds.sum, kinds.result));
-  w.finish();
-  return {symbol, items};
+      w.loop(task.product().splits, {w.zero(kind)},
+             [&](llvm::Value* part, const KernelWriter::Elements& all) {
+               llvm::Value* place = w.plus(w.times(part, problem.elements()), w.item(0));
+               return KernelWriter::Elements{w.add(all[0], w.load(w.scratch(), place, kind), kind)};
+             });
+  auto [row, column] = w.divide(w.item(0), problem.columns);
+  w.storeSum({row, column, w.item(0)}, sum[0]);
+  ISTHMUS_RETURN_IF_ERROR(w.finish());
+  return OpKernel{symbol, items};
 }
 
 }  // namespace
 
-std::optional<OpKernels> emitSkinnyDot(const DotRoles& roles, const ProductKinds& kinds,
-                                       llvm::Module& module, const WorkItemForm& form,
-                                       const std::string& symbol) {
-  std::optional<ProductProblem> problem = problemOf(roles);
-  if (!problem) return std::nullopt;
-  std::optional<Plan> plan = planOf(*problem, kinds, roles, form);
-  if (!plan) return std::nullopt;
+StatusOr<OpKernels> emitLineProduct(const ProductProblem& problem, const ProductTask& task,
+                                    llvm::Module& module, const WorkItemForm& form,
+                                    const std::string& symbol) {
+  const Plan plan(problem, task.stage);
+  const bool isSplit = plan.splits > 1;
   OpKernels kernels;
-  const int64_t elements = problem->batches * problem->rows * problem->columns;
-  Items items{llvm::divideCeilSigned(plan->many, plan->lines), plan->splits, problem->batches};
-  if (plan->splits > 1) {
-    kernels.scratchBytes = elements * plan->splits * kinds.sum.storageBytes;
+  Items items{llvm::divideCeilSigned(plan.many, plan.lines), plan.splits, problem.batches};
+  if (isSplit) {
+    kernels.scratchBytes = problem.elements() * plan.splits * task.kinds.sum.storageBytes;
   }
-  KernelWriter writer(module, form, symbol, plan->splits > 1 ? 4 : 3, items, kThreads);
-  SkinnyKernel(*problem, kinds, *plan, form, writer).emit(module);
-  writer.finish();
+  ProductWriter writer(module, form, symbol, task, items, kThreads, isSplit);
+  LineKernel(problem, task, plan, form, writer).emit(module);
+  ISTHMUS_RETURN_IF_ERROR(writer.finish());
   kernels.stages.push_back({symbol, items, kThreads});
-  if (plan->splits > 1) {
-    kernels.stages.push_back(
-        emitSumOfParts(kinds, elements, plan->splits, module, form, symbol + "_sum"));
+  if (isSplit) {
+    ISTHMUS_ASSIGN_OR_RETURN(OpKernel sum,
+                             emitSumOfParts(problem, task, module, form, symbol + "_sum"));
+    kernels.stages.push_back(std::move(sum));
   }
   return kernels;
 }

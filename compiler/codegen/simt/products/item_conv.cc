@@ -1,26 +1,14 @@
-// convolution: each work-item computes one feature of some neighbouring positions of the result.
-#include "compiler/codegen/simt/kernel_writer.h"
-#include "compiler/codegen/simt/op_kernels.h"
-#include "compiler/codegen/simt/products/contraction.h"
-#include "compiler/codegen/simt/products/group_dot.h"
-#include "compiler/codegen/simt/products/matrix_product.h"
-#include "compiler/codegen/simt/products/vector_conv.h"
+// Each work-item computes one feature of some neighbouring positions of the result.
+#include "compiler/codegen/simt/products/item_products.h"
 #include "llvm/IR/Module.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus::codegen {
 namespace {
 
-// Positions of the result that a work-item keeps in registers.
-constexpr int64_t kPositionsPerItem = 8;
-// With fewer features, neighbouring work-items take positions instead, one each.
-constexpr int64_t kMinFeatures = 8;
-
 class ConvKernel {
  public:
-  ConvKernel(const ConvRoles& roles, const ElementKind& lhs, const ElementKind& rhs,
-             const ElementKind& result, const ElementKind& sum, KernelWriter& writer)
-      : d_(roles), lhs_(lhs), rhs_(rhs), result_(result), sum_(sum), w_(writer) {}
+  ConvKernel(const ConvRoles& roles, const ProductKinds& kinds, ProductWriter& writer)
+      : d_(roles), lhs_(kinds.lhs), rhs_(kinds.rhs), sum_(kinds.sum), w_(writer) {}
 
   // `positions` of the result from number `first` on, out of `numPositions`, at `feature`.
   void emit(llvm::Value* feature, llvm::Value* first, int64_t positions, int64_t numPositions);
@@ -44,8 +32,8 @@ class ConvKernel {
   Sums sumOverFeatures(llvm::ArrayRef<Position> positions, llvm::Value* kernel, Sums sums);
 
   const ConvRoles& d_;
-  const ElementKind &lhs_, &rhs_, &result_, &sum_;
-  KernelWriter& w_;
+  const ElementKind &lhs_, &rhs_, &sum_;
+  ProductWriter& w_;
 };
 
 ConvKernel::Position ConvKernel::locate(llvm::Value* number, llvm::Value* feature,
@@ -106,10 +94,10 @@ ConvKernel::Sums ConvKernel::sumOverFeatures(llvm::ArrayRef<Position> positions,
                  [&](llvm::Value* i, const Sums& carried) {
                    Sums next = carried;
                    llvm::Value* at = w_.plus(kernel, w_.times(i, d_.kernelInputStride));
-                   Val weight = w_.convert(w_.load(w_.buffer(1), at, rhs_), rhs_, sum_);
+                   Val weight = w_.convert(w_.load(w_.rhs(), at, rhs_), rhs_, sum_);
                    for (size_t p = 0; p < positions.size(); ++p) {
                      llvm::Value* from = w_.plus(places[p], w_.times(i, d_.inputFeatureStride));
-                     Val value = w_.convert(w_.load(w_.buffer(0), from, lhs_), lhs_, sum_);
+                     Val value = w_.convert(w_.load(w_.lhs(), from, lhs_), lhs_, sum_);
                      value = w_.select(positions[p].isInside, value, w_.zero(sum_));
                      next[p] = w_.multiplyAdd(value, weight, next[p], sum_);
                    }
@@ -147,49 +135,30 @@ void ConvKernel::emit(llvm::Value* feature, llvm::Value* first, int64_t position
     sums = sumOverWindow(0, all, w_.times(feature, d_.kernelOutputStride), sums);
   }
   for (int64_t p = 0; p < positions; ++p) {
-    auto store = [&] {
-      w_.store(w_.buffer(2), all[p].output, result_, w_.convert(sums[p], sum_, result_));
-    };
-    if (numPositions % positions) {
-      w_.branch(w_.b().CreateICmpULT(all[p].number, w_.i64(numPositions)), store);
-    } else {
-      store();
-    }
+    llvm::Value* isInside = numPositions % positions == 0
+                                ? nullptr
+                                : w_.b().CreateICmpULT(all[p].number, w_.i64(numPositions));
+    w_.storeSum({nullptr, nullptr, all[p].output, isInside}, sums[p]);
   }
 }
 
 }  // namespace
 
-StatusOr<OpKernels> emitConvolution(shlo::ConvolutionOp op, llvm::Module& module,
-                                    const WorkItemForm& form, const std::string& symbol) {
-  ConvRoles roles = convRolesOf(op);
-  std::optional<ElementKind> lhs = kindOf(op.getLhs()), rhs = kindOf(op.getRhs()),
-                             result = kindOf(op.getResult());
-  if (!lhs || !rhs || !result) return unimplemented("no arithmetic of this element type");
-  ElementKind sum = accumulationKind(*lhs, *rhs, *result, op.getContext());
-
+StatusOr<OpKernels> emitItemConvolution(const ConvRoles& roles, const ProductTask& task,
+                                        llvm::Module& module, const WorkItemForm& form,
+                                        const std::string& symbol) {
   int64_t positions = roles.batch / roles.batchGroups;
   for (const ConvSpatialRole& s : roles.spatial) positions *= s.outputSize;
-  OpKernels kernels;
-  int64_t features = roles.outputFeatures;
-  if (positions * features == 0) return kernels;
-  ProductKinds kinds{*lhs, *rhs, *result, sum};
-  for (auto* emit : {emitMatrixConvolution, emitGroupConvolution}) {
-    if (std::optional<OpKernel> kernel = emit(roles, kinds, module, form, symbol)) {
-      kernels.stages.push_back(std::move(*kernel));
-      return kernels;
-    }
-  }
-  if (emitVectorConvolution(roles, kinds, module, form, symbol, kernels)) return kernels;
-  bool lanesAreFeatures = features >= kMinFeatures;
-  int64_t perItem = lanesAreFeatures ? std::min(positions, kPositionsPerItem) : 1;
+  const bool lanesAreFeatures = !task.product().isSwapped;
+  const int64_t features = roles.outputFeatures, perItem = task.product().rows;
   int64_t blocks = (positions + perItem - 1) / perItem;
   Items items = lanesAreFeatures ? Items{features, blocks, 1} : Items{blocks, features, 1};
-  KernelWriter writer(module, form, symbol, 3, items);
+  ProductWriter writer(module, form, symbol, task, items, 1, false);
   llvm::Value* feature = writer.item(lanesAreFeatures ? 0 : 1);
   llvm::Value* first = writer.times(writer.item(lanesAreFeatures ? 1 : 0), perItem);
-  ConvKernel(roles, *lhs, *rhs, *result, sum, writer).emit(feature, first, perItem, positions);
-  writer.finish();
+  ConvKernel(roles, task.kinds, writer).emit(feature, first, perItem, positions);
+  ISTHMUS_RETURN_IF_ERROR(writer.finish());
+  OpKernels kernels;
   kernels.stages.push_back({symbol, items});
   return kernels;
 }

@@ -1,0 +1,33 @@
+#include "compiler/codegen/target_instructions.h"
+
+#include "compiler/codegen/x86/x86_instructions.h"
+#include "llvm/Support/ErrorHandling.h"
+
+namespace isthmus::codegen {
+
+llvm::Value* TargetInstructions::scaleByPowerOfTwo(llvm::IRBuilder<>&, llvm::Value*,
+                                                   llvm::Value*) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
+llvm::Value* TargetInstructions::reciprocal(llvm::IRBuilder<>&, llvm::Value*) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
+llvm::Value* TargetInstructions::extremum(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
+                                          bool) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
+llvm::Value* TargetInstructions::shuffleAny(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
+                                            llvm::ArrayRef<int>) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
+const TargetInstructions& instructionsOf(const TargetModel& target) {
+  static const TargetInstructions none;
+  const TargetInstructions* x86 = x86Instructions(target);
+  return x86 ? *x86 : none;
+}
+
+}  // namespace isthmus::codegen

@@ -1,0 +1,43 @@
+// What some targets have single instructions for and LLVM's portable IR has none: shared emission
+// asks here, and does without where there is nothing.
+#pragma once
+
+#include "compiler/target/target_model.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace isthmus::codegen {
+
+// Of a target without any. Values have one type for all operands, scalar or vector, which is the
+// result's too. Stateless: any thread may ask.
+class TargetInstructions {
+ public:
+  virtual ~TargetInstructions() = default;
+
+  // Whether scaleByPowerOfTwo and extremum are there for floats of this type.
+  virtual bool computesInType(llvm::Type*) const { return false; }
+  // x times 2^n, rounded once, whatever the whole number n is. Not called unless computesInType.
+  virtual llvm::Value* scaleByPowerOfTwo(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*) const;
+  // The smaller or larger number, where -0 is less than +0; any value if one is NaN. Not called
+  // unless computesInType.
+  virtual llvm::Value* extremum(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
+                                bool isMaximum) const;
+
+  // Whether reciprocal is there for this type.
+  virtual bool approximatesReciprocal(llvm::Type*) const { return false; }
+  // 1 / x within 2^-14 of it, where both are normal numbers. Not called unless
+  // approximatesReciprocal.
+  virtual llvm::Value* reciprocal(llvm::IRBuilder<>&, llvm::Value*) const;
+
+  // Whether shuffleAny is there for so many lanes of this type.
+  virtual bool shufflesAny(llvm::Type*, size_t) const { return false; }
+  // Lanes of two vectors by any mask, as LLVM's shufflevector has it, of which LLVM knows nothing.
+  // Not called unless shufflesAny.
+  virtual llvm::Value* shuffleAny(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
+                                  llvm::ArrayRef<int> mask) const;
+};
+
+// Of the target; lives as long as the process.
+const TargetInstructions& instructionsOf(const TargetModel& target);
+
+}  // namespace isthmus::codegen
