@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 
+#include "isthmus/device_optional.h"
 #include "pjrt/bindings.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
@@ -80,9 +81,10 @@ Status clientCreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args&
                            toArrayType(args.element_type, args.dims, args.num_dims));
   ISTHMUS_RETURN_IF_ERROR(setDeviceLayout(args.layout, type));
   if (type.sizeBytes() != 0) ISTHMUS_REQUIRE(args, device_buffer_ptr);
-  if (DeviceQueue* queue = memory->queue()) {
+  DeviceQueue* queue = memory->queue();
+  if (ExternalStreams* streams = queue != nullptr ? queue->externalStreams() : nullptr) {
     // Whoever computes the contents has let this stream wait for that.
-    ISTHMUS_RETURN_IF_ERROR(queue->awaitExternal(args.stream));
+    ISTHMUS_RETURN_IF_ERROR(streams->await(args.stream));
   }
   std::function<void()> onDelete;
   if (args.on_delete_callback != nullptr) {

@@ -116,7 +116,7 @@ Status loadedExecutableExecute(PJRT_LoadedExecutable_Execute_Args& args) {
 }
 
 Status executeContextCreate(PJRT_ExecuteContext_Create_Args& args) {
-  args.context = toHandle(new ffi::UserData);
+  args.context = toHandle(new ffi::LaunchUserData);
   return {};
 }
 

@@ -6,11 +6,11 @@
 
 namespace isthmus::pjrt {
 
-inline ffi::UserData& fromHandle(PJRT_ExecuteContext* context) {
-  return *reinterpret_cast<ffi::UserData*>(context);
+inline ffi::LaunchUserData& fromHandle(PJRT_ExecuteContext* context) {
+  return *reinterpret_cast<ffi::LaunchUserData*>(context);
 }
 // Gives the reference to the caller, who destroys it with PJRT_ExecuteContext_Destroy.
-inline PJRT_ExecuteContext* toHandle(ffi::UserData* data) {
+inline PJRT_ExecuteContext* toHandle(ffi::LaunchUserData* data) {
   return reinterpret_cast<PJRT_ExecuteContext*>(data);
 }
 

@@ -45,7 +45,8 @@ void Launch::run() {
   if (status.ok()) status = argumentError_;
   bool mayEndBefore = !(defined_ == done_);
   if (mayEndBefore) {
-    executable_->client().collectives().promiseOnAbort(info_.id, device().id(), defined_);
+    executable_->client().collectives().onAbort(
+        info_.id, device().id(), [defined = defined_](const Status& error) { defined.set(error); });
   }
   if (status.ok()) status = runGuarded();
   bool isInFlight = work_ && status.ok();
@@ -79,27 +80,11 @@ Status Launch::runGuarded() {
 }
 
 Status Launch::runProgram() {
-  std::vector<const void*> parameters(arguments_.size());
-  for (size_t i = 0; i < arguments_.size(); ++i) {
-    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, arguments_[i]->storage());
-    parameters[i] = storage->data();
-  }
-  std::vector<void*> results(results_.size());
-  for (size_t i = 0; i < results_.size(); ++i) {
-    int aliased = executable_->outputs_[i].aliasedParameter;
-    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, results_[i]->storage());
-    results[i] = storage->data();
-    if (aliased >= 0 && parameters[aliased] != results[i]) {
-      ISTHMUS_RETURN_IF_ERROR(
-          LoadedExecutable::copyAliased(*arguments_[aliased], *storage, parameters[aliased]));
-    }
-  }
   if (info_.introduction != nullptr) ISTHMUS_RETURN_IF_ERROR(info_.introduction->wait());
   LaunchServices services(executable_->client(), maxThreads());
-  RunRequest request = makeRequest(services);
-  request.parameters = parameters;
-  request.results = results;
-  return executable_->run(request);
+  return executable_->bindAndRun(
+      makeRequest(services), [this](size_t i) { return arguments_[i]->storage(); },
+      [this](size_t i) { return results_[i]->storage(); });
 }
 
 int Launch::maxThreads() const { return std::max(1, computeThreads() / info_.participants); }

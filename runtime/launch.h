@@ -34,7 +34,7 @@ struct Flight {
   Flight(Ref<LoadedExecutable> executable, int maxThreads);
 
   Ref<LoadedExecutable> executable;
-  Ref<ffi::UserData> userData;
+  Ref<ffi::LaunchUserData> userData;
   std::vector<const void*> parameters;
   std::vector<void*> results;
   LaunchServices services;
@@ -75,7 +75,7 @@ class Launch final : public Task {
   Ref<LoadedExecutable> executable_;
   LoadedExecutable::AssignedDevice assigned_;
   LoadedExecutable::LaunchInfo info_;
-  Ref<ffi::UserData> userData_;
+  Ref<ffi::LaunchUserData> userData_;
   Device::PendingLaunch pending_;
   std::vector<BufferRef> arguments_;
   std::unique_ptr<bool[]> isDonated_;

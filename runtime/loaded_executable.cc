@@ -272,7 +272,7 @@ Event LoadedExecutable::completion(const AssignedDevice& assigned, Event done) c
 }
 
 RunRequest LoadedExecutable::requestOn(const AssignedDevice& assigned, RunServices& services,
-                                       ffi::UserData* userData) {
+                                       ffi::LaunchUserData* userData) {
   RunRequest request;
   request.replica = assigned.logicalId.replica;
   request.partition = assigned.logicalId.partition;
@@ -283,10 +283,9 @@ RunRequest LoadedExecutable::requestOn(const AssignedDevice& assigned, RunServic
   return request;
 }
 
-Status LoadedExecutable::copyAliased(Buffer& argument, Storage& result, const void*& parameter) {
-  ISTHMUS_ASSIGN_OR_RETURN(Storage * source, argument.storage());
+Status LoadedExecutable::copyAliased(Storage& argument, Storage& result, const void*& parameter) {
   ISTHMUS_RETURN_IF_ERROR(
-      result.memory().copyFrom(result.data(), source->memory(), source->data(), result.bytes()));
+      result.memory().copyFrom(result.data(), argument.memory(), argument.data(), result.bytes()));
   parameter = result.data();
   return {};
 }
@@ -334,40 +333,31 @@ Status LoadedExecutable::runInline(const AssignedDevice& assigned, const DeviceL
   const uint32_t number = beginLaunch(*assigned.device);
   std::optional<SmallArray<Ref<Storage>, 16>> storages;  // null if there was no memory for it
   bool isPoisoned = false;
+  auto storageOfArgument = [&](size_t i) -> StatusOr<Storage*> {
+    Buffer& argument = *launch.arguments[i];
+    const Status& defined = argument.definition().status();
+    isPoisoned = !defined.ok();
+    if (isPoisoned) return defined;
+    return argument.storage();
+  };
+  auto storageOfResult = [&](size_t i) -> StatusOr<Storage*> {
+    const Output& output = outputs_[i];
+    const int aliased = output.aliasedParameter;
+    if (aliased >= 0 && isDonated[aliased] && launch.arguments[aliased]->isExclusive()) {
+      ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, launch.arguments[aliased]->storage());
+      (*storages)[i] = Ref<Storage>(storage);
+      return storage;
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(
+        (*storages)[i],
+        Storage::allocate(outputMemory(*assigned.device, output), output.type->sizeBytes()));
+    return (*storages)[i].get();
+  };
   Status status = caught([&]() -> Status {
-    SmallArray<const void*, 32> parameters(parameters_.size());
-    SmallArray<void*, 16> results(outputs_.size());
     storages.emplace(outputs_.size());
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      Buffer& argument = *launch.arguments[i];
-      const Status& defined = argument.definition().status();
-      isPoisoned = !defined.ok();
-      if (isPoisoned) return defined;
-      ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, argument.storage());
-      parameters[i] = storage->data();
-    }
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const Output& output = outputs_[i];
-      int aliased = output.aliasedParameter;
-      if (aliased >= 0 && isDonated[aliased] && launch.arguments[aliased]->isExclusive()) {
-        ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, launch.arguments[aliased]->storage());
-        (*storages)[i] = Ref<Storage>(storage);
-      } else {
-        ISTHMUS_ASSIGN_OR_RETURN(
-            (*storages)[i],
-            Storage::allocate(outputMemory(*assigned.device, output), output.type->sizeBytes()));
-        if (aliased >= 0) {
-          ISTHMUS_RETURN_IF_ERROR(
-              copyAliased(*launch.arguments[aliased], *(*storages)[i], parameters[aliased]));
-        }
-      }
-      results[i] = (*storages)[i]->data();
-    }
     LaunchServices services(*client_, computeThreads());
-    RunRequest request = requestOn(assigned, services, options.userData);
-    request.parameters = parameters.span();
-    request.results = results.span();
-    return run(request);
+    return bindAndRun(requestOn(assigned, services, options.userData), storageOfArgument,
+                      storageOfResult);
   });
   for (Buffer* argument : launch.arguments) argument->dropHold();
   // Who is told at once need not find out from the results that their program's user code failed: a

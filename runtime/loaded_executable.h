@@ -15,6 +15,7 @@
 #include "runtime/client.h"
 #include "runtime/event.h"
 #include "runtime/ffi/user_data.h"
+#include "runtime/small_array.h"
 
 namespace isthmus {
 
@@ -25,7 +26,7 @@ struct ExecuteOptions {
   // Parameters that must not be donated even though the program says so.
   std::span<const int64_t> nonDonatable;
   // For FFI handlers; the launch shares it. May be null.
-  ffi::UserData* userData = nullptr;
+  ffi::LaunchUserData* userData = nullptr;
 };
 
 // One device's part of a launch.
@@ -131,16 +132,20 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   static void undoAcquire(std::span<Buffer* const> arguments, std::span<const bool> isDonated);
   class Acquisition;
   Memory& outputMemory(const Device& device, const Output& output) const;
-  // What a run is told besides its buffers and its launch.
   // What a launch of which `done` is the end tells of that.
   Event completion(const AssignedDevice& assigned, Event done) const;
+  // What a run is told besides its buffers and its launch.
   static RunRequest requestOn(const AssignedDevice& assigned, RunServices& services,
-                              ffi::UserData* userData);
+                              ffi::LaunchUserData* userData);
   // Gives the contents of an argument that was not donated to the result that aliases it: the
   // program then finds them there.
-  static Status copyAliased(Buffer& argument, Storage& result, const void*& parameter);
+  static Status copyAliased(Storage& argument, Storage& result, const void*& parameter);
   // Runs the program on this thread until it has ended.
   Status run(const RunRequest& request) const;
+  // The same over the memory of argument i, `argument(i)`, and of result i, `result(i)`: each a
+  // StatusOr<Storage*>, asked in their order. `request` has everything else.
+  template <typename Argument, typename Result>
+  Status bindAndRun(RunRequest request, Argument&& argument, Result&& result) const;
   // Nobody above may catch what a backend throws: it is an error of the launch, whose results must
   // happen in any case.
   template <typename F>
@@ -202,5 +207,27 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   std::shared_ptr<LaunchCounts> launchCounts_;  // of the program; null if portable
   std::atomic<bool> deleted_{false};
 };
+
+template <typename Argument, typename Result>
+Status LoadedExecutable::bindAndRun(RunRequest request, Argument&& argument,
+                                    Result&& result) const {
+  SmallArray<const void*, 32> parameters(parameters_.size());
+  SmallArray<void*, 16> results(outputs_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, argument(i));
+    parameters[i] = storage->data();
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, result(i));
+    results[i] = storage->data();
+    const int aliased = outputs_[i].aliasedParameter;
+    if (aliased < 0 || parameters[aliased] == results[i]) continue;
+    ISTHMUS_ASSIGN_OR_RETURN(Storage * source, argument(aliased));
+    ISTHMUS_RETURN_IF_ERROR(copyAliased(*source, *storage, parameters[aliased]));
+  }
+  request.parameters = parameters.span();
+  request.results = results.span();
+  return run(request);
+}
 
 }  // namespace isthmus

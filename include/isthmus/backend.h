@@ -5,58 +5,26 @@
 // comment says otherwise. Errors are returned, never thrown.
 //
 // Backends are of one of two kinds. A synchronous one computes and copies on the thread that asks
-// it to (`run`, `copyFromHost` …); the runtime gives it threads. An asynchronous one has a
+// it to (`run`, synchronous_memory.h); the runtime gives it threads. An asynchronous one has a
 // DeviceQueue per device (device_queue.h) and hands work to it (`enqueue`). The CPU is of the first
 // kind, and so is a new device's first day: `backends/skeleton`.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "isthmus/device_description.h"
 #include "isthmus/device_queue.h"
 #include "isthmus/program_info.h"
+#include "isthmus/run_request.h"
 #include "isthmus/status.h"
+#include "isthmus/synchronous_memory.h"
 #include "isthmus/types.h"
 
 namespace isthmus {
-
-namespace ffi {
-class UserData;  // runtime/ffi/user_data.h
-}
-
-// ---- Programs -----------------------------------------------------------------------------------
-
-class RunServices;  // run_services.h
-
-// One launch of an executable on one device.
-struct RunRequest {
-  int replica = 0;
-  int partition = 0;
-  int deviceId = 0;
-  int64_t launchId = 0;  // equal on all devices of one launch
-  // Addresses of the parameters and of the results, in ProgramInfo's order. All are of the right
-  // size, and ready (to an enqueued program: after its events). Results are aligned to
-  // kBufferAlignment; parameters only to their elements (a complex one to its parts), since they
-  // may be memory of the host program: read them with unaligned vector loads. A kMustAlias
-  // parameter and its output have the same address; otherwise results overlap nothing. They, and
-  // all that is referred to here, stay valid until the run returns, or the event of the enqueued
-  // work is ready.
-  std::span<const void* const> parameters;
-  std::span<void* const> results;
-  const DeviceAssignment* assignment = nullptr;
-  RunServices* services = nullptr;  // threads, collectives, temporary memory; never null
-  void* scratch = nullptr;          // Executable::scratchBytes() of the device; enqueue only
-  const ffi::UserData* userData = nullptr;  // of the launch, for FFI handlers; may be null
-};
-
-inline constexpr size_t kBufferAlignment = 64;
 
 // A compiled program: immutable, shared by all the devices that run it.
 class Executable {
@@ -100,13 +68,11 @@ class Executable {
   }
 };
 
-// ---- The backend --------------------------------------------------------------------------------
-
 // Where an operation of a program is computed.
 enum class Support { kUnknown, kNo, kByHost, kOnDevice };
 
 // A platform: what a plugin links. One lives as long as its client; any thread may call it.
-class Backend {
+class Backend : public SynchronousMemory {
  public:
   virtual ~Backend() = default;
 
@@ -118,40 +84,12 @@ class Backend {
   // or malformed option is kInvalidArgument.
   virtual StatusOr<std::vector<DeviceDescription>> describeDevices(const AttributeMap& options) = 0;
 
-  // The queue of a device of this process; null for a synchronous backend, always or never. The
-  // functions from `allocate` to `copyBetween` are then not called.
+  // The queue of a device of this process; null for a synchronous backend, always or never. If
+  // there are queues, no function of SynchronousMemory is called but isHostAddressable.
   virtual DeviceQueue* queue(int deviceId) { return nullptr; }
 
   // "bytes_limit": what all memories of the device have together; the host's if it is not said.
   virtual AttributeMap memoryStats(int deviceId) const { return {}; }
-
-  // Memory of `bytes` bytes (0 is legal and gives a unique pointer), aligned to kBufferAlignment.
-  // kResourceExhausted when there is none.
-  virtual StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
-    return unimplemented("this backend allocates by its queues");
-  }
-  virtual void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) {}
-
-  // Whether the host can read and write device memory through its address (IsOnCpu). False of an
-  // asynchronous backend.
-  virtual bool isHostAddressable() const { return true; }
-
-  // Copies of `bytes` bytes, done when they return; called only if memory is not host-addressable.
-  // `device`, `to` and `from` are what `allocate` returned: addresses or handles, never computed
-  // with.
-  virtual Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
-                              size_t bytes) {
-    return unimplemented("this backend has no copy from the host");
-  }
-  virtual Status copyToHost(int deviceId, const void* device, size_t offset, void* host,
-                            size_t bytes) {
-    return unimplemented("this backend has no copy to the host");
-  }
-  // Both from their beginning; the devices may be the same.
-  virtual Status copyBetween(int toDeviceId, void* to, int fromDeviceId, const void* from,
-                             size_t bytes) {
-    return unimplemented("this backend has no copy between device memories");
-  }
 
   virtual StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) = 0;
   // Of an operation by its name ("stablehlo.sort"), in at least one type: for listings; `compile`

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "isthmus/backend.h"
+#include "isthmus/device_optional.h"
 #include "isthmus/device_queue.h"
 #include "isthmus/status.h"
 
@@ -26,22 +27,18 @@ struct DeviceTarget {
   // 0: many threads, an element each. Else few, with registers of so many bits: tiles, in vectors.
   unsigned vectorBits = 0;
   unsigned addressSpace = 0;  // of the device's memory, as LLVM IR numbers it
+  DeviceGroups groups;        // of threads with an element each; none unless it is said
 };
 
 // A function of the module that returns nothing and takes a pointer to each of its buffers. It is
 // called for each work-item of a launch, in any order and at once; one beyond `items` does nothing.
-// Work-items know themselves by `i64 isthmus_work_item(i32 dimension)`, which the device defines.
-// Otherwise kernels call LLVM's intrinsics and functions of C's <math.h>.
+// Work-items know themselves by `i64 isthmus_work_item(i32 dimension)`, which the device defines;
+// those of groups by DeviceGroups' functions. Else kernels call LLVM's intrinsics and <math.h>'s.
 struct DeviceKernel {
   std::string name;                       // kernels that compute the same share one function
   std::array<int64_t, 3> items{1, 1, 1};  // along each dimension
-  std::string description;                // its operations and their source line, for errors
-};
-
-// A place in a block of the device's memory, aligned to its elements. Blocks may be handles.
-struct DevicePlace {
-  void* block = nullptr;
-  size_t offset = 0;
+  unsigned groupThreads = 1;  // else `items` are groups, numbered in order, of so many threads
+  std::string description;    // its operations and their source line, for errors
 };
 
 // The kernels of one program, for all devices of a client; immutable. Both functions may block on a
@@ -68,6 +65,10 @@ class DeviceCompiler {
   // False for an operation ("stablehlo.sort") that the device must have no kernel of: programs with
   // it are kUnimplemented, by a message with the operation, its types and its source line.
   virtual bool supports(std::string_view op) const { return true; }
+  // Who carries out what the device has no kernel of; null: such programs are refused. Lives as
+  // long as the executables, as do the collectives.
+  virtual const HostFunctionProvider* hostFunctions() const { return nullptr; }
+  virtual DeviceCollectives* collectives() const { return nullptr; }
   // The device's code, as bytes, of a module of LLVM IR as text.
   virtual StatusOr<std::string> emit(std::string_view llvmIr,
                                      std::span<const DeviceKernel> kernels) const = 0;
@@ -77,10 +78,16 @@ class DeviceCompiler {
 };
 
 // Backend::compile of such a backend. Both outlive the executable. kUnimplemented, naming it, for
-// an operation without a kernel: linear algebra, collectives, callbacks; in vectors, sorts and FFTs
-// too.
+// an operation that neither the device has a kernel of nor the host a function.
 StatusOr<std::shared_ptr<const Executable>> compileForDevice(Backend& backend,
                                                              const DeviceCompiler& compiler,
                                                              const CompileRequest& request);
+// Backend::supports, Backend::optimizedProgram, and Backend::deserialize of what its executables'
+// `serialize` wrote.
+Support supportForDevice(const DeviceCompiler& compiler, std::string_view op);
+StatusOr<std::string> optimizedProgramText(const ProgramInfo& info);
+StatusOr<std::shared_ptr<const Executable>> loadForDevice(Backend& backend,
+                                                          const DeviceCompiler& compiler,
+                                                          std::string_view bytes);
 
 }  // namespace isthmus

@@ -48,6 +48,14 @@ using DeviceEventRef = std::shared_ptr<const DeviceEvent>;
 // Work waits for all of them; they may be of other devices of the same backend. None is null.
 using DeviceEvents = std::span<const DeviceEventRef>;
 
+// A place in a block, which may be a handle, aligned to its elements; null for an empty array.
+struct DevicePlace {
+  void* block = nullptr;
+  size_t offset = 0;
+};
+
+class ExternalStreams;  // device_optional.h
+
 // One device. Owned by the backend; lives as long as the process.
 class DeviceQueue {
  public:
@@ -77,13 +85,8 @@ class DeviceQueue {
   virtual StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
                                                   size_t bytes, DeviceEvents after) = 0;
 
-  // For arrays shared with other libraries of the platform in its memory (DLPack). The stream that
-  // they let wait for their work before they hand it over, as they know it.
-  virtual StatusOr<intptr_t> externalStream() {
-    return unimplemented("this device has no streams that others know");
-  }
-  // Blocks until what others have enqueued on one of their streams is done; 0: the default one.
-  virtual Status awaitExternal(intptr_t stream) { return {}; }
+  // For arrays shared with other libraries of the platform; null if there is no such thing.
+  virtual ExternalStreams* externalStreams() { return nullptr; }
 };
 
 }  // namespace isthmus

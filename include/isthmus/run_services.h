@@ -12,8 +12,6 @@
 
 namespace isthmus {
 
-class Promise;  // runtime/event.h
-
 enum class ReductionKind : int32_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
 
 // One participant's part in a collective among the devices of one launch. `group` lists global
@@ -63,10 +61,11 @@ class Collectives {
   // a launch is at, for the errors of the others. It stays valid meanwhile.
   virtual void announce(int64_t launchId, int deviceId, const char* what) {}
 
-  // When a part of the launch fails, `promise` gets the error at once, whatever the device is at:
-  // for backends whose devices meet by themselves. One for each device of a launch; it may be
-  // dropped when the device has left.
-  virtual void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {}
+  // When a part of the launch fails, `tell` is called with the error at once, from any thread,
+  // whatever the device is at: for backends whose devices meet by themselves. One for each device
+  // of a launch, the first of which counts; it is dropped when the device has left. It may be
+  // called before this returns, and must not call back.
+  virtual void onAbort(int64_t launchId, int deviceId, std::function<void(const Status&)> tell) {}
 };
 
 // One per launch and device; used by the thread that runs the program.

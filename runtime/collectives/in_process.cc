@@ -240,7 +240,7 @@ struct InProcessCollectives::Launch {
   // before all are there, meets the others there too.
   std::multimap<Key, std::shared_ptr<Rendezvous>> open;
   std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
-  std::map<int, Promise> onAbort;        // by device
+  std::map<int, std::function<void(const Status&)>> onAbort;  // by device
   Status error;
   size_t participants = 0;  // if known
   int left = 0;             // participants that are done with the launch
@@ -667,19 +667,20 @@ void InProcessCollectives::prepareLaunch(int64_t launchId, int participants) {
   launches_[launchId].participants = static_cast<size_t>(participants);
 }
 
-void InProcessCollectives::promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) {
+void InProcessCollectives::onAbort(int64_t launchId, int deviceId,
+                                   std::function<void(const Status&)> tell) {
   Status error;
   {
     std::lock_guard lock(mutex_);
     Launch& launch = launches_[launchId];
     error = launch.error;
-    if (error.ok()) launch.onAbort.emplace(deviceId, promise);
+    if (error.ok()) launch.onAbort.emplace(deviceId, std::move(tell));
   }
-  if (!error.ok()) promise.set(error);
+  if (!error.ok()) tell(error);
 }
 
 void InProcessCollectives::abortLaunch(int64_t launchId, const Status& error) {
-  std::map<int, Promise> promises;
+  std::map<int, std::function<void(const Status&)>> listeners;
   Status first;
   {
     std::lock_guard lock(mutex_);
@@ -688,9 +689,9 @@ void InProcessCollectives::abortLaunch(int64_t launchId, const Status& error) {
     first = launch.error;
     for (auto& [key, rendezvous] : launch.open) rendezvous->fail(launch.error);
     launch.open.clear();
-    promises.swap(launch.onAbort);
+    listeners.swap(launch.onAbort);
   }
-  for (auto& [device, promise] : promises) promise.set(first);
+  for (auto& [device, tell] : listeners) tell(first);
 }
 
 void InProcessCollectives::leaveLaunch(int64_t launchId, int participants, int deviceId) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,7 @@ class InProcessCollectives final : public Collectives {
 
   void abort(int64_t launchId, const Status& error) override { abortLaunch(launchId, error); }
   void announce(int64_t launchId, int deviceId, const char* what) override;
-  void promiseOnAbort(int64_t launchId, int deviceId, const Promise& promise) override;
+  void onAbort(int64_t launchId, int deviceId, std::function<void(const Status&)> tell) override;
 
   // Makes what the other functions keep of a launch, so that its end needs no memory. Before the
   // launch; as often as somebody likes. More participants of this process than it has threads do

@@ -191,7 +191,7 @@ TEST_F(CollectivesTest, WatchdogSaysWhatTheMissingDeviceIsAt) {
   setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "1");
   const std::vector<int64_t> pair = {0, 1};
   Promise stuck;
-  collectives.promiseOnAbort(10, 1, stuck);
+  collectives.onAbort(10, 1, [&](const Status& error) { stuck.set(error); });
   collectives.announce(10, 1, "custom call @sleeps at file.py:3");
   collectives.announce(11, 1, "another launch's");
   collectives.announce(10, 0, "what is over");
@@ -206,7 +206,7 @@ TEST_F(CollectivesTest, WatchdogSaysWhatTheMissingDeviceIsAt) {
   EXPECT_EQ(stuck.event().status().message(), status.message());
   // Who comes after that hears of it too.
   Promise late;
-  collectives.promiseOnAbort(10, 2, late);
+  collectives.onAbort(10, 2, [&](const Status& error) { late.set(error); });
   EXPECT_EQ(late.event().await().message(), status.message());
   setFlagForTest("ISTHMUS_COLLECTIVE_TIMEOUT_SECONDS", "600");
 }

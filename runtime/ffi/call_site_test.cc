@@ -278,7 +278,7 @@ TEST(CallSite, HandsOverUserData) {
   Services services;
   std::vector<float> in(3), out(3);
   float datum = 1.5, other = 2.5;
-  auto data = Ref<UserData>::adopt(new UserData);
+  auto data = Ref<LaunchUserData>::adopt(new LaunchUserData);
   ASSERT_TRUE(data->add(11, &datum));
   ASSERT_TRUE(data->add(12, &other));
   EXPECT_FALSE(data->add(12, &datum));

@@ -5,13 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "isthmus/run_request.h"
 #include "runtime/ref.h"
 
 namespace isthmus::ffi {
 
 // Filled by the caller's thread before a launch, then only read. Shared by the caller and its
 // launches; does not own the data.
-class UserData final : public RefCounted<UserData> {
+class LaunchUserData final : public UserData, public RefCounted<LaunchUserData> {
  public:
   // False if there is data of this type already.
   bool add(int64_t typeId, void* data) {
@@ -24,7 +25,7 @@ class UserData final : public RefCounted<UserData> {
     return true;
   }
 
-  std::optional<void*> find(int64_t typeId) const {
+  std::optional<void*> find(int64_t typeId) const override {
     if (first_ && first_->typeId == typeId) return first_->data;
     for (const Entry& entry : more_) {
       if (entry.typeId == typeId) return entry.data;

@@ -1,4 +1,5 @@
 // Extension 3: streams of other libraries, with which arrays are shared in a device's memory.
+#include "isthmus/device_optional.h"
 #include "pjrt/entry.h"
 #include "pjrt/extensions/extensions.h"
 #include "pjrt/handles.h"
@@ -11,10 +12,12 @@ Status getStream(PJRT_Get_Stream_For_External_Ready_Events_Args& args) {
   ISTHMUS_REQUIRE(args, device);
   Device& device = fromHandle(args.device);
   Memory* memory = device.defaultMemory();
-  if (memory == nullptr || memory->queue() == nullptr) {
-    return unimplemented("device ", device.id(), " has no streams");
+  DeviceQueue* queue = memory != nullptr ? memory->queue() : nullptr;
+  ExternalStreams* streams = queue != nullptr ? queue->externalStreams() : nullptr;
+  if (streams == nullptr) {
+    return unimplemented("device ", device.id(), " has no streams that others know");
   }
-  ISTHMUS_ASSIGN_OR_RETURN(args.stream, memory->queue()->externalStream());
+  args.stream = streams->stream();
   return {};
 }
 
