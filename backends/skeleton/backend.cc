@@ -48,8 +48,7 @@ class EvaluatedExecutable final : public Executable {
 
 StatusOr<std::vector<DeviceDescription>> SkeletonBackend::describeDevices(
     const AttributeMap& options) {
-  int64_t count = countDevices();
-  if (count == 0) return notFound("no skeleton device: is its driver installed?");
+  ISTHMUS_ASSIGN_OR_RETURN(int64_t count, countDevices());
   for (const auto& [name, value] : options) {
     const auto* number = std::get_if<int64_t>(&value);
     if (name != "num_devices") return invalidArgument("unknown client option ", name);
@@ -72,9 +71,7 @@ StatusOr<std::vector<DeviceDescription>> SkeletonBackend::describeDevices(
 }
 
 StatusOr<void*> SkeletonBackend::allocate(int deviceId, std::string_view, size_t bytes) {
-  void* data = skeleton::allocate(deviceId, bytes);
-  if (data == nullptr) return resourceExhausted("no memory for ", bytes, " bytes");
-  return data;
+  return skeleton::allocate(deviceId, bytes);
 }
 
 void SkeletonBackend::deallocate(int deviceId, std::string_view, void* data, size_t) {

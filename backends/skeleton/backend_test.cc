@@ -69,7 +69,7 @@ TEST_F(Skeleton, SaysWhatItSupports) {
 TEST_F(Skeleton, ErrorsSayWhat) {
   EXPECT_FALSE(client->compile({"nonsense", "mlir", {}}).ok());
   CompileRequest several{kProduct, "mlir", {}};
-  several.options.numReplicas = 2;
+  several.options.numReplicas = static_cast<int>(client->devices().size()) + 1;
   EXPECT_FALSE(client->compile(several).ok());
   const int64_t tooMany = memoryBytes(0) / int64_t{sizeof(float)} + 1;
   EXPECT_EQ(client->uninitialized(*memory, {ElementType::kF32, {tooMany}}).status().code(),

@@ -18,17 +18,19 @@ char* inside(const void* device) {
 
 }  // namespace
 
-int countDevices() { return 1; }
+StatusOr<int> countDevices() { return 1; }
 
 std::string deviceName(int) { return "skeleton"; }
 
 int64_t memoryBytes(int) { return int64_t{1} << 30; }
 
-void* allocate(int device, size_t bytes) {
-  if (bytes > static_cast<size_t>(memoryBytes(device))) return nullptr;
-  size_t rounded = (bytes / kBufferAlignment + 1) * kBufferAlignment;
-  void* data = std::aligned_alloc(kBufferAlignment, rounded);
-  if (data == nullptr) return nullptr;
+StatusOr<void*> allocate(int device, size_t bytes) {
+  const size_t rounded = (bytes / kBufferAlignment + 1) * kBufferAlignment;
+  void* data = nullptr;
+  if (bytes <= static_cast<size_t>(memoryBytes(device))) {
+    data = std::aligned_alloc(kBufferAlignment, rounded);
+  }
+  if (data == nullptr) return resourceExhausted("no memory for ", bytes, " bytes");
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit);
 }
 

@@ -1,7 +1,8 @@
 // All that touches the device. Here the device is a part of this process's memory, which it keeps
 // to itself; put your driver's calls in the place of these functions' bodies.
 //
-// Any thread may call them at any time. They return when what they do is done.
+// Any thread may call them at any time. They return when what they do is done. A lost device is
+// kUnavailable, of this and all later calls.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,15 @@
 
 namespace isthmus::skeleton {
 
-// How many devices there are; 0 if the driver is not installed.
-int countDevices();
+// How many devices there are, at least 1. kNotFound if there are none, with the reason: that no
+// driver is installed (and what dlerror() says), or that it finds no device.
+StatusOr<int> countDevices();
 std::string deviceName(int device);
 int64_t memoryBytes(int device);
 
-// Memory of at least one byte, aligned to kBufferAlignment: an address or a handle. Null if there
-// is no more.
-void* allocate(int device, size_t bytes);
+// Memory of at least one byte, aligned to kBufferAlignment: an address or a handle.
+// kResourceExhausted if there is no more.
+StatusOr<void*> allocate(int device, size_t bytes);
 void release(int device, void* data);
 
 // Copies of `bytes` bytes, which may be 0.

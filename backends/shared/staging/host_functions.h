@@ -12,6 +12,7 @@
 
 #include "base/program/custom_call.h"
 #include "isthmus/backend.h"
+#include "isthmus/device_optional.h"
 #include "isthmus/status.h"
 
 namespace mlir {
@@ -59,7 +60,8 @@ class HostFunctions {
                       std::vector<void*> buffers) const = 0;
 };
 
-// Makes both. Called from any thread.
+// Makes both. Called from any thread. linkedHostFunctions() is the one of this process, as
+// linkedBackend() is its backend.
 class HostFunctionProvider {
  public:
   virtual ~HostFunctionProvider() = default;
@@ -67,11 +69,12 @@ class HostFunctionProvider {
   virtual StatusOr<std::unique_ptr<HostFunctionTable>> createTable(std::string platform) const = 0;
   // kFailedPrecondition, naming them, if this machine lacks features that the program needs.
   virtual Status checkFeatures(const HostProgram& program) const = 0;
+  // Terms of a dot_general that the host's instructions for its types add up in a lane of 32 bits
+  // at once, which kernels in LLVM IR need not reach: 1 but for narrow types. Of other
+  // operations 1.
+  virtual int termsAtOnce(mlir::Operation* op) const = 0;
   // `program` outlives the result. kInvalidArgument if its objects are malformed.
   virtual StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const = 0;
 };
-
-// The one of this process, as linkedBackend() is its backend.
-const HostFunctionProvider& linkedHostFunctions();
 
 }  // namespace isthmus

@@ -355,7 +355,8 @@ HostProgram readHostProgram(ByteReader& in) {
   return program;
 }
 
-Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls) {
+Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls,
+                    const HostFunctionProvider* provider) {
   ISTHMUS_RETURN_IF_ERROR(checkInfo(program.info));
   if (!program.profile.isValid()) return contradiction("names of steps");
   ISTHMUS_RETURN_IF_ERROR(checkKernels(program.kernels));
@@ -370,7 +371,9 @@ Status checkProgram(const DeviceProgram& program, const HostProgram& host, int l
   }
   ISTHMUS_RETURN_IF_ERROR(checkCalls(host.calls));
   ISTHMUS_RETURN_IF_ERROR(StepChecks(program, host, libraryCalls).check(program.steps));
-  return linkedHostFunctions().checkFeatures(host);
+  if (provider) return provider->checkFeatures(host);
+  if (host.functions.empty()) return {};
+  return failedPrecondition("the program needs functions of the host, and there are none");
 }
 
 std::string sealProgram(const ProgramKind& kind, std::string_view device,

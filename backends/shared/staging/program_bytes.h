@@ -19,9 +19,10 @@ HostProgram readHostProgram(ByteReader& in);
 
 // What must hold before anybody indexes by their numbers: kInvalidArgument names the first field
 // that contradicts itself or another one; kFailedPrecondition if this machine's CPU lacks what the
-// host's part needs. `libraryCalls` is how many calls of a library of the device the backend keeps.
-// Code is not looked at.
-Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls);
+// host's part needs, or nobody carries it out (`provider` is null). `libraryCalls` is how many
+// calls of a library of the device the backend keeps. Code is not looked at.
+Status checkProgram(const DeviceProgram& program, const HostProgram& host, int libraryCalls,
+                    const HostFunctionProvider* provider);
 
 // The serialized executables of one backend.
 struct ProgramKind {

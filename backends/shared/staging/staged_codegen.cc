@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/plan/op_error.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace isthmus {
@@ -9,9 +10,12 @@ namespace isthmus {
 StagedCodegen::StagedCodegen(CodegenSettings settings, codegen::WorkItemForm form)
     : settings_(std::move(settings)), form_(std::move(form)) {}
 
-Status StagedCodegen::begin(std::string platform, std::unique_ptr<llvm::Module> module) {
+Status StagedCodegen::begin(const HostFunctionProvider* host, std::string platform,
+                            std::unique_ptr<llvm::Module> module) {
   module_ = std::move(module);
-  ISTHMUS_ASSIGN_OR_RETURN(host_, linkedHostFunctions().createTable(std::move(platform)));
+  if (host) {
+    ISTHMUS_ASSIGN_OR_RETURN(host_, host->createTable(std::move(platform)));
+  }
   kernels_.emplace(*module_, form_);
   return {};
 }
@@ -20,9 +24,24 @@ StatusOr<DeviceCodegen::OtherCode> StagedCodegen::kernelOrHost(mlir::Operation* 
   OtherCode code;
   ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
   if (!code.kernels) {
-    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, host_->add(op));
+    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
   }
   return code;
+}
+
+StatusOr<DeviceCodegen::OtherCode> StagedCodegen::selectOther(mlir::Operation* op) {
+  llvm::StringRef name = op->getName().getStringRef();
+  if (supportByKernels({name.data(), name.size()}, form_.target.device) == Support::kOnDevice) {
+    ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
+  }
+  return kernelOrHost(op);
+}
+
+StatusOr<int> StagedCodegen::addHostFunction(mlir::Operation* op) {
+  if (!host_) {
+    return unsupportedOp(op, "the device has no kernel of it, and no host that carries it out");
+  }
+  return host_->add(op);
 }
 
 void StagedCodegen::dumpKernels() const {
@@ -35,7 +54,9 @@ void StagedCodegen::dumpKernels() const {
 
 Status StagedCodegen::finishImage(DeviceProgram program, StagedProgram& image) {
   static_cast<DeviceProgram&>(image) = std::move(program);
-  ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
+  if (host_) {
+    ISTHMUS_ASSIGN_OR_RETURN(image.host, host_->finish());
+  }
   return {};
 }
 

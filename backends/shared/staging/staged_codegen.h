@@ -19,13 +19,17 @@ class StagedCodegen : public DeviceCodegen {
  protected:
   StagedCodegen(CodegenSettings settings, codegen::WorkItemForm form);
 
-  // Before anything is selected: `module`, in context(), is where kernels are added, and
-  // `platform` ("xpu") who lacks what the host does, for messages.
-  Status begin(std::string platform, std::unique_ptr<llvm::Module> module);
+  // Before anything is selected: `module`, in context(), is where kernels are added. `host` carries
+  // out what has no kernel, or null: that is kUnimplemented. `platform` ("xpu") is who lacks it,
+  // for messages.
+  Status begin(const HostFunctionProvider* host, std::string platform,
+               std::unique_ptr<llvm::Module> module);
 
+  // A kernel where the device may have one, else a function of the host.
+  StatusOr<OtherCode> selectOther(mlir::Operation* op) override;
   // A kernel of `op` by the shared compiler, else a function of the host.
   StatusOr<OtherCode> kernelOrHost(mlir::Operation* op);
-  StatusOr<int> addHostFunction(mlir::Operation* op) final { return host_->add(op); }
+  StatusOr<int> addHostFunction(mlir::Operation* op) final;
   codegen::KernelModule& kernels() final { return *kernels_; }
 
   llvm::LLVMContext& context() { return context_; }
@@ -46,7 +50,7 @@ class StagedCodegen : public DeviceCodegen {
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
   std::optional<codegen::KernelModule> kernels_;
-  std::unique_ptr<HostFunctionTable> host_;
+  std::unique_ptr<HostFunctionTable> host_;  // null: the host does nothing
 };
 
 }  // namespace isthmus

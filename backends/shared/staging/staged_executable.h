@@ -21,9 +21,9 @@ class StagedExecutable : public Executable {
  protected:
   // The same during the object's life.
   virtual const StagedProgram& program() const = 0;
-  // Before the first run.
-  Status loadHostFunctions();
-  const HostFunctions& hostFunctions() const { return *hostFunctions_; }
+  // Before the first run. Null: the program has none.
+  Status loadHostFunctions(const HostFunctionProvider* host);
+  const HostFunctions* hostFunctions() const { return hostFunctions_.get(); }
   // Of the program's steps, for a profile; from any thread.
   std::shared_ptr<const ProgramEvents> profiledEvents() const;
   // kInternal unless there are as many parameters and results as the program has.

@@ -1,8 +1,12 @@
 #include "backends/shared/staging/step_runner.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
 #include <variant>
 
+#include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "runtime/scratch.h"
 
@@ -24,23 +28,15 @@ Status StepRunner::runSteps(const std::vector<Step>& steps) {
   return {};
 }
 
-Status StepRunner::runStep(const KernelLaunch& step) {
-  std::vector<void*> buffers;
-  for (const Location& place : step.buffers) buffers.push_back(addressOf(place));
-  return launch(step, buffers);
-}
-
 Status StepRunner::runStep(const HostCall& step) {
   ISTHMUS_ASSIGN_OR_RETURN(bool isEnqueued, callOnDevice(step));
   if (isEnqueued) return {};
-  std::vector<void*> places;
-  for (const auto* all : {&step.inputs, &step.outputs}) {
-    for (const Location& place : *all) places.push_back(addressOf(place));
-  }
-  ISTHMUS_ASSIGN_OR_RETURN(bool areLent, lend(places));
-  if (areLent) {
+  ISTHMUS_RETURN_IF_ERROR(settle());
+  if (!host_) return internalError("the host has no functions for this program");
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<std::vector<void*>> lent, lend(step));
+  if (lent) {
     const int64_t beginNs = trace::isOn() ? trace::now() : -1;
-    Status status = host_.call(step.function, request_, places);
+    Status status = host_->call(step.function, request_, *std::move(lent));
     if (beginNs >= 0) onHostCall(step, beginNs, trace::now());
     return status;
   }
@@ -60,14 +56,13 @@ Status StepRunner::runStep(const HostCall& step) {
   }
   Status status;
   for (size_t i = 0; i < step.inputs.size() && status.ok(); ++i) {
-    status = stage(buffers[i], addressOf(step.inputs[i]), step.inputs[i].bytes);
+    status = fetch(buffers[i], step.inputs[i]);
   }
   ISTHMUS_RETURN_IF_ERROR(finishAfter(status));
   const int64_t beginNs = trace::isOn() ? trace::now() : -1;
-  ISTHMUS_RETURN_IF_ERROR(host_.call(step.function, request_, buffers));
+  ISTHMUS_RETURN_IF_ERROR(host_->call(step.function, request_, buffers));
   for (size_t i = 0; i < step.outputs.size() && status.ok(); ++i) {
-    status =
-        stage(addressOf(step.outputs[i]), buffers[step.inputs.size() + i], step.outputs[i].bytes);
+    status = put(step.outputs[i], buffers[step.inputs.size() + i]);
   }
   status = finishAfter(status);
   if (beginNs >= 0) onHostCall(step, beginNs, trace::now());
@@ -81,9 +76,7 @@ Status StepRunner::finishAfter(const Status& status) {
 }
 
 Status StepRunner::runStep(const Move& step) {
-  void* to = addressOf(step.to);
-  void* from = addressOf(step.from);
-  return step.isSwap ? swap(to, from, step.to.bytes) : copy(to, from, step.to.bytes);
+  return step.isSwap ? swap(step.to, step.from) : copy(step.to, step.from);
 }
 
 Status StepRunner::runStep(const Loop& step) {
@@ -92,7 +85,14 @@ Status StepRunner::runStep(const Loop& step) {
     ISTHMUS_RETURN_IF_ERROR(keepPace());
   }
   if (step.rounds >= 0) return {};
+  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
+    if (seconds > 0 && std::chrono::steady_clock::now() >= deadline) {
+      return Status(StatusCode::kDeadlineExceeded, "a loop has not ended after " +
+                                                       std::to_string(seconds) +
+                                                       " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+    }
     ISTHMUS_RETURN_IF_ERROR(runSteps(step.condition));
     uint8_t predicate = 0;
     ISTHMUS_RETURN_IF_ERROR(read(step.predicate, &predicate));
@@ -114,7 +114,8 @@ Status StepRunner::runStep(const Branch& step) {
 }
 
 Status StepRunner::read(const Location& from, void* to) {
-  ISTHMUS_RETURN_IF_ERROR(finishAfter(stage(to, addressOf(from), from.bytes)));
+  ISTHMUS_RETURN_IF_ERROR(settle());
+  ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(to, from)));
   return {};
 }
 

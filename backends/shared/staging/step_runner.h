@@ -1,8 +1,10 @@
 // Runs the steps of a device's program from the host: control flow, and operations that the host
-// carries out on copies. A backend says how its device copies, waits and launches.
+// carries out on copies. A backend says where places are, and how its device copies, waits and
+// launches.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backends/shared/staging/host_functions.h"
@@ -19,28 +21,34 @@ class StepRunner {
   virtual ~StepRunner() = default;
 
  protected:
-  // Both outlive the run.
-  StepRunner(const RunRequest& request, const HostFunctions& host)
+  // Both outlive the run. Programs without calls of the host need no functions of it.
+  StepRunner(const RunRequest& request, const HostFunctions* host)
       : request_(request), host_(host) {}
 
   Status runSteps(const std::vector<Step>& steps);
   const RunRequest& request() const { return request_; }
 
-  virtual void* addressOf(const Location& place) const = 0;
-  // Enqueues a copy between memories of the device.
-  virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
-  // Enqueues a copy from or to memory of the host.
-  virtual Status stage(void* to, const void* from, int64_t bytes) { return copy(to, from, bytes); }
-  // Waits for all that was staged, at least.
+  // Enqueues a copy of `to.bytes` bytes between memories of the device.
+  virtual Status copy(const Location& to, const Location& from) = 0;
+  // The same from or to memory of the host.
+  virtual Status fetch(void* to, const Location& from) = 0;
+  virtual Status put(const Location& to, const void* from) = 0;
+  // Exchanges the contents of two places.
+  virtual Status swap(const Location& a, const Location& b) = 0;
+  // Called before the host waits for the device. Where work is timed, waits for all that was
+  // enqueued, in time; kDeadlineExceeded if that has not ended.
+  virtual Status settle() { return {}; }
+  // Waits for all that was fetched and put, at least.
   virtual Status finish() = 0;
-  // Waits until the host may read and write these places where they are, whatever is enqueued.
-  // False if it never may: then they are staged.
-  virtual StatusOr<bool> lend(const std::vector<void*>& places) { return false; }
-  virtual Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) = 0;
+  virtual Status launch(const KernelLaunch& launch) = 0;
   virtual Status callLibrary(const LibraryCall& call) = 0;
+  // The addresses of the call's inputs and outputs for the host, which may read and write there
+  // now, whatever is enqueued. Nothing if it never may: then they are copied.
+  virtual StatusOr<std::optional<std::vector<void*>>> lend(const HostCall& call) {
+    return std::optional<std::vector<void*>>();
+  }
   // False if the host carries the call out; else the device does, and it was enqueued there.
   virtual StatusOr<bool> callOnDevice(const HostCall& call) { return false; }
-  virtual Status swap(void* a, void* b, int64_t bytes) = 0;
   // Told, while a profile is recorded, when a call of the host and the copies of its results were
   // under way.
   virtual void onHostCall(const HostCall&, int64_t /*beginNs*/, int64_t /*endNs*/) {}
@@ -49,7 +57,7 @@ class StepRunner {
   virtual Status keepPace() { return {}; }
 
  private:
-  Status runStep(const KernelLaunch& step);
+  Status runStep(const KernelLaunch& step) { return launch(step); }
   Status runStep(const HostCall& step);
   Status runStep(const LibraryCall& step) { return callLibrary(step); }
   Status runStep(const Move& step);
@@ -60,7 +68,37 @@ class StepRunner {
   Status read(const Location& from, void* to);
 
   const RunRequest& request_;
-  const HostFunctions& host_;
+  const HostFunctions* host_;
+};
+
+// Where places have addresses, of which the device copies.
+class AddressStepRunner : public StepRunner {
+ protected:
+  using StepRunner::StepRunner;
+
+  virtual void* addressOf(const Location& place) const = 0;
+  std::vector<void*> addressesOf(const std::vector<Location>& places) const {
+    std::vector<void*> addresses;
+    addresses.reserve(places.size());
+    for (const Location& place : places) addresses.push_back(addressOf(place));
+    return addresses;
+  }
+  // Enqueues a copy between memories of the device.
+  virtual Status copyMemory(void* to, const void* from, int64_t bytes) = 0;
+  // Enqueues a copy from or to memory of the host, which goes after finish().
+  virtual Status stage(void* to, const void* from, int64_t bytes) {
+    return copyMemory(to, from, bytes);
+  }
+
+  Status copy(const Location& to, const Location& from) final {
+    return copyMemory(addressOf(to), addressOf(from), to.bytes);
+  }
+  Status fetch(void* to, const Location& from) final {
+    return stage(to, addressOf(from), from.bytes);
+  }
+  Status put(const Location& to, const void* from) final {
+    return stage(addressOf(to), from, to.bytes);
+  }
 };
 
 }  // namespace isthmus

@@ -1,0 +1,381 @@
+#include "backends/shared/staging/kernel_executable.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "backends/shared/collectives/device_collectives.h"
+#include "backends/shared/devices/await_each.h"
+#include "backends/shared/staging/run_profile.h"
+#include "backends/shared/staging/step_runner.h"
+#include "isthmus/run_services.h"
+#include "isthmus/trace.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace isthmus {
+namespace {
+
+constexpr const char* kMemoryKind = "device";
+// Events of a run that are kept; those that are over go when there are more.
+constexpr size_t kManyEvents = 256;
+
+// The largest that a step of the program exchanges.
+int64_t largestSwap(const std::vector<Step>& steps) {
+  int64_t bytes = 0;
+  forEachStep(steps, [&](const Step& step) {
+    auto* move = std::get_if<Move>(&step.what);
+    if (move && move->isSwap) bytes = std::max(bytes, move->to.bytes);
+    return true;
+  });
+  return bytes;
+}
+
+// The end of a run: a device need not pass on the errors of what its work waits for.
+class RunEnd final : public DeviceEvent {
+ public:
+  explicit RunEnd(std::vector<DeviceEventRef> events) : events_(std::move(events)) {}
+  bool isReady() const override {
+    return std::all_of(events_.rbegin(), events_.rend(),
+                       [](const DeviceEventRef& event) { return event->isReady(); });
+  }
+  Status await() const override { return awaitEach(events_); }
+
+ private:
+  const std::vector<DeviceEventRef> events_;
+};
+
+// Memory of a device, by its queue or without one.
+class DeviceBlocks {
+ public:
+  DeviceBlocks(Backend& backend, int device)
+      : backend_(backend), queue_(backend.queue(device)), device_(device) {}
+
+  DeviceQueue* queue() const { return queue_; }
+  StatusOr<DeviceQueue::Block> allocate(size_t bytes) const {
+    if (queue_) return queue_->allocate(kMemoryKind, bytes);
+    ISTHMUS_ASSIGN_OR_RETURN(void* data, backend_.allocate(device_, kMemoryKind, bytes));
+    return DeviceQueue::Block{data, nullptr};
+  }
+  void release(void* data, size_t bytes, DeviceEvents after) const {
+    if (queue_) return queue_->release(kMemoryKind, data, bytes, after);
+    backend_.deallocate(device_, kMemoryKind, data, bytes);
+  }
+  StatusOr<DeviceEventRef> put(DevicePlace to, const void* from, size_t bytes,
+                               DeviceEvents after) const {
+    if (queue_) return queue_->copyFromHost(to.block, to.offset, from, bytes, after);
+    ISTHMUS_RETURN_IF_ERROR(backend_.copyFromHost(device_, to.block, to.offset, from, bytes));
+    return DeviceEventRef();
+  }
+  StatusOr<DeviceEventRef> fetch(void* to, DevicePlace from, size_t bytes,
+                                 DeviceEvents after) const {
+    if (queue_) return queue_->copyToHost(from.block, from.offset, to, bytes, after);
+    ISTHMUS_RETURN_IF_ERROR(backend_.copyToHost(device_, from.block, from.offset, to, bytes));
+    return DeviceEventRef();
+  }
+
+ private:
+  Backend& backend_;
+  DeviceQueue* queue_;
+  int device_;
+};
+
+DevicePlace at(DevicePlace place, int64_t bytes) {
+  return {place.block, place.offset + static_cast<size_t>(bytes)};
+}
+
+}  // namespace
+
+// One run: each step after the one before.
+class KernelExecutable::Run final : public StepRunner {
+ public:
+  Run(const KernelExecutable& executable, const RunRequest& request, void* scratch, void* constants,
+      DeviceEvents after)
+      : StepRunner(request, executable.hostFunctions()),
+        executable_(executable),
+        memory_(executable.backend_, request.deviceId),
+        scratch_(scratch),
+        constants_(constants),
+        last_(after.begin(), after.end()),
+        before_(last_) {
+    if (trace::isOn()) profile_.emplace(executable.profiledEvents(), request.deviceId);
+  }
+
+  // Hands all over. If that fails, nothing of it is under way.
+  StatusOr<DeviceEventRef> enqueue() {
+    Status status = runSteps(executable_.program_.steps);
+    if (!status.ok()) {
+      // The first error is this run's; that of what came before is its arguments'.
+      for (const auto* events : {&events_, &before_}) static_cast<void>(awaitEach(*events));
+      return status;
+    }
+    if (profile_) {
+      // However they end: their errors are told by the end of the run.
+      static_cast<void>(awaitEach(last_));
+      profile_->record();
+    }
+    if (!events_.empty()) return endOf(std::move(events_));
+    // Results may be ready as they are, when what came before is.
+    if (before_.empty()) return DeviceEventRef();
+    return endOf(std::move(before_));
+  }
+
+ private:
+  class Collectives;
+
+  static DeviceEventRef endOf(std::vector<DeviceEventRef> events) {
+    if (events.size() == 1) return std::move(events[0]);
+    return std::make_shared<RunEnd>(std::move(events));
+  }
+  const DeviceKernels& kernels() const { return *executable_.kernels_; }
+  DevicePlace placeOf(const Location& place) const;
+  // Notes an event of this run.
+  Status note(const DeviceEventRef& event);
+  // Notes the event of a step that waits for `last_`, and that the next one waits for.
+  Status follow(StatusOr<DeviceEventRef> event);
+  // Notes the event of a copy that the host waits for.
+  Status followStaged(StatusOr<DeviceEventRef> event);
+  Status move(DevicePlace to, DevicePlace from, int64_t bytes) {
+    if (bytes == 0 || (to.block == from.block && to.offset == from.offset)) return {};
+    return follow(kernels().copy(request().deviceId, to, from, static_cast<size_t>(bytes), last_));
+  }
+
+  Status copy(const Location& to, const Location& from) override {
+    return move(placeOf(to), placeOf(from), to.bytes);
+  }
+  Status fetch(void* to, const Location& from) override {
+    return followStaged(memory_.fetch(to, placeOf(from), static_cast<size_t>(from.bytes), last_));
+  }
+  Status put(const Location& to, const void* from) override {
+    return followStaged(memory_.put(placeOf(to), from, static_cast<size_t>(to.bytes), last_));
+  }
+  Status swap(const Location& a, const Location& b) override {
+    DevicePlace kept{scratch_, executable_.swapOffset_};
+    ISTHMUS_RETURN_IF_ERROR(move(kept, placeOf(a), a.bytes));
+    ISTHMUS_RETURN_IF_ERROR(move(placeOf(a), placeOf(b), a.bytes));
+    return move(placeOf(b), kept, a.bytes);
+  }
+  Status finish() override {
+    Status status = awaitEach(staged_);
+    staged_.clear();
+    return status;
+  }
+  Status launch(const KernelLaunch& launch) override {
+    std::vector<DevicePlace> buffers;
+    for (const Location& place : launch.buffers) buffers.push_back(placeOf(place));
+    // Devices need not know the time: the host looks at its clock before and after.
+    if (profile_) static_cast<void>(awaitEach(last_));
+    const int64_t beginNs = profile_ ? trace::now() : 0;
+    ISTHMUS_RETURN_IF_ERROR(
+        follow(kernels().launch(request().deviceId, launch.kernel, buffers, last_)));
+    if (profile_) {
+      static_cast<void>(awaitEach(last_));
+      profile_->addCommand(launch.profileStep, launch.continuesOperation, beginNs, trace::now());
+    }
+    return {};
+  }
+  Status callLibrary(const LibraryCall&) override {
+    return internalError("there is no library to call");
+  }
+  StatusOr<bool> callOnDevice(const HostCall& call) override;
+  void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
+    if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
+  }
+
+  const KernelExecutable& executable_;
+  const DeviceBlocks memory_;
+  void* scratch_;
+  void* constants_;
+  std::vector<DeviceEventRef> last_;    // what the next step waits for
+  std::vector<DeviceEventRef> before_;  // what the run waits for
+  std::vector<DeviceEventRef> events_;  // of its steps
+  std::vector<DeviceEventRef> staged_;  // of those, copies that the host waits for
+  std::optional<RunProfile> profile_;   // if one is recorded
+};
+
+DevicePlace KernelExecutable::Run::placeOf(const Location& place) const {
+  const DeviceProgram& program = executable_.program_;
+  auto index = static_cast<size_t>(place.index);
+  auto in = [](void* block, int64_t offset) {
+    return DevicePlace{block, static_cast<size_t>(offset)};
+  };
+  switch (place.space) {
+    case Location::Space::kNone:
+      break;
+    case Location::Space::kParameter:
+      // Programs write to parameters only where donation lets them.
+      return in(const_cast<void*>(request().parameters[index]), 0);
+    case Location::Space::kResult:
+      return in(request().results[index], 0);
+    case Location::Space::kConstant:
+      return in(constants_, program.constantOffsets[index]);
+    case Location::Space::kStack:
+      return in(scratch_, program.slotOffsets[index]);
+    case Location::Space::kArena:
+      return in(scratch_, place.offset);
+  }
+  return {};
+}
+
+Status KernelExecutable::Run::note(const DeviceEventRef& event) {
+  events_.push_back(event);
+  if (events_.size() % kManyEvents != 0) return {};
+  for (const DeviceEventRef& one : events_) {
+    if (one->isReady()) ISTHMUS_RETURN_IF_ERROR(one->await());
+  }
+  std::erase_if(events_, [&](const auto& one) { return one != event && one->isReady(); });
+  return {};
+}
+
+Status KernelExecutable::Run::follow(StatusOr<DeviceEventRef> event) {
+  if (!event.ok()) return event.status();
+  last_.clear();
+  if (!*event) return {};
+  last_.push_back(*event);
+  return note(*event);
+}
+
+Status KernelExecutable::Run::followStaged(StatusOr<DeviceEventRef> event) {
+  if (!event.ok()) return event.status();
+  if (!*event) return {};
+  staged_.push_back(*event);
+  return note(*event);
+}
+
+// A collective of a run, operand by operand, among the places of its device.
+class KernelExecutable::Run::Collectives final : public CollectiveOnDevice<DevicePlace> {
+ public:
+  Collectives(Run& run, const Collective& collective, const CollectivePart& part)
+      : CollectiveOnDevice(collective, part), run_(run) {}
+  ~Collectives() override {
+    for (auto [data, bytes] : temporaries_) run_.memory_.release(data, bytes, run_.last_);
+  }
+
+  DeviceCollective of(int64_t elements) const {
+    return {part().kind, collective().head.reduction, collective().head.type, elements,
+            part().sources};
+  }
+
+ private:
+  StatusOr<DevicePlace> temporary(int64_t bytes) override {
+    ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block,
+                             run_.memory_.allocate(static_cast<size_t>(bytes)));
+    temporaries_.emplace_back(block.data, static_cast<size_t>(bytes));
+    if (block.available) run_.last_.push_back(std::move(block.available));
+    return DevicePlace{block.data, 0};
+  }
+  Status swapBlocks(DevicePlace from, DevicePlace to, int64_t a, int64_t b,
+                    int64_t bytes) override {
+    for (int64_t i = 0; i < a * b; ++i) {
+      ISTHMUS_RETURN_IF_ERROR(
+          run_.move(at(to, (i % b * a + i / b) * bytes), at(from, i * bytes), bytes));
+    }
+    return {};
+  }
+  Status meet(int64_t elements, DevicePlace input, DevicePlace output) override {
+    const RunRequest& request = run_.request();
+    const CollectiveCall call{request.launchId, collective().head.channel, request.deviceId,
+                              part().devices, collective().description};
+    return run_.follow(run_.executable_.collectives_->enqueue(call, *request.services, of(elements),
+                                                              input, output, run_.last_));
+  }
+
+  Run& run_;
+  std::vector<std::pair<void*, size_t>> temporaries_;
+};
+
+StatusOr<bool> KernelExecutable::Run::callOnDevice(const HostCall& call) {
+  const HostProgram& host = executable_.program_.host;
+  const HostFunction& function = host.functions[static_cast<size_t>(call.function)];
+  // Programs that call the user's code are not launched in the same order on all devices.
+  bool mayMeet = executable_.collectives_ && memory_.queue() && !host.callsUserCode;
+  if (!mayMeet || !isCollectiveFunction(function.function)) return false;
+  const Collective collective(function.descriptor.data());
+  ISTHMUS_ASSIGN_OR_RETURN(CollectivePart part,
+                           collectivePartOf(function.function, collective, request()));
+  Collectives collectives(*this, collective, part);
+  for (const CollectiveOperand& operand : collective.operands) {
+    if (!executable_.collectives_->supports(part.devices, collectives.of(operand.elements))) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < collective.operands.size(); ++i) {
+    const CollectiveOperand& operand = collective.operands[i];
+    if (operand.elements == 0) continue;
+    ISTHMUS_RETURN_IF_ERROR(
+        collectives.enqueue(operand, placeOf(call.inputs[i]), placeOf(call.outputs[i])));
+  }
+  return true;
+}
+
+KernelExecutable::KernelExecutable(Backend& backend, const DeviceCompiler& compiler,
+                                   KernelProgram program)
+    : backend_(backend),
+      identity_(compiler.identity()),
+      collectives_(compiler.collectives()),
+      program_(std::move(program)) {
+  swapOffset_ = llvm::alignTo(static_cast<uint64_t>(program_.scratchBytes), kBufferAlignment);
+  scratchBytes_ = swapOffset_ + static_cast<size_t>(largestSwap(program_.steps));
+}
+
+KernelExecutable::~KernelExecutable() {
+  for (auto [device, block] : constants_) {
+    DeviceBlocks(backend_, device).release(block, program_.constants.size(), {});
+  }
+}
+
+StatusOr<std::shared_ptr<const Executable>> KernelExecutable::load(Backend& backend,
+                                                                   const DeviceCompiler& compiler,
+                                                                   KernelProgram program) {
+  std::shared_ptr<KernelExecutable> executable(
+      new KernelExecutable(backend, compiler, std::move(program)));
+  const KernelProgram& own = executable->program_;
+  // Arguments may be copied to results where there are no kernels.
+  ISTHMUS_ASSIGN_OR_RETURN(executable->kernels_, compiler.load(own.code, deviceKernels(own)));
+  ISTHMUS_RETURN_IF_ERROR(executable->loadHostFunctions(compiler.hostFunctions()));
+  return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+StatusOr<void*> KernelExecutable::constants(int device) const {
+  const std::string& bytes = program_.constants;
+  if (bytes.empty()) return static_cast<void*>(nullptr);
+  std::lock_guard lock(mutex_);
+  if (auto found = constants_.find(device); found != constants_.end()) return found->second;
+  DeviceBlocks memory(backend_, device);
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, memory.allocate(bytes.size()));
+  DeviceEvents after;
+  if (block.available) after = std::span(&block.available, 1);
+  StatusOr<DeviceEventRef> event = memory.put({block.data, 0}, bytes.data(), bytes.size(), after);
+  Status status = !event.ok() ? event.status() : *event ? (*event)->await() : Status();
+  if (!status.ok()) {
+    memory.release(block.data, bytes.size(), after);
+    return status;
+  }
+  constants_[device] = block.data;
+  return block.data;
+}
+
+Status KernelExecutable::run(const RunRequest& request) const {
+  ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
+  ISTHMUS_ASSIGN_OR_RETURN(void* constants, this->constants(request.deviceId));
+  ISTHMUS_ASSIGN_OR_RETURN(void* scratch,
+                           backend_.allocate(request.deviceId, kMemoryKind, scratchBytes_));
+  StatusOr<DeviceEventRef> end = Run(*this, request, scratch, constants, {}).enqueue();
+  Status status = !end.ok() ? end.status() : *end ? (*end)->await() : Status();
+  backend_.deallocate(request.deviceId, kMemoryKind, scratch, scratchBytes_);
+  return status;
+}
+
+StatusOr<DeviceEventRef> KernelExecutable::enqueue(const RunRequest& request,
+                                                   DeviceEvents after) const {
+  ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
+  ISTHMUS_ASSIGN_OR_RETURN(void* constants, this->constants(request.deviceId));
+  return Run(*this, request, request.scratch, constants, after).enqueue();
+}
+
+StatusOr<std::string> KernelExecutable::serialize() const {
+  return serializeKernels(program_, identity_);
+}
+
+}  // namespace isthmus
