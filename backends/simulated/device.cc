@@ -42,7 +42,11 @@ class Engine {
     bool isFence = false;  // happens after all, however they ended
     std::function<Status()> work;
     std::vector<DeviceEventRef> after;
-    std::shared_ptr<WorkEvent> event;
+    std::vector<std::shared_ptr<WorkEvent>> ends;
+
+    void end(const Status& status) const {
+      for (const std::shared_ptr<WorkEvent>& event : ends) event->set(status);
+    }
   };
 
   Engine(Device& device, uint32_t seed)
@@ -63,7 +67,7 @@ class Engine {
   }
   // Ends what has not begun.
   void fail(const Status& status) {
-    for (Item& item : items_) item.event->set(status);
+    for (Item& item : items_) item.end(status);
     items_.clear();
   }
 
@@ -109,7 +113,7 @@ void Engine::loop() {
     Status status = perform(item);
     item.work = nullptr;
     lock.lock();
-    item.event->set(std::move(status));
+    item.end(status);
   }
 }
 
@@ -181,6 +185,9 @@ void Device::lose() {
   lost_ = Status(StatusCode::kUnavailable, "device " + std::to_string(id_) + " is lost");
   compute_->fail(lost_);
   copies_->fail(lost_);
+  for (const std::weak_ptr<WorkEvent>& promised : promised_) {
+    if (std::shared_ptr<WorkEvent> event = promised.lock()) event->set(lost_);
+  }
   machine_.changed.notify_all();
 }
 
@@ -214,7 +221,7 @@ StatusOr<DeviceEventRef> Device::enqueueCopy(std::function<Status()> copy, Devic
   std::lock_guard lock(machine_.mutex);
   if (!lost_.ok()) return lost_;
   bool isFence = !copy;
-  copies_->push({"", false, isFence, std::move(copy), {after.begin(), after.end()}, event});
+  copies_->push({"", false, isFence, std::move(copy), {after.begin(), after.end()}, {event}});
   return DeviceEventRef(std::move(event));
 }
 
@@ -263,13 +270,38 @@ StatusOr<DeviceEventRef> Device::copyFromDevice(void* to, int fromDeviceId, cons
 }
 
 StatusOr<DeviceEventRef> Device::launch(std::string kernel, bool isOrdered,
-                                        std::function<Status()> work, DeviceEvents after) {
+                                        std::function<Status()> work, DeviceEvents after,
+                                        DeviceEvents with) {
   auto event = std::make_shared<WorkEvent>(machine_);
+  std::vector<std::shared_ptr<WorkEvent>> ends = {event};
+  for (const DeviceEventRef& promised : with) {
+    ends.push_back(
+        std::const_pointer_cast<WorkEvent>(std::static_pointer_cast<const WorkEvent>(promised)));
+  }
   std::lock_guard lock(machine_.mutex);
   if (!lost_.ok()) return lost_;
-  compute_->push(
-      {std::move(kernel), isOrdered, false, std::move(work), {after.begin(), after.end()}, event});
+  compute_->push({std::move(kernel),
+                  isOrdered,
+                  false,
+                  std::move(work),
+                  {after.begin(), after.end()},
+                  std::move(ends)});
   return DeviceEventRef(std::move(event));
+}
+
+DeviceEventRef Device::promise() {
+  auto event = std::make_shared<WorkEvent>(machine_);
+  std::lock_guard lock(machine_.mutex);
+  if (!lost_.ok()) event->set(lost_);
+  std::erase_if(promised_, [](const auto& promised) { return promised.expired(); });
+  promised_.push_back(event);
+  return event;
+}
+
+void Device::fail(const DeviceEventRef& promised, const Status& status) {
+  std::lock_guard lock(machine_.mutex);
+  std::const_pointer_cast<WorkEvent>(std::static_pointer_cast<const WorkEvent>(promised))
+      ->set(status);
 }
 
 }  // namespace isthmus::simulated

@@ -37,8 +37,8 @@ enum class Fault {
 };
 
 class Engine;
-
 class Device;
+class WorkEvent;
 
 // The devices of one backend, which wait for each other's work.
 struct Machine {
@@ -64,9 +64,13 @@ class Device final : public DeviceQueue {
                                           size_t bytes, DeviceEvents after) override;
 
   // A launch: `work` runs on the computing thread, or not at all if something that it waits for
-  // fails. One that is ordered starts after all launches before it, and before all after it.
+  // fails. One that is ordered starts after all launches before it, and before all after it. Its
+  // end is that of what was promised `with` it, too.
   StatusOr<DeviceEventRef> launch(std::string kernel, bool isOrdered, std::function<Status()> work,
-                                  DeviceEvents after);
+                                  DeviceEvents after, DeviceEvents with = {});
+  // An event of work that somebody is yet to launch, or to fail; of any device of the machine.
+  DeviceEventRef promise();
+  void fail(const DeviceEventRef& promised, const Status& status);
 
   const AddressSpace& memory() const { return *memory_; }
 
@@ -91,8 +95,9 @@ class Device final : public DeviceQueue {
   const DeviceOptions options_;
   Machine& machine_;
   std::unique_ptr<AddressSpace> memory_;
-  std::vector<Injected> faults_;  // guarded by the machine's mutex
-  Status lost_;                   // not OK once it is; guarded likewise
+  std::vector<Injected> faults_;                    // guarded by the machine's mutex
+  Status lost_;                                     // not OK once it is; guarded likewise
+  std::vector<std::weak_ptr<WorkEvent>> promised_;  // guarded likewise
   std::unique_ptr<Engine> compute_;
   std::unique_ptr<Engine> copies_;
 };

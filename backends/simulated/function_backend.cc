@@ -1,8 +1,11 @@
 // Devices of the host, and programs found by name.
 #include "backends/simulated/function_backend.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
+
+#include "isthmus/flags.h"
 
 namespace isthmus::simulated {
 
@@ -13,7 +16,7 @@ void FunctionBackend::add(ProgramInfo info, Function function, Habits habits) {
 
 StatusOr<std::vector<DeviceDescription>> FunctionBackend::describeDevices(
     const AttributeMap& options) {
-  int64_t count = 1;
+  int64_t count = std::max<int64_t>(flagInt("ISTHMUS_NUM_DEVICES"), 1);
   for (const auto& [name, value] : options) {
     const auto* number = std::get_if<int64_t>(&value);
     if (name != "num_devices") return invalidArgument("unknown client option ", name);

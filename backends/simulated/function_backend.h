@@ -41,7 +41,8 @@ class FunctionExecutable final : public Executable {
   Habits habits_;
 };
 
-// Its memory is the host's, of the three kinds that a CPU has. Option num_devices: 1 to 64.
+// Its memory is the host's, of the three kinds that a CPU has. Option num_devices: 1 to 64; else
+// ISTHMUS_NUM_DEVICES, else 1.
 class FunctionBackend final : public Backend {
  public:
   explicit FunctionBackend(std::string platform = "functions") : platform_(std::move(platform)) {}
