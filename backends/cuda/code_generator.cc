@@ -1,11 +1,17 @@
 // From a fused program to PTX and the steps that launch it.
 #include "backends/cuda/code_generator.h"
 
+#include "backends/cuda/kernels/blas_epilogue.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "backends/shared/serialization/sealed_bytes.h"
+#include "backends/shared/staging/device_target.h"
 #include "backends/shared/staging/staged_codegen.h"
 #include "compiler/dialect/source_location.h"
+#include "compiler/schedule/attention/attention.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/nvidia.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
@@ -13,6 +19,56 @@
 
 namespace isthmus::cuda {
 namespace {
+
+// A thread tells by one comparison for each array which one its element is from, so that two levels
+// of few take less than one of many; and kernels have no more than 544 parameters (4352 bytes).
+constexpr size_t kMostConcatenated = 64;
+
+bool isProduct(mlir::Operation* op) {
+  return llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
+}
+
+// As cuBLASLt multiplies it when the program runs, if it does.
+std::optional<BlasProduct> libraryProductOf(const CompileTarget& target, mlir::Operation* op) {
+  if (!target.hasProduct) return std::nullopt;
+  std::optional<BlasProduct> product = blasProductOf(op, target.allowsTf32);
+  return product && target.hasProduct(*product) ? product : std::nullopt;
+}
+
+// "stablehlo.dot_general with bias at model.py:7".
+std::string describe(mlir::Operation* op, const std::string& epilogue = "") {
+  std::string position = sourcePosition(op->getLoc());
+  return op->getName().getStringRef().str() + (epilogue.empty() ? "" : " with " + epilogue) +
+         (position.empty() ? "" : " at " + position);
+}
+
+// A fusion that is a product with an epilogue of cuBLASLt's, if it multiplies this one so when the
+// program runs.
+std::optional<BlasFusion> libraryFusionOf(const CompileTarget& target, ir::FusionOp fusion) {
+  if (!target.hasProduct) return std::nullopt;
+  std::optional<BlasFusion> product = blasFusionOf(fusion, target.allowsTf32);
+  return product && target.hasProduct(product->product) ? product : std::nullopt;
+}
+
+// What a library computes, if one does.
+std::optional<LibraryWork> libraryWorkOf(const CompileTarget& target, mlir::Operation* op) {
+  LibraryWork work;
+  work.description = describe(op);
+  if (std::optional<BlasProduct> product = libraryProductOf(target, op)) {
+    work.what = *product;
+    work.scratchBytes = target.productScratchBytes;
+    return work;
+  }
+  auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op);
+  if (!convolution || !target.convolutionScratch) return std::nullopt;
+  std::optional<DnnConvolution> described = dnnConvolutionOf(convolution, target.allowsTf32);
+  if (!described) return std::nullopt;
+  StatusOr<int64_t> scratch = target.convolutionScratch(*described);
+  if (!scratch.ok()) return std::nullopt;
+  work.what = *std::move(described);
+  work.scratchBytes = *scratch;
+  return work;
+}
 
 class CudaCodegen final : public StagedCodegen {
  public:
@@ -25,63 +81,60 @@ class CudaCodegen final : public StagedCodegen {
   Status begin() {
     ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> module,
                              makeModule("kernels", context(), target_.capability));
-    return StagedCodegen::begin("cuda", std::move(module));
+    ISTHMUS_RETURN_IF_ERROR(
+        StagedCodegen::begin(&linkedHostFunctions(), "cuda", std::move(module)));
+    kernels().setEmitOther([this](mlir::Operation* op, const codegen::ProductTask& task) {
+      return emitTensorDot(op, task, this->module(), form(), nvvmTensorOps(),
+                           kernels().nextSymbol());
+    });
+    return {};
   }
 
  protected:
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
-    OtherCode code;
-    if (std::optional<LibraryWork> work = libraryWorkOf(op)) {
-      code.libraryCall = static_cast<int>(calls_.size());
-      code.libraryScratchBytes = work->scratchBytes;
-      calls_.push_back(*std::move(work));
-      return code;
-    }
-    if (std::optional<TensorDot> tensor = tensorDotOf(op)) {
-      code.kernels =
-          kernels().add(op, emitTensorDot(*tensor, module(), form(), nvvmTensorOps(),
-                                          nvidiaUnits(target_.capability), kernels().nextSymbol()));
-      return code;
-    }
-    return kernelOrHost(op);
+    if (!isOfLibrary(op)) return kernelOrHost(op);
+    std::optional<LibraryWork> work = libraryWorkOf(target_, op);
+    if (!work) return invalidArgument("no library computes a product that is to be one's");
+    return callOf(*std::move(work));
   }
+  StatusOr<std::optional<OtherCode>> selectFusion(ir::FusionOp fusion) override;
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override;
 
  private:
   Status writeKernels(ProgramImage& image);
-  std::optional<LibraryWork> libraryWorkOf(mlir::Operation* op) const;
+  OtherCode callOf(LibraryWork work) {
+    OtherCode code;
+    code.libraryCall = static_cast<int>(calls_.size());
+    code.libraryScratchBytes = work.scratchBytes;
+    calls_.push_back(std::move(work));
+    return code;
+  }
+  // As its schedule says.
+  bool isOfLibrary(mlir::Operation* op) const {
+    if (!isProduct(op)) return false;
+    StatusOr<StageSchedule> stage = productScheduleOf(op, form().target);
+    return stage.ok() && stage->product.form == ProductForm::kLibrary;
+  }
 
   CompileTarget target_;
   CudaCodeGenerator::Loader loader_;
   std::vector<LibraryWork> calls_;
 };
 
-// As cuBLASLt multiplies it when the program runs, if it does.
-std::optional<BlasProduct> libraryProductOf(const CompileTarget& target, mlir::Operation* op) {
-  if (!target.hasProduct) return std::nullopt;
-  std::optional<BlasProduct> product = blasProductOf(op, target.allowsTf32);
-  return product && target.hasProduct(*product) ? product : std::nullopt;
-}
-
-std::optional<LibraryWork> CudaCodegen::libraryWorkOf(mlir::Operation* op) const {
-  std::string position = sourcePosition(op->getLoc());
+StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::FusionOp fusion) {
+  if (!isProductWithEpilogue(fusion)) return std::optional<OtherCode>();
+  ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form().target));
+  if (schedule.stages[0].product.form != ProductForm::kLibrary) return std::optional<OtherCode>();
+  std::optional<BlasFusion> product = libraryFusionOf(target_, fusion);
+  if (!product) return invalidArgument("no library computes a fusion that is to be one's");
   LibraryWork work;
-  work.description =
-      op->getName().getStringRef().str() + (position.empty() ? "" : " at " + position);
-  if (std::optional<BlasProduct> product = libraryProductOf(target_, op)) {
-    work.what = *product;
-    work.scratchBytes = target_.productScratchBytes;
-    return work;
-  }
-  auto convolution = llvm::dyn_cast<shlo::ConvolutionOp>(op);
-  if (!convolution || !target_.convolutionScratch) return std::nullopt;
-  std::optional<DnnConvolution> described = dnnConvolutionOf(convolution, target_.allowsTf32);
-  if (!described) return std::nullopt;
-  StatusOr<int64_t> scratch = target_.convolutionScratch(*described);
-  if (!scratch.ok()) return std::nullopt;
-  work.what = *std::move(described);
-  work.scratchBytes = *scratch;
-  return work;
+  work.description = describe(contractionOf(fusion), nameOf(product->product.epilogue));
+  work.what = product->product;
+  work.scratchBytes = target_.productScratchBytes;
+  if (logsCompilation()) logCompilation(work.description + " is cuBLASLt's");
+  OtherCode code = callOf(std::move(work));
+  code.libraryOperands = std::move(product->operands);
+  return std::optional<OtherCode>(std::move(code));
 }
 
 Status CudaCodegen::writeKernels(ProgramImage& image) {
@@ -127,9 +180,15 @@ std::string CudaCodeGenerator::identity() const {
 }
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {
-  options.fusion.transposes = false;
-  options.epilogues = false;
-  options.fusion.target = nvidiaTarget(target_.capability);
+  configureStages(nvidiaTarget(target_.capability), options);
+  options.mostConcatenated = kMostConcatenated;
+  // The kernel's products are multiply-adds of threads, which TF32 on tensor cores is faster than.
+  options.attention = !(target_.hasProduct && target_.allowsTf32);
+  options.isOfLibrary = [target = target_](mlir::Operation* op) {
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    if (fusion) return libraryFusionOf(target, fusion).has_value();
+    return isProduct(op) && libraryWorkOf(target, op).has_value();
+  };
   // Without cuDNN there is nothing to rewrite, but perhaps somebody who asks why it is not used.
   if (!target_.convolutionScratch && !logsCompilation()) return;
   options.rewrite = [target = target_](mlir::ModuleOp module) {

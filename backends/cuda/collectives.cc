@@ -1,10 +1,11 @@
 #include "backends/cuda/collectives.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <string_view>
 
-#include "backends/shared/collectives/collective_groups.h"
+#include "backends/shared/collectives/device_collectives.h"
 #include "isthmus/run_services.h"
 #include "runtime/event.h"
 
@@ -15,22 +16,7 @@ constexpr Queue kQueue = Queue::kCompute;
 // Of copies of blocks: what CUDA calls a pitch.
 constexpr int64_t kMaxStrideBytes = (int64_t{1} << 31) - 1;
 
-enum class Kind { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kPermute, kBroadcast };
-
-std::optional<Kind> kindOf(std::string_view function) {
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"isthmus_rt_all_reduce", Kind::kAllReduce},
-      {"isthmus_rt_all_gather", Kind::kAllGather},
-      {"isthmus_rt_reduce_scatter", Kind::kReduceScatter},
-      {"isthmus_rt_all_to_all", Kind::kAllToAll},
-      {"isthmus_rt_collective_permute", Kind::kPermute},
-      {"isthmus_rt_collective_broadcast", Kind::kBroadcast},
-  };
-  for (const auto& [name, kind] : kKinds) {
-    if (name == function) return kind;
-  }
-  return std::nullopt;
-}
+using Kind = DeviceCollective::Kind;
 
 // A reduction as NCCL is asked for it.
 struct Reduction {
@@ -115,9 +101,9 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  StatusOr<char*> allocate(size_t bytes) {
+  StatusOr<void*> allocate(size_t bytes) {
     ISTHMUS_ASSIGN_OR_RETURN(data_, driver_.allocate(device_, kQueue, bytes));
-    return static_cast<char*>(data_);
+    return data_;
   }
 
  private:
@@ -126,81 +112,49 @@ class Temporary {
   void* data_ = nullptr;
 };
 
-// One collective of one device, operand by operand.
-class EnqueuedCollective {
+class CollectiveByNccl final : public CollectiveOnDevice<void*> {
  public:
-  EnqueuedCollective(Nccl& nccl, Driver& driver, const NcclPart& part, const Collective& collective)
-      : nccl_(nccl),
+  CollectiveByNccl(Nccl& nccl, Driver& driver, const NcclPart& by, const Collective& collective,
+                   const CollectivePart& part, const Reduction& reduction)
+      : CollectiveOnDevice(collective, part),
+        nccl_(nccl),
         driver_(driver),
-        part_(part),
-        collective_(collective),
-        width_(static_cast<int64_t>(elementSizeBytes(collective.head.type))),
-        ranks_(static_cast<int64_t>(part.group->ranks())) {}
-
-  Status allReduce(const CollectiveOperand& operand, const Reduction& reduction, const void* input,
-                   void* output) {
-    return nccl_.allReduce(part_, reduction.type, reduction.operation,
-                           size(operand.elements) * reduction.parts, input, output);
-  }
-
-  Status allGather(const CollectiveOperand& operand, const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements * ranks_, ranks_));
-    int64_t bytes = operand.elements * width_;
-    if (operand.joinOuter <= 1) return nccl_.allGather(part_, size(bytes), input, output);
-    Temporary gathered(driver_, part_.device);
-    ISTHMUS_ASSIGN_OR_RETURN(char* data, gathered.allocate(size(bytes * ranks_)));
-    ISTHMUS_RETURN_IF_ERROR(nccl_.allGather(part_, size(bytes), input, data));
-    return swapBlocks(data, output, ranks_, operand.joinOuter, bytes / operand.joinOuter);
-  }
-
-  Status reduceScatter(const CollectiveOperand& operand, const Reduction& reduction,
-                       const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective_, operand, ranks_));
-    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements / ranks_, ranks_));
-    Temporary reordered(driver_, part_.device);
-    ISTHMUS_ASSIGN_OR_RETURN(const void* blocks, splitInput(operand, input, reordered));
-    return nccl_.reduceScatter(part_, reduction.type, reduction.operation,
-                               size(operand.elements / ranks_) * reduction.parts, blocks, output);
-  }
-
-  Status allToAll(const CollectiveOperand& operand, const void* input, void* output) {
-    ISTHMUS_RETURN_IF_ERROR(checkSplit(collective_, operand, ranks_));
-    ISTHMUS_RETURN_IF_ERROR(checkResult(collective_, operand, operand.elements, ranks_));
-    Temporary reordered(driver_, part_.device), received(driver_, part_.device);
-    ISTHMUS_ASSIGN_OR_RETURN(const void* blocks, splitInput(operand, input, reordered));
-    int64_t bytes = operand.elements * width_ / ranks_;
-    if (operand.joinOuter <= 1) return nccl_.allToAll(part_, size(bytes), blocks, output);
-    ISTHMUS_ASSIGN_OR_RETURN(char* data, received.allocate(size(bytes * ranks_)));
-    ISTHMUS_RETURN_IF_ERROR(nccl_.allToAll(part_, size(bytes), blocks, data));
-    return swapBlocks(data, output, ranks_, operand.joinOuter, bytes / operand.joinOuter);
-  }
-
-  Status permute(const CollectiveOperand& operand, std::span<const int64_t> sources,
-                 const void* input, void* output) {
-    return nccl_.permute(part_, sources, size(operand.elements * width_), input, output);
-  }
+        by_(by),
+        reduction_(reduction) {}
 
  private:
   static size_t size(int64_t number) { return static_cast<size_t>(number); }
 
-  // The input with one rank's part after the other.
-  StatusOr<const void*> splitInput(const CollectiveOperand& operand, const void* input,
-                                   Temporary& reordered) {
-    if (operand.splitOuter <= 1) return input;
-    ISTHMUS_ASSIGN_OR_RETURN(char* data, reordered.allocate(size(operand.elements * width_)));
-    ISTHMUS_RETURN_IF_ERROR(swapBlocks(input, data, operand.splitOuter, ranks_,
-                                       operand.elements / (operand.splitOuter * ranks_) * width_));
-    return data;
+  StatusOr<void*> temporary(int64_t bytes) override {
+    return temporaries_.emplace_back(driver_, by_.device).allocate(size(bytes));
   }
 
-  // Reorders an array of [a, b] blocks to [b, a].
-  Status swapBlocks(const void* from, void* to, int64_t a, int64_t b, int64_t bytes) {
+  Status meet(int64_t elements, void* input, void* output) override {
+    const size_t bytes = size(elements * width());
+    switch (part().kind) {
+      case Kind::kAllReduce:
+        return nccl_.allReduce(by_, reduction_.type, reduction_.operation,
+                               size(elements) * reduction_.parts, input, output);
+      case Kind::kReduceScatter:
+        return nccl_.reduceScatter(by_, reduction_.type, reduction_.operation,
+                                   size(elements) * reduction_.parts, input, output);
+      case Kind::kAllGather:
+        return nccl_.allGather(by_, bytes, input, output);
+      case Kind::kAllToAll:
+        return nccl_.allToAll(by_, bytes, input, output);
+      case Kind::kPermute:
+        return nccl_.permute(by_, part().sources, bytes, input, output);
+    }
+    return internalError("no such collective");
+  }
+
+  Status swapBlocks(void* from, void* to, int64_t a, int64_t b, int64_t bytes) override {
     const char* source = static_cast<const char*>(from);
     char* target = static_cast<char*>(to);
     if (std::max(a, b) * bytes > kMaxStrideBytes) {
       // These blocks are large.
       for (int64_t i = 0; i < a * b; ++i) {
-        ISTHMUS_RETURN_IF_ERROR(driver_.copy(part_.device, kQueue,
+        ISTHMUS_RETURN_IF_ERROR(driver_.copy(by_.device, kQueue,
                                              target + (i % b * a + i / b) * bytes,
                                              source + i * bytes, size(bytes)));
       }
@@ -208,9 +162,9 @@ class EnqueuedCollective {
     }
     for (int64_t i = 0; i < std::min(a, b); ++i) {
       Status status =
-          a <= b ? driver_.copyBlocks(part_.device, kQueue, target + i * bytes, size(a * bytes),
+          a <= b ? driver_.copyBlocks(by_.device, kQueue, target + i * bytes, size(a * bytes),
                                       source + i * b * bytes, size(bytes), size(bytes), size(b))
-                 : driver_.copyBlocks(part_.device, kQueue, target + i * a * bytes, size(bytes),
+                 : driver_.copyBlocks(by_.device, kQueue, target + i * a * bytes, size(bytes),
                                       source + i * bytes, size(b * bytes), size(bytes), size(a));
       ISTHMUS_RETURN_IF_ERROR(status);
     }
@@ -219,27 +173,28 @@ class EnqueuedCollective {
 
   Nccl& nccl_;
   Driver& driver_;
-  const NcclPart& part_;
-  const Collective& collective_;
-  int64_t width_;
-  int64_t ranks_;
+  const NcclPart& by_;
+  const Reduction& reduction_;
+  std::deque<Temporary> temporaries_;
 };
 
 }  // namespace
 
-bool DeviceCollectives::isCollective(const HostFunction& function) {
-  return kindOf(function.function).has_value();
+bool RunCollectives::isCollective(const HostFunction& function) {
+  return isCollectiveFunction(function.function);
 }
 
-StatusOr<NcclPart> DeviceCollectives::join(const std::vector<int64_t>& devices,
-                                           const char* description) {
+StatusOr<NcclPart> RunCollectives::join(const std::vector<int64_t>& devices,
+                                        const char* description) {
   NcclPart part;
   part.description = description;
   ISTHMUS_ASSIGN_OR_RETURN(part.group, nccl_->group(devices, request_.launchId));
   if (!run_) {
     run_ = std::make_shared<NcclRun>();
     Promise aborted;
-    request_.services->collectives().promiseOnAbort(request_.launchId, request_.deviceId, aborted);
+    request_.services->collectives().onAbort(
+        request_.launchId, request_.deviceId,
+        [aborted](const Status& error) { aborted.set(error); });
     abortedBy_ = [event = aborted.event()] { return event.isReady() ? event.status() : Status(); };
   }
   part.rank = static_cast<int>(std::ranges::find(devices, request_.deviceId) - devices.begin());
@@ -251,52 +206,23 @@ StatusOr<NcclPart> DeviceCollectives::join(const std::vector<int64_t>& devices,
   return part;
 }
 
-StatusOr<bool> DeviceCollectives::enqueue(const HostFunction& function,
-                                          const std::vector<void*>& inputs,
-                                          const std::vector<void*>& outputs) {
-  std::optional<Kind> kind = kindOf(function.function);
-  if (!nccl_ || !kind) return false;
+StatusOr<bool> RunCollectives::enqueue(const HostFunction& function,
+                                       const std::vector<void*>& inputs,
+                                       const std::vector<void*>& outputs) {
+  if (!nccl_ || !isCollective(function)) return false;
   const Collective collective(function.descriptor.data());
-  std::optional<Reduction> reduction;
-  if (kind == Kind::kAllReduce || kind == Kind::kReduceScatter) {
+  ISTHMUS_ASSIGN_OR_RETURN(CollectivePart part,
+                           collectivePartOf(function.function, collective, request_));
+  std::optional<Reduction> reduction = Reduction{NcclType::kU8, NcclReduction::kSum};
+  if (part.kind == Kind::kAllReduce || part.kind == Kind::kReduceScatter) {
     reduction = reductionOf(collective.head.reduction, collective.head.type);
-    if (!reduction) return false;
   }
-  std::vector<int64_t> devices, sources;
-  if (kind == Kind::kPermute || kind == Kind::kBroadcast) {
-    devices = everybodyOf(request_, collective);
-    ISTHMUS_ASSIGN_OR_RETURN(sources, kind == Kind::kPermute
-                                          ? sourcesByPairs(request_, collective)
-                                          : sourcesOfBroadcast(request_, collective));
-  } else {
-    ISTHMUS_ASSIGN_OR_RETURN(devices, findOwnGroup(request_, collective));
-  }
-  if (!nccl_->canMeet(devices)) return false;
-  ISTHMUS_ASSIGN_OR_RETURN(NcclPart part, join(devices, collective.description));
-  EnqueuedCollective enqueued(*nccl_, driver_, part, collective);
+  if (!reduction || !nccl_->canMeet(part.devices)) return false;
+  ISTHMUS_ASSIGN_OR_RETURN(NcclPart by, join(part.devices, collective.description));
   for (size_t i = 0; i < collective.operands.size(); ++i) {
-    const CollectiveOperand& operand = collective.operands[i];
-    if (operand.elements == 0) continue;
-    Status status;
-    switch (*kind) {
-      case Kind::kAllReduce:
-        status = enqueued.allReduce(operand, *reduction, inputs[i], outputs[i]);
-        break;
-      case Kind::kAllGather:
-        status = enqueued.allGather(operand, inputs[i], outputs[i]);
-        break;
-      case Kind::kReduceScatter:
-        status = enqueued.reduceScatter(operand, *reduction, inputs[i], outputs[i]);
-        break;
-      case Kind::kAllToAll:
-        status = enqueued.allToAll(operand, inputs[i], outputs[i]);
-        break;
-      case Kind::kPermute:
-      case Kind::kBroadcast:
-        status = enqueued.permute(operand, sources, inputs[i], outputs[i]);
-        break;
-    }
-    ISTHMUS_RETURN_IF_ERROR(status);
+    if (collective.operands[i].elements == 0) continue;
+    CollectiveByNccl one(*nccl_, driver_, by, collective, part, *reduction);
+    ISTHMUS_RETURN_IF_ERROR(one.enqueue(collective.operands[i], inputs[i], outputs[i]));
   }
   return true;
 }

@@ -13,10 +13,10 @@
 namespace isthmus::cuda {
 
 // Those of one run of a program on one device.
-class DeviceCollectives {
+class RunCollectives {
  public:
   // All outlive this. Without `nccl` the host carries out everything.
-  DeviceCollectives(Nccl* nccl, Driver& driver, const RunRequest& request)
+  RunCollectives(Nccl* nccl, Driver& driver, const RunRequest& request)
       : nccl_(nccl), driver_(driver), request_(request) {}
 
   // Whether the function is a collective at all.

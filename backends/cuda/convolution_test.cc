@@ -11,6 +11,7 @@
 #include "backends/cuda/driver/dnn.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "compiler/import/import.h"
@@ -578,6 +579,14 @@ TEST_F(CudaConvolution, programs_call_the_library_and_are_serialized_with_that) 
   result = runAll(**again, 1);
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_THAT(*result, Each(72.0f));
+}
+
+TEST_F(CudaConvolution, cudnn_is_asked_once_by_the_compiler_and_once_by_who_loads) {
+  Case c = kAsItLies;
+  c.lhs[0] = 3;
+  const int before = FAKE(fake_dnn_questions)();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(compile(textOf(c)).ok());
+  EXPECT_EQ(FAKE(fake_dnn_questions)() - before, 2);
 }
 
 TEST_F(CudaConvolution, an_error_names_operation_and_position) {

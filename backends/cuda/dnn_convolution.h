@@ -1,6 +1,7 @@
 // Convolutions and their gradients as plain data, in the words of the convolution itself.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct DnnAxis {
   int64_t image = 1, window = 1, result = 1;
   int64_t padding = 0, stride = 1, dilation = 1;
 
+  auto operator<=>(const DnnAxis&) const = default;
   // Of the numbers of results that fit: as many as there are.
   bool isConsistent() const {
     int64_t room = image + 2 * padding - (window - 1) * dilation - 1;
@@ -41,6 +43,7 @@ struct DnnConvolution {
   int64_t batch = 1, inputs = 1, outputs = 1;  // images, and features of image and result
   std::vector<DnnAxis> axes;                   // one to three
 
+  auto operator<=>(const DnnConvolution&) const = default;
   int64_t imageElements() const;
   int64_t kernelElements() const;
   int64_t resultElements() const;

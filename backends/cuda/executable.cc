@@ -85,10 +85,10 @@ class RunMark {
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class CudaExecutable::Run final : public StepRunner {
+class CudaExecutable::Run final : public AddressStepRunner {
  public:
   Run(const CudaExecutable& executable, const RunRequest& request)
-      : StepRunner(request, executable.hostFunctions()),
+      : AddressStepRunner(request, executable.hostFunctions()),
         executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
@@ -110,7 +110,8 @@ class CudaExecutable::Run final : public StepRunner {
         place, image_,
         {request().parameters, request().results, own().constants, request().scratch});
   }
-  Status copy(void* to, const void* from, int64_t bytes) override {
+  Status swap(const Location& a, const Location& b) override;
+  Status copyMemory(void* to, const void* from, int64_t bytes) override {
     if (target_) return target_->copy(to, from, static_cast<size_t>(bytes));
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
@@ -118,10 +119,9 @@ class CudaExecutable::Run final : public StepRunner {
     ISTHMUS_RETURN_IF_ERROR(executable_.finish(device_));
     return collectives() ? collectives()->failure() : Status();
   }
-  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
+  Status launch(const KernelLaunch& launch) override;
   Status callLibrary(const LibraryCall& call) override;
   StatusOr<bool> callOnDevice(const HostCall& call) override;
-  Status swap(void* a, void* b, int64_t bytes) override;
   void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
     if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
   }
@@ -144,7 +144,7 @@ class CudaExecutable::Run final : public StepRunner {
   int device_;
   Queue queue_ = Queue::kCompute;           // where steps are enqueued
   ProgramGraph::Target* target_ = nullptr;  // if there is one, instead
-  DeviceCollectives collectives_;
+  RunCollectives collectives_;
   std::optional<RunProfile> profile_;  // if one is recorded
   DeviceEvent start_;                  // of the first step
   std::deque<TimedStep> timed_;        // whose times are not known yet
@@ -201,7 +201,8 @@ Status CudaExecutable::Run::enqueue() {
   });
 }
 
-Status CudaExecutable::Run::launch(const KernelLaunch& launch, const std::vector<void*>& buffers) {
+Status CudaExecutable::Run::launch(const KernelLaunch& launch) {
+  const std::vector<void*> buffers = addressesOf(launch.buffers);
   const LaunchShape& shape = image_.shapes[launch.kernel];
   if (target_) {
     return target_->launch(own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
@@ -218,11 +219,13 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   const LibraryPlan& plan = own().calls[call.call];
   const void* lhs = addressOf(call.buffers[0]);
   const void* rhs = addressOf(call.buffers[1]);
-  void* result = addressOf(call.buffers[2]);
-  void* scratch = addressOf(call.buffers[3]);
+  const size_t last = call.buffers.size() - 1;
+  const void* bias = last > 3 ? addressOf(call.buffers[2]) : nullptr;
+  void* result = addressOf(call.buffers[last - 1]);
+  void* scratch = addressOf(call.buffers[last]);
   Status status = timed(call.profileStep, false, [&] {
     return plan.product ? executable_.blas_->multiply(device_, queue_, *plan.product, lhs, rhs,
-                                                      result, scratch)
+                                                      bias, result, scratch)
                         : executable_.dnn_->convolve(device_, queue_, *plan.convolution, lhs, rhs,
                                                      result, scratch);
   });
@@ -231,10 +234,9 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
 
 StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
   const HostFunction& function = image_.host.functions[static_cast<size_t>(call.function)];
-  if (!DeviceCollectives::isCollective(function)) return false;
-  std::vector<void*> inputs, outputs;
-  for (const Location& place : call.inputs) inputs.push_back(addressOf(place));
-  for (const Location& place : call.outputs) outputs.push_back(addressOf(place));
+  if (!RunCollectives::isCollective(function)) return false;
+  const std::vector<void*> inputs = addressesOf(call.inputs);
+  const std::vector<void*> outputs = addressesOf(call.outputs);
   // One that the host carries out takes no time here, and is noted by it.
   bool isEnqueued = false;
   ISTHMUS_RETURN_IF_ERROR(timed(call.profileStep, false, [&]() -> Status {
@@ -245,11 +247,11 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
   return isEnqueued;
 }
 
-Status CudaExecutable::Run::swap(void* a, void* b, int64_t bytes) {
+Status CudaExecutable::Run::swap(const Location& a, const Location& b) {
   void* kept = static_cast<char*>(request().scratch) + executable_.swapOffset_;
-  ISTHMUS_RETURN_IF_ERROR(copy(kept, a, bytes));
-  ISTHMUS_RETURN_IF_ERROR(copy(a, b, bytes));
-  return copy(b, kept, bytes);
+  ISTHMUS_RETURN_IF_ERROR(copyMemory(kept, addressOf(a), a.bytes));
+  ISTHMUS_RETURN_IF_ERROR(copy(a, b));
+  return copyMemory(addressOf(b), kept, b.bytes);
 }
 
 StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries& libraries,
@@ -258,7 +260,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   Driver& driver = *libraries.driver;
   std::shared_ptr<CudaExecutable> executable(
       new CudaExecutable(libraries, std::move(identity), std::move(image)));
-  ISTHMUS_RETURN_IF_ERROR(executable->loadHostFunctions());
+  ISTHMUS_RETURN_IF_ERROR(executable->loadHostFunctions(&linkedHostFunctions()));
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->planRuns();

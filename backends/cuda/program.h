@@ -12,7 +12,8 @@
 
 namespace isthmus::cuda {
 
-// A call of cuBLASLt or of cuDNN, over lhs, rhs, result and scratch memory.
+// A call of cuBLASLt or of cuDNN, over lhs, rhs, bias (of products that have one), result and
+// scratch memory.
 struct LibraryWork {
   std::variant<BlasProduct, DnnConvolution> what;
   int64_t scratchBytes = 0;

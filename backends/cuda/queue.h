@@ -12,6 +12,7 @@
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/driver/pinned_pool.h"
+#include "isthmus/device_optional.h"
 #include "isthmus/device_queue.h"
 
 namespace isthmus::cuda {
@@ -61,7 +62,7 @@ Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after);
 StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
                                      std::shared_ptr<const NcclRun> run = nullptr);
 
-class CudaQueue final : public DeviceQueue {
+class CudaQueue final : public DeviceQueue, private ExternalStreams {
  public:
   // Both outlive it.
   CudaQueue(Driver& driver, PinnedPool& pinned, int device);
@@ -74,16 +75,18 @@ class CudaQueue final : public DeviceQueue {
                                       DeviceEvents after) override;
   StatusOr<DeviceEventRef> copyFromDevice(void* to, int fromDeviceId, const void* from,
                                           size_t bytes, DeviceEvents after) override;
-  // The default stream: all libraries know it, and nothing of ours is on it.
-  StatusOr<intptr_t> externalStream() override { return kDefaultStream; }
-  Status awaitExternal(intptr_t stream) override {
-    return driver_.synchronizeExternal(device_, reinterpret_cast<CUstream>(stream));
-  }
+  ExternalStreams* externalStreams() override { return this; }
 
   // Frees released memory whose events have happened.
   void freeLeaving();
 
  private:
+  // The default stream: all libraries know it, and nothing of ours is on it.
+  intptr_t stream() override { return kDefaultStream; }
+  Status await(intptr_t stream) override {
+    return driver_.synchronizeExternal(device_, reinterpret_cast<CUstream>(stream));
+  }
+
   static constexpr intptr_t kDefaultStream = 1;  // CU_STREAM_LEGACY, and DLPack's number of it
   // Blocks that still wait, of those that a call looks at.
   static constexpr size_t kMostLookedAt = 8;

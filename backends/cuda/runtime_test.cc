@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "base/trace/recorder.h"
@@ -268,6 +270,118 @@ TEST_F(CudaRuntime, products_are_cublaslts_where_it_is_there) {
   std::string log = FAKE(fake_cuda_log)();
   EXPECT_THAT(log, HasSubstr("matmul on stream"));
   EXPECT_THAT(log, Not(HasSubstr("tf32")));
+}
+
+TEST_F(CudaRuntime, cublaslt_is_asked_once_for_each_product) {
+  const std::string lhs = "tensor<35x64xf32>", rhs = "tensor<64x47xf32>", out = "tensor<35x47xf32>";
+  const std::string product = "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (" +
+                              lhs + ", " + rhs + ") -> " + out;
+  const std::string text = "func.func @main(%a: " + lhs + ", %b: " + rhs + ") -> " + out +
+                           " {\n%r = " + product + "\n%s = stablehlo.exponential %r : " + out +
+                           "\nreturn %s : " + out + "\n}";
+  const int before = FAKE(fake_blas_questions)();
+  // Whether it has an epilogue, who computes it, what is called; the program that is loaded.
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(compile(text).ok());
+  EXPECT_EQ(FAKE(fake_blas_questions)() - before, 1);
+}
+
+// relu(x * w + bias), or as `epilogue` makes %r of the product %p and the bias %c, in the type.
+std::string denseOf(const std::string& type, const std::string& epilogue) {
+  std::string text = R"(
+  func.func @main(%x: tensor<40x64xf32>, %w: tensor<64x48xf32>, %b: tensor<48xf32>) -> tensor<40x48xf32> {
+    %a = stablehlo.convert %x : (tensor<40x64xf32>) -> tensor<40x64xTYPE>
+    %v = stablehlo.convert %w : (tensor<64x48xf32>) -> tensor<64x48xTYPE>
+    %c = stablehlo.convert %b : (tensor<48xf32>) -> tensor<48xTYPE>
+    %d, %e, %f = stablehlo.optimization_barrier %a, %v, %c : tensor<40x64xTYPE>, tensor<64x48xTYPE>, tensor<48xTYPE>
+    %p = stablehlo.dot_general %d, %e, contracting_dims = [1] x [0] : (tensor<40x64xTYPE>, tensor<64x48xTYPE>) -> tensor<40x48xTYPE> loc("model.py":7:3)
+    %wide = stablehlo.broadcast_in_dim %f, dims = [1] : (tensor<48xTYPE>) -> tensor<40x48xTYPE>
+    %sum = stablehlo.add %p, %wide : tensor<40x48xTYPE>
+    %zero = stablehlo.constant dense<0.0> : tensor<40x48xTYPE>
+    )" + epilogue + R"(
+    %s = stablehlo.optimization_barrier %r : tensor<40x48xTYPE>
+    %t = stablehlo.convert %s : (tensor<40x48xTYPE>) -> tensor<40x48xf32>
+    return %t : tensor<40x48xf32>
+  })";
+  for (size_t at; (at = text.find("TYPE")) != text.npos;) text.replace(at, 4, type);
+  return text;
+}
+
+struct Dense {
+  Floats x = Floats(40 * 64), w = Floats(64 * 48), b = Floats(48);
+  Dense() {
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) - 5;
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 5 % 13) - 6;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 3 % 31) * 4 - 60;
+  }
+  float at(size_t row, size_t column) const {
+    float sum = b[column];
+    for (size_t s = 0; s < 64; ++s) sum += x[row * 64 + s] * w[s * 48 + column];
+    return sum;
+  }
+};
+
+TEST_F(CudaRuntime, epilogues_that_cublaslt_has_are_its_own) {
+  const std::string relu = "%r = stablehlo.maximum %sum, %zero : tensor<40x48xTYPE>";
+  StatusOr<Ref<LoadedExecutable>> executable = compile(denseOf("f32", relu));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Dense dense;
+  Floats expected;
+  for (size_t i = 0; i < 40; ++i) {
+    for (size_t j = 0; j < 48; ++j) expected.push_back(std::max(dense.at(i, j), 0.0f));
+  }
+  auto check = [&](LoadedExecutable& one) {
+    const std::string before = FAKE(fake_cuda_log)();
+    // Of the same addresses, so that the last ones are recorded.
+    StatusOr<Floats> got = run(one, {dense.x, dense.w, dense.b}, 4);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    EXPECT_EQ(*got, expected);
+    std::string log = std::string(FAKE(fake_cuda_log)()).substr(before.size());
+    EXPECT_THAT(log, HasSubstr("matmul, bias, relu on stream"));
+    EXPECT_THAT(log, Not(HasSubstr("launch")));
+  };
+  check(**executable);
+  StatusOr<std::string> bytes = (*executable)->executable()->serialize();
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  StatusOr<Ref<LoadedExecutable>> again = client().deserialize(*bytes);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  check(**again);
+}
+
+// As jax.nn.gelu has it; the kernels around compute nothing here.
+TEST_F(CudaRuntime, gelu_is_cublaslts_where_the_result_has_16_bits) {
+  std::string gelu;
+  for (const char* line :
+       {"%k = stablehlo.constant dense<4.471500e-02>",
+        "%scale = stablehlo.constant dense<0.7978845608>", "%one = stablehlo.constant dense<1.0>",
+        "%half = stablehlo.constant dense<0.5>", "%g0 = stablehlo.multiply %sum, %sum",
+        "%g1 = stablehlo.multiply %g0, %sum", "%g2 = stablehlo.multiply %k, %g1",
+        "%g3 = stablehlo.add %sum, %g2", "%g4 = stablehlo.multiply %scale, %g3",
+        "%g5 = stablehlo.tanh %g4", "%g6 = stablehlo.add %one, %g5",
+        "%g7 = stablehlo.multiply %half, %g6", "%r = stablehlo.multiply %sum, %g7"}) {
+    gelu += std::string(line) + " : tensor<40x48xTYPE>\n";
+  }
+  Dense dense;
+  auto logOf = [&](const char* type) {
+    const std::string before = FAKE(fake_cuda_log)();
+    StatusOr<Ref<LoadedExecutable>> executable = compile(denseOf(type, gelu));
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_TRUE(executable.ok() && run(**executable, {dense.x, dense.w, dense.b}).ok());
+    return std::string(FAKE(fake_cuda_log)()).substr(before.size());
+  };
+  EXPECT_THAT(logOf("bf16"), HasSubstr("matmul, bias, gelu on stream"));
+  EXPECT_THAT(logOf("f32"), HasSubstr("matmul on stream"));
+}
+
+TEST_F(CudaRuntime, other_epilogues_are_kernels_behind_cublaslts_products) {
+  StatusOr<Ref<LoadedExecutable>> executable =
+      compile(denseOf("f32", "%r = stablehlo.exponential %sum : tensor<40x48xTYPE>"));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Dense dense;
+  const std::string before = FAKE(fake_cuda_log)();
+  ASSERT_TRUE(run(**executable, {dense.x, dense.w, dense.b}).ok());
+  std::string log = std::string(FAKE(fake_cuda_log)()).substr(before.size());
+  EXPECT_THAT(log, HasSubstr("matmul on stream"));
+  EXPECT_THAT(log, HasSubstr("launch kernel0"));
 }
 
 // One row, one column, and both; the library's matrices of one line have a distance of lines too.

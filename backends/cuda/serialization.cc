@@ -9,11 +9,11 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr ProgramKind kKind{"ISTHCUD\x02", "cuda"};
+constexpr ProgramKind kKind{"ISTHCUD\x03", "cuda"};
 
 // Far above what any device has, and low enough that the product of two of them is a number.
 constexpr int64_t kMaxSize = int64_t{1} << 31;
-// Buffers of a call: lhs, rhs, result, scratch memory.
+// Buffers of a call without a bias: lhs, rhs, result, scratch memory.
 constexpr size_t kCallBuffers = 4;
 constexpr unsigned kMaxBlockThreads = 1024;
 
@@ -38,6 +38,7 @@ void writeProduct(ByteWriter& out, const BlasProduct& product) {
   out.write(product.operands);
   out.write(product.result);
   out.write(static_cast<int8_t>(product.isTf32));
+  out.write(product.epilogue);
 }
 
 BlasProduct readProduct(ByteReader& in) {
@@ -50,6 +51,7 @@ BlasProduct readProduct(ByteReader& in) {
   product.operands = in.read<BlasType>();
   product.result = in.read<BlasType>();
   product.isTf32 = in.read<int8_t>() != 0;
+  product.epilogue = in.read<BlasEpilogue>();
   return product;
 }
 
@@ -138,6 +140,19 @@ int64_t bytesOf(BlasType type) {
   return 0;
 }
 
+bool isEpilogue(BlasEpilogue epilogue) {
+  switch (epilogue) {
+    case BlasEpilogue::kNone:
+    case BlasEpilogue::kRelu:
+    case BlasEpilogue::kBias:
+    case BlasEpilogue::kReluBias:
+    case BlasEpilogue::kGelu:
+    case BlasEpilogue::kGeluBias:
+      return true;
+  }
+  return false;
+}
+
 bool isSize(int64_t size) { return size >= 1 && size <= kMaxSize; }
 
 // Whether an operand with so many lines lies within `bytes`.
@@ -157,10 +172,13 @@ bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t 
 Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
   if (!isSize(product.batch) || !isSize(product.rows) || !isSize(product.columns) ||
       !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0 ||
-      (product.isTf32 && product.operands != BlasType::kF32)) {
+      (product.isTf32 && product.operands != BlasType::kF32) || !isEpilogue(product.epilogue)) {
     return contradiction("a product of matrices");
   }
-  int64_t results = call.buffers[2].bytes / bytesOf(product.result);
+  if (product.hasBias() && product.columns > call.buffers[2].bytes / bytesOf(product.result)) {
+    return contradiction("size of a product's bias");
+  }
+  int64_t results = call.buffers[call.buffers.size() - 2].bytes / bytesOf(product.result);
   if (product.rows * product.columns > results / product.batch ||
       !isWithin(product.lhs, product, product.rows, call.buffers[0].bytes) ||
       !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes)) {
@@ -182,9 +200,12 @@ Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& ca
 
 Status checkCall(const LibraryWork& work, const LibraryCall& call) {
   const auto* product = std::get_if<BlasProduct>(&work.what);
-  if (call.buffers.size() != kCallBuffers) return contradiction("buffers of a call");
+  const bool hasBias = product && product->hasBias();
+  if (call.buffers.size() != kCallBuffers + (hasBias ? 1 : 0)) {
+    return contradiction("buffers of a call");
+  }
   if (work.scratchBytes < (product ? kBlasScratchBytes : kDnnWorkspaceAlignment) ||
-      call.buffers[3].bytes < work.scratchBytes) {
+      call.buffers.back().bytes < work.scratchBytes) {
     return contradiction("scratch memory of a call");
   }
   return product ? checkProduct(*product, call)
@@ -202,7 +223,8 @@ Status checkCalls(const ProgramImage& image) {
 }
 
 Status check(const ProgramImage& image) {
-  ISTHMUS_RETURN_IF_ERROR(checkProgram(image, image.host, static_cast<int>(image.calls.size())));
+  ISTHMUS_RETURN_IF_ERROR(checkProgram(image, image.host, static_cast<int>(image.calls.size()),
+                                       &linkedHostFunctions()));
   if (!image.kernels.empty() && image.ptx.empty()) return contradiction("kernels without PTX");
   for (const codegen::KernelInfo& kernel : image.kernels) {
     if (kernel.groupThreads > kMaxBlockThreads) return contradiction("threads of a block");

@@ -112,6 +112,39 @@ TEST(CudaSerialization, everything_comes_back) {
   EXPECT_EQ(product.rhs.batchStride, 35);
 }
 
+// The product with a bias, which is a parameter of its own, of one batch.
+ProgramImage makeBiasImage() {
+  ProgramImage image = makeImage();
+  productOf(image).epilogue = BlasEpilogue::kReluBias;
+  ParameterSpec bias;
+  bias.type = {ElementType::kF32, {7}};
+  image.info.parameters.push_back(bias);
+  std::vector<Location>& buffers = std::get<LibraryCall>(image.steps[1].what).buffers;
+  buffers.insert(buffers.begin() + 2, {Space::kParameter, 2, 0, 28});
+  return image;
+}
+
+TEST(CudaSerialization, epilogues_come_back_and_are_checked) {
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(makeBiasImage(), kDevice), kDevice);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(std::get<BlasProduct>(back->calls[0].what).epilogue, BlasEpilogue::kReluBias);
+  auto messageOf = [](const std::function<void(ProgramImage&)>& change) {
+    ProgramImage image = makeBiasImage();
+    change(image);
+    return std::string(codeOf(image).message());
+  };
+  EXPECT_THAT(messageOf([](ProgramImage& image) { productOf(image).epilogue = BlasEpilogue(5); }),
+              HasSubstr("a product of matrices"));
+  EXPECT_THAT(
+      messageOf([](ProgramImage& image) { productOf(image).epilogue = BlasEpilogue::kRelu; }),
+      HasSubstr("buffers of a call"));
+  EXPECT_THAT(messageOf([](ProgramImage& image) {
+                image.info.parameters[2].type = {ElementType::kF32, {6}};
+                std::get<LibraryCall>(image.steps[1].what).buffers[2].bytes = 24;
+              }),
+              HasSubstr("size of a product's bias"));
+}
+
 TEST(CudaSerialization, convolutions_come_back) {
   const ProgramImage image = makeConvolutionImage();
   StatusOr<ProgramImage> back = deserializeImage(serializeImage(image, kDevice), kDevice);

@@ -1,7 +1,5 @@
-"""Platform cuda over a driver without a GPU: registration, devices, arrays, errors, lowerings.
-
-Kernels compute nothing there; what they are is tested in backends/cuda.
-"""
+"""Platform cuda over a driver without a GPU: registration, devices, arrays, errors, lowerings. What kernels compute:
+cuda_kernels_test.py."""
 
 import importlib
 import pathlib
@@ -27,8 +25,8 @@ def cuda(python):
 
     def run(program, **variables):
         # NVIDIA's own libraries, where a machine has them, have no use for the fake's streams.
-        variables = {"ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": ""} | variables
-        return python(PREFIX + textwrap.dedent(program), JAX_PLATFORMS="cuda", ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
+        variables = {"ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": "", "JAX_PLATFORMS": "cuda"} | variables
+        return python(PREFIX + textwrap.dedent(program), ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
                       ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER), **variables)
     return run
 
@@ -99,7 +97,8 @@ def test_arrays_are_shared_in_the_devices_memory(cuda):
         fake = ctypes.CDLL(os.environ["ISTHMUS_CUDA_LIBRARY"])
         fake.fake_cuda_log.restype = ctypes.c_char_p
         waits = lambda: fake.fake_cuda_log().decode().count("wait for default stream 1")
-        x = jax.device_put(np.arange(64, dtype=np.float32))
+        values = np.arange(64, dtype=np.float32)
+        x = jax.device_put(values)
         for stream in (None, 1, 2):
             x.__dlpack__(stream=stream)
         y = jax.dlpack.from_dlpack(x)
@@ -113,7 +112,7 @@ def test_arrays_are_shared_in_the_devices_memory(cuda):
         before = waits()
         z = jax.dlpack.from_dlpack(Theirs())
         print(x.__dlpack_device__()[0] == 2, Theirs.streams, waits() - before)
-        print((np.asarray(z) == x).all(), x.unsafe_buffer_pointer() == z.unsafe_buffer_pointer())
+        print((np.asarray(z) == values).all(), x.unsafe_buffer_pointer() == z.unsafe_buffer_pointer())
     """)
     assert result.stdout == "True [1] 1\nTrue True\n"
 
@@ -138,7 +137,6 @@ def test_callbacks_run_on_the_host(cuda):
 
 
 def test_branches_by_platform(cuda):
-    # The fake computes nothing: what is compiled tells the branch.
     result = cuda("""
         import jax
         from jax import lax

@@ -7,6 +7,7 @@
 
 #include "base/shared_library.h"
 #include "isthmus/backend.h"
+#include "isthmus/log.h"
 
 namespace isthmus::cuda {
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeTf32 = 77;
-constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceReductionSchemes = 3;
 constexpr uint32_t kReductionComputeType = 2;  // where the sums of one element are split
@@ -77,6 +78,9 @@ class BlasPlan {
 
   Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr, preference = nullptr;
   Heuristic chosen{};
+  bool hasBias = false;
+  // Of the bias that `operation` names, which is another one for each call.
+  mutable std::mutex mutex;
   // One and zero in the type of the sums: at most a complex number of f64s.
   std::array<double, 2> one{}, zero{};
 
@@ -112,6 +116,23 @@ Status makeLayout(const BlasFunctions& f, Opaque* layout, BlasType type, int64_t
                "cublasLtMatrixLayoutSetAttribute");
 }
 
+Status setBias(const BlasFunctions& f, const BlasPlan& plan, const void* bias) {
+  return check(f.DescSet(plan.operation, kDescBiasPointer, &bias, sizeof(bias)),
+               "cublasLtMatmulDescSetAttribute");
+}
+
+Status describeEpilogue(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
+  plan.hasBias = p.hasBias();
+  if (p.epilogue == BlasEpilogue::kNone) return {};
+  auto epilogue = static_cast<uint32_t>(p.epilogue);
+  ISTHMUS_RETURN_IF_ERROR(
+      check(f.DescSet(plan.operation, kDescEpilogue, &epilogue, sizeof(epilogue)),
+            "cublasLtMatmulDescSetAttribute"));
+  // Heuristics take the address for that of every bias to come: no more aligned than those are.
+  return plan.hasBias ? setBias(f, plan, reinterpret_cast<const void*>(kBufferAlignment))
+                      : Status();
+}
+
 Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
   int compute = isWide(p.operands) ? kComputeF64 : p.isTf32 ? kComputeTf32 : kComputeF32;
   ISTHMUS_RETURN_IF_ERROR(
@@ -126,6 +147,7 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
   ISTHMUS_RETURN_IF_ERROR(
       check(f.DescSet(plan.operation, kDescTransB, &transposeB, sizeof(transposeB)),
             "cublasLtMatmulDescSetAttribute"));
+  ISTHMUS_RETURN_IF_ERROR(describeEpilogue(f, p, plan));
   auto layout = [&](Opaque* made, const MatrixOperand& operand, int64_t lines) {
     return makeLayout(f, made, p.operands, operand.alongSums ? p.sums : lines,
                       operand.alongSums ? lines : p.sums, operand.stride, p.batch,
@@ -166,7 +188,8 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
 Blas::Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver)
     : functions_(std::move(functions)),
       driver_(driver),
-      handles_(static_cast<size_t>(driver.numDevices()), nullptr) {}
+      handles_(static_cast<size_t>(driver.numDevices()), nullptr),
+      failures_(handles_.size()) {}
 
 Blas::~Blas() = default;
 
@@ -185,11 +208,23 @@ StatusOr<std::unique_ptr<Blas>> Blas::load(const std::string& path, Driver& driv
 StatusOr<void*> Blas::handleOf(int device) {
   std::lock_guard lock(mutex_);
   void*& handle = handles_[static_cast<size_t>(device)];
-  if (!handle) ISTHMUS_RETURN_IF_ERROR(check(functions_->Create(&handle), "cublasLtCreate"));
-  return handle;
+  Status& failure = failures_[static_cast<size_t>(device)];
+  if (handle) return handle;
+  if (!failure.ok()) return failure;
+  failure = check(functions_->Create(&handle), "cublasLtCreate");
+  if (failure.ok()) return handle;
+  // Such as a version that the driver is too old for. Programs that need it fail, others do
+  // without.
+  log(LogLevel::kWarning, "cuda: ", failure.message(), "; own kernels multiply");
+  handle = nullptr;
+  return failure;
 }
 
 StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProduct& product) {
+  return plans_.find({device, product}, [&] { return makePlan(device, product); });
+}
+
+StatusOr<std::shared_ptr<const BlasPlan>> Blas::makePlan(int device, const BlasProduct& product) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   auto plan = std::make_shared<BlasPlan>(*functions_);
@@ -205,12 +240,17 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProdu
 }
 
 Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs,
-                      const void* rhs, void* result, void* scratch) {
+                      const void* rhs, const void* bias, void* result, void* scratch) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   void* workspace = scratch;
   auto bytes = static_cast<size_t>(kBlasScratchBytes);
   std::align(kBlasWorkspaceAlignment, kBlasWorkspaceBytes, workspace, bytes);
+  std::unique_lock lock(plan.mutex, std::defer_lock);
+  if (plan.hasBias) {
+    lock.lock();
+    ISTHMUS_RETURN_IF_ERROR(setBias(*functions_, plan, bias));
+  }
   return check(
       functions_->Matmul(handle, plan.operation, plan.one.data(), rhs, plan.a, lhs, plan.b,
                          plan.zero.data(), result, plan.d, result, plan.d, plan.chosen.algorithm,

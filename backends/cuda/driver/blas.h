@@ -4,9 +4,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/plan_memo.h"
 #include "backends/cuda/matrix_product.h"
 #include "isthmus/status.h"
 
@@ -30,20 +32,25 @@ class Blas {
   static StatusOr<std::unique_ptr<Blas>> load(const std::string& path, Driver& driver);
   ~Blas();
 
-  // kUnimplemented if cuBLASLt has no algorithm.
+  // kUnimplemented if cuBLASLt has no algorithm. It is asked once for each device and product.
   StatusOr<std::shared_ptr<const BlasPlan>> plan(int device, const BlasProduct& product);
-  // Enqueued on `queue`; `scratch` has kBlasScratchBytes. Nothing may overlap the result.
+  // Enqueued on `queue`; `scratch` has kBlasScratchBytes; `bias` is null where the plan's product
+  // has none. Nothing may overlap the result.
   Status multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs, const void* rhs,
-                  void* result, void* scratch);
+                  const void* bias, void* result, void* scratch);
 
  private:
   Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);
   StatusOr<void*> handleOf(int device);
+  StatusOr<std::shared_ptr<const BlasPlan>> makePlan(int device, const BlasProduct& product);
 
   std::unique_ptr<BlasFunctions> functions_;
   Driver& driver_;
+  PlanMemo<std::pair<int, BlasProduct>, BlasPlan> plans_;
   std::mutex mutex_;
-  std::vector<void*> handles_;  // by device; they live as long as the process
+  // By device; they live as long as the process. What failed to make one is not tried again.
+  std::vector<void*> handles_;
+  std::vector<Status> failures_;
 };
 
 }  // namespace isthmus::cuda

@@ -335,6 +335,13 @@ Status Dnn::choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const {
 
 StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnConvolution& convolution,
                                                    int64_t scratchBytes) {
+  return plans_.find({device, convolution, scratchBytes},
+                     [&] { return makePlan(device, convolution, scratchBytes); });
+}
+
+StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device,
+                                                       const DnnConvolution& convolution,
+                                                       int64_t scratchBytes) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));

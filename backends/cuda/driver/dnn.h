@@ -4,10 +4,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/plan_memo.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {
@@ -27,7 +29,8 @@ class Dnn {
   ~Dnn();
 
   // Chooses the fastest algorithm that sums products as they are, always in the same order, in at
-  // most so much scratch memory. kUnimplemented, saying why, if cuDNN has none.
+  // most so much scratch memory. kUnimplemented, saying why, if cuDNN has none. It is asked once
+  // for each of these.
   StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnConvolution& convolution,
                                                 int64_t scratchBytes);
   // What convolve() wants of scratch memory, wherever that begins.
@@ -51,10 +54,13 @@ class Dnn {
   Status open(int device, Handle& handle);
   Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
   Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
+  StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnConvolution& convolution,
+                                                    int64_t scratchBytes);
 
   std::unique_ptr<DnnFunctions> functions_;
   Driver& driver_;
   std::vector<std::unique_ptr<Handle>> handles_;  // by device
+  PlanMemo<std::tuple<int, DnnConvolution, int64_t>, DnnPlan> plans_;
 };
 
 }  // namespace isthmus::cuda

@@ -37,13 +37,14 @@ CUDA_KERNEL_NODE_PARAMS launchNode(CUfunction kernel, int64_t blocks, unsigned t
   return node;
 }
 
+// One row, whose pitch CUDA does not look at; it refuses one of 2 GiB or more.
 CUDA_MEMCPY3D copyNode(void* to, const void* from, size_t bytes) {
   CUDA_MEMCPY3D node{};
   node.srcMemoryType = node.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   node.srcDevice = addressOf(from);
   node.dstDevice = addressOf(to);
-  node.srcPitch = node.dstPitch = node.WidthInBytes = bytes;
-  node.srcHeight = node.dstHeight = node.Height = node.Depth = 1;
+  node.WidthInBytes = bytes;
+  node.Height = node.Depth = 1;
   return node;
 }
 

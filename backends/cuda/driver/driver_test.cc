@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
@@ -318,13 +321,121 @@ TEST(GraphCache, what_others_enqueue_meanwhile_is_not_recorded) {
   EXPECT_EQ(l.b[0], 2 + 4);
 }
 
+TEST(ProgramGraph, copies_of_more_than_a_pitch_are_nodes) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  constexpr size_t kBytes = size_t{3} << 30;  // never copied here
+  StatusOr<GraphTemplate> graph = driver->createGraph(0);
+  ASSERT_TRUE(graph.ok());
+  StatusOr<CUgraphNode> node = driver->addCopy(*graph, nullptr, l.b, l.a, kBytes);
+  ASSERT_TRUE(node.ok()) << node.status().message();
+  StatusOr<std::unique_ptr<DeviceGraph>> made = driver->instantiate(*std::move(graph));
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(driver->updateCopy(**made, *node, l.a, l.b, kBytes).ok());
+}
+
+BlasProduct numberByNumber() {
+  BlasProduct product;
+  product.lhs.stride = product.rhs.stride = 1;
+  return product;
+}
+
+TEST(Blas, is_asked_once_for_each_product_and_device) {
+  auto driver = makeDriver(2);
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  const int before = FAKE(fake_blas_questions)();
+  auto questions = [&] { return FAKE(fake_blas_questions)() - before; };
+  BlasProduct product = numberByNumber();
+  auto plan = (*blas)->plan(0, product);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(*(*blas)->plan(0, product), *plan);
+  EXPECT_EQ(questions(), 1);
+  EXPECT_NE(*(*blas)->plan(1, product), *plan);
+  EXPECT_EQ(questions(), 2);
+  product.isTf32 = true;
+  EXPECT_NE(*(*blas)->plan(0, product), *plan);
+  EXPECT_EQ(questions(), 3);
+  // One that it does not compute.
+  product.operands = BlasType::kF64;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ((*blas)->plan(0, product).status().code(), StatusCode::kUnimplemented);
+  }
+  EXPECT_EQ(questions(), 4);
+}
+
+TEST(Blas, says_once_that_it_cannot_be_used) {
+  auto driver = makeDriver();
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  FAKE(fake_blas_refuse)(1);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ((*blas)->plan(0, numberByNumber()).status().code(), StatusCode::kInternal);
+  }
+  FAKE(fake_blas_refuse)(0);
+  std::string said = testing::internal::GetCapturedStderr();
+  size_t at = said.find("cublasLtCreate failed with status 1; own kernels multiply");
+  ASSERT_NE(at, said.npos) << said;
+  EXPECT_EQ(said.find("cublasLtCreate", at + 1), said.npos) << said;
+}
+
+// One plan, from two threads with a bias each.
+TEST(Blas, adds_the_bias_of_each_call) {
+  auto driver = makeDriver(1, uint64_t{256} << 20);
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  BlasProduct product = numberByNumber();
+  product.epilogue = BlasEpilogue::kReluBias;
+  auto plan = (*blas)->plan(0, product);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto multiply = [&](Queue queue, float bias) {
+    auto* numbers = static_cast<float*>(*driver->allocate(0, queue, 256 * 4));
+    void* scratch = *driver->allocate(0, queue, kBlasScratchBytes);
+    numbers[0] = 3;
+    numbers[64] = 4;
+    numbers[128] = bias;
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE((*blas)
+                      ->multiply(0, queue, **plan, numbers, numbers + 64, numbers + 128,
+                                 numbers + 192, scratch)
+                      .ok());
+      EXPECT_TRUE(driver->synchronize(0, queue).ok());
+      EXPECT_EQ(numbers[192], std::max(12 + bias, 0.0f));
+    }
+  };
+  std::thread other([&] { multiply(Queue::kTransfer, -20); });
+  multiply(Queue::kCompute, 5);
+  other.join();
+}
+
+TEST(Blas, computes_epilogues_of_bf16) {
+  auto driver = makeDriver(1, uint64_t{64} << 20);
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  BlasProduct product = numberByNumber();
+  product.operands = product.result = BlasType::kBf16;
+  product.epilogue = BlasEpilogue::kGeluBias;
+  auto plan = (*blas)->plan(0, product);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto* numbers = static_cast<uint16_t*>(*driver->allocate(0, Queue::kCompute, 256 * 2));
+  void* scratch = *driver->allocate(0, Queue::kCompute, kBlasScratchBytes);
+  numbers[0] = 0x4040;    // 3
+  numbers[64] = 0x3e80;   // 1/4
+  numbers[128] = 0x3f00;  // 1/2
+  ASSERT_TRUE((*blas)
+                  ->multiply(0, Queue::kCompute, **plan, numbers, numbers + 64, numbers + 128,
+                             numbers + 192, scratch)
+                  .ok());
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(numbers[192], 0x3f8f);  // GELU(1.25) is 1.1179
+}
+
 TEST(GraphCache, products_of_a_library_are_recorded) {
   auto driver = makeDriver(1, uint64_t{64} << 20);
   StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
   ASSERT_TRUE(blas.ok()) << blas.status().message();
-  BlasProduct product;  // of one number by one
-  product.lhs.stride = product.rhs.stride = 1;
-  StatusOr<std::shared_ptr<const BlasPlan>> plan = (*blas)->plan(0, product);
+  StatusOr<std::shared_ptr<const BlasPlan>> plan = (*blas)->plan(0, numberByNumber());
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto* numbers = static_cast<float*>(*driver->allocate(0, Queue::kCompute, 3 * 256));
   char* memory = static_cast<char*>(*driver->allocate(0, Queue::kCompute, kBlasScratchBytes + 64));
@@ -337,7 +448,8 @@ TEST(GraphCache, products_of_a_library_are_recorded) {
     ASSERT_TRUE(cache
                     .run({a},
                          [&](Queue queue) {
-                           return (*blas)->multiply(0, queue, **plan, a, b, result, scratch);
+                           return (*blas)->multiply(0, queue, **plan, a, b, nullptr, result,
+                                                    scratch);
                          })
                     .ok());
     ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "backends/cuda/kernels/conv_product.h"
 #include "backends/cuda/kernels/precision.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
@@ -16,44 +15,48 @@
 namespace isthmus::cuda {
 namespace {
 
-using codegen::DotDimensions;
 using Value = llvm::Value*;
 using Four = std::array<Value, 4>;
 
-constexpr int64_t kChunkBytes = 16;
-constexpr unsigned kStages = 3;
+constexpr int64_t kChunkBytes = kTensorChunkBytes;
+constexpr unsigned kStages = kTensorStages;
 constexpr unsigned kWarpThreads = 32;
 constexpr unsigned kGroupMemorySpace = 3;
-// Bytes along the sums of a tile: 32 elements of 16 bits, 64 of 8.
-constexpr int64_t kTileSumBytes = 64;
+constexpr int64_t kTileSumBytes = kTensorTermBytes;
 // Tiles of neighbouring rows that are computed at about the same time read the same columns.
 constexpr int64_t kRowTilesTogether = 8;
-// Below, a kernel of one thread per few elements is not slower.
-constexpr int64_t kMinRows = 16, kMinColumns = 16, kMinSums = 16;
 // A product with fewer multiplications and additions, of fewer bytes, takes a GPU less than a
 // launch.
 constexpr double kMinBlasFlops = 2.0 * 32 * 32 * 32, kMinBlasBytes = 256 << 10;
-constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 // Of one group: lines of both operands, and how warps share them.
 struct Tile {
+  explicit Tile(const ProductSchedule& product)
+      : rows(product.tileRows),
+        columns(product.tileColumns),
+        warpRows(static_cast<unsigned>(product.tileRows / product.rows)),
+        warpColumns(static_cast<unsigned>(product.tileColumns / product.columns)) {}
+
   int64_t rows, columns;
   unsigned warpRows, warpColumns;
   unsigned threads() const { return warpRows * warpColumns * kWarpThreads; }
 };
-constexpr Tile kLargeTile{128, 128, 2, 4};
-constexpr Tile kSmallTile{64, 64, 2, 2};
 
-int64_t bytesOf(TensorType type) { return type == TensorType::kS8 ? 1 : 2; }
+// A product that the kernel computes.
+struct TensorDot : MatrixProduct {
+  TensorType type;
+  ElementKind result;
+};
 
 int64_t tilesOf(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 class TensorDotKernel {
  public:
-  TensorDotKernel(const TensorDot& dot, const Tile& tile, llvm::Module& module,
+  TensorDotKernel(const TensorDot& dot, const codegen::ProductTask& task, llvm::Module& module,
                   const codegen::WorkItemForm& form, const TensorOps& ops,
                   const std::string& symbol);
   void emit();
+  Status finish() { return codegen::inlineEpilogue(*function_, task_.epilogue); }
   codegen::OpKernel kernel() const {
     return {
         function_->getName().str(),
@@ -96,10 +99,13 @@ class TensorDotKernel {
   Value addressIn(const Shared& shared, Value stage, Value row, Value chunk);
   void multiplyTile(Value stage, llvm::MutableArrayRef<Four> sums);
   void storeSums(llvm::ArrayRef<Four> sums);
+  void whenInside(Value row, Value column, const std::function<void()>& then);
+  void storeByEpilogue(llvm::ArrayRef<Four> sums, Value firstRow, Value firstColumn);
   void storePair(Value row, Value column, Value first, Value second);
   Value toResult(Value sum);
 
   const TensorDot& dot_;
+  const codegen::ProductTask& task_;
   Tile tile_;
   const codegen::WorkItemForm& form_;
   const TensorOps& ops_;
@@ -114,28 +120,30 @@ class TensorDotKernel {
   Value batch_ = nullptr, rowTile_ = nullptr, columnTile_ = nullptr;
 };
 
-TensorDotKernel::TensorDotKernel(const TensorDot& dot, const Tile& tile, llvm::Module& module,
-                                 const codegen::WorkItemForm& form, const TensorOps& ops,
-                                 const std::string& symbol)
+TensorDotKernel::TensorDotKernel(const TensorDot& dot, const codegen::ProductTask& task,
+                                 llvm::Module& module, const codegen::WorkItemForm& form,
+                                 const TensorOps& ops, const std::string& symbol)
     : dot_(dot),
-      tile_(tile),
+      task_(task),
+      tile_(task.product()),
       form_(form),
       ops_(ops),
       b_(module.getContext()),
       elementBytes_(bytesOf(dot.type)),
       tileSums_(kTileSumBytes / elementBytes_),
-      blocks_(static_cast<unsigned>(tile.rows / tile.warpRows / 16)),
-      columns8_(static_cast<unsigned>(tile.columns / tile.warpColumns / 8)) {
+      blocks_(static_cast<unsigned>(task.product().rows / 16)),
+      columns8_(static_cast<unsigned>(task.product().columns / 8)) {
   llvm::LLVMContext& context = module.getContext();
-  std::vector<llvm::Type*> types(3, llvm::PointerType::get(context, form.globalSpace));
+  std::vector<llvm::Type*> types(task.parameters,
+                                 llvm::PointerType::get(context, form.globalSpace));
   function_ =
       llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
                              llvm::Function::ExternalLinkage, symbol, &module);
   function_->setCallingConv(form.convention);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
-  lhs_ = share(dot.lhs, tile.rows, dot.rows, "lhs");
-  rhs_ = share(dot.rhs, tile.columns, dot.columns, "rhs");
+  lhs_ = share(dot.lhs, tile_.rows, dot.rows, "lhs");
+  rhs_ = share(dot.rhs, tile_.columns, dot.columns, "rhs");
 }
 
 TensorDotKernel::Shared TensorDotKernel::share(const MatrixOperand& operand, int64_t lines,
@@ -205,7 +213,7 @@ void TensorDotKernel::copyTile(const Shared& shared, Value stage, Value firstSum
                                     : add(times(sum, operand.stride), line);
     // Outside nothing is read, from an address that is there.
     place = b_.CreateSelect(isInside, add(shared.base, place), i64(0));
-    Value source = function_->getArg(&shared == &lhs_ ? 0 : 1);
+    Value source = function_->getArg(&shared == &lhs_ ? task_.lhs : task_.rhs);
     Value from = b_.CreateGEP(b_.getInt8Ty(), source, times(place, elementBytes_));
     ops_.copyAsync(b_, addressIn(shared, stage, row, chunk), from,
                    b_.CreateSelect(isInside, i32(kChunkBytes), i32(0)));
@@ -266,35 +274,36 @@ Value TensorDotKernel::toResult(Value sum) {
   return codegen::floatToBits(b_, form_.target, rounded, kind);
 }
 
+void TensorDotKernel::whenInside(Value row, Value column, const std::function<void()>& then) {
+  auto* inside = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "stored", function_);
+  Value isInside = b_.CreateAnd(b_.CreateICmpULT(row, i32(dot_.rows)),
+                                b_.CreateICmpULT(column, i32(dot_.columns)));
+  b_.CreateCondBr(isInside, inside, after);
+  b_.SetInsertPoint(inside);
+  then();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
 void TensorDotKernel::storePair(Value row, Value column, Value first, Value second) {
   int64_t bytes = dot_.result.storageBytes;
   Value matrix = times(wide(batch_), dot_.rows * dot_.columns);
   Value place = add(matrix, add(times(wide(row), dot_.columns), wide(column)));
-  Value to = b_.CreateGEP(b_.getInt8Ty(), function_->getArg(2), times(place, bytes));
+  Value to = b_.CreateGEP(b_.getInt8Ty(), function_->getArg(task_.result), times(place, bytes));
   Value x = toResult(first), y = toResult(second);
-  auto whenInside = [&](Value at, const std::function<void()>& store) {
-    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "stored", function_);
-    Value isInside = b_.CreateAnd(b_.CreateICmpULT(row, i32(dot_.rows)),
-                                  b_.CreateICmpULT(at, i32(dot_.columns)));
-    b_.CreateCondBr(isInside, inside, after);
-    b_.SetInsertPoint(inside);
-    store();
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
-  };
   if (dot_.columns % 2 == 0) {
     Value both = llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), 2));
     both = b_.CreateInsertElement(both, x, uint64_t{0});
     both = b_.CreateInsertElement(both, y, uint64_t{1});
-    whenInside(column, [&] {
+    whenInside(row, column, [&] {
       b_.CreateAlignedStore(both, to, llvm::Align(static_cast<uint64_t>(2 * bytes)));
     });
     return;
   }
   llvm::Align alignment(static_cast<uint64_t>(bytes));
-  whenInside(column, [&] { b_.CreateAlignedStore(x, to, alignment); });
-  whenInside(add(column, i32(1)), [&] {
+  whenInside(row, column, [&] { b_.CreateAlignedStore(x, to, alignment); });
+  whenInside(row, add(column, i32(1)), [&] {
     b_.CreateAlignedStore(y, b_.CreateConstGEP1_64(b_.getInt8Ty(), to, bytes), alignment);
   });
 }
@@ -306,6 +315,7 @@ void TensorDotKernel::storeSums(llvm::ArrayRef<Four> sums) {
                        add(times(warpRow_, static_cast<int64_t>(blocks_) * 16), laneRow));
   Value firstColumn = add(times(columnTile_, tile_.columns),
                           add(times(warpColumn_, static_cast<int64_t>(columns8_) * 8), laneColumn));
+  if (task_.epilogue) return storeByEpilogue(sums, firstRow, firstColumn);
   for (unsigned block = 0; block < blocks_; ++block) {
     for (unsigned column = 0; column < columns8_; ++column) {
       const Four& sum = sums[block * columns8_ + column];
@@ -315,6 +325,25 @@ void TensorDotKernel::storeSums(llvm::ArrayRef<Four> sums) {
       storePair(add(row, i32(8)), at, sum[2], sum[3]);
     }
   }
+}
+
+void TensorDotKernel::storeByEpilogue(llvm::ArrayRef<Four> sums, Value firstRow,
+                                      Value firstColumn) {
+  llvm::SmallVector<Value, 64> all;
+  for (const Four& four : sums) all.append(four.begin(), four.end());
+  Value table = codegen::makeParameterTable(*function_, task_.parameters);
+  codegen::forEachSum(b_, *task_.epilogue, all, [&](Value sum, Value wideNumber) {
+    Value number = b_.CreateTrunc(wideNumber, b_.getInt32Ty());
+    // Of four, two neighbours are 8 rows below the others.
+    Value four = whole(number, 4), inFour = part(number, 4);
+    Value block = whole(four, columns8_), column8 = part(four, columns8_);
+    Value row = add(firstRow, add(times(block, 16), times(whole(inFour, 2), 8)));
+    Value column = add(firstColumn, add(times(column8, 8), part(inFour, 2)));
+    whenInside(row, column, [&] {
+      Value line = add(times(wide(batch_), dot_.rows), wide(row));
+      b_.CreateCall(task_.epilogue, {table, line, line, wide(column), sum});
+    });
+  });
 }
 
 void TensorDotKernel::emit() {
@@ -383,44 +412,6 @@ void TensorDotKernel::emit() {
   b_.CreateRetVoid();
 }
 
-std::optional<TensorType> tensorTypeOf(const ElementKind& lhs, const ElementKind& rhs,
-                                       const ElementKind& result) {
-  auto isSigned = [](const ElementKind& kind, unsigned bits) {
-    return kind.isInteger() && kind.isSigned && kind.bits == bits;
-  };
-  if (isSigned(lhs, 8) && isSigned(rhs, 8) && isSigned(result, 32)) return TensorType::kS8;
-  // Products of these are exact in f32.
-  bool hasFloatResult =
-      result.isFloat() && (result.isF16 || result.isBf16 || result.bits == 32) && !result.format;
-  if (!hasFloatResult) return std::nullopt;
-  if (lhs.isBf16 && rhs.isBf16) return TensorType::kBf16;
-  if (lhs.isF16 && rhs.isF16) return TensorType::kF16;
-  return std::nullopt;
-}
-
-// The one dimension of a role; of none, one of size 1.
-std::optional<codegen::DotDimension> only(const DotDimensions& dims) {
-  if (dims.empty()) return codegen::DotDimension{1, 0, 0};
-  return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
-}
-
-std::optional<MatrixOperand> operandOf(int64_t lineStride, int64_t sumStride, int64_t batchStride) {
-  if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride};
-  if (lineStride == 1) return MatrixOperand{false, sumStride, batchStride};
-  // The only line lies as one of a matrix across it does.
-  if (lineStride == 0) return MatrixOperand{false, sumStride, batchStride};
-  return std::nullopt;
-}
-
-// Whether an operand can be read in vectors.
-bool isInVectors(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type) {
-  int64_t vector = kChunkBytes / bytesOf(type);
-  if (operand.stride % vector != 0 || operand.batchStride % vector != 0) return false;
-  if (operand.alongSums) return sums % vector == 0;
-  // Transposed loads are of 16-bit elements.
-  return lines % vector == 0 && type != TensorType::kS8;
-}
-
 bool isWorthALibrary(const MatrixProduct& product, const ElementKind& lhs, const ElementKind& rhs) {
   const auto batch = static_cast<double>(product.batch), rows = static_cast<double>(product.rows),
              columns = static_cast<double>(product.columns),
@@ -440,26 +431,6 @@ std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
 }
 
 }  // namespace
-
-std::optional<MatrixProduct> matrixProductOf(shlo::DotGeneralOp op) {
-  codegen::DotRoles roles = codegen::dotRolesOf(op);
-  auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
-       sums = only(roles.sums);
-  if (!batch || !rows || !columns || !sums) return std::nullopt;
-  for (const auto& dim : {*batch, *rows, *columns, *sums}) {
-    if (dim.size < 1 || dim.size > kMaxSize) return std::nullopt;
-  }
-  auto lhs = operandOf(rows->lhsStride, sums->lhsStride, batch->lhsStride);
-  auto rhs = operandOf(columns->rhsStride, sums->rhsStride, batch->rhsStride);
-  if (!lhs || !rhs) return std::nullopt;
-  return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs};
-}
-
-std::optional<MatrixProduct> matrixProductOf(mlir::Operation* op) {
-  if (auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op)) return matrixProductOf(dot);
-  if (auto conv = llvm::dyn_cast<shlo::ConvolutionOp>(op)) return convProductOf(conv);
-  return std::nullopt;
-}
 
 std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   std::optional<MatrixProduct> product = matrixProductOf(op);
@@ -486,39 +457,16 @@ std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   return described;
 }
 
-std::optional<TensorDot> tensorDotOf(mlir::Operation* op) {
+StatusOr<codegen::OpKernels> emitTensorDot(mlir::Operation* op, const codegen::ProductTask& task,
+                                           llvm::Module& module, const codegen::WorkItemForm& form,
+                                           const TensorOps& ops, const std::string& symbol) {
   std::optional<MatrixProduct> product = matrixProductOf(op);
-  if (!product) return std::nullopt;
-  std::optional<ElementKind> lhs = kindOf(op->getOperand(0)), rhs = kindOf(op->getOperand(1));
-  std::optional<ElementKind> result = kindOf(op->getResult(0));
-  if (!lhs || !rhs || !result) return std::nullopt;
-  std::optional<TensorType> type = tensorTypeOf(*lhs, *rhs, *result);
-  if (!type || product->rows < kMinRows || product->columns < kMinColumns ||
-      product->sums < kMinSums) {
-    return std::nullopt;
-  }
-  int64_t groups =
-      tilesOf(product->rows, kSmallTile.rows) * tilesOf(product->columns, kSmallTile.columns);
-  if (groups > kMaxSize / product->batch) return std::nullopt;
-  if (!isInVectors(product->lhs, product->rows, product->sums, *type) ||
-      !isInVectors(product->rhs, product->columns, product->sums, *type)) {
-    return std::nullopt;
-  }
-  TensorDot dot;
-  static_cast<MatrixProduct&>(dot) = *product;
-  dot.type = *type;
-  dot.result = *result;
-  return dot;
-}
-
-codegen::OpKernels emitTensorDot(const TensorDot& dot, llvm::Module& module,
-                                 const codegen::WorkItemForm& form, const TensorOps& ops,
-                                 int64_t units, const std::string& symbol) {
-  // Large tiles read each operand less often, if there are enough of them to go round.
-  int64_t large = tilesOf(dot.rows, kLargeTile.rows) * tilesOf(dot.columns, kLargeTile.columns);
-  const Tile& tile = large * dot.batch >= units ? kLargeTile : kSmallTile;
-  TensorDotKernel writer(dot, tile, module, form, ops, symbol);
+  std::optional<TensorType> type = tensorTypeOf(task.kinds);
+  if (!product || !type) return internalError("tensor cores do not compute this product");
+  TensorDot dot{*product, *type, task.kinds.result};
+  TensorDotKernel writer(dot, task, module, form, ops, symbol);
   writer.emit();
+  ISTHMUS_RETURN_IF_ERROR(writer.finish());
   codegen::OpKernels kernels;
   kernels.stages.push_back(writer.kernel());
   return kernels;

@@ -14,6 +14,7 @@
 #include "backends/cpu/emit/jit.h"
 #include "backends/cpu/load/object_loader.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/nvidia.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -187,8 +188,9 @@ llvm::Value* call(Builder& b, const char* name, llvm::Type* result,
   return b.CreateCall(callee, arguments);
 }
 
+// No kernel has a cast between address spaces, and no function of this process has any.
 llvm::Value* flat(Builder& b, llvm::Value* address) {
-  return b.CreateAddrSpaceCast(address, b.getPtrTy());
+  return b.CreateIntToPtr(b.CreatePtrToInt(address, b.getInt64Ty()), b.getPtrTy());
 }
 
 llvm::Value* spill(Builder& b, llvm::ArrayRef<llvm::Value*> values) {
@@ -245,24 +247,42 @@ class DotKernel {
   DotKernel(const std::string& lhs, const std::string& rhs, const std::string& result,
             const std::string& numbers, int64_t units)
       : context_(mlir::MLIRContext::Threading::DISABLED) {
-    loadAllDialects(context_);
     std::string text = "func.func @main(%a: " + lhs + ", %b: " + rhs + ") -> " + result +
                        " {\n%r = stablehlo.dot_general %a, %b, " + numbers + " : (" + lhs + ", " +
                        rhs + ") -> " + result + "\nreturn %r : " + result + "\n}\n";
+    compile(text, units);
+  }
+  // Of a program with one product, which may have an epilogue.
+  DotKernel(const std::string& text, int64_t units)
+      : context_(mlir::MLIRContext::Threading::DISABLED) {
+    compile(text, units);
+  }
+
+  void compile(const std::string& text, int64_t units) {
+    loadAllDialects(context_);
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     EXPECT_TRUE(module_) << text;
-    shlo::DotGeneralOp op;
-    module_->walk([&](shlo::DotGeneralOp found) { op = found; });
-    dot_ = tensorDotOf(op);
-    if (!dot_) return;
-    cpu::JitModule jit = std::move(*cpu::makeModule("test", cpu::hostTarget()));
     codegen::WorkItemForm form;
     form.target = nvidiaTarget(80);
-    form.target.f16c = false;
+    form.target.products.enoughGroups = units;
+    form.target.convertsF16 = false;
     form.globalSpace = 0;
     form.convention = llvm::CallingConv::C;
-    codegen::OpKernels kernels = emitTensorDot(*dot_, *jit.module, form, testOps(), units, "dot");
-    kernel_ = kernels.stages[0];
+    shlo::DotGeneralOp op;
+    module_->walk([&](shlo::DotGeneralOp found) { op = found; });
+    isOnTensorCores_ = chooseProduct(op, form.target).product.form == ProductForm::kTensors;
+    if (!isOnTensorCores_) return;
+    cpu::JitModule jit = std::move(*cpu::makeModule("test", cpu::hostTarget()));
+    auto emitOther = [&](mlir::Operation* product, const codegen::ProductTask& task) {
+      return emitTensorDot(product, task, *jit.module, form, testOps(), "dot");
+    };
+    ir::FusionOp fusion;
+    module_->walk([&](ir::FusionOp found) { fusion = found; });
+    StatusOr<codegen::OpKernels> kernels =
+        fusion ? codegen::emitProductWithEpilogue(fusion, *jit.module, form, "dot", emitOther)
+               : codegen::emitProduct(op, *jit.module, form, "dot", emitOther);
+    ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+    kernel_ = kernels->stages[0];
     llvm::SmallVector<llvm::GlobalVariable*> arrays;
     for (llvm::GlobalVariable& variable : jit.module->globals()) {
       if (variable.getAddressSpace() == 3) arrays.push_back(&variable);
@@ -283,13 +303,14 @@ class DotKernel {
     code_ = std::move(*cpu::LoadedCode::load({&*object, 1}, resolve));
   }
 
-  const std::optional<TensorDot>& dot() const { return dot_; }
+  bool isOnTensorCores() const { return isOnTensorCores_; }
   unsigned threads() const { return kernel_.groupThreads; }
   uint64_t sharedBytes() const { return sharedBytes_; }
 
-  void run(const void* lhs, const void* rhs, void* result) {
-    auto* function =
-        reinterpret_cast<void (*)(const void*, const void*, void*)>(code_->lookup("dot"));
+  void run(const void* lhs, const void* rhs, void* result) { run(lhs, rhs, result, nullptr); }
+  void run(const void* a, const void* b, const void* c, void* d) {
+    auto* function = reinterpret_cast<void (*)(const void*, const void*, const void*, void*)>(
+        code_->lookup("dot"));
     for (int64_t number = 0; number < kernel_.items[0]; ++number) {
       Group own(kernel_.groupThreads);
       std::vector<std::thread> threads;
@@ -298,7 +319,7 @@ class DotKernel {
           group = &own;
           groupNumber = static_cast<unsigned>(number);
           threadNumber = t;
-          function(lhs, rhs, result);
+          function(a, b, c, d);
         });
       }
       for (std::thread& thread : threads) thread.join();
@@ -311,7 +332,7 @@ class DotKernel {
   };
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
-  std::optional<TensorDot> dot_;
+  bool isOnTensorCores_ = false;
   codegen::OpKernel kernel_;
   uint64_t sharedBytes_ = 0;
   std::vector<std::unique_ptr<std::vector<Aligned>>> memory_;
@@ -365,7 +386,7 @@ void check(TensorType type, const std::string& in, const std::string& out, const
                         std::to_string(rhsAlong ? 2 : 1) + "]";
   DotKernel kernel(lhsAlong ? dims(m, k, in) : dims(k, m, in),
                    rhsAlong ? dims(n, k, in) : dims(k, n, in), dims(m, n, out), numbers, units);
-  ASSERT_TRUE(kernel.dot());
+  ASSERT_TRUE(kernel.isOnTensorCores());
   EXPECT_EQ(kernel.threads(), threads);
   EXPECT_LE(kernel.sharedBytes(), 48u << 10);
   std::mt19937 random(3);
@@ -429,9 +450,65 @@ TEST(TensorDot, large_tiles) {
                             256);
 }
 
+// max(product + bias, 0), after so many steps that change nothing.
+void checkEpilogue(int steps, const char* repeated) {
+  constexpr int64_t m = 67, n = 72, k = 40;
+  std::string work;
+  std::string last = "%2";
+  for (int i = 0; i < steps; ++i) {
+    std::string next = "%s" + std::to_string(i);
+    work += next + " = stablehlo." + repeated + " " + last + " : tensor<67x72xf32>\n";
+    last = next;
+  }
+  DotKernel kernel(R"(
+      func.func @main(%a: tensor<67x40xbf16>, %b: tensor<40x72xbf16>, %c: tensor<72xf32>)
+          -> tensor<67x72xf32> {
+        %r = "isthmus.fusion"(%c, %a, %b) ({
+        ^bb0(%v: tensor<72xf32>, %x: tensor<67x40xbf16>, %w: tensor<40x72xbf16>):
+          %z = stablehlo.constant dense<0.0> : tensor<67x72xf32>
+          %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+              : (tensor<67x40xbf16>, tensor<40x72xbf16>) -> tensor<67x72xf32>
+          %1 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<72xf32>) -> tensor<67x72xf32>
+          %2 = stablehlo.add %0, %1 : tensor<67x72xf32>
+          )" + work + "%m = stablehlo.maximum " +
+                       last + R"(, %z : tensor<67x72xf32>
+          isthmus.yield %m : tensor<67x72xf32>
+        }) : (tensor<72xf32>, tensor<67x40xbf16>, tensor<40x72xbf16>) -> tensor<67x72xf32>
+        return %r : tensor<67x72xf32>
+      })",
+                   99);
+  ASSERT_TRUE(kernel.isOnTensorCores());
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> value(-4, 4);
+  std::vector<int> left(m * k), right(k * n);
+  Array<uint16_t> lhs(m * k), rhs(k * n);
+  Array<float> bias(n), result(m * n + 1);
+  for (size_t i = 0; i < left.size(); ++i) {
+    lhs.data()[i] = encode<uint16_t>(left[i] = value(random), TensorType::kBf16);
+  }
+  for (size_t i = 0; i < right.size(); ++i) {
+    rhs.data()[i] = encode<uint16_t>(right[i] = value(random), TensorType::kBf16);
+  }
+  for (int64_t j = 0; j < n; ++j) bias.data()[j] = static_cast<float>(value(random));
+  result.data()[m * n] = -7;
+  kernel.run(bias.data(), lhs.data(), rhs.data(), result.data());
+  EXPECT_EQ(result.data()[m * n], -7);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      int sum = static_cast<int>(bias.data()[j]);
+      for (int64_t s = 0; s < k; ++s) sum += left[i * k + s] * right[s * n + j];
+      ASSERT_EQ(result.data()[i * n + j], static_cast<float>(std::max(sum, 0))) << i << " " << j;
+    }
+  }
+}
+
+TEST(TensorDot, epilogue_of_each_sum) { checkEpilogue(0, ""); }
+
+TEST(TensorDot, long_epilogue_in_a_loop) { checkEpilogue(40, "floor"); }
+
 TEST(TensorDot, what_does_not_fit_is_left_to_others) {
   auto fits = [](const char* lhs, const char* rhs, const char* result) {
-    return DotKernel(lhs, rhs, result, "contracting_dims = [1] x [0]", 1).dot().has_value();
+    return DotKernel(lhs, rhs, result, "contracting_dims = [1] x [0]", 1).isOnTensorCores();
   };
   EXPECT_TRUE(fits("tensor<64x64xbf16>", "tensor<64x64xbf16>", "tensor<64x64xbf16>"));
   // f32 stays f32.

@@ -4,12 +4,10 @@
 #include <array>
 #include <functional>
 
+#include "compiler/schedule/products/tensor_product.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace isthmus::cuda {
-
-// What the operands of a multiplication are; sums are f32, of integers i32.
-enum class TensorType { kBf16, kF16, kS8 };
 
 // Registers of 32 bits hold two 16-bit elements or four of 8 bits. Fragments are those of PTX's
 // mma.sync.aligned.m16n8k16 (of 16-bit elements) and m16n8k32 (of 8 bits): "a" row-major, "b"

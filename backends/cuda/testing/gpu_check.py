@@ -85,6 +85,10 @@ for type_name in ("float32", "bfloat16", "float16"):
     check(f"products of all layouts {type_name}", numbers(4, 96, 64, dtype=dtype), numbers(4, 96, 80, dtype=dtype))(
         lambda a, b: [jnp.einsum("bkm,bkn->bmn", a, b, precision="highest"),
                       jnp.einsum("bmk,blk->bml", a, a, precision="highest")])
+    check(f"bias and activation {type_name}", numbers(300, 264, dtype=dtype), (numbers(264, 504, seed=1) / 16).astype(dtype),
+          numbers(504, dtype=dtype, seed=2))(
+        lambda a, w, b: [a @ w + b, jax.nn.relu(a @ w), jax.nn.relu(a @ w + b), jax.nn.gelu(a @ w), jax.nn.gelu(a @ w + b),
+                         jax.nn.gelu(a @ w + b, approximate=False)])
     check(f"convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype), numbers(3, 3, 16, 32, dtype=dtype))(
         lambda a, w: lax.conv_general_dilated(a, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
     check(f"a convolution of pixels and its gradients {type_name}", numbers(2, 14, 14, 32, dtype=dtype),
@@ -124,6 +128,14 @@ def graphs(device):
     for seed in range(8):
         a, b = numbers(256, 256, seed=seed), numbers(256, 256, seed=seed + 100)
         expect(f(jax.device_put(a, device), jax.device_put(b, device)), np.tanh(a @ b) + 1, 1e-3)
+
+
+@whole("ReLU keeps NaNs")
+def relu_of_nan(device):
+    a, w, b = (numbers(*shape) for shape in ((128, 256), (256, 128), (128,)))
+    a[3, 5] = np.nan
+    expect(jax.jit(lambda a, w, b: jax.nn.relu(a @ w + b))(*(jax.device_put(one, device) for one in (a, w, b))),
+           np.maximum(a @ w + b, 0), 1e-3)
 
 
 @whole("donated and large arrays")

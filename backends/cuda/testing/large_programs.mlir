@@ -30,6 +30,80 @@ func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x
   return %r : tensor<512x512xf32>
 }
 
+// case dot_general bf16 bias_relu_of_tensor_cores
+func.func @main(%a: tensor<512x256xbf16>, %b: tensor<256x384xbf16>, %c: tensor<384xf32>) -> tensor<512x384xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x256xbf16>, tensor<256x384xbf16>) -> tensor<512x384xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<384xf32>) -> tensor<512x384xf32>
+  %2 = stablehlo.add %0, %1 : tensor<512x384xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<512x384xf32>
+  %9 = stablehlo.maximum %2, %z : tensor<512x384xf32>
+  %r = stablehlo.convert %9 : (tensor<512x384xf32>) -> tensor<512x384xbf16>
+  return %r : tensor<512x384xbf16>
+}
+
+// case dot_general bf16 bias_gelu_of_tensor_cores
+func.func @main(%a: tensor<2048x1024xbf16>, %b: tensor<1024x2048xbf16>, %c: tensor<2048xf32>) -> tensor<2048x2048xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2048x1024xbf16>, tensor<1024x2048xbf16>) -> tensor<2048x2048xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<2048xf32>) -> tensor<2048x2048xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2048x2048xf32>
+  %h = stablehlo.constant dense<0.5> : tensor<2048x2048xf32>
+  %s = stablehlo.constant dense<-0.70710678> : tensor<2048x2048xf32>
+  %3 = stablehlo.multiply %2, %s : tensor<2048x2048xf32>
+  %4 = chlo.erfc %3 : tensor<2048x2048xf32> -> tensor<2048x2048xf32>
+  %5 = stablehlo.multiply %2, %4 : tensor<2048x2048xf32>
+  %9 = stablehlo.multiply %5, %h : tensor<2048x2048xf32>
+  %r = stablehlo.convert %9 : (tensor<2048x2048xf32>) -> tensor<2048x2048xbf16>
+  return %r : tensor<2048x2048xbf16>
+}
+
+// case dot_general f32 bias_gelu_of_tiles
+func.func @main(%a: tensor<1024x512xf32>, %b: tensor<512x1024xf32>, %c: tensor<1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1024x512xf32>, tensor<512x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+  %2 = stablehlo.add %0, %1 : tensor<1024x1024xf32>
+  %h = stablehlo.constant dense<0.5> : tensor<1024x1024xf32>
+  %s = stablehlo.constant dense<-0.70710678> : tensor<1024x1024xf32>
+  %3 = stablehlo.multiply %2, %s : tensor<1024x1024xf32>
+  %4 = chlo.erfc %3 : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %5 = stablehlo.multiply %2, %4 : tensor<1024x1024xf32>
+  %9 = stablehlo.multiply %5, %h : tensor<1024x1024xf32>
+  %r = stablehlo.convert %9 : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %r : tensor<1024x1024xf32>
+}
+
+// case dot_general f32 attention
+func.func @main(%q: tensor<4x512x64xf32>, %k: tensor<4x512x64xf32>, %v: tensor<4x512x64xf32>) -> tensor<4x512x64xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x512x64xf32>, tensor<4x512x64xf32>) -> tensor<4x512x512xf32>
+  %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %d = stablehlo.subtract %s, %mb : tensor<4x512x512xf32>
+  %e = stablehlo.exponential %d : tensor<4x512x512xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x512x512xf32>
+  %r = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xf32>, tensor<4x512x64xf32>) -> tensor<4x512x64xf32>
+  return %r : tensor<4x512x64xf32>
+}
+
+// case dot_general bf16 attention_on_tensor_cores
+func.func @main(%q: tensor<4x512x64xbf16>, %k: tensor<4x512x64xbf16>, %v: tensor<4x512x64xbf16>) -> tensor<4x512x64xbf16> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x512x64xbf16>, tensor<4x512x64xbf16>) -> tensor<4x512x512xf32>
+  %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %d = stablehlo.subtract %s, %mb : tensor<4x512x512xf32>
+  %e = stablehlo.exponential %d : tensor<4x512x512xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x512x512xf32>
+  %c = stablehlo.convert %w : (tensor<4x512x512xf32>) -> tensor<4x512x512xbf16>
+  %r = stablehlo.dot_general %c, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xbf16>, tensor<4x512x64xbf16>) -> tensor<4x512x64xbf16>
+  return %r : tensor<4x512x64xbf16>
+}
+
 // case dot_general c64 matrices
 func.func @main(%a: tensor<64x64xcomplex<f32>>, %b: tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>> {
   %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xcomplex<f32>>, tensor<64x64xcomplex<f32>>) -> tensor<64x64xcomplex<f32>>

@@ -1,13 +1,10 @@
 """A good sample of all operations is compiled to PTX and assembled, for each generation of GPUs."""
 
 import importlib.util
-import os
 import pathlib
 import re
 import subprocess
 import sys
-
-import pytest
 
 _spec = importlib.util.spec_from_file_location("assemble", pathlib.Path(__file__).with_name("assemble.py"))
 assemble = importlib.util.module_from_spec(_spec)
@@ -20,16 +17,8 @@ ON_HOST = {
     "triangular_solve",
 }
 
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    if not (assemble.BUILD / "tools/isthmus-ptx").is_file():
-        pytest.skip("isthmus-ptx is not built: ./dev build isthmus-ptx")
-    if assemble.ptxas_path() is None:
-        if os.environ.get("ISTHMUS_REQUIRE_PLUGIN"):
-            pytest.fail("no ptxas: pip install -r dev.d/requirements/cuda.txt")
-        pytest.skip("NO PTXAS: pip install -r dev.d/requirements/cuda.txt")
-    return assemble.run(tmp_path_factory.mktemp("ptx"), 150)
+programs = assemble.op_cases.judged(
+    "isthmus-ptx", assemble.ptxas_path, "NO PTXAS: pip install -r dev.d/requirements/cuda.txt", assemble.run, 150)
 
 
 def test_every_program_assembles(programs):
@@ -65,6 +54,23 @@ def test_rows_are_reduced_by_groups(programs):
     assert all("ld.global.v4" in one.file.read_text() for one in rows)
     # Each warp in registers first.
     assert all("shfl.sync.bfly" in one.file.read_text() and one.shared <= 2 * 8 * 4 for one in rows)
+
+
+def test_work_on_sums_is_done_by_the_products_kernel(programs):
+    found = {name: [one for one in programs if one.name == name]
+             for name in ("bias_relu_of_tensor_cores", "bias_gelu_of_tensor_cores", "bias_gelu_of_tiles")}
+    assert all(len(rows) == 2 and all(one.kernels == 1 for one in rows) for rows in found.values())
+    for name, rows in found.items():
+        assert all(("mma.sync" in one.file.read_text()) == name.endswith("tensor_cores") for one in rows)
+
+
+def test_attention_stores_no_scores_where_threads_multiply(programs):
+    rows = [one for one in programs if one.name == "attention"]
+    assert len(rows) == 2 and all(one.kernels == 1 and one.shared > 16 << 10 for one in rows)
+    # Lanes of a row compare maxima in registers.
+    assert all("shfl.sync.bfly" in one.file.read_text() for one in rows)
+    narrow = [one for one in programs if one.name == "attention_on_tensor_cores"]
+    assert len(narrow) == 2 and all("mma.sync" in one.file.read_text() for one in narrow)
 
 
 def test_convolutions_without_tensor_cores_multiply_tiles(programs):

@@ -1,10 +1,16 @@
-// cuBLASLt's functions over the fake driver: products of f32 as its manual describes them.
+// cuBLASLt's functions over the fake driver: products of f32 and of bf16 as its manual describes
+// them.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
 
 #include "backends/cuda/driver/api.h"
+#include "backends/cuda/driver/fake/fake_blas.h"
+#include "backends/cuda/driver/fake/fake_numbers.h"
 #include "backends/cuda/driver/fake/fake_streams.h"
 
 using isthmus::cuda::CUstream;
@@ -27,7 +33,30 @@ struct Layout {
 struct Operation {
   int compute, scale;
   int32_t transposeA = 0, transposeB = 0;
+  uint32_t epilogue = 1;
+  const void* bias = nullptr;
 };
+
+// Bits of an epilogue.
+constexpr uint32_t kRelu = 2, kBias = 4, kGelu = 32;
+
+// What is done with the sums of row `row`, as result^T has it.
+float finished(const Operation& op, FakeType result, int64_t row, float x) {
+  if (op.epilogue & kBias) x += readFake(result, op.bias, row);
+  if (op.epilogue & kRelu) return std::max(x, 0.0f);
+  if (!(op.epilogue & kGelu)) return x;
+  double wide = x;
+  return static_cast<float>(
+      wide / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (wide + 0.044715 * std::pow(wide, 3)))));
+}
+
+std::string nameOf(const Operation& op) {
+  std::string name = op.compute == 77 ? "matmul of tf32" : "matmul";
+  if (op.epilogue & kBias) name += ", bias";
+  if (op.epilogue & kRelu) name += ", relu";
+  if (op.epilogue & kGelu) name += ", gelu";
+  return name;
+}
 
 struct Preference {
   uint64_t workspaceBytes = 0;
@@ -35,14 +64,22 @@ struct Preference {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
-constexpr int kOk = 0, kInvalidValue = 7, kNotSupported = 15;
+std::atomic<int> questions;
+std::atomic<bool> refusesHandles;
+
+constexpr int kBf16 = 14;  // of cudaDataType
+constexpr int kOk = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
 
 }  // namespace
 
 extern "C" {
 
+int fake_blas_questions() { return questions; }
+void fake_blas_refuse(int isRefused) { refusesHandles = isRefused != 0; }
+
 int cublasLtCreate(void** handle) {
   static int one;
+  if (refusesHandles) return kNotInitialized;
   *handle = &one;
   return kOk;
 }
@@ -52,8 +89,13 @@ int cublasLtMatmulDescCreate(void** operation, int compute, int scale) {
 }
 int cublasLtMatmulDescSetAttribute(void* operation, int attribute, const void* value, size_t size) {
   auto* one = static_cast<Operation*>(operation);
-  if (size != 4 || (attribute != 3 && attribute != 4)) return kInvalidValue;
-  std::memcpy(attribute == 3 ? &one->transposeA : &one->transposeB, value, size);
+  void* place = attribute == 3   ? static_cast<void*>(&one->transposeA)
+                : attribute == 4 ? static_cast<void*>(&one->transposeB)
+                : attribute == 7 ? static_cast<void*>(&one->epilogue)
+                : attribute == 8 ? static_cast<void*>(&one->bias)
+                                 : nullptr;
+  if (!place || size != (attribute == 8 ? sizeof(void*) : 4)) return kInvalidValue;
+  std::memcpy(place, value, size);
   return kOk;
 }
 int cublasLtMatmulDescDestroy(void* operation) {
@@ -104,7 +146,7 @@ int cublasLtMatmulPreferenceDestroy(void* preference) {
   return kOk;
 }
 
-// Has algorithms for f32 alone.
+// Has algorithms for f32, and with an epilogue for bf16.
 int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, void* c, void* d,
                                    void* preference, int wanted, void* results, int* found) {
   struct Result {
@@ -114,16 +156,22 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, voi
     float waves;
     int reserved[4];
   };
-  int compute = static_cast<Operation*>(operation)->compute;
-  bool isF32 = (compute == 68 || compute == 77) && c == d;
-  for (void* layout : {a, b, d}) isF32 &= static_cast<Layout*>(layout)->type == 0;
+  ++questions;
+  const Operation& op = *static_cast<Operation*>(operation);
+  bool isKnown = (op.compute == 68 || op.compute == 77) && c == d;
+  for (void* layout : {a, b, d}) {
+    int type = static_cast<Layout*>(layout)->type;
+    isKnown &= type == 0 || (type == kBf16 && op.epilogue != 1);
+  }
   // What is in an arena is aligned to no more than 64 bytes.
   for (uint32_t alignment : static_cast<Preference*>(preference)->alignments) {
-    isF32 &= alignment <= 64;
+    isKnown &= alignment <= 64;
   }
+  // A bias is expected to be aligned as this one.
+  if (op.epilogue & kBias) isKnown &= op.bias && reinterpret_cast<uintptr_t>(op.bias) % 128 == 64;
   // Sums in the type of the compute, and in no other.
-  isF32 &= static_cast<Preference*>(preference)->reductionSchemes == 2;
-  *found = isF32 && wanted > 0 ? 1 : 0;
+  isKnown &= static_cast<Preference*>(preference)->reductionSchemes == 2;
+  *found = isKnown && wanted > 0 ? 1 : 0;
   if (*found) static_cast<Result*>(results)[0] = Result{};
   return *found ? kOk : kNotSupported;
 }
@@ -141,18 +189,22 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
          ld = *static_cast<Layout*>(dLayout);
   uint64_t sums = op.transposeA ? la.rows : la.columns;
   if (sums != (op.transposeB ? lb.columns : lb.rows)) return kInvalidValue;
-  fake_cuda_enqueue(stream, op.compute == 77 ? "matmul of tf32" : "matmul", [=] {
-    auto* x = static_cast<const float*>(a);
-    auto* y = static_cast<const float*>(b);
+  fake_cuda_enqueue(stream, nameOf(op), [=] {
+    auto typeOf = [](const Layout& layout) {
+      return layout.type == kBf16 ? FakeType::kBf16 : FakeType::kF32;
+    };
+    auto x = [&](size_t at) { return readFake(typeOf(la), a, static_cast<int64_t>(at)); };
+    auto y = [&](size_t at) { return readFake(typeOf(lb), b, static_cast<int64_t>(at)); };
     for (int64_t z = 0; z < ld.batch; ++z) {
       for (uint64_t column = 0; column < ld.columns; ++column) {
         for (uint64_t row = 0; row < ld.rows; ++row) {
           float sum = 0;
           for (uint64_t s = 0; s < sums; ++s) {
-            sum += x[op.transposeA ? la.at(z, s, row) : la.at(z, row, s)] *
-                   y[op.transposeB ? lb.at(z, column, s) : lb.at(z, s, column)];
+            sum += x(op.transposeA ? la.at(z, s, row) : la.at(z, row, s)) *
+                   y(op.transposeB ? lb.at(z, column, s) : lb.at(z, s, column));
           }
-          static_cast<float*>(d)[ld.at(z, row, column)] = sum;
+          writeFake(typeOf(ld), d, static_cast<int64_t>(ld.at(z, row, column)),
+                    finished(op, typeOf(ld), static_cast<int64_t>(row), sum));
         }
       }
     }

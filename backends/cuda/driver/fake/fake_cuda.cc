@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -15,6 +16,7 @@
 
 #include "backends/cuda/driver/api.h"
 #include "backends/cuda/driver/fake/fake_streams.h"
+#include "backends/cuda/driver/fake/ptx/machine.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -51,11 +53,12 @@ struct Graph {
 
 struct Function {
   std::string name;
-  int parameters = 0;
+  std::shared_ptr<const ptx::Program> program;
+  const ptx::Entry* entry = nullptr;
 };
 
 struct Module {
-  std::string ptx;
+  std::shared_ptr<const ptx::Program> program;
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
@@ -158,6 +161,9 @@ CUresult drain(Stream* stream) {
   return f.broken;
 }
 
+constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kNotFound = 500,
+                   kLaunchTimeout = 702, kIllegalInstruction = 715, kMisalignedAddress = 716,
+                   kCaptureUnsupported = 900;
 struct ErrorName {
   CUresult code;
   const char *name, *sentence;
@@ -166,13 +172,93 @@ constexpr ErrorName kErrors[] = {
     {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
     {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {kNoBinary, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
     {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
      "an illegal memory access was encountered"},
+    {kIllegalInstruction, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered"},
+    {kMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {kLaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
-constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNotFound = 500,
-                   kCaptureUnsupported = 900;
+
+// Memory that kernels of `device` may use, and variables of their program.
+ptx::FindMemory memoryOf(const ptx::Program& program, int device) {
+  return [&program, device](uint64_t address, ptx::Range& range) {
+    auto variable = program.globals.upper_bound(address);
+    if (variable != program.globals.begin()) {
+      --variable;
+      if (address - variable->first < variable->second.bytes) {
+        range = {variable->first, variable->second.bytes, variable->second.isConstant};
+        return true;
+      }
+    }
+    auto it = fake().allocations.upper_bound(address);
+    if (it == fake().allocations.begin()) return false;
+    --it;
+    bool isOurs = it->second.device < 0 || it->second.device == device;
+    // Atomics on less than a word are of the whole word, as allocations of GPUs are of whole ones.
+    range = {it->first, (it->second.bytes + 3) / 4 * 4, false};
+    return isOurs && address - it->first < range.bytes;
+  };
+}
+
+// As ptxas has it for .version 8.0 and older.
+bool hasRoomForParameters(const ptx::Program& program, std::string& problem) {
+  constexpr size_t kMostBytes = 4352;
+  for (const auto& [name, entry] : program.entries) {
+    if (entry.parameterBytes > kMostBytes) {
+      problem = "entry function '" + name + "' uses too much parameter space";
+      return false;
+    }
+  }
+  return true;
+}
+
+CUresult codeOf(ptx::Fault::Code code) {
+  switch (code) {
+    case ptx::Fault::Code::kNone:
+      return CUDA_SUCCESS;
+    case ptx::Fault::Code::kLaunch:
+      return kInvalidValue;
+    case ptx::Fault::Code::kIllegalAddress:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case ptx::Fault::Code::kMisaligned:
+      return kMisalignedAddress;
+    case ptx::Fault::Code::kStuck:
+      return kLaunchTimeout;
+    case ptx::Fault::Code::kTrap:
+      return kIllegalInstruction;
+    case ptx::Fault::Code::kRace:
+      return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+CUresult interpret(const Function& function, unsigned blocks, unsigned threads,
+                   const std::vector<void*>& arguments, int device) {
+  std::vector<char> parameters(function.entry->parameterBytes);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::memcpy(parameters.data() + function.entry->parameters[i].offset, &arguments[i],
+                sizeof(void*));
+  }
+  ptx::Launch launch;
+  launch.program = function.program.get();
+  launch.entry = function.entry;
+  launch.blocks[0] = blocks;
+  launch.threads[0] = threads;
+  launch.parameters = parameters.data();
+  launch.find = memoryOf(*function.program, device);
+  ptx::Fault fault = ptx::run(launch);
+  if (fault.code != ptx::Fault::Code::kNone) {
+    record(fault.text);
+    std::fprintf(stderr, "fake CUDA driver: %s\n", fault.text.c_str());
+  }
+  return codeOf(fault.code);
+}
 
 // What a launch does; all parameters are addresses of memory of this device, or of nothing.
 CUresult launchOf(Function* function, unsigned blocks, unsigned threads, void** parameters,
@@ -181,8 +267,9 @@ CUresult launchOf(Function* function, unsigned blocks, unsigned threads, void** 
   FakeKernel kernel = it == fake().kernels.end() ? nullptr : it->second;
   bool isFaulty = fake().faulty.contains(function->name);
   std::vector<void*> arguments;
-  for (int i = 0; i < function->parameters; ++i) {
+  for (size_t i = 0; i < function->entry->parameters.size(); ++i) {
     void* argument = nullptr;
+    if (function->entry->parameters[i].bytes != sizeof(argument)) return kInvalidValue;
     std::memcpy(&argument, parameters[i], sizeof(argument));
     const Allocation* memory = find(reinterpret_cast<CUdeviceptr>(argument));
     if (argument && (!memory || (memory->device >= 0 && memory->device != device))) {
@@ -190,13 +277,16 @@ CUresult launchOf(Function* function, unsigned blocks, unsigned threads, void** 
     }
     arguments.push_back(argument);
   }
+  // The module may be unloaded before the work is done.
+  Function launched = *function;
   work.run = [=]() -> CUresult {
     if (isFaulty) return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (void* argument : arguments) {
       bool isGone = argument && !find(reinterpret_cast<CUdeviceptr>(argument));
       if (isGone) return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
-    if (kernel) kernel(const_cast<void**>(arguments.data()), blocks, threads);
+    if (!kernel) return interpret(launched, blocks, threads, arguments, device);
+    kernel(const_cast<void**>(arguments.data()), blocks, threads);
     return CUDA_SUCCESS;
   };
   return CUDA_SUCCESS;
@@ -212,10 +302,14 @@ CUresult workOf(const CUDA_KERNEL_NODE_PARAMS& launch, Work& work) {
                   launch.kernelParams, currentDevice, work);
 }
 
+// Of GPUs to date, as CU_DEVICE_ATTRIBUTE_MAX_PITCH has it.
+constexpr size_t kMaxPitch = (size_t{1} << 31) - 1;
+
 CUresult workOf(const CUDA_MEMCPY3D& copy, CUcontext context, Work& work) {
   if (!context || copy.srcMemoryType != CU_MEMORYTYPE_DEVICE ||
       copy.dstMemoryType != CU_MEMORYTYPE_DEVICE || copy.WidthInBytes == 0 || copy.Height != 1 ||
-      copy.Depth != 1 || copy.reserved0 || copy.reserved1 || copy.srcDevice == copy.dstDevice) {
+      copy.Depth != 1 || copy.reserved0 || copy.reserved1 || copy.srcDevice == copy.dstDevice ||
+      std::max(copy.srcPitch, copy.dstPitch) > kMaxPitch) {
     return kInvalidValue;
   }
   CUdeviceptr to = copy.dstDevice, from = copy.srcDevice;
@@ -503,6 +597,8 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   f.peak[static_cast<size_t>(one->device)] =
       std::max(f.peak[static_cast<size_t>(one->device)], used);
   void* data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  // What nobody has written is a NaN in every type.
+  std::memset(data, 0xff, bytes);
   *address = reinterpret_cast<CUdeviceptr>(data);
   f.allocations[*address] = {bytes, one->device};
   return CUDA_SUCCESS;
@@ -620,14 +716,25 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                             CUjitOption* options, void** values) {
   FAKE_ENTER
   Module loaded;
-  loaded.ptx = static_cast<const char*>(image);
-  if (loaded.ptx.find(".version") == std::string::npos) {
+  std::string problem;
+  loaded.program = isthmus::ptx::parse(static_cast<const char*>(image), problem);
+  if (loaded.program && !hasRoomForParameters(*loaded.program, problem)) loaded.program = nullptr;
+  if (!loaded.program) {
+    char* said = nullptr;
+    size_t bytes = 0;
     for (unsigned i = 0; i < count; ++i) {
-      if (options[i] == CU_JIT_ERROR_LOG_BUFFER) {
-        std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: Missing .version directive");
+      if (options[i] == CU_JIT_ERROR_LOG_BUFFER) said = static_cast<char*>(values[i]);
+      if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+        bytes = reinterpret_cast<uintptr_t>(values[i]);
       }
     }
+    if (said) std::snprintf(said, bytes, "ptxas fatal: %s", problem.c_str());
     return CUDA_ERROR_INVALID_PTX;
+  }
+  // Code for later GPUs than the device.
+  const std::string& target = loaded.program->target;
+  if (target.starts_with("sm_") && std::atoi(target.c_str() + 3) > fake().capability) {
+    return kNoBinary;
   }
   record("module of " + std::to_string(currentDevice));
   *module = reinterpret_cast<CUmodule>(make(std::move(loaded)));
@@ -641,13 +748,10 @@ CUresult cuModuleUnload(CUmodule module) {
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   FAKE_ENTER
   auto* one = reinterpret_cast<Module*>(module);
-  size_t begin = one->ptx.find(".entry " + std::string(name) + "(");
-  if (begin == std::string::npos) return kNotFound;
+  auto entry = one->program->entries.find(name);
+  if (entry == one->program->entries.end()) return kNotFound;
   auto& slot = one->functions[name];
-  if (!slot) slot = std::make_unique<Function>(Function{name});
-  slot->parameters = 0;
-  size_t end = one->ptx.find("\n)", begin);
-  for (size_t at = begin; (at = one->ptx.find(".param", at)) < end; ++at) ++slot->parameters;
+  if (!slot) slot = std::make_unique<Function>(Function{name, one->program, &entry->second});
   *function = reinterpret_cast<CUfunction>(slot.get());
   return CUDA_SUCCESS;
 }

@@ -10,7 +10,7 @@ void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes);
 // What was called, a line each, such as "launch kernel0 4x256 on stream 2"; valid until the next
 // call.
 const char* fake_cuda_log();
-// What a kernel does from now on, given its arguments; without one, it does nothing.
+// What a kernel does from now on, given its arguments; without one, its PTX is interpreted.
 typedef void (*FakeKernel)(void* const* arguments, unsigned blocks, unsigned threads);
 void fake_cuda_kernel(const char* name, FakeKernel kernel);
 // The kernel of this name faults: what waits for it fails, and so does everything after.

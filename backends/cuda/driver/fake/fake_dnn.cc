@@ -1,4 +1,5 @@
 // cuDNN's convolutions over the fake driver, from what the descriptors say, as its manual has it.
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -6,6 +7,8 @@
 #include <vector>
 
 #include "backends/cuda/driver/api.h"
+#include "backends/cuda/driver/fake/fake_dnn.h"
+#include "backends/cuda/driver/fake/fake_numbers.h"
 #include "backends/cuda/driver/fake/fake_streams.h"
 
 using isthmus::cuda::CUstream;
@@ -14,6 +17,7 @@ namespace {
 
 constexpr int kOk = 0, kBadParameter = 2000, kNotSupported = 3000, kExecutionFailed = 5000;
 constexpr size_t kWorkspaceBytes = 4096;
+std::atomic<int> questions;
 
 using Ints = std::vector<int>;
 
@@ -62,33 +66,15 @@ struct Problem {
   }
 };
 
-float read(int type, const void* data, int64_t i) {
-  if (type == 0) return static_cast<const float*>(data)[i];
-  uint16_t bits = static_cast<const uint16_t*>(data)[i];
-  if (type == 2) {
-    _Float16 half;
-    std::memcpy(&half, &bits, 2);
-    return static_cast<float>(half);
-  }
-  uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, 4);
-  return value;
+// By the numbers of cudnnDataType_t.
+FakeType typeOf(int type) {
+  return type == 0 ? FakeType::kF32 : type == 2 ? FakeType::kF16 : FakeType::kBf16;
 }
 
+float read(int type, const void* data, int64_t i) { return readFake(typeOf(type), data, i); }
+
 void write(int type, void* data, int64_t i, float value) {
-  if (type == 0) {
-    static_cast<float*>(data)[i] = value;
-  } else if (type == 2) {
-    auto half = static_cast<_Float16>(value);
-    std::memcpy(static_cast<char*>(data) + 2 * i, &half, 2);
-  } else {
-    uint32_t wide;
-    std::memcpy(&wide, &value, 4);
-    wide += 0x7fff + (wide >> 16 & 1);  // to the nearest, ties to even
-    auto bits = static_cast<uint16_t>(wide >> 16);
-    std::memcpy(static_cast<char*>(data) + 2 * i, &bits, 2);
-  }
+  writeFake(typeOf(type), data, i, value);
 }
 
 int64_t elementsOf(const Array& array) {
@@ -151,6 +137,7 @@ Problem problemOf(const void* x, const void* w, const void* convolution, const v
 // The fastest ones are of no use: they spread infinities, need what is not there or add in any
 // order. 1 is the one that is to be taken.
 int choicesOf(const Problem& p, bool isForward, int wanted, int* found, Choice* choices) {
+  ++questions;
   if (!p.isConsistent()) return kBadParameter;
   if (!p.hasOneLayout() || wanted < 4) return kNotSupported;
   // For tests of refusals: of everything, of features last, of features first.
@@ -216,6 +203,8 @@ int convolve(void* handle, const Problem& p, Result which, const void* alpha, co
 }  // namespace
 
 extern "C" {
+
+int fake_dnn_questions() { return questions; }
 
 int cudnnCreate(void** handle) {
   static Handle one;

@@ -1,0 +1,149 @@
+"""Kernels of platform cuda beside JAX's CPU client: the fake driver interprets their PTX. With ISTHMUS_TEST_CUDA=all
+(./dev test --set cuda) all programs that other devices are tested with, and the conformance kit."""
+
+import os
+import subprocess
+import textwrap
+
+import pytest
+
+pytest.importorskip("isthmus.cuda_backend")
+pytest.importorskip("isthmus.xpu_backend")
+
+import xpu_attention_test as attention  # noqa: E402
+import xpu_kernels_test as kernels  # noqa: E402
+import xpu_products_test as products  # noqa: E402
+from comparing import comparing  # noqa: E402
+from cuda_test import FAKE_DRIVER, LIBRARY, PREFIX, cuda  # noqa: E402, F401
+from xpu_test import PROGRAMS  # noqa: E402
+
+COMPARE = comparing("cuda")
+TAKES_ALL = os.environ.get("ISTHMUS_TEST_CUDA") == "all"
+on_demand = pytest.mark.skipif(not TAKES_ALL, reason="takes minutes: ./dev test --set cuda")
+# Two generations of GPUs, before JAX makes its client.
+OLDER = textwrap.indent("""
+import ctypes, os
+ctypes.CDLL(os.environ["ISTHMUS_CUDA_LIBRARY"]).fake_cuda_reset(1, 80, ctypes.c_uint64(1 << 30))
+""", "    ")
+
+# One program or two of each kind of kernel.
+EVERYDAY = """
+    compare(lambda x: (jnp.tanh(x) * 2 + 1, x > 0, jnp.sin(x * 1e6), x.astype(jnp.bfloat16)), array(99, 101))
+    compare(lambda x: (x.sum(1), x.max(0), jax.nn.softmax(x), x.T * 2, jnp.argmax(x, 1)), array(70, 515))
+    compare(lambda x: (jnp.sort(x), jnp.argsort(x)), random.integers(0, 50, 1025).astype(np.int32), tolerance=0)
+    compare(lambda x: (lax.cumsum(x, 0), lax.cummax(x, 0, reverse=True)), random.integers(-9, 9, 5000).astype(np.float32), tolerance=0)
+    compare(lambda i: jnp.zeros(7).at[i].add(1).at[i % 3].max(2), random.integers(0, 7, 300))
+    compare(lambda i: jnp.zeros(7, jnp.int8).at[i].add(1), random.integers(0, 7, 100))
+    compare(lambda x: jnp.fft.fft(x), array(3, 30), tolerance=2e-4)
+    compare(lambda x: lax.while_loop(lambda c: c.sum() < 99, lambda c: c * 2 + 1, jnp.abs(x)), array(17), tolerance=1e-4)
+    compare(lambda x: (x + jax.random.normal(jax.random.key(0), x.shape), jax.random.bits(jax.random.key(1, impl="rbg"), (9,))), array(50))
+    compare(lambda x: lax.cond(x[0] > 0, jnp.cos, jnp.exp, x), array(9))
+    for dtype in (jnp.bfloat16, jnp.float16):
+        compare(lambda x, y: jnp.dot(x, y, preferred_element_type=jnp.float32), array(70, 96).astype(dtype), array(96, 130).astype(dtype),
+                tolerance=1e-4)
+    i, j = random.integers(-9, 9, (67, 130)).astype(np.int8), random.integers(-9, 9, (130, 70)).astype(np.int8)
+    compare(lambda i, j, s: lax.dot(i, j, preferred_element_type=jnp.int32) * s, i, j, array(70), tolerance=1e-6)
+    compare(lambda x, w, b: jnp.tanh(x @ w + b), array(70, 65), array(65, 48), array(48), tolerance=1e-5)
+    compare(lambda x, w: jnp.tanh(w @ x), array(1000), array(130, 1000) / 64, tolerance=1e-4)
+    compare(lambda x, w: lax.conv(x, w, (1, 1), "SAME"), array(2, 20, 9, 9), array(33, 20, 3, 3), tolerance=1e-4)
+"""
+
+EVERYDAY_ATTENTION = attention.ATTENTION + """
+    compare(attention, *operands(1, 130, 260, 2, 33))
+    compare(attention, *operands(1, 130, 260, 2, 32, dtype=jnp.bfloat16), tolerance=3e-2)
+"""
+
+
+@pytest.mark.parametrize("before", ["", OLDER], ids=["sm_90", "sm_80"])
+def test_kernels_agree_with_cpu(cuda, before):  # noqa: F811
+    cuda(before + COMPARE + EVERYDAY, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_attention_agrees_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + EVERYDAY_ATTENTION, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_any_number_of_arrays_is_concatenated(cuda):  # noqa: F811
+    """As jax.flatten_util.ravel_pytree does with a model's parameters: more than a kernel may have."""
+    cuda(COMPARE + """
+    compare(lambda *arrays: jnp.concatenate(arrays), *(array(1 + i % 3) for i in range(600)), tolerance=0)
+    """, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_epilogues_of_cublaslt_agree_with_cpu(cuda):  # noqa: F811
+    """The fake's cuBLASLt adds biases, and applies ReLU and GELU, as its manual says."""
+    said = cuda(COMPARE + """
+    for dtype, tolerance in ((np.float32, 1e-5), (jnp.bfloat16, 2e-2)):
+        x, w, b = array(70, 64).astype(dtype), (array(64, 96) / 8).astype(dtype), array(96).astype(dtype)
+        batch, square = array(4, 16, 64).astype(dtype), array(64, 64).astype(dtype)
+        compare(lambda x, w, b: x @ w + b, x, w, b, tolerance=tolerance)
+        compare(lambda x, w: jax.nn.relu(x @ w), x, w, tolerance=tolerance)
+        compare(lambda x, w, b: jax.nn.relu(x @ w + b), batch, w, b, tolerance=tolerance)
+        compare(lambda x, w: jax.nn.gelu(x @ w), x, w, tolerance=tolerance)
+        compare(lambda x, w, b: jax.nn.gelu(x @ w + b), batch, w, b, tolerance=tolerance)
+        compare(lambda x, b: jax.nn.relu(x @ x + b), square, b[:64], tolerance=tolerance)
+        compare(lambda x, w, b: jax.nn.relu(jnp.dot(x, w, preferred_element_type=np.float32) + b).astype(x.dtype), x, w, b,
+                tolerance=tolerance)
+        # A kernel has what the library has not, and what others want, too.
+        compare(lambda x, w, b: jax.nn.gelu(x @ w + b, approximate=False), x, w, b, tolerance=tolerance)
+        compare(lambda x, w, b: (jax.nn.relu(x @ w + b), x @ w), x, w, b, tolerance=tolerance)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_BLAS=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    for name in ("bias", "ReLU", "bias and ReLU", "GELU", "bias and GELU"):
+        assert f"stablehlo.dot_general with {name} at" in said, said
+
+
+def test_long_shifts_are_of_all_bits_of_their_amounts(cuda):  # noqa: F811
+    """LLVM's NVPTX looks at 32 of them alone where it has a choice of 0 and a shift."""
+    cuda(COMPARE + """
+    jax.config.update("jax_enable_x64", True)
+    by = np.array([0, 1, 63, 64, 1 << 32, (1 << 40) + 3, -1, -(1 << 32)])
+    compare(lambda x, by: (lax.shift_left(x, by), lax.shift_right_logical(x, by), lax.shift_right_arithmetic(x, by)),
+            np.full(8, -3), by, tolerance=0)
+    """, JAX_PLATFORMS="cuda,cpu")
+
+
+@pytest.mark.parametrize("name", [name for name in vars(kernels) if name.isupper() and name not in ("COMPARE", "RANDOM_BITS")])
+@on_demand
+def test_kernels_of_other_devices_agree_with_cpu(cuda, name):  # noqa: F811
+    cuda(COMPARE + getattr(kernels, name), JAX_PLATFORMS="cuda,cpu", timeout=1200)
+
+
+@pytest.mark.parametrize("before", ["", OLDER], ids=["sm_90", "sm_80"])
+@pytest.mark.parametrize("program", [products.EPILOGUES, products.NARROW, kernels.MATRICES], ids=["epilogues", "narrow", "matrices"])
+@on_demand
+def test_products_agree_with_cpu(cuda, program, before):  # noqa: F811
+    cuda(before + COMPARE + program, JAX_PLATFORMS="cuda,cpu", timeout=1200)
+
+
+@pytest.mark.parametrize("name", attention.CASES)
+@on_demand
+def test_attention_of_all_kinds_agrees_with_cpu(cuda, name):  # noqa: F811
+    program, _ = attention.CASES[name]
+    cuda(COMPARE + attention.ATTENTION + textwrap.indent(textwrap.dedent(program), "    "), JAX_PLATFORMS="cuda,cpu",
+         timeout=1200)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@on_demand
+def test_programs_of_other_devices_agree_with_cpu(cuda, name):  # noqa: F811
+    cuda(COMPARE + "    " + PROGRAMS[name], JAX_PLATFORMS="cuda,cpu", timeout=1200)
+
+
+@on_demand
+def test_programs_that_users_write_agree_with_cpu(cuda):  # noqa: F811
+    cuda(f"""
+        import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import device_programs
+        for name in device_programs.PROGRAMS:
+            device_programs.main(name)
+    """, JAX_PLATFORMS="cuda,cpu", timeout=1800)
+
+
+@on_demand
+def test_conformance(cuda):  # noqa: F811
+    from isthmus import cuda_backend
+    kit = LIBRARY.parents[1] / "conformance/isthmus-conform"
+    done = subprocess.run([kit, LIBRARY, "--quiet"], capture_output=True, text=True, timeout=900, env=os.environ | {
+        "ISTHMUS_CUDA_LIBRARY": str(FAKE_DRIVER), "ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": "",
+        "ISTHMUS_CUDA_LIBDEVICE": str(cuda_backend.toolkit_file("nvvm/libdevice/libdevice.10.bc") or "")})
+    assert " 0 fail, 0 crash, 0 hang" in done.stdout, done.stdout + done.stderr
