@@ -1,12 +1,17 @@
 // From a fused program to kernels and the steps that launch them.
 #include "backends/opencl/code_generator.h"
 
+#include <algorithm>
+
 #include "backends/opencl/codegen/opencl_c.h"
 #include "backends/opencl/codegen/spirv.h"
 #include "backends/opencl/executable.h"
 #include "backends/shared/serialization/sealed_bytes.h"
+#include "backends/shared/staging/device_target.h"
 #include "backends/shared/staging/staged_codegen.h"
+#include "compiler/cost/time.h"
 #include "compiler/plan/op_error.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -56,6 +61,24 @@ mlir::Operation* findDoubles(mlir::Operation* op) {
   return found;
 }
 
+// Schedules of kernels whose threads share what they compute are no good elsewhere.
+bool isHostDevice(const DeviceFacts& facts, const TargetModel& target) {
+  return facts.isCpu && facts.hasFineSvm && !target.hasGroups();
+}
+
+// A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
+// elements do not become: where the device is the host, and waiting for it is little beside.
+bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
+  constexpr double kLeastNs = 200'000;  // on one thread
+  constexpr int kFewestTerms = 4;       // as many as there are bytes in a lane
+  constexpr int64_t kLeastSide = 64;    // of less the host has other kernels
+  auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
+  if (!dot || !isHostDevice(facts, target)) return false;
+  const SumsMatrix sums = sumsMatrixOf(dot);
+  return std::min(sums.rows, sums.cols) >= kLeastSide && contractionNs(target, dot) >= kLeastNs &&
+         linkedHostFunctions().termsAtOnce(op) >= kFewestTerms;
+}
+
 class OpenclCodegen final : public StagedCodegen {
  public:
   OpenclCodegen(DeviceFacts facts, OpenclCodeGenerator::Load load, CodegenSettings settings)
@@ -66,7 +89,7 @@ class OpenclCodegen final : public StagedCodegen {
   Status begin() {
     ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> module,
                              makeModule("kernels", context()));
-    return StagedCodegen::begin("xpu", std::move(module));
+    return StagedCodegen::begin(&linkedHostFunctions(), "xpu", std::move(module));
   }
 
  protected:
@@ -74,12 +97,12 @@ class OpenclCodegen final : public StagedCodegen {
     mlir::Operation* found = facts_.hasDoubles ? nullptr : findDoubles(op);
     return found ? unsupportedOp(found, "the device has no 64-bit floats") : Status();
   }
+  bool isHost() const override { return isHostDevice(facts_, form().target); }
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
-    llvm::StringRef name = op->getName().getStringRef();
-    if (supportByKernels({name.data(), name.size()}, form().target.device) == Support::kOnDevice) {
-      ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
-    }
-    return kernelOrHost(op);
+    if (!isHostProduct(facts_, form().target, op)) return StagedCodegen::selectOther(op);
+    OtherCode code;
+    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
+    return code;
   }
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override;
 
@@ -98,6 +121,7 @@ Status OpenclCodegen::writeKernels(ProgramImage& image) {
     ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(module()));
     dump("kernels.spv", image.spirv);
   } else {
+    ISTHMUS_RETURN_IF_ERROR(widenIntegers(module()));
     ISTHMUS_ASSIGN_OR_RETURN(image.source, writeOpenclC(module()));
     dump("kernels.cl", image.source);
   }
@@ -131,13 +155,12 @@ std::string OpenclCodeGenerator::identity() const {
 TargetModel OpenclCodeGenerator::target() const { return kernelForm(kernelDevice(facts_)).target; }
 
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {
-  options.fusion.target = target();
-  const TargetModel& target = options.fusion.target;
-  bool isCpu = target.device == DeviceKind::kCpu;
-  // Without groups, work-items cannot share a row's intermediate values.
-  options.fusion.rows = isCpu || target.subgroupSize <= target.groupSize;
-  options.fusion.transposes = isCpu;
-  options.epilogues = false;
+  configureStages(target(), options);
+  // Groups of work-items have a kernel of it.
+  options.attention = options.fusion.target.hasGroups();
+  options.hasKernel = [facts = facts_, target = target()](mlir::Operation* op) {
+    return (facts.hasDoubles || !findDoubles(op)) && !isHostProduct(facts, target, op);
+  };
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> OpenclCodeGenerator::begin(

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <cstring>
 #include <deque>
 #include <set>
+#include <thread>
 #include <variant>
 
 #include "backends/opencl/memory_order.h"
 #include "backends/opencl/queue.h"
 #include "backends/opencl/serialization.h"
+#include "backends/shared/devices/await_each.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/staging/run_profile.h"
 #include "backends/shared/staging/step_runner.h"
+#include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
 
@@ -52,10 +57,10 @@ GroupShape groupShape(const codegen::KernelInfo& kernel, const DeviceFacts& fact
 }  // namespace
 
 // One run of the program: where everything is, and the steps in order.
-class OpenclExecutable::Run final : public StepRunner {
+class OpenclExecutable::Run final : public AddressStepRunner {
  public:
   Run(const OpenclExecutable& executable, const RunRequest& request, DeviceEvents after)
-      : StepRunner(request, executable.hostFunctions()),
+      : AddressStepRunner(request, executable.hostFunctions()),
         executable_(executable),
         image_(executable.image_),
         driver_(executable.driver_),
@@ -83,20 +88,27 @@ class OpenclExecutable::Run final : public StepRunner {
         {request().parameters, request().results,
          executable_.constants_[static_cast<size_t>(request().deviceId)], request().scratch});
   }
-  Status copy(void* to, const void* from, int64_t bytes) override;
-  Status stage(void* to, const void* from, int64_t bytes) override;
+  Status swap(const Location& a, const Location& b) override;
+  Status settle() override;
   Status finish() override;
-  StatusOr<bool> lend(const std::vector<void*>& places) override;
-  Status launch(const KernelLaunch& launch, const std::vector<void*>& buffers) override;
+  StatusOr<std::optional<std::vector<void*>>> lend(const HostCall& call) override;
+  Status launch(const KernelLaunch& launch) override;
   Status callLibrary(const LibraryCall&) override {
     return internalError("OpenCL has no library to call");
   }
-  Status swap(void* a, void* b, int64_t bytes) override;
   Status keepPace() override;
   void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
     if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
   }
 
+  // Nothing is enqueued that has not ended, and the host may do so little itself at once.
+  bool mayHostMove(int64_t bytes) const {
+    constexpr int64_t kMostBytes = 64 << 10;
+    return bytes <= kMostBytes && commands_.empty() && before_.empty() &&
+           driver_.isHostAddressable();
+  }
+  Status copyMemory(void* to, const void* from, int64_t bytes) override;
+  Status stage(void* to, const void* from, int64_t bytes) override;
   bool isOver(MemoryOrder::Command command) const {
     if (command == nextCommand()) return false;  // the one that is being enqueued
     return command < firstCommand_ || commandOf(command).isOver();
@@ -115,6 +127,10 @@ class OpenclExecutable::Run final : public StepRunner {
   // Of the launches that are over, in their order.
   void noteTimes();
   Status awaitAll();
+  // Until the event has happened, or for `seconds`; kDeadlineExceeded then, and isLate_.
+  Status awaitInTime(const CommandEvent& event, int64_t seconds);
+  // The end of all that was enqueued, with this error at last.
+  StatusOr<DeviceEventRef> failedEnd(Status error);
   // Waits for the end of the run, whose times are known then.
   Status finishProfile();
 
@@ -137,6 +153,7 @@ class OpenclExecutable::Run final : public StepRunner {
   std::set<MemoryOrder::Command> last_;  // those that no other waits for
   std::vector<CommandEvent> staged_;     // copies of staging memory that nobody has awaited
   Launches launches_;
+  bool isLate_ = false;  // something was waited for in vain
 };
 
 std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
@@ -177,12 +194,13 @@ void OpenclExecutable::Run::forgetOld() {
   std::erase_if(launches_.list, [&](const auto& launch) { return isDone(launch.event); });
 }
 
-Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
-                                     const std::vector<void*>& buffers) {
+Status OpenclExecutable::Run::launch(const KernelLaunch& launch) {
+  std::vector<void*> buffers;
   std::vector<MemoryRange> reads;
   std::vector<MemoryRange> writes;
-  for (size_t i = 0; i < buffers.size(); ++i) {
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const Location& place = launch.buffers[i];
+    buffers.push_back(addressOf(place));
     bool isRead = i < static_cast<size_t>(launch.inputs);
     if (place.space == Location::Space::kConstant) continue;  // nobody writes there
     (isRead ? reads : writes).push_back({buffers[i], place.bytes});
@@ -199,8 +217,12 @@ Status OpenclExecutable::Run::launch(const KernelLaunch& launch,
   return {};
 }
 
-Status OpenclExecutable::Run::copy(void* to, const void* from, int64_t bytes) {
+Status OpenclExecutable::Run::copyMemory(void* to, const void* from, int64_t bytes) {
   if (bytes == 0 || to == from) return {};
+  if (mayHostMove(bytes)) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return {};
+  }
   MemoryRange read{from, bytes};
   MemoryRange write{to, bytes};
   std::vector<MemoryOrder::Command> after =
@@ -214,7 +236,7 @@ Status OpenclExecutable::Run::copy(void* to, const void* from, int64_t bytes) {
 
 Status OpenclExecutable::Run::stage(void* to, const void* from, int64_t bytes) {
   MemoryOrder::Command before = nextCommand();
-  ISTHMUS_RETURN_IF_ERROR(copy(to, from, bytes));
+  ISTHMUS_RETURN_IF_ERROR(copyMemory(to, from, bytes));
   if (nextCommand() != before) staged_.push_back(commandOf(before));
   return {};
 }
@@ -226,43 +248,89 @@ Status OpenclExecutable::Run::keepPace() {
   handedOver_ = next;
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
   if (commands_.size() < kMostCommands) return {};
+  ISTHMUS_RETURN_IF_ERROR(settle());
   ISTHMUS_RETURN_IF_ERROR(launches_.failure(commands_[commands_.size() / 2].await()));
   forgetOld();
   return {};
 }
 
-Status OpenclExecutable::Run::finish() {
-  Status status = driver_.flush(device_, queue_);
-  for (const CommandEvent& event : staged_) {
-    Status one = event.await();
-    if (status.ok()) status = launches_.failure(one);
+Status OpenclExecutable::Run::awaitInTime(const CommandEvent& event, int64_t seconds) {
+  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
+  while (!event.isOver()) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      isLate_ = true;
+      return Status(StatusCode::kDeadlineExceeded,
+                    "a step has not ended on device " + std::to_string(device_) + " after " +
+                        std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+    }
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
   }
-  staged_.clear();
-  forgetOld();
-  return status;
+  return {};
 }
 
-StatusOr<bool> OpenclExecutable::Run::lend(const std::vector<void*>& places) {
+Status OpenclExecutable::Run::settle() {
+  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
+  if (seconds <= 0) return {};
+  ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
+  // Those of programs before, which take their own time one after the other.
+  const int64_t programs = std::max<int64_t>(1, flagInt("ISTHMUS_MAX_IN_FLIGHT"));
+  for (const CommandEvent& event : before_) {
+    ISTHMUS_RETURN_IF_ERROR(awaitInTime(event, seconds * programs));
+  }
+  for (const CommandEvent& event : commands_) {
+    ISTHMUS_RETURN_IF_ERROR(awaitInTime(event, seconds));
+  }
+  return {};
+}
+
+Status OpenclExecutable::Run::finish() {
+  if (commands_.empty()) return {};
+  Status status = driver_.flush(device_, queue_);
+  Status awaited = launches_.failure(awaitEach(staged_));
+  staged_.clear();
+  forgetOld();
+  return status.ok() ? awaited : status;
+}
+
+StatusOr<std::optional<std::vector<void*>>> OpenclExecutable::Run::lend(const HostCall& call) {
+  constexpr size_t kMostOthers = 8;  // what the function has besides
+  std::vector<void*> places;
+  places.reserve(call.inputs.size() + call.outputs.size() + kMostOthers);
+  for (const auto* all : {&call.inputs, &call.outputs}) {
+    for (const Location& place : *all) places.push_back(addressOf(place));
+  }
   auto isAligned = [](void* place) {
     return place != nullptr && reinterpret_cast<uintptr_t>(place) % kBufferAlignment == 0;
   };
-  if (!driver_.isHostAddressable() || !std::ranges::all_of(places, isAligned)) return false;
+  if (!driver_.isHostAddressable() || !std::ranges::all_of(places, isAligned)) {
+    return std::optional<std::vector<void*>>();
+  }
+  if (commands_.empty() && before_.empty()) return std::optional(std::move(places));
   // All, not only those that use the places: a device that is the host has no cores to go on with.
   Status status = awaitAll();
-  for (const CommandEvent& event : before_) {
-    Status one = event.await();
-    if (status.ok()) status = std::move(one);
-  }
-  if (!status.ok()) return status;
+  Status before = awaitEach(before_);
+  ISTHMUS_RETURN_IF_ERROR(status);
+  ISTHMUS_RETURN_IF_ERROR(before);
+  before_.clear();
   forgetOld();
-  return true;
+  return std::optional(std::move(places));
 }
 
-Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {
+Status OpenclExecutable::Run::swap(const Location& placeA, const Location& placeB) {
+  void* a = addressOf(placeA);
+  void* b = addressOf(placeB);
+  const int64_t bytes = placeA.bytes;
+  if (mayHostMove(bytes)) {
+    std::swap_ranges(static_cast<char*>(a), static_cast<char*>(a) + bytes, static_cast<char*>(b));
+    return {};
+  }
   ISTHMUS_ASSIGN_OR_RETURN(void* kept, driver_.allocate(device_, static_cast<size_t>(bytes)));
-  Status status = copy(kept, a, bytes);
-  if (status.ok()) status = copy(a, b, bytes);
-  if (status.ok()) status = copy(b, kept, bytes);
+  Status status = copyMemory(kept, a, bytes);
+  if (status.ok()) status = copyMemory(a, b, bytes);
+  if (status.ok()) status = copyMemory(b, kept, bytes);
   // The last copy comes after the others.
   if (status.ok()) {
     driver_.free(kept, {commands_.back()});
@@ -275,23 +343,26 @@ Status OpenclExecutable::Run::swap(void* a, void* b, int64_t bytes) {
 // Even after an error: what was enqueued uses the buffers.
 Status OpenclExecutable::Run::awaitAll() {
   Status status = driver_.flush(device_, queue_);
-  for (const CommandEvent& event : commands_) {
-    Status one = event.await();
-    if (status.ok()) status = launches_.failure(one);
-  }
-  return status;
+  Status awaited = launches_.failure(awaitEach(commands_));
+  return status.ok() ? awaited : status;
 }
 
 Status OpenclExecutable::Run::finishProfile() {
   Status status = awaitAll();
   // Results may be arguments, which no command has waited for.
-  for (const CommandEvent& event : before_) {
-    Status one = event.await();
-    if (status.ok()) status = std::move(one);
-  }
+  Status before = awaitEach(before_);
   noteTimes();
   profile_->record();
-  return status;
+  return status.ok() ? before : status;
+}
+
+StatusOr<DeviceEventRef> OpenclExecutable::Run::failedEnd(Status error) {
+  std::vector<CommandEvent> all(commands_.begin(), commands_.end());
+  all.insert(all.end(), before_.begin(), before_.end());
+  ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end, driver_.join(device_, queue_, all));
+  ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
+  return DeviceEventRef(
+      std::make_shared<OpenclEvent>(std::move(end), std::move(launches_), std::move(error)));
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
@@ -316,6 +387,7 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   if (status.ok()) {
     return DeviceEventRef(std::make_shared<OpenclEvent>(*std::move(end), std::move(launches_)));
   }
+  if (isLate_) return failedEnd(std::move(status));
   Status finished = awaitAll();
   return finished.ok() ? status : finished;
 }
@@ -340,7 +412,7 @@ StatusOr<std::unique_ptr<Program>> OpenclExecutable::buildKernels() {
 }
 
 Status OpenclExecutable::build() {
-  ISTHMUS_RETURN_IF_ERROR(loadHostFunctions());
+  ISTHMUS_RETURN_IF_ERROR(loadHostFunctions(&linkedHostFunctions()));
   if (!image_.kernels.empty()) {
     StatusOr<std::unique_ptr<Program>> program = buildKernels();
     if (!program.ok()) return program.status().withContext("program " + image_.info.name);

@@ -32,6 +32,7 @@ Status OpenclEvent::await() const {
   if (isKnown_) return status_;
   isKnown_ = true;
   status_ = launches_.failure(end);
+  if (status_.ok()) status_ = failure_;
   launches_ = {};
   isOver_.store(true, std::memory_order_relaxed);
   return status_;

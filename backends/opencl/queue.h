@@ -29,9 +29,9 @@ struct Launches {
 // The end of a copy or of a program.
 class OpenclEvent final : public DeviceEvent {
  public:
-  // An error is that of the launch that failed.
-  explicit OpenclEvent(CommandEvent end, Launches launches = {})
-      : end_(std::move(end)), launches_(std::move(launches)) {}
+  // An error is that of the launch that failed, else `failure` if that is none.
+  explicit OpenclEvent(CommandEvent end, Launches launches = {}, Status failure = {})
+      : end_(std::move(end)), failure_(std::move(failure)), launches_(std::move(launches)) {}
 
   bool isReady() const override;
   Status await() const override;
@@ -39,6 +39,7 @@ class OpenclEvent final : public DeviceEvent {
 
  private:
   const CommandEvent end_;
+  const Status failure_;
   mutable std::atomic<bool> isOver_{false};
   mutable std::mutex mutex_;
   mutable bool isKnown_ =

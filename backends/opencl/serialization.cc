@@ -31,7 +31,7 @@ StatusOr<ProgramImage> deserializeImage(std::string_view bytes, std::string_view
   if (!image.kernels.empty() && image.spirv.empty() && image.source.empty()) {
     return contradiction("kernels without code");
   }
-  ISTHMUS_RETURN_IF_ERROR(checkProgram(image, image.host, 0));
+  ISTHMUS_RETURN_IF_ERROR(checkProgram(image, image.host, 0, &linkedHostFunctions()));
   return image;
 }
 

@@ -1,15 +1,12 @@
 """Kernels of platform xpu by each OpenCL driver that is installed: scatters, sorts, random bits, loops."""
 
-import importlib.util
-import pathlib
 import re
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("xpu_programs", pathlib.Path(__file__).with_name("xpu_test.py"))
-_programs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_programs)
-COMPARE, xpu = _programs.COMPARE, _programs.xpu
+pytest.importorskip("isthmus.xpu_backend")
+
+from opencl_drivers import COMPARE  # noqa: E402
 
 # Work-items that update the same elements, which only forms whose lanes are work-items have.
 SCATTERS = """
@@ -279,6 +276,45 @@ def test_products_in_loops_agree_with_cpu(xpu):
 @pytest.mark.parametrize("form", ["", "groups", "elements"])
 def test_loops_agree_with_cpu(xpu, form):
     xpu(COMPARE + LOOPS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+# Loops of which each round has something that only the host does.
+HOST_LOOPS = """
+    def filtered(a, x, ys):
+        def step(state, y):
+            x, p = state
+            x, p = a @ x, a @ p @ a.T + 0.1 * jnp.eye(len(a))
+            gain = jnp.linalg.solve(p + jnp.eye(len(a)), p)
+            return (x + gain @ (y - x), p - gain @ p), x
+        return lax.scan(step, (x, jnp.eye(len(a))), ys)
+    compare(filtered, 0.3 * array(5, 5), array(5), array(20, 5), tolerance=1e-4)
+    # Whose end is not known before, with a branch, swapped values, a sum over rows, and a loop inside of the loop.
+    def step(c):
+        i, x, y = c
+        x = lax.cond(i % 2 == 0, lambda x: jnp.sort(x, 1), lambda x: jnp.cumsum(x, 1) / 9, x)
+        x = lax.fori_loop(0, 3, lambda j, x: x.at[j].add(jnp.sort(x[j])), x)
+        return i + 1, y, x / (1 + jnp.abs(x).sum(1, keepdims=True))
+    compare(lambda x: lax.while_loop(lambda c: (c[0] < 30) & (jnp.abs(c[1]).max() > 1e-6), step, (0, x, x + 1)), array(7, 40))
+    # Before and after: what the device does.
+    compare(lambda x: jnp.tanh(lax.fori_loop(0, 4, lambda i, x: jnp.linalg.cholesky(x @ x.T + jnp.eye(len(x))), jnp.sin(x)))
+            @ x, array(12, 12), tolerance=1e-4)
+"""
+
+
+@pytest.mark.parametrize("form", ["", "groups", "elements"])
+def test_loops_of_the_host_agree_with_cpu(xpu, form):
+    xpu(COMPARE + HOST_LOOPS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+# 20 rounds of a factorisation and fusions: no device is asked in between.
+def test_host_carries_out_all_of_its_loops(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp
+        f = jax.jit(lambda x: jax.lax.fori_loop(0, 20, lambda i, x: jnp.linalg.cholesky(x * 0.5 + i * jnp.eye(4)), x))
+        f.lower(jnp.eye(4)).compile()
+    """, ISTHMUS_LOG="info")
+    lines = [line for line in result.stderr.splitlines() if "runs on the host" in line]
+    assert any("isthmus.fusion" in line for line in lines) and any("potrf" in line or "cholesky" in line for line in lines), lines
 
 
 def _is_one_launch(xpu, step, x, dumps):

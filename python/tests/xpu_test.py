@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,41 +14,7 @@ import pytest
 
 xpu_backend = pytest.importorskip("isthmus.xpu_backend")
 
-_BUILT = pathlib.Path(__file__).resolve().parents[2] / "build/release/pjrt/libisthmus_xpu.so"
-LIBRARY = _BUILT if _BUILT.is_file() else xpu_backend.library_path()
-
-
-def _loads(path):
-    try:
-        return ctypes.CDLL(path) is not None
-    except OSError:
-        return False
-
-
-# By name: the variables that choose the driver, and whether it is there.
-_INTEL = os.environ.get("ISTHMUS_TEST_INTEL_OPENCL", str(pathlib.Path(sys.prefix) / "lib/libintelocl.so"))
-DRIVERS = {
-    "pocl": ({"ISTHMUS_OPENCL_LIBRARY": "libOpenCL.so.1", "ISTHMUS_OPENCL_DEVICE": "portable"},
-             _loads("libOpenCL.so.1")),
-    "intel": ({"ISTHMUS_OPENCL_LIBRARY": _INTEL}, pathlib.Path(_INTEL).is_file()),
-}
-
-
-@pytest.fixture(params=DRIVERS)
-def xpu(request, python):
-    """A function that runs a program on platform xpu by one driver."""
-    if not LIBRARY.is_file():
-        pytest.skip("libisthmus_xpu.so is not built: ./dev build isthmus_xpu_plugin")
-    variables, is_installed = DRIVERS[request.param]
-    if not is_installed:
-        pytest.skip(f"NO OPENCL DRIVER of {request.param}: apt-get install pocl-opencl-icd, "
-                    "or pip install -r dev.d/requirements/xpu.txt")
-
-    def run(program, **more):
-        settings = {"JAX_PLATFORMS": "xpu", "ISTHMUS_XPU_LIBRARY_PATH": LIBRARY} | variables | more
-        return python(program, **settings)
-
-    return run
+from opencl_drivers import COMPARE, DRIVERS, LIBRARY  # noqa: E402
 
 
 @pytest.mark.parametrize("module, name, purpose", xpu_backend.PRIVATE_NAMES)
@@ -231,29 +198,6 @@ def test_driver_calls_its_own_llvm(python, tmp_path, first):
 
 
 # Each prints nothing if xpu and JAX's own CPU client agree.
-COMPARE = """
-    import warnings; warnings.simplefilter("ignore")
-    import jax, jax.numpy as jnp, numpy as np
-    from jax import lax
-    random = np.random.default_rng(7)
-    def array(*shape):
-        return random.standard_normal(shape).astype(np.float32)
-    def compare(function, *arguments, tolerance=2e-5):
-        results = []
-        for platform in ("xpu", "cpu"):
-            device = jax.devices(platform)[0]
-            with jax.default_device(device):
-                results.append(jax.device_get(
-                    jax.jit(function)(*jax.device_put(arguments, device))))
-        leaves = [jax.tree.leaves(result) for result in results]
-        assert len(leaves[0]) == len(leaves[1]) > 0
-        for ours, theirs in zip(*leaves):
-            ours, theirs = np.asarray(ours), np.asarray(theirs)
-            assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
-            if ours.dtype.kind == "V" or ours.dtype.itemsize < 4:
-                ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
-            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-"""
 PROGRAMS = {
     "elementwise": "compare(lambda x: jnp.tanh(x) * jnp.exp(-x) + jnp.sin(x * 1e4) + x ** 2.5, array(99, 7))",
     "integers": "compare(lambda x: (x // 7, x % 5, x << 2, x >> 1, lax.clz(x), x.astype(jnp.int8), "
@@ -393,6 +337,95 @@ def test_full_memory_names_what_fills_it(xpu):
     assert ":3:" in error[at:].split(")")[0] and error.index("tensor<7xi32> of 28 bytes") > at
 
 
+# Intel's driver for CPUs has threads that wait compute, and some never came back.
+def test_threads_that_wait_at_a_time_come_back(xpu):
+    result = xpu("""
+        import faulthandler, threading
+        import jax, jax.numpy as jnp
+        faulthandler.dump_traceback_later(120, exit=True)
+        f = jax.jit(lambda x, w: (jnp.tanh(x @ w), (x * w.sum()).mean()))
+        w = jnp.eye(256)
+        def work(n):
+            x = jnp.ones((64, 256)) * n
+            for i in range(800):
+                x, m = f(x, w)
+                m.copy_to_host_async()
+                if i % 3 == 0:
+                    float(m)
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print("all")
+    """)
+    assert result.stdout == "all\n"
+
+
+_HUGE = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(not _HUGE.is_file() or "[never]" in _HUGE.read_text(), reason="the system has no huge pages")
+def test_large_arrays_have_huge_pages(xpu):
+    result = xpu("""
+        import re
+        import jax, jax.numpy as jnp
+        x = jax.block_until_ready(jnp.ones(1 << 24) + 1)
+        place, huge = x.unsafe_buffer_pointer() + (32 << 20), 0
+        for line in open("/proc/self/smaps"):
+            if found := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
+                is_there = int(found[1], 16) <= place < int(found[2], 16)
+            elif is_there and line.startswith("AnonHugePages:"):
+                huge = int(line.split()[1])
+        print(huge)
+    """)
+    assert int(result.stdout) >= 32 << 10  # KB
+
+
+# What Linux has promised to a process and does not have ends it.
+def test_leaves_memory_to_the_host(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp, os
+        limit = jax.devices()[0].memory_stats()["bytes_limit"]
+        print(limit <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 7 / 8)
+        try:
+            jax.block_until_ready(jax.jit(lambda: jnp.ones((limit // 4 + 1,), jnp.float32))())
+        except Exception as error:
+            print(error)
+        print(jnp.arange(2))
+    """)
+    assert re.fullmatch("True\n.*RESOURCE_EXHAUSTED.*\n.0 1.\n", result.stdout)
+
+
+# A kernel without end; rounds of the host's loop without end; a kernel that the host waits for inside of its program.
+ENDLESS = {
+    "kernel": "lambda x: lax.while_loop(lambda c: c[0] >= 0, lambda c: (c[0] * 1, c[1] + 1), (x[0, 0], x))[1]",
+    "rounds": "lambda x: lax.while_loop(lambda x: x.max() >= 0, lambda x: jnp.tanh(jnp.tile(x, (9, 9)) @ jnp.tile(x, (9, 9)))"
+              "[:64, :64] * 0 + 1, x)",
+    "host": "lambda x: jnp.linalg.cholesky(jnp.outer(*[lax.while_loop(lambda c: c[0] >= 0, lambda c: (c[0] * 1, c[1] + 1), "
+            "(x[0, 0], x[0]))[1]] * 2))",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_program_without_end_is_given_up(xpu, name):
+    result = xpu(f"""
+        import jax, jax.numpy as jnp, os
+        from jax import lax
+        x = jax.block_until_ready(jnp.ones((64, 64)))
+        y = jax.jit({ENDLESS[name]})(x)
+        for array in (y, y + 1):
+            try:
+                print(array.block_until_ready())
+            except Exception as error:
+                print(str(error).replace("\\n", " "))
+        os.sys.stdout.flush()
+        os._exit(0)  # a kernel may run on
+    """, ISTHMUS_DEVICE_TIMEOUT_SECONDS=1)
+    errors = result.stdout.splitlines()
+    assert len(errors) == 2 and all("DEADLINE_EXCEEDED" in error or "given up" in error for error in errors), errors
+
+
 def test_branches_by_platform(xpu):
     result = xpu("""
         import jax, jax.numpy as jnp, numpy as np
@@ -482,6 +515,21 @@ def test_three_platforms_share_a_process(xpu):
                 for moved in (jax.device_put(x, other), jax.dlpack.from_dlpack(x, device=other)):
                     assert moved.devices() == {other} and moved.tolist() == x.tolist()
     """, JAX_PLATFORMS="isthmus,xpu,cpu")
+
+
+def test_caller_that_runs_ahead_does_not_take_memory_for_each_program(xpu):
+    result = xpu("""
+        import jax, jax.numpy as jnp, resource
+        f = jax.jit(lambda x: jnp.sin(jnp.cos(jnp.sin(jnp.cos(x)))))
+        x = jnp.ones(1 << 22, jnp.float32)
+        f(x).block_until_ready()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(24):
+            y = f(x)  # 16 MB, which take the device longer than the caller
+        y.block_until_ready()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """)
+    assert int(result.stdout) < 6 * 16 << 10  # in KB
 
 
 def test_donated_arrays_are_gone(xpu):
@@ -598,10 +646,10 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
         from isthmus import explain
         pathlib.Path("steps.mlir").write_text('''
             func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16>) -> tensor<64x32xbf16> {
-              %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+              %t = stablehlo.tanh %x : tensor<64x96xbf16>
+              %p = stablehlo.dot_general %t, %w, contracting_dims = [1] x [0]
                   : (tensor<64x96xbf16>, tensor<96x32xbf16>) -> tensor<64x32xbf16>
-              %t = stablehlo.tanh %p : tensor<64x32xbf16>
-              func.return %t : tensor<64x32xbf16>
+              func.return %p : tensor<64x32xbf16>
             }''')
         # As if an earlier process had measured them.
         explain.peak_flops = explain.peak_bytes = lambda *_: 1e9
@@ -614,11 +662,11 @@ def test_explains_kernels_by_the_share_of_peaks(xpu, tmp_path):
     assert "IsthmusXpuDevice(id=0" in head and "1 GFLOP/s (bf16), 1.0 GB/s" in head
     by_name = {row["name"].split()[-1]: row for row in rows}
     product, tanh = by_name["dot_general"], by_name["tanh"]
-    assert len(rows) == 2 and product["source"] == "program:3"
+    assert len(rows) == 2 and product["source"] == "program:4"
     # However many kernels the product takes, it is counted once.
     assert [row["count"] for row in rows] == [1, 1]
     assert (product["type"], tanh["type"]) == ("bf16", "f32")
-    assert product["flops"] == 2 * 64 * 96 * 32 and tanh["bytes"] == 2 * 2 * 64 * 32
+    assert product["flops"] == 2 * 64 * 96 * 32 and tanh["bytes"] == 2 * 2 * 64 * 96
     for row in rows:
         assert row["seconds"] > 0
         assert row["peak"] == pytest.approx(max(row["flops"], row["bytes"]) / row["seconds"] / 1e9)
@@ -642,7 +690,8 @@ def test_profiles_name_kernels_and_calls_of_the_host(xpu):
         module, = lines["XLA Modules"]
         steps = lines["XLA Ops"]
         names = [step.name.split()[-1] for step in steps]
-        print(module.name, sum("potrf" in name for name in names), names.count("reduce)"), names.count("dot_general"))
+        print(module.name, sum("potrf" in name for name in names), names.count("reduce)"),
+              sum("dot_general" in step.name for step in steps))
         print(all(module.start_ns <= step.start_ns and step.end_ns <= module.end_ns + 1000 for step in steps))
     """)
     assert result.stdout == "jit_f 1 1 301\nTrue\n"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <mutex>
 
 #include "backends/opencl/codegen/builtin_call.h"
 #include "backends/opencl/codegen/emit_spirv.h"
 #include "backends/opencl/codegen/matrix_ops.h"
+#include "backends/shared/staging/device_target.h"
 #include "compiler/codegen/group_threads.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/portable_cpu.h"
@@ -26,12 +26,9 @@ namespace isthmus::opencl {
 namespace {
 
 constexpr const char* kTriple = "spirv64-unknown-unknown";
-// What sums of a group's threads may take: an element of each, of 8 bytes, several times.
-constexpr int64_t kMinLocalBytes = 16 << 10;
 // Of a sub-group whose work-items read each other's registers: all that have that have this size.
 constexpr unsigned kSubgroupItems = 16;
-// Arrays begin at multiples of so many, of other owners' memory as well.
-constexpr int64_t kBufferBytes = 16;
+constexpr unsigned kVectorBits = 128;  // of OpenCL's vectors that a work-item reads at once
 
 StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   static std::once_flag once;
@@ -61,20 +58,17 @@ llvm::Value* exchangeInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::
 
 TargetModel kernelTarget(const KernelDevice& device) {
   if (device.vectorBits > 0) return portableCpuTarget(kTriple, device.vectorBits);
-  TargetModel target = gpuTarget(kTriple);
-  target.groupSize = llvm::bit_floor(std::min(device.groupItems, target.groupSize));
-  target.localBytes = device.localBytes;
-  target.atomicBits = device.atomicBits;
-  target.maxRowBytes = device.localBytes;
-  target.bufferBytes = kBufferBytes;
-  if (device.hasVectors) target.threadBits = 8 * kBufferBytes;
-  if (device.hasExchange) {
-    target.features = codegen::kExchangeFeature;
-    target.subgroupSize = kSubgroupItems;
-  }
-  if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
-    // Each element is computed by itself.
-    target.subgroupSize = std::numeric_limits<int32_t>::max();
+  TargetModel target =
+      groupTarget(kTriple, {.threads = device.groupItems,
+                            .memoryBytes = device.localBytes,
+                            .subgroupThreads = device.hasExchange ? kSubgroupItems : 0,
+                            .atomicBits = device.atomicBits,
+                            .vectorBits = device.hasVectors ? kVectorBits : 0});
+  if (device.matrices != MatrixUnit::kNone) {
+    target.products.unit = ProductUnit::kSubgroups;
+    target.products.instructionRows = codegen::MatrixOps::kRows;
+    target.products.instructionColumns = codegen::MatrixOps::kThreads;
+    target.products.instructionBytes = codegen::MatrixOps::kBytes;
   }
   return target;
 }
@@ -213,6 +207,11 @@ void expandReductions(llvm::Function& function) {
 }
 
 }  // namespace
+
+Status widenIntegers(llvm::Module& module) {
+  for (llvm::Function& function : module) ISTHMUS_RETURN_IF_ERROR(widenIntegers(function));
+  return {};
+}
 
 void callBuiltins(llvm::Module& module) {
   for (llvm::Function& function : module) {

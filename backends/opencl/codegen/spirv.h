@@ -43,6 +43,10 @@ codegen::WorkItemForm kernelForm(const KernelDevice& device);
 // integer minima and maxima selections, and reductions of vectors steps by halves.
 void callBuiltins(llvm::Module& module);
 
+// Makes the few bits that LLVM's passes take of integers masks of whole ones, since neither SPIR-V
+// nor OpenCL C has such types. kInternal if something else became of them.
+Status widenIntegers(llvm::Module& module);
+
 // An empty module with the triple and data layout of 64-bit SPIR-V.
 StatusOr<std::unique_ptr<llvm::Module>> makeModule(std::string_view name,
                                                    llvm::LLVMContext& context);

@@ -1,17 +1,35 @@
 #include "backends/opencl/driver/driver.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <chrono>
 
 #include "isthmus/backend.h"
 #include "isthmus/log.h"
+#include "runtime/memory/host_allocator.h"
 
 namespace isthmus::opencl {
 namespace {
 
 // Of a device's memory, this part may be kept after it was freed.
 constexpr size_t kKeptShare = 8;
+// Of a CPU's memory, this part is left to the host.
+constexpr uint64_t kHostShare = 8;
+// Of one size and in use: about what the second level of a CPU's caches has.
+constexpr size_t kMostCachedBytes = 2 << 20;
+
+// Of memory of the process that drivers of CPUs hand out, whose small pages kernels that stream
+// through it wait for.
+void useHugePages(void* data, size_t bytes) {
+  constexpr uintptr_t kPage = 2 << 20;
+  auto begin = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t end = (begin + bytes) / kPage * kPage;
+  begin = (begin + kPage - 1) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
 
 // Few sizes, so that kept memory is found again: eight between a power of two and the next.
 size_t roundedSize(size_t bytes) {
@@ -88,6 +106,12 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasExchange = facts.takesSpirv && has("cl_khr_subgroup_shuffle") &&
                       has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
+  if (facts.isCpu) {
+    // A CPU's memory is the host's, which needs some; the system ends processes that touch more
+    // than there is, long after it has promised it to them.
+    auto host = static_cast<uint64_t>(hostMemoryLimit());
+    facts.memoryBytes = std::min(facts.memoryBytes, host) / kHostShare * (kHostShare - 1);
+  }
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
   facts.maxWorkGroupItems = reader.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   facts.computeUnits = reader.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -192,7 +216,13 @@ std::optional<cl_int> CommandEvent::outcome() const {
 }
 
 Status CommandEvent::await() const {
-  cl_int waited = library_->WaitForEvents(1, &event_);
+  static std::mutex waiting;
+  std::unique_lock turn(waiting, std::defer_lock);
+  while (library_->waitsOneByOne && !turn.try_lock()) {
+    if (isOver()) break;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  cl_int waited = isOver() ? CL_SUCCESS : library_->WaitForEvents(1, &event_);
   if (std::optional<cl_int> code = outcome()) return check(*code, "a command");
   return check(waited, "clWaitForEvents");
 }
@@ -236,6 +266,10 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
   ISTHMUS_RETURN_IF_ERROR(driver->findDevices(wanted));
   ISTHMUS_RETURN_IF_ERROR(driver->makeQueues(queues));
   const std::vector<DeviceFacts>& facts = driver->facts_;
+  // Threads that wait in Intel's driver for CPUs compute for each other, and one may wait for what
+  // it stands in the middle of itself: two were enough for a training to stop for ever.
+  driver->library_.waitsOneByOne = std::ranges::any_of(
+      facts, [](const DeviceFacts& one) { return one.isCpu && one.platform.starts_with("Intel"); });
   if (std::all_of(facts.begin(), facts.end(), [](const DeviceFacts& one) { return one.isCpu; })) {
     ISTHMUS_ASSIGN_OR_RETURN(void* bytes, driver->allocate(0, kBufferAlignment));
     driver->unusedBytes_ = static_cast<char*>(bytes);
@@ -381,12 +415,25 @@ std::string Driver::identity() const {
 }
 
 void* Driver::allocateNew(int device, size_t bytes, cl_int& code) {
+  const DeviceFacts& facts = this->facts(device);
+  // Drivers of CPUs promise memory that there is not.
+  if (facts.isCpu && (bytes > facts.memoryBytes || usedBytes_ > facts.memoryBytes - bytes)) {
+    return nullptr;
+  }
+  void* data = allocateByDriver(device, bytes, code);
+  if (data) usedBytes_ += bytes;
+  return data;
+}
+
+void* Driver::allocateByDriver(int device, size_t bytes, cl_int& code) {
   if (usesUsm_) {
     return deviceAlloc_(context_, deviceOf(device), nullptr, bytes, kBufferAlignment, &code);
   }
   cl_svm_mem_flags flags = CL_MEM_READ_WRITE;
   if (isFineGrained_) flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
-  return library_.SVMAlloc(context_, flags, bytes, kBufferAlignment);
+  void* data = library_.SVMAlloc(context_, flags, bytes, kBufferAlignment);
+  if (data && isFineGrained_) useHugePages(data, bytes);
+  return data;
 }
 
 void Driver::release(void* data) {
@@ -408,6 +455,7 @@ void Driver::releaseKept(size_t bytes) {
       if (keptBytes_ <= bytes || !one.isUnused()) return false;
       release(one.data);
       keptBytes_ -= block.bytes;
+      usedBytes_ -= block.bytes;
       return true;
     });
   }
@@ -426,11 +474,28 @@ void* Driver::takeKept(const Block& block) {
   return data;
 }
 
+std::vector<CommandEvent> Driver::usersOfKept(const Block& block) const {
+  auto found = kept_.find(block);
+  if (!facts_[block.physical].isCpu || found == kept_.end()) return {};
+  const std::vector<Kept>& all = found->second;
+  if (all.size() * block.bytes < kMostCachedBytes) return {};
+  return all.front().after;
+}
+
 StatusOr<void*> Driver::allocate(int device, size_t bytes) {
   Block block{queues_[device].physical, roundedSize(bytes)};
   std::unique_lock lock(blocksMutex_);
   cl_int code = CL_SUCCESS;
   void* data = takeKept(block);
+  if (!data) {
+    if (std::vector<CommandEvent> users = usersOfKept(block); !users.empty()) {
+      lock.unlock();
+      ISTHMUS_RETURN_IF_ERROR(flushAll(device));
+      for (const CommandEvent& event : users) (void)event.await();
+      lock.lock();
+      data = takeKept(block);
+    }
+  }
   if (!data) data = allocateNew(device, block.bytes, code);
   if (!data) {
     // What is about to be free is worth waiting for.
@@ -439,13 +504,15 @@ StatusOr<void*> Driver::allocate(int device, size_t bytes) {
       for (Kept& one : all) pending.insert(pending.end(), one.after.begin(), one.after.end());
     }
     lock.unlock();
+    ISTHMUS_RETURN_IF_ERROR(flushAll(device));
     for (const CommandEvent& event : pending) (void)event.await();
     lock.lock();
     releaseKept(0);
     data = allocateNew(device, block.bytes, code);
   }
   if (!data) {
-    return resourceExhausted("device ", device, " has no memory for ", bytes, " bytes",
+    return resourceExhausted("device ", device, " has no memory for ", bytes, " bytes, of ",
+                             facts(device).memoryBytes, " in all",
                              code == CL_SUCCESS ? "" : ": " + errorName(code));
   }
   live_[data] = block;
@@ -544,6 +611,15 @@ StatusOr<CommandEvent> Driver::join(int device, Queue queue, CommandEvents after
 Status Driver::flush(int device, Queue queue) {
   ISTHMUS_ASSIGN_OR_RETURN(CommandQueue * there, queueOf(device, queue));
   return there->flush();
+}
+
+Status Driver::flushAll(int device) {
+  ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kPrograms));
+  ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kCopies));
+  std::unique_lock lock(timedMutex_);
+  CommandQueue* timed = queues_[device].timed.get();
+  lock.unlock();
+  return timed ? timed->flush() : Status();
 }
 
 Status Driver::copyNow(int device, void* to, const void* from, size_t bytes) {

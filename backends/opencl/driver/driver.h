@@ -47,8 +47,8 @@ struct DeviceFacts {
   bool hasMatrices = false;
   // Work-items of sub-groups of 16, which kernels may ask for, read each other's registers.
   bool hasExchange = false;
-  uint64_t memoryBytes = 0;
-  uint64_t localBytes = 0;  // per work-group
+  uint64_t memoryBytes = 0;  // of a CPU, what is not left to the host
+  uint64_t localBytes = 0;   // per work-group
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
   unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for
@@ -184,6 +184,8 @@ class Driver {
 
   // Never null; kResourceExhausted if the device has no more. Any thread. What was freed is kept
   // for the next allocation of about its size: new memory costs a page fault for each of its pages.
+  // On CPUs, where much of it is still in use, blocks until that is over: a caller that runs ahead
+  // would have each program compute in other memory, and none in a cache.
   StatusOr<void*> allocate(int device, size_t bytes);
   // Once `after` are over, in any way.
   void free(void* data, std::vector<CommandEvent> after = {});
@@ -246,6 +248,7 @@ class Driver {
   StatusOr<std::unique_ptr<Program>> build(cl_program program, const std::string& options);
   StatusOr<std::unique_ptr<CommandQueue>> makeQueue(int physical, cl_queue_properties more);
   StatusOr<CommandQueue*> queueOf(int device, Queue queue);
+  Status flushAll(int device);
   // Of each physical device, the number of its kind.
   std::vector<size_t> kindNumbers() const;
   cl_device_id deviceOf(int device) const { return devices_[queues_[device].physical]; }
@@ -262,9 +265,13 @@ class Driver {
     bool isUnused() const;
   };
 
-  void* allocateNew(int device, size_t bytes, cl_int& code);
+  void* allocateByDriver(int device, size_t bytes, cl_int& code);
   // All with blocksMutex_ held.
+  // Null, and `code`, if there is none.
+  void* allocateNew(int device, size_t bytes, cl_int& code);
   void* takeKept(const Block& block);
+  // Of this size, what was freed first of what is still in use, if that is too much to use more.
+  std::vector<CommandEvent> usersOfKept(const Block& block) const;
   void release(void* data);
   // Of memory that is kept, what nobody uses any more; until so much is left.
   void releaseKept(size_t bytes);
@@ -276,6 +283,7 @@ class Driver {
   std::unordered_map<void*, Block> live_;
   std::map<Block, std::vector<Kept>> kept_;
   size_t keptBytes_ = 0;
+  size_t usedBytes_ = 0;  // live and kept
   cl_platform_id platform_ = nullptr;
   cl_context context_ = nullptr;
   std::vector<cl_device_id> devices_;

@@ -49,6 +49,8 @@ struct Library {
   ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_OPENCL_MEMBER)
 #undef ISTHMUS_OPENCL_MEMBER
   std::string path;
+  // Whether but one thread at a time may be in WaitForEvents.
+  bool waitsOneByOne = false;
 };
 
 // Loads `path`: the loader of installable drivers (libOpenCL.so.1), or a driver that has the

@@ -1,25 +1,14 @@
 """A sample of all operations is compiled to SPIR-V in every form of kernels, and every module is validated."""
 
 import importlib.util
-import os
 import pathlib
-
-import pytest
 
 _spec = importlib.util.spec_from_file_location("validate", pathlib.Path(__file__).with_name("validate.py"))
 validate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(validate)
 
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    if not (validate.op_cases.BUILD / "tools/isthmus-spirv").is_file():
-        pytest.skip("isthmus-spirv is not built: ./dev build isthmus-spirv")
-    if validate.validator() is None:
-        if os.environ.get("ISTHMUS_REQUIRE_PLUGIN"):
-            pytest.fail("no spirv-val: apt-get install spirv-tools")
-        pytest.skip("NO SPIRV-VAL: apt-get install spirv-tools")
-    return validate.run(tmp_path_factory.mktemp("spirv"), 100)
+programs = validate.op_cases.judged(
+    "isthmus-spirv", validate.validator, "NO SPIRV-VAL: apt-get install spirv-tools", validate.run, 100)
 
 
 def test_every_module_is_valid(programs):

@@ -1,0 +1,150 @@
+// What programs are compiled to for devices that are not at hand.
+#include "backends/opencl/code_generator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "compiler/driver/driver.h"
+#include "isthmus/flags.h"
+#include "tools/unloaded_program.h"
+
+namespace isthmus::opencl {
+namespace {
+
+using Unloaded = UnloadedProgram<ProgramImage>;
+
+DeviceFacts someFacts() {
+  DeviceFacts facts;
+  facts.takesSpirv = true;
+  facts.memoryBytes = uint64_t{1} << 34;
+  facts.localBytes = 64 << 10;
+  facts.maxWorkGroupItems = 1024;
+  facts.computeUnits = 64;
+  facts.vectorBits = 256;
+  return facts;
+}
+
+ProgramImage compileFor(const DeviceFacts& facts, const std::string& program) {
+  OpenclCodeGenerator generator(facts, "none", Unloaded::keep);
+  CompileRequest request;
+  request.code = program;
+  request.format = "mlir";
+  StatusOr<std::shared_ptr<const Executable>> compiled = compileProgram(generator, request);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().message();
+  return compiled.ok() ? static_cast<const Unloaded&>(**compiled).image() : ProgramImage();
+}
+
+// A device without 64-bit floats, as many GPUs are, whose host does what it lacks.
+class WithoutDoubles : public ::testing::TestWithParam<const char*> {
+ protected:
+  WithoutDoubles() {
+    setFlagForTest("ISTHMUS_OPENCL_KERNELS", GetParam());
+    setFlagForTest("ISTHMUS_FALLBACK", "cpu");
+  }
+  void TearDown() override {
+    setFlagForTest("ISTHMUS_OPENCL_KERNELS", "");
+    setFlagForTest("ISTHMUS_FALLBACK", "");
+  }
+
+  // tanh of x · w, the product of type `product` and tanh of type `rest`.
+  ProgramImage compile(const std::string& product, const std::string& rest) {
+    const std::string array = "tensor<64x64x" + product + ">";
+    const std::string result = "tensor<64x64x" + rest + ">";
+    const std::string program = "func.func @main(%x: " + array + ", %w: " + array + ") -> " +
+                                result +
+                                " {\n"
+                                "%p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] "
+                                ": (" +
+                                array + ", " + array + ") -> " + array +
+                                "\n"
+                                "%c = stablehlo.convert %p : (" +
+                                array + ") -> " + result +
+                                "\n"
+                                "%t = stablehlo.tanh %c : " +
+                                result + "\nreturn %t : " + result + "\n}";
+    return compileFor(someFacts(), program);
+  }
+};
+
+TEST_P(WithoutDoubles, products_have_epilogues) {
+  const ProgramImage image = compile("f32", "f32");
+  EXPECT_EQ(image.kernels.size(), 1U);
+  EXPECT_TRUE(image.host.functions.empty());
+}
+
+TEST_P(WithoutDoubles, the_host_takes_products_and_epilogues_of_doubles_one_by_one) {
+  ProgramImage image = compile("f64", "f32");
+  // What makes floats of doubles has no kernel either.
+  EXPECT_EQ(image.kernels.size(), 0U);
+  EXPECT_EQ(image.host.functions.size(), 2U);
+  image = compile("f32", "f64");
+  EXPECT_EQ(image.kernels.size(), 1U);
+  EXPECT_EQ(image.host.functions.size(), 1U);
+}
+
+// The host has no vectors as narrow as these rows.
+TEST(OpenclCodeGenerator, the_host_takes_loops_with_products_of_short_rows) {
+  DeviceFacts facts = someFacts();
+  facts.isCpu = facts.hasFineSvm = facts.hasDoubles = true;
+  const ProgramImage image = compileFor(facts, R"(
+    func.func @main(%x: tensor<3x3xf32>, %n: tensor<i32>) -> tensor<3x3xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<3x3xf32>
+        cond {
+          %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        } do {
+          %l = "stablehlo.cholesky"(%y) {lower = true} : (tensor<3x3xf32>) -> tensor<3x3xf32>
+          %p = stablehlo.dot_general %l, %x, contracting_dims = [1] x [0]
+              : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+          %s = stablehlo.subtract %x, %p : tensor<3x3xf32>
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %j, %s : tensor<i32>, tensor<3x3xf32>
+        }
+      return %r#1 : tensor<3x3xf32>
+    })");
+  const Loop* loop = nullptr;
+  for (const Step& step : image.steps) {
+    if (std::holds_alternative<Loop>(step.what)) loop = &std::get<Loop>(step.what);
+  }
+  ASSERT_NE(loop, nullptr);
+  for (const std::vector<Step>* steps : {&loop->condition, &loop->body}) {
+    EXPECT_TRUE(forEachStep(
+        *steps, [](const Step& step) { return !std::holds_alternative<KernelLaunch>(step.what); }));
+  }
+}
+
+// SPIR-V has no instruction that adds up several products of bytes, which AVX-512's VNNI is.
+TEST(OpenclCodeGenerator, the_host_takes_large_products_of_bytes) {
+  auto compile = [](bool isCpu, int size) {
+    DeviceFacts facts = someFacts();
+    facts.isCpu = facts.hasFineSvm = isCpu;
+    const std::string n = std::to_string(size), array = "tensor<" + n + "x" + n + "x";
+    return compileFor(facts, "func.func @main(%x: " + array + "i8>, %w: " + array + "i8>) -> " +
+                                 array +
+                                 "i32> {\n"
+                                 "%p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] "
+                                 ": (" +
+                                 array + "i8>, " + array + "i8>) -> " + array +
+                                 "i32>\n"
+                                 "%t = stablehlo.negate %p : " +
+                                 array + "i32>\nreturn %t : " + array + "i32>\n}");
+  };
+  const bool hasInstruction = __builtin_cpu_supports("avx512vnni");
+  const ProgramImage large = compile(true, 512);
+  EXPECT_EQ(large.host.functions.size(), hasInstruction ? 1U : 0U);
+  EXPECT_EQ(large.kernels.empty(), false);
+  // No wait is worth a small one, nor any where the device is another.
+  EXPECT_TRUE(compile(true, 32).host.functions.empty());
+  EXPECT_TRUE(compile(false, 512).host.functions.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, WithoutDoubles, ::testing::Values("groups", "vectors", "elements"),
+                         [](const auto& form) { return std::string(form.param); });
+
+}  // namespace
+}  // namespace isthmus::opencl
