@@ -12,8 +12,10 @@
 #include <thread>
 
 #include "backends/cpu/load/object_loader.h"
+#include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -50,6 +52,54 @@ TEST(Jit, objects_call_each_other_and_the_c_library) {
   ASSERT_NE(outer, nullptr);
   EXPECT_EQ(outer(1.25), std::sin(1.25) * 0.5 * 3.0);
   EXPECT_EQ((*code)->lookup("absent"), nullptr);
+}
+
+// out = |x| is small ? x : y * y with the sign of x, of 16 floats; the sign's mask comes from
+// memory, as constants of vectors do.
+constexpr char kMaskedSelectOfBits[] = R"(
+  define void @restore_sign(ptr %x, ptr %y, ptr %out) {
+    %xi = load <16 x i32>, ptr %x, align 4
+    %yf = load <16 x float>, ptr %y, align 4
+    %xf = bitcast <16 x i32> %xi to <16 x float>
+    %magnitude = call <16 x float> @llvm.fabs.v16f32(<16 x float> %xf)
+    %is_small = fcmp olt <16 x float> %magnitude, splat (float 7.812500e-03)
+    %scaled = fmul <16 x float> %yf, %yf
+    %positive = call <16 x float> @llvm.fabs.v16f32(<16 x float> %scaled)
+    %bits = bitcast <16 x float> %positive to <16 x i32>
+    %sign = and <16 x i32> %xi, splat (i32 -2147483648)
+    %both = or disjoint <16 x i32> %sign, %bits
+    %result = select <16 x i1> %is_small, <16 x i32> %xi, <16 x i32> %both
+    store <16 x i32> %result, ptr %out, align 4
+    ret void
+  }
+)";
+
+// Fails where LLVM's wrong truth tables are used: llvm_workarounds.h.
+TEST(Jit, selects_of_bits_below_a_mask_keep_their_bits) {
+  auto jit = makeModule("m", hostTarget());
+  ASSERT_TRUE(jit.ok()) << jit.status().message();
+  llvm::SMDiagnostic error;
+  ASSERT_FALSE(llvm::parseAssemblyInto(llvm::MemoryBufferRef(kMaskedSelectOfBits, "m"),
+                                       jit->module.get(), nullptr, error))
+      << error.getMessage().str();
+  std::vector<JitModule> modules;
+  modules.push_back(std::move(*jit));
+  auto objects = compileModules(modules, hostTarget(), {.verify = true}, 1);
+  ASSERT_TRUE(objects.ok()) << objects.status().message();
+  auto code = LoadedCode::load(*objects);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  auto* restoreSign = reinterpret_cast<void (*)(const float*, const float*, float*)>(
+      (*code)->lookup("restore_sign"));
+  ASSERT_NE(restoreSign, nullptr);
+  float x[16], y[16], out[16];
+  for (int i = 0; i < 16; ++i) {
+    x[i] = (i % 3 == 0 ? 0.001f : 1.0f) * static_cast<float>(i % 2 == 0 ? i : -i);
+    y[i] = static_cast<float>(i) + 0.5f;
+  }
+  restoreSign(x, y, out);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(out[i], std::abs(x[i]) < 7.8125e-3f ? x[i] : std::copysign(y[i] * y[i], x[i])) << i;
+  }
 }
 
 // The generators of code are used again.

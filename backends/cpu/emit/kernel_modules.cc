@@ -14,8 +14,11 @@
 namespace isthmus::cpu {
 namespace {
 
-// A module is worth a thread of its own from about this many operations on.
-constexpr int64_t kOperationsPerModule = 40;
+// A module is worth a thread of its own from about this many operations on: they take a
+// millisecond or two, the thread and what each module has of LLVM a tenth of one.
+constexpr int64_t kOperationsPerModule = 12;
+// What the program function takes, in operations.
+constexpr int64_t kOperationsOfProgram = 2;
 // Kernels in loops that write arrays up to this size go where they can be inlined: then a loop's
 // small values stay in registers from one step to the next.
 constexpr int64_t kMaxInlineBytes = 2048;
@@ -83,11 +86,14 @@ StatusOr<KernelModules> KernelModules::make(const TargetModel& target) {
 }
 
 void KernelModules::count(ir::FusionOp fusion, bool isInLoop) {
-  if (!(isInLoop && isSmall(fusion))) outOfLineOperations_ += operationsIn(fusion);
+  if (isInLoop && isSmall(fusion)) return;
+  outOfLineOperations_ += operationsIn(fusion);
+  ++outOfLineFusions_;
 }
 
 void KernelModules::divide(int threads) {
-  int64_t wanted = std::min<int64_t>(threads, 1 + outOfLineOperations_ / kOperationsPerModule);
+  const int64_t wanted = std::min<int64_t>(
+      {threads, outOfLineFusions_, 1 + outOfLineOperations_ / kOperationsPerModule});
   for (int64_t i = 1; i < wanted; ++i) {
     // Without it the kernels go to fewer modules, which is only slower.
     StatusOr<JitModule> module = makeModule("kernels" + std::to_string(i), target_);
@@ -106,9 +112,13 @@ StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) 
   }
   size_t index = 0;
   if (!isInProgram) {
-    int64_t share = outOfLineOperations_ / static_cast<int64_t>(modules_.size()) + 1;
-    index = std::min<size_t>(operationsDone_ / share, modules_.size() - 1);
-    operationsDone_ += operationsIn(fusion);
+    // Where most of it falls, if all operations behind each other are cut into equal shares.
+    const auto count = static_cast<int64_t>(modules_.size());
+    const int64_t share = (kOperationsOfProgram + outOfLineOperations_) / count + 1;
+    const int64_t operations = operationsIn(fusion);
+    index = static_cast<size_t>(
+        std::min((kOperationsOfProgram + operationsDone_ + operations / 2) / share, count - 1));
+    operationsDone_ += operations;
   }
   llvm::Module& module = *modules_[index].module;
   std::string symbol = "kernel" + std::to_string(number_++);

@@ -45,6 +45,7 @@ class KernelModules {
   std::vector<JitModule> modules_;
   std::unordered_multimap<size_t, Emitted> emitted_;  // by hash of the region
   int64_t outOfLineOperations_ = 0;  // in fusions that stay apart from the program function
+  int64_t outOfLineFusions_ = 0;
   int64_t operationsDone_ = 0;
   int64_t number_ = 0;
 };

@@ -1,8 +1,6 @@
 // Emits isthmus_main: calls over fixed addresses, loops and branches as native control flow.
 #include "backends/cpu/emit/program_emitter.h"
 
-#include <cmath>
-
 #include "backends/cpu/load/copy_functions.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/plan/op_error.h"
@@ -334,22 +332,19 @@ bool ProgramEmitter::isAllInlined(mlir::Operation* loop) const {
 void ProgramEmitter::emitKernel(const KernelStage& stage, llvm::Value* buffers) {
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, int64_, int64_}, false);
   llvm::FunctionCallee kernel = module_.getOrInsertFunction(stage.symbol, type);
-  double ns = stage.nsPerTile * static_cast<double>(stage.tiles);
-  account(ns);
-  if (stage.tiles < 2 || ns < target_.parallelNs) {
+  account(stage.nsPerTile * static_cast<double>(stage.tiles));
+  if (stage.tiles < 2 || stage.share == 0) {
     builder_.CreateCall(kernel, {buffers, builder_.getInt64(0), builder_.getInt64(stage.tiles)});
     return;
   }
-  int64_t grain =
-      std::max<int64_t>(1, std::llround(target_.grainNs / std::max(stage.nsPerTile, 1e-3)));
   llvm::Value* run = argument(0);
   // The first field of IsthmusRun.
   llvm::Value* parallelFor = builder_.CreateLoad(pointer_, run);
   auto* parallelType = llvm::FunctionType::get(
       builder_.getVoidTy(), {pointer_, pointer_, pointer_, int64_, int64_}, false);
-  builder_.CreateCall(
-      parallelType, parallelFor,
-      {run, kernel.getCallee(), buffers, builder_.getInt64(stage.tiles), builder_.getInt64(grain)});
+  builder_.CreateCall(parallelType, parallelFor,
+                      {run, kernel.getCallee(), buffers, builder_.getInt64(stage.tiles),
+                       builder_.getInt64(stage.share)});
 }
 
 llvm::CallInst* ProgramEmitter::emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor,

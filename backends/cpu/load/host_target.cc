@@ -46,7 +46,7 @@ TargetModel detectHost() {
   }
   auto has = [&](const char* name) { return features.lookup(name); };
   target.fma = has("fma");
-  target.f16c = has("f16c");
+  target.convertsF16 = has("f16c");
   target.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   target.vectorBits = target.avx512 ? 512 : has("avx") ? 256 : 128;
   // Held back by ISTHMUS_MAX_ISA: LLVM's own levels, and nothing of this machine's besides.
@@ -55,10 +55,15 @@ TargetModel detectHost() {
     target.cpu = isa == Isa::kV3 ? "x86-64-v3" : "x86-64-v2";
     target.features.clear();
     target.avx512 = false;
-    target.fma = target.f16c = isa == Isa::kV3;
+    target.fma = target.convertsF16 = isa == Isa::kV3;
     target.vectorBits = isa == Isa::kV3 ? 256 : 128;
   }
-  target.avx512Bf16 = target.avx512 && isa >= Isa::kBf16 && has("avx512bf16");
+  // AVX2's gathers issue the same loads as are made one by one, and are slow where microcode guards
+  // them against gather data sampling. All of AMD's are microcode, which waits for each one's
+  // loads.
+  const bool isAmd = llvm::StringRef(target.cpu).starts_with("znver");
+  target.gathers = target.avx512 && !isAmd;
+  target.roundsToBf16 = target.avx512 && isa >= Isa::kBf16 && has("avx512bf16");
   target.avx512Vbmi = target.avx512 && has("avx512vbmi");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;

@@ -130,8 +130,10 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
     ISTHMUS_RETURN_IF_ERROR(describeProduct(attention, product, of));
     of.resultBuffer = operands + descriptor.productCount++;
   }
-  descriptor.kernelBuffer = operands + descriptor.productCount;
+  descriptor.kernelBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
   descriptor.rowsAtATime = schedule.stages[0].chunk;
+  descriptor.rowsPerTask = context.target.scoreTaskRows;
+  descriptor.rowsPerPart = context.target.scorePartRows;
   const unsigned buffers = attention.rows->getNumOperands() + attention.rows->getNumResults();
   if (buffers > kMaxRowBuffers) {
     return unimplemented("attention: the kernel of rows has more than ", kMaxRowBuffers,
@@ -140,7 +142,11 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
   for (int32_t buffer : bufferOfOperand) {
     descriptor.kernelBuffers[descriptor.kernelBufferCount++] = buffer;
   }
-  for (mlir::Value weights : attention.rows->getResults()) {
+  for (auto [i, weights] : llvm::enumerate(attention.rows->getResults())) {
+    if (attention.products.empty()) {
+      descriptor.kernelBuffers[descriptor.kernelBufferCount++] = operands + static_cast<int32_t>(i);
+      continue;
+    }
     ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(weights.getType()));
     descriptor.weightTypes[descriptor.weightsCount] = type.elementType;
     // Sharing is known of one result at a time: with several, one may be written before another is

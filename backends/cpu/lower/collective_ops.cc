@@ -1,6 +1,7 @@
 // Collectives and process ids as library calls.
 #include "backends/cpu/load/collective_functions.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
@@ -11,9 +12,6 @@
 
 namespace isthmus::cpu {
 namespace {
-
-// Meeting other devices costs at least this.
-constexpr double kCollectiveNs = 5'000;
 
 struct Groups {
   std::vector<int64_t> ids;
@@ -79,11 +77,11 @@ int64_t productBefore(const ArrayType& type, int64_t dimension) {
   return product;
 }
 
-OperationCode makeProcessId(bool isPartition) {
+OperationCode makeProcessId(bool isPartition, const TargetModel& target) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_process_id";
   code.descriptor = descriptorBytes(ProcessIdDescriptor{isPartition});
-  code.estimatedNs = 5;
+  code.estimatedNs = target.callNs;
   return code;
 }
 
@@ -94,14 +92,14 @@ StatusOr<OperationCode> lowerAwait(mlir::Operation* op, LibraryContext& context)
   code.libraryFunction = "isthmus_rt_await";
   code.descriptor = descriptorBytes(
       AwaitDescriptor{static_cast<int64_t>(llvm::cast<ir::AwaitOp>(op).getNumber())});
-  code.estimatedNs = kCollectiveNs;
+  code.estimatedNs = collectiveNs(context.target, 0);
   context.mayBlock = true;
   return code;
 }
 
 StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& context) {
-  if (llvm::isa<shlo::PartitionIdOp>(op)) return makeProcessId(true);
-  if (llvm::isa<shlo::ReplicaIdOp>(op)) return makeProcessId(false);
+  if (llvm::isa<shlo::PartitionIdOp>(op)) return makeProcessId(true, context.target);
+  if (llvm::isa<shlo::ReplicaIdOp>(op)) return makeProcessId(false, context.target);
 
   CollectiveDescriptor head{};
   head.channel = context.nextNumber++;
@@ -190,7 +188,8 @@ StatusOr<OperationCode> lowerCollective(mlir::Operation* op, LibraryContext& con
   // Without the source position, which is another where a process runs another script.
   context.exchanges += code.libraryFunction;
   context.exchanges += makeCollectiveDescriptor(head, operands, groups.ids, "");
-  code.estimatedNs = kCollectiveNs + static_cast<double>(largestOperand + largestResult) / 4;
+  code.estimatedNs =
+      collectiveNs(context.target, static_cast<double>(largestOperand + largestResult));
   context.mayBlock = true;
   return code;
 }

@@ -1,8 +1,8 @@
 // Composites that have a library function of their own.
-#include <cmath>
 
 #include "backends/cpu/kernels/sort/sort.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 
@@ -10,7 +10,7 @@ namespace isthmus::cpu {
 namespace {
 
 // (operand) -> (values, indices): the k largest of the last dimension.
-StatusOr<OperationCode> lowerTopK(shlo::CompositeOp op) {
+StatusOr<OperationCode> lowerTopK(shlo::CompositeOp op, LibraryContext& context) {
   if (op->getNumOperands() != 1 || op->getNumResults() != 2) {
     return invalidArgument("chlo.top_k has one operand and two results");
   }
@@ -34,15 +34,15 @@ StatusOr<OperationCode> lowerTopK(shlo::CompositeOp op) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_top_k";
   code.descriptor = descriptorBytes(descriptor);
-  code.estimatedNs = 50 + 3 * static_cast<double>(operand.numElements());
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 
 }  // namespace
 
-StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerComposite(mlir::Operation* op, LibraryContext& context) {
   auto composite = llvm::cast<shlo::CompositeOp>(op);
-  if (composite.getName() == "chlo.top_k") return lowerTopK(composite);
+  if (composite.getName() == "chlo.top_k") return lowerTopK(composite, context);
   return unimplemented("no library function for composite " + composite.getName().str());
 }
 

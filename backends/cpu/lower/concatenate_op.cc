@@ -1,6 +1,7 @@
 // Concatenations that fusion leaves to copies, as calls of isthmus_rt_concatenate.
 #include "backends/cpu/kernels/concatenate.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 
@@ -20,8 +21,9 @@ StatusOr<OperationCode> lowerConcatenate(mlir::Operation* op, LibraryContext& co
   OperationCode code;
   code.libraryFunction = "isthmus_rt_concatenate";
   code.descriptor = concatenateDescriptor(rows, rowBytes);
-  code.estimatedNs = 10.0 * static_cast<double>(rowBytes.size() * static_cast<size_t>(rows)) +
-                     2 * static_cast<double>(result.sizeBytes()) / context.target.memoryBytesPerNs;
+  code.estimatedNs =
+      copiesNs(context.target, static_cast<double>(rowBytes.size() * static_cast<size_t>(rows)),
+               static_cast<double>(result.sizeBytes()));
   return code;
 }
 

@@ -2,9 +2,10 @@
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/gemm/dot.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
+#include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
-#include "compiler/schedule/cost.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Module.h"
 
@@ -49,7 +50,7 @@ StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& con
   OperationCode code;
   code.libraryFunction = kDotFunction;
   code.descriptor = descriptorBytes(descriptor);
-  code.estimatedNs = 30 + contractionNs(context.target, dot);
+  code.estimatedNs = libraryNs(context.target, dot);
   return code;
 }
 
@@ -64,7 +65,8 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
   descriptor.rhsBuffer = bufferOf(dot.getRhs());
   descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
   descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
-  callBack(kDotFunction, descriptorBytes(descriptor), 30 + stage.ns, code, context);
+  callBack(kDotFunction, descriptorBytes(descriptor), context.target.callNs + stage.ns, code,
+           context);
   return {};
 }
 
@@ -105,10 +107,7 @@ StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& co
   OperationCode code;
   code.libraryFunction = "isthmus_rt_conv";
   code.descriptor = descriptorBytes(descriptor);
-  int64_t outputFeatures = std::max<int64_t>(1, rhs.dims[numbers.kernelOutputFeature]);
-  double products = static_cast<double>(result.numElements()) *
-                    static_cast<double>(rhs.numElements() / outputFeatures);
-  code.estimatedNs = 50 + contractionNs(context.target, products);
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/load/custom_call_functions.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/custom_calls.h"
@@ -11,27 +12,25 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr double kHandlerNs = 1'000;
-
-// jaxlib's own kernels compute and return: they neither block nor call anybody back. Some floating
-// point operations for each element and for the smaller dimension of the largest matrix.
+// jaxlib's own kernels compute and return: they neither block nor call anybody back.
 bool isJaxlibKernel(llvm::StringRef target) {
   return target.ends_with("_ffi") &&
          (target.starts_with("lapack_") || target.starts_with("tridiagonal_solve_") ||
           target.starts_with("cpu_csr_sparse_"));
 }
 
-double kernelNs(const ffi::CallSpec& call) {
-  double ns = kHandlerNs;
+// For each element and for the smaller dimension of its matrix.
+double stepsOf(const ffi::CallSpec& call) {
+  double steps = 0;
   for (const ArrayType& type : call.operands) {
     double depth = 1;
     if (type.dims.size() >= 2) {
       depth = static_cast<double>(
           std::max<int64_t>(1, std::min(type.dims.back(), type.dims[type.dims.size() - 2])));
     }
-    ns += 4 * depth * static_cast<double>(type.numElements());
+    steps += depth * static_cast<double>(type.numElements());
   }
-  return ns;
+  return steps;
 }
 
 }  // namespace
@@ -39,8 +38,8 @@ double kernelNs(const ffi::CallSpec& call) {
 StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& context) {
   std::string target = llvm::cast<shlo::CustomCallOp>(op).getCallTargetName().str();
   std::optional<ffi::Handler> handler = ffi::findHandler(target);
-  if (!handler && isDecomposition(target)) return lowerDecomposition(op);
-  if (!handler && isLapackCall(target)) return lowerLapackCall(op);
+  if (!handler && isDecomposition(target)) return lowerDecomposition(op, context);
+  if (!handler && isLapackCall(target)) return lowerLapackCall(op, context);
   if (!handler) {
     return unsupportedOp(op, "no handler is registered for @" + target + " on this platform");
   }
@@ -54,7 +53,7 @@ StatusOr<OperationCode> lowerCustomCall(mlir::Operation* op, LibraryContext& con
   code.libraryFunction = "isthmus_rt_custom_call";
   code.descriptor =
       descriptorBytes(CustomCallDescriptor{static_cast<int32_t>(context.calls.size())});
-  code.estimatedNs = kernelNs(call);
+  code.estimatedNs = handlerNs(context.target, stepsOf(call));
   if (!isJaxlibKernel(call.target)) context.callsUserCode = true;
   context.calls.push_back(std::move(call));
   return code;

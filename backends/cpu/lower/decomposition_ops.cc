@@ -3,14 +3,13 @@
 
 #include "backends/cpu/kernels/linalg/decompositions.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace isthmus::cpu {
 namespace {
-
-constexpr double kFlopsPerNs = 2;
 
 std::optional<Decomposition> decompositionOf(llvm::StringRef target) {
   return llvm::StringSwitch<std::optional<Decomposition>>(target)
@@ -65,7 +64,7 @@ std::vector<ArrayType> expectedTypes(const DecompositionDescriptor& d, const Arr
 
 bool isDecomposition(std::string_view target) { return decompositionOf(target).has_value(); }
 
-StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op) {
+StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op, LibraryContext& context) {
   auto call = llvm::cast<shlo::CustomCallOp>(op);
   DecompositionDescriptor d{};
   d.kind = *decompositionOf(call.getCallTargetName());
@@ -108,8 +107,9 @@ StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op) {
   code.libraryFunction = "isthmus_rt_decompose";
   code.descriptor = descriptorBytes(d);
   const double factor = d.kind == Decomposition::kEigh ? 9 : 2;
-  code.estimatedNs = 200 + factor * static_cast<double>(a.numElements()) *
-                               static_cast<double>(std::max<int64_t>(d.k, 1)) / kFlopsPerNs;
+  code.estimatedNs =
+      decompositionNs(context.target, factor * static_cast<double>(a.numElements()) *
+                                          static_cast<double>(std::max<int64_t>(d.k, 1)));
   return code;
 }
 

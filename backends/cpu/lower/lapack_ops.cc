@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/linalg/decompositions.h"
 #include "backends/cpu/kernels/linalg/linalg.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "compiler/plan/op_error.h"
@@ -14,8 +15,6 @@
 
 namespace isthmus::cpu {
 namespace {
-
-constexpr double kFlopsPerNs = 2;
 
 enum class Routine { kPotrf, kTrsm, kGetrf, kGeqrf, kOrgqr, kSyevd, kGesdd };
 
@@ -78,7 +77,8 @@ bool liesAsLapackReads(const ArrayType& type, bool isMatrix, mlir::Attribute lay
 // One call, of which everything is checked before anything is made of it.
 class LapackCall {
  public:
-  LapackCall(mlir::Operation* op, Target target) : op_(op), target_(target) {}
+  LapackCall(mlir::Operation* op, Target target, const TargetModel& model)
+      : op_(op), target_(target), model_(model) {}
 
   StatusOr<OperationCode> lower() {
     ISTHMUS_ASSIGN_OR_RETURN(call_, describeCustomCall(op_));
@@ -164,7 +164,7 @@ class LapackCall {
     OperationCode result;
     result.libraryFunction = function;
     result.descriptor = descriptorBytes(descriptor);
-    result.estimatedNs = 200 + flops * static_cast<double>(batch_) / kFlopsPerNs;
+    result.estimatedNs = decompositionNs(model_, flops * static_cast<double>(batch_));
     return result;
   }
 
@@ -278,6 +278,7 @@ class LapackCall {
 
   mlir::Operation* op_;
   Target target_;
+  const TargetModel& model_;
   ffi::CallSpec call_;
   int64_t batch_ = 1, m_ = 0, n_ = 0, k_ = 0;
 };
@@ -286,8 +287,9 @@ class LapackCall {
 
 bool isLapackCall(std::string_view target) { return targetOf(target).has_value(); }
 
-StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op) {
-  return LapackCall(op, *targetOf(llvm::cast<shlo::CustomCallOp>(op).getCallTargetName())).lower();
+StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op, LibraryContext& context) {
+  Target target = *targetOf(llvm::cast<shlo::CustomCallOp>(op).getCallTargetName());
+  return LapackCall(op, target, context.target).lower();
 }
 
 }  // namespace isthmus::cpu

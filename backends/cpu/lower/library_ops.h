@@ -57,10 +57,10 @@ StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext
 StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext& context);
 // The custom calls of XLA's client library that are decompositions of matrices.
 bool isDecomposition(std::string_view target);
-StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op);
+StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op, LibraryContext& context);
 // jaxlib's calls of LAPACK that library functions carry out.
 bool isLapackCall(std::string_view target);
-StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op);
+StatusOr<OperationCode> lowerLapackCall(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context);
 StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context);
 

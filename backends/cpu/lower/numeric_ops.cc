@@ -1,19 +1,16 @@
 // Random bits, Fourier transforms, special functions and dense linear algebra as library calls.
-#include <cmath>
 
 #include "backends/cpu/kernels/fft/fft.h"
 #include "backends/cpu/kernels/linalg/linalg.h"
 #include "backends/cpu/kernels/rng/rng.h"
 #include "backends/cpu/kernels/special_functions.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 
 namespace isthmus::cpu {
 namespace {
-
-// For the estimates.
-constexpr double kSimpleFlopsPerNs = 4;
 
 bool isLinalgType(ElementType type) {
   return type == ElementType::kF32 || type == ElementType::kF64 || type == ElementType::kC64 ||
@@ -28,7 +25,7 @@ int64_t batchOf(const ArrayType& type, size_t inner) {
 
 }  // namespace
 
-StatusOr<OperationCode> lowerRng(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerRng(mlir::Operation* op, LibraryContext& context) {
   auto rng = llvm::cast<shlo::RngBitGeneratorOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType state, toArrayType(rng.getInitialState().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(rng.getOutput().getType()));
@@ -50,11 +47,11 @@ StatusOr<OperationCode> lowerRng(mlir::Operation* op, LibraryContext&) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_rng";
   code.descriptor = descriptorBytes(descriptor);
-  code.estimatedNs = 50 + static_cast<double>(result.numElements());
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 
-StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext& context) {
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(op->getResult(0).getType()));
   const SpecialFunction function = *specialFunctionOf(op->getName().stripDialect());
   if (!hasSpecialFunction(function, type.elementType)) return unimplemented("this element type");
@@ -65,12 +62,11 @@ StatusOr<OperationCode> lowerSpecialFunction(mlir::Operation* op, LibraryContext
   code.libraryFunction = "isthmus_rt_special";
   code.descriptor =
       descriptorBytes(SpecialDescriptor{function, type.elementType, type.numElements()});
-  // Series and continued fractions, one element after the other.
-  code.estimatedNs = 50 + 100 * static_cast<double>(type.numElements());
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 
-StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext& context) {
   auto fft = llvm::cast<shlo::FftOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType operand, toArrayType(fft.getOperand().getType()));
   FftType type = FftType::kFft;
@@ -94,14 +90,11 @@ StatusOr<OperationCode> lowerFft(mlir::Operation* op, LibraryContext&) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_fft";
   code.descriptor = descriptorBytes(descriptor);
-  // 5 n log2 n operations, as FFTs are counted by custom; of all points as if they were one line,
-  // which estimates batches of short ones a little too high.
-  double points = static_cast<double>(operand.numElements());
-  code.estimatedNs = 100 + 5 * points * std::log2(points + 2) / kSimpleFlopsPerNs;
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 
-StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext& context) {
   auto cholesky = llvm::cast<shlo::CholeskyOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(cholesky.getA().getType()));
   if (!isLinalgType(type.elementType)) return unimplemented("another element type");
@@ -113,13 +106,11 @@ StatusOr<OperationCode> lowerCholesky(mlir::Operation* op, LibraryContext&) {
   OperationCode code;
   code.libraryFunction = "isthmus_rt_cholesky";
   code.descriptor = descriptorBytes(descriptor);
-  double n = static_cast<double>(descriptor.n);
-  code.estimatedNs =
-      100 + n * n * n / 3 * static_cast<double>(descriptor.batch) / kSimpleFlopsPerNs;
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 
-StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext&) {
+StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext& context) {
   auto solve = llvm::cast<shlo::TriangularSolveOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType type, toArrayType(solve.getB().getType()));
   if (!isLinalgType(type.elementType)) return unimplemented("another element type");
@@ -144,9 +135,7 @@ StatusOr<OperationCode> lowerTriangularSolve(mlir::Operation* op, LibraryContext
   OperationCode code;
   code.libraryFunction = "isthmus_rt_triangular_solve";
   code.descriptor = descriptorBytes(descriptor);
-  // Each of b's elements is the sum of up to as many products as the triangle has rows.
-  double k = static_cast<double>(descriptor.leftSide ? descriptor.rows : descriptor.cols);
-  code.estimatedNs = 100 + k * static_cast<double>(type.numElements()) / kSimpleFlopsPerNs;
+  code.estimatedNs = libraryNs(context.target, op);
   return code;
 }
 

@@ -1,13 +1,12 @@
 // sort as a call of isthmus_rt_sort, by keys where the comparator allows.
-#include <cmath>
 
 #include "backends/cpu/kernels/sort/sort.h"
 #include "backends/cpu/lower/comparator.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "compiler/cost/library_time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "compiler/program/comparator.h"
-#include "compiler/schedule/cost.h"
 
 namespace isthmus::cpu {
 
@@ -35,17 +34,14 @@ StatusOr<OperationCode> lowerSort(mlir::Operation* op, LibraryContext& context) 
 
   OperationCode code;
   code.libraryFunction = "isthmus_rt_sort";
-  double steps = static_cast<double>(type.numElements()) *
-                 std::log2(static_cast<double>(std::max<int64_t>(2, descriptor.length)));
   if (std::optional<std::vector<SortKey>> keys = recognizeKeys(sort.getComparator())) {
     descriptor.numKeys = static_cast<int32_t>(keys->size());
     std::copy(keys->begin(), keys->end(), descriptor.keys);
-    code.estimatedNs = 50 + 2 * steps;
+    code.estimatedNs = libraryNs(context.target, op);
   } else {
     ISTHMUS_ASSIGN_OR_RETURN(std::string comparator, emitComparator(sort.getComparator(), context));
     code.callbacks.push_back(std::move(comparator));
-    // One element at a time, about as long as a vector.
-    code.estimatedNs = 50 + (6 + bodyWeight(op)) * steps;
+    code.estimatedNs = sortByCallsNs(context.target, op);
   }
   code.descriptor = descriptorBytes(descriptor);
   return code;

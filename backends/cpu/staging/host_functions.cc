@@ -1,6 +1,8 @@
 // The CPU's library functions and kernels for programs of other devices.
 #include "backends/shared/staging/host_functions.h"
 
+#include <algorithm>
+
 #include "backends/cpu/abi.h"
 #include "backends/cpu/emit/jit.h"
 #include "backends/cpu/load/host_target.h"
@@ -10,7 +12,9 @@
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
+#include "compiler/dialect/types.h"
 #include "compiler/plan/op_error.h"
+#include "compiler/schedule/attention/attention.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 #include "runtime/ffi/call_site.h"
@@ -28,19 +32,24 @@ std::string describe(mlir::Operation* op) {
   return position.empty() ? text : text + " at " + position;
 }
 
-// Runs the kernels of a fusion. The descriptor is numbers of 64 bits: buffers, kernels, and the
-// tiles of each kernel. The kernels come after the buffers.
+// Runs the kernels of a fusion. The descriptor is numbers of 64 bits: buffers, kernels, and of each
+// kernel the tiles and how many a thread is handed at least. The kernels come after the buffers.
 int32_t runKernels(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   const auto* numbers = static_cast<const int64_t*>(descriptor);
   for (int64_t i = 0; i < numbers[1]; ++i) {
     auto kernel = reinterpret_cast<IsthmusKernel>(buffers[numbers[0] + i]);
-    run->parallelFor(run, kernel, buffers, numbers[2 + i], 1);
+    run->parallelFor(run, kernel, buffers, numbers[2 + 2 * i], numbers[3 + 2 * i]);
   }
   return 0;
 }
 
 constexpr const char* kRunKernels = "isthmus_rt_run_kernels";
 const LibraryFunction kRunKernelsFunction(kRunKernels, runKernels);
+
+// That a thread is handed; all where threads are not worth it.
+int64_t leastTiles(const KernelStage& stage) {
+  return stage.share == 0 ? stage.tiles : stage.share;
+}
 
 StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context) {
   std::string symbol = "kernel" + std::to_string(context.nextNumber++);
@@ -52,6 +61,7 @@ StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context)
   function.function = kRunKernels;
   for (const KernelStage& stage : kernel.stages) {
     numbers.push_back(stage.tiles);
+    numbers.push_back(leastTiles(stage));
     function.callbacks.push_back(stage.symbol);
   }
   function.descriptor.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8);
@@ -92,9 +102,24 @@ class CpuFunctionTable final : public HostFunctionTable {
   std::vector<HostFunction> functions_;
 };
 
+// A product and its epilogue, which the device computes by a schedule of its own.
+StatusOr<OperationCode> lowerProduct(ir::FusionOp fusion, LibraryContext& context) {
+  mlir::OwningOpRef<ir::FusionOp> own(fusion.clone());
+  (*own)->removeAttr(own->getScheduleAttrName());
+  std::string symbol = "kernel" + std::to_string(context.nextNumber++);
+  ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel, emitKernel(*own, context.target, context.module, symbol));
+  OperationCode code;
+  code.stages = std::move(kernel.stages);
+  ISTHMUS_RETURN_IF_ERROR(callWithEpilogue(*own, code, context));
+  return code;
+}
+
 StatusOr<HostFunction> CpuFunctionTable::lower(mlir::Operation* op) {
-  if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) return lowerFusion(fusion, context_);
-  ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, lowerToLibraryCall(op, context_));
+  auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+  const bool isProduct = fusion && isProductWithEpilogue(fusion);
+  if (fusion && !isProduct) return lowerFusion(fusion, context_);
+  ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, isProduct ? lowerProduct(fusion, context_)
+                                                         : lowerToLibraryCall(op, context_));
   if (code.libraryFunction.empty()) {
     return unsupportedOp(op, "the " + platform_ + " backend has no code for this operation yet");
   }
@@ -176,7 +201,8 @@ StatusOr<std::unique_ptr<HostFunctions>> CpuFunctions::load(const HostProgram& p
 Status CpuFunctions::call(int function, const RunRequest& request,
                           std::vector<void*> buffers) const {
   const Loaded& loaded = functions_[function];
-  Scratch<char> scratch(*request.services, loaded.info->scratchBytes);
+  char none = 0;
+  Scratch<char> scratch(*request.services, loaded.info->scratchBytes, &none, 1);
   if (!scratch) {
     return resourceExhausted(loaded.info->description, ": no host memory for ",
                              loaded.info->scratchBytes, " bytes");
@@ -203,6 +229,14 @@ class CpuFunctionProvider final : public HostFunctionProvider {
   }
   Status checkFeatures(const HostProgram& program) const override {
     return cpu::checkFeatures(program.features);
+  }
+  int termsAtOnce(mlir::Operation* op) const override {
+    auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
+    if (!dot) return 1;
+    auto lhs = toArrayType(dot.getLhs().getType()), rhs = toArrayType(dot.getRhs().getType());
+    auto result = toArrayType(dot.getResult().getType());
+    if (!lhs.ok() || !rhs.ok() || !result.ok()) return 1;
+    return cpu::termsAtOnce(lhs->elementType, rhs->elementType, result->elementType);
   }
   StatusOr<std::unique_ptr<HostFunctions>> load(const HostProgram& program) const override {
     return CpuFunctions::load(program);

@@ -34,7 +34,7 @@ isthmus::TargetModel avx2Target() {
   target.cpu = "haswell";
   target.features = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt";
   target.vectorBits = 256;
-  target.avx512 = target.avx512Bf16 = target.avx512Vbmi = false;
+  target.avx512 = target.avx512Vbmi = target.gathers = target.roundsToBf16 = false;
   target.maxInterleave = 4;
   return target;
 }

@@ -1,13 +1,16 @@
 // Convolutions that sum over many positions and give few, as gradients with respect to the kernel
 // do: both operands are read where they lie, and only the taps that meet the input. Of bf16, whose
 // products are summed in pairs, pairs of images are interleaved first, and images of few features
-// get zeros around their rows: then the same holds.
+// get zeros around their rows: then the same holds. Of groups with few features several share a
+// vector.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/conv/grouped_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -27,6 +30,7 @@ class PositionSums {
   PositionSums(const ConvProblem& problem, GemmDomain domain)
       : p_(problem), kernels_(gemmKernels(domain)), bytes_(kernels_.elementBytes) {
     setOperands(p_.lhs, p_.rhs, p_.inputFeatures);
+    groupTiles_ = p_.groups;
     runTile_ = domain == GemmDomain::kBf16 ? kernels_.runTileOfPairs : kernels_.runTile;
     sums_ = static_cast<char*>(p_.result);
   }
@@ -43,12 +47,33 @@ class PositionSums {
            p_.outputFeatures % kernels_.vectorLanes == 0 && p_.taps() * p_.inputFeatures >= 64;
   }
 
+  // The same where each group has few features: operands as they are. False if they are others.
+  bool chooseGroups() {
+    if (p_.rank < 2 || p_.taps() == 0 || p_.inputFeatures == 0) return false;
+    const ConvAxis& rows = p_.axes[p_.rank - 1];
+    const int64_t features = p_.outputFeatures;
+    const GroupKernels& kernels = *forHost(v2::groupKernels, v3::groupKernels, v4::groupKernels)();
+    if (rows.taps != 1 || rows.inputStride != 1 || rows.windowStride != 1 || rows.padLow != 0 ||
+        rows.outputSize != features || rows.inputSize != features ||
+        p_.groups * features % kernels.lanes != 0 || p_.conv.outputFeatureStride != 1 ||
+        p_.conv.kernelOutputStride != 1 || p_.inputGroupStride != features) {
+      return false;
+    }
+    groupSums_ = kernels.sumsFor(p_.conv.lhsType, p_.conv.resultType, features);
+    if (!groupSums_) return false;
+    groupLanes_ = kernels.lanes;
+    groupTiles_ = p_.groups * features / groupLanes_;
+    bytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
+    sumBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
+    return true;
+  }
+
   // Sums over all input features that the operands have; with `accumulate` added to those there.
   void run(RunServices& services, bool accumulate) {
     accumulate_ = accumulate;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
-    rowTiles_ = ceilDiv(rows.outputSize, kernels_.mr);
-    panels_ = ceilDiv(p_.outputFeatures, kernels_.nr);
+    rowTiles_ = groupSums_ ? 1 : ceilDiv(rows.outputSize, kernels_.mr);
+    panels_ = groupSums_ ? 1 : ceilDiv(p_.outputFeatures, kernels_.nr);
     positions_ = p_.positions() / rows.outputSize;
     // Runs go along the axis with most taps, and of such along the one with the nearest.
     runAxis_ = 0;
@@ -57,8 +82,12 @@ class PositionSums {
     }
     const int64_t length = p_.axes[runAxis_].taps;
     combinations_ = inputFeatures_ * p_.taps() / length;
+    const int64_t features = rows.outputSize + p_.outputFeatures;
     combinationsAtOnce_ = std::clamp<int64_t>(
-        kBlockBytes / (length * (rows.outputSize + p_.outputFeatures) * bytes_), 1, combinations_);
+        kBlockBytes / (length * features * (groupSums_ ? p_.groups : 1) * bytes_), 1,
+        combinations_);
+    // Sums that are rounded could not be added to.
+    if (sumBytes_ < 4) combinationsAtOnce_ = combinations_;
     const double multiplyAdds = static_cast<double>(p_.positions()) *
                                 static_cast<double>(p_.groups * p_.outputFeatures) *
                                 static_cast<double>(combinations_ * length);
@@ -72,7 +101,8 @@ class PositionSums {
       for (int64_t index = begin; index < end; ++index) {
         const Tile tile = tileAt(index);
         const int64_t row = tile.position * p_.axes[p_.rank - 1].outputSize + tile.row;
-        const int64_t column = tile.group * p_.outputFeatures + tile.column;
+        const int64_t column =
+            tile.group * (groupSums_ ? groupLanes_ : p_.outputFeatures) + tile.column;
         p_.epilogue(p_.epilogueBuffers, row, row + tile.rows, column, column + tile.columns);
       }
     });
@@ -111,7 +141,7 @@ class PositionSums {
   // Each part of the tiles reads both operands once.
   template <typename Function>
   void forTiles(RunServices& services, double multiplyAdds, Function function) const {
-    const int64_t tiles = p_.groups * positions_ * rowTiles_ * panels_;
+    const int64_t tiles = groupTiles_ * positions_ * rowTiles_ * panels_;
     const int threads = services.numThreads();
     if (threads == 1 || !worthThreads(multiplyAdds)) return function(int64_t{0}, tiles);
     parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads), function);
@@ -134,7 +164,9 @@ class PositionSums {
     const int64_t panel = index % panels_;
     tile.column = panel * kernels_.nr;
     tile.columns =
-        static_cast<int>(std::min<int64_t>(kernels_.nr, p_.outputFeatures - tile.column));
+        groupSums_
+            ? groupLanes_
+            : static_cast<int>(std::min<int64_t>(kernels_.nr, p_.outputFeatures - tile.column));
     index /= panels_;
     const int64_t rowTile = index % rowTiles_;
     tile.row = size * rowTile / rowTiles_;
@@ -196,6 +228,14 @@ class PositionSums {
           makeRuns(x, block, blockEnd, runs);
         }
         const int64_t ldc = p_.axes[p_.rank - 1].outputStride;
+        if (groupSums_) {
+          const int64_t feature = tile.group * groupLanes_;
+          groupSums_(runs.data(), static_cast<int64_t>(runs.size()),
+                     lhs_ + (p_.inputOffset + feature) * bytes_, stepStride,
+                     rhs_ + (p_.kernelOffset + feature) * bytes_, along.kernelStride,
+                     sums_ + (output + feature) * sumBytes_, ldc, accumulate_ || block > 0);
+          continue;
+        }
         const int64_t a = p_.inputOffset + tile.group * p_.inputGroupStride + tile.row;
         const int64_t b = p_.kernelOffset + tile.group * p_.kernelGroupStride + tile.column;
         const int64_t c = output + tile.group * p_.outputGroupStride + tile.row * ldc + tile.column;
@@ -208,7 +248,11 @@ class PositionSums {
 
   const ConvProblem& p_;
   const GemmKernels& kernels_;
-  int64_t bytes_;  // of sums, and of elements of the operands
+  int64_t bytes_;         // of sums, and of elements of the operands
+  int64_t sumBytes_ = 4;  // of groups that share a vector, as follows
+  GroupSums groupSums_ = nullptr;
+  int groupLanes_ = 0;
+  int64_t groupTiles_;  // groups, or vectors of such
   const char* lhs_;
   const char* rhs_;
   RunTile runTile_;
@@ -434,6 +478,14 @@ class PreparedSums {
 std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& p,
                                     GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
+  if (c.lhsType == c.rhsType && p.groups > 1) {
+    PositionSums sums(p, GemmDomain::kF32);
+    if (sums.chooseGroups()) {
+      sums.run(services, false);
+      sums.finish(services);
+      return true;
+    }
+  }
   domain = narrowDomain(domain, c.lhsType, c.rhsType);
   if (domain == GemmDomain::kBf16) {
     if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {

@@ -79,7 +79,8 @@ std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& prob
                                   GemmDomain domain);
 
 // Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
-// features in whole vectors, f32, f64 or bf16: sums over positions with both operands in place.
+// features in whole vectors, f32, f64 or bf16, or groups of few features in f32 or bf16: sums over
+// positions with both operands in place.
 // Nothing if the problem is not of this kind; false for want of scratch memory.
 std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& problem,
                                     GemmDomain domain);

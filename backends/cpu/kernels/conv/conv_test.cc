@@ -308,6 +308,47 @@ TEST_P(ConvTest, DepthwiseAndGrouped) {
   }
 }
 
+TEST_P(ConvTest, GroupsOfFewFeatures) {
+  std::mt19937 rng(12);
+  for (auto [type, result] : kFloatTypes) {
+    for (auto [groups, features] :
+         std::vector<std::array<int64_t, 2>>{{8, 2}, {32, 2}, {8, 4}, {4, 8}, {6, 8}, {3, 4}}) {
+      for (auto [window, stride, dilation] :
+           std::vector<std::array<int64_t, 3>>{{3, 1, 1}, {3, 2, 1}, {1, 1, 1}, {2, 1, 2}}) {
+        Case c;
+        c.lhsType = c.rhsType = type, c.resultType = result;
+        c.batch = 2, c.featureGroups = groups;
+        c.inputFeatures = c.outputFeatures = groups * features;
+        c.spatial = {{10, window, stride, 1, 1}, {23, window, stride, 0, 2}};
+        c.spatial[1].lhsDilation = dilation;
+        c.spatial[0].reversed = dilation > 1;
+        channelsLast(c);
+        checkCase(c, rng);
+      }
+    }
+  }
+}
+
+// Gradients with respect to the kernel.
+TEST_P(ConvTest, BatchGroupsOfFewFeatures) {
+  std::mt19937 rng(13);
+  for (auto [type, result] : kFloatTypes) {
+    for (auto [groups, features] :
+         std::vector<std::array<int64_t, 2>>{{8, 2}, {16, 4}, {4, 8}, {6, 8}, {3, 4}}) {
+      for (int64_t dilation : {1, 2}) {
+        Case c;
+        c.lhsType = c.rhsType = type, c.resultType = result;
+        // The batch and features of the image change places.
+        c.batch = groups * features, c.batchGroups = groups, c.inputFeatures = 3;
+        c.outputFeatures = groups * features;
+        c.spatial = {{7, 7, 1, 1, 1}, {11, 5, 1, 1, 1, 1, dilation}};
+        c.inputPlaces = {3, 0, 1, 2}, c.kernelPlaces = {0, 3, 1, 2}, c.outputPlaces = {2, 3, 0, 1};
+        checkCase(c, rng);
+      }
+    }
+  }
+}
+
 TEST_P(ConvTest, BatchGroups) {
   std::mt19937 rng(5);
   for (int64_t groups : {2, 4, 8}) {

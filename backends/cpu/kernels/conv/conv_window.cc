@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
+#include "backends/cpu/kernels/conv/grouped_kernels.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -20,6 +22,8 @@ constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 constexpr int64_t kBoxBytes = 256 << 10;
 // Of the panel of the kernel that all positions of a task meet before the next.
 constexpr int64_t kPanelBytes = 192 << 10;
+// Of an element of the kernel that is spread for groups.
+constexpr int64_t kSumBytes = 4;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -54,6 +58,7 @@ class WindowConv {
       axes_[rank_++] = axis;
     }
     for (int d = 0; d < rank_; ++d) pads_ = pads_ || needsPadding(axes_[d]);
+    chooseGroupTile();
   }
 
   bool fits() const {
@@ -65,7 +70,7 @@ class WindowConv {
     // Without windows nothing is read twice: only results that lie apart are better written here.
     // Short rows fill few registers.
     const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
-    if (p_.taps() == 1 && !liesApart) return false;
+    if (p_.taps() == 1 && !liesApart && !groupTile_) return false;
     return p_.inputFeatures > 0 && axes_[rank_ - 1].taps > 0 && inner().outputSize >= 4;
   }
 
@@ -74,19 +79,37 @@ class WindowConv {
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    Scratch<char> packed(services_, p_.groups * panels * panelBytes_);
+    Scratch<char> packed(services_, groupTile_ ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
+                                               : p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
     const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
                         static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
     const bool serial = services_.numThreads() == 1 || !worthThreads(work);
-    forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
-            [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
+    if (groupTile_) {
+      packGroups();
+    } else {
+      forEach(serial || steps_ * p_.outputFeatures < (32 << 10), p_.groups * panels,
+              [&](int64_t begin, int64_t end) { packKernel(begin, end, panels); });
+    }
     forEach(serial, tasks_, [&](int64_t begin, int64_t end) { runTasks(begin, end); });
     return !outOfMemory_;
   }
 
  private:
+  // Of groups with few features several share a vector.
+  void chooseGroupTile() {
+    const int64_t features = p_.inputFeatures;
+    const GroupKernels& kernels = *forHost(v2::groupKernels, v3::groupKernels, v4::groupKernels)();
+    if (features < 2 || features != p_.outputFeatures || kernels.lanes % features != 0 ||
+        p_.groups * features % kernels.lanes != 0 || p_.outputGroupStride != features) {
+      return;
+    }
+    groupTile_ = kernels.tileFor(p_.conv.lhsType, p_.conv.resultType, features);
+    groupLanes_ = kernels.lanes;
+    groupRows_ = kernels.maxRows;
+  }
+
   // Whether positions along both axes lie at one stride, in the input and in the result.
   static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
     auto isPlain = [](const ConvAxis& a) {
@@ -153,9 +176,10 @@ class WindowConv {
   void makeRuns() {
     const int64_t features = p_.inputFeatures;
     const int64_t longest =
-        accumulates_ ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) *
-                           kernels_.stepsPerElement
-                     : INT64_MAX;
+        accumulates_ && !groupTile_
+            ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) *
+                  kernels_.stepsPerElement
+            : INT64_MAX;
     int64_t w[kMaxAxes] = {};
     int64_t taps = 1;
     for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
@@ -201,8 +225,8 @@ class WindowConv {
   void placeRuns() {
     int64_t elements = 0;
     for (GemmRun& run : runs_) {
-      run.b = elements * kernels_.nr;
-      elements += ceilDiv(run.length, kernels_.stepsPerElement);
+      run.b = elements * (groupTile_ ? groupLanes_ : kernels_.nr);
+      elements += groupTile_ ? run.length : ceilDiv(run.length, kernels_.stepsPerElement);
     }
     panelBytes_ = kernels_.panelBytes(kernels_.nr, elements * kernels_.stepsPerElement);
   }
@@ -232,6 +256,22 @@ class WindowConv {
         kernels_.pack(packed_ + i * panelBytes_ + steps.b * kernels_.elementBytes, kernels_.nr,
                       source);
         step += steps.length;
+      }
+    }
+  }
+
+  // Vectors of all taps and features in, for one vector of features out after the other.
+  void packGroups() {
+    auto* to = reinterpret_cast<float*>(packed_);
+    for (int64_t first = 0; first < p_.groups * p_.outputFeatures; first += groupLanes_) {
+      for (int64_t offset : kernelOffsets_) {
+        for (int64_t out = first; out < first + groupLanes_; ++out) {
+          const int64_t group = out / p_.outputFeatures;
+          *to++ =
+              loadElement<float>(p_.rhs, p_.conv.rhsType,
+                                 p_.kernelOffset + group * p_.kernelGroupStride +
+                                     out % p_.outputFeatures * p_.conv.kernelOutputStride + offset);
+        }
       }
     }
   }
@@ -300,7 +340,8 @@ class WindowConv {
       input += inputStart * inputBytes_;
     }
     char* result = static_cast<char*>(p_.result) + output * resultBytes_;
-    for (int64_t group = 0; group < p_.groups; ++group) {
+    if (groupTile_) computeGroups(input, result, rows, columns);
+    for (int64_t group = 0; group < p_.groups && !groupTile_; ++group) {
       const int64_t groupInput = box ? group * p_.inputFeatures : group * p_.inputGroupStride;
       computeGroup(group, input + groupInput * inputBytes_,
                    result + group * p_.outputGroupStride * resultBytes_, rows, columns);
@@ -310,6 +351,27 @@ class WindowConv {
     for (int d = 0; d < rank_; ++d) position = position * axes_[d].outputSize + x[d];
     p_.epilogue(p_.epilogueBuffers, position, position + rows * columns, 0,
                 p_.groups * p_.outputFeatures);
+  }
+
+  void computeGroups(const char* input, char* result, int64_t rows, int64_t columns) const {
+    const int64_t tiles = ceilDiv(columns, groupRows_);
+    const int64_t inputStep = inner().windowStride * strideOf(rank_ - 1);
+    const int64_t rowInput = hasRows() ? axes_[rank_ - 2].windowStride * strideOf(rank_ - 2) : 0;
+    const int64_t rowOutput = hasRows() ? axes_[rank_ - 2].outputStride : 0;
+    const int64_t ldc = inner().outputStride;
+    for (int64_t feature = 0; feature < channels_; feature += groupLanes_) {
+      const float* kernel = reinterpret_cast<const float*>(packed_) + feature * steps_;
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t tile = 0; tile < tiles; ++tile) {
+          const int64_t first = columns * tile / tiles, last = columns * (tile + 1) / tiles;
+          groupTile_(runs_.data(), static_cast<int64_t>(runs_.size()),
+                     input + (row * rowInput + first * inputStep + feature) * inputBytes_,
+                     inputStep, kernel,
+                     result + (row * rowOutput + first * ldc + feature) * resultBytes_, ldc,
+                     static_cast<int>(last - first));
+        }
+      }
+    }
   }
 
   void computeGroup(int64_t group, const char* input, char* result, int64_t rows,
@@ -345,6 +407,8 @@ class WindowConv {
   const ConvProblem& p_;
   const GemmKernels& kernels_;
   RunTile runTile_;
+  GroupTile groupTile_ = nullptr;  // if several groups share a vector, of so many lanes
+  int groupLanes_ = 0, groupRows_ = 0;
   bool accumulates_;                  // whether runTile_ can add to what is in the result
   int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;

@@ -1,6 +1,7 @@
 // Inner loops of depthwise convolution and of its gradients; compiled once per instruction set.
 #include "backends/cpu/kernels/conv/depthwise_kernels.h"
 #include "backends/cpu/kernels/element_access.h"
+#include "backends/cpu/kernels/vectors.h"
 
 #ifndef ISTHMUS_ISA
 #error "compile this file with ISTHMUS_ISA set to v2, v3 or v4"
@@ -9,31 +10,13 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-template <typename T, int bytes>
-struct VectorOf {
-  typedef T Type __attribute__((vector_size(bytes)));
-  typedef T Loose __attribute__((vector_size(bytes), aligned(1), may_alias));
-};
-template <typename T>
-using Vec = typename VectorOf<T, kVectorBytes>::Type;
-template <typename T, int bytes>
-using Loose = typename VectorOf<T, bytes>::Loose;
-
 // How elements of an array are read into sums of type Sum, and sums written.
 template <typename T>
 struct Exact {
   using Element = T;
   using Sum = T;
-  static Vec<T> load(const T* p) { return *reinterpret_cast<const Loose<T, kVectorBytes>*>(p); }
-  static void store(T* p, Vec<T> sum) { *reinterpret_cast<Loose<T, kVectorBytes>*>(p) = sum; }
+  static Vec<T> load(const T* p) { return ISTHMUS_ISA::load(p); }
+  static void store(T* p, Vec<T> sum) { ISTHMUS_ISA::store(p, sum); }
   static T loadOne(const T* p) { return *p; }
   static void storeOne(T* p, T sum) { *p = sum; }
 };
@@ -41,20 +24,8 @@ struct Exact {
 struct Bfloats {
   using Element = uint16_t;
   using Sum = float;
-  using Bits = Vec<uint32_t>;
-  using Halves = Loose<uint16_t, kVectorBytes / 2>;
-  static Vec<float> load(const uint16_t* p) {
-    return reinterpret_cast<Vec<float>>(
-        __builtin_convertvector(*reinterpret_cast<const Halves*>(p), Bits) << 16);
-  }
-  static void store(uint16_t* p, Vec<float> sum) {
-    const Bits bits = reinterpret_cast<Bits>(sum);
-    const Bits rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
-    const Bits quiet = (bits >> 16) | 0x40;
-    const auto isNan = reinterpret_cast<Bits>((bits & 0x7FFFFFFF) > 0x7F800000);
-    *reinterpret_cast<Halves*>(p) =
-        __builtin_convertvector((quiet & isNan) | (rounded & ~isNan), Halves);
-  }
+  static Vec<float> load(const uint16_t* p) { return loadBfloats(p); }
+  static void store(uint16_t* p, Vec<float> sum) { storeBfloats(p, sum); }
   static float loadOne(const uint16_t* p) { return bfloat16ToFloat(*p); }
   static void storeOne(uint16_t* p, float sum) { *p = floatToBfloat16(sum); }
 };

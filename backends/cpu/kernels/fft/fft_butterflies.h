@@ -66,21 +66,21 @@ ISTHMUS_FFT_INLINE void withRadix(int radix, Run run) {
 
 // cos and sin of 2 pi k / radix for 0 <= k <= radix / 2.
 template <int radix>
-struct CircleOf;
+struct RootsOfUnity;
 template <>
-struct CircleOf<3> {
+struct RootsOfUnity<3> {
   static constexpr long double kCos[] = {1, -0.5L};
   static constexpr long double kSin[] = {0, 0.86602540378443864676372317075293618L};
 };
 template <>
-struct CircleOf<5> {
+struct RootsOfUnity<5> {
   static constexpr long double kCos[] = {1, 0.30901699437494742410229341718281906L,
                                          -0.80901699437494742410229341718281906L};
   static constexpr long double kSin[] = {0, 0.95105651629515357211643933337938214L,
                                          0.58778525229247312916870595463907277L};
 };
 template <>
-struct CircleOf<7> {
+struct RootsOfUnity<7> {
   static constexpr long double kCos[] = {1, 0.62348980185873353052500488400423981L,
                                          -0.22252093395631440428890256449679476L,
                                          -0.90096886790241912623610231950744505L};
@@ -89,7 +89,7 @@ struct CircleOf<7> {
                                          0.43388373911755812047576833284835875L};
 };
 template <>
-struct CircleOf<11> {
+struct RootsOfUnity<11> {
   static constexpr long double kCos[] = {1,
                                          0.84125353283118116886181164891936772L,
                                          0.41541501300188642552927414922962320L,
@@ -106,14 +106,17 @@ struct CircleOf<11> {
 
 // The same for any k and a radix that is known: its tables are constants.
 template <typename T, int radix>
-struct KnownCircle {
-  static constexpr T cos(int k) { return T(CircleOf<radix>::kCos[k <= radix / 2 ? k : radix - k]); }
+struct ConstantRoots {
+  static constexpr T cos(int k) {
+    return T(RootsOfUnity<radix>::kCos[k <= radix / 2 ? k : radix - k]);
+  }
   static constexpr T sin(int k) {
-    return k <= radix / 2 ? T(CircleOf<radix>::kSin[k]) : -T(CircleOf<radix>::kSin[radix - k]);
+    return k <= radix / 2 ? T(RootsOfUnity<radix>::kSin[k])
+                          : -T(RootsOfUnity<radix>::kSin[radix - k]);
   }
 };
 template <typename T>
-struct TabulatedCircle {
+struct TabulatedRoots {
   const T* re;  // exp(-2 pi i k / radix)
   const T* im;
   T cos(int k) const { return re[k]; }
@@ -126,12 +129,12 @@ enum class SumOrder { kOneByOne, kTwos, kFoursThenTwos };
 // cosines = sum[0] + cos(2 pi l 1 / radix) sum[1] + cos(2 pi l 2 / radix) sum[2] ...,
 // sines = sin(2 pi l 1 / radix) difference[1] ..., up to index (radix - 1) / 2. X is a vector or
 // complex.
-template <SumOrder order, typename X, typename Circle>
+template <SumOrder order, typename X, typename Roots>
 ISTHMUS_FFT_INLINE void rotatedSums(int radix, int l, const X* sum, const X* difference,
-                                    Circle circle, X* cosines, X* sines) {
+                                    Roots roots, X* cosines, X* sines) {
   const int half = (radix - 1) / 2;
-  X a = sum[0] + sum[1] * circle.cos(l);
-  X b = difference[1] * circle.sin(l);
+  X a = sum[0] + sum[1] * roots.cos(l);
+  X b = difference[1] * roots.sin(l);
   int j = 2, k = l;  // k = l (j - 1) modulo the radix
   auto next = [&] {
     k += l;
@@ -140,39 +143,39 @@ ISTHMUS_FFT_INLINE void rotatedSums(int radix, int l, const X* sum, const X* dif
   };
   if (half >= 2) {
     const int at = next();
-    a = a + sum[2] * circle.cos(at);
-    b = b + difference[2] * circle.sin(at);
+    a = a + sum[2] * roots.cos(at);
+    b = b + difference[2] * roots.sin(at);
     j = 3;
   }
   if constexpr (order == SumOrder::kFoursThenTwos) {
     for (; j + 3 <= half; j += 4) {
       const int k1 = next(), k2 = next(), k3 = next(), k4 = next();
-      a = a + (sum[j] * circle.cos(k1) + sum[j + 1] * circle.cos(k2) + sum[j + 2] * circle.cos(k3) +
-               sum[j + 3] * circle.cos(k4));
-      b = b + (difference[j] * circle.sin(k1) + difference[j + 1] * circle.sin(k2) +
-               difference[j + 2] * circle.sin(k3) + difference[j + 3] * circle.sin(k4));
+      a = a + (sum[j] * roots.cos(k1) + sum[j + 1] * roots.cos(k2) + sum[j + 2] * roots.cos(k3) +
+               sum[j + 3] * roots.cos(k4));
+      b = b + (difference[j] * roots.sin(k1) + difference[j + 1] * roots.sin(k2) +
+               difference[j + 2] * roots.sin(k3) + difference[j + 3] * roots.sin(k4));
     }
   }
   if constexpr (order != SumOrder::kOneByOne) {
     for (; j + 1 <= half; j += 2) {
       const int k1 = next(), k2 = next();
-      a = a + (sum[j] * circle.cos(k1) + sum[j + 1] * circle.cos(k2));
-      b = b + (difference[j] * circle.sin(k1) + difference[j + 1] * circle.sin(k2));
+      a = a + (sum[j] * roots.cos(k1) + sum[j + 1] * roots.cos(k2));
+      b = b + (difference[j] * roots.sin(k1) + difference[j + 1] * roots.sin(k2));
     }
   }
 #pragma clang loop unroll(full)
   for (; j <= half; ++j) {
     const int at = next();
-    a = a + sum[j] * circle.cos(at);
-    b = b + difference[j] * circle.sin(at);
+    a = a + sum[j] * roots.cos(at);
+    b = b + difference[j] * roots.sin(at);
   }
   *cosines = a;
   *sines = b;
 }
 
 // The forward transform of an odd number of values, in place. `scratch` holds radix values.
-template <SumOrder order, typename V, typename Circle>
-ISTHMUS_FFT_INLINE void oddButterfly(int radix, Complex<V>* x, Complex<V>* scratch, Circle circle) {
+template <SumOrder order, typename V, typename Roots>
+ISTHMUS_FFT_INLINE void oddButterfly(int radix, Complex<V>* x, Complex<V>* scratch, Roots roots) {
   const int half = (radix - 1) / 2;
   // difference[1] lies behind the last sum.
   Complex<V>*sum = scratch, *difference = scratch + half;
@@ -187,7 +190,7 @@ ISTHMUS_FFT_INLINE void oddButterfly(int radix, Complex<V>* x, Complex<V>* scrat
 #pragma clang loop unroll(full)
   for (int l = 1; l <= half; ++l) {
     Complex<V> a, b;
-    rotatedSums<order>(radix, l, sum, difference, circle, &a, &b);
+    rotatedSums<order>(radix, l, sum, difference, roots, &a, &b);
     x[l] = a + turn(b);
     x[radix - l] = a - turn(b);
   }
@@ -230,19 +233,19 @@ ISTHMUS_FFT_INLINE void butterfly(Complex<V>* x) {
     eightfold<T>(x);
   } else {
     Complex<V> scratch[radix];
-    oddButterfly<SumOrder::kOneByOne>(radix, x, scratch, KnownCircle<T, radix>());
+    oddButterfly<SumOrder::kOneByOne>(radix, x, scratch, ConstantRoots<T, radix>());
   }
 }
 
-// The same for a radix that is known, or, if `known` is 0, for any odd one with its circle.
+// The same for a radix that is known, or, if `known` is 0, for any odd one with its roots.
 // `scratch` then holds radix values.
 template <SumOrder order, typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void knownOrOddButterfly(int radix, Complex<V>* x, Complex<V>* scratch,
-                                            TabulatedCircle<T> circle) {
+                                            TabulatedRoots<T> roots) {
   if constexpr (known) {
     butterfly<T, V, known>(x);
   } else {
-    oddButterfly<order>(radix, x, scratch, circle);
+    oddButterfly<order>(radix, x, scratch, roots);
   }
 }
 

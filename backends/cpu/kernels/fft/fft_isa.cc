@@ -11,7 +11,7 @@ namespace {
 template <bool turns, typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void butterflies(int radix, int64_t p, int64_t m, int64_t stride, const V* re,
                                     const V* im, V* outRe, V* outIm, const T* wRe, const T* wIm,
-                                    TabulatedCircle<T> circle) {
+                                    TabulatedRoots<T> roots) {
   Complex<V> x[known ? known : kMaxFftRadix], scratch[known ? 1 : kMaxFftRadix];
   for (int64_t q = 0; q < stride; ++q) {
 #pragma clang loop unroll(full)
@@ -19,7 +19,7 @@ ISTHMUS_FFT_INLINE void butterflies(int radix, int64_t p, int64_t m, int64_t str
       const int64_t at = q + stride * (p + m * k);
       x[k] = {re[at], im[at]};
     }
-    knownOrOddButterfly<SumOrder::kTwos, T, V, known>(radix, x, scratch, circle);
+    knownOrOddButterfly<SumOrder::kTwos, T, V, known>(radix, x, scratch, roots);
 #pragma clang loop unroll(full)
     for (int j = 0; j < radix; ++j) {
       const int64_t at = q + stride * (radix * p + j);
@@ -32,15 +32,14 @@ ISTHMUS_FFT_INLINE void butterflies(int radix, int64_t p, int64_t m, int64_t str
 
 template <typename T, typename V, int known>
 void stage(int anyRadix, int64_t m, int64_t stride, const V* re, const V* im, V* outRe, V* outIm,
-           const T* twiddleRe, const T* twiddleIm, TabulatedCircle<T> circle) {
+           const T* twiddleRe, const T* twiddleIm, TabulatedRoots<T> roots) {
   const int radix = known ? known : anyRadix;
   // The twiddle factors of p = 0 are 1, which infinities would not survive.
   butterflies<false, T, V, known>(radix, 0, m, stride, re, im, outRe, outIm, twiddleRe, twiddleIm,
-                                  circle);
+                                  roots);
   for (int64_t p = 1; p < m; ++p) {
     butterflies<true, T, V, known>(radix, p, m, stride, re, im, outRe, outIm,
-                                   twiddleRe + p * (radix - 1), twiddleIm + p * (radix - 1),
-                                   circle);
+                                   twiddleRe + p * (radix - 1), twiddleIm + p * (radix - 1), roots);
   }
 }
 
@@ -52,19 +51,19 @@ bool transform(const FftStages<T>& s, T* rePtr, T* imPtr, T* spareRePtr, T* spar
   V* outIm = reinterpret_cast<V*>(spareImPtr);
   const T* wRe = s.twiddleRe;
   const T* wIm = s.twiddleIm;
-  TabulatedCircle<T> circle{s.rootRe, s.rootIm};
+  TabulatedRoots<T> roots{s.rootRe, s.rootIm};
   int64_t n = s.n, stride = 1;
   bool swapped = false;
   for (int i = 0; i < s.count; ++i) {
     const int radix = s.radices[i];
     const int64_t m = n / radix;
     withRadix<2, 3, 4, 5, 7, 8, 11>(radix, [&](auto known) {
-      stage<T, V, decltype(known)::value>(radix, m, stride, re, im, outRe, outIm, wRe, wIm, circle);
+      stage<T, V, decltype(known)::value>(radix, m, stride, re, im, outRe, outIm, wRe, wIm, roots);
     });
     wRe += m * (radix - 1);
     wIm += m * (radix - 1);
-    circle.re += radix;
-    circle.im += radix;
+    roots.re += radix;
+    roots.im += radix;
     n = m;
     stride *= radix;
     std::swap(re, outRe);

@@ -12,19 +12,19 @@ namespace {
 // rotatedSums in the order of real lines, for a radix that is known or any odd one.
 template <typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void sumsOf(int radix, int l, const V* sum, const V* difference,
-                               TabulatedCircle<T> circle, V* cosines, V* sines) {
+                               TabulatedRoots<T> roots, V* cosines, V* sines) {
   if constexpr (known) {
-    rotatedSums<SumOrder::kOneByOne>(radix, l, sum, difference, KnownCircle<T, known>(), cosines,
+    rotatedSums<SumOrder::kOneByOne>(radix, l, sum, difference, ConstantRoots<T, known>(), cosines,
                                      sines);
   } else {
-    rotatedSums<SumOrder::kFoursThenTwos>(radix, l, sum, difference, circle, cosines, sines);
+    rotatedSums<SumOrder::kFoursThenTwos>(radix, l, sum, difference, roots, cosines, sines);
   }
 }
 
 // The half spectrum of radix real values.
 template <typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
-                                      TabulatedCircle<T> circle) {
+                                      TabulatedRoots<T> roots) {
   if constexpr (known == 2) {
     y[0] = x[0] + x[1];
     y[1] = x[0] - x[1];
@@ -47,7 +47,7 @@ ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
     y[0] = total;
 #pragma clang loop unroll(full)
     for (int l = 1; l <= half; ++l) {
-      sumsOf<T, V, known>(radix, l, sum, difference, circle, &y[2 * l - 1], &y[2 * l]);
+      sumsOf<T, V, known>(radix, l, sum, difference, roots, &y[2 * l - 1], &y[2 * l]);
     }
   }
 }
@@ -55,7 +55,7 @@ ISTHMUS_FFT_INLINE void realButterfly(int radix, const V* x, V* y, V* scratch,
 // radix real values from half their spectrum, not divided by the radix.
 template <typename T, typename V, int known>
 ISTHMUS_FFT_INLINE void realInverse(int radix, const V* y, V* x, V* scratch,
-                                    TabulatedCircle<T> circle) {
+                                    TabulatedRoots<T> roots) {
   if constexpr (known == 2) {
     x[0] = y[0] + y[1];
     x[1] = y[0] - y[1];
@@ -79,7 +79,7 @@ ISTHMUS_FFT_INLINE void realInverse(int radix, const V* y, V* x, V* scratch,
 #pragma clang loop unroll(full)
     for (int l = 1; l <= half; ++l) {
       V a, b;
-      sumsOf<T, V, known>(radix, l, sum, difference, circle, &a, &b);
+      sumsOf<T, V, known>(radix, l, sum, difference, roots, &a, &b);
       x[l] = a - b;
       x[radix - l] = a + b;
     }
@@ -123,7 +123,7 @@ ISTHMUS_FFT_INLINE void shiftedInverse(const V* y, V* x) {
 // imaginary part of one value; its frequencies above radix / 2 are mirror images.
 template <typename T, typename V, int known, bool inverse>
 void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, const T* twiddleRe,
-           const T* twiddleIm, TabulatedCircle<T> circle) {
+           const T* twiddleIm, TabulatedRoots<T> roots) {
   const int radix = known ? known : anyRadix;
   constexpr int kSize = known ? known : kMaxRealFftRadix;
   auto time = [=](int64_t j, int64_t i) { return count * (j + radix * i); };
@@ -136,13 +136,13 @@ void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, 
         y[0] = in[k];
 #pragma clang loop unroll(full)
         for (int m = 1; m < radix; ++m) y[m] = in[k + frequency(m % 2 ? last : 0, m)];
-        realInverse<T, V, known>(radix, y, x, scratch, circle);
+        realInverse<T, V, known>(radix, y, x, scratch, roots);
 #pragma clang loop unroll(full)
         for (int j = 0; j < radix; ++j) out[k + time(j, 0)] = x[j];
       } else {
 #pragma clang loop unroll(full)
         for (int j = 0; j < radix; ++j) x[j] = in[k + time(j, 0)];
-        realButterfly<T, V, known>(radix, x, y, scratch, circle);
+        realButterfly<T, V, known>(radix, x, y, scratch, roots);
         out[k] = y[0];
 #pragma clang loop unroll(full)
         for (int m = 1; m < radix; ++m) out[k + frequency(m % 2 ? last : 0, m)] = y[m];
@@ -184,7 +184,7 @@ void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, 
           const V b = in[k + (direct ? frequency(im, 2 * m) : frequency(mirroredIm, mirrored))];
           x[m] = exchanged(Complex<V>{a, direct ? b : -b});
         }
-        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, circle);
+        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, roots);
 #pragma clang loop unroll(full)
         for (int j = 0; j < radix; ++j) {
           Complex<V> y = exchanged(x[j]);
@@ -198,7 +198,7 @@ void stage(int anyRadix, int64_t count, int64_t positions, const V* in, V* out, 
           x[j] = {in[k + time(j, re)], in[k + time(j, im)]};
           if (j > 0) x[j] = times(x[j], wRe[j - 1], wIm[j - 1]);
         }
-        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, circle);
+        knownOrOddButterfly<SumOrder::kFoursThenTwos, T, V, known>(radix, x, scratch, roots);
 #pragma clang loop unroll(full)
         for (int m = 0; m < radix; ++m) {
           const int mirrored = 2 * (radix - m) - 1;
@@ -218,7 +218,7 @@ bool transform(const FftStages<T>& s, T* valuesPtr, T* sparePtr) {
   V* spare = reinterpret_cast<V*>(sparePtr);
   const T* wRe = s.twiddleRe;
   const T* wIm = s.twiddleIm;
-  TabulatedCircle<T> circle{s.rootRe, s.rootIm};
+  TabulatedRoots<T> roots{s.rootRe, s.rootIm};
   // Count is the product of the radices of the stages before this one, in the order of `radices`.
   int64_t before = inverse ? 1 : s.n;
   bool swapped = false;
@@ -228,13 +228,13 @@ bool transform(const FftStages<T>& s, T* valuesPtr, T* sparePtr) {
     const int64_t positions = s.n / before / radix;
     withRadix<2, 3, 4, 5>(radix, [&](auto known) {
       stage<T, V, decltype(known)::value, inverse>(radix, before, positions, values, spare, wRe,
-                                                   wIm, circle);
+                                                   wIm, roots);
     });
     if (inverse) before *= radix;
     wRe += (positions - 1) / 2 * (radix - 1);
     wIm += (positions - 1) / 2 * (radix - 1);
-    circle.re += radix;
-    circle.im += radix;
+    roots.re += radix;
+    roots.im += radix;
     std::swap(values, spare);
     swapped = !swapped;
   }

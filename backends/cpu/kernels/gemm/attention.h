@@ -58,6 +58,9 @@ struct AttentionDescriptor {
   int32_t sharedScores[kMaxWeights];  // which scores these may be written over; -1: none
   int32_t kernelBuffers[kMaxRowBuffers];
   int64_t rowsAtATime;
+  // Of a task, at least; and of one whose sums over rows are added to those of others.
+  int64_t rowsPerTask;
+  int64_t rowsPerPart;
 };
 
 extern "C" int32_t isthmus_rt_attention(IsthmusRun* run, const void* descriptor,

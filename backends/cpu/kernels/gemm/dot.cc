@@ -19,11 +19,16 @@ bool runBlocked(RunServices& services, const DotProblem& p, GemmDomain domain) {
 
 }  // namespace
 
+int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result) {
+  return gemmKernels(narrowDomain(chooseDomain(lhs, rhs, result), lhs, rhs)).stepsPerElement;
+}
+
 extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   const auto& dot = *static_cast<const DotDescriptor*>(descriptor);
+  GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  if (runNearVectorDot(dot, buffers, domain)) return 0;
   DotProblem p = decodeDot(dot, buffers);
   if (p.batches == 0 || p.rows == 0 || p.cols == 0) return 0;
-  GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
   if (runSkinnyDot(*run->services, p, domain)) return 0;
   domain = narrowDomain(domain, dot.lhsType, dot.rhsType);
   if (runBlocked(*run->services, p, domain)) return 0;

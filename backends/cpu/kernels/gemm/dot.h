@@ -17,17 +17,11 @@
 #include <span>
 
 #include "backends/cpu/abi.h"
+#include "base/program/dot_roles.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 
 namespace isthmus::cpu {
-
-// Strides are in elements; 0 where the operand does not have the dimension (or is broadcast).
-struct DotDimension {
-  int64_t size;
-  int64_t lhsStride;
-  int64_t rhsStride;
-};
 
 inline constexpr int kMaxDotDimensions = 24;
 
@@ -92,6 +86,10 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
                                           std::span<const int64_t> rhsBatching,
                                           std::span<const int64_t> lhsContracting,
                                           std::span<const int64_t> rhsContracting);
+
+// Terms that this machine's instructions for products of two matrices of these types add up in a
+// lane of 32 bits at once: 1 but for narrow types.
+int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result);
 
 extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void* const* buffers);
 

@@ -1,6 +1,5 @@
 // Turns dot_general's dimension numbers into groups of strided dimensions.
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "backends/cpu/kernels/element_access.h"
@@ -32,20 +31,6 @@ Status takeDimensions(const char* what, std::span<const int64_t> numbers,
     taken[number] = true;
   }
   return Status();
-}
-
-// Appends a dimension to the group that starts at `groupBegin`, merged with the one before it where
-// both operands step through the two as through one.
-void appendDimension(std::vector<DotDimension>& dims, size_t groupBegin, DotDimension dim) {
-  if (dim.size == 1) return;
-  if (dims.size() > groupBegin) {
-    DotDimension& last = dims.back();
-    if (last.lhsStride == dim.size * dim.lhsStride && last.rhsStride == dim.size * dim.rhsStride) {
-      last = {last.size * dim.size, dim.lhsStride, dim.rhsStride};
-      return;
-    }
-  }
-  dims.push_back(dim);
 }
 
 }  // namespace
@@ -86,35 +71,18 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
     return invalidArgument("dot_general: ", what, " dimensions ", l, " and ", r, " have sizes ",
                            lhs.dims[l], " and ", rhs.dims[r]);
   };
-  std::vector<DotDimension> dims;
-  std::array<size_t, 5> begins{};
   for (size_t i = 0; i < lhsBatching.size(); ++i) {
-    int64_t l = lhsBatching[i], r = rhsBatching[i];
-    ISTHMUS_RETURN_IF_ERROR(checkSizes("batching", l, r));
-    appendDimension(dims, begins[0], {lhs.dims[l], lhsStrides[l], rhsStrides[r]});
+    ISTHMUS_RETURN_IF_ERROR(checkSizes("batching", lhsBatching[i], rhsBatching[i]));
   }
-  begins[1] = dims.size();
-  for (size_t i = 0; i < lhs.dims.size(); ++i) {
-    if (!lhsTaken[i]) appendDimension(dims, begins[1], {lhs.dims[i], lhsStrides[i], 0});
+  for (size_t i = 0; i < lhsContracting.size(); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(checkSizes("contracting", lhsContracting[i], rhsContracting[i]));
   }
-  begins[2] = dims.size();
-  for (size_t i = 0; i < rhs.dims.size(); ++i) {
-    if (!rhsTaken[i]) appendDimension(dims, begins[2], {rhs.dims[i], 0, rhsStrides[i]});
+  const DotRoles roles = dotRolesOf({lhs.dims, lhsStrides}, {rhs.dims, rhsStrides},
+                                    {lhsBatching, rhsBatching, lhsContracting, rhsContracting});
+  std::vector<DotDimension> dims;
+  for (const DotDimensions* group : {&roles.batch, &roles.rows, &roles.columns, &roles.sums}) {
+    dims.insert(dims.end(), group->begin(), group->end());
   }
-  begins[3] = dims.size();
-  // The order of contracting dimensions is free: the lhs in memory order makes long runs.
-  std::vector<size_t> order(lhsContracting.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(-lhsStrides[lhsContracting[a]], a) <
-           std::pair(-lhsStrides[lhsContracting[b]], b);
-  });
-  for (size_t i : order) {
-    int64_t l = lhsContracting[i], r = rhsContracting[i];
-    ISTHMUS_RETURN_IF_ERROR(checkSizes("contracting", l, r));
-    appendDimension(dims, begins[3], {lhs.dims[l], lhsStrides[l], rhsStrides[r]});
-  }
-  begins[4] = dims.size();
   if (dims.size() > kMaxDotDimensions) {
     return unimplemented("dot_general: ", dims.size(),
                          " dimensions that cannot be merged, at most ", kMaxDotDimensions,
@@ -124,10 +92,10 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
   descriptor.lhsType = lhs.type;
   descriptor.rhsType = rhs.type;
   descriptor.resultType = resultType;
-  descriptor.batchRank = static_cast<int32_t>(begins[1]);
-  descriptor.mRank = static_cast<int32_t>(begins[2] - begins[1]);
-  descriptor.nRank = static_cast<int32_t>(begins[3] - begins[2]);
-  descriptor.kRank = static_cast<int32_t>(begins[4] - begins[3]);
+  descriptor.batchRank = static_cast<int32_t>(roles.batch.size());
+  descriptor.mRank = static_cast<int32_t>(roles.rows.size());
+  descriptor.nRank = static_cast<int32_t>(roles.columns.size());
+  descriptor.kRank = static_cast<int32_t>(roles.sums.size());
   std::copy(dims.begin(), dims.end(), descriptor.dims);
   descriptor.lhsBuffer = 0;
   descriptor.rhsBuffer = 1;

@@ -38,6 +38,10 @@ void fillOffsets(std::span<const DotDimension> dims, int64_t* lhs, int64_t* rhs)
 // least 1, so that dividing by it is safe.
 int64_t innerRun(std::span<const DotDimension> dims, int64_t DotDimension::* stride);
 
+// A matrix times a vector of f32 or f64, if it is so little work that decoding the descriptor would
+// be most of it. False if it is not; then nothing was written.
+bool runNearVectorDot(const DotDescriptor& dot, void* const* buffers, GemmDomain domain);
+
 // Matrix-vector products and small or narrow matrices of f32 and f64 in place, without packing
 // both operands. False if the problem is none of these; then nothing was written.
 bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain domain);

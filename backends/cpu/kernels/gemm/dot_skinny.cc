@@ -4,7 +4,8 @@
 #include <cstring>
 #include <optional>
 
-#include "backends/cpu/kernels/gemm/dot_problem.h"
+#include "backends/cpu/kernels/gemm/dot_job.h"
+#include "backends/cpu/kernels/gemm/few_rows.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -62,13 +63,14 @@ enum class Method {
   kFewRows,
 };
 
-// Packing the right operand costs as much as this many rows' tiles, about; more where two of its
-// rows never lie further apart than a page, for then reading it in place is cheap as well.
-constexpr int64_t kMaxRowTiles = 4;
-constexpr int64_t kMaxRowTilesOfNearRows = 5;
-constexpr int64_t kPageBytes = 4 << 10;
+constexpr int64_t kLineBytes = 64;
 // Of a left operand that each strip of columns reads again.
 constexpr int64_t kNearBytes = 128 << 10;
+// The same where the right one is near: then so many at a time, in tiles of at least so many rows.
+constexpr int64_t kRowsBytes = 256 << 10;
+constexpr int kTallTileRows = 12;
+// Columns that are finished together, so that an epilogue finds them in cache.
+constexpr int64_t kFinishColumns = 256;
 // Of the right operand that is read at a time: its rows are on so many pages.
 constexpr int64_t kStripBytes = 1024 << 10;
 // Room for packed columns or a gathered vector, on the stack.
@@ -76,10 +78,17 @@ constexpr int64_t kStackBytes = 16 << 10;
 // Long rows that are read side by side, and how many steps of them before other columns' turn.
 constexpr int64_t kForeseenRows = 8;
 constexpr int64_t kStepsAtOnce = 512;
+// Of rows that are copied, so many at a time.
+constexpr int64_t kCopiedSteps = 256;
 // Up to so many, writing the result costs as much as multiplying.
 constexpr int64_t kFewSteps = 64;
 // Of sums that no result has room for.
 constexpr int64_t kScratchSumsBytes = 1024 << 10;
+
+// Whether the right operand stays near while all rows meet it.
+bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
+  return x.bCol == 1 && x.k * x.bStep * kernels.elementBytes <= kStripBytes;
+}
 
 // What suits the shape; may swap the operands (which transposes the result).
 Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
@@ -90,8 +99,8 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
     return Method::kRowTimesMatrix;
   }
   bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
-  if (bothContiguous && x.m <= 4) return Method::kDotProducts;
-  if (bothContiguous && x.n <= 4) {
+  if (bothContiguous && x.m <= kMaxDotRows) return Method::kDotProducts;
+  if (bothContiguous && x.n <= kMaxDotRows) {
     x = transposed(x);
     return Method::kDotProducts;
   }
@@ -106,13 +115,13 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
   if (tiny) return Method::kDirect;
   if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
   if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
-  const bool areNearRows = x.bStep * bytes <= kPageBytes;
-  const bool few = x.m <= (areNearRows ? kMaxRowTilesOfNearRows : kMaxRowTiles) * kernels.mr;
+  const bool few = areFewRows(kernels, x.m, x.bStep);
   const bool isNarrow = x.n <= 2 * kernels.nr && x.n % kernels.vectorLanes == 0;
-  const bool rightIsNear = x.k * x.bStep * bytes <= kStripBytes;
-  if (!few && isNarrow && rightIsNear && x.aStep == 1) return Method::kFewRows;
-  const bool near = x.m * x.k * bytes <= kNearBytes && x.n >= kernels.nr;
-  return few || near ? Method::kDirect : Method::kNone;
+  if (!few && isNarrow && isRightNear(kernels, x) && x.aStep == 1) return Method::kFewRows;
+  // Tall tiles read a near right operand so seldom that packing it costs more.
+  const bool near =
+      x.m * x.k * bytes <= kNearBytes || (kernels.mr >= kTallTileRows && isRightNear(kernels, x));
+  return few || (near && x.n >= kernels.nr) ? Method::kDirect : Method::kNone;
 }
 
 // Of `columns` columns, how many are tiles of whole vectors: what is left is one tile of its own.
@@ -132,9 +141,26 @@ void packColumns(const GemmKernels& kernels, ElementType type, const Matrices& x
                 x.bStep == 1 ? kc : 1, 0});
 }
 
+// Whether the rows of a tile lie so that a first-level cache of eight ways holds a line of few of
+// them.
+bool rowsShareSets(const GemmKernels& kernels, const Matrices& x) {
+  return x.aStep == 1 && x.aRow * kernels.elementBytes % kPageBytes == 0 &&
+         std::min<int64_t>(x.m, kernels.mr) > kForeseenRows;
+}
+
+// Steps [k, k + kc) of all rows of the left operand, `stride` elements apart.
+void copyRows(const GemmKernels& kernels, const Matrices& x, int64_t k, int64_t kc, int64_t stride,
+              char* to) {
+  const int64_t bytes = kernels.elementBytes;
+  for (int64_t row = 0; row < x.m; ++row) {
+    std::memcpy(to + row * stride * bytes, x.a + (row * x.aRow + k) * bytes,
+                static_cast<size_t>(kc * bytes));
+  }
+}
+
 // Columns [begin, end) of one item, some columns after the other.
-void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
-               int64_t end) {
+void runDirect(RunServices& services, const GemmKernels& kernels, ElementType type,
+               const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
   const int mr = kernels.mr, nr = kernels.nr, lanes = kernels.vectorLanes;
   const bool inPlace = x.bCol == 1;
@@ -143,6 +169,15 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
   if (inPlace && x.k * x.bStep * bytes > kStripBytes + kStripBytes / 2) {
     stepsAtOnce = std::max<int64_t>(32, kStripBytes / (x.bStep * bytes));
   }
+  // Rows that push each other out of the cache are copied, a few steps of them at a time.
+  const bool wantsCopy = rowsShareSets(kernels, x) && end - begin >= 2 * nr;
+  char none;
+  Scratch<char> copied(services, wantsCopy ? x.m * (kCopiedSteps * bytes + kLineBytes) : 1, &none,
+                       1);
+  const bool copies = wantsCopy && copied;
+  if (copies) stepsAtOnce = std::min(stepsAtOnce, kCopiedSteps);
+  const char* a = copies ? copied.data() : x.a;
+  const int64_t aRow = copies ? kCopiedSteps + kLineBytes / bytes : x.aRow;
   const bool isFar = x.k * x.bStep * bytes > kStripBytes;
   const int64_t tiles = (x.m + mr - 1) / mr;
   const int64_t wholeEnd = inPlace ? begin + wholeColumns(kernels, end - begin) : begin;
@@ -168,14 +203,15 @@ void runDirect(const GemmKernels& kernels, ElementType type, const Matrices& x, 
           __builtin_prefetch(p + 64);
         }
       }
-      const GemmRun run{row * x.aRow + k * x.aStep, k * x.bStep + column, kc};
-      kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
+      const GemmRun run{copies ? row * aRow : row * aRow + k * x.aStep, k * x.bStep + column, kc};
+      kernels.runTile(&run, 1, a, aRow, x.aStep, x.b, x.bStep,
                       x.c + (row * x.cRow + column) * bytes, x.cRow, static_cast<int>(rowEnd - row),
                       cols, k > 0);
     }
   };
   for (int64_t k = 0; k < x.k; k += stepsAtOnce) {
     const int64_t kc = std::min(stepsAtOnce, x.k - k);
+    if (copies) copyRows(kernels, x, k, kc, aRow, copied.data());
     for (int64_t column = begin; column < wholeEnd;) {
       const int cols = wholeEnd - column >= nr ? nr : lanes;
       strip(column, cols, k, kc, column + cols);
@@ -261,13 +297,13 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   }
 }
 
-void runColumns(const GemmKernels& kernels, ElementType type, Method method, const Matrices& x,
-                int64_t begin, int64_t end) {
+void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, Method method,
+                const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
   switch (method) {
     case Method::kRowTimesMatrix:
       return kernels.rowTimesMatrix(x.k, x.a, x.aStep, x.b + begin * bytes, x.bStep,
-                                    x.c + begin * bytes, end - begin, false);
+                                    x.c + begin * bytes, end - begin);
     case Method::kDotProducts: {
       alignas(64) char gathered[kStackBytes];
       const char* a = x.a;
@@ -282,7 +318,7 @@ void runColumns(const GemmKernels& kernels, ElementType type, Method method, con
                                  x.c + begin * x.cCol * bytes, x.cRow, x.cCol);
     }
     case Method::kDirect:
-      return runDirect(kernels, type, x, begin, end);
+      return runDirect(services, kernels, type, x, begin, end);
     case Method::kRowByRow:
       return runRowByRow(kernels, type, x, begin, end);
     case Method::kFewRows:
@@ -293,6 +329,7 @@ void runColumns(const GemmKernels& kernels, ElementType type, Method method, con
 }
 
 struct Job {
+  RunServices& services;
   const GemmKernels& kernels;
   const DotProblem& p;
   ElementType type;
@@ -324,19 +361,60 @@ struct Job {
       x.c += (batch * p.rows * p.cols + rowBegin * x.cRow) * bytes;
       const int64_t first = task % columnParts * columnsPerPart;
       const int64_t last = std::min(x.n, first + columnsPerPart);
-      runColumns(kernels, type, method, x, first, last);
-      if (!p.epilogue) continue;
+      if (!p.epilogue) {
+        runColumns(services, kernels, type, method, x, first, last);
+        continue;
+      }
       const int64_t row = batch * p.rows;
-      if (x.swapped) {
-        finish(row + first, row + last, rowBegin, rowEnd);
-      } else {
-        finish(row + rowBegin, row + rowEnd, first, last);
+      const int64_t atOnce = method == Method::kDirect ? kFinishColumns : last - first;
+      for (int64_t column = first; column < last; column += atOnce) {
+        const int64_t end = std::min(last, column + atOnce);
+        runColumns(services, kernels, type, method, x, column, end);
+        if (x.swapped) {
+          finish(row + column, row + end, rowBegin, rowEnd);
+        } else {
+          finish(row + rowBegin, row + rowEnd, column, end);
+        }
       }
     }
   }
 };
 
 }  // namespace
+
+bool runNearVectorDot(const DotDescriptor& dot, void* const* buffers, GemmDomain domain) {
+  if (dot.batchRank != 0 || dot.mRank + dot.nRank != 1 || dot.kRank != 1) return false;
+  if (dot.sumsBuffer < 0 || ((dot.flags & kDotHasEpilogue) && sumsShareMemory(dot, buffers))) {
+    return false;
+  }
+  const DotDimension free = dot.dims[0], k = dot.dims[1];
+  const ElementType type = floatTypeOf(domain);
+  if (dot.lhsType != type || dot.rhsType != type || dot.resultType != type || k.size == 0 ||
+      worthThreads(4 * static_cast<double>(free.size) * static_cast<double>(k.size))) {
+    return false;
+  }
+  const GemmKernels& kernels = gemmKernels(domain);
+  const bool isLeft = dot.mRank == 1;
+  const void* matrix = buffers[isLeft ? dot.lhsBuffer : dot.rhsBuffer];
+  const void* vector = buffers[isLeft ? dot.rhsBuffer : dot.lhsBuffer];
+  const int64_t freeStride = isLeft ? free.lhsStride : free.rhsStride;
+  const int64_t stepStride = isLeft ? k.lhsStride : k.rhsStride;
+  const int64_t vectorStride = isLeft ? k.rhsStride : k.lhsStride;
+  void* result = buffers[dot.sumsBuffer];
+  if (freeStride == 1 && free.size >= kernels.vectorLanes) {
+    kernels.rowTimesMatrix(k.size, vector, vectorStride, matrix, stepStride, result, free.size);
+  } else if (stepStride == 1 && vectorStride == 1 && k.size >= kernels.vectorLanes) {
+    kernels.dotProducts(k.size, vector, 0, 1, matrix, freeStride, free.size, result, 0, 1);
+  } else {
+    return false;
+  }
+  if (dot.flags & kDotHasEpilogue) {
+    const int64_t rows = isLeft ? free.size : 1, columns = isLeft ? 1 : free.size;
+    reinterpret_cast<SumsEpilogue>(buffers[dot.epilogueBuffer])(buffers, 0, rows, 0, columns,
+                                                                result, columns);
+  }
+  return true;
+}
 
 bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain domain) {
   DotProblem p = problem;
@@ -375,7 +453,12 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain d
     item.c = sums->data();
   }
 
-  Job job{kernels, p, type, method, item, 1, 1, item.n};
+  Job job{services, kernels, p, type, method, item, 1, 1, item.n};
+  const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
+  if (const int64_t bytes = item.m * item.k * kernels.elementBytes;
+      method == Method::kDirect && bytes > 2 * kRowsBytes && isRightNear(kernels, item)) {
+    job.rowParts = std::min(tiles, bytes / kRowsBytes);
+  }
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
                       static_cast<double>(item.n) * static_cast<double>(item.k);
   const int threads = services.numThreads();
@@ -383,19 +466,20 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain d
   // thread.
   const bool readsOnce = method != Method::kDirect || item.m <= kernels.mr;
   if (threads == 1 || !worthThreads(readsOnce ? 4 * work : work)) {
-    job(0, p.batches);
+    job(0, p.batches * job.rowParts);
     return true;
   }
   if (p.batches < 2 * threads) {
     // Rows that are read piecewise stay in long pieces: pages cost more than waiting for a thread.
     const int64_t perThread = method == Method::kRowTimesMatrix ? 1 : 4;
     const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
-    const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
     const bool byRows = method == Method::kRowByRow || method == Method::kFewRows;
     if (byRows) job.rowParts = std::min(tiles, wanted);
     const int64_t unit = std::max<int64_t>(kernels.nr, 64);
     const int64_t wantedColumns = (wanted + job.rowParts - 1) / job.rowParts;
-    if (method != Method::kFewRows) {
+    const bool isNear = method == Method::kRowTimesMatrix &&
+                        isNearMatrix(item.k, item.bStep * kernels.elementBytes);
+    if (method != Method::kFewRows && !isNear) {
       job.columnsPerPart = std::max(unit, (item.n / wantedColumns + unit - 1) / unit * unit);
     }
     job.columnParts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;

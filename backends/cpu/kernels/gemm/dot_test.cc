@@ -257,6 +257,8 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
                                                             {9, 70, 2000},
                                                             {200, 100, 5},
                                                             {61, 16, 700},
+                                                            {17, 70, 1024},
+                                                            {900, 40, 160},
                                                             {150, 32, 600},
                                                             {20, 12000, 3}}) {
     for (int layout = 0; layout < 4; ++layout) {
@@ -264,6 +266,70 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
       if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
       if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
       checkCase(c, rng, 1 + layout % 3);
+    }
+  }
+}
+
+TEST_P(DotTest, VectorsTimesNearMatrices) {
+  std::mt19937 rng(10);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
+    for (int64_t n : {8, 17, 33, 47, 64, 100, 129, 255, 385, 500}) {
+      for (int64_t k : {8, 21, 64, 131}) {
+        for (bool isLeft : {false, true}) {
+          Case c = isLeft ? matmul(n, 1, k, type) : matmul(1, n, k, type);
+          c.lhsDims = isLeft ? std::vector{n, k} : std::vector{k};
+          c.rhsDims = isLeft ? std::vector{k} : std::vector{k, n};
+          c.lhsContracting = {isLeft ? 1 : 0};
+          checkCase(c, rng, 2);
+          // The matrix the other way round.
+          (isLeft ? c.lhsDims : c.rhsDims) = isLeft ? std::vector{k, n} : std::vector{n, k};
+          (isLeft ? c.lhsContracting : c.rhsContracting) = {isLeft ? 0 : 1};
+          checkCase(c, rng, 2);
+        }
+      }
+    }
+  }
+}
+
+// The steps that fill no vector are read with some before them: an infinity there is added once.
+TEST_P(DotTest, InfinityBeforeTheLastSteps) {
+  constexpr int64_t n = 37, k = 21;
+  std::vector<float> matrix(n * k, 1), vector(k, 1), result(n);
+  for (int64_t i = 0; i < n; ++i) matrix[i * k + i % k] = INFINITY;
+  Case c = matmul(n, 1, k);
+  c.rhsDims = {k};
+  auto descriptor = describe(c);
+  TestRun run(1);
+  void* buffers[] = {matrix.data(), vector.data(), result.data()};
+  ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+  for (int64_t i = 0; i < n; ++i) EXPECT_EQ(result[i], INFINITY) << i;
+}
+
+// Threads that divide a product by columns round it as one does.
+TEST_P(DotTest, RoundsAlikeOnAnyThreads) {
+  std::mt19937 rng(11);
+  for (auto [b, m, n, k] : std::vector<std::array<int64_t, 4>>{{1, 1, 1000, 1000},
+                                                               {11, 1, 192, 341},
+                                                               {15, 1, 250, 250},
+                                                               {1, 64, 300, 1024},
+                                                               {1, 900, 100, 160},
+                                                               {2, 900, 300, 160}}) {
+    Case c = matmul(m, n, k);
+    c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
+    c.lhsBatching = c.rhsBatching = {0};
+    c.lhsContracting = {2}, c.rhsContracting = {1};
+    auto descriptor = describe(c);
+    ASSERT_TRUE(descriptor.ok());
+    auto lhs = randomElements(c.lhsType, b * m * k, rng);
+    auto rhs = randomElements(c.rhsType, b * k * n, rng);
+    std::vector<float> one;
+    for (int threads : {1, 2, 32}) {
+      std::vector<float> result(b * m * n);
+      TestRun run(threads);
+      void* buffers[] = {lhs.data(), rhs.data(), result.data()};
+      ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+      if (threads == 1) one = result;
+      EXPECT_EQ(result, one) << n << " columns, " << threads << " threads";
     }
   }
 }
@@ -491,6 +557,7 @@ TEST_P(DotTest, EpilogueSeesEachFinishedElementOnce) {
                                                                {3, 20, 30, 40},
                                                                {1, 1, 300, 50},
                                                                {1, 300, 1, 50},
+                                                               {1, 900, 300, 160},
                                                                {1, 300, 260, 0},
                                                                {40, 3, 3, 3}}) {
     Case c = matmul(m, n, k);

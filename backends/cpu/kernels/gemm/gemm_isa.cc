@@ -135,15 +135,66 @@ void rowBlock(const T* x, int64_t xStride, const T* b, int64_t ldb, T* c, int64_
   }
 }
 
+// Some vectors of columns, with all steps' sums in registers: in several chains where the vectors
+// are few, for the latency of multiply-adds.
+template <typename T, int vectors>
+void columnBlock(int64_t kc, const T* x, int64_t xStride, const T* b, int64_t ldb, T* c) {
+  constexpr int lanes = kLanes<T>;
+  constexpr int ways = vectors <= 2 ? 4 : vectors <= 4 ? 2 : 1;
+  Vec<T> sum[ways][vectors] = {};
+  auto add = [&](Vec<T>* to) __attribute__((always_inline)) {
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) to[v] += *x * load(b + v * lanes);
+    x += xStride, b += ldb;
+  };
+  int64_t k = 0;
+  for (; k + ways <= kc; k += ways) {
+#pragma clang loop unroll(full)
+    for (int w = 0; w < ways; ++w) add(sum[w]);
+  }
+  if constexpr (ways > 1) {
+    for (; k < kc; ++k) add(sum[0]);
+  }
+#pragma clang loop unroll(full)
+  for (int v = 0; v < vectors; ++v) {
+#pragma clang loop unroll(full)
+    for (int w = 1; w < ways; ++w) sum[0][v] += sum[w][v];
+    store(c + v * lanes, sum[0][v]);
+  }
+}
+
+// Of a matrix that stays near. Long pieces of its rows are read, as far as there are registers.
+template <typename T>
+void rowTimesNearMatrix(int64_t kc, const T* x, int64_t xStride, const T* b, int64_t ldb, T* c,
+                        int64_t n) {
+  constexpr int lanes = kLanes<T>;
+  int64_t j = 0;
+  auto blocks = [&]<int vectors>() {
+    for (; j + vectors * lanes <= n; j += vectors * lanes) {
+      columnBlock<T, vectors>(kc, x, xStride, b + j, ldb, c + j);
+    }
+  };
+#if defined(__AVX512F__)
+  blocks.template operator()<16>();
+#endif
+  blocks.template operator()<8>();
+  blocks.template operator()<4>();
+  blocks.template operator()<2>();
+  blocks.template operator()<1>();
+  // The last vector ends with the row.
+  if (j < n) columnBlock<T, 1>(kc, x, xStride, b + n - lanes, ldb, c + n - lanes);
+}
+
 template <typename T>
 void rowTimesMatrix(int64_t kc, const void* xPtr, int64_t xStride, const void* bPtr, int64_t ldb,
-                    void* cPtr, int64_t n, bool accumulate) {
+                    void* cPtr, int64_t n) {
   const T* x = static_cast<const T*>(xPtr);
   const T* b = static_cast<const T*>(bPtr);
   T* c = static_cast<T*>(cPtr);
-  if (kc == 0 && !accumulate) {
-    for (int64_t j = 0; j < n; ++j) c[j] = T(0);
+  if (isNearMatrix(kc, ldb * static_cast<int64_t>(sizeof(T)))) {
+    return rowTimesNearMatrix(kc, x, xStride, b, ldb, c, n);
   }
+  bool accumulate = false;
   int64_t k = 0;
   for (; k + 8 <= kc; k += 8) {
     rowBlock<T, 8>(x + k * xStride, xStride, b + k * ldb, ldb, c, n, accumulate);
@@ -178,6 +229,32 @@ inline __attribute__((always_inline)) void sumLanes(Vec<T>* v) {
   }
 }
 
+// Adds the last `rest` of `kc` steps, fewer than a vector has: the vectors that end with the rows,
+// without what was added before.
+template <typename T, int rows, int cols>
+inline __attribute__((always_inline)) void addTail(Vec<T> (&sum)[rows][cols], int64_t kc,
+                                                   int64_t rest, const T* a, int64_t lda,
+                                                   const T* b, int64_t ldb) {
+  constexpr int lanes = kLanes<T>;
+  Vec<T> lane;
+#pragma clang loop unroll(full)
+  for (int i = 0; i < lanes; ++i) lane[i] = static_cast<T>(i);
+  const auto isNew = lane >= static_cast<T>(lanes - rest);
+  auto last = [&](const T* p) __attribute__((always_inline)) {
+    return isNew ? load(p + kc - lanes) : Vec<T>{};
+  };
+  Vec<T> av[rows];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < rows; ++i) av[i] = last(a + i * lda);
+#pragma clang loop unroll(full)
+  for (int j = 0; j < cols; ++j) {
+    const Vec<T> bv = last(b + j * ldb);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < rows; ++i) sum[i][j] += av[i] * bv;
+  }
+}
+
+// kc is at least a vector's lanes.
 template <typename T, int rows, int cols>
 inline __attribute__((always_inline)) void dotBlock(int64_t kc, const T* a, int64_t lda, const T* b,
                                                     int64_t ldb, T* c, int64_t cRow, int64_t cCol) {
@@ -211,6 +288,7 @@ inline __attribute__((always_inline)) void dotBlock(int64_t kc, const T* a, int6
       k += lanes;
     }
   }
+  if (k < kc) addTail<T, rows, cols>(sum[0], kc, kc - k, a, lda, b, ldb);
 #pragma clang loop unroll(full)
   for (int i = 0; i < rows; ++i) {
     if constexpr (ways == 2) {
@@ -218,16 +296,12 @@ inline __attribute__((always_inline)) void dotBlock(int64_t kc, const T* a, int6
       for (int j = 0; j < cols; ++j) sum[0][i][j] += sum[1][i][j];
     }
     sumLanes<T, cols>(sum[0][i]);
-    if (k == kc && cCol == 1) {
+    if (cCol == 1) {
       __builtin_memcpy(c + i * cRow, &sum[0][i][0], cols * sizeof(T));
       continue;
     }
 #pragma clang loop unroll(full)
-    for (int j = 0; j < cols; ++j) {
-      T s = sum[0][i][j / lanes][j % lanes];
-      for (int64_t t = k; t < kc; ++t) s += a[i * lda + t] * b[j * ldb + t];
-      c[i * cRow + j * cCol] = s;
-    }
+    for (int j = 0; j < cols; ++j) c[i * cRow + j * cCol] = sum[0][i][j / lanes][j % lanes];
   }
 }
 

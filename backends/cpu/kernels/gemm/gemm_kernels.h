@@ -33,6 +33,12 @@ inline constexpr int kMaxGemmLanes = 32;
 // Packing may write this many bytes past a panel.
 inline constexpr int kPanelSlackBytes = 64;
 
+// Whether rowTimesMatrix takes all rows at a time of a matrix with so many, of whose first elements
+// the bytes lie so far apart.
+constexpr bool isNearMatrix(int64_t rows, int64_t strideBytes) {
+  return rows * strideBytes <= (256 << 10);
+}
+
 // What to pack: `lanes` lanes (at most the panel's width; the others become zero) of `kc` steps.
 // Element (k, lane) is at data[laneOffsets[lane] + kOffsets[k]], in elements of `type`. A lane
 // offset of kZeroLane makes a lane of zeros.
@@ -105,11 +111,13 @@ struct GemmKernels {
 
   // The rest is null but for kF32 and kF64.
 
-  // c[j] = (accumulate ? c[j] : 0) + sum over k of x[k * xStride] * b[k * ldb + j], any n and kc.
+  // c[j] = sum over k of x[k * xStride] * b[k * ldb + j], kc > 0. Of a matrix that isNearMatrix, n
+  // is at least vectorLanes, and columns must be computed together: how a sum is rounded depends on
+  // its place.
   void (*rowTimesMatrix)(int64_t kc, const void* x, int64_t xStride, const void* b, int64_t ldb,
-                         void* c, int64_t n, bool accumulate);
+                         void* c, int64_t n);
   // c[i * cRow + j * cCol] = sum over k of a[i * lda + k] * b[j * ldb + k], i < rows <= 4, any
-  // cols and kc.
+  // cols, kc at least vectorLanes.
   void (*dotProducts)(int64_t kc, const void* a, int64_t lda, int rows, const void* b, int64_t ldb,
                       int64_t cols, void* c, int64_t cRow, int64_t cCol);
 };

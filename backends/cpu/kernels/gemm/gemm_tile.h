@@ -1,47 +1,20 @@
-// Registers, and the tile of a product in them that is computed from packed panels: what the inner
-// kernels of every instruction set share.
+// The tile of a product in registers that is computed from packed panels: what the inner kernels of
+// every instruction set share.
 #pragma once
 
 #include <cstdint>
 
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
-
-#ifndef ISTHMUS_ISA
-#error "for files that are compiled with ISTHMUS_ISA set to the name of an instruction set"
-#endif
+#include "backends/cpu/kernels/vectors.h"
 
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
 constexpr int kRows = 14;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;
 #else
-constexpr int kVectorBytes = 16;
 constexpr int kRows = 6;
 #endif
-
-template <typename T, int bytes>
-struct VectorOf {
-  typedef T Type __attribute__((vector_size(bytes)));
-  typedef T Loose __attribute__((vector_size(bytes), aligned(1), may_alias));
-};
-template <typename T>
-using Vec = typename VectorOf<T, kVectorBytes>::Type;
-template <typename T>
-inline constexpr int kLanes = kVectorBytes / sizeof(T);
-
-template <typename T>
-inline __attribute__((always_inline)) Vec<T> load(const T* p) {
-  return *reinterpret_cast<const typename VectorOf<T, kVectorBytes>::Loose*>(p);
-}
-template <typename T>
-inline __attribute__((always_inline)) void store(T* p, Vec<T> v) {
-  *reinterpret_cast<typename VectorOf<T, kVectorBytes>::Loose*>(p) = v;
-}
 
 // ---- Multiplying
 // ---------------------------------------------------------------------------------
@@ -111,6 +84,10 @@ inline __attribute__((always_inline)) void loadTile(Vec<T> (&sum)[rows][vectors]
   }
 }
 
+// A panel of b comes from the second-level cache to its first tile: how many steps ahead it is
+// asked for.
+constexpr int kStepsAhead = 16;
+
 // One tile of `rows` x (vectors * lanes) in registers, from packed panels. Their strides are
 // constants, so that their addresses cost nothing. Sums are of type T, elements of panels of P, as
 // wide; Op says what an element of either panel adds to a sum.
@@ -125,8 +102,10 @@ void packedTileOf(int64_t kc, const P* a, const P* b, T* c, int64_t ldc, int col
   for (int64_t k = 0; k < kc; ++k) {
     Vec<P> bv[vectors];
 #pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) bv[v] = load(b + v * lanes);
-    __builtin_prefetch(b + ldb * 8);
+    for (int v = 0; v < vectors; ++v) {
+      bv[v] = load(b + v * lanes);
+      __builtin_prefetch(b + ldb * kStepsAhead + v * lanes);
+    }
 #pragma clang loop unroll(full)
     for (int r = 0; r < rows; ++r) {
       P av = a[r];
