@@ -99,6 +99,13 @@ def test_simulated_devices_are_complete():
     assert " 0 fail" in done.stdout and "grade: 4" in done.stdout
 
 
+def test_devices_that_run_kernels_are_complete():
+    """A vendor's device with groups, collectives and the host's functions, by include/isthmus alone."""
+    done = conform(BUILD / "pjrt" / "libisthmus_simulated_kernels.so", "--quiet")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " 0 fail" in done.stdout and "grade: 4" in done.stdout
+
+
 def test_says_what_the_skeleton_lacks():
     done = conform(BUILD / "pjrt" / "libisthmus_skeleton.so", ISTHMUS_NUM_DEVICES="1")
     assert done.returncode == 0, done.stdout[-4000:]

@@ -385,16 +385,6 @@ ISTHMUS_CHECK(
   s.expect(code.find_first_not_of('\0') != std::string::npos, "a program", "zeros");
 }
 
-ISTHMUS_CHECK(devices, all_reduce, kComplete, "replicas add up their arguments") {
-  PJRT_Device* first = s.device(0);
-  PJRT_Device* second = s.device(1);
-  LoadedExecutable executable = s.compile(kAllReduce, {2, 1});
-  Buffer x = s.fromHost(floats({1, 2, 3, 4}), first),
-         y = s.fromHost(floats({10, 20, 30, 40}), second);
-  auto results = s.execute(executable, {{x.get()}, {y.get()}}, {});
-  for (const auto& list : results) s.expectEqual(floats({11, 22, 33, 44}), s.toHost(list[0]));
-}
-
 ISTHMUS_CHECK(stress, threads, kComplete, "every function may be called from any thread") {
   LoadedExecutable executable = s.compile(kAddOne);
   std::vector<std::thread> threads;

@@ -102,6 +102,52 @@ PJRT_Error* executeWithIndices(PJRT_LoadedExecutable_Execute_Args* args, bool ke
   return base->PJRT_LoadedExecutable_Execute(&copy);
 }
 
+// Waits for a buffer; whether it has an error.
+bool hasFailed(PJRT_Buffer* buffer) {
+  auto ready = make<PJRT_Buffer_ReadyEvent_Args>();
+  ready.buffer = buffer;
+  swallow(base->PJRT_Buffer_ReadyEvent(&ready));
+  auto await = make<PJRT_Event_Await_Args>();
+  await.event = ready.event;
+  PJRT_Error* error = base->PJRT_Event_Await(&await);
+  auto destroy = make<PJRT_Event_Destroy_Args>();
+  destroy.event = ready.event;
+  swallow(base->PJRT_Event_Destroy(&destroy));
+  swallow(error);
+  return error != nullptr;
+}
+
+// Of a launch on several devices, each with one argument: whether one failed.
+bool hasFailedArgument(const PJRT_LoadedExecutable_Execute_Args* args) {
+  if (args->num_devices < 2) return false;
+  for (size_t i = 0; i < args->num_devices; ++i) {
+    if (hasFailed(args->argument_lists[i][0])) return true;
+  }
+  return false;
+}
+
+// Replicas whose own arguments are there keep them as their results.
+PJRT_Error* executeApart(PJRT_LoadedExecutable_Execute_Args* args) {
+  const bool isApart = hasFailedArgument(args);
+  PJRT_Error* error = base->PJRT_LoadedExecutable_Execute(args);
+  for (size_t i = 0; !error && isApart && i < args->num_devices; ++i) {
+    PJRT_Buffer* argument = args->argument_lists[i][0];
+    if (hasFailed(argument)) continue;
+    auto memory = make<PJRT_Buffer_Memory_Args>();
+    memory.buffer = argument;
+    swallow(base->PJRT_Buffer_Memory(&memory));
+    auto copy = make<PJRT_Buffer_CopyToMemory_Args>();
+    copy.buffer = argument;
+    copy.dst_memory = memory.memory;
+    swallow(base->PJRT_Buffer_CopyToMemory(&copy));
+    auto destroy = make<PJRT_Buffer_Destroy_Args>();
+    destroy.buffer = args->output_lists[i][0];
+    swallow(base->PJRT_Buffer_Destroy(&destroy));
+    args->output_lists[i][0] = copy.dst_buffer;
+  }
+  return error;
+}
+
 struct Defect {
   const char* name;
   const char* check;  // that must find it
@@ -320,6 +366,25 @@ const Defect kDefects[] = {
              })},
     {"an optimised program of no size", "executable.optimized_program",
      AFTER(Executable_OptimizedProgram, args->program->code_size = 0)},
+    {"replicas that do without one whose argument is an error", "devices.all_reduce_of_an_error",
+     [] { table.PJRT_LoadedExecutable_Execute = executeApart; }},
+    {"replicas that do without one whose argument fails", "devices.all_reduce_of_what_fails",
+     [] { table.PJRT_LoadedExecutable_Execute = executeApart; }},
+    {"replicas that wait for one whose argument is an error", "devices.all_reduce_of_an_error",
+     INSTEAD(LoadedExecutable_Execute,
+             {
+               while (hasFailedArgument(args)) pause();
+               return base->PJRT_LoadedExecutable_Execute(args);
+             })},
+    {"an error that all later launches have", "devices.all_reduce_of_an_error",
+     INSTEAD(LoadedExecutable_Execute,
+             {
+               static bool hasBroken = false;
+               auto launch = *args;
+               if (hasBroken) launch.struct_size = 1;
+               hasBroken |= hasFailedArgument(args);
+               return base->PJRT_LoadedExecutable_Execute(&launch);
+             })},
 };
 
 #undef AFTER
