@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 
 LEVEL = 0.95  # A ratio down to this counts as level.
+MEMORY_LEVEL = 1.1  # And so much memory beside the other platform's.
 _USUAL = "isthmus", "JAX CPU"  # the platform, and the one beside it
 _JAX = {"JAX CPU": "JAX's CPU client", "JAX CUDA": "JAX's CUDA plugin"}
 LARGE = 1e-3  # Seconds: what takes so long on the other platform is large.
@@ -59,6 +60,11 @@ def summary(workloads):
         level = sum(r >= LEVEL for r in ratios)
         lines.append(f"{kind}: geometric mean {geometric_mean(ratios):.2f}, {level} of {len(ratios)} at "
                      f"{LEVEL} or above, the slowest {min(ratios):.2f}")
+    ratios = [w["memory_ratio"] for w in workloads.values() if not math.isnan(w.get("memory_ratio", float("nan")))]
+    if ratios:
+        level = sum(r <= MEMORY_LEVEL for r in ratios)
+        lines.append(f"memory: geometric mean {geometric_mean(ratios):.2f}, {level} of {len(ratios)} at "
+                     f"{MEMORY_LEVEL} or below, the largest {max(ratios):.2f}")
     return lines
 
 
@@ -70,7 +76,8 @@ def markdown(report):
     title = f"Beside {_JAX[theirs]}" if theirs in _JAX else f"Platform {ours} beside {theirs}"
     lines = [f"# {title}", "",
              f"JAX {report['jax']}, {where}; best times of alternating repetitions; a "
-             f"ratio above 1 means that {'Isthmus' if theirs in _JAX else ours} is faster.", ""]
+             f"ratio above 1 means that {'Isthmus' if theirs in _JAX else ours} is faster. `memory` is what a run "
+             "holds at once, arguments and results included, as a multiple of the other's.", ""]
     if precision := report.get("precision"):
         lines += [f"Products and convolutions of f32 are in {precision.upper()} on both sides.", ""]
     if peaks := report.get("peaks"):
@@ -84,11 +91,11 @@ def markdown(report):
     if large:
         lines += [f"- of {len(large)} that take {show(LARGE).strip()} or more there, run: geometric mean "
                   f"{geometric_mean(large):.2f}"]
-    lines += ["", f"| workload | run | {theirs} | ratio | of peak | compile | {theirs} | ratio |",
-              "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    lines += ["", f"| workload | run | {theirs} | ratio | of peak | compile | {theirs} | ratio | memory |",
+              "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name, w in workloads.items():
         if "error" in w:
-            lines.append(f"| {name} | {w['error'].splitlines()[0][:80]} | | | | | | |")
+            lines.append(f"| {name} | {w['error'].splitlines()[0][:80]} | | | | | | | |")
             continue
         cells = []
         for kind in ("run", "compile"):
@@ -96,6 +103,7 @@ def markdown(report):
             cells += [show(ours), show(theirs), f"{w[kind + '_ratio']:.2f}"]
         peak = w.get("peak")
         cells.insert(3, f"{peak['share']:.0%} {peak['bound'][0]}" if peak else "")
+        cells.append(f"{w['memory_ratio']:.2f}" if "memory_ratio" in w else "")
         mark = "" if w["agree"] else " **results differ**"
         lines.append(f"| {name}{mark} | " + " | ".join(c.strip() for c in cells) + " |")
     return "\n".join(lines) + "\n"

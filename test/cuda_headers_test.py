@@ -26,7 +26,10 @@ def _include_folder(header):
 PRELUDE = """
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
+#define TEXT_OF(x) TEXT(x)
+#define TEXT(x) #x
 template <typename T, typename = void> struct IsComplete : std::false_type {};
 template <typename T> struct IsComplete<T, decltype(void(sizeof(T)))> : std::true_type {};
 template <typename A, typename B> constexpr bool sameAbi() {
@@ -103,6 +106,21 @@ def _checks_of_enum(text, name, theirs):
     return [f'static_assert({theirs[one]} == {value}, "{one}");' for one, value in values.items()]
 
 
+# Functions whose newer version, of that name, not every driver for CUDA 12 has.
+NEWER_THAN_WANTED = {"cuEventElapsedTime": "cuEventElapsedTime_v2"}
+
+
+def _checks_of_versions(file, macro):
+    """What we look up is what a program that is compiled with the header calls: "cuX" there may be "cuX_v2"."""
+    lines = []
+    for symbol, _ in _functions(file, macro):
+        name = re.sub(r"_v\d+$", "", symbol)
+        allowed = {symbol, NEWER_THAN_WANTED.get(symbol, symbol)}
+        same = " || ".join(f'std::string_view(TEXT_OF({name})) == "{one}"' for one in allowed)
+        lines.append(f'static_assert({same}, "version of {symbol}");')
+    return lines
+
+
 def _driver_checks():
     text = (DRIVER / "api.h").read_text()
     lines = ["using CUdeviceAttribute = CUdevice_attribute;", "using CUmemPoolAttribute = CUmemPool_attribute;",
@@ -119,6 +137,7 @@ def _driver_checks():
     lines.append(f"struct OurAccess {body}; static_assert(sizeof(OurAccess) == sizeof(CUmemAccessDesc));")
     for ours, theirs in (("locationType", "location.type"), ("locationId", "location.id"), ("flags", "flags")):
         lines.append(f"static_assert(offsetof(OurAccess, {ours}) == offsetof(CUmemAccessDesc, {theirs}));")
+    lines += _checks_of_versions("library.h", "ISTHMUS_CUDA_FUNCTIONS")
     return lines + _checks_of_functions("library.h", "ISTHMUS_CUDA_FUNCTIONS", "CUresult")
 
 
@@ -127,6 +146,7 @@ BLAS_VALUES = {
     "kSuccess": "CUBLAS_STATUS_SUCCESS", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
     "kComputeTf32": "CUBLAS_COMPUTE_32F_FAST_TF32",
     "kDescTransA": "CUBLASLT_MATMUL_DESC_TRANSA", "kDescTransB": "CUBLASLT_MATMUL_DESC_TRANSB",
+    "kDescEpilogue": "CUBLASLT_MATMUL_DESC_EPILOGUE", "kDescBiasPointer": "CUBLASLT_MATMUL_DESC_BIAS_POINTER",
     "kLayoutBatchCount": "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT",
     "kLayoutBatchOffset": "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET",
     "kPreferenceWorkspaceBytes": "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES",
@@ -139,6 +159,11 @@ BLAS_TYPES = {"kF16": "CUDA_R_16F", "kBf16": "CUDA_R_16BF", "kF32": "CUDA_R_32F"
               "kC64": "CUDA_C_32F", "kC128": "CUDA_C_64F"}
 
 
+BLAS_EPILOGUES = {"kNone": "CUBLASLT_EPILOGUE_DEFAULT", "kRelu": "CUBLASLT_EPILOGUE_RELU", "kBias": "CUBLASLT_EPILOGUE_BIAS",
+                  "kReluBias": "CUBLASLT_EPILOGUE_RELU_BIAS", "kGelu": "CUBLASLT_EPILOGUE_GELU",
+                  "kGeluBias": "CUBLASLT_EPILOGUE_GELU_BIAS"}
+
+
 def _blas_checks():
     text = (DRIVER / "blas.cc").read_text()
     lines = ["using Handle = void*; using Opaque = void*; using CUstream = cudaStream_t;"]
@@ -149,6 +174,7 @@ def _blas_checks():
     for theirs, value in zip(BLAS_ALIGNMENTS, listed.split(","), strict=True):
         lines.append(f'static_assert({theirs} == {value}, "{theirs}");')
     lines += _checks_of_enum((DRIVER.parent / "matrix_product.h").read_text(), "BlasType", BLAS_TYPES)
+    lines += _checks_of_enum((DRIVER.parent / "matrix_product.h").read_text(), "BlasEpilogue", BLAS_EPILOGUES)
     (fields,) = re.findall(r"(struct Heuristic \{.*?\n\};)", text, re.DOTALL)
     lines.append(fields)
     theirs = "cublasLtMatmulHeuristicResult_t"
@@ -227,6 +253,7 @@ def test_agrees_with_nvidia(header, tmp_path):
     'static_assert(SameFunction<decltype(&::cuInit), CUresult (*)(long)>::value, "wrong");',
     'static_assert(SameFunction<decltype(&::cuInit), CUresult (*)()>::value, "wrong");',
     'static_assert(SameFunction<decltype(&::cuDeviceGetCount), CUresult (*)(long*)>::value, "wrong");',
+    'static_assert(std::string_view(TEXT_OF(cuDeviceTotalMem)) == "cuDeviceTotalMem", "wrong");',
 ])
 def test_a_wrong_declaration_is_seen(line, tmp_path):
     assert "wrong" in _compile(tmp_path, "cuda.h", [line]).stderr

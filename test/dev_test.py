@@ -102,14 +102,14 @@ def bench(folder, *arguments):
     for name in ("bench", "lib.sh"):
         (folder / "dev.d").mkdir(exist_ok=True)
         (folder / "dev.d" / name).write_text((ROOT / "dev.d" / name).read_text())
-    for file, text in {"dev.d/wheel": "", "env/bin/python": 'echo "$@"; env | grep ^ISTHMUS_ || true'}.items():
+    for file, text in {"dev.d/wheel": "", "dev.d/build": 'echo "built $@"', "env/bin/python": 'echo "$@"; env | grep -E "^(ISTHMUS|PJRT)_" || true'}.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(f"#!/bin/sh\n{text}\n")
         (folder / file).chmod(0o755)
     (folder / "dev.d/requirements").mkdir()
     for file in (ROOT / "dev.d/requirements").iterdir():
         (folder / "dev.d/requirements" / file.name).touch()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ISTHMUS_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "PJRT_"))}
     return subprocess.run(["bash", folder / "dev.d/bench", *arguments], capture_output=True, text=True, check=True,
                           env=environment | {"ROOT": str(folder), "ISTHMUS_VENV": str(folder / "env")}).stdout
 
@@ -122,7 +122,14 @@ def test_bench_of_a_device_finds_its_plugin_and_its_packages(tmp_path, arguments
     shown = bench(tmp_path, *arguments)
     assert f"{variable}={tmp_path}/build/release/pjrt/{library}" in shown
     assert f"--requirement dev.d/requirements/{package}" in shown
+    assert f"built {library.removeprefix('lib').removesuffix('.so')}_plugin" in shown
     assert f"bench/compare.py {' '.join(arguments)}" in shown
+
+
+def test_bench_of_a_vendors_device_finds_its_plugin(tmp_path):
+    shown = bench(tmp_path, "--platform", "acme")
+    assert "built isthmus_acme_plugin" in shown
+    assert f"PJRT_NAMES_AND_LIBRARY_PATHS=acme:{tmp_path}/build/release/pjrt/libisthmus_acme.so" in shown
 
 
 def test_bench_of_the_cpu_installs_nothing(tmp_path):

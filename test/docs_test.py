@@ -2,6 +2,9 @@
 
 import pathlib
 import re
+import subprocess
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -50,3 +53,45 @@ def test_what_other_drivers_would_replace_is_said_of_each_file():
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".h", ".cc")}
     own = {file for file in files if not file.endswith("_test.cc") and not file.startswith("testing/")}
     assert sorted(rows) == sorted(own)
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a checkout")
+    return listed.stdout.split()
+
+
+def test_every_page_is_found_from_the_readme():
+    found, next_ = set(), [ROOT / "README.md"]
+    while next_:
+        page = next_.pop()
+        if page in found or page.suffix != ".md":
+            continue
+        found.add(page)
+        next_ += [(page.parent / target).resolve() for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
+    pages = {path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "adr"}
+    assert not pages - found
+
+
+def test_files_named_in_documents_exist():
+    """A file by its path, by the end of it, or by its name; capitals stand for any."""
+    files = tracked()
+    ends = {"/".join(parts[i:]) for parts in (file.split("/") for file in files) for i in range(len(parts))}
+    generated = {"out/bench.json", "isthmus/pjrt_c.h", "libdevice.10.bc"}
+    for document in (file for file in files if file.endswith(".md")):
+        for name in re.findall(r"`([\w./-]+\.(?:cc|h|py|td|md|mlir|txt|cmake|json|hpp|c|sh|svg))`",
+                               (ROOT / document).read_text()):
+            placeholder = re.search(r"\b[A-Z]{4}|VERB|FAMILY|verb-noun", name)
+            if placeholder or name in generated or name.startswith("xla/"):
+                continue
+            assert name.removeprefix("../") in ends, f"{document} names {name}"
+
+
+def test_glossary_has_words_that_are_used():
+    code = "\n".join((ROOT / file).read_text() for file in tracked()
+                     if file.endswith((".cc", ".h", ".td", ".py")) and file != "test/docs_test.py").lower()
+    for line in (ROOT / "docs/glossary.md").read_text().splitlines()[6:]:
+        for word in re.sub(r" \([^)]*\)", "", line.split("|")[1]).strip().lower().split(", "):
+            stem = re.sub(r"(e|ing)$", "", word)
+            assert re.search(re.sub(r"[ -]", r"[\\s_/-]*", stem), code), f"nothing is called {word}"

@@ -1,7 +1,9 @@
 """./dev new-backend: a clone of backends/skeleton under another name compiles as it is."""
 
+import importlib.util
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -31,6 +33,24 @@ def test_clone_compiles(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["", "Acme", "9acme", "../acme", "cpu"])
+@pytest.mark.parametrize("name", ["", "Acme", "9acme", "../acme"])
 def test_refuses_bad_names(name):
     assert new_backend(name).returncode != 0
+
+
+@pytest.mark.parametrize("name", ["cpu", "xpu", "skeleton", "gloo", "model", "runtime", "test", "simulated_kernels"])
+def test_refuses_names_that_are_taken(tmp_path, name):
+    done = new_backend(name, "--into", tmp_path)
+    assert done.returncode != 0 and "choose another" in done.stderr
+
+
+def test_wheel_of_a_vendors_device(tmp_path):
+    """Its library beside the wheel's, and nothing else; a name without a library is refused in words."""
+    spec = importlib.util.spec_from_file_location("wheel_file", ROOT / "tools/wheel_file.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.contents("acme_npu")[0] == "isthmus-acme-npu"
+    assert tool.contents("acme_npu")[2] == {"isthmus/libisthmus_acme_npu.so": "pjrt/libisthmus_acme_npu.so"}
+    done = subprocess.run([sys.executable, ROOT / "tools/wheel_file.py", "acme_npu", tmp_path, tmp_path],
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and "is there a backend acme_npu" in done.stderr

@@ -85,9 +85,9 @@ def explain_model(options) -> int:
 
     report = explain.explain(options.model, [np.load(path) for path in options.input], options.repeat,
                              options.platform, options.measure)
-    print(report.text())
     if options.html:
         options.html.write_text(report.page())
+    print(report.text())
     return 0
 
 
@@ -111,7 +111,7 @@ def replay(options) -> int:
     return 0
 
 
-def main(arguments=None) -> int:
+def _main(arguments=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m isthmus")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("library", help="the plugin's path")
@@ -150,21 +150,23 @@ def main(arguments=None) -> int:
     explainer.add_argument("--input", action="append", default=[], metavar="FILE.npy",
                            help="default: numbers are made up")
     explainer.add_argument("--repeat", type=int, default=20, help="runs that are measured")
-    explainer.add_argument("--platform", choices=["isthmus", "xpu", "cuda"], default="isthmus",
-                           help="default: isthmus, on the CPU")
+    explainer.add_argument("--platform", default="isthmus", metavar="isthmus|xpu|cuda|NAME",
+                           help="default: isthmus, on the CPU; NAME: a further plugin's, libisthmus_NAME.so")
     explainer.add_argument("--measure", action="store_true",
                            help="measures the device's peaks though they are known from an earlier time")
     explainer.add_argument("--html", type=pathlib.Path, metavar="PAGE.html")
     replayer = commands.add_parser("replay", help="compiles what the compiler failed on once more")
     replayer.add_argument("file", type=pathlib.Path, metavar="REPRODUCER",
                           help="the file that an internal error names")
-    replayer.add_argument("--platform", choices=["isthmus", "xpu", "cuda"], default="isthmus")
+    replayer.add_argument("--platform", default="isthmus", metavar="isthmus|xpu|cuda|NAME")
     options = parser.parse_args(arguments)
     command = {"run": run, "compile": compile_model, "convert": convert_model,
                "explain": explain_model, "replay": replay}.get(options.command)
     if command:
         try:
             return command(options)
+        except BrokenPipeError:
+            raise
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             print(f"isthmus {options.command}: {error}", file=sys.stderr)
             return 1
@@ -175,6 +177,17 @@ def main(arguments=None) -> int:
     package = pathlib.Path(isthmus.__file__).parent
     print(isthmus.library_path() if options.command == "library" else package / options.command)
     return 0
+
+
+def main(arguments=None) -> int:
+    """The command `isthmus`: returns its exit status."""
+    try:
+        status = _main(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # who reads has seen enough; nothing more may be written, not even at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def run_command() -> int:

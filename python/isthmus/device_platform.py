@@ -6,8 +6,10 @@ import os
 import pathlib
 
 import isthmus
-from isthmus import host_lowerings
+from isthmus import dlpack_copies, host_lowerings
 from isthmus.platform_alias import bring_cpu
+
+_logger = logging.getLogger(__name__)
 
 
 def private_names(platform: str) -> list:
@@ -59,20 +61,38 @@ def asked_devices() -> int | None:
     return int(own)
 
 
-def register(platform: str, library: pathlib.Path, priority: int, options, replaces: bool = False) -> None:
-    """Registers a platform. `options` gives those of a client when one is made; `replaces`: JAX has
-    lowerings of its own for the platform's name."""
+def complete(platform: str, library: pathlib.Path, replaces: bool = False) -> None:
+    """Gives a platform that is about to be registered callbacks, custom calls and the lowerings of cpu."""
     from jax._src import xla_bridge
 
+    # What registers it asks whether it is experimental, and warns.
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(platform)
-    xla_bridge.register_plugin(
-        platform, priority=priority, library_path=str(library), options=options)
     bring_cpu(platform)
-
     try:
         from isthmus import ffi
         ffi.install(library, platform)
         host_lowerings.install(platform, replaces=replaces)
     except Exception:  # the rest of the platform works without
-        logging.getLogger(__name__).warning(
-            "platform %s has no custom calls and callbacks", platform, exc_info=True)
+        _logger.warning("platform %s has no custom calls and callbacks", platform, exc_info=True)
+
+
+def complete_as_unknown(platform: str) -> None:
+    """Gives a platform whose name JAX does not know the compilation cache and DLPack."""
+    try:
+        use_compilation_cache(platform)
+    except Exception:  # programs are then compiled by each process
+        _logger.warning("platform %s has no compilation cache", platform, exc_info=True)
+    try:
+        dlpack_copies.install(platform)
+    except Exception:  # arrays then leave by NumPy only
+        _logger.warning("platform %s has no DLPack", platform, exc_info=True)
+
+
+def register(platform: str, library: pathlib.Path, priority: int, options, replaces: bool = False) -> None:
+    """Registers a platform. `options` gives those of a client when one is made; `replaces`: JAX has
+    lowerings of its own for the platform's name."""
+    from jax._src import xla_bridge
+
+    complete(platform, library, replaces)
+    xla_bridge.register_plugin(
+        platform, priority=priority, library_path=str(library), options=options)

@@ -249,6 +249,7 @@ def peaks(client, types, again: bool = False) -> tuple:
 def client_of(platform: str):
     """A client of one of this installation's platforms."""
     from isthmus import client as clients
+    from isthmus import device_platform, further_platforms
 
     if platform == "isthmus":
         return clients.default_client()
@@ -258,11 +259,15 @@ def client_of(platform: str):
         xpu_backend.set_environment()
         return clients.Client(xpu_backend.library_path())
     if platform == "cuda":
-        from isthmus import cuda_backend, device_platform
+        from isthmus import cuda_backend
 
         cuda_backend.set_environment()
         return clients.Client(cuda_backend.library_path(), device_platform.asked_devices())
-    raise ValueError(f"there is no platform {platform}, but isthmus, xpu and cuda")
+    library = further_platforms.library_of(platform)
+    if library is None:
+        raise ValueError(f"there is no platform {platform}, but isthmus, xpu, cuda, and those whose libisthmus_NAME.so "
+                         "is installed or named in PJRT_NAMES_AND_LIBRARY_PATHS")
+    return clients.Client(library, device_platform.asked_devices())
 
 
 def _made_up(array) -> np.ndarray:

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 import isthmus
-from isthmus import cuda_backend, xpu_backend
+from isthmus import cuda_backend, further_platforms, xpu_backend
 from isthmus.client import Client, Error
 
 # By kind: a program of one argument, `T` its element type, and the types that are tried.
@@ -114,8 +114,9 @@ def libraries() -> list:
     found = [first, *sorted(first.parent.glob("libisthmus_*.so"))]
     found += [pathlib.Path(value) for name, value in os.environ.items()
               if name.startswith("ISTHMUS_") and name.endswith(("_LIBRARY_PATH", "_PLUGIN_PATH"))]
+    found += further_platforms.named().values()
     # What tests build has no users.
-    own = [path for path in found if not path.stem.endswith(("_test", "_simulated", "_skeleton"))]
+    own = [path for path in found if not path.stem.endswith(("_test", "_simulated", "_simulated_kernels", "_skeleton"))]
     there = dict.fromkeys(path.resolve() for path in own if path.is_file())
     return [path for path in there if _is_plugin(path)]
 

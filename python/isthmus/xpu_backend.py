@@ -124,11 +124,4 @@ def register() -> None:
         _logger.info("platform xpu is not wanted, has no OpenCL driver by %s, or TensorFlow is there", opencl_library())
         return
     device_platform.register(PLATFORM, library, PRIORITY, client_options)
-    try:
-        device_platform.use_compilation_cache(PLATFORM)
-    except Exception:  # programs are then compiled by each process
-        _logger.warning("platform xpu has no compilation cache", exc_info=True)
-    try:
-        dlpack_copies.install(PLATFORM)
-    except Exception:  # arrays then leave by NumPy only
-        _logger.warning("platform xpu has no DLPack", exc_info=True)
+    device_platform.complete_as_unknown(PLATFORM)

@@ -40,9 +40,13 @@ def close(found, wanted, tolerance=2e-5):
     np.testing.assert_allclose(np.asarray(found, np.float64), wanted, rtol=tolerance, atol=tolerance)
 
 
+# Few and short rows: of one query, of fewer than blocks have, of several batch items at a time, in place and packed.
+SHORT = [(2, 16, 16, 4, 32), (3, 7, 5, 2, 16), (4, 1, 300, 2, 64), (1, 3, 77, 3, 24), (9, 50, 50, 3, 32), (33, 18, 40, 1, 8), (2, 100, 31, 2, 5)]
+
+
 # Rows, keys and features that tiles do not divide, more keys than a block of them, few batches and many.
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("b, t, s, h, d", [(2, 128, 256, 4, 64), (1, 515, 260, 2, 24), (1, 70, 1100, 1, 33), (9, 130, 266, 3, 16), (4, 128, 128, 6, 32)])
+@pytest.mark.parametrize("b, t, s, h, d", [(2, 128, 256, 4, 64), (1, 515, 260, 2, 24), (1, 70, 1100, 1, 33), (9, 130, 266, 3, 16), (4, 128, 128, 6, 32), *SHORT])
 def test_softmax(run, form, b, t, s, h, d):
     q, k, v = random(b, t, h, d), random(b, s, h, d), random(b, s, h, d)
     close(run(form, q, k, v), attention(q, k, v))
@@ -107,6 +111,30 @@ def test_memory_is_not_that_of_scores(ours, form):
     assert compiled.memory_analysis().temp_size_in_bytes < 8 << 20
 
 
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("b, t, s, h, d", [shape for shape in SHORT if shape[2] >= 16])
+def test_short_scores_are_not_stored(ours, b, t, s, h, d, dtype):
+    """But of rows that no vector fits in, several of which are computed side by side, and of single rows of wide types."""
+    if t == 1 and dtype is not jnp.bfloat16:
+        pytest.skip("read where keys and values lie")
+    q, k = (jax.ShapeDtypeStruct((b, n, h, d), dtype) for n in (t, s))
+    with jax.enable_x64(dtype is np.float64), jax.default_device(ours):
+        # The result is as the product gives it.
+        compiled = jax.jit(lambda q, k, v: jnp.einsum("bhqk,bkhd->bhqd", jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k)), v)).lower(q, k, k).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes == 0
+
+
+def test_short_rows_of_several_types(run):
+    """With masks and a bias; rows of a block that belong to two batch items and heads."""
+    q, k, v = (random(3, 21, 2, 16) for _ in range(3))
+    causal, bias = np.tril(np.ones((21, 21), bool)), random(1, 2, 21, 21)
+    for dtype, tolerance in [(jnp.bfloat16, 3e-2), (np.float16, 3e-3), (np.float32, 2e-5), (np.float64, 1e-12)]:
+        with jax.enable_x64(dtype is np.float64):
+            of_type = [x.astype(dtype) for x in (q, k, v, bias)]
+            found = run(lambda q, k, v, b: by_einsum(q, k, v, mask=causal[None, None], bias=b), *of_type)
+            close(found, attention(*of_type[:3], causal, np.asarray(of_type[3], np.float64)), tolerance)
+
+
 def gradients(q, k, v, g, mask=None, bias=0):
     """Of sum(g * attention(q, k, v)), all of them [batch, position, head, feature]."""
     q, k, v, g = (np.asarray(x, np.float64) for x in (q, k, v, g))
@@ -133,7 +161,7 @@ def all_close(found, wanted, tolerance=2e-5):
 
 # All of as many scores as are not stored: rows and keys that tiles do not divide, one batch item in parts, more keys than a block of them.
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("b, t, s, h, d", [(9, 256, 256, 4, 64), (1, 1500, 1410, 1, 24), (1, 1000, 2100, 1, 33), (9, 260, 300, 3, 16), (129, 64, 260, 1, 8)])
+@pytest.mark.parametrize("b, t, s, h, d", [(9, 256, 256, 4, 64), (1, 1500, 1410, 1, 24), (1, 1000, 2100, 1, 33), (9, 260, 300, 3, 16), (129, 64, 260, 1, 8), *SHORT])
 def test_gradients(run, form, b, t, s, h, d):
     q, k, v, g = random(b, t, h, d), random(b, s, h, d), random(b, s, h, d)[::-1, ::-1], random(b, t, h, d)[:, ::-1] + 1
     all_close(run(gradient(form), q, k, v, g), gradients(q, k, v, g))
@@ -186,3 +214,41 @@ def test_memory_of_gradients_is_not_that_of_scores(ours, form):
         nonlinear = jax.jit(gradient(lambda *a: jnp.sin(form(*a)))).lower(q, q, q, q).compile()
     assert known.memory_analysis().temp_size_in_bytes < 40 << 20
     assert nonlinear.memory_analysis().temp_size_in_bytes < 40 << 20
+
+
+@pytest.mark.parametrize("b, t, h", [(2, 256, 4), (4, 64, 8), (4, 128, 8)])
+def test_short_gradients_store_no_scores_of_their_own(ours, b, t, h):
+    """What the forward pass made of its scores, twice, and not the gradients of both."""
+    q = jax.ShapeDtypeStruct((b, t, h, 32), np.float32)
+    with jax.default_device(ours):
+        compiled = jax.jit(gradient(lambda *a: jnp.sin(by_einsum(*a)))).lower(q, q, q, q).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes <= 4 * b * t * h * (2 * t + 2 * 32) + 4096
+
+
+def test_short_gradients_of_few_rows_store_no_scores(ours):
+    q, k = (jax.ShapeDtypeStruct((2, n, 4, 32), np.float32) for n in (8, 300))
+    with jax.default_device(ours):
+        compiled = jax.jit(gradient(lambda *a: jnp.sin(by_einsum(*a)))).lower(q, k, k, q).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 4 * 2 * 4 * 8 * 300
+
+
+@pytest.mark.parametrize("rows, columns", [(20000, 64), (20001, 61), (4001, 700), (9000, 200)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_product_that_are_only_reduced_are_not_stored(ours, rows, columns, dtype):
+    """Bilinear forms, log-sums of exponentials, largest elements and their places, sums of batches."""
+    rng = np.random.default_rng(rows)
+    x, w, y = (rng.normal(size=shape).astype(dtype) for shape in [(rows, 48), (48, columns), (rows, columns)])
+    wide = x.astype(np.float64) @ w.astype(np.float64)
+    shifted = wide - wide.max(-1, keepdims=True)
+    forms = [(lambda x, w, y: jnp.sum(x @ w * y, -1), (wide * y).sum(-1)),
+             (lambda x, w, y: jax.nn.logsumexp(x @ w, -1), wide.max(-1) + np.log(np.exp(shifted).sum(-1))),
+             (lambda x, w, y: jnp.max(x @ w, -1), wide.max(-1)),
+             (lambda x, w, y: jnp.argmax(x @ w, -1), wide.argmax(-1)),
+             (lambda x, w, y: jnp.sum(jnp.einsum("bri,ij->brj", x.reshape(-1, 2 - rows % 2, 48), w) ** 2, -1).ravel(),
+              (wide ** 2).sum(-1))]
+    with jax.enable_x64(dtype is np.float64), jax.default_device(ours):
+        for form, wanted in forms:
+            compiled = jax.jit(form).lower(x, w, y).compile()
+            tolerance = 1e-4 if dtype is np.float32 else 1e-11
+            np.testing.assert_allclose(compiled(x, w, y), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max())
+            assert compiled.memory_analysis().temp_size_in_bytes < rows * columns * x.itemsize / 4

@@ -10,6 +10,8 @@ import textwrap
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The tests are no package (--import-mode=importlib), and share modules of this folder.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 os.environ.setdefault("JAX_PLATFORMS", "isthmus")
 # Two devices of each client in this process; tests that want other numbers start a process.
@@ -135,3 +137,22 @@ def bare_site(tmp_path):
         if not entry.name.startswith(("isthmus", "jax_plugins", "__")):
             (folder / entry.name).symlink_to(entry)
     return folder
+
+
+@pytest.fixture(params=["pocl", "intel"])
+def xpu(request, python):
+    """A function that runs a program on platform xpu by one OpenCL driver."""
+    from opencl_drivers import DRIVERS, LIBRARY
+
+    if not LIBRARY.is_file():
+        pytest.skip("libisthmus_xpu.so is not built: ./dev build isthmus_xpu_plugin")
+    variables, is_installed = DRIVERS[request.param]
+    if not is_installed:
+        pytest.skip(f"NO OPENCL DRIVER of {request.param}: apt-get install pocl-opencl-icd, "
+                    "or pip install -r dev.d/requirements/xpu.txt")
+
+    def run(program, **more):
+        settings = {"JAX_PLATFORMS": "xpu", "ISTHMUS_XPU_LIBRARY_PATH": LIBRARY} | variables | more
+        return python(program, **settings)
+
+    return run

@@ -1,15 +1,9 @@
 """Twenty programs of the kinds that users write, on platform xpu by each driver, beside JAX's own CPU client."""
 
-import importlib.util
 import pathlib
 import runpy
 
 import pytest
-
-_spec = importlib.util.spec_from_file_location("xpu_drivers", pathlib.Path(__file__).with_name("xpu_test.py"))
-_drivers = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_drivers)
-xpu = _drivers.xpu
 
 FILE = pathlib.Path(__file__).with_name("device_programs.py")
 pytest.importorskip("optax")

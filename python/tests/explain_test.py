@@ -1,5 +1,8 @@
 """Which peak the kernels of a program are measured against, by programs without and with several types."""
 
+import subprocess
+import sys
+
 import pytest
 
 from isthmus import client, explain, profiler
@@ -64,3 +67,14 @@ func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
   return %y : tensor<4xi8>
 }""").optimized_program()
     assert explain.Arithmetic(text).types() == {"f32"}
+
+
+def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path):
+    """As `isthmus explain … | head` is: the page is written all the same."""
+    (tmp_path / "m.mlir").write_text(PROGRAM)
+    done = subprocess.run(
+        f"{sys.executable} -m isthmus explain m.mlir --repeat 1 --html page.html | true; "
+        f"{sys.executable} -m isthmus info --brief | true",
+        shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert "dot_general" in (tmp_path / "page.html").read_text()

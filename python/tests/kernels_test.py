@@ -277,3 +277,111 @@ def test_rows_take_no_memory_of_their_own(ours, function):
     x, y, z = (jax.device_put(np.ones(shape, np.float32), ours) for shape in [(8192, 64), (64, 128), (128, 64)])
     compiled = jax.jit(lambda x, y, z: function(x @ y, jnp) @ z).lower(x, y, z).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 5 << 20
+
+
+@pytest.mark.parametrize("columns", [5, 16, 64, 100, 512, 1001])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_elements_and_their_rows_sums_are_one_kernels_results(run, columns, dtype):
+    """Exponentials that are stored and summed, as they are and less each row's maximum; squares, which cost little."""
+    x = np.random.default_rng(columns).normal(size=(3, 70, columns)).astype(dtype)
+    wide = x.astype(np.float64)
+    shifted = np.exp(wide - wide.max(-1, keepdims=True))
+    forms = [(lambda x: (jnp.exp(x), jnp.exp(x).sum(-1)), (np.exp(wide), np.exp(wide).sum(-1))),
+             (lambda x: (jnp.log1p(jnp.exp(x).sum(-1)), jnp.exp(x)), (np.log1p(np.exp(wide).sum(-1)), np.exp(wide))),
+             (lambda x: ((e := jnp.exp(x - x.max(-1, keepdims=True))), x.max(-1), e.sum(-1)), (shifted, wide.max(-1), shifted.sum(-1))),
+             (lambda x: (x * x, (x * x).sum(-1)), (wide ** 2, (wide ** 2).sum(-1)))]
+    with jax.enable_x64(dtype is np.float64):
+        for form, wanted in forms:
+            for found, want in zip(run(form, x), wanted, strict=True):
+                np.testing.assert_allclose(found, want, rtol=1e-5 if dtype is np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("rows, columns", [(1000, 3), (100_000, 2), (1_000_000, 4), (1_000_188, 3)])
+def test_sums_of_short_rows_that_are_summed(ours, run, rows, columns):
+    """One kernel, or two where all threads take part, with nothing of the rows' number stored between."""
+    rng = np.random.default_rng(rows)
+    m, v = rng.normal(size=rows).astype(np.float32), rng.normal(size=(rows, columns)).astype(np.float32)
+
+    def energy(m, v):
+        return (m * (v * v).sum(1)).sum()
+
+    scale = float(np.abs(m).astype(np.float64) @ (v.astype(np.float64) ** 2).sum(1))
+    np.testing.assert_allclose(run(energy, m, v), m.astype(np.float64) @ (v.astype(np.float64) ** 2).sum(1), atol=1e-6 * scale)
+    with jax.default_device(ours):
+        compiled = jax.jit(energy).lower(m, v).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 4096
+
+
+def test_what_only_a_row_result_reads_is_read_before_the_row_is_overwritten(both):
+    """Losses whose gradients took the place of the logits once read the label's logit after that."""
+    rng = np.random.default_rng(0)
+    x, w, labels = (rng.normal(size=shape).astype(np.float32) for shape in [(32, 64), (64, 16), (32, 16)])
+
+    def losses(x, w, labels):
+        logits = x @ w
+        e = jnp.exp(logits - logits.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True), (logits * labels).sum(-1)
+
+    ours, theirs = both(losses, x, w, labels)
+    for one, other in zip(ours, theirs):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def pair_forces(x, softening, axis):
+    d = x[..., None, :, :] - x[..., :, None, :]
+    strength = (jnp.sum(d * d, -1) + softening) ** -1.5
+    return jnp.sum(d * strength[..., None], axis)
+
+
+@pytest.mark.parametrize("axis", [-2, -3])
+@pytest.mark.parametrize("shape", [(5, 3), (64, 3), (130, 2), (3, 67, 4), (257, 3)])
+def test_forces_between_pairs(ours, shape, axis):
+    """Coordinates have sums of their own, which share distances that are not stored."""
+    x = np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
+    d = np.asarray(x[..., None, :, :] - x[..., :, None, :], np.float64)
+    wanted = (d * ((d * d).sum(-1) + 0.01)[..., None] ** -1.5).sum(axis)
+    with jax.default_device(ours):
+        compiled = jax.jit(lambda x: pair_forces(x, 0.01, axis)).lower(x).compile()
+    np.testing.assert_allclose(compiled(x), wanted, rtol=2e-4, atol=2e-3)
+    if shape[-2] > 100:
+        assert compiled.memory_analysis().temp_size_in_bytes < 16 * x.nbytes
+
+
+def test_forces_of_a_potential(both):
+    """A gradient sums such products over either of the bodies, and the potential is kept besides."""
+    def energy(x):
+        d = x[:, None] - x[None]
+        inverse = 1 / (jnp.sum(d * d, -1) + jnp.eye(len(x)))
+        return jnp.sum(jnp.triu(inverse ** 6 - inverse ** 3, 1))
+    x = np.random.default_rng(0).uniform(0, 10, (70, 3)).astype(np.float32)
+    ours, theirs = both(lambda x: jax.value_and_grad(energy)(x), x)
+    for found, wanted in zip(ours, theirs):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_what_frees_an_array_comes_first(both, ours):
+    """The loss reads the logits for the last time: it is computed before the gradient's array is made."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.normal(size=shape).astype(np.float32) for shape in [(128, 32), (32, 1024)])
+    labels = rng.integers(0, 1024, 128)
+
+    def loss(x, w):
+        logits = x @ w
+        return jnp.mean(jax.nn.logsumexp(logits, -1) - jnp.take_along_axis(logits, labels[:, None], 1)[:, 0])
+
+    step = jax.value_and_grad(loss, (0, 1))
+    for found, wanted in zip(*map(jax.tree.leaves, both(step, x, w))):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    with jax.default_device(ours):
+        memory = jax.jit(step).lower(x, w).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 2.5 * 128 * 1024 * 4
+
+
+def test_a_transposed_array_that_is_only_looked_up_is_not_stored(both, ours):
+    """The diagonal of factors, which a library writes column by column."""
+    x = np.random.default_rng(0).normal(size=(300, 5, 5)).astype(np.float32)
+    found, wanted = both(jnp.linalg.det, x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    with jax.default_device(ours):
+        memory = jax.jit(jnp.linalg.det).lower(x).compile().memory_analysis()
+    assert memory.temp_size_in_bytes < 1.5 * x.nbytes

@@ -1,8 +1,6 @@
 """A process of several that dies, stops or does something else: the others say so, and end."""
 
-import importlib.util
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -10,10 +8,7 @@ import time
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location(
-    "processes", pathlib.Path(__file__).with_name("processes.py"))
-processes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(processes)
+import processes
 
 # Reductions for ever; what ends them is printed. JAX's own service would end a process some time after
 # it has lost another, which is not what is tested here.

@@ -3,15 +3,9 @@
 JAX's own service refuses some of them before our client is made; where it lets them pass, our own check does.
 """
 
-import importlib.util
-import pathlib
-
 import pytest
 
-_spec = importlib.util.spec_from_file_location(
-    "processes", pathlib.Path(__file__).with_name("processes.py"))
-processes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(processes)
+import processes
 
 
 def variables(timeout):

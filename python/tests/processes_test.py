@@ -1,13 +1,6 @@
 """Several processes, joined by jax.distributed.initialize."""
 
-import importlib.util
-import pathlib
-
-# Imported by path: the tests are no package (--import-mode=importlib).
-_spec = importlib.util.spec_from_file_location(
-    "processes", pathlib.Path(__file__).with_name("processes.py"))
-processes = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(processes)
+import processes
 
 GATHER = """
     from jax.experimental import multihost_utils

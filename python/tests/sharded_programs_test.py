@@ -8,10 +8,8 @@ import sys
 
 import pytest
 
-# The tests are no package (--import-mode=importlib), and these modules import each other.
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import collective_bytes  # noqa: E402
-import sharded_programs  # noqa: E402
+import collective_bytes
+import sharded_programs
 
 # What still moves more than a tenth more than XLA's program: at most so many bytes. No new ones, and
 # smaller only.

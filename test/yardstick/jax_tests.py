@@ -1,11 +1,11 @@
 """JAX's own test files on a platform and on JAX's CPU, test by test.
 
     ./dev yardstick jax --jax ../jax [--only PATTERN] [--fresh]
-    ./dev yardstick jax --jax ../jax --platform xpu --device cpu --sample 20 --out out/yardstick/xpu
+    ./dev yardstick jax --jax ../jax --platform xpu --driver intel --device cpu --sample 20
 
 The checkout must be at the tag of the installed JAX. Each file runs in its own pytest with one
 worker that is replaced when it crashes; a file that has a report is not run again. Reports go to
-out/yardstick/jax-PLATFORM/FILE.xml. known_failures.txt names the tests that may fail, with reasons.
+out/yardstick/jax-PLATFORM-DRIVER/FILE.xml. known_failures.txt names the tests that may fail, with reasons.
 
 JAX's tests skip much on platforms whose names they do not know. `--device cpu` tells them that the
 device under test is a CPU, as that of platform xpu is with a driver for CPUs.
@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import known_failures  # noqa: E402
+import platforms  # noqa: E402
 import report  # noqa: E402
 
 ROOT = HERE.parent.parent
@@ -51,12 +52,13 @@ def run_file(path, platform, directory, options):
     xml = directory / f"{path.stem}.xml"
     if xml.exists() and not options.tests:
         return
-    platforms = platform if platform == "cpu" else f"{platform},cpu"
+    named = platform if platform == "cpu" else f"{platform},cpu"
     environment = {
-        **os.environ, "JAX_PLATFORMS": platforms, "JAX_NUM_GENERATED_CASES": str(options.cases),
+        **os.environ, "JAX_PLATFORMS": named, "JAX_NUM_GENERATED_CASES": str(options.cases),
         "PYTHONDONTWRITEBYTECODE": "1", "ISTHMUS_YARDSTICK_SAMPLE": str(options.sample),
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))}
     if platform != "cpu":
+        environment |= platforms.environment(options)
         environment |= {"ISTHMUS_YARDSTICK_DEVICE": options.device,
                         "ISTHMUS_NUM_DEVICES": str(devices_of(path))}
     command = [
@@ -114,9 +116,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jax", type=pathlib.Path, default=os.environ.get("JAX_SOURCE_DIR"),
                         help="a checkout of jax-ml/jax (or JAX_SOURCE_DIR)")
-    parser.add_argument("--platform", default="isthmus", help="the platform to look at")
+    platforms.add_options(parser)
     parser.add_argument("--device", default="", help="jax_test_dut: what the tests are told that the device is")
-    parser.add_argument("--sample", type=int, default=1, help="of each file every Nth test only")
     parser.add_argument("--only", default="", help="a regular expression on file names")
     parser.add_argument("--tests", default="", help="pytest's -k: run these even if reported")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/yardstick")
@@ -132,9 +133,11 @@ def main():
     files = {name: path for name, path in test_files(options.jax).items()
              if re.search(options.only, name)}
     found = {"cpu": {}, options.platform: {}}
+    suffix = f"-sample-{options.sample}" if options.sample > 1 else ""
     for name, path in files.items():
         for platform in found:
-            directory = options.out / f"jax-{platform}"
+            where = platform if platform == "cpu" else platforms.label(options)
+            directory = options.out / f"jax-{where}{suffix}"
             directory.mkdir(parents=True, exist_ok=True)
             xml = directory / f"{name}.xml"
             if options.fresh and platform == options.platform:
@@ -160,7 +163,10 @@ def main():
     for name in healed:
         print(f"known failure passes, take it out of known_failures.txt: {name}")
     print(f"{len(lost) - len(new)} known failures, {len(new)} others")
-    (options.out / f"jax-{options.platform}-lost.txt").write_text(
+    passing = sum(result["status"] == "pass" for result in reference.values())
+    crashed = [name for name, result in here.items() if result["status"] == "crash"]
+    platforms.write_report("jax", options, passing, lost, crashed)
+    (options.out / f"jax-{platforms.label(options)}-lost.txt").write_text(
         "".join(f"{name} {here[name]['status']}: {here[name]['message']}\n" for name in lost))
     return 1 if new or healed else 0
 

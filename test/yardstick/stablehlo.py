@@ -1,6 +1,7 @@
 """StableHLO's own tests, compiled and run through JAX's client on a platform and on JAX's CPU.
 
     ./dev yardstick stablehlo --stablehlo ../stablehlo [--only PATTERN] [--fresh] [--kernels]
+    ./dev yardstick stablehlo --stablehlo ../stablehlo --platform xpu --driver pocl --sample 5
     ./dev yardstick stablehlo --stablehlo ../stablehlo --runner "isthmus-run --backend reference"
 
 Results go to out/yardstick/stablehlo-PLATFORM.jsonl; a stopped run goes on where it was.
@@ -18,6 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import platforms  # noqa: E402
 import report  # noqa: E402
 import stablehlo_programs  # noqa: E402
 import worker_pool  # noqa: E402
@@ -63,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stablehlo", type=pathlib.Path, default=os.environ.get("STABLEHLO_DIR"),
                         help="a checkout of openxla/stablehlo (or STABLEHLO_DIR)")
-    parser.add_argument("--platform", default="isthmus", help="the platform to look at")
+    platforms.add_options(parser)
     parser.add_argument("--only", default="", help="a regular expression on names")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/yardstick")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -80,6 +82,7 @@ def main():
         return run_files(options)
     items = [item for item in stablehlo_programs.programs(options.stablehlo)
              if re.search(options.only, item["name"])]
+    items = platforms.sample(items, lambda item: item["name"], options.sample)
     if not items:
         parser.error(f"no programs in {options.stablehlo} match")
     found = {}
@@ -88,19 +91,23 @@ def main():
                  } if options.kernels else {}
     for platform in dict.fromkeys(["cpu", options.platform]):
         suffix = "-kernels" if options.kernels else ""
-        path = options.out / f"stablehlo-{platform}{suffix}.jsonl"
+        where = platform if platform == "cpu" else platforms.label(options)
+        path = options.out / f"stablehlo-{where}{suffix}.jsonl"
         if options.fresh and platform == options.platform and path.exists():
             path.unlink()
         print(f"{len(items)} programs on {platform}", flush=True)
-        platforms = platform if platform == "cpu" else f"{platform},cpu"
+        named = platform if platform == "cpu" else f"{platform},cpu"
         found[platform] = worker_pool.run_all(
             items, [sys.executable, str(HERE / "stablehlo_worker.py"), platform],
-            {"JAX_PLATFORMS": platforms, **variables}, path, options.jobs, options.seconds)
+            {"JAX_PLATFORMS": named, **variables, **platforms.environment(options)}, path, options.jobs, options.seconds)
     lost = report.summarize(found[options.platform], found["cpu"])
     crashed = [name for name, result in found[options.platform].items()
                if result["status"] in ("crash", "timeout")]
     for name in crashed:
         print(f"crashed or hung: {name}")
+    if not options.kernels:
+        passing = sum(result["status"] == "pass" for result in found["cpu"].values())
+        platforms.write_report("stablehlo", options, passing, lost, crashed)
     return 1 if lost or crashed else 0
 
 

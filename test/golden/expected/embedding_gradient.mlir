@@ -15,7 +15,7 @@ module @jit_embedding_gradient attributes {mhlo.num_partitions = 1 : i32, mhlo.n
       %4 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<1000x64xf32>
       isthmus.yield %4 : tensor<1000x64xf32>
     }) : () -> tensor<1000x64xf32>
-    %3 = "isthmus.fusion"(%2, %1, %arg1) <{schedule = ["copy results=0 dims=0-1:64000 lanes=4 cuts=0,64000 chunk=32000 ns=4.4e+04", "scatter results=0 lanes=4 ns=2186"]}> ({
+    %3 = "isthmus.fusion"(%2, %1, %arg1) <{schedule = ["copy results=0 dims=0-1:64000 lanes=4 cuts=0,64000 chunk=32000 share=1 ns=4.4e+04", "scatter results=0 lanes=4 ns=2186"]}> ({
     ^bb0(%arg2: tensor<1000x64xf32>, %arg3: tensor<128x1xi32>, %arg4: tensor<128x64xf32>):
       %4 = "stablehlo.scatter"(%arg2, %arg3, %arg4) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
       ^bb0(%arg5: tensor<f32>, %arg6: tensor<f32>):

@@ -1,6 +1,6 @@
 module @jit_layer_norm_gradient attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<64x768xf32>, %arg1: tensor<768xf32>, %arg2: tensor<768xf32>) -> (tensor<64x768xf32> {jax.result_info = "result[0]"}, tensor<768xf32> {jax.result_info = "result[1]"}, tensor<768xf32> {jax.result_info = "result[2]"}) {
-    %0:3 = "isthmus.fusion"(%arg0, %arg1, %arg2) <{schedule = ["loop results=0,1,2 dims=0:64,1:768 lanes=4 cuts=0,768 tiled=1 chunk=768 grain=21 reduce=6:row:4x4,15:row:4x4,32:row:4x4,37:row:4x4,45:row:4x4 ns=7.694e+04"]}> ({
+    %0:3 = "isthmus.fusion"(%arg0, %arg1, %arg2) <{schedule = ["loop results=0,1,2 dims=0:64,1:768 lanes=4 cuts=0,768 tiled=1 chunk=768 grain=21 reduce=6:row:4x4,15:row:4x4,32:row:4x4,37:row:4x4,45:row:4x4 share=1 ns=7.694e+04"]}> ({
     ^bb0(%arg3: tensor<64x768xf32>, %arg4: tensor<768xf32>, %arg5: tensor<768xf32>):
       %cst = stablehlo.constant dense<0.000000e+00> : tensor<64xf32>
       %cst_0 = stablehlo.constant dense<-5.000000e-01> : tensor<64x1xf32>

@@ -73,7 +73,7 @@ module @jit_sharded_step attributes {mhlo.num_partitions = 8 : i32, mhlo.num_rep
       %9 = stablehlo.add %arg3, %arg4 : tensor<f32>
       stablehlo.return %9 : tensor<f32>
     }) : (tensor<256x256xf32>, tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256x256xf32>)
-    %8:2 = "isthmus.fusion"(%7#0, %arg0, %7#1, %arg1) <{schedule = ["loop results=0,1 dims=0-1:65536 lanes=4 cuts=0,65536 chunk=9376 ns=1.573e+05"]}> ({
+    %8:2 = "isthmus.fusion"(%7#0, %arg0, %7#1, %arg1) <{schedule = ["loop results=0,1 dims=0-1:65536 lanes=4 cuts=0,65536 chunk=9376 share=1 ns=1.573e+05"]}> ({
     ^bb0(%arg3: tensor<256x256xf32>, %arg4: tensor<256x256xf32>, %arg5: tensor<256x256xf32>, %arg6: tensor<256x256xf32>):
       %cst = stablehlo.constant dense<0.00999999977> : tensor<f32>
       %9 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<256x256xf32>
