@@ -12,6 +12,13 @@ mkdir -p "$CACHE" "$OUT"
 # Clones in different folders share what ccache has.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1
 
+# Runs pytest with one worker per CPU. A file's tests stay together, for they share what its fixtures make.
+run_pytest() {
+  local venv="$1"
+  shift
+  "$venv/bin/python" -m pytest -q -n "$JOBS" --dist loadfile "$@"
+}
+
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() {
   printf 'dev: %s\n' "$*" >&2
@@ -82,4 +89,33 @@ install_extra() {
     return 0
   }
   echo "$wanted" > "$stamp"
+}
+
+# What `--platform NAME` among the arguments needs beside the wheel, which has the CPU backend only: a device's plugin is that of the
+# build; it and its rival need packages of PyPI.
+use_platform() {
+  local platform="" i next
+  for ((i = 1; i <= $#; ++i)); do
+    case "${!i}" in
+      --platform) next=$((i + 1)) && platform="${!next:-}" ;;
+      --platform=*) platform="${!i#*=}" ;;
+    esac
+  done
+  case "$platform" in
+    xpu)
+      [[ -n "${ISTHMUS_XPU_LIBRARY_PATH:-}" ]] || "$ROOT/dev.d/build" isthmus_xpu_plugin
+      export ISTHMUS_XPU_LIBRARY_PATH="${ISTHMUS_XPU_LIBRARY_PATH:-$ROOT/build/release/pjrt/libisthmus_xpu.so}"
+      install_extra "$VENV" dev.d/requirements/xpu.txt
+      ;;
+    cuda)
+      [[ -n "${ISTHMUS_CUDA_PLUGIN_PATH:-}" ]] || "$ROOT/dev.d/build" isthmus_cuda_plugin
+      export ISTHMUS_CUDA_PLUGIN_PATH="${ISTHMUS_CUDA_PLUGIN_PATH:-$ROOT/build/release/pjrt/libisthmus_cuda.so}"
+      install_extra "$VENV" dev.d/requirements/jax-cuda.txt
+      ;;
+    "" | isthmus | cpu) ;;
+    *)
+      "$ROOT/dev.d/build" "isthmus_${platform}_plugin"
+      export PJRT_NAMES_AND_LIBRARY_PATHS="$platform:$ROOT/build/release/pjrt/libisthmus_$platform.so"
+      ;;
+  esac
 }

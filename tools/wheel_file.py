@@ -1,6 +1,8 @@
 """Writes wheels of ready files (the format: PEP 427), and those of ours that are nothing more.
 
-    python tools/wheel_file.py conform|xpu|cuda BUILD FOLDER
+    python tools/wheel_file.py conform|xpu|cuda|NAME BUILD FOLDER
+
+NAME is a platform of a backend that ./dev new-backend began.
 """
 
 import base64
@@ -14,16 +16,19 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VERSION = "0.1.0"
 
-# Distribution -> its summary, what it holds (path in the wheel: path in the build tree), and what
-# else it needs.
-WHEELS = {
-    "conform": ("isthmus-conform", "Judges any PJRT plugin by the C API alone",
-                {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, []),
-    "xpu": ("isthmus-xpu", "Platform xpu of isthmus: OpenCL devices",
-            {"isthmus/libisthmus_xpu.so": "pjrt/libisthmus_xpu.so"}, [f"isthmus=={VERSION}"]),
-    "cuda": ("isthmus-cuda", "Platform cuda of isthmus: NVIDIA GPUs",
-             {"isthmus/libisthmus_cuda.so": "pjrt/libisthmus_cuda.so"}, [f"isthmus=={VERSION}"]),
-}
+# Of the wheels of platforms: what they are for. Others are of a vendor's device.
+DEVICES = {"xpu": "OpenCL devices", "cuda": "NVIDIA GPUs"}
+
+
+def contents(kind: str):
+    """Of a wheel: its distribution, its summary, what it holds (path in the wheel: path in the build tree), and what
+    else it needs."""
+    if kind == "conform":
+        return ("isthmus-conform", "Judges any PJRT plugin by the C API alone",
+                {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, [])
+    library = f"libisthmus_{kind}.so"
+    return (f"isthmus-{kind.replace('_', '-')}", f"Platform {kind} of isthmus: {DEVICES.get(kind, 'its devices')}",
+            {f"isthmus/{library}": f"pjrt/{library}"}, [f"isthmus=={VERSION}"])
 
 
 def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag: str, files: dict,
@@ -64,8 +69,11 @@ def stripped(path: pathlib.Path) -> bytes:
 
 
 def main(kind: str, build: str, folder: str) -> None:
-    name, summary, places, requires = WHEELS[kind]
+    name, summary, places, requires = contents(kind)
     sources = {place: pathlib.Path(build) / source for place, source in places.items()}
+    for source in sources.values():
+        if not source.is_file():
+            raise SystemExit(f"{source} is not there: is there a backend {kind}, and is it built?")
     platform = subprocess.run(
         [sys.executable, ROOT / "dev.d/platform_tag.py", *sources.values()],
         check=True, capture_output=True, text=True).stdout.strip()
