@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -87,5 +89,75 @@ inline std::vector<char> randomElements(ElementType type, int64_t count, std::mt
   }
   return data;
 }
+
+// A reference's sums of products over two arrays. Elements are decoded once, so that a term costs a
+// multiply-add under sanitizers too.
+class SumOfProducts {
+ public:
+  using Wide = std::complex<long double>;
+
+  SumOfProducts(const std::vector<char>& lhs, ElementType lhsType, const std::vector<char>& rhs,
+                ElementType rhsType)
+      : lhs_(lhs, lhsType), rhs_(rhs, rhsType) {}
+
+  void reset() { real_ = imaginary_ = scale_ = 0, integer_ = 0; }
+
+  // Adds lhs[l] * rhs[r], and `count` - 1 more at the steps.
+  void add(int64_t l, int64_t r, int64_t count = 1, int64_t lhsStep = 0, int64_t rhsStep = 0) {
+    const bool isReal = lhs_.imaginary.empty() && rhs_.imaginary.empty();
+    for (int64_t i = 0; i < count; ++i, l += lhsStep, r += rhsStep) {
+      integer_ += lhs_.integers[l] * rhs_.integers[r];
+      if (isReal) {
+        const long double term = lhs_.real[l] * rhs_.real[r];
+        real_ += term;
+        scale_ += std::abs(term);
+      } else {
+        addComplex(lhs_.at(l), rhs_.at(r));
+      }
+    }
+  }
+
+  Wide sum() const { return {real_, imaginary_}; }
+  // The magnitudes of all terms, which bound the rounding error of any order.
+  long double scale() const { return scale_; }
+  // Exact modulo 2^64, where both operands are integers.
+  uint64_t integerSum() const { return integer_; }
+
+ private:
+  struct Elements {
+    Elements(const std::vector<char>& data, ElementType type) {
+      const auto count = static_cast<int64_t>(data.size() / storageBytes(type));
+      real.resize(count), integers.resize(count);
+      const ElementClass kind = elementClass(type);
+      if (kind == ElementClass::kComplex) imaginary.resize(count);
+      for (int64_t i = 0; i < count; ++i) {
+        if (kind == ElementClass::kComplex) {
+          const auto value = loadElement<Complex128>(data.data(), type, i);
+          real[i] = value.re, imaginary[i] = value.im;
+        } else {
+          real[i] = loadElement<double>(data.data(), type, i);
+          if (kind != ElementClass::kFloat) {
+            integers[i] = loadElement<uint64_t>(data.data(), type, i);
+          }
+        }
+      }
+    }
+    Wide at(int64_t i) const { return {real[i], imaginary.empty() ? 0 : imaginary[i]}; }
+    std::vector<long double> real, imaginary;  // no imaginary parts where the type has none
+    std::vector<uint64_t> integers;
+  };
+
+  // Without the checks for infinity that std::complex makes.
+  void addComplex(Wide a, Wide b) {
+    const long double re = a.real() * b.real() - a.imag() * b.imag();
+    const long double im = a.real() * b.imag() + a.imag() * b.real();
+    real_ += re, imaginary_ += im;
+    scale_ += std::abs(re) + std::abs(im);
+  }
+
+  Elements lhs_, rhs_;
+  long double real_ = 0, imaginary_ = 0, scale_ = 0;
+  uint64_t integer_ = 0;
+};
 
 }  // namespace isthmus::cpu::testing

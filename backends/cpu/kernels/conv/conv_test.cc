@@ -84,8 +84,11 @@ int64_t offsetOf(const std::vector<int64_t>& places, const std::vector<int64_t>&
   return offset;
 }
 
-int64_t strideOf(const std::vector<int64_t>& dims, int64_t dim) {
-  return product({dims.begin() + dim + 1, dims.end()});
+std::vector<int64_t> stridesByRole(const std::vector<int64_t>& places,
+                                   const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides;
+  for (int64_t place : places) strides.push_back(product({dims.begin() + place + 1, dims.end()}));
+  return strides;
 }
 
 bool advance(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
@@ -132,17 +135,11 @@ StatusOr<ConvDescriptor> describe(const Case& c) {
                             resultDims, n);
 }
 
-using Wide = std::complex<long double>;
+using Wide = testing::SumOfProducts::Wide;
 
 Wide loadWide(const std::vector<char>& data, ElementType type, int64_t index) {
   auto value = loadElement<Complex128>(data.data(), type, index);
   return {value.re, value.im};
-}
-
-// Without the checks for infinity, and quickly where both are real.
-Wide multiply(Wide a, Wide b) {
-  if (a.imag() == 0 && b.imag() == 0) return a.real() * b.real();
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 struct EpilogueRecord {
@@ -179,46 +176,37 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   std::vector<int64_t> sizes = rolesOf(c, 2), window;
   for (const auto& s : c.spatial) window.push_back(s.kernel);
   if (product(sizes) == 0) return;
-  const int64_t lhsStep = strideOf(lhsDims, c.inputPlaces[1]);
-  const int64_t rhsStep = strideOf(rhsDims, c.kernelPlaces[0]);
+  const std::vector<int64_t> lhsSteps = stridesByRole(c.inputPlaces, lhsDims);
+  const std::vector<int64_t> rhsSteps = stridesByRole(c.kernelPlaces, rhsDims);
+  testing::SumOfProducts reference(lhs, c.lhsType, rhs, c.rhsType);
   std::vector<int64_t> out(sizes.size(), 0);
   int failures = 0;
   do {
-    Wide sum = 0;
-    long double scale = 0;
-    uint64_t integerSum = 0;
+    reference.reset();
     int64_t o = out[1];
     int64_t groupFeatures = c.inputFeatures / c.featureGroups;
     int64_t firstFeature = o / (c.outputFeatures / c.featureGroups) * groupFeatures;
     int64_t n = o / (c.outputFeatures / c.batchGroups) * (c.batch / c.batchGroups) + out[0];
     std::vector<int64_t> w(window.size(), 0);
     if (product(window) > 0) do {
-        std::vector<int64_t> in{n, firstFeature}, kernel{0, o};
+        int64_t l = n * lhsSteps[0] + firstFeature * lhsSteps[1], r = o * rhsSteps[1];
         bool inside = true;
         for (size_t i = 0; i < w.size(); ++i) {
           const auto& s = c.spatial[i];
           int64_t at = out[i + 2] * s.stride + w[i] * s.rhsDilation - s.low;
           inside = inside && at >= 0 && at % s.lhsDilation == 0 && at / s.lhsDilation < s.input;
-          in.push_back(at / s.lhsDilation);
-          kernel.push_back(s.reversed ? s.kernel - 1 - w[i] : w[i]);
+          l += at / s.lhsDilation * lhsSteps[i + 2];
+          r += (s.reversed ? s.kernel - 1 - w[i] : w[i]) * rhsSteps[i + 2];
         }
-        if (!inside) continue;
-        int64_t l = offsetOf(c.inputPlaces, lhsDims, in);
-        int64_t r = offsetOf(c.kernelPlaces, rhsDims, kernel);
-        for (int64_t i = 0; i < groupFeatures; ++i, l += lhsStep, r += rhsStep) {
-          Wide term = multiply(loadWide(lhs, c.lhsType, l), loadWide(rhs, c.rhsType, r));
-          sum += term;
-          scale += std::abs(term.real()) + std::abs(term.imag());
-          integerSum += loadElement<uint64_t>(lhs.data(), c.lhsType, l) *
-                        loadElement<uint64_t>(rhs.data(), c.rhsType, r);
-        }
+        if (inside) reference.add(l, r, groupFeatures, lhsSteps[1], rhsSteps[0]);
       } while (advance(w, window));
+    const Wide sum = reference.sum();
     int64_t at = offsetOf(c.outputPlaces, resultDims, out);
     ElementClass kind = elementClass(c.resultType);
     if (kind == ElementClass::kFloat || kind == ElementClass::kComplex) {
       Wide got = loadWide(result, c.resultType, at);
       bool isDouble = c.resultType == ElementType::kF64 || c.resultType == ElementType::kC128;
-      long double bound = scale * (isDouble ? 1e-15 : 4e-7);
+      long double bound = reference.scale() * (isDouble ? 1e-15 : 4e-7);
       if (storageBytes(c.resultType) == 2) bound += 8e-3 * std::abs(sum);
       if (!(std::abs(got - sum) <= bound)) {
         ADD_FAILURE() << "at " << at << ": got " << double(got.real()) << ", expected "
@@ -227,7 +215,7 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
       }
     } else {
       std::vector<char> expected(storageBytes(c.resultType));
-      storeElement<uint64_t>(expected.data(), c.resultType, 0, integerSum);
+      storeElement<uint64_t>(expected.data(), c.resultType, 0, reference.integerSum());
       if (std::memcmp(expected.data(), result.data() + at * int64_t(expected.size()),
                       expected.size()) != 0) {
         ADD_FAILURE() << "at " << at << ": wrong integer";

@@ -50,13 +50,7 @@ bool advance(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
   return false;
 }
 
-int64_t linear(const std::vector<int64_t>& index, const std::vector<int64_t>& dims) {
-  int64_t offset = 0;
-  for (size_t i = 0; i < dims.size(); ++i) offset = offset * dims[i] + index[i];
-  return offset;
-}
-
-using Wide = std::complex<long double>;
+using Wide = testing::SumOfProducts::Wide;
 
 Wide loadWide(const std::vector<char>& data, ElementType type, int64_t index) {
   if (elementClass(type) == ElementClass::kComplex) {
@@ -66,39 +60,54 @@ Wide loadWide(const std::vector<char>& data, ElementType type, int64_t index) {
   return {loadElement<double>(data.data(), type, index), 0};
 }
 
-// Sums exactly for integers (modulo 2^64) and in long double for the rest; `scale` gets the sum of
-// magnitudes, which bounds the rounding error.
+std::vector<int64_t> stridesOf(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+// Visits every result in its order, with its terms in `sum`.
 template <typename Visit>
-void forEachResult(const Case& c, Visit visit) {
-  auto lhsFree = freeDimensions(c.lhsDims.size(), c.lhsBatching, c.lhsContracting);
-  auto rhsFree = freeDimensions(c.rhsDims.size(), c.rhsBatching, c.rhsContracting);
-  std::vector<int64_t> sizes, kSizes;
-  for (int64_t d : c.lhsBatching) sizes.push_back(c.lhsDims[d]);
-  for (int64_t d : lhsFree) sizes.push_back(c.lhsDims[d]);
-  for (int64_t d : rhsFree) sizes.push_back(c.rhsDims[d]);
-  for (int64_t d : c.lhsContracting) kSizes.push_back(c.lhsDims[d]);
+void forEachResult(const Case& c, testing::SumOfProducts& sum, Visit visit) {
+  auto lhsStrides = stridesOf(c.lhsDims), rhsStrides = stridesOf(c.rhsDims);
+  // Of each dimension of the result: its size, and how far a step of it is in either operand.
+  std::vector<int64_t> sizes, lhsSteps, rhsSteps;
+  auto addDimension = [&](int64_t size, int64_t lhsStep, int64_t rhsStep) {
+    sizes.push_back(size), lhsSteps.push_back(lhsStep), rhsSteps.push_back(rhsStep);
+  };
+  for (size_t i = 0; i < c.lhsBatching.size(); ++i) {
+    const int64_t d = c.lhsBatching[i];
+    addDimension(c.lhsDims[d], lhsStrides[d], rhsStrides[c.rhsBatching[i]]);
+  }
+  for (int64_t d : freeDimensions(c.lhsDims.size(), c.lhsBatching, c.lhsContracting)) {
+    addDimension(c.lhsDims[d], lhsStrides[d], 0);
+  }
+  for (int64_t d : freeDimensions(c.rhsDims.size(), c.rhsBatching, c.rhsContracting)) {
+    addDimension(c.rhsDims[d], 0, rhsStrides[d]);
+  }
   if (product(sizes) == 0) return;
+
+  std::vector<int64_t> depths;
+  for (int64_t d : c.lhsContracting) depths.push_back(c.lhsDims[d]);
+  std::vector<std::pair<int64_t, int64_t>> terms;  // offsets from a result's first operands
+  std::vector<int64_t> k(depths.size(), 0);
+  if (product(depths) > 0) do {
+      int64_t l = 0, r = 0;
+      for (size_t i = 0; i < k.size(); ++i) {
+        l += k[i] * lhsStrides[c.lhsContracting[i]];
+        r += k[i] * rhsStrides[c.rhsContracting[i]];
+      }
+      terms.emplace_back(l, r);
+    } while (advance(k, depths));
+
   std::vector<int64_t> index(sizes.size(), 0);
   int64_t position = 0;
   do {
-    std::vector<int64_t> l(c.lhsDims.size()), r(c.rhsDims.size());
-    size_t at = 0;
-    for (size_t i = 0; i < c.lhsBatching.size(); ++i, ++at) {
-      l[c.lhsBatching[i]] = r[c.rhsBatching[i]] = index[at];
-    }
-    for (int64_t d : lhsFree) l[d] = index[at++];
-    for (int64_t d : rhsFree) r[d] = index[at++];
-    std::vector<std::pair<int64_t, int64_t>> terms;
-    if (product(kSizes) > 0) {
-      std::vector<int64_t> k(kSizes.size(), 0);
-      do {
-        for (size_t i = 0; i < k.size(); ++i) {
-          l[c.lhsContracting[i]] = r[c.rhsContracting[i]] = k[i];
-        }
-        terms.emplace_back(linear(l, c.lhsDims), linear(r, c.rhsDims));
-      } while (advance(k, kSizes));
-    }
-    visit(position++, terms);
+    const int64_t l = std::inner_product(index.begin(), index.end(), lhsSteps.begin(), int64_t{0});
+    const int64_t r = std::inner_product(index.begin(), index.end(), rhsSteps.begin(), int64_t{0});
+    sum.reset();
+    for (auto [lhs, rhs] : terms) sum.add(l + lhs, r + rhs);
+    visit(position++);
   } while (advance(index, sizes));
 }
 
@@ -162,17 +171,13 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0) << run.status.message();
   EXPECT_EQ(run.services.liveScratchBytes(), 0);
   int failures = 0;
-  forEachResult(c, [&](int64_t position, const auto& terms) {
+  testing::SumOfProducts reference(lhs, c.lhsType, rhs, c.rhsType);
+  forEachResult(c, reference, [&](int64_t position) {
     if (failures > 3) return;
     ElementClass kind = elementClass(c.resultType);
     if (kind == ElementClass::kFloat || kind == ElementClass::kComplex) {
-      Wide sum = 0;
-      long double scale = 0;
-      for (auto [l, r] : terms) {
-        Wide term = loadWide(lhs, c.lhsType, l) * loadWide(rhs, c.rhsType, r);
-        sum += term;
-        scale += std::abs(term);
-      }
+      const Wide sum = reference.sum();
+      const long double scale = reference.scale();
       Wide got = loadWide(result, c.resultType, position);
       long double bound = epsilon(c.resultType) * std::abs(sum) +
                           scale * (epsilon(c.resultType) < 1e-12 ? 4e-16 : 3e-7);
@@ -194,11 +199,7 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
                       << double(sum.imag()) << "i";
       }
     } else {
-      uint64_t sum = 0;
-      for (auto [l, r] : terms) {
-        sum += loadElement<uint64_t>(lhs.data(), c.lhsType, l) *
-               loadElement<uint64_t>(rhs.data(), c.rhsType, r);
-      }
+      const uint64_t sum = reference.integerSum();
       std::vector<char> expected(storageBytes(c.resultType));
       storeElement<uint64_t>(expected.data(), c.resultType, 0, sum);
       if (std::memcmp(expected.data(), result.data() + position * int64_t(expected.size()),
