@@ -1,5 +1,6 @@
 #include "compiler/fusion/build_fusions.h"
 
+#include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/fusion/sort_block.h"
@@ -7,7 +8,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
 namespace {
@@ -107,12 +107,6 @@ void buildFusion(mlir::Block& block, const BlockGraph& graph, const FusionGroup&
   for (auto [output, result] : llvm::zip(outputs, fusion.getResults())) {
     output.replaceUsesWithIf(
         result, [&](mlir::OpOperand& use) { return !fusion->isProperAncestor(use.getOwner()); });
-  }
-}
-
-void eraseDead(mlir::Block& block) {
-  for (mlir::Operation& op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (mlir::isOpTriviallyDead(&op)) op.erase();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/cost/work.h"
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/passes.h"
@@ -11,8 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Iterators.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
 
@@ -364,14 +363,8 @@ struct ChannelsLastPass : impl::ChannelsLastPassBase<ChannelsLastPass> {
       Component component(image, seen, target_);
       if (component.isWorthIt()) component.move();
     }
-    eraseDead();
-  }
-
-  // Copies have replaced operations, and arrays are no longer transposed. Users come first.
-  void eraseDead() {
-    getOperation().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
-      if (mlir::isOpTriviallyDead(op)) op->erase();
-    });
+    // Copies have replaced operations, and arrays are no longer transposed.
+    getOperation().walk([](mlir::Block* block) { eraseDead(*block); });
   }
 
   TargetModel target_;

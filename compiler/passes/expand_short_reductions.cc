@@ -4,6 +4,7 @@
 // distance), it becomes a reduction of an array for each of them.
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
+#include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/legalize/array_builder.h"
@@ -14,7 +15,6 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
 
@@ -286,15 +286,6 @@ void takeApart(llvm::SmallVector<mlir::Operation*, 0> ops) {
   }
 }
 
-// What nothing reads any more would keep what it reads from kernels that read the same.
-void eraseUnused(mlir::ModuleOp module) {
-  module.walk([](mlir::Block* block) {
-    for (mlir::Operation& op : llvm::make_early_inc_range(llvm::reverse(*block))) {
-      if (mlir::isOpTriviallyDead(&op)) op.erase();
-    }
-  });
-}
-
 struct ExpandShortReductionsPass : impl::ExpandShortReductionsPassBase<ExpandShortReductionsPass> {
   ExpandShortReductionsPass() = default;
   explicit ExpandShortReductionsPass(const TargetModel& target) : target_(target) {}
@@ -317,8 +308,11 @@ struct ExpandShortReductionsPass : impl::ExpandShortReductionsPassBase<ExpandSho
       }
     });
     for (shlo::ReduceOp reduce : reductions) expand(reduce);
-    for (auto& [block, ops] : apart) takeApart(ops.takeVector());
-    if (!apart.empty()) eraseUnused(getOperation());
+    for (auto& [block, ops] : apart) {
+      takeApart(ops.takeVector());
+      // What nothing reads any more would keep what it reads from kernels that read the same.
+      eraseDead(*block);
+    }
   }
 
   // Of as many neighbours as are read apart, and one reduction for each adds up.

@@ -1,6 +1,7 @@
 #include "compiler/schedule/attention/attention_gradient.h"
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/dead_code.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -141,16 +142,9 @@ ir::FusionOp mergeRows(AttentionGradient& gradient, mlir::OpBuilder& builder,
   return merged;
 }
 
-void eraseUnused(mlir::Block& block) {
-  for (mlir::Operation& op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator()))) {
-    if (op.use_empty()) op.erase();
-  }
-}
-
 // Masks and scales that several of the kernels computed are computed once.
 void simplifyRows(ir::FusionOp rows) {
-  eraseUnused(rows.getBody().front());
+  eraseDead(rows.getBody().front());
   mlir::IRRewriter rewriter(rows.getContext());
   mlir::DominanceInfo dominance;
   mlir::eliminateCommonSubExpressions(rewriter, dominance, rows);
@@ -168,7 +162,7 @@ void prune(ir::FusionOp fusion) {
   }
   if (results.size() == fusion->getNumResults()) return;
   old.getTerminator()->setOperands(yielded);
-  eraseUnused(old);
+  eraseDead(old);
   for (unsigned i = old.getNumArguments(); i-- > 0;) {
     if (!old.getArgument(i).use_empty()) continue;
     old.eraseArgument(i);
