@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def generator():
+    """Of every test anew; arrays of one shape differ, or queries that are their own keys would make rows of one weight."""
+    global generator_of_test
+    generator_of_test = np.random.default_rng(0)
+
+
 def random(*shape, dtype=np.float32):
-    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
+    return generator_of_test.normal(size=shape).astype(dtype)
 
 
 def by_einsum(q, k, v, mask=None, bias=None):
@@ -232,7 +239,7 @@ def test_short_gradients_of_few_rows_store_no_scores(ours):
     assert compiled.memory_analysis().temp_size_in_bytes < 4 * 2 * 4 * 8 * 300
 
 
-@pytest.mark.parametrize("rows, columns", [(20000, 64), (20001, 61), (4001, 700), (9000, 200)])
+@pytest.mark.parametrize("rows, columns", [(20000, 64), (20001, 61), (4001, 300), (9000, 200)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_of_a_product_that_are_only_reduced_are_not_stored(ours, rows, columns, dtype):
     """Bilinear forms, log-sums of exponentials, largest elements and their places, sums of batches."""
