@@ -35,7 +35,8 @@ Status Launch::enqueueProgram() {
   flight->parameters.resize(arguments_.size());
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Buffer& argument = *arguments_[i];
-    // Asked before it is waited for: one that fails in between would be told as the program's error.
+    // Asked before it is waited for: one that fails in between would be told as the program's
+    // error.
     const bool isPending = !argument.definition().isReady();
     ISTHMUS_RETURN_IF_ERROR(argument.addDefinitionTo(after));
     if (isPending) flight->definitions.push_back(argument.definition());
