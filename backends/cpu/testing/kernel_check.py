@@ -1,8 +1,9 @@
 """Compares generated kernels with JAX's CPU results: each case is a JAX function that becomes one
 fusion as it stands.
 
-Usage: kernel_check.py RUN_KERNEL_BINARY [name substring]
+Usage: kernel_check.py RUN_KERNEL_BINARY [--part K/N] [name substring]
 """
+import argparse
 import os
 import re
 import subprocess
@@ -132,14 +133,18 @@ def compare(got, want, tolerance):
 
 
 def main():
-    runner = Runner(sys.argv[1])
-    wanted = sys.argv[2] if len(sys.argv) > 2 else ''
+    parser = argparse.ArgumentParser()
+    parser.add_argument('binary')
+    parser.add_argument('--part', default='0/1', help='every Nth case from the Kth on, as K/N')
+    parser.add_argument('wanted', nargs='?', default='', help='a part of the name')
+    arguments = parser.parse_args()
+    runner = Runner(arguments.binary)
+    part, parts = map(int, arguments.part.split('/'))
     import kernel_cases
     kernel_cases.add_all(case)
     failures = 0
-    for name, function, args, kind, tolerance, expected in CASES:
-        if wanted not in name:
-            continue
+    chosen = [c for c in CASES[part::parts] if arguments.wanted in c[0]]
+    for name, function, args, kind, tolerance, expected in chosen:
         try:
             outputs = expected if expected is not None else jax.tree.leaves(jax.jit(function)(*args))
             outputs = [np.asarray(o) for o in outputs]
@@ -154,8 +159,8 @@ def main():
         except Exception as error:  # each case reports by itself
             failures += 1
             print(f'FAIL {name}: {str(error)[:1500]}')
-    print(f'{len(CASES)} cases, {failures} failures')
-    return 1 if failures else 0
+    print(f'{len(chosen)} cases, {failures} failures')
+    return 1 if failures or not chosen else 0
 
 
 if __name__ == '__main__':
