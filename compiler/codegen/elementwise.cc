@@ -4,9 +4,9 @@
 
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/math/vector_math.h"
+#include "compiler/codegen/target_instructions.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
-#include "llvm/IR/Module.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus::codegen {
@@ -161,9 +161,8 @@ V shift(OpCode op, V a, V amount, const ElementKind& kind) {
   unsigned width = kind.bits;
   V inRange = {a.c, b.CreateICmpULT(amount.v, amount.ki(width).v)};
   V safe = selectV(inRange, amount, amount.ki(width - 1));
-  if (width == 64 && b.GetInsertBlock()->getModule()->getTargetTriple().isNVPTX()) {
-    // LLVM 22 takes a shift and the choice of 0 for PTX's shift, which clamps, but of the amount's
-    // lower 32 bits: 1 << 2^32 would be 1. It does not where the shift's amount is another value.
+  if (width == 64 && instructionsOf(a.c->target).losesShiftAmounts()) {
+    // 1 << 2^32 would be 1.
     safe = op == OpCode::Shlo_ShiftRightArithmeticOp ? safe : amount & amount.ki(width - 1);
   }
   switch (op) {

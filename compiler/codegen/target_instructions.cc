@@ -4,6 +4,15 @@
 #include "llvm/Support/ErrorHandling.h"
 
 namespace isthmus::codegen {
+namespace {
+
+class Nvptx : public TargetInstructions {
+ public:
+  // Of LLVM 22: PTX's shifts clamp, so that it takes them for the choice.
+  bool losesShiftAmounts() const override { return true; }
+};
+
+}  // namespace
 
 llvm::Value* TargetInstructions::scaleByPowerOfTwo(llvm::IRBuilder<>&, llvm::Value*,
                                                    llvm::Value*) const {
@@ -26,6 +35,8 @@ llvm::Value* TargetInstructions::shuffleAny(llvm::IRBuilder<>&, llvm::Value*, ll
 
 const TargetInstructions& instructionsOf(const TargetModel& target) {
   static const TargetInstructions none;
+  static const Nvptx nvptx;
+  if (llvm::StringRef(target.triple).starts_with("nvptx")) return nvptx;
   const TargetInstructions* x86 = x86Instructions(target);
   return x86 ? *x86 : none;
 }

@@ -29,6 +29,10 @@ class TargetInstructions {
   // approximatesReciprocal.
   virtual llvm::Value* reciprocal(llvm::IRBuilder<>&, llvm::Value*) const;
 
+  // Whether LLVM makes an instruction of a choice between zero and a shift of 64 bits that reads 32
+  // bits of the amount. It does not where the shift is by another value than the choice is made by.
+  virtual bool losesShiftAmounts() const { return false; }
+
   // Whether shuffleAny is there for so many lanes of this type.
   virtual bool shufflesAny(llvm::Type*, size_t) const { return false; }
   // Lanes of two vectors by any mask, as LLVM's shufflevector has it, of which LLVM knows nothing.
