@@ -109,7 +109,7 @@ TEST_F(CudaRuntime, devices_say_what_they_are) {
 TEST_F(CudaRuntime, kernels_run_over_arguments_and_results) {
   StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
-  FAKE(fake_cuda_kernel)("kernel0", addKernel);
+  const FakeKernelScope kernel("kernel0", addKernel);
   for (int i = 0; i < 4; ++i) {
     StatusOr<Floats> result = run(**executable, {Floats(1000, 2), Floats(1000, 3.5)});
     ASSERT_TRUE(result.ok()) << result.status().message();
@@ -125,7 +125,7 @@ TEST_F(CudaRuntime, programs_are_serialized_and_loaded_again) {
   ASSERT_TRUE(bytes.ok()) << bytes.status().message();
   StatusOr<Ref<LoadedExecutable>> again = client().deserialize(*bytes);
   ASSERT_TRUE(again.ok()) << again.status().message();
-  FAKE(fake_cuda_kernel)("kernel0", addKernel);
+  const FakeKernelScope kernel("kernel0", addKernel);
   StatusOr<Floats> result = run(**again, {Floats(1000, 2), Floats(1000, 3)});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_THAT(*result, testing::Each(5.0f));
@@ -136,7 +136,7 @@ TEST_F(CudaRuntime, memory_goes_with_buffers_and_programs) {
   {
     StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
-    FAKE(fake_cuda_kernel)("kernel0", addKernel);
+    const FakeKernelScope kernel("kernel0", addKernel);
     ASSERT_TRUE(run(**executable, {Floats(1000), Floats(1000)}).ok());
   }
   // What was freed on a stream goes when somebody waits for it: another allocation does.
@@ -150,6 +150,8 @@ void isBelowThree(void* const* arguments, unsigned, unsigned) {
 void plusOne(void* const* arguments, unsigned, unsigned) {
   *static_cast<float*>(arguments[1]) = *static_cast<const float*>(arguments[0]) + 1;
 }
+
+void nothing(void* const*, unsigned, unsigned) {}
 
 // With so much work in a round that the loop is not one kernel.
 TEST_F(CudaRuntime, loops_read_their_predicate) {
@@ -170,8 +172,7 @@ TEST_F(CudaRuntime, loops_read_their_predicate) {
       return %r : tensor<100000xf32>
     })");
   ASSERT_TRUE(executable.ok()) << executable.status().message();
-  FAKE(fake_cuda_kernel)("kernel0", isBelowThree);
-  FAKE(fake_cuda_kernel)("kernel1", plusOne);
+  const FakeKernelScope first("kernel0", isBelowThree), second("kernel1", plusOne);
   StatusOr<Floats> result = run(**executable, {Floats(100000, 0.5f)});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->front(), 3.5f);
@@ -208,6 +209,8 @@ std::string loopOf(int rounds) {
 }
 
 TEST_F(CudaRuntime, loops_of_known_length_are_recorded_as_a_whole) {
+  // Launches are counted, of which there are too many to interpret.
+  const FakeKernelScope first("kernel0", nothing), second("kernel1", nothing);
   for (bool isShort : {true, false}) {
     StatusOr<Ref<LoadedExecutable>> executable = compile(loopOf(isShort ? 20 : 5000));
     ASSERT_TRUE(executable.ok()) << executable.status().message();
@@ -537,9 +540,8 @@ TEST_F(CudaRuntime, profiles_have_times_of_kernels_and_library_calls) {
     })");
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   const std::vector<Floats> arguments(2, Floats(64 * 64, 1));
-  FAKE(fake_cuda_kernel)("kernel0", slowKernel);
+  const FakeKernelScope slow("kernel0", slowKernel);
   std::vector<trace::Event> steps = profiledSteps(**executable, arguments, 4);
-  FAKE(fake_cuda_kernel)("kernel0", nullptr);
   ASSERT_EQ(steps.size(), 8u);
   for (size_t i = 0; i < steps.size(); i += 2) {
     EXPECT_EQ(steps[i].info->op, "dot_general");
@@ -575,6 +577,7 @@ TEST_F(CudaRuntime, profiles_of_long_loops_are_taken_while_they_run) {
       return %r#0 : tensor<100000xf32>
     })");
   ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const FakeKernelScope first("kernel0", nothing), second("kernel1", nothing);
   EXPECT_GE(profiledSteps(**executable, {Floats(100000)}, 1).size(), 1500u);
 }
 
