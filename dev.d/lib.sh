@@ -110,6 +110,8 @@ use_platform() {
     cuda)
       [[ -n "${ISTHMUS_CUDA_PLUGIN_PATH:-}" ]] || "$ROOT/dev.d/build" isthmus_cuda_plugin
       export ISTHMUS_CUDA_PLUGIN_PATH="${ISTHMUS_CUDA_PLUGIN_PATH:-$ROOT/build/release/pjrt/libisthmus_cuda.so}"
+      # JAX's own plugin is the rival of one on a GPU.
+      [[ " $* " == *" --driver fake "* ]] && "$ROOT/dev.d/build" isthmus_fake_cuda && return 0
       install_extra "$VENV" dev.d/requirements/jax-cuda.txt
       ;;
     "" | isthmus | cpu) ;;

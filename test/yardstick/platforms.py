@@ -12,11 +12,16 @@ sys.path.insert(0, str(ROOT / "python/tests"))
 
 import opencl_drivers  # noqa: E402
 
+# Platform cuda without a GPU: the driver that interprets PTX (ADR 45), and none of NVIDIA's libraries, whose streams it has not.
+FAKE_GPU = {"ISTHMUS_CUDA_LIBRARY": str(ROOT / "build/release/backends/cuda/libisthmus_fake_cuda.so"), "ISTHMUS_CUDA_BLAS": "",
+            "ISTHMUS_CUDA_DNN": "", "ISTHMUS_YARDSTICK_FAKE_GPU": "1"}
+
 
 def add_options(parser):
     """Those of every yardstick that runs on a platform."""
     parser.add_argument("--platform", default="isthmus", help="the platform to look at")
-    parser.add_argument("--driver", choices=opencl_drivers.DRIVERS, help="whose devices platform xpu has")
+    parser.add_argument("--driver", choices=[*opencl_drivers.DRIVERS, "fake"],
+                        help="whose devices platform xpu has; fake: platform cuda without a GPU, whose PTX is interpreted")
     parser.add_argument("--sample", type=int, default=1, help="every Nth test only, of each file")
 
 
@@ -29,6 +34,8 @@ def environment(options):
     """The variables of a process on the platform; raises if the driver is not installed."""
     if not options.driver:
         return {}
+    if options.driver == "fake":
+        return FAKE_GPU
     variables, is_installed = opencl_drivers.DRIVERS[options.driver]
     if not is_installed:
         raise SystemExit(f"no OpenCL driver of {options.driver} is installed")

@@ -2,7 +2,7 @@
 
 ISTHMUS_YARDSTICK_DEVICE is JAX's own flag jax_test_dut ("device under test"). ISTHMUS_YARDSTICK_SAMPLE is
 N: of each file every Nth test, rounded up. Which ones depends on their names alone, so that they are the
-same on all platforms, whatever else was collected.
+same on all platforms, whatever else was collected. ISTHMUS_YARDSTICK_FAKE_GPU: there is a GPU, whatever JAX sees.
 """
 
 import os
@@ -22,6 +22,10 @@ def pytest_configure(config):
         # Where each test file looks for JAX's flags. An import of JAX's test library here would come before
         # pytest captures what is printed, and that library remembers where that goes.
         sys.argv.append(f"--jax_test_dut={device}")
+    if os.environ.get("ISTHMUS_YARDSTICK_FAKE_GPU"):
+        # JAX looks for one in the file system before it makes a client of platform cuda.
+        from jax._src import hardware_utils
+        hardware_utils.has_visible_nvidia_gpu = lambda: True
 
 
 def pytest_collection_modifyitems(config, items):
