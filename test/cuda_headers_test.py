@@ -237,7 +237,71 @@ def _dnn_checks():
         for ours, name in (("algorithm", "algo"), ("status", "status"), ("milliseconds", "time"), ("memory", "memory"),
                            ("determinism", "determinism"), ("mathType", "mathType"), ("reserved", "reserved")):
             lines.append(f'static_assert(offsetof(Choice, {ours}) == offsetof({theirs}, {name}), "{ours}");')
-    return lines + _checks_of_functions("dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
+    return lines + _dnn_graph_checks() + _checks_of_functions("dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
+
+
+# In driver/dnn_graph.cc, as they are called there.
+DNN_GRAPH_VALUES = {
+    "kPointwise": "CUDNN_BACKEND_POINTWISE_DESCRIPTOR", "kConvolution": "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR",
+    "kEngine": "CUDNN_BACKEND_ENGINE_DESCRIPTOR", "kEngineConfig": "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR",
+    "kHeuristics": "CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR", "kExecutionPlan": "CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR",
+    "kForward": "CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR",
+    "kPointwiseOperation": "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR",
+    "kOperationGraph": "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR", "kVariantPack": "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR",
+    "kTensor": "CUDNN_BACKEND_TENSOR_DESCRIPTOR",
+    "kTypeHandle": "CUDNN_TYPE_HANDLE", "kTypeDataType": "CUDNN_TYPE_DATA_TYPE", "kTypeBoolean": "CUDNN_TYPE_BOOLEAN",
+    "kTypeInt64": "CUDNN_TYPE_INT64", "kTypeFloat": "CUDNN_TYPE_FLOAT", "kTypeDouble": "CUDNN_TYPE_DOUBLE",
+    "kTypePointer": "CUDNN_TYPE_VOID_PTR", "kTypeConvolutionMode": "CUDNN_TYPE_CONVOLUTION_MODE",
+    "kTypeHeurMode": "CUDNN_TYPE_HEUR_MODE", "kTypeNanPropagation": "CUDNN_TYPE_NAN_PROPOGATION",
+    "kTypeNumericalNote": "CUDNN_TYPE_NUMERICAL_NOTE", "kTypePointwiseMode": "CUDNN_TYPE_POINTWISE_MODE",
+    "kTypeDescriptor": "CUDNN_TYPE_BACKEND_DESCRIPTOR", "kTypeBehaviorNote": "CUDNN_TYPE_BEHAVIOR_NOTE",
+    "kPointwiseMode": "CUDNN_ATTR_POINTWISE_MODE", "kPointwiseMathPrecision": "CUDNN_ATTR_POINTWISE_MATH_PREC",
+    "kPointwiseNanPropagation": "CUDNN_ATTR_POINTWISE_NAN_PROPAGATION",
+    "kPointwiseReluUpperClip": "CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP",
+    "kConvolutionComputeType": "CUDNN_ATTR_CONVOLUTION_COMP_TYPE", "kConvolutionMode": "CUDNN_ATTR_CONVOLUTION_CONV_MODE",
+    "kConvolutionDilations": "CUDNN_ATTR_CONVOLUTION_DILATIONS", "kConvolutionStrides": "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES",
+    "kConvolutionPostPaddings": "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS",
+    "kConvolutionPrePaddings": "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS",
+    "kConvolutionSpatialDims": "CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS", "kHeuristicsMode": "CUDNN_ATTR_ENGINEHEUR_MODE",
+    "kHeuristicsGraph": "CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH", "kHeuristicsResults": "CUDNN_ATTR_ENGINEHEUR_RESULTS",
+    "kEngineConfigEngine": "CUDNN_ATTR_ENGINECFG_ENGINE", "kPlanHandle": "CUDNN_ATTR_EXECUTION_PLAN_HANDLE",
+    "kPlanEngineConfig": "CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG",
+    "kPlanWorkspaceSize": "CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE",
+    "kForwardAlpha": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA",
+    "kForwardBeta": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA",
+    "kForwardConvolution": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC",
+    "kForwardW": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W", "kForwardX": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X",
+    "kForwardY": "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y",
+    "kOperationPointwise": "CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR", "kOperationX": "CUDNN_ATTR_OPERATION_POINTWISE_XDESC",
+    "kOperationB": "CUDNN_ATTR_OPERATION_POINTWISE_BDESC", "kOperationY": "CUDNN_ATTR_OPERATION_POINTWISE_YDESC",
+    "kGraphHandle": "CUDNN_ATTR_OPERATIONGRAPH_HANDLE", "kGraphOperations": "CUDNN_ATTR_OPERATIONGRAPH_OPS",
+    "kTensorAlignment": "CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT", "kTensorDataType": "CUDNN_ATTR_TENSOR_DATA_TYPE",
+    "kTensorDimensions": "CUDNN_ATTR_TENSOR_DIMENSIONS", "kTensorStrides": "CUDNN_ATTR_TENSOR_STRIDES",
+    "kTensorId": "CUDNN_ATTR_TENSOR_UNIQUE_ID", "kTensorIsVirtual": "CUDNN_ATTR_TENSOR_IS_VIRTUAL",
+    "kPackIds": "CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS", "kPackPointers": "CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS",
+    "kPackWorkspace": "CUDNN_ATTR_VARIANT_PACK_WORKSPACE", "kEngineNumericalNote": "CUDNN_ATTR_ENGINE_NUMERICAL_NOTE",
+    "kEngineBehaviorNote": "CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE",
+    "kDataFloat": "CUDNN_DATA_FLOAT", "kModeConvolution": "CUDNN_CONVOLUTION", "kModeCrossCorrelation": "CUDNN_CROSS_CORRELATION",
+    "kPointwiseAdd": "CUDNN_POINTWISE_ADD", "kPointwiseRelu": "CUDNN_POINTWISE_RELU_FWD", "kPropagateNan": "CUDNN_PROPAGATE_NAN",
+    "kHeurModeA": "CUDNN_HEUR_MODE_A", "kNoteTensorCore": "CUDNN_NUMERICAL_NOTE_TENSOR_CORE",
+    "kNoteStrictNan": "CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP",
+    "kNoteRuntimeCompilation": "CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION",
+    "kNoteSupportsGraphs": "CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API",
+    "kNoteBlasDependency": "CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY",
+}
+
+
+def _dnn_graph_checks():
+    text = (DRIVER / "dnn_graph.cc").read_text()
+    values = dict(re.findall(r"\b(k\w+) = (\d+)[,;]", text))
+    # All but bounds of our own.
+    assert set(values) - set(DNN_GRAPH_VALUES) == {"kMostEngines", "kMostNotes"}
+    lines = [f'static_assert({theirs} == {values[name]}, "{name}");' for name, theirs in DNN_GRAPH_VALUES.items()]
+    # What attributes are read from and written to.
+    lines += [f"static_assert(sizeof({name}) == sizeof(int));" for name in (
+        "cudnnDataType_t", "cudnnConvolutionMode_t", "cudnnPointwiseMode_t", "cudnnNanPropagation_t", "cudnnBackendHeurMode_t",
+        "cudnnBackendNumericalNote_t", "cudnnBackendBehaviorNote_t")]
+    return lines + _checks_of_functions("dnn_graph.cc", "ISTHMUS_DNN_GRAPH_FUNCTIONS", "int")
 
 
 CHECKS = {"cuda.h": _driver_checks, "cublasLt.h": _blas_checks, "cudnn.h": _dnn_checks, "nccl.h": _nccl_checks}

@@ -3,6 +3,7 @@
 
 #include "backends/cuda/kernels/blas_epilogue.h"
 #include "backends/cuda/kernels/conv_dnn.h"
+#include "backends/cuda/kernels/dnn_epilogue.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "backends/shared/serialization/sealed_bytes.h"
 #include "backends/shared/staging/device_target.h"
@@ -42,14 +43,6 @@ std::string describe(mlir::Operation* op, const std::string& epilogue = "") {
          (position.empty() ? "" : " at " + position);
 }
 
-// A fusion that is a product with an epilogue of cuBLASLt's, if it multiplies this one so when the
-// program runs.
-std::optional<BlasFusion> libraryFusionOf(const CompileTarget& target, ir::FusionOp fusion) {
-  if (!target.hasProduct) return std::nullopt;
-  std::optional<BlasFusion> product = blasFusionOf(fusion, target.allowsTf32);
-  return product && target.hasProduct(product->product) ? product : std::nullopt;
-}
-
 // What a library computes, if one does.
 std::optional<LibraryWork> libraryWorkOf(const CompileTarget& target, mlir::Operation* op) {
   LibraryWork work;
@@ -68,6 +61,35 @@ std::optional<LibraryWork> libraryWorkOf(const CompileTarget& target, mlir::Oper
   work.what = *std::move(described);
   work.scratchBytes = *scratch;
   return work;
+}
+
+// A product or a convolution with an epilogue, if a library computes this one so when the program
+// runs, and which operands of the fusion are its buffers.
+struct LibraryFusion {
+  LibraryWork work;
+  llvm::SmallVector<unsigned, 3> operands;
+  const char* library;
+};
+
+std::optional<LibraryFusion> libraryFusionOf(const CompileTarget& target, ir::FusionOp fusion) {
+  if (target.hasProduct) {
+    std::optional<BlasFusion> found = blasFusionOf(fusion, target.allowsTf32);
+    if (found && target.hasProduct(found->product)) {
+      return LibraryFusion{{found->product, target.productScratchBytes,
+                            describe(productOf(fusion), nameOf(found->product.epilogue))},
+                           std::move(found->operands),
+                           "cuBLASLt"};
+    }
+  }
+  if (!target.convolutionScratch) return std::nullopt;
+  std::optional<DnnFusion> found = dnnFusionOf(fusion, target.allowsTf32);
+  if (!found) return std::nullopt;
+  StatusOr<int64_t> scratch = target.convolutionScratch(found->convolution);
+  if (!scratch.ok()) return std::nullopt;
+  std::string text = describe(productOf(fusion), found->convolution.epilogue.toString());
+  return LibraryFusion{{std::move(found->convolution), *scratch, std::move(text)},
+                       std::move(found->operands),
+                       "cuDNN"};
 }
 
 class CudaCodegen final : public StagedCodegen {
@@ -125,15 +147,13 @@ StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::
   if (!isProductWithEpilogue(fusion)) return std::optional<OtherCode>();
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form().target));
   if (schedule.stages[0].product.form != ProductForm::kLibrary) return std::optional<OtherCode>();
-  std::optional<BlasFusion> product = libraryFusionOf(target_, fusion);
-  if (!product) return invalidArgument("no library computes a fusion that is to be one's");
-  LibraryWork work;
-  work.description = describe(contractionOf(fusion), nameOf(product->product.epilogue));
-  work.what = product->product;
-  work.scratchBytes = target_.productScratchBytes;
-  if (logsCompilation()) logCompilation(work.description + " is cuBLASLt's");
-  OtherCode code = callOf(std::move(work));
-  code.libraryOperands = std::move(product->operands);
+  std::optional<LibraryFusion> found = libraryFusionOf(target_, fusion);
+  if (!found) return invalidArgument("no library computes a fusion that is to be one's");
+  if (logsCompilation()) {
+    logCompilation(found->work.description + " is " + found->library + "'s");
+  }
+  OtherCode code = callOf(std::move(found->work));
+  code.libraryOperands = std::move(found->operands);
   return std::optional<OtherCode>(std::move(code));
 }
 

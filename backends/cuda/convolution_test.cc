@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -189,7 +192,7 @@ class CudaConvolution : public testing::Test {
                                             call.tensor(static_cast<size_t>(i)).data(), sizes[i]));
     }
     ISTHMUS_RETURN_IF_ERROR(
-        dnn_->convolve(0, Queue::kCompute, *plan, places[0], places[1], places[2], places[3]));
+        dnn_->convolve(0, Queue::kCompute, *plan, std::span(places).first(3), places[3]));
     ISTHMUS_RETURN_IF_ERROR(driver_->copy(0, Queue::kCompute, result.data(), places[2], sizes[2]));
     ISTHMUS_RETURN_IF_ERROR(driver_->synchronize(0, Queue::kCompute));
     for (void* place : places) driver_->free(0, Queue::kCompute, place);
@@ -509,6 +512,122 @@ TEST_F(CudaConvolution, a_bound_on_scratch_memory_is_kept) {
   EXPECT_EQ(Dnn::load("libnowhere.so.9", *driver_).status().code(), StatusCode::kNotFound);
 }
 
+// ---- With epilogues ----
+
+// A window of one over images of `image` places, whose sums are all NaN, +inf, -inf, or a number.
+DnnConvolution pointwise(DnnType type, DnnEpilogue epilogue) {
+  DnnConvolution c;
+  c.type = type;
+  c.batch = 2;
+  c.inputs = 1;
+  c.outputs = 2;
+  c.axes = {{1, 1, 1, 0, 1, 1}, {4, 1, 4, 0, 1, 1}};
+  c.isChannelsLast = false;
+  c.epilogue = epilogue;
+  return c;
+}
+
+class CudaConvolutionEpilogue : public CudaConvolution {
+ protected:
+  using Floats = std::vector<float>;
+
+  // Of f32. All buffers but the result, in their order; returns the result.
+  StatusOr<Floats> convolve(const DnnConvolution& c, const std::vector<Floats>& inputs) {
+    ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan, dnn_->plan(0, c, kScratchBytes));
+    std::vector<void*> places;
+    const std::vector<int64_t> elements = c.bufferElements();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const auto bytes = static_cast<size_t>(elements[i]) * sizeof(float);
+      ISTHMUS_ASSIGN_OR_RETURN(void* place, driver_->allocate(0, Queue::kCompute, bytes));
+      places.push_back(place);
+      if (i == inputs.size()) break;
+      EXPECT_EQ(inputs[i].size(), static_cast<size_t>(elements[i]));
+      ISTHMUS_RETURN_IF_ERROR(driver_->copy(0, Queue::kCompute, place, inputs[i].data(), bytes));
+    }
+    ISTHMUS_ASSIGN_OR_RETURN(
+        void* scratch,
+        driver_->allocate(0, Queue::kCompute, static_cast<size_t>(Dnn::scratchBytes(*plan))));
+    ISTHMUS_RETURN_IF_ERROR(dnn_->convolve(0, Queue::kCompute, *plan, places, scratch));
+    Floats result(static_cast<size_t>(c.resultElements()));
+    ISTHMUS_RETURN_IF_ERROR(
+        driver_->copy(0, Queue::kCompute, result.data(), places.back(), result.size() * 4));
+    ISTHMUS_RETURN_IF_ERROR(driver_->synchronize(0, Queue::kCompute));
+    places.push_back(scratch);
+    for (void* place : places) driver_->free(0, Queue::kCompute, place);
+    return result;
+  }
+};
+
+TEST_F(CudaConvolutionEpilogue, adds_and_clips_as_the_program_does) {
+  const Floats image = {1, 2, -3, 4, 5, -6, 7, 8}, kernel = {1, -2};
+  const Floats residual = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const Floats bias = {100, -1};
+  StatusOr<Floats> all =
+      convolve(pointwise(DnnType::kF32, {true, true, true}), {image, kernel, residual, bias});
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_THAT(
+      *all, testing::ElementsAre(101, 103, 99, 107, 1, 0, 11, 0, 113, 103, 117, 119, 1, 24, 0, 0));
+  StatusOr<Floats> some =
+      convolve(pointwise(DnnType::kF32, {false, true, false}), {image, kernel, bias});
+  ASSERT_TRUE(some.ok()) << some.status().message();
+  EXPECT_THAT(*some, testing::ElementsAre(101, 102, 97, 104, -3, -5, 5, -9, 105, 94, 107, 108, -11,
+                                          11, -15, -17));
+}
+
+TEST_F(CudaConvolutionEpilogue, relu_keeps_nans_and_infinities) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  StatusOr<Floats> got = convolve(pointwise(DnnType::kF32, {false, false, true}),
+                                  {{inf, -inf, nan, 1, 0, -1, 2, 3}, {1, 1}});
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ((*got)[0], inf);
+  EXPECT_EQ((*got)[1], 0);
+  EXPECT_TRUE(std::isnan((*got)[2]));
+  EXPECT_EQ((*got)[3], 1);
+  EXPECT_EQ((*got)[9], 0);
+}
+
+// The fake's first engines are those that may not be used.
+TEST_F(CudaConvolutionEpilogue, engines_are_chosen_by_their_notes) {
+  auto engineOf = [&](DnnType type, DnnEpilogue epilogue, bool isTf32 = false) {
+    DnnConvolution c = pointwise(type, epilogue);
+    c.isTf32 = isTf32;
+    const size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    std::vector<Floats> inputs;
+    for (int64_t count : c.bufferElements()) inputs.emplace_back(static_cast<size_t>(count), 0.0f);
+    inputs.pop_back();
+    EXPECT_TRUE(convolve(c, inputs).ok());
+    std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+    log = log.substr(log.find("convolution graph NCHW"));
+    return log.substr(0, log.find(" on "));
+  };
+  const DnnEpilogue bias{false, true, false}, relu{false, true, true}, all{true, true, true};
+  const std::string name = "convolution graph NCHW with ";
+  EXPECT_EQ(engineOf(DnnType::kBf16, bias), name + "+ by engine 6");
+  EXPECT_EQ(engineOf(DnnType::kF16, all), name + "+ + relu by engine 7");
+  EXPECT_EQ(engineOf(DnnType::kF32, bias), name + "+ by engine 8");
+  EXPECT_EQ(engineOf(DnnType::kF32, relu), name + "+ relu by engine 9");
+  EXPECT_EQ(engineOf(DnnType::kF32, bias, true), name + "+ by engine 6");
+  EXPECT_EQ(engineOf(DnnType::kF32, relu, true), name + "+ relu by engine 7");
+}
+
+TEST_F(CudaConvolutionEpilogue, what_cudnn_lacks_is_unimplemented) {
+  DnnConvolution c = pointwise(DnnType::kF32, {false, true, true});
+  Status status = dnn_->plan(0, c, 100).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(),
+            "cuDNN has no engine for a convolution of f32[2,1,1,4] by [2,1,1,1] to [2,2,1,4] with "
+            "bias and ReLU that sums products in a fixed order and keeps NaNs, or one that wants "
+            "less than 4096 bytes");
+  c.outputs = 29;
+  status = dnn_->plan(0, c, kScratchBytes).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "cuDNN describes no such graph: status 3000");
+  c = pointwise(DnnType::kF32, {false, true, false});
+  c.kind = DnnKind::kBackwardData;
+  EXPECT_FALSE(isValid(c));
+}
+
 // ---- Through a client ----
 
 using Floats = std::vector<float>;
@@ -581,6 +700,60 @@ TEST_F(CudaConvolution, programs_call_the_library_and_are_serialized_with_that) 
   EXPECT_THAT(*result, Each(72.0f));
 }
 
+// kAsItLies, a bias of ones and a residual of ones, then max(x, 0) if it `clips`.
+std::string withEpilogue(bool clips, const std::string& result = "2x48x5x4", Case c = kAsItLies) {
+  std::string text = textOf(c);
+  const std::string type = "tensor<" + result + "xf32>";
+  const size_t features = static_cast<size_t>(c.rhs[0]);
+  text.insert(text.find(") -> "),
+              ", %residual: " + type + ", %bias: tensor<" + std::to_string(features) + "xf32>");
+  text.replace(text.find("return %r"), 9,
+               "%wide = stablehlo.broadcast_in_dim %bias, dims = [1] : (tensor<" +
+                   std::to_string(features) + "xf32>) -> " + type +
+                   "\n%u = stablehlo.add %r, %wide : " + type +
+                   "\n%v = stablehlo.add %u, %residual : " + type +
+                   "\n%zero = stablehlo.constant dense<0.0> : " + type + "\n%q = stablehlo." +
+                   (clips ? "maximum" : "subtract") + " %v, %zero : " + type + "\nreturn %q");
+  return text;
+}
+
+TEST_F(CudaConvolution, programs_leave_epilogues_to_the_library) {
+  testing::internal::CaptureStderr();
+  StatusOr<Ref<LoadedExecutable>> executable = compile(withEpilogue(true));
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_THAT(said, HasSubstr("stablehlo.convolution with residual and bias and ReLU at "
+                              "model.py:7:3 is cuDNN's"));
+  StatusOr<std::string> bytes = (*executable)->executable()->serialize();
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  StatusOr<Ref<LoadedExecutable>> again = client().deserialize(*bytes);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  for (LoadedExecutable* one : {&**executable, &**again}) {
+    size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    StatusOr<Floats> result = runAll(*one, 2);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_THAT(*result, Each(74.0f));
+    std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+    EXPECT_THAT(log, HasSubstr("convolution graph NCHW with + + relu by engine 9 on stream"));
+    EXPECT_THAT(log, Not(HasSubstr("launch")));
+  }
+}
+
+TEST_F(CudaConvolution, a_kernel_has_the_epilogue_that_the_library_lacks) {
+  Case refused = kAsItLies;
+  refused.rhs[0] = 29;
+  StatusOr<Ref<LoadedExecutable>> executable =
+      compile(withEpilogue(true, "2x29x5x4", std::move(refused)));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  StatusOr<Floats> result = runAll(**executable, 1);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(*result, Each(74.0f));
+  std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+  EXPECT_THAT(log, HasSubstr("convolution forward NCHW on stream"));
+  EXPECT_THAT(log, HasSubstr("launch"));
+}
+
 TEST_F(CudaConvolution, cudnn_is_asked_once_by_the_compiler_and_once_by_who_loads) {
   Case c = kAsItLies;
   c.lhs[0] = 3;
@@ -599,6 +772,12 @@ TEST_F(CudaConvolution, an_error_names_operation_and_position) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("stablehlo.convolution at model.py:7:3: cudnnConvolutionForward failed: "
                         "CUDNN_STATUS_EXECUTION_FAILED (5000)"));
+  executable = compile(withEpilogue(true, "11x48x5x4", failing));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  status = runAll(**executable, 1).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("with residual and bias and ReLU at model.py:7:3: cudnnBackendExecute "
+                        "failed: CUDNN_STATUS_EXECUTION_FAILED (5000)"));
 }
 
 TEST_F(CudaConvolution, tf32_is_for_who_asks_for_it) {

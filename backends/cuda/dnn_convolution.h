@@ -29,6 +29,18 @@ struct DnnAxis {
   }
 };
 
+// What is done with sums, in this order, before they are rounded to the result's type: a residual
+// (an array like the result) and a bias (an element for each of the result's features) are added,
+// both of that type; then what is less than zero becomes zero.
+struct DnnEpilogue {
+  bool hasResidual = false, hasBias = false, hasRelu = false;
+
+  auto operator<=>(const DnnEpilogue&) const = default;
+  bool isNone() const { return !hasResidual && !hasBias && !hasRelu; }
+  // "bias and ReLU"; empty for none.
+  std::string toString() const;
+};
+
 // Sums are in f32. Arrays are dense; dimensions in this order: images and results have batch,
 // features, space, or with channels last batch, space, features; kernels have results' features,
 // features of a group of the image, space, or with channels last results' features, space,
@@ -42,18 +54,35 @@ struct DnnConvolution {
   int64_t groups = 1;
   int64_t batch = 1, inputs = 1, outputs = 1;  // images, and features of image and result
   std::vector<DnnAxis> axes;                   // one to three
+  DnnEpilogue epilogue;                        // of forward ones
 
   auto operator<=>(const DnnConvolution&) const = default;
   int64_t imageElements() const;
   int64_t kernelElements() const;
   int64_t resultElements() const;
-  // Of the operands and the result, in this order.
+  // Of the operands, the residual and the bias if there are such, and the result, in this order.
   std::vector<int64_t> bufferElements() const;
   // "a backward-data convolution of f16[8,64,56,56] by [64,64,3,3] to [8,64,56,56]".
   std::string toString() const;
 };
 
 int64_t bytesOf(DnnType type);
+
+// An array as cuDNN describes it: batch, features and space, or results' features, features and
+// space, in this order, whatever their order in memory.
+struct DnnArray {
+  std::vector<int64_t> dims, strides;
+};
+
+// A convolution as cuDNN describes it: of two spatial dimensions at least.
+struct DnnArrays {
+  explicit DnnArrays(const DnnConvolution& convolution);
+  // Of the axes, in their order: its strides, for example.
+  std::vector<int64_t> numbers(int64_t DnnAxis::* number) const;
+
+  std::vector<DnnAxis> axes;
+  DnnArray image, kernel, result, bias;
+};
 
 // Whether all numbers are possible and agree, and no array has 2^31 elements.
 bool isValid(const DnnConvolution& convolution);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <span>
 
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/serialization.h"
@@ -217,17 +218,17 @@ Status CudaExecutable::Run::launch(const KernelLaunch& launch) {
 
 Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   const LibraryPlan& plan = own().calls[call.call];
-  const void* lhs = addressOf(call.buffers[0]);
-  const void* rhs = addressOf(call.buffers[1]);
-  const size_t last = call.buffers.size() - 1;
-  const void* bias = last > 3 ? addressOf(call.buffers[2]) : nullptr;
-  void* result = addressOf(call.buffers[last - 1]);
-  void* scratch = addressOf(call.buffers[last]);
-  Status status = timed(call.profileStep, false, [&] {
-    return plan.product ? executable_.blas_->multiply(device_, queue_, *plan.product, lhs, rhs,
-                                                      bias, result, scratch)
-                        : executable_.dnn_->convolve(device_, queue_, *plan.convolution, lhs, rhs,
-                                                     result, scratch);
+  const std::vector<void*> buffers = addressesOf(call.buffers);
+  Status status = timed(call.profileStep, false, [&]() -> Status {
+    const size_t last = buffers.size() - 1;
+    void* scratch = buffers[last];
+    if (plan.convolution) {
+      return executable_.dnn_->convolve(device_, queue_, *plan.convolution,
+                                        std::span(buffers).first(last), scratch);
+    }
+    const void* bias = last > 3 ? buffers[2] : nullptr;
+    return executable_.blas_->multiply(device_, queue_, *plan.product, buffers[0], buffers[1], bias,
+                                       buffers[last - 1], scratch);
   });
   return status.withContext(image_.calls[call.call].description);
 }

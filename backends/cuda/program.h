@@ -12,8 +12,8 @@
 
 namespace isthmus::cuda {
 
-// A call of cuBLASLt or of cuDNN, over lhs, rhs, bias (of products that have one), result and
-// scratch memory.
+// A call of cuBLASLt or of cuDNN, over lhs, rhs, what their epilogues add (a residual, of
+// convolutions, and a bias, if they have such), result and scratch memory.
 struct LibraryWork {
   std::variant<BlasProduct, DnnConvolution> what;
   int64_t scratchBytes = 0;

@@ -9,12 +9,12 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr ProgramKind kKind{"ISTHCUD\x03", "cuda"};
+constexpr ProgramKind kKind{"ISTHCUD\x04", "cuda"};
 
 // Far above what any device has, and low enough that the product of two of them is a number.
 constexpr int64_t kMaxSize = int64_t{1} << 31;
-// Buffers of a call without a bias: lhs, rhs, result, scratch memory.
-constexpr size_t kCallBuffers = 4;
+// Buffers of a product without a bias: lhs, rhs, result, scratch memory.
+constexpr size_t kProductBuffers = 4;
 constexpr unsigned kMaxBlockThreads = 1024;
 
 void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
@@ -71,6 +71,10 @@ void writeConvolution(ByteWriter& out, const DnnConvolution& convolution) {
       out.write(number);
     }
   });
+  const DnnEpilogue& epilogue = convolution.epilogue;
+  for (bool flag : {epilogue.hasResidual, epilogue.hasBias, epilogue.hasRelu}) {
+    out.write(static_cast<int8_t>(flag));
+  }
 }
 
 DnnConvolution readConvolution(ByteReader& in) {
@@ -92,6 +96,10 @@ DnnConvolution readConvolution(ByteReader& in) {
     }
     return axis;
   });
+  DnnEpilogue& epilogue = convolution.epilogue;
+  for (bool* flag : {&epilogue.hasResidual, &epilogue.hasBias, &epilogue.hasRelu}) {
+    *flag = in.read<int8_t>() != 0;
+  }
   return convolution;
 }
 
@@ -190,6 +198,7 @@ Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
 Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& call) {
   if (!isValid(convolution)) return contradiction("a convolution");
   const std::vector<int64_t> elements = convolution.bufferElements();
+  if (call.buffers.size() != elements.size() + 1) return contradiction("buffers of a call");
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i] > call.buffers[i].bytes / bytesOf(convolution.type)) {
       return contradiction("size of a convolution's buffers");
@@ -200,10 +209,10 @@ Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& ca
 
 Status checkCall(const LibraryWork& work, const LibraryCall& call) {
   const auto* product = std::get_if<BlasProduct>(&work.what);
-  const bool hasBias = product && product->hasBias();
-  if (call.buffers.size() != kCallBuffers + (hasBias ? 1 : 0)) {
+  if (product && call.buffers.size() != kProductBuffers + (product->hasBias() ? 1 : 0)) {
     return contradiction("buffers of a call");
   }
+  if (call.buffers.empty()) return contradiction("buffers of a call");
   if (work.scratchBytes < (product ? kBlasScratchBytes : kDnnWorkspaceAlignment) ||
       call.buffers.back().bytes < work.scratchBytes) {
     return contradiction("scratch memory of a call");

@@ -187,6 +187,11 @@ TEST(CudaSerialization, contradictions_of_convolutions_are_refused) {
       [&](ProgramImage& image) { the(image).axes[0].padding = -1; },
       [&](ProgramImage& image) { the(image).axes[0].padding = int64_t{1} << 62; },
       [&](ProgramImage& image) { the(image).axes[0].dilation = int64_t{1} << 62; },
+      [&](ProgramImage& image) { the(image).epilogue.hasRelu = true; },  // of a gradient
+      [&](ProgramImage& image) {
+        the(image).kind = DnnKind::kForward;
+        the(image).epilogue.hasBias = true;  // which there is no buffer of
+      },
       [&](ProgramImage& image) { image.calls[0].scratchBytes = 0; },
       [&](ProgramImage& image) { image.calls[0].scratchBytes = 1001; },
       [&](ProgramImage& image) { call(image).buffers.pop_back(); },

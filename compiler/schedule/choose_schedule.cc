@@ -53,7 +53,7 @@ class KernelScheduler {
       }
     }
     if (std::optional<Attention> attention = attentionOf(fusion_)) return rows(*attention);
-    if (shlo::DotGeneralOp dot = contractionOf(fusion_)) return product(dot);
+    if (mlir::Operation* op = productOf(fusion_)) return product(op);
     for (unsigned i = 0; i < done_.size(); ++i) {
       if (done_[i]) continue;
       mlir::Operation* op = yield->getOperand(i).getDefiningOp();
@@ -83,13 +83,15 @@ class KernelScheduler {
     return std::move(schedule_);
   }
 
-  StatusOr<KernelSchedule> product(shlo::DotGeneralOp dot) {
-    if (const char* why = epilogueRefusal(fusion_, dot.getResult(), dot, target_)) {
+  StatusOr<KernelSchedule> product(mlir::Operation* op) {
+    auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(op);
+    const char* why = dot ? epilogueRefusal(fusion_, dot.getResult(), dot, target_) : nullptr;
+    if (why) {
       return unimplemented("no kernel computes a dot_general with this work on its sums: ", why);
     }
-    for (mlir::Value operand : dot->getOperands()) {
+    for (mlir::Value operand : op->getOperands()) {
       if (operand.getDefiningOp()) {
-        return unimplemented("the operands of a kernel's dot_general must be in memory");
+        return unimplemented("the operands of a kernel's product must be in memory");
       }
     }
     StageSchedule stage;

@@ -73,6 +73,12 @@ shlo::DotGeneralOp contractionOf(ir::FusionOp fusion) {
   return dots.empty() ? shlo::DotGeneralOp() : *dots.begin();
 }
 
+mlir::Operation* productOf(ir::FusionOp fusion) {
+  if (shlo::DotGeneralOp dot = contractionOf(fusion)) return dot;
+  auto convolutions = fusion.getBody().front().getOps<shlo::ConvolutionOp>();
+  return convolutions.empty() ? nullptr : (*convolutions.begin()).getOperation();
+}
+
 SumsMatrix sumsMatrixOf(shlo::DotGeneralOp dot) {
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   auto type = tensorTypeOf(dot.getResult());
@@ -147,15 +153,20 @@ unsigned epilogueLanesOf(const StageSchedule& stage) {
 }
 
 void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
-  shlo::DotGeneralOp dot = contractionOf(fusion);
+  mlir::Operation* product = productOf(fusion);
   mlir::Operation* yield = fusion.getBody().front().getTerminator();
   unsigned number = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (&op == dot) stage->contraction = static_cast<int>(number);
+    if (&op == product) stage->contraction = static_cast<int>(number);
     ++number;
   }
   llvm::SmallVector<mlir::Value, 2> roots(yield->getOperands());
   stage->ns = std::max(1.0, kernelNs(target, fusion, roots));
+  shlo::DotGeneralOp dot = contractionOf(fusion);
+  if (!dot) {
+    stage->product.form = ProductForm::kLibrary;
+    return;
+  }
   if (target.products.unit != ProductUnit::kFunctions) {
     return scheduleProduct(dot, target, nullptr, stage);
   }

@@ -9,6 +9,9 @@ namespace isthmus {
 
 // The dot_general that a fusion computes; null if there is none.
 shlo::DotGeneralOp contractionOf(ir::FusionOp fusion);
+// It, or the convolution, which no kernel computes with other work, but libraries do; null if the
+// fusion has neither.
+mlir::Operation* productOf(ir::FusionOp fusion);
 
 // A result of the shape of `dot`'s as a matrix of its sums: the first `rowRank` dimensions are
 // rows, the others columns.

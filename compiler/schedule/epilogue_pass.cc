@@ -13,10 +13,10 @@ namespace isthmus {
 namespace {
 
 // The first operation of the block that uses the result, in a region below it or itself.
-mlir::Operation* firstUser(shlo::DotGeneralOp dot) {
+mlir::Operation* firstUser(mlir::Operation* product) {
   mlir::Operation* first = nullptr;
-  for (mlir::Operation* user : dot->getUsers()) {
-    mlir::Operation* op = dot->getBlock()->findAncestorOpInBlock(*user);
+  for (mlir::Operation* user : product->getUsers()) {
+    mlir::Operation* op = product->getBlock()->findAncestorOpInBlock(*user);
     if (!first || op->isBeforeInBlock(first)) first = op;
   }
   return first;
@@ -28,38 +28,42 @@ class EpilogueFuser {
                 const HasKernel& hasKernel)
       : target_(target), isOfLibrary_(isOfLibrary), hasKernel_(hasKernel) {}
 
-  void fuse(shlo::DotGeneralOp dot) {
+  // A dot_general, or a convolution of a library's: no kernel of ours has an epilogue of those.
+  void fuse(mlir::Operation* product) {
+    const bool isOfLibrary = isOfLibrary_ && isOfLibrary_(product);
+    auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(product);
+    if (!dot && !isOfLibrary) return;
     // What uses the result later finds it in memory all the same.
-    mlir::Operation* user = firstUser(dot);
+    mlir::Operation* user = firstUser(product);
     auto view = mlir::dyn_cast_or_null<shlo::ReshapeOp>(user);
-    if (view && dot->hasOneUse() && view->hasOneUse()) user = *view->user_begin();
+    if (view && product->hasOneUse() && view->hasOneUse()) user = *view->user_begin();
     auto fusion = mlir::dyn_cast_or_null<ir::FusionOp>(user);
-    if (fusion && fusion->getBlock() != dot->getBlock()) fusion = nullptr;
-    if (logsCompilation()) logOthers(dot, fusion);
+    if (fusion && fusion->getBlock() != product->getBlock()) fusion = nullptr;
+    if (logsCompilation()) logOthers(product, fusion);
     if (!fusion) return;
-    moveViewInto(fusion, dot);
-    const bool isOfLibrary = isOfLibrary_ && isOfLibrary_(dot);
-    if (const char* why = refusal(dot, fusion, isOfLibrary)) return log(dot, fusion, why);
-    ir::FusionOp merged = makeMerged(dot, fusion);
+    moveViewInto(fusion, product);
+    const char* why = dot ? refusal(dot, fusion, isOfLibrary) : nullptr;
+    if (why) return log(product, fusion, why);
+    ir::FusionOp merged = makeMerged(product, fusion);
     // One call of a library and one kernel are better than one kernel of ours.
     if (isOfLibrary && !isOfLibrary_(merged)) {
       merged.erase();
-      return log(dot, fusion, "a library computes the product, and this with it not");
+      return log(product, fusion, "a library computes the product, and this with it not");
     }
-    replace(dot, fusion, merged);
+    replace(product, fusion, merged);
   }
 
  private:
-  static void log(shlo::DotGeneralOp dot, ir::FusionOp fusion, const char* why) {
+  static void log(mlir::Operation* product, ir::FusionOp fusion, const char* why) {
     if (!logsCompilation()) return;
-    logCompilation(describeBriefly(dot) + " has no epilogue " + describeBriefly(fusion) + ": " +
+    logCompilation(describeBriefly(product) + " has no epilogue " + describeBriefly(fusion) + ": " +
                    why);
   }
 
   // Of the kernels that read the product and are not `first`, which is to be its epilogue.
-  static void logOthers(shlo::DotGeneralOp dot, ir::FusionOp first) {
+  static void logOthers(mlir::Operation* product, ir::FusionOp first) {
     llvm::SmallSetVector<mlir::Operation*, 4> users;
-    for (mlir::Operation* user : dot->getUsers()) {
+    for (mlir::Operation* user : product->getUsers()) {
       if (!mlir::isa<shlo::ReshapeOp>(user)) {
         users.insert(user);
       } else {
@@ -68,22 +72,23 @@ class EpilogueFuser {
     }
     for (mlir::Operation* user : users) {
       auto fusion = mlir::dyn_cast<ir::FusionOp>(user);
-      if (!fusion || fusion == first || fusion->getBlock() != dot->getBlock()) continue;
-      log(dot, fusion, "another operation reads the product before it");
+      if (!fusion || fusion == first || fusion->getBlock() != product->getBlock()) continue;
+      log(product, fusion, "another operation reads the product before it");
     }
   }
 
   // A view of the product between it and the fusion becomes part of the fusion.
-  static void moveViewInto(ir::FusionOp fusion, shlo::DotGeneralOp dot) {
+  static void moveViewInto(ir::FusionOp fusion, mlir::Operation* product) {
+    mlir::Value sums = product->getResult(0);
     for (mlir::OpOperand& operand : fusion->getOpOperands()) {
       auto view = operand.get().getDefiningOp<shlo::ReshapeOp>();
-      if (!view || view.getOperand() != dot.getResult()) continue;
+      if (!view || view.getOperand() != sums) continue;
       mlir::BlockArgument argument = fusion.getBody().getArgument(operand.getOperandNumber());
       mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&fusion.getBody().front());
-      argument.setType(dot.getType());
+      argument.setType(sums.getType());
       auto inner = shlo::ReshapeOp::create(builder, view.getLoc(), view.getType(), argument);
       argument.replaceAllUsesExcept(inner.getResult(), inner);
-      operand.set(dot.getResult());
+      operand.set(sums);
       view.erase();
       return;
     }
@@ -114,13 +119,12 @@ class EpilogueFuser {
     return nullptr;
   }
 
-  // The fusion with the dot_general in its region, and the product among its results if others use
+  // The fusion with the operation in its region, and the product among its results if others use
   // it. Nobody uses it yet.
-  static ir::FusionOp makeMerged(shlo::DotGeneralOp dot, ir::FusionOp fusion) {
-    mlir::Value product = dot.getResult();
+  static ir::FusionOp makeMerged(mlir::Operation* op, ir::FusionOp fusion) {
+    mlir::Value product = op->getResult(0);
     llvm::SmallSetVector<mlir::Value, 8> inputs;
-    inputs.insert(dot.getLhs());
-    inputs.insert(dot.getRhs());
+    inputs.insert(op->operand_begin(), op->operand_end());
     for (mlir::Value operand : fusion->getOperands()) {
       if (operand != product) inputs.insert(operand);
     }
@@ -136,12 +140,12 @@ class EpilogueFuser {
     for (mlir::Value input : inputs) {
       outside.map(input, block->addArgument(input.getType(), input.getLoc()));
     }
-    mlir::Operation* copy = builder.clone(*dot, outside);
+    mlir::Operation* copy = builder.clone(*op, outside);
     outside.map(product, copy->getResult(0));
     for (auto [argument, operand] : llvm::zip(body.getArguments(), fusion->getOperands())) {
       inside.map(argument, outside.lookup(operand));
     }
-    for (mlir::Operation& op : body.without_terminator()) builder.clone(op, inside);
+    for (mlir::Operation& one : body.without_terminator()) builder.clone(one, inside);
     llvm::SmallVector<mlir::Value> results;
     for (mlir::Value result : body.getTerminator()->getOperands()) {
       results.push_back(inside.lookup(result));
@@ -151,12 +155,12 @@ class EpilogueFuser {
     return merged;
   }
 
-  static void replace(shlo::DotGeneralOp dot, ir::FusionOp fusion, ir::FusionOp merged) {
+  static void replace(mlir::Operation* product, ir::FusionOp fusion, ir::FusionOp merged) {
     const bool isKept = merged->getNumResults() > fusion->getNumResults();
     fusion->replaceAllUsesWith(merged->getResults().take_front(fusion->getNumResults()));
     fusion.erase();
-    if (isKept) dot.getResult().replaceAllUsesWith(merged->getResults().back());
-    dot.erase();
+    if (isKept) product->getResult(0).replaceAllUsesWith(merged->getResults().back());
+    product->erase();
   }
 
   const TargetModel& target_;
@@ -179,12 +183,15 @@ class FuseEpiloguesPass
   }
 
   void runOnOperation() override {
-    llvm::SmallVector<shlo::DotGeneralOp> dots;
-    getOperation().walk([&](shlo::DotGeneralOp dot) {
-      if (!mlir::isa<ir::FusionOp>(dot->getParentOp())) dots.push_back(dot);
+    llvm::SmallVector<mlir::Operation*> products;
+    getOperation().walk([&](mlir::Operation* op) {
+      if (mlir::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op) &&
+          !mlir::isa<ir::FusionOp>(op->getParentOp())) {
+        products.push_back(op);
+      }
     });
     EpilogueFuser fuser(target_, isOfLibrary_, hasKernel_);
-    for (shlo::DotGeneralOp dot : dots) fuser.fuse(dot);
+    for (mlir::Operation* product : products) fuser.fuse(product);
   }
 
  private:

@@ -73,7 +73,7 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
       StatusOr<KernelSchedule> schedule =
           isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
       if (schedule.ok() && isProduct(*schedule) && isOfLibrary_ && isOfLibrary_(fusion)) {
-        scheduleProduct(contractionOf(fusion), target_, ofFusion(fusion), &schedule->stages[0]);
+        scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &schedule->stages[0]);
       }
       if (schedule.ok()) attachSchedule(*schedule, fusion);
       if (logsCompilation()) {
@@ -99,7 +99,7 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
     if (!schedule.ok() || !isProduct(*schedule)) return "";
     StageSchedule stage = schedule->stages[0];
     std::string reason;
-    scheduleProduct(contractionOf(fusion), target_, ofFusion(fusion), &stage, &reason);
+    scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &stage, &reason);
     return " (" + reason + ")";
   }
 

@@ -102,10 +102,14 @@ class StageVerifier {
 
   Status checkProduct() const {
     if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
-    auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion_, chosen_.contraction));
+    mlir::Operation* product = opNumbered(fusion_, chosen_.contraction);
+    auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(product);
+    if (!dot && stage_.product.form != ProductForm::kLibrary) {
+      return wrong("only libraries compute a convolution with other work");
+    }
     if (chosen_.product.form != ProductForm::kNone) {
       if (stage_.sums >= 0) return wrong("sums stay in registers");
-      std::string why = productRefusal(dot, stage_, target_);
+      std::string why = productRefusal(product, stage_, target_);
       return why.empty() ? Status() : wrong(why);
     }
     if (stage_.product.form != ProductForm::kNone) return wrong("no kernels multiply");

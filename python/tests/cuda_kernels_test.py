@@ -19,12 +19,20 @@ from xpu_test import PROGRAMS  # noqa: E402
 
 COMPARE = comparing("cuda")
 TAKES_ALL = os.environ.get("ISTHMUS_TEST_CUDA") == "all"
-on_demand = pytest.mark.skipif(not TAKES_ALL, reason="takes minutes: ./dev test --set cuda")
+# Of one program: more than pytest gives a test by itself, and than a busy machine takes.
+SECONDS = 1800
 # Two generations of GPUs, before JAX makes its client.
 OLDER = textwrap.indent("""
 import ctypes, os
 ctypes.CDLL(os.environ["ISTHMUS_CUDA_LIBRARY"]).fake_cuda_reset(1, 80, ctypes.c_uint64(1 << 30))
 """, "    ")
+
+
+def on_demand(test):
+    """What `./dev test --set cuda` runs alone."""
+    skips = pytest.mark.skipif(not TAKES_ALL, reason="takes minutes: ./dev test --set cuda")
+    return pytest.mark.timeout(SECONDS + 60)(skips(test))
+
 
 # One program or two of each kind of kernel.
 EVERYDAY = """
@@ -92,6 +100,30 @@ def test_epilogues_of_cublaslt_agree_with_cpu(cuda):  # noqa: F811
         assert f"stablehlo.dot_general with {name} at" in said, said
 
 
+def test_epilogues_of_cudnn_agree_with_cpu(cuda):  # noqa: F811
+    """The fake's cuDNN adds residuals and biases, and applies ReLU, as the graph says that it is given."""
+    said = cuda(COMPARE + """
+    def conv(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    for dtype, tolerance in ((np.float32, 1e-5), (jnp.bfloat16, 3e-2)):
+        x, w = array(2, 6, 5, 16).astype(dtype), (array(3, 3, 16, 24) / 12).astype(dtype)
+        b, z = array(24).astype(dtype), array(2, 6, 5, 24).astype(dtype)
+        compare(lambda x, w, b: conv(x, w) + b, x, w, b, tolerance=tolerance)
+        compare(lambda x, w: jax.nn.relu(conv(x, w)), x, w, tolerance=tolerance)
+        compare(lambda x, w, b: jax.nn.relu(conv(x, w) + b), x, w, b, tolerance=tolerance)
+        compare(lambda x, w, b, z: jax.nn.relu(conv(x, w) + b + z), x, w, b, z, tolerance=tolerance)
+        compare(lambda x, w, z: z + conv(x, w), x, w, z, tolerance=tolerance)
+        # A kernel has what the library has not, and what others want, too.
+        compare(lambda x, w, b: jnp.tanh(conv(x, w) + b), x, w, b, tolerance=tolerance)
+        compare(lambda x, w, b: (jax.nn.relu(conv(x, w) + b), conv(x, w)), x, w, b, tolerance=tolerance)
+    bad = array(2, 6, 5, 16)
+    bad[0, 0, 0], bad[1, 3, 3, 7] = np.nan, np.inf
+    compare(lambda x, w, b: jax.nn.relu(conv(x, w) + b), bad, np.abs(array(3, 3, 16, 24)), array(24), tolerance=1e-4)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    for name in ("bias", "ReLU", "bias and ReLU", "residual and bias and ReLU", "residual"):
+        assert f"stablehlo.convolution with {name} at" in said, said
+
+
 def test_long_shifts_are_of_all_bits_of_their_amounts(cuda):  # noqa: F811
     """LLVM's NVPTX looks at 32 of them alone where it has a choice of 0 and a shift."""
     cuda(COMPARE + """
@@ -105,14 +137,14 @@ def test_long_shifts_are_of_all_bits_of_their_amounts(cuda):  # noqa: F811
 @pytest.mark.parametrize("name", [name for name in vars(kernels) if name.isupper() and name not in ("COMPARE", "RANDOM_BITS")])
 @on_demand
 def test_kernels_of_other_devices_agree_with_cpu(cuda, name):  # noqa: F811
-    cuda(COMPARE + getattr(kernels, name), JAX_PLATFORMS="cuda,cpu", timeout=1200)
+    cuda(COMPARE + getattr(kernels, name), JAX_PLATFORMS="cuda,cpu", timeout=SECONDS)
 
 
 @pytest.mark.parametrize("before", ["", OLDER], ids=["sm_90", "sm_80"])
 @pytest.mark.parametrize("program", [products.EPILOGUES, products.NARROW, kernels.MATRICES], ids=["epilogues", "narrow", "matrices"])
 @on_demand
 def test_products_agree_with_cpu(cuda, program, before):  # noqa: F811
-    cuda(before + COMPARE + program, JAX_PLATFORMS="cuda,cpu", timeout=1200)
+    cuda(before + COMPARE + program, JAX_PLATFORMS="cuda,cpu", timeout=SECONDS)
 
 
 @pytest.mark.parametrize("name", attention.CASES)
@@ -120,13 +152,13 @@ def test_products_agree_with_cpu(cuda, program, before):  # noqa: F811
 def test_attention_of_all_kinds_agrees_with_cpu(cuda, name):  # noqa: F811
     program, _ = attention.CASES[name]
     cuda(COMPARE + attention.ATTENTION + textwrap.indent(textwrap.dedent(program), "    "), JAX_PLATFORMS="cuda,cpu",
-         timeout=1200)
+         timeout=SECONDS)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @on_demand
 def test_programs_of_other_devices_agree_with_cpu(cuda, name):  # noqa: F811
-    cuda(COMPARE + "    " + PROGRAMS[name], JAX_PLATFORMS="cuda,cpu", timeout=1200)
+    cuda(COMPARE + "    " + PROGRAMS[name], JAX_PLATFORMS="cuda,cpu", timeout=SECONDS)
 
 
 @on_demand
@@ -136,14 +168,14 @@ def test_programs_that_users_write_agree_with_cpu(cuda):  # noqa: F811
         import device_programs
         for name in device_programs.PROGRAMS:
             device_programs.main(name)
-    """, JAX_PLATFORMS="cuda,cpu", timeout=1800)
+    """, JAX_PLATFORMS="cuda,cpu", timeout=SECONDS)
 
 
 @on_demand
 def test_conformance(cuda):  # noqa: F811
     from isthmus import cuda_backend
     kit = LIBRARY.parents[1] / "conformance/isthmus-conform"
-    done = subprocess.run([kit, LIBRARY, "--quiet"], capture_output=True, text=True, timeout=900, env=os.environ | {
+    done = subprocess.run([kit, LIBRARY, "--quiet"], capture_output=True, text=True, timeout=SECONDS, env=os.environ | {
         "ISTHMUS_CUDA_LIBRARY": str(FAKE_DRIVER), "ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": "",
         "ISTHMUS_CUDA_LIBDEVICE": str(cuda_backend.toolkit_file("nvvm/libdevice/libdevice.10.bc") or "")})
     assert " 0 fail, 0 crash, 0 hang" in done.stdout, done.stdout + done.stderr

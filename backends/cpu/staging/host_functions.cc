@@ -15,6 +15,7 @@
 #include "compiler/dialect/types.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/schedule/attention/attention.h"
+#include "compiler/schedule/dot_scheduler.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 #include "runtime/ffi/call_site.h"
@@ -104,6 +105,9 @@ class CpuFunctionTable final : public HostFunctionTable {
 
 // A product and its epilogue, which the device computes by a schedule of its own.
 StatusOr<OperationCode> lowerProduct(ir::FusionOp fusion, LibraryContext& context) {
+  if (!contractionOf(fusion)) {
+    return unimplemented("no kernel computes a convolution with other work");
+  }
   mlir::OwningOpRef<ir::FusionOp> own(fusion.clone());
   (*own)->removeAttr(own->getScheduleAttrName());
   std::string symbol = "kernel" + std::to_string(context.nextNumber++);

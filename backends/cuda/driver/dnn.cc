@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/cuda/driver/dnn_graph.h"
 #include "base/shared_library.h"
 #include "isthmus/log.h"
 
@@ -105,6 +106,7 @@ class DnnPlan {
   int mathType = kMathDefault;
   int algorithm = 0;
   size_t workspaceBytes = 0;
+  std::unique_ptr<DnnGraph> graph;  // instead of all this, with an epilogue
 
  private:
   const DnnFunctions& functions_;
@@ -170,39 +172,11 @@ bool sumsProducts(DnnKind kind, int algorithm) {
   return false;
 }
 
-// Images have two spatial dimensions or three.
-std::vector<DnnAxis> paddedAxes(const DnnConvolution& convolution) {
-  std::vector<DnnAxis> axes = convolution.axes;
-  if (axes.size() == 1) axes.insert(axes.begin(), DnnAxis());
-  return axes;
-}
-
-// Batch, features, space: in this order, whatever the order in memory.
-std::vector<int> dimsOf(int64_t first, int64_t second, const std::vector<DnnAxis>& axes,
-                        int64_t DnnAxis::* size) {
-  std::vector<int> dims = {static_cast<int>(first), static_cast<int>(second)};
-  for (const DnnAxis& axis : axes) dims.push_back(static_cast<int>(axis.*size));
-  return dims;
-}
-
-std::vector<int> stridesOf(const std::vector<int>& dims, bool isChannelsLast) {
-  std::vector<int> strides(dims.size());
-  int stride = 1;
-  auto give = [&](size_t d) {
-    strides[d] = stride;
-    stride *= dims[d];
-  };
-  if (isChannelsLast) give(1);
-  for (size_t d = dims.size(); d-- > 2;) give(d);
-  if (!isChannelsLast) give(1);
-  give(0);
-  return strides;
-}
-
-std::vector<int> numbersOf(const std::vector<DnnAxis>& axes, int64_t DnnAxis::* number) {
-  std::vector<int> numbers;
-  for (const DnnAxis& axis : axes) numbers.push_back(static_cast<int>(axis.*number));
-  return numbers;
+// The functions by descriptors of arrays know numbers of 31 bits.
+std::vector<int> narrow(const std::vector<int64_t>& numbers) {
+  std::vector<int> narrowed;
+  for (int64_t number : numbers) narrowed.push_back(static_cast<int>(number));
+  return narrowed;
 }
 
 // In f32, products of f32 that may not be rounded have no tensor cores.
@@ -232,7 +206,9 @@ StatusOr<std::unique_ptr<Dnn>> Dnn::load(const std::string& path, Driver& driver
   ISTHMUS_DNN_FUNCTIONS(ISTHMUS_DNN_FIND)
 #undef ISTHMUS_DNN_FIND
   ISTHMUS_RETURN_IF_ERROR(library.find("cudnnGetErrorString", functions->GetErrorString));
-  return std::unique_ptr<Dnn>(new Dnn(std::move(functions), driver));
+  std::unique_ptr<Dnn> dnn(new Dnn(std::move(functions), driver));
+  dnn->graphs_ = findDnnGraphs(library);
+  return dnn;
 }
 
 Status Dnn::check(int code, const char* call) const {
@@ -255,19 +231,18 @@ Status Dnn::open(int device, Handle& handle) {
 
 Status Dnn::describe(const DnnConvolution& c, DnnPlan& plan) const {
   const DnnFunctions& f = *functions_;
-  const std::vector<DnnAxis> axes = paddedAxes(c);
-  const auto rank = static_cast<int>(axes.size()) + 2;
+  const DnnArrays arrays(c);
+  const auto rank = static_cast<int>(arrays.image.dims.size());
   const auto type = static_cast<int>(c.type);
-  auto describeImage = [&](Opaque* made, int64_t features, int64_t DnnAxis::* size) -> Status {
+  auto describeImage = [&](Opaque* made, const DnnArray& array) -> Status {
     ISTHMUS_RETURN_IF_ERROR(check(f.TensorCreate(made), "cudnnCreateTensorDescriptor"));
-    std::vector<int> dims = dimsOf(c.batch, features, axes, size);
-    std::vector<int> strides = stridesOf(dims, c.isChannelsLast);
+    std::vector<int> dims = narrow(array.dims), strides = narrow(array.strides);
     return check(f.TensorSet(*made, type, rank, dims.data(), strides.data()),
                  "cudnnSetTensorNdDescriptor");
   };
-  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.image, c.inputs, &DnnAxis::image));
-  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.result, c.outputs, &DnnAxis::result));
-  std::vector<int> window = dimsOf(c.outputs, c.inputs / c.groups, axes, &DnnAxis::window);
+  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.image, arrays.image));
+  ISTHMUS_RETURN_IF_ERROR(describeImage(&plan.result, arrays.result));
+  std::vector<int> window = narrow(arrays.kernel.dims);
   ISTHMUS_RETURN_IF_ERROR(check(f.FilterCreate(&plan.kernel), "cudnnCreateFilterDescriptor"));
   ISTHMUS_RETURN_IF_ERROR(
       check(f.FilterSet(plan.kernel, type, c.isChannelsLast ? kFormatNhwc : kFormatNchw, rank,
@@ -275,9 +250,9 @@ Status Dnn::describe(const DnnConvolution& c, DnnPlan& plan) const {
             "cudnnSetFilterNdDescriptor"));
   ISTHMUS_RETURN_IF_ERROR(
       check(f.ConvolutionCreate(&plan.convolution), "cudnnCreateConvolutionDescriptor"));
-  std::vector<int> padding = numbersOf(axes, &DnnAxis::padding);
-  std::vector<int> strides = numbersOf(axes, &DnnAxis::stride);
-  std::vector<int> dilation = numbersOf(axes, &DnnAxis::dilation);
+  std::vector<int> padding = narrow(arrays.numbers(&DnnAxis::padding));
+  std::vector<int> strides = narrow(arrays.numbers(&DnnAxis::stride));
+  std::vector<int> dilation = narrow(arrays.numbers(&DnnAxis::dilation));
   ISTHMUS_RETURN_IF_ERROR(check(
       f.ConvolutionSet(plan.convolution, rank - 2, padding.data(), strides.data(), dilation.data(),
                        c.isFlipped ? kModeConvolution : kModeCrossCorrelation, kDataFloat),
@@ -347,11 +322,18 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device,
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_RETURN_IF_ERROR(open(device, handle));
   auto plan = std::make_shared<DnnPlan>(*functions_, convolution.kind);
+  const int64_t workspaceBytes =
+      std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment;
+  if (!convolution.epilogue.isNone()) {
+    if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues");
+    ISTHMUS_ASSIGN_OR_RETURN(plan->graph,
+                             DnnGraph::make(*graphs_, handle.handle, convolution, workspaceBytes));
+    plan->workspaceBytes = static_cast<size_t>(plan->graph->workspaceBytes());
+    return std::shared_ptr<const DnnPlan>(std::move(plan));
+  }
   Status status = describe(convolution, *plan);
   if (!status.ok()) return unimplemented(status.message());
-  ISTHMUS_RETURN_IF_ERROR(
-      choose(handle.handle, *plan,
-             std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment));
+  ISTHMUS_RETURN_IF_ERROR(choose(handle.handle, *plan, workspaceBytes));
   return std::shared_ptr<const DnnPlan>(std::move(plan));
 }
 
@@ -359,8 +341,8 @@ int64_t Dnn::scratchBytes(const DnnPlan& plan) {
   return static_cast<int64_t>(plan.workspaceBytes) + kDnnWorkspaceAlignment;
 }
 
-Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, const void* lhs, const void* rhs,
-                     void* result, void* scratch) {
+Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
+                     void* scratch) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
@@ -370,13 +352,15 @@ Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, const void* l
   void* workspace = scratch;
   auto bytes = static_cast<size_t>(scratchBytes(plan));
   std::align(kDnnWorkspaceAlignment, plan.workspaceBytes, workspace, bytes);
+  if (plan.graph) return check(plan.graph->run(handle.handle, buffers, workspace), kGraphRunName);
   const float one = 1, zero = 0;
   const Calls calls = callsOf(*functions_, plan);
+  const void *lhs = buffers[0], *rhs = buffers[1];
   // A kernel is the first operand of gradients by the image.
   if (plan.kind == DnnKind::kBackwardData) std::swap(lhs, rhs);
   return check(
       calls.run(handle.handle, &one, calls.first, lhs, calls.second, rhs, plan.convolution,
-                plan.algorithm, workspace, plan.workspaceBytes, &zero, calls.third, result),
+                plan.algorithm, workspace, plan.workspaceBytes, &zero, calls.third, buffers[2]),
       calls.runName);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,6 +19,7 @@ namespace isthmus::cuda {
 inline constexpr int64_t kDnnWorkspaceAlignment = 256;
 
 struct DnnFunctions;
+struct DnnGraphFunctions;
 
 // A convolution with the algorithm that cuDNN's heuristics chose for a device.
 class DnnPlan;
@@ -29,16 +31,17 @@ class Dnn {
   ~Dnn();
 
   // Chooses the fastest algorithm that sums products as they are, always in the same order, in at
-  // most so much scratch memory. kUnimplemented, saying why, if cuDNN has none. It is asked once
-  // for each of these.
+  // most so much scratch memory, with the epilogue in the same kernel. kUnimplemented, saying why,
+  // if cuDNN has none. It is asked once for each of these.
   StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnConvolution& convolution,
                                                 int64_t scratchBytes);
   // What convolve() wants of scratch memory, wherever that begins.
   static int64_t scratchBytes(const DnnPlan& plan);
   // Enqueued on `queue`, which must not be recording: that cuDNN may be recorded is promised
-  // nowhere. Nothing may overlap the result.
-  Status convolve(int device, Queue queue, const DnnPlan& plan, const void* lhs, const void* rhs,
-                  void* result, void* scratch);
+  // nowhere. The buffers are those of DnnConvolution::bufferElements. Nothing may overlap the
+  // result, which is the last of them.
+  Status convolve(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
+                  void* scratch);
 
  private:
   // For one thread at a time.
@@ -58,6 +61,7 @@ class Dnn {
                                                     int64_t scratchBytes);
 
   std::unique_ptr<DnnFunctions> functions_;
+  std::unique_ptr<DnnGraphFunctions> graphs_;  // null: cuDNN has none
   Driver& driver_;
   std::vector<std::unique_ptr<Handle>> handles_;  // by device
   PlanMemo<std::tuple<int, DnnConvolution, int64_t>, DnnPlan> plans_;

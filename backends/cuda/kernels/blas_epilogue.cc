@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "backends/cuda/kernels/epilogue_values.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/passes/simplify/match.h"
@@ -17,11 +18,6 @@ using Factors = llvm::SmallVector<Value, 4>;
 
 // By the constant of the approximation and sqrt(2 / pi).
 constexpr double kCubed = 0.044715, kScale = 0.7978845608028654;
-
-Value withoutReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<shlo::ReshapeOp>()) value = reshape.getOperand();
-  return value;
-}
 
 // Whether all elements are `number`, as precisely as their type has it.
 bool isAbout(Value value, double number) {
@@ -62,15 +58,6 @@ Value take(Factors& factors, const Is& is) {
   return value;
 }
 
-// The other summand of a sum with what `is` true of; null if it is no such sum.
-template <typename Is>
-Value plus(Value value, const Is& is) {
-  auto sum = value.getDefiningOp<shlo::AddOp>();
-  if (!sum) return nullptr;
-  if (is(sum.getLhs())) return sum.getRhs();
-  return is(sum.getRhs()) ? sum.getLhs() : Value();
-}
-
 // x, if `value` is x * (1/2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))).
 Value argumentOfGelu(Value value) {
   Factors factors = factorsOf(value);
@@ -92,13 +79,6 @@ Value argumentOfGelu(Value value) {
   if (!take(cubed, [](Value factor) { return isAbout(factor, kCubed); })) return nullptr;
   const bool isCube = cubed.size() == 3 && llvm::all_of(cubed, [&](Value one) { return one == x; });
   return isCube ? x : Value();
-}
-
-Value argumentOfRelu(Value value) {
-  auto larger = value.getDefiningOp<shlo::MaxOp>();
-  if (!larger) return nullptr;
-  if (isSplatOf(larger.getRhs(), 0)) return larger.getLhs();
-  return isSplatOf(larger.getLhs(), 0) ? larger.getRhs() : Value();
 }
 
 // Whether element c of `operand` is that of all places of column c, of so many.

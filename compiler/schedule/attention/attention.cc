@@ -294,7 +294,7 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
 }
 
 bool isProductWithEpilogue(ir::FusionOp fusion) {
-  return !attentionOf(fusion) && contractionOf(fusion);
+  return !attentionOf(fusion) && productOf(fusion);
 }
 
 const char* attentionRefusal(Attention attention, const TargetModel& target) {

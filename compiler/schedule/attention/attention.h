@@ -42,7 +42,8 @@ inline constexpr size_t kMaxRowProducts = 4;
 
 // The attention that a fusion is; nothing for other fusions.
 std::optional<Attention> attentionOf(ir::FusionOp fusion);
-// Whether a fusion is a product and what is done with its sums, which attention is more than.
+// Whether a fusion is a product, or a library's convolution, and what is done with its sums, which
+// attention is more than.
 bool isProductWithEpilogue(ir::FusionOp fusion);
 // The one whose weights `rows` computes, where one product uses them and nothing else.
 std::optional<Attention> attentionAround(ir::FusionOp rows);

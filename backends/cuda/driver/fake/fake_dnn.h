@@ -5,3 +5,6 @@ extern "C" {
 // How often algorithms were asked for.
 int fake_dnn_questions();
 }
+
+// Counts one more.
+void fake_dnn_asked();

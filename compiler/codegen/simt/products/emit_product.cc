@@ -99,6 +99,7 @@ StatusOr<OpKernels> emitProductWithEpilogue(ir::FusionOp fusion, llvm::Module& m
                                             const WorkItemForm& form, const std::string& symbol,
                                             const EmitTask& emitOther) {
   shlo::DotGeneralOp dot = contractionOf(fusion);
+  if (!dot) return unimplemented("no kernel computes a convolution with other work");
   std::optional<ProductKinds> kinds = productKindsOf(dot);
   if (!kinds) return unimplemented("no arithmetic of this element type");
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form.target));

@@ -1,0 +1,60 @@
+// Convolutions with epilogues, as graphs of cuDNN's (ADR 52 says why those). Never run on a GPU
+// yet.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/cuda/dnn_convolution.h"
+#include "base/shared_library.h"
+#include "isthmus/status.h"
+
+namespace isthmus::cuda {
+
+struct DnnGraphFunctions {
+  int (*CreateDescriptor)(int, void**) = nullptr;
+  int (*DestroyDescriptor)(void*) = nullptr;
+  int (*Finalize)(void*) = nullptr;
+  int (*SetAttribute)(void*, int, int, int64_t, const void*) = nullptr;
+  int (*GetAttribute)(void*, int, int, int64_t, int64_t*, void*) = nullptr;
+  int (*Execute)(void*, void*, void*) = nullptr;
+};
+
+// Null if the library does not have all of them.
+std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library);
+
+// What DnnGraph::run calls, for errors.
+inline constexpr const char* kGraphRunName = "cudnnBackendExecute";
+
+// A convolution and its epilogue, with the engine that cuDNN's heuristics chose for a device. The
+// handle is for one thread at a time.
+class DnnGraph {
+ public:
+  // The fastest engine whose notes say that it sums products as they are, always in the same order,
+  // keeps NaNs where there is a ReLU, and needs at most so much memory. kUnimplemented, saying why,
+  // if cuDNN has none.
+  static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
+                                                  const DnnConvolution& convolution,
+                                                  int64_t workspaceBytes);
+  ~DnnGraph();
+  DnnGraph(const DnnGraph&) = delete;
+  DnnGraph& operator=(const DnnGraph&) = delete;
+
+  int64_t workspaceBytes() const { return workspaceBytes_; }
+  // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements. Returns cuDNN's
+  // status.
+  int run(void* handle, std::span<void* const> buffers, void* workspace) const;
+
+ private:
+  class Builder;
+  explicit DnnGraph(const DnnGraphFunctions& functions) : functions_(functions) {}
+
+  const DnnGraphFunctions& functions_;
+  std::vector<void*> descriptors_;  // all that were made, in this order
+  std::vector<int64_t> ids_;        // of the arrays that the buffers are
+  void* plan_ = nullptr;
+  int64_t workspaceBytes_ = 0;
+};
+
+}  // namespace isthmus::cuda
