@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/target_instructions.h"
 
 namespace isthmus::codegen {
 namespace {
@@ -161,8 +162,11 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   MathContext math{b, target};
   V x(&math, value);
   if (kind.isBf16) {
+    // Its NaN has the payload of an operand, a bf16, or none: adding does not carry into its sign.
+    const bool isArithmetic =
+        instructionsOf(target).keepsNanPayloads() && what != Rounded::kAnything;
     const bool isVectorOfArithmetic =
-        target.roundsToBf16 && what != Rounded::kAnything && value->getType()->isVectorTy();
+        isArithmetic && target.roundsToBf16 && value->getType()->isVectorTy();
     // One instruction, which takes subnormals for zero; lanes only, for a scalar has to be moved.
     if (isVectorOfArithmetic && what == Rounded::kArithmetic) {
       llvm::Value* narrow = b.CreateFPTrunc(value, like(value, b.getBFloatTy()));
@@ -172,14 +176,14 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
     V bits = x.asInt();
     const V kept = bits.ki(static_cast<int32_t>(0xffff0000));
     // In its place, since there and back takes twice as long as these short instructions: a mask
-    // and an addition under it. A NaN of arithmetic has the payload of an operand, a bf16, or none:
-    // adding does not carry into its sign.
+    // and an addition under it.
     if (isVectorOfArithmetic) {
       V isOdd = (bits & bits.ki(0x10000)) != bits.ki(0);
       V rounded = select(isOdd, bits + bits.ki(0x8000), bits + bits.ki(0x7fff));
       return (rounded & kept).asFloat().v;
     }
     V rounded = (bits + bits.ki(0x7fff) + (shiftRight(bits, 16) & bits.ki(1))) & kept;
+    if (isArithmetic) return rounded.asFloat().v;
     V quiet = (bits | bits.ki(0x400000)) & kept;
     return select(isNan(x), quiet, rounded).asFloat().v;
   }

@@ -4,6 +4,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -336,6 +338,63 @@ TEST(KernelEmitter, writes_short_rows_up_to_the_end_of_an_array) {
   munmap(pages, size + page);
 }
 
+// NaN if any element of a row is, and -0 before +0: in a row's whole vectors, the last one that
+// reaches back and accumulators beside each other, of many rows and of one.
+template <typename T>
+void checkExtremaOfRows(const std::string& type) {
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const T kinds[][3] = {{-0.0, -0.0, -0.0}, {-0.0, 0.0, -0.0},  {-1, -0.0, 0.0}, {-1, -2, -0.0},
+                        {1, -0.0, 2},       {-inf, -inf, -inf}, {inf, 0, -inf},  {nan, inf, -1},
+                        {-nan, -inf, 1},    {-3, -2, -5}};
+  for (int64_t rows : {1, 30}) {
+    for (int64_t columns : {4, 8, 25, 64, 333}) {
+      for (bool isMaximum : {true, false}) {
+        const std::string small = "tensor<" + std::to_string(rows) + "x" + type + ">";
+        const std::string big =
+            "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type + ">";
+        const std::string op = isMaximum ? "maximum" : "minimum";
+        std::string bound = isMaximum ? "0xFF800000" : "0x7F800000";
+        if (type == "f64") bound = isMaximum ? "0xFFF0000000000000" : "0x7FF0000000000000";
+        auto kernel = compile(fusionText(
+            {big}, small,
+            "    %z = stablehlo.constant dense<" + bound + "> : tensor<" + type +
+                ">\n    %out = stablehlo.reduce(%0 init: %z) applies stablehlo." + op +
+                " across dimensions = [1] : (" + big + ", tensor<" + type + ">) -> " + small));
+        ASSERT_TRUE(kernel);
+        for (const auto& kind : kinds) {
+          // The first number everywhere but for the others at places that differ between rows.
+          std::vector<T> x(rows * columns, kind[0]), y(rows);
+          for (int64_t row = 0; row < rows; ++row) {
+            x[row * columns + row * 7 % columns] = kind[1];
+            x[row * columns + (row * 3 + columns - 1) % columns] = kind[2];
+          }
+          kernel->run({x.data(), y.data()});
+          for (int64_t row = 0; row < rows; ++row) {
+            T want = x[row * columns];
+            for (int64_t j = 1; j < columns; ++j) {
+              const T next = x[row * columns + j];
+              if (std::isnan(want)) break;
+              const bool isAbove = next > want || (next == want && !std::signbit(next));
+              if (std::isnan(next) || isAbove == isMaximum) want = next;
+            }
+            if (std::isnan(want)) {
+              EXPECT_TRUE(std::isnan(y[row])) << op << " of " << big << " in row " << row;
+            } else {
+              EXPECT_EQ(std::memcmp(&y[row], &want, sizeof(T)), 0)
+                  << op << " of " << big << " in row " << row << ": " << y[row] << ", not " << want;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelEmitter, extrema_of_rows_with_special_values) {
+  checkExtremaOfRows<float>("f32");
+  checkExtremaOfRows<double>("f64");
+}
+
 // The instruction of machines that have one, and integer arithmetic elsewhere.
 TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruction) {
   const std::string type = "tensor<4096xbf16>";
@@ -360,6 +419,12 @@ TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruct
     (*kernel)->run({x.data(), y.data(), results[hasInstruction].data()});
   }
   EXPECT_EQ(results[0], results[1]);
+  auto asFloat = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float product = asFloat(x[i]) * asFloat(y[i]);
+    const bool isNan = std::isnan(product) || std::isnan(product - asFloat(x[i]));
+    if (isNan) EXPECT_TRUE(std::isnan(asFloat(results[0][i]))) << x[i] << " and " << y[i];
+  }
   // reduce_precision keeps subnormals, in vectors as in the elements behind the last one.
   const std::string few = "tensor<37xbf16>";
   std::vector<uint16_t> small(37, 0x0060), reduced(37);
@@ -371,7 +436,6 @@ TEST(KernelEmitter, arithmetic_rounds_to_bf16_alike_with_and_without_an_instruct
     reduce->run({small.data(), reduced.data()});
   }
   EXPECT_EQ(reduced, small);
-  auto asFloat = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
   // By hand: 1.0078125 * 1.5 is 1.51171875, halfway between two numbers, of which 1.515625 is even.
   x.assign(x.size(), 0x3f81), y.assign(y.size(), 0x3fc0);
   auto kernel =

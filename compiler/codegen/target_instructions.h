@@ -14,6 +14,10 @@ class TargetInstructions {
  public:
   virtual ~TargetInstructions() = default;
 
+  // Whether a NaN that arithmetic gives has an operand's payload or, where no operand is NaN, one
+  // whose lower bits are 0.
+  virtual bool keepsNanPayloads() const { return false; }
+
   // Whether scaleByPowerOfTwo and extremum are there for floats of this type.
   virtual bool computesInType(llvm::Type*) const { return false; }
   // x times 2^n, rounded once, whatever the whole number n is. Not called unless computesInType.

@@ -36,6 +36,8 @@ llvm::Value* asIntegers(llvm::IRBuilder<>& b, llvm::Value* floats);
 // All bits but the sign inverted where that is set: as integers such bits of floating-point numbers
 // are in the numbers' order, -0 before +0. Its own inverse.
 llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* bits);
+// The vector's extremum by one instruction a step, of integers in the numbers' order.
+llvm::Value* foldInOrder(llvm::IRBuilder<>& b, llvm::Value* keys, bool isMaximum);
 
 class ReductionEmitter {
  public:
@@ -84,6 +86,17 @@ class ReductionEmitter {
   llvm::Value* foldRows(llvm::SmallVector<llvm::Value*, 16> rows, unsigned half);
   llvm::Type* vectorOfRows(unsigned lanes) const;
   int64_t vectorEnd() const;
+  // One more vector of the row.
+  Group addVector(const Group& sum, const Group& inputs);
+
+  // Extrema of floats where no instruction has StableHLO's (reduction_extremum.cc): of each lane
+  // the largest or smallest number, all signs and whether there was a NaN, three short chains in
+  // place of a long one.
+  bool keepsApart(llvm::Type* vector) const;
+  Group apart(const Val& neutral);
+  Group addApart(const Group& sum, llvm::Value* x);
+  Group joinApart(const Group& a, const Group& b);
+  llvm::Value* inOrderOfApart(const Group& state);
 
   // Threads share the last axis (reduction_group.cc).
   Group emitGroup(const Val& neutral, unsigned threads, unsigned neighbours);
@@ -99,6 +112,7 @@ class ReductionEmitter {
   Group initial_;
   unsigned rowLanes_ = 1;
   int64_t accumulators_ = 1;
+  bool isApart_ = false;  // accumulators are those of reduction_extremum.cc
 };
 
 }  // namespace isthmus::codegen

@@ -14,7 +14,9 @@ llvm::Value* ReductionEmitter::emitRowVector(const ReductionSchedule& schedule) 
   accumulators_ = schedule.interleave;
   bool hasTail = false;
   std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
-  llvm::Value* lanes = foldAccumulators(accumulateRow(*neutral, &hasTail))[0].re;
+  const Group sum = foldAccumulators(accumulateRow(*neutral, &hasTail));
+  if (isApart_) return inOrderOfApart(sum);
+  llvm::Value* lanes = sum[0].re;
   if (!isExtremumOfFloats(reduce_, lanes->getType())) return lanes;
   // Integers in the numbers' order are compared by one instruction. Of NaNs that sign comes last,
   // or first, which wins.

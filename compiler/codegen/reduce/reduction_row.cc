@@ -37,19 +37,8 @@ llvm::Value* foldExtremum(llvm::IRBuilder<>& b, llvm::Value* lanes, bool isMaxim
   // are several.
   llvm::Value* isNan = b.CreateFCmpUNO(lanes, lanes);
   llvm::Value* anyNan = b.CreateIsNotNull(b.CreateBitCast(isNan, b.getIntNTy(count)));
-  llvm::Value* keys = inOrder(b, asIntegers(b, lanes));
-  for (unsigned width = count; width > 1; width /= 2) {
-    llvm::SmallVector<int, 16> low, high;
-    for (unsigned i = 0; i < width / 2; ++i) {
-      low.push_back(static_cast<int>(i));
-      high.push_back(static_cast<int>(i + width / 2));
-    }
-    keys = b.CreateBinaryIntrinsic(isMaximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
-                                   b.CreateShuffleVector(keys, low),
-                                   b.CreateShuffleVector(keys, high));
-  }
-  llvm::Value* result =
-      b.CreateBitCast(inOrder(b, b.CreateExtractElement(keys, uint64_t{0})), element);
+  llvm::Value* key = foldInOrder(b, inOrder(b, asIntegers(b, lanes)), isMaximum);
+  llvm::Value* result = b.CreateBitCast(inOrder(b, key), element);
   return b.CreateSelect(anyNan, llvm::ConstantFP::getNaN(element), result);
 }
 
@@ -76,6 +65,21 @@ llvm::Value* inOrder(llvm::IRBuilder<>& b, llvm::Value* x) {
   return b.CreateXor(x, b.CreateAnd(isNegative, allButSign));
 }
 
+llvm::Value* foldInOrder(llvm::IRBuilder<>& b, llvm::Value* keys, bool isMaximum) {
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(keys->getType())->getNumElements();
+  for (unsigned width = count; width > 1; width /= 2) {
+    llvm::SmallVector<int, 16> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    keys = b.CreateBinaryIntrinsic(isMaximum ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
+                                   b.CreateShuffleVector(keys, low),
+                                   b.CreateShuffleVector(keys, high));
+  }
+  return b.CreateExtractElement(keys, uint64_t{0});
+}
+
 MultiIndex ReductionEmitter::atLast(MultiIndex at, const IndexExpr& i, int64_t offset,
                                     bool isVector) const {
   IndexExpr expr = add(i, IndexExpr(offset));
@@ -88,6 +92,11 @@ int64_t ReductionEmitter::vectorEnd() const {
   return axes_.axes.back().size / rowLanes_ * rowLanes_;
 }
 
+Group ReductionEmitter::addVector(const Group& sum, const Group& inputs) {
+  if (isApart_) return addApart(sum, inputs[0].re);
+  return splat(combine(sum, inputs), rowLanes_);
+}
+
 // All but the last, scalar, elements of one row.
 llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
                                                           llvm::SmallVector<Group, 4> groups,
@@ -97,16 +106,15 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
   int64_t mainEnd = axes_.axes.back().size / step * step;
   unsigned saved = evaluator_.lanes();
   evaluator_.setLanes(rowLanes_);
-  auto addVector = [&](const Group& sum, const IndexExpr& i, int64_t offset) {
-    Group inputs = splat(inputsAt(atLast(at, i, offset, lanes > 1)), rowLanes_);
-    return splat(combine(sum, inputs), rowLanes_);
+  auto addAt = [&](const Group& sum, const IndexExpr& i, int64_t offset) {
+    return addVector(sum, splat(inputsAt(atLast(at, i, offset, lanes > 1)), rowLanes_));
   };
   Values flat = loops_.loop(
       begin, mainEnd, step, flattenAll(groups), [&](const IndexExpr& i, const Values& carried) {
         llvm::SmallVector<Group, 4> current = unflattenAll(carried, groups, loops_.current());
         // Sums that do not wait for each other hide the latency of an addition.
         for (int64_t u = 0; u < accumulators_; ++u) {
-          current[u] = addVector(current[u], i, u * lanes);
+          current[u] = addAt(current[u], i, u * lanes);
         }
         return flattenAll(current);
       });
@@ -118,7 +126,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
     Values rest = loops_.loop(restBegin, vectorEnd(), lanes, flatten(groups[0]),
                               [&](const IndexExpr& i, const Values& carried) {
                                 Group sum = unflatten(carried, groups[0], loops_.current());
-                                return flatten(addVector(sum, i, 0));
+                                return flatten(addAt(sum, i, 0));
                               });
     groups[0] = unflatten(rest, groups[0], loops_.current());
   }
@@ -128,6 +136,14 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
 
 // By halves: log2(lanes) steps, and each adds what is of one size.
 Group ReductionEmitter::foldLanes(Group group) {
+  if (isApart_) {
+    llvm::Value* keys = inOrderOfApart(group);
+    llvm::IRBuilder<>& builder = loops_.here();
+    const bool isMaximum = llvm::isa<shlo::MaxOp>(soleOperation(reduce_.getBody()));
+    llvm::Value* key = inOrder(builder, foldInOrder(builder, keys, isMaximum));
+    llvm::Type* element = group[0].re->getType()->getScalarType();
+    return {{builder.CreateBitCast(key, element), nullptr, loops_.current()}};
+  }
   if (rowLanes_ > 1 && loops_.target().masksAsIntegers && group.size() == 1 && !group[0].im &&
       isExtremumOfFloats(reduce_, group[0].re->getType())) {
     llvm::IRBuilder<>& builder = loops_.at(loops_.deeper(group[0].level, loops_.current()));
@@ -162,7 +178,8 @@ Group ReductionEmitter::foldAccumulators(llvm::SmallVector<Group, 4> groups) {
   // error.
   for (size_t width = groups.size(); width > 1; width = (width + 1) / 2) {
     for (size_t i = 0; i + (width + 1) / 2 < width; ++i) {
-      groups[i] = combine(groups[i], groups[i + (width + 1) / 2]);
+      const Group& other = groups[i + (width + 1) / 2];
+      groups[i] = isApart_ ? joinApart(groups[i], other) : combine(groups[i], other);
     }
   }
   return groups[0];
@@ -195,6 +212,11 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
   const unsigned saved = evaluator_.lanes();
   evaluator_.setLanes(rowLanes_);
   Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
+  // An extremum may have an element twice.
+  if (isApart_) {
+    evaluator_.setLanes(saved);
+    return addApart(sum, inputs[0].re);
+  }
   const Group others = splat({neutral}, rowLanes_);
   for (Val& value : inputs) {
     llvm::IRBuilder<>& builder = loops_.here();
@@ -209,7 +231,9 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
 
 // What accumulators and, last, the elements of no vector give.
 llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Val& neutral, bool* hasTail) {
-  llvm::SmallVector<Group, 4> all(accumulators_, splat({neutral}, rowLanes_));
+  const Group first = splat({neutral}, rowLanes_);
+  isApart_ = keepsApart(first[0].re->getType());
+  llvm::SmallVector<Group, 4> all(accumulators_, isApart_ ? apart(first[0]) : first);
   const int64_t size = axes_.axes.back().size;
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
   *hasTail = vectorEnd() != size && !overlaps;

@@ -82,7 +82,12 @@ llvm::Value* loadMask(llvm::IRBuilder<>& b, unsigned bits, llvm::ArrayRef<int> m
   return b.CreateAlignedLoad(type, global, llvm::Align(64));
 }
 
-class Avx512 : public TargetInstructions {
+class X86 : public TargetInstructions {
+ public:
+  bool keepsNanPayloads() const override { return true; }
+};
+
+class Avx512 : public X86 {
  public:
   explicit Avx512(bool shufflesBytes) : shufflesBytes_(shufflesBytes) {}
 
@@ -161,8 +166,9 @@ class Avx512 : public TargetInstructions {
 
 const TargetInstructions* x86Instructions(const TargetModel& target) {
   static const Avx512 words(/*shufflesBytes=*/false), bytes(/*shufflesBytes=*/true);
-  if (!target.avx512) return nullptr;
-  return target.avx512Vbmi ? &bytes : &words;
+  static const X86 any;
+  if (target.avx512) return target.avx512Vbmi ? &bytes : &words;
+  return target.triple.starts_with("x86_64") ? &any : nullptr;
 }
 
 }  // namespace isthmus::codegen

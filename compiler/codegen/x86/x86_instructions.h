@@ -1,11 +1,11 @@
-// Instructions of AVX-512 that LLVM does not make of portable IR.
+// What x86's instructions promise, and those of AVX-512 that LLVM does not make of portable IR.
 #pragma once
 
 #include "compiler/codegen/target_instructions.h"
 
 namespace isthmus::codegen {
 
-// Null: the target has none of them. Lives as long as the process.
+// Null: the target is another. Lives as long as the process.
 const TargetInstructions* x86Instructions(const TargetModel& target);
 
 }  // namespace isthmus::codegen
