@@ -12,8 +12,12 @@ int64_t groupSize(std::span<const DotDimension> dims) {
 DotOffsets groupOffset(std::span<const DotDimension> dims, int64_t index) {
   DotOffsets offsets{0, 0};
   for (size_t i = dims.size(); i-- > 0;) {
-    int64_t position = index % dims[i].size;
-    index /= dims[i].size;
+    // Divisions cost as much as a tiny product: the outermost dimension needs none.
+    int64_t position = index;
+    if (i > 0) {
+      position = index % dims[i].size;
+      index /= dims[i].size;
+    }
     offsets.lhs += position * dims[i].lhsStride;
     offsets.rhs += position * dims[i].rhsStride;
   }

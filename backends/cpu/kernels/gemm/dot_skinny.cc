@@ -1,5 +1,7 @@
 // Products whose cost is reading an operand or calling functions, not multiplying: vectors, few
 // rows, tiny matrices, operands that are near.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -64,6 +66,8 @@ enum class Method {
 };
 
 constexpr int64_t kLineBytes = 64;
+// Of each operand of a product that stays in a first-level cache.
+constexpr int64_t kTinyBytes = 16 << 10;
 // Of a left operand that each strip of columns reads again.
 constexpr int64_t kNearBytes = 128 << 10;
 // The same where the right one is near: then so many at a time, in tiles of at least so many rows.
@@ -111,7 +115,7 @@ Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
     return Method::kNone;
   }
   // In place: few tiles of rows, or operands that stay near.
-  const bool tiny = x.m * x.k * bytes <= (16 << 10) && x.k * x.n * bytes <= (16 << 10);
+  const bool tiny = x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes;
   if (tiny) return Method::kDirect;
   if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
   if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
@@ -155,6 +159,34 @@ void copyRows(const GemmKernels& kernels, const Matrices& x, int64_t k, int64_t 
   for (int64_t row = 0; row < x.m; ++row) {
     std::memcpy(to + row * stride * bytes, x.a + (row * x.aRow + k) * bytes,
                 static_cast<size_t>(kc * bytes));
+  }
+}
+
+// Whether operands are so near, and columns whole vectors, that runTiny does what runDirect would.
+bool isTiny(const GemmKernels& kernels, const Matrices& x) {
+  const int64_t bytes = kernels.elementBytes;
+  return x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes && x.bCol == 1 &&
+         x.k * x.bStep * bytes <= kStripBytes && wholeColumns(kernels, x.n) == x.n &&
+         !rowsShareSets(kernels, x);
+}
+
+// Columns [begin, end) of one item that isTiny: where there are many such items, deciding how costs
+// more than multiplying.
+void runTiny(const GemmKernels& kernels, const Matrices& x, int64_t begin, int64_t end) {
+  const int64_t bytes = kernels.elementBytes;
+  const int nr = kernels.nr;
+  const auto m = static_cast<unsigned>(x.m), mr = static_cast<unsigned>(kernels.mr);
+  // Of nearly equal size.
+  const unsigned tiles = m <= mr ? 1 : m <= 2 * mr ? 2 : (m + mr - 1) / mr;
+  const unsigned tileRows = tiles <= 2 ? (m + tiles - 1) >> (tiles - 1) : (m + tiles - 1) / tiles;
+  for (int64_t row = 0; row < x.m; row += tileRows) {
+    const auto rows = static_cast<int>(std::min<int64_t>(tileRows, x.m - row));
+    for (int64_t column = begin; column < end; column += nr) {
+      const GemmRun run{row * x.aRow, column, x.k};
+      kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, x.b, x.bStep,
+                      x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
+                      static_cast<int>(std::min<int64_t>(nr, end - column)), false);
+    }
   }
 }
 
@@ -273,6 +305,15 @@ void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x
   }
 }
 
+// Of an operand beside which rows pass through a second-level cache.
+int64_t nearOperandBytes() {
+  static const int64_t bytes = [] {
+    const int64_t cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or less where it is not known
+    return (cache > 0 ? cache : 1 << 20) / 2;
+  }();
+  return bytes;
+}
+
 // All of an item with few columns and long rows: few rows at a time, in place and a piece of the
 // steps after the other, so that the processor foresees each row and rows that lie a power of two
 // apart do not push each other out of a cache of eight ways. (Copies of the rows, with prefetches
@@ -282,16 +323,22 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   const int64_t bytes = kernels.elementBytes, nr = kernels.nr;
   const int64_t tileRows = std::min<int64_t>(kernels.mr, kForeseenRows);
   const int64_t tiles = (x.m + tileRows - 1) / tileRows;
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    // Of nearly equal size.
-    const int64_t row = x.m * tile / tiles;
-    const auto rows = static_cast<int>(x.m * (tile + 1) / tiles - row);
-    for (int64_t k = 0; k < x.k; k += kStepsAtOnce) {
-      const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(kStepsAtOnce, x.k - k)};
-      for (int64_t column = 0; column < x.n; column += nr) {
-        kernels.runTile(&run, 1, x.a, x.aRow, 1, x.b + column * bytes, x.bStep,
-                        x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
-                        static_cast<int>(std::min(nr, x.n - column)), k > 0);
+  // Every tile reads the columns' operand again: as much of it at a time as stays near.
+  const int64_t fitting = nearOperandBytes() / (x.bStep * bytes) / kStepsAtOnce * kStepsAtOnce;
+  const int64_t atOnce = std::max(fitting, kStepsAtOnce);
+  for (int64_t begin = 0; begin < x.k; begin += atOnce) {
+    const int64_t end = std::min(x.k, begin + atOnce);
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      // Of nearly equal size.
+      const int64_t row = x.m * tile / tiles;
+      const auto rows = static_cast<int>(x.m * (tile + 1) / tiles - row);
+      for (int64_t k = begin; k < end; k += kStepsAtOnce) {
+        const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(kStepsAtOnce, end - k)};
+        for (int64_t column = 0; column < x.n; column += nr) {
+          kernels.runTile(&run, 1, x.a, x.aRow, 1, x.b + column * bytes, x.bStep,
+                          x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
+                          static_cast<int>(std::min(nr, x.n - column)), k > 0);
+        }
       }
     }
   }
@@ -338,7 +385,12 @@ struct Job {
   int64_t rowParts;
   int64_t columnParts;
   int64_t columnsPerPart;
+  bool isTinyItem;
 
+  void compute(const Matrices& x, int64_t begin, int64_t end) const {
+    if (isTinyItem) return runTiny(kernels, x, begin, end);
+    runColumns(services, kernels, type, method, x, begin, end);
+  }
   void finish(int64_t rowBegin, int64_t rowEnd, int64_t colBegin, int64_t colEnd) const {
     const char* sums =
         static_cast<const char*>(p.result) + (rowBegin * p.cols + colBegin) * kernels.elementBytes;
@@ -348,28 +400,29 @@ struct Job {
   void operator()(int64_t begin, int64_t end) const {
     const int64_t bytes = kernels.elementBytes;
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t batch = task / (rowParts * columnParts);
-      const int64_t part = task / columnParts % rowParts;
+      const bool isWhole = rowParts * columnParts == 1;
+      const int64_t batch = isWhole ? task : task / (rowParts * columnParts);
+      const int64_t part = isWhole ? 0 : task / columnParts % rowParts;
       Matrices x = item;
       const DotOffsets offsets = groupOffset(p.batch, batch);
       x.bReadable -= x.swapped ? offsets.lhs : offsets.rhs;
-      const int64_t rowBegin = item.m * part / rowParts;
-      const int64_t rowEnd = item.m * (part + 1) / rowParts;
+      const int64_t rowBegin = isWhole ? 0 : item.m * part / rowParts;
+      const int64_t rowEnd = isWhole ? item.m : item.m * (part + 1) / rowParts;
       x.m = rowEnd - rowBegin;
       x.a += ((x.swapped ? offsets.rhs : offsets.lhs) + rowBegin * x.aRow) * bytes;
       x.b += (x.swapped ? offsets.lhs : offsets.rhs) * bytes;
       x.c += (batch * p.rows * p.cols + rowBegin * x.cRow) * bytes;
-      const int64_t first = task % columnParts * columnsPerPart;
+      const int64_t first = isWhole ? 0 : task % columnParts * columnsPerPart;
       const int64_t last = std::min(x.n, first + columnsPerPart);
       if (!p.epilogue) {
-        runColumns(services, kernels, type, method, x, first, last);
+        compute(x, first, last);
         continue;
       }
       const int64_t row = batch * p.rows;
       const int64_t atOnce = method == Method::kDirect ? kFinishColumns : last - first;
       for (int64_t column = first; column < last; column += atOnce) {
         const int64_t end = std::min(last, column + atOnce);
-        runColumns(services, kernels, type, method, x, column, end);
+        compute(x, column, end);
         if (x.swapped) {
           finish(row + column, row + end, rowBegin, rowEnd);
         } else {
@@ -453,7 +506,8 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain d
     item.c = sums->data();
   }
 
-  Job job{services, kernels, p, type, method, item, 1, 1, item.n};
+  const bool tiny = method == Method::kDirect && isTiny(kernels, item);
+  Job job{services, kernels, p, type, method, item, 1, 1, item.n, tiny};
   const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
   if (const int64_t bytes = item.m * item.k * kernels.elementBytes;
       method == Method::kDirect && bytes > 2 * kRowsBytes && isRightNear(kernels, item)) {
