@@ -26,6 +26,9 @@ namespace {
 // Of elementwise operations that lead to a reduction and follow the change of its shape.
 constexpr int kMaxChain = 32;
 
+// Of rows that are parts of a reduction: folding a vector of sums is little beside them.
+constexpr int64_t kMinRowElements = 128;
+
 using Dims = llvm::SmallVector<int64_t>;
 
 // Whether reducing twice with the same initial value gives what reducing once gives.
@@ -210,8 +213,12 @@ void Splitter::split(shlo::ReduceOp reduce) {
   mlir::OpBuilder builder(reduce);
   const int64_t outermost = type.getDimSize(dims.front());
   mlir::Value partial;
+  // Rows are read as they lie, where parts of them would have the lanes read elements that lie
+  // apart: then short ones are parts already.
+  const bool hasRows =
+      !isRows && dims.back() == type.getRank() - 1 && type.getShape().back() >= kMinRowElements;
   if (dims.size() > 1 && outermost >= target_.minParts &&
-      reduced / outermost >= target_.minPartElements) {
+      (hasRows || reduced / outermost >= target_.minPartElements)) {
     partial = reduceOver(builder, reduce, input, llvm::ArrayRef(dims).drop_front());
     dim_ = dims.front();
   } else {

@@ -135,3 +135,13 @@ func.func @other_numbers(%x: tensor<8192x256xf32>) -> tensor<256xf32> {
   %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8192x256xf32>, tensor<f32>) -> tensor<256xf32>
   return %2 : tensor<256xf32>
 }
+
+// Rows beside columns: rows of 256 are parts as they lie, of which parts along them would not be.
+// CHECK-LABEL: @rows_and_columns
+// CHECK: %[[ROWS:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [2] : (tensor<64x128x256xf32>, tensor<f32>) -> tensor<64x128xf32>
+// CHECK: stablehlo.reduce(%[[ROWS]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+func.func @rows_and_columns(%x: tensor<64x128x256xf32>) -> tensor<128xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x128x256xf32>, tensor<f32>) -> tensor<128xf32>
+  return %0 : tensor<128xf32>
+}
