@@ -216,6 +216,24 @@ def ExpandShortReductionsPass : Pass<"expand-short-reductions", "mlir::ModuleOp"
   }];
 }
 
+def SumComputedMatricesPass : Pass<"sum-computed-matrices", "mlir::ModuleOp"> {
+  let summary = "Multiplies vectors with matrices that are computed for it in the kernel that computes them (CPUs).";
+  let description = [{
+    Before:
+    ```mlir
+    %0 = stablehlo.exponential %x : tensor<500x400xf32>
+    %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<500x400xf32>, tensor<400xf32>) -> …
+    ```
+    After:
+    ```mlir
+    %0 = stablehlo.exponential %x : tensor<500x400xf32>
+    %2 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<400xf32>) -> tensor<500x400xf32>
+    %3 = stablehlo.multiply %0, %2 : tensor<500x400xf32>
+    %1 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : …
+    ```
+  }];
+}
+
 def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
   let summary = "Reduces long arrays to few results in two steps, so that all threads take part.";
   let description = [{

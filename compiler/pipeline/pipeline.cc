@@ -83,6 +83,10 @@ constexpr Stage kStages[] = {
          // Arrays that several operations want are made once.
          passes.addPass(mlir::createCSEPass());
        }
+       if (options.simplify && options.fusion.merge &&
+           options.fusion.target.device == DeviceKind::kCpu) {
+         passes.addPass(createSumComputedMatricesPass());
+       }
        passes.addPass(createSplitReductionsPass(options.fusion.target));
        if (options.simplify && options.fusion.merge) {
          passes.addPass(createExpandShortReductionsPass(options.fusion.target));

@@ -385,3 +385,29 @@ def test_a_transposed_array_that_is_only_looked_up_is_not_stored(both, ours):
     with jax.default_device(ours):
         memory = jax.jit(jnp.linalg.det).lower(x).compile().memory_analysis()
     assert memory.temp_size_in_bytes < 1.5 * x.nbytes
+
+
+@pytest.mark.parametrize("rows, columns", [(300, 200), (1001, 77), (64, 2050), (1, 5000), (3, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_that_are_computed_for_a_vector_are_not_stored(ours, rows, columns, dtype):
+    """Kernels of Gaussian processes, weights of 8 bits; by rows, by columns and in batches, and two readers of one."""
+    rng = np.random.default_rng(rows)
+    a, x, y = (rng.normal(size=shape).astype(dtype) for shape in [(rows, columns), (columns,), (rows,)])
+    few = rng.integers(-128, 128, (rows, columns), np.int8)
+    wide = np.exp(-a.astype(np.float64) ** 2)
+    forms = [(lambda a, x, y, few: jnp.exp(-a * a) @ x, wide @ x),
+             (lambda a, x, y, few: y @ jnp.exp(-a * a), y @ wide),
+             (lambda a, x, y, few: jnp.exp(-a * a) @ x[:, None], wide @ x[:, None]),
+             (lambda a, x, y, few: jnp.einsum("ij,ijk->k", y[None], jnp.exp(-a * a)[None]), y @ wide),
+             (lambda a, x, y, few: (few.astype(dtype) * y[:, None]) @ x, few * y.astype(np.float64)[:, None] @ x),
+             (lambda a, x, y, few: jnp.einsum("ij,ij->i", jnp.exp(-a * a), a), (wide * a).sum(1)),
+             (lambda a, x, y, few: jax.vmap(lambda s: jnp.exp(-a * a * s) @ x)(jnp.ones(3, dtype)), np.stack([wide @ x] * 3)),
+             (lambda a, x, y, few: jnp.exp(-(y[:, None] - x) ** 2) @ x, np.exp(-(y.astype(np.float64)[:, None] - x) ** 2) @ x)]
+    with jax.enable_x64(dtype is np.float64), jax.default_device(ours):
+        for form, wanted in forms:
+            compiled = jax.jit(form).lower(a, x, y, few).compile()
+            tolerance = 1e-5 if dtype is np.float32 else 1e-13
+            scale = np.abs(wanted).max() + 128
+            np.testing.assert_allclose(compiled(a, x, y, few), wanted, rtol=tolerance, atol=tolerance * scale)
+            if a.size >= 1 << 15:
+                assert compiled.memory_analysis().temp_size_in_bytes < a.nbytes / 4
