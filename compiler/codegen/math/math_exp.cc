@@ -26,11 +26,11 @@ struct Exponent {
   V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
 };
 
-// n next to x / ln 2.
-Exponent nearestExponent(V x) {
+// n next to x / ln 2, or to x times another factor.
+Exponent nearestExponent(V x, double factor = kLog2E) {
   // The bias comes along in the magic number.
   double magic = magicNumber(x) + 2.0 * static_cast<double>(exponentBias(x));
-  V shifted = fma(x, kLog2E, x.k(magic));
+  V shifted = fma(x, factor, x.k(magic));
   return {shifted - magic, shifted.asInt() - x.k(magicNumber(x)).asInt()};
 }
 
@@ -40,14 +40,14 @@ struct ExpParts {
   V r;
 };
 
-ExpParts reduceExp(V x) {
-  Exponent exponent = nearestExponent(x);
+ExpParts reduceExp(V x, const Exponent& exponent) {
   double high = x.isF64() ? kLn2HighF64 : kLn2HighF32;
   double low = x.isF64() ? kLn2LowF64 : kLn2LowF32;
   V r = fma(exponent.n, -high, x);
   r = fma(exponent.n, -low, r);
   return {exponent, r};
 }
+ExpParts reduceExp(V x) { return reduceExp(x, nearestExponent(x)); }
 
 // Whether the target has an instruction for scaleByPowerOfTwo.
 bool canScaleByPowerOfTwo(V x) {
@@ -191,12 +191,11 @@ V exp(V given) {
 }
 
 // e^x - 1 where 2^n is a normal number.
-static V expm1InRange(V x, bool isHalved) {
-  ExpParts parts = reduceExp(x);
+static V expm1InRange(const ExpParts& parts, bool isHalved) {
   V p = expm1Core(parts.r);
   // 2^n p + 2^n - 1, halved where n may be 1024.
   V biased = parts.exponent.biased;
-  V scale = powerOfTwo(biased - biased.ki(2 * exponentBias(x) + isHalved), x.isF64());
+  V scale = powerOfTwo(biased - biased.ki(2 * exponentBias(p) + isHalved), p.isF64());
   return fma(scale, p, scale - (isHalved ? 0.5 : 1.0));
 }
 
@@ -205,7 +204,7 @@ V expm1(V given) {
   double low = given.isF64() ? -40.0 : -20.0;
   V x = select(given > high, high, given);
   x = select(x < low, low, x);
-  V result = expm1InRange(x, /*isHalved=*/true) * 2.0;
+  V result = expm1InRange(reduceExp(x), /*isHalved=*/true) * 2.0;
   return select(abs(given) < (given.isF64() ? 0x1p-60 : 0x1p-30), given, result);
 }
 
@@ -244,8 +243,12 @@ V tanh(V x) {
     // Near zero it is x: a ratio below 1 would make the smallest normal number a subnormal one.
     return select(abs(x) < 0x1p-7, x, copySign(a * ratio, x));
   }
-  V e = expm1InRange(a + a, /*isHalved=*/false);
-  return copySign(e / (e + 2.0), x);
+  // The chain to the power does not wait for the doubling, nor that to the result for a copied
+  // sign: the quotient has none.
+  const ExpParts parts = reduceExp(a + a, nearestExponent(a, 2 * kLog2E));
+  V e = expm1InRange(parts, /*isHalved=*/false);
+  V sign = x.asInt() & x.k(-0.0).asInt();
+  return ((e / (e + 2.0)).asInt() | sign).asFloat();
 }
 
 // Within 2^-15.
