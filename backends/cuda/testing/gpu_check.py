@@ -91,6 +91,12 @@ for type_name in ("float32", "bfloat16", "float16"):
                          jax.nn.gelu(a @ w + b, approximate=False)])
     check(f"convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype), numbers(3, 3, 16, 32, dtype=dtype))(
         lambda a, w: lax.conv_general_dilated(a, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    check(f"residual, bias and activation of a convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype),
+          (numbers(3, 3, 16, 32, seed=1) / 12).astype(dtype), numbers(32, dtype=dtype, seed=2),
+          numbers(2, 28, 28, 32, dtype=dtype, seed=3))(
+        lambda a, w, b, z: [jax.nn.relu(lax.conv_general_dilated(
+            a * one, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) + b + rest)
+            for one, rest in ((1, 0), (2, z))])
     check(f"a convolution of pixels and its gradients {type_name}", numbers(2, 14, 14, 32, dtype=dtype),
           numbers(1, 1, 32, 64, dtype=dtype))(
         lambda a, w: jax.value_and_grad(lambda a, w: (lax.conv_general_dilated(
@@ -136,6 +142,13 @@ def relu_of_nan(device):
     a[3, 5] = np.nan
     expect(jax.jit(lambda a, w, b: jax.nn.relu(a @ w + b))(*(jax.device_put(one, device) for one in (a, w, b))),
            np.maximum(a @ w + b, 0), 1e-3)
+    images, kernel = numbers(2, 16, 16, 32), numbers(1, 3, 32, 64)
+    images[1, 3, 5, 7], images[0, 2, 2, 1] = np.nan, np.inf
+    bias = numbers(64)
+    sums = sum(np.einsum("bhwi,io->bhwo", images[:, :, i:i + 14], kernel[0, i]) for i in range(3))
+    f = jax.jit(lambda x, w, b: jax.nn.relu(lax.conv_general_dilated(
+        x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")) + b))
+    expect(f(*(jax.device_put(one, device) for one in (images, kernel, bias))), np.maximum(sums + bias, 0), 1e-3)
 
 
 @whole("donated and large arrays")
