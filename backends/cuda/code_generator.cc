@@ -21,10 +21,6 @@
 namespace isthmus::cuda {
 namespace {
 
-// A thread tells by one comparison for each array which one its element is from, so that two levels
-// of few take less than one of many; and kernels have no more than 544 parameters (4352 bytes).
-constexpr size_t kMostConcatenated = 64;
-
 bool isProduct(mlir::Operation* op) {
   return llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
 }
@@ -201,7 +197,6 @@ std::string CudaCodeGenerator::identity() const {
 
 void CudaCodeGenerator::configure(PipelineOptions& options) const {
   configureStages(nvidiaTarget(target_.capability), options);
-  options.mostConcatenated = kMostConcatenated;
   // The kernel's products are multiply-adds of threads, which TF32 on tensor cores is faster than.
   options.attention = !(target_.hasProduct && target_.allowsTf32);
   options.isOfLibrary = [target = target_](mlir::Operation* op) {

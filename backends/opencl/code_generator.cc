@@ -26,6 +26,7 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   std::string way = flagString("ISTHMUS_OPENCL_KERNELS");
   if (way.empty()) way = !facts.isCpu ? "groups" : facts.takesSpirv ? "vectors" : "elements";
   KernelDevice device;
+  device.maxParameters = static_cast<int64_t>(facts.parameterBytes / sizeof(void*));
   device.atomicBits = facts.hasLongAtomics ? 64 : 32;
   if (way == "vectors") device.vectorBits = std::max(facts.vectorBits, 128U);
   const bool isEmulated = way == "emulated-matrices";

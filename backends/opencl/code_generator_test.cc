@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <variant>
 
@@ -118,6 +120,85 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_with_products_of_short_rows) {
   }
 }
 
+// Programs of many arrays, for a device whose kernels have no more than 128 parameters.
+class FewParameters : public ::testing::TestWithParam<const char*> {
+ protected:
+  FewParameters() { setFlagForTest("ISTHMUS_OPENCL_KERNELS", GetParam()); }
+  void TearDown() override { setFlagForTest("ISTHMUS_OPENCL_KERNELS", ""); }
+
+  static std::string join(int count, const std::function<std::string(int)>& item) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + item(i);
+    return text;
+  }
+  static std::string repeat(int count, const std::string& item) {
+    return join(count, [&](int) { return item; });
+  }
+  static std::string numbered(int count, const std::string& name) {
+    return join(count, [&](int i) { return name + std::to_string(i); });
+  }
+  // The most parameters of a launch.
+  static size_t mostParameters(const ProgramImage& image) {
+    size_t most = 0;
+    forEachStep(image.steps, [&](const Step& step) {
+      if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
+        most = std::max(most, launch->buffers.size());
+      }
+      return true;
+    });
+    return most;
+  }
+};
+
+TEST_P(FewParameters, hold_for_concatenations_and_fusions) {
+  constexpr int kArrays = 600;
+  std::string joined, summed = "%s0 = stablehlo.negate %a0 : tensor<3xf32>\n";
+  for (int i = 0; i < kArrays; ++i) {
+    const std::string n = std::to_string(i);
+    joined += "%b" + n + " = stablehlo.reshape %a" + n + " : (tensor<3xf32>) -> tensor<1x3xf32>\n";
+    if (i == 0) continue;
+    summed += "%s" + n + " = stablehlo.add %s" + std::to_string(i - 1) + ", %a" + n +
+              " : tensor<3xf32>\n";
+  }
+  const std::string arguments =
+      join(kArrays, [](int i) { return "%a" + std::to_string(i) + ": tensor<3xf32>"; });
+  const ProgramImage image = compileFor(
+      someFacts(), "func.func @main(" + arguments + ") -> (tensor<600x3xf32>, tensor<3xf32>) {\n" +
+                       joined + summed + "%j = stablehlo.concatenate " + numbered(kArrays, "%b") +
+                       ", dim = 0 : (" + repeat(kArrays, "tensor<1x3xf32>") +
+                       ") -> tensor<600x3xf32>\n"
+                       "return %j, %s599 : tensor<600x3xf32>, tensor<3xf32>\n}");
+  EXPECT_GT(mostParameters(image), 2U);
+  EXPECT_LE(mostParameters(image), 128U);
+}
+
+// What cannot be split is the host's.
+TEST_P(FewParameters, hold_for_single_operations) {
+  constexpr int kArrays = 4;
+  const std::string init = "tensor<f32>", array = "tensor<8xf32>";
+  std::string body;
+  for (int i = 0; i < kArrays; ++i) {
+    const std::string n = std::to_string(i);
+    body += "%s" + n + " = stablehlo.add %p" + n + ", %q" + n + " : tensor<f32>\n";
+  }
+  auto typed = [&](const std::string& name, const std::string& type) {
+    return join(kArrays, [&](int i) { return name + std::to_string(i) + ": " + type; });
+  };
+  const std::string results = repeat(kArrays, init);
+  DeviceFacts facts = someFacts();
+  facts.parameterBytes = 10 * sizeof(void*);
+  const ProgramImage image = compileFor(
+      facts, "func.func @main(" + typed("%a", array) + ", " + typed("%i", init) + ") -> (" +
+                 results + ") {\n%r:4 = \"stablehlo.reduce\"(" + numbered(kArrays, "%a") + ", " +
+                 numbered(kArrays, "%i") + ") ({\n^bb0(" + typed("%p", init) + ", " +
+                 typed("%q", init) + "):\n" + body + "stablehlo.return " + numbered(kArrays, "%s") +
+                 " : " + results + "\n}) {dimensions = array<i64: 0>} : (" +
+                 repeat(kArrays, array) + ", " + results + ") -> (" + results + ")\nreturn " +
+                 numbered(kArrays, "%r#") + " : " + results + "\n}");
+  EXPECT_LE(mostParameters(image), 10U);
+  EXPECT_EQ(image.host.functions.size(), 1U);
+}
+
 // SPIR-V has no instruction that adds up several products of bytes, which AVX-512's VNNI is.
 TEST(OpenclCodeGenerator, the_host_takes_large_products_of_bytes) {
   auto compile = [](bool isCpu, int size) {
@@ -142,6 +223,9 @@ TEST(OpenclCodeGenerator, the_host_takes_large_products_of_bytes) {
   EXPECT_TRUE(compile(true, 32).host.functions.empty());
   EXPECT_TRUE(compile(false, 512).host.functions.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, FewParameters, ::testing::Values("groups", "vectors", "elements"),
+                         [](const auto& form) { return std::string(form.param); });
 
 INSTANTIATE_TEST_SUITE_P(Forms, WithoutDoubles, ::testing::Values("groups", "vectors", "elements"),
                          [](const auto& form) { return std::string(form.param); });

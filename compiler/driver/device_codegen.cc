@@ -60,6 +60,10 @@ StatusOr<DeviceCodegen::OperationCode> DeviceCodegen::selectOne(mlir::Operation*
       return code;
     }
     ISTHMUS_RETURN_IF_ERROR(mayHaveKernel(op));
+    if (!kernels().hasRoomFor(op)) {
+      ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
+      return code;
+    }
     ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels().add(fusion));
   } else {
     ISTHMUS_ASSIGN_OR_RETURN(static_cast<OtherCode&>(code), selectOther(op));

@@ -19,7 +19,7 @@ namespace {
 
 // Bounds on code size, and on what a kernel may have for parameters.
 constexpr int kMostStages = 64;
-constexpr size_t kMostParameters = 120;
+constexpr int64_t kMostParameters = 120;
 // Why a step does not join those before it.
 constexpr const char* kTakesLong =
     "one thread would take longer for all of them than the launch that is saved";
@@ -79,7 +79,9 @@ class StepsKernel {
     Needs before = needs_;
     refusal_ = kTakesLong;
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(step));
-    if (isAdmitted && needs_.parameters.size() > kMostParameters)
+    const int64_t mostParameters = std::min(
+        kMostParameters, target().maxParameters > 0 ? target().maxParameters : kMostParameters);
+    if (isAdmitted && static_cast<int64_t>(needs_.parameters.size()) > mostParameters)
       isAdmitted = refuse(kHasManyParameters);
     if (isAdmitted) {
       steps_.push_back(&step);

@@ -5,6 +5,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace isthmus {
 
@@ -31,6 +32,29 @@ double operandEvaluations(mlir::Operation* op, unsigned index) {
   return isReadOnce ? std::min(reads, operand) : reads;
 }
 
+namespace {
+
+// How many arrays a kernel reads that computes these values: those behind what each kernel computes
+// for itself. No more than `most` are counted.
+size_t countArraysBehind(mlir::ValueRange values, size_t most) {
+  llvm::SmallPtrSet<void*, 32> seen;
+  llvm::SmallVector<mlir::Value> work(values);
+  size_t count = 0;
+  while (!work.empty() && count < most) {
+    mlir::Value value = work.pop_back_val();
+    if (!seen.insert(value.getAsOpaquePointer()).second) continue;
+    mlir::Operation* producer = value.getDefiningOp();
+    if (producer && isRematerializable(producer)) {
+      llvm::append_range(work, producer->getOperands());
+    } else {
+      ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
 bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   // Code size: so many stretches of the innermost dimension are loops of their own (`cutsAlong`).
   constexpr size_t kFewOperands = 7;
@@ -39,11 +63,12 @@ bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   if (!concatenate || options.target.device != DeviceKind::kCpu) return false;
   const size_t operands = concatenate.getInputs().size();
   if (operands <= kFewOperands) return false;
+  const auto most = static_cast<size_t>(options.target.maxKernelBuffers);
+  if (countArraysBehind(concatenate.getInputs(), most + 1) > most) return true;
   // What kernels compute at no cost would have to be written to be copied.
   auto arrays = static_cast<size_t>(llvm::count_if(concatenate.getInputs(), [](mlir::Value input) {
     return !input.getDefiningOp() || !isRematerializable(input.getDefiningOp());
   }));
-  if (static_cast<int>(arrays) > options.target.maxKernelBuffers) return true;
   return arrays * 2 >= operands &&
          static_cast<double>(operands) *
                  static_cast<double>(elementCount(op->getResult(0).getType())) >

@@ -92,7 +92,8 @@ constexpr Stage kStages[] = {
          passes.addPass(createExpandShortReductionsPass(options.fusion.target));
        }
        passes.addPass(createSplitScattersPass(options.fusion.target));
-       passes.addPass(createSplitConcatenatesPass({options.mostConcatenated}));
+       passes.addPass(createSplitConcatenatesPass(
+           {static_cast<uint64_t>(options.fusion.target.maxConcatenated)}));
        passes.addPass(createFusePass(options.fusion));
        const bool hasEpilogues = options.fusion.merge && options.epilogues;
        if (options.fusion.merge && options.attention) {

@@ -36,8 +36,6 @@ struct PipelineOptions {
   bool attention = true;
   // Elementwise work on the result of a dot_general becomes part of its kernel.
   bool epilogues = true;
-  // Arrays that a concatenation may have in one kernel at most; 0: any number.
-  size_t mostConcatenated = 0;
   // What the target rewrites in simplified programs before they are fused, such as the arrays of
   // operations that a library computes; empty: nothing.
   std::function<void(mlir::ModuleOp)> rewrite = {};

@@ -11,6 +11,8 @@ TargetModel nvidiaTarget(int capability) {
   bool isHopper = capability >= 90;
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
   target.convertsF16 = true;
+  // 4352 bytes.
+  limitParameters(target, 544);
   target.subgroupSize = 32;
   target.groupSize = 256;
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.

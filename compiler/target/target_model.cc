@@ -1,6 +1,7 @@
 // The models of devices that are described rather than recognised.
 #include "compiler/target/target_model.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace isthmus {
@@ -46,7 +47,16 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.enoughRows = 4096;
   target.enoughColumns = 1 << 16;
   target.maxParts = 1024;
+  target.maxConcatenated = 64;
+  limitParameters(target, kFewestParameters);
   return target;
+}
+
+void limitParameters(TargetModel& target, int64_t most) {
+  constexpr int64_t kResult = 1;
+  target.maxParameters = most;
+  target.maxKernelBuffers = static_cast<int>(std::min<int64_t>(target.maxKernelBuffers, most));
+  target.maxConcatenated = std::min(target.maxConcatenated, most - kResult);
 }
 
 }  // namespace isthmus

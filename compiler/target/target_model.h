@@ -152,6 +152,12 @@ struct TargetModel {
   int64_t transposedRows = 64;      // of a block: fills lines of the cache
   int maxKernelOps = 300;           // code size and register pressure grow faster than
   int maxKernelBuffers = 48;        // what is saved
+  // Arrays that a kernel may have at all, where each is a parameter that the device has to have
+  // room for; 0: any number.
+  int64_t maxParameters = 0;
+  // Arrays that one kernel joins: a thread tells by one comparison for each array which one its
+  // element is from, so that two levels of few take less than one of many; 0: any number.
+  int64_t maxConcatenated = 0;
 
   // Contractions that become sums in loop kernels, where a library's call or tiles would cost more.
   int64_t maxComplexProducts = 512;  // of complex numbers
@@ -253,5 +259,11 @@ struct TargetModel {
 // with the limits that every device of the last ten years has. A backend that can ask its device
 // sets what it knows better.
 TargetModel gpuTarget(std::string triple, std::string cpu = "");
+
+// Says that the target's kernels have no more than so many parameters.
+void limitParameters(TargetModel& target, int64_t most);
+
+// What every device of OpenCL has room for: 1024 bytes of pointers.
+inline constexpr int64_t kFewestParameters = 128;
 
 }  // namespace isthmus

@@ -57,13 +57,18 @@ llvm::Value* exchangeInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::
 }
 
 TargetModel kernelTarget(const KernelDevice& device) {
-  if (device.vectorBits > 0) return portableCpuTarget(kTriple, device.vectorBits);
+  if (device.vectorBits > 0) {
+    TargetModel target = portableCpuTarget(kTriple, device.vectorBits);
+    limitParameters(target, device.maxParameters);
+    return target;
+  }
   TargetModel target =
       groupTarget(kTriple, {.threads = device.groupItems,
                             .memoryBytes = device.localBytes,
                             .subgroupThreads = device.hasExchange ? kSubgroupItems : 0,
                             .atomicBits = device.atomicBits,
                             .vectorBits = device.hasVectors ? kVectorBits : 0});
+  limitParameters(target, device.maxParameters);
   if (device.matrices != MatrixUnit::kNone) {
     target.products.unit = ProductUnit::kSubgroups;
     target.products.instructionRows = codegen::MatrixOps::kRows;

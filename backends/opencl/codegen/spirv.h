@@ -27,6 +27,7 @@ struct KernelDevice {
   // Work-items that a group may have, and the memory that they share; 0: kernels have no groups.
   unsigned groupItems = 0;
   int64_t localBytes = 0;
+  int64_t maxParameters = kFewestParameters;  // pointers that a kernel may have
   // The widest integers that work-items compare and exchange in global memory.
   unsigned atomicBits = 32;
   MatrixUnit matrices = MatrixUnit::kNone;  // of groups

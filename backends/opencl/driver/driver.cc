@@ -113,6 +113,8 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
     facts.memoryBytes = std::min(facts.memoryBytes, host) / kHostShare * (kHostShare - 1);
   }
   facts.localBytes = reader.number<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
+  facts.parameterBytes =
+      std::max<uint64_t>(facts.parameterBytes, reader.number<size_t>(CL_DEVICE_MAX_PARAMETER_SIZE));
   facts.maxWorkGroupItems = reader.number<size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE);
   facts.computeUnits = reader.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
   facts.vectorBits = 32 * reader.number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -385,7 +387,8 @@ std::string DeviceFacts::identity() const {
          (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasMatrices ? "matrices; " : "") +
          (hasExchange ? "exchange; " : "") + (hasUsm ? "USM" : "SVM") + "; vectors of " +
          std::to_string(vectorBits) + " bits; groups of " + std::to_string(maxWorkGroupItems) +
-         " with " + std::to_string(localBytes) + " bytes";
+         " with " + std::to_string(localBytes) + " bytes; parameters of " +
+         std::to_string(parameterBytes) + " bytes";
 }
 
 std::vector<size_t> Driver::kindNumbers() const {

@@ -47,8 +47,9 @@ struct DeviceFacts {
   bool hasMatrices = false;
   // Work-items of sub-groups of 16, which kernels may ask for, read each other's registers.
   bool hasExchange = false;
-  uint64_t memoryBytes = 0;  // of a CPU, what is not left to the host
-  uint64_t localBytes = 0;   // per work-group
+  uint64_t memoryBytes = 0;        // of a CPU, what is not left to the host
+  uint64_t localBytes = 0;         // per work-group
+  uint64_t parameterBytes = 1024;  // of a kernel, together; all devices have as many
   size_t maxWorkGroupItems = 1;
   unsigned computeUnits = 1;
   unsigned vectorBits = 0;  // of the registers that its compiler makes vectors for

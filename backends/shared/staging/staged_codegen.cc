@@ -22,7 +22,9 @@ Status StagedCodegen::begin(const HostFunctionProvider* host, std::string platfo
 
 StatusOr<DeviceCodegen::OtherCode> StagedCodegen::kernelOrHost(mlir::Operation* op) {
   OtherCode code;
-  ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
+  if (kernels_->hasRoomFor(op)) {
+    ISTHMUS_ASSIGN_OR_RETURN(code.kernels, kernels_->add(op));
+  }
   if (!code.kernels) {
     ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
   }

@@ -62,6 +62,12 @@ bool areLaunchedAlike(const KernelInfo& a, const KernelInfo& b) {
 
 }  // namespace
 
+bool KernelModule::hasRoomFor(mlir::Operation* op) const {
+  constexpr int64_t kScratch = 1;
+  const int64_t most = form_.target.maxParameters;
+  return most == 0 || int64_t{op->getNumOperands()} + op->getNumResults() + kScratch <= most;
+}
+
 StatusOr<KernelModule::Code> KernelModule::add(ir::FusionOp fusion) {
   std::string symbol = nextSymbol();
   if (isProductWithEpilogue(fusion)) {

@@ -46,6 +46,9 @@ class KernelModule {
     // Some elements of the result are computed by more than one work-item.
     bool repeatsElements = false;
   };
+  // Whether the device takes as many parameters as a kernel of `op` has. Fusion counts what it
+  // joins; one operation may have too many operands by itself.
+  bool hasRoomFor(mlir::Operation* op) const;
   // Emits the kernels of `fusion`. kUnimplemented names the operation, its types and its location.
   StatusOr<Code> add(ir::FusionOp fusion);
   // Of another operation. Nothing if there are no kernels for it.
