@@ -11,6 +11,7 @@
 #include "backends/shared/staging/staged_codegen.h"
 #include "compiler/cost/time.h"
 #include "compiler/plan/op_error.h"
+#include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
@@ -99,6 +100,13 @@ class OpenclCodegen final : public StagedCodegen {
     return found ? unsupportedOp(found, "the device has no 64-bit floats") : Status();
   }
   bool isHost() const override { return isHostDevice(facts_, form().target); }
+  // Without groups of work-items there is no kernel of attention: the host has one.
+  StatusOr<std::optional<OtherCode>> selectFusion(ir::FusionOp fusion) override {
+    if (!isHost() || !attentionOf(fusion)) return std::optional<OtherCode>();
+    OtherCode code;
+    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(fusion));
+    return std::optional(std::move(code));
+  }
   StatusOr<OtherCode> selectOther(mlir::Operation* op) override {
     if (!isHostProduct(facts_, form().target, op)) return StagedCodegen::selectOther(op);
     OtherCode code;
@@ -157,8 +165,9 @@ TargetModel OpenclCodeGenerator::target() const { return kernelForm(kernelDevice
 
 void OpenclCodeGenerator::configure(PipelineOptions& options) const {
   configureStages(target(), options);
-  // Groups of work-items have a kernel of it.
-  options.attention = options.fusion.target.hasGroups();
+  // Groups of work-items have a kernel of it, and so has the host.
+  options.attention =
+      options.fusion.target.hasGroups() || isHostDevice(facts_, options.fusion.target);
   options.hasKernel = [facts = facts_, target = target()](mlir::Operation* op) {
     return (facts.hasDoubles || !findDoubles(op)) && !isHostProduct(facts, target, op);
   };

@@ -120,6 +120,40 @@ TEST(OpenclCodeGenerator, the_host_takes_loops_with_products_of_short_rows) {
   }
 }
 
+// Fifty rounds of a stencil, each of which copies what it has made.
+TEST(OpenclCodeGenerator, the_host_takes_loops_whose_launches_take_longer_than_their_work) {
+  auto hasLaunch = [](bool isCpu, const char* size) {
+    DeviceFacts facts = someFacts();
+    facts.isCpu = facts.hasFineSvm = isCpu;
+    std::string program = R"(
+      func.func @main(%x: tensor<NxNxf32>) -> tensor<NxNxf32> {
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %n = stablehlo.constant dense<50> : tensor<i32>
+        %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<NxNxf32>
+          cond {
+            %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %c : tensor<i1>
+          } do {
+            %t = stablehlo.reverse %y, dims = [0] : tensor<NxNxf32>
+            %s = stablehlo.add %y, %t : tensor<NxNxf32>
+            %j = stablehlo.add %i, %one : tensor<i32>
+            stablehlo.return %j, %s : tensor<i32>, tensor<NxNxf32>
+          }
+        return %r#1 : tensor<NxNxf32>
+      })";
+    for (size_t at = 0; (at = program.find("NxN", at)) != std::string::npos;) {
+      program.replace(at, 3, std::string(size) + "x" + size);
+    }
+    return !forEachStep(compileFor(facts, program).steps, [](const Step& step) {
+      return !std::holds_alternative<KernelLaunch>(step.what);
+    });
+  };
+  EXPECT_FALSE(hasLaunch(true, "256"));
+  EXPECT_TRUE(hasLaunch(true, "1024"));  // more work
+  EXPECT_TRUE(hasLaunch(false, "256"));
+}
+
 // Programs of many arrays, for a device whose kernels have no more than 128 parameters.
 class FewParameters : public ::testing::TestWithParam<const char*> {
  protected:

@@ -103,7 +103,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
 
   // Nothing is enqueued that has not ended, and the host may do so little itself at once.
   bool mayHostMove(int64_t bytes) const {
-    constexpr int64_t kMostBytes = 64 << 10;
+    constexpr int64_t kMostBytes = 512 << 10;
     return bytes <= kMostBytes && commands_.empty() && before_.empty() &&
            driver_.isHostAddressable();
   }

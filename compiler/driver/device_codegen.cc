@@ -1,8 +1,11 @@
 // From a fused program to the steps of a device.
 #include "compiler/driver/device_codegen.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/codegen/simt/data_kernels.h"
+#include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
@@ -15,7 +18,6 @@
 #include "isthmus/log.h"
 #include "isthmus/trace.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,8 +31,11 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
   }
 }
 
-// Of an operation's kernels, on one thread: more is worth a launch in each round of a loop.
+// Of an operation's kernels, on one thread: more is worth a launch in each round of a loop, around
+// which the host has a part of its own, or has none. Drivers of CPUs take 20 to 40 us from the end
+// of a command to the beginning of the next one.
 constexpr double kMostHostNs = 100'000;
+constexpr double kMostLaunchedNs = 200'000;
 
 bool callsHost(const std::vector<Step>& steps) {
   return !forEachStep(
@@ -139,9 +144,6 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   auto it = code_.find(op);
   if (it == code_.end()) return unsupportedOp(op, "the backend has no code for it");
   OperationCode& code = it->second;
-  if (hostLoop_ && code.hostFunction < 0) {
-    ISTHMUS_ASSIGN_OR_RETURN(code.hostFunction, addHostFunction(op));
-  }
   auto placesOf = [&](mlir::ValueRange values) {
     std::vector<Location> places;
     for (mlir::Value value : values) {
@@ -181,42 +183,67 @@ Status DeviceCodegen::addOperation(mlir::Operation* op, const MemoryPlan& plan,
   return {};
 }
 
-bool DeviceCodegen::isHostLoop(mlir::Operation* loop) {
-  if (!isHost()) return false;
-  llvm::SmallVector<mlir::Operation*, 4> products;  // with epilogues
+void DeviceCodegen::giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan) {
+  if (!isHost()) return;
+  const TargetModel& target = kernels().form().target;
+  llvm::SmallVector<mlir::Operation*, 8> others;  // that the host does not carry out anyway
+  double kernelNs = 0;                            // of the largest one, on one thread
+  double productNs = 0;                           // the same of products
+  double roundNs = 0;  // of a round, on one thread; those of loops inside counted once
+  double launches = 0;
+  bool isOfLibrary = false;
   bool hasHostCall = false;
-  bool isLittle = true;
   loop->walk([&](mlir::Operation* op) {
+    const OpRole around = roleOf(op->getParentOp());
+    if (roleOf(op) == OpRole::kTerminator &&
+        (around == OpRole::kWhile || around == OpRole::kBranch)) {
+      for (const Move& move : plan.movesAt(op)) {
+        if (move.to.isSamePlace(move.from)) continue;
+        const auto bytes = static_cast<double>(move.to.bytes);
+        kernelNs = std::max(kernelNs, 2 * bytes / target.memoryBytesPerNs);
+        // As a kernel of one thread copies.
+        roundNs += oneByOneNs(target, bytes / sizeof(int64_t));
+        ++launches;
+      }
+    }
     auto it = code_.find(op);
     if (it == code_.end()) return;
     const OperationCode& code = it->second;
-    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-    if (fusion && isProductWithEpilogue(fusion)) products.push_back(op);
+    isOfLibrary |= code.libraryCall >= 0;
     hasHostCall |= code.hostFunction >= 0;
-    isLittle &= code.libraryCall < 0;
+    if (code.hostFunction < 0) others.push_back(op);
+    if (!code.kernels) return;
     double ns = 0;
-    if (code.kernels) {
-      for (const codegen::KernelModule::Stage& stage : code.kernels->stages) ns += stage.ns;
+    for (const codegen::KernelModule::Stage& stage : code.kernels->stages) {
+      // Loops update what they carry in place.
+      if (stage.copiesFrom >= 0) continue;
+      ns += stage.ns;
+      ++launches;
     }
-    isLittle &= ns <= kMostHostNs;
+    const double productsNs = contractionNs(target, workOf(op).products);
+    kernelNs = std::max(kernelNs, ns);
+    productNs = std::max(productNs, productsNs);
+    roundNs += std::max(ns, productsNs);
   });
-  if (!hasHostCall || !isLittle) return false;
-  // Epilogues that the device computes are not all the host's.
-  llvm::SmallVector<int, 4> functions;
-  for (mlir::Operation* op : products) {
+  if (isOfLibrary) return;
+  // A round of less work needs no launches, since the loop becomes a kernel.
+  const bool isKernel = roundNs <= std::max(target.joinedNs, target.commandNs * launches);
+  const bool isLittle = hasHostCall ? kernelNs <= kMostHostNs
+                                    : !isKernel && std::max(kernelNs, productNs) <= kMostLaunchedNs;
+  if (!isLittle) return;
+  // All or none.
+  llvm::SmallVector<int, 8> functions;
+  for (mlir::Operation* op : others) {
     StatusOr<int> function = addHostFunction(op);
-    if (!function.ok()) return false;
+    if (!function.ok()) return;
     functions.push_back(*function);
   }
-  for (auto [op, function] : llvm::zip(products, functions)) code_[op].hostFunction = function;
-  return true;
+  for (auto [op, function] : llvm::zip(others, functions)) code_[op].hostFunction = function;
 }
 
 Status DeviceCodegen::addLoop(mlir::Operation* op, const MemoryPlan& plan,
                               std::vector<Step>& steps) {
-  mlir::Operation* around = hostLoop_;
-  if (!hostLoop_ && isHostLoop(op)) hostLoop_ = op;
-  auto restore = llvm::scope_exit([&] { hostLoop_ = around; });
+  giveLoopToHost(op, plan);
   addMoves(plan.movesInto(op), steps);
   Loop loop;
   mlir::Block& condition = op->getRegion(0).front();

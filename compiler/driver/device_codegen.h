@@ -67,9 +67,9 @@ class DeviceCodegen : public ProgramCodegen {
   Status generate(mlir::func::FuncOp main, const MemoryPlan& plan);
   // For an operation that the device refuses for the reason `why`.
   StatusOr<OperationCode> fallBack(mlir::Operation* op, const Status& why);
-  // Whether the host had better carry out all of a loop, since it does a part of each round, and
-  // has a function of all products with epilogues: they get it then.
-  bool isHostLoop(mlir::Operation* loop);
+  // Has the host carry out all of a loop of which it does a part in each round, or whose launches
+  // would take longer than what they do. Nothing changes if it lacks a function of what is inside.
+  void giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan);
   int32_t profileStep(mlir::Operation* op) { return static_cast<int32_t>(profile_.add(op)); }
   Status placeConstants(const MemoryPlan& plan);
   void placeSlots(const MemoryPlan& plan);
@@ -81,7 +81,6 @@ class DeviceCodegen : public ProgramCodegen {
   DeviceProgram program_;
   StepTable profile_;
   llvm::DenseMap<mlir::Operation*, OperationCode> code_;
-  mlir::Operation* hostLoop_ = nullptr;  // the outermost one around what is added
 };
 
 // Backend::supports of a backend whose kernels are KernelModule's for such a device, and whose host

@@ -20,6 +20,8 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   // A launch.
   target.kernelNs = 1'250;
   target.productFlopsPerElementOp = 2;
+  // Attention of fewer scores is not worth waiting for the host.
+  target.minScoreBytes = 1 << 20;
   target.products.unit = ProductUnit::kThreads;
   target.products.hasFastFloats = true;
   // Of 32 registers and of 16.

@@ -2,6 +2,7 @@
 #include "backends/shared/staging/host_functions.h"
 
 #include <algorithm>
+#include <array>
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/emit/jit.h"
@@ -33,13 +34,25 @@ std::string describe(mlir::Operation* op) {
   return position.empty() ? text : text + " at " + position;
 }
 
-// Runs the kernels of a fusion. The descriptor is numbers of 64 bits: buffers, kernels, and of each
-// kernel the tiles and how many a thread is handed at least. The kernels come after the buffers.
+// Of a kernel: its tiles, how many of them a thread is handed at least, and, unless they are -1,
+// the buffers of which it copies one to the other.
+struct KernelNumbers {
+  int64_t tiles = 0;
+  int64_t leastTiles = 0;
+  int64_t copiesFrom = -1;
+  int64_t copiesTo = -1;
+};
+
+// Runs the kernels of a fusion. The descriptor is the number of its buffers, of its kernels, and
+// what there is of each kernel. The kernels come after the buffers.
 int32_t runKernels(IsthmusRun* run, const void* descriptor, void* const* buffers) {
-  const auto* numbers = static_cast<const int64_t*>(descriptor);
-  for (int64_t i = 0; i < numbers[1]; ++i) {
-    auto kernel = reinterpret_cast<IsthmusKernel>(buffers[numbers[0] + i]);
-    run->parallelFor(run, kernel, buffers, numbers[2 + 2 * i], numbers[3 + 2 * i]);
+  const auto* counts = static_cast<const int64_t*>(descriptor);
+  const auto* numbers = reinterpret_cast<const KernelNumbers*>(counts + 2);
+  for (int64_t i = 0; i < counts[1]; ++i) {
+    const KernelNumbers& of = numbers[i];
+    if (of.copiesFrom >= 0 && buffers[of.copiesFrom] == buffers[of.copiesTo]) continue;
+    auto kernel = reinterpret_cast<IsthmusKernel>(buffers[counts[0] + i]);
+    run->parallelFor(run, kernel, buffers, of.tiles, of.leastTiles);
   }
   return 0;
 }
@@ -56,16 +69,16 @@ StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context)
   std::string symbol = "kernel" + std::to_string(context.nextNumber++);
   ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
                            emitKernel(fusion, context.target, context.module, symbol));
-  std::vector<int64_t> numbers = {fusion->getNumOperands() + fusion->getNumResults(),
-                                  static_cast<int64_t>(kernel.stages.size())};
+  const std::array<int64_t, 2> counts = {fusion->getNumOperands() + fusion->getNumResults(),
+                                         static_cast<int64_t>(kernel.stages.size())};
   HostFunction function;
   function.function = kRunKernels;
+  function.descriptor.assign(reinterpret_cast<const char*>(counts.data()), sizeof(counts));
   for (const KernelStage& stage : kernel.stages) {
-    numbers.push_back(stage.tiles);
-    numbers.push_back(leastTiles(stage));
+    const KernelNumbers numbers{stage.tiles, leastTiles(stage), stage.copiesFrom, stage.copiesTo};
+    function.descriptor.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
     function.callbacks.push_back(stage.symbol);
   }
-  function.descriptor.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * 8);
   return function;
 }
 
@@ -103,7 +116,7 @@ class CpuFunctionTable final : public HostFunctionTable {
   std::vector<HostFunction> functions_;
 };
 
-// A product and its epilogue, which the device computes by a schedule of its own.
+// A product and its epilogue, or attention, which the device has a schedule of its own for.
 StatusOr<OperationCode> lowerProduct(ir::FusionOp fusion, LibraryContext& context) {
   if (!contractionOf(fusion)) {
     return unimplemented("no kernel computes a convolution with other work");
@@ -114,13 +127,14 @@ StatusOr<OperationCode> lowerProduct(ir::FusionOp fusion, LibraryContext& contex
   ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel, emitKernel(*own, context.target, context.module, symbol));
   OperationCode code;
   code.stages = std::move(kernel.stages);
-  ISTHMUS_RETURN_IF_ERROR(callWithEpilogue(*own, code, context));
+  ISTHMUS_RETURN_IF_ERROR(attentionOf(*own) ? callWithRows(*own, code, context)
+                                            : callWithEpilogue(*own, code, context));
   return code;
 }
 
 StatusOr<HostFunction> CpuFunctionTable::lower(mlir::Operation* op) {
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-  const bool isProduct = fusion && isProductWithEpilogue(fusion);
+  const bool isProduct = fusion && (attentionOf(fusion) || isProductWithEpilogue(fusion));
   if (fusion && !isProduct) return lowerFusion(fusion, context_);
   ISTHMUS_ASSIGN_OR_RETURN(OperationCode code, isProduct ? lowerProduct(fusion, context_)
                                                          : lowerToLibraryCall(op, context_));
