@@ -1,4 +1,4 @@
-// Convolutions with epilogues, as graphs of cuDNN's (ADR 52 says why those). Never run on a GPU
+// Convolutions with epilogues, as graphs of cuDNN's (ADR 49 says why those). Never run on a GPU
 // yet.
 #pragma once
 
