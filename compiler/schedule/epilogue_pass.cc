@@ -41,6 +41,8 @@ class EpilogueFuser {
     if (fusion && fusion->getBlock() != product->getBlock()) fusion = nullptr;
     if (logsCompilation()) logOthers(product, fusion);
     if (!fusion) return;
+    // Attention must stay as it is recognised: its products read arguments, no views of them.
+    if (contractionOf(fusion)) return log(product, fusion, "another product is not an epilogue");
     moveViewInto(fusion, product);
     const char* why = dot ? refusal(dot, fusion, isOfLibrary) : nullptr;
     if (why) return log(product, fusion, why);

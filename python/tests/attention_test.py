@@ -131,6 +131,24 @@ def test_short_scores_are_not_stored(ours, b, t, s, h, d, dtype):
     assert compiled.memory_analysis().temp_size_in_bytes == 0
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_projections(run, form):
+    """Views of products with nothing between them and attention were once taken into its kernel, which was then none."""
+    x, y, w = random(6, 12, 32), random(6, 12, 4, 8), random(32, 32) / 8
+
+    def project(x):
+        return form((x.reshape(72, 32) @ w).reshape(6, 12, 4, 8), y, y[::-1])
+
+    q = (x.reshape(72, 32).astype(np.float64) @ w).reshape(6, 12, 4, 8)
+    close(run(project, x), attention(q, y, y[::-1]), 1e-4)
+    found = run(jax.grad(lambda x, w: jnp.sum((project(x).reshape(72, 32) @ w) ** 2)), x, w)
+    mixed = attention(q, y, y[::-1]).reshape(72, 32)
+    into = (2 * (mixed @ w) @ w.T).reshape(6, 12, 4, 8)
+    wanted = gradients(q, y, y[::-1], into)[0].reshape(72, 32) @ w.T
+    scale = np.abs(wanted).max()
+    close(found / scale, wanted.reshape(x.shape) / scale, 1e-4)
+
+
 def test_short_rows_of_several_types(run):
     """With masks and a bias; rows of a block that belong to two batch items and heads."""
     q, k, v = (random(3, 21, 2, 16) for _ in range(3))

@@ -92,6 +92,23 @@ func.func @short(%q: tensor<64x64xf32>, %k: tensor<64x64xf32>, %v: tensor<64x64x
   return %5 : tensor<64x64xf32>
 }
 
+// A view of a product that attention reads stays outside: it was once taken in as of an epilogue.
+// CHECK-LABEL: @projected
+// CHECK: stablehlo.reshape {{.*}} -> tensor<4x64x64xf32>
+// CHECK: schedule = ["attention results=0
+func.func @projected(%x: tensor<256x64xf32>, %w: tensor<64x64xf32>, %k: tensor<4x64x64xf32>, %v: tensor<4x64x64xf32>) -> tensor<4x64x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %product = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+  %q = stablehlo.reshape %product : (tensor<256x64xf32>) -> tensor<4x64x64xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x64x64xf32>, tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %1 = stablehlo.exponential %0 : tensor<4x64x64xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<4x64x64xf32>
+  %5 = stablehlo.dot_general %4, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x64x64xf32>, tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  return %5 : tensor<4x64x64xf32>
+}
+
 // LOG-DAG: rows of products{{.*}} are stored: those of a single row are few beside the keys
 func.func @one_row(%q: tensor<32x1x64xf32>, %k: tensor<32x128x64xf32>, %v: tensor<32x128x64xf32>) -> tensor<32x1x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
