@@ -51,22 +51,18 @@ const char* forwardRefusal(Attention& attention, const TargetModel& target) {
   shlo::DotGeneralOp scores = attention.scores[0];
   if (const char* why = sizeRefusal(scores, target)) return why;
   if (target.device == DeviceKind::kGpu) return nullptr;
-  // Those of 16 bits would be converted for each of the kernels.
-  if (rowsOf(scores) == 1 && elementBytes(tensorTypeOf(scores.getRhs()).getElementType()) >= 4) {
-    return "those of a single row are few beside the keys, which are read once where they lie";
-  }
   const int64_t tasks = batchesOf(scores) * llvm::divideCeil(rowsOf(scores), target.scoreTaskRows);
   llvm::SmallVector<shlo::DotGeneralOp> dots{scores};
   for (RowProduct& product : attention.products) dots.push_back(product.dot);
   return tasksRefusal(dots, tasks, target);
 }
 
-// Where rows are only reduced, storing them costs little beside a product of long sums, or of as
-// few as the cache holds; and each task packs the right operand for itself.
+// Where rows are only reduced, storing them costs little beside a product of long sums, or of few
+// elements; and each task packs the right operand for itself.
 const char* reductionRefusal(Attention& reduction, const TargetModel& target) {
   shlo::DotGeneralOp scores = reduction.scores[0];
-  if (arrayBytes(scores.getType()) * 2 < target.l2Bytes) {
-    return "they are few enough to stay in the cache";
+  if (arrayBytes(scores.getType()) < target.minRecomputedBytes) {
+    return "they are few enough to cost less than packing the right operand for each task";
   }
   if (arrayBytes(scores.getRhs().getType()) * 4 > target.l2Bytes * batchesOf(scores)) {
     return "the product's right operand is too large for each task to pack it";

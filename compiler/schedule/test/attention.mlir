@@ -109,7 +109,9 @@ func.func @projected(%x: tensor<256x64xf32>, %w: tensor<64x64xf32>, %k: tensor<4
   return %5 : tensor<4x64x64xf32>
 }
 
-// LOG-DAG: rows of products{{.*}} are stored: those of a single row are few beside the keys
+// Nor are those of a single row for each batch item.
+// CHECK-LABEL: @one_row
+// CHECK: schedule = ["attention results=0
 func.func @one_row(%q: tensor<32x1x64xf32>, %k: tensor<32x128x64xf32>, %v: tensor<32x128x64xf32>) -> tensor<32x1x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<32x1x64xf32>, tensor<32x128x64xf32>) -> tensor<32x1x128xf32>
