@@ -6,9 +6,10 @@
 #include <iterator>
 #include <string>
 
+#include <unistd.h>
+
 #if defined(__linux__)
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 #include "isthmus/flags.h"
@@ -74,5 +75,10 @@ Isa hostIsa() {
 }
 
 void capIsa(Isa cap) { isaCap.store(cap, std::memory_order_relaxed); }
+
+int64_t secondLevelCacheBytes() {
+  static const int64_t bytes = std::max<int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
+  return bytes;
+}
 
 }  // namespace isthmus::cpu

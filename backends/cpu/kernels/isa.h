@@ -1,10 +1,12 @@
-// Which instruction set the hot kernels run on.
+// Which instruction set the hot kernels run on, and the cache beside it.
 //
 // Files named *_isa.cc are compiled once for each level, with ISTHMUS_ISA set to v2, v3 or v4, into
 // a namespace of that name. They must not emit inline functions that the linker could merge with
 // those of other files: templates there live in unnamed namespaces and std templates are avoided.
 // With the CMake option ISTHMUS_EMULATE_V4, tests of v4 run on machines with AVX2.
 #pragma once
+
+#include <cstdint>
 
 namespace isthmus::cpu {
 
@@ -27,5 +29,8 @@ Function* forHost(Function* v2, Function* v3, Function* v4) {
 // Lowers the level that hostIsa reports, for tests and for comparing. Not to be called while
 // kernels run.
 void capIsa(Isa cap);
+
+// Bytes of a core's second-level cache; 0 where the system does not know. Thread-safe.
+int64_t secondLevelCacheBytes();
 
 }  // namespace isthmus::cpu

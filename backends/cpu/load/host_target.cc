@@ -1,8 +1,6 @@
 // The one file of the loader that asks LLVM: for the name and the features of this CPU.
 #include "backends/cpu/load/host_target.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -67,8 +65,7 @@ TargetModel detectHost() {
   target.avx512Vbmi = target.avx512 && has("avx512vbmi");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
-  // Zero or less where the system does not know.
-  if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) target.l2Bytes = bytes;
+  if (const int64_t bytes = secondLevelCacheBytes(); bytes > 0) target.l2Bytes = bytes;
   return target;
 }
 

@@ -1,13 +1,12 @@
 // Products whose cost is reading an operand or calling functions, not multiplying: vectors, few
 // rows, tiny matrices, operands that are near.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
 #include "backends/cpu/kernels/gemm/few_rows.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
 #include "runtime/scratch.h"
 
@@ -307,11 +306,8 @@ void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x
 
 // Of an operand beside which rows pass through a second-level cache.
 int64_t nearOperandBytes() {
-  static const int64_t bytes = [] {
-    const int64_t cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or less where it is not known
-    return (cache > 0 ? cache : 1 << 20) / 2;
-  }();
-  return bytes;
+  const int64_t cache = secondLevelCacheBytes();
+  return (cache > 0 ? cache : 1 << 20) / 2;
 }
 
 // All of an item with few columns and long rows: few rows at a time, in place and a piece of the
