@@ -26,13 +26,21 @@ struct Way {
   const char* name;
   KernelDevice device;
 };
-const Way kWays[] = {{"wide vectors", {512, 0, 0}},
-                     {"narrow vectors", {128, 0, 0}},
-                     {"groups", {0, 256, 32 << 10}},
-                     {"sub-groups", {0, 256, 32 << 10, 32, MatrixUnit::kNone, true, true}},
-                     {"matrices", {0, 256, 32 << 10, 32, MatrixUnit::kIntel}},
-                     {"emulated matrices", {0, 256, 32 << 10, 32, MatrixUnit::kEmulated}},
-                     {"elements", {0, 0, 0}}};
+KernelDevice groupsDevice(MatrixUnit matrices = MatrixUnit::kNone) {
+  return {.groupItems = 256, .localBytes = 32 << 10, .matrices = matrices};
+}
+KernelDevice subGroupsDevice() {
+  KernelDevice device = groupsDevice();
+  device.hasVectors = device.hasExchange = true;
+  return device;
+}
+const Way kWays[] = {{"wide vectors", {.vectorBits = 512}},
+                     {"narrow vectors", {.vectorBits = 128}},
+                     {"groups", groupsDevice()},
+                     {"sub-groups", subGroupsDevice()},
+                     {"matrices", groupsDevice(MatrixUnit::kIntel)},
+                     {"emulated matrices", groupsDevice(MatrixUnit::kEmulated)},
+                     {"elements", {}}};
 
 StatusOr<std::string> compile(const std::string& text, const KernelDevice& device) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -192,7 +200,7 @@ TEST(Spirv, matrices_are_multiplied_by_the_extension) {
         "x [1] : (tensor<3x50x70x" +
         of + ">, tensor<3x70x40x" + of + ">) -> tensor<3x50x40x" + result +
         ">\nreturn %p : tensor<3x50x40x" + result + ">\n}\n";
-    StatusOr<std::string> binary = compile(program, {0, 256, 32 << 10, 32, MatrixUnit::kIntel});
+    StatusOr<std::string> binary = compile(program, groupsDevice(MatrixUnit::kIntel));
     ASSERT_TRUE(binary.ok()) << binary.status().message();
     // OpExecutionMode of 4 words: SubgroupSize (35), 16.
     const uint32_t mode[] = {35, 16};
