@@ -1,7 +1,8 @@
 """Times the workloads on isthmus and on JAX's own client for the same devices, side by side in one process.
 
-    ./dev bench [--set target|more|everyday|programs|further|all] [--only PATTERN] [--repetitions N] [--json FILE]
-                [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus] [--precision f32|tf32]
+    ./dev bench [--set target|more|everyday|programs|further|all|accelerator] [--only PATTERN] [--repetitions N]
+                [--json FILE] [--seconds N] [--compile-only] [--peaks] [--platform NAME] [--beside cpu|isthmus]
+                [--precision f32|tf32]
 
 With --platform cuda that is JAX's own CUDA plugin, or where it is not installed its CPU client. XLA rounds operands of
 f32 to TF32 there unless it is told otherwise, and Isthmus only if it is told to: both are told the same (--precision).
@@ -30,12 +31,18 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
+import accelerator  # noqa: E402
 import everyday  # noqa: E402
 import further  # noqa: E402
 import more_workloads  # noqa: E402
 import programs  # noqa: E402
 import report as reports  # noqa: E402
 import workloads  # noqa: E402
+
+# What `--set` names; `all` are those that fit a CPU.
+SETS = {"target": workloads, "more": more_workloads, "everyday": everyday, "programs": programs, "further": further,
+        "accelerator": accelerator}
+X64 = set().union(*(getattr(module, "X64", ()) for module in SETS.values()))
 
 # A timing shorter than this is repeated and divided: clocks and schedulers are not finer.
 SHORTEST = 0.02
@@ -175,12 +182,13 @@ def main():
     parser.add_argument("--platform", default="isthmus")
     parser.add_argument("--beside", choices=["cpu", "isthmus"], default="cpu",
                         help="cpu: JAX's own client; both platforms must be in JAX_PLATFORMS")
-    parser.add_argument("--set", choices=["target", "more", "everyday", "programs", "further", "all"], default="target",
-                        help="the twelve and the demo's step; what users meet between; what they meet "
-                             "every day; whole programs; all")
+    parser.add_argument("--set", choices=[*SETS, "all"], default="target",
+                        help="the twelve and the demo's step; what users meet between; what they meet every day; "
+                             "whole programs; loops and moves; what fills a GPU; all but that")
     parser.add_argument("--only", default="", help="a regular expression on names")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--compile-repetitions", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="a workload that has not begun by then is left out")
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--peaks", action="store_true",
                         help="measure the machine's peaks, and each workload's share of them")
@@ -201,17 +209,19 @@ def main():
         options.peaks = reports.measured_peaks()
     found, slower = {}, {}
     chosen = {}
-    for name, module in {"target": workloads, "more": more_workloads, "everyday": everyday,
-                         "programs": programs, "further": further}.items():
-        if options.set in (name, "all"):
+    for name, module in SETS.items():
+        if options.set == name or options.set == "all" and module is not accelerator:
             chosen |= module.workloads()
+    begin = time.monotonic()
     for name, pair in chosen.items():
         if not re.search(options.only, name):
             continue
+        if time.monotonic() - begin > options.seconds:
+            print(f"{name:30}left out: {options.seconds:.0f} s are over")
+            continue
         function, arguments = pair() if callable(pair) else pair
         try:
-            doubles = jax.enable_x64(True) if name in programs.X64 | everyday.X64 | further.X64 else contextlib.nullcontext()
-            with doubles:
+            with jax.enable_x64(True) if name in X64 else contextlib.nullcontext():
                 times = measure(function, arguments, devices, options)
         except Exception as error:  # one workload that fails must not hide the others
             print(f"{name:30}{type(error).__name__}: {str(error).splitlines()[0][:90]}", flush=True)

@@ -134,11 +134,16 @@ def _fastest(call, repeats: int) -> float:
 
 def peak_flops(client, type="f32", dtype=np.float32) -> float:
     """Operations in a second that a large product of matrices of this type reaches."""
-    n = 1024
-    a = client.put(np.ones((n, n), dtype))
-    product = client.compile(
-        _PRODUCT.format(n=n, type=type, result="i32" if type.startswith("i") else type))
-    return 2 * n**3 / _fastest(lambda: product(a, a).block_until_ready(), 10)
+    n, seconds = 512, 0.0
+    # As large as the device needs to be busy, and not only to be told.
+    while seconds < 5e-3 and n < 8192:
+        n *= 2
+        # On zeros or ones some devices are faster.
+        a = client.put((np.random.default_rng(0).standard_normal((n, n), np.float32) * 8).astype(dtype))
+        product = client.compile(
+            _PRODUCT.format(n=n, type=type, result="i32" if type.startswith("i") else type))
+        seconds = _fastest(lambda a=a, product=product: product(a, a).block_until_ready(), 10)
+    return 2 * n**3 / seconds
 
 
 def peak_bytes(client) -> float:

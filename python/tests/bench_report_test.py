@@ -73,16 +73,16 @@ def test_the_share_of_peak_is_that_of_the_products_type():
 
 def test_there_are_programs_of_all_kinds(monkeypatch):
     found = {}
-    for name in ("workloads", "more_workloads", "everyday", "programs", "further"):
+    for name in ("workloads", "more_workloads", "everyday", "programs", "further", "accelerator"):
         module = importlib.import_module(name)
         # Their arguments take seconds to make.
-        monkeypatch.setattr(module, "values", lambda *shape, scale=1.0: np.broadcast_to(
+        monkeypatch.setattr(module, "values", lambda *shape, **options: np.broadcast_to(
             np.float32(1), shape))
         named = module.workloads()
         assert not found.keys() & named.keys()
         found |= named
     assert len(found) >= 60
-    for name in ("everyday", "programs", "further"):
+    for name in ("everyday", "programs", "further", "accelerator"):
         assert importlib.import_module(name).X64 <= found.keys()
 
 
