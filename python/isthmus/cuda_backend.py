@@ -1,6 +1,6 @@
 """Registers platform `cuda` (PTX by LLVM, over NVIDIA's driver) with JAX.
 
-Never run on a GPU yet. JAX's own CUDA plugins have the same name, and JAX has lowerings for it that call
+JAX's own CUDA plugins have the same name, and JAX has lowerings for it that call
 their libraries: where one of them is installed this platform stays away, and where it does not, host_lowerings.py
 puts those of cpu in their place.
 """
@@ -22,6 +22,7 @@ PRIORITY = 500
 PRIVATE_NAMES = device_platform.private_names(PLATFORM)
 
 _logger = logging.getLogger(__name__)
+_is_beside = False  # JAX's own plugin keeps its name.
 
 
 def library_path() -> pathlib.Path:
@@ -130,6 +131,8 @@ def register_beside() -> str:
     """Registers the platform under a name of its own, which it returns, beside JAX's own CUDA plugin: to compare
     both in one process. To be called before JAX makes its clients; they must share the GPU's memory
     (XLA_PYTHON_CLIENT_PREALLOCATE=false)."""
+    global _is_beside
+    _is_beside = True
     name = f"isthmus_{PLATFORM}"
     device_platform.register(name, library_path(), PRIORITY - 1,
                              lambda: client_options() | {"platform_name": name})
@@ -149,6 +152,8 @@ def why_not():
     """
     import jax
 
+    if _is_beside:
+        return "it is registered under another name, beside JAX's own CUDA plugin"
     if not library_path().is_file():
         return f"there is no {library_path()}"
     if PLATFORM not in (jax.config.jax_platforms or "").split(","):
