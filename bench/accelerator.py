@@ -10,7 +10,7 @@ from programs import black_scholes
 from workloads import chain, convolution, increment, layer_norm
 
 BF16 = jnp.bfloat16
-WIDTH, HEADS, LAYERS, VOCABULARY = 768, 12, 6, 32_000
+HEADS = 12
 
 
 def values(*shape, dtype=np.float32, scale=1.0, seed=0):
@@ -49,18 +49,18 @@ def _norm(x):
     return (wide * lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)).astype(x.dtype)
 
 
-def language_model_step(params, tokens):
-    """A decoder's step of gradient descent: f32 parameters, arithmetic in bf16."""
+def language_model_step(params, tokens, compute=BF16):
+    """A decoder's step of gradient descent: f32 parameters, arithmetic in `compute`."""
     def forward(params, tokens):
-        x = params["table"].astype(BF16)[tokens]
+        x = params["table"].astype(compute)[tokens]
         b, t, _ = x.shape
         for layer in params["layers"]:
-            layer = {name: w.astype(BF16) for name, w in layer.items()}
+            layer = {name: w.astype(compute) for name, w in layer.items()}
             q, k, v = jnp.split(_norm(x) @ layer["qkv"], 3, -1)
             heads = [y.reshape(b, t, HEADS, -1) for y in (q, k, v)]
             x = x + causal(*heads).reshape(b, t, -1) @ layer["out"]
             x = x + jax.nn.gelu(_norm(x) @ layer["up"]) @ layer["down"]
-        return (_norm(x) @ params["table"].astype(BF16).T).astype(jnp.float32)
+        return (_norm(x) @ params["table"].astype(compute).T).astype(jnp.float32)
 
     def loss(params):
         logs = jax.nn.log_softmax(forward(params, tokens[:, :-1]))
@@ -70,31 +70,31 @@ def language_model_step(params, tokens):
     return jax.tree.map(lambda p, g: p - 1e-3 * g, params, gradients), value
 
 
-def language_model():
+def language_model(batch=8, length=512, width=64 * HEADS, layers=6, vocabulary=32_000):
     def weights(*shape):
         return values(*shape, scale=shape[0] ** -0.5)
-    layers = [{"qkv": weights(WIDTH, 3 * WIDTH), "out": weights(WIDTH, WIDTH), "up": weights(WIDTH, 4 * WIDTH),
-               "down": weights(4 * WIDTH, WIDTH)} for _ in range(LAYERS)]
-    return language_model_step, ({"table": values(VOCABULARY, WIDTH, scale=0.02), "layers": layers},
-                                 integers(8, 513, high=VOCABULARY))
+    parameters = [{"qkv": weights(width, 3 * width), "out": weights(width, width), "up": weights(width, 4 * width),
+                   "down": weights(4 * width, width)} for _ in range(layers)]
+    return language_model_step, ({"table": values(vocabulary, width, scale=0.02), "layers": parameters},
+                                 integers(batch, length + 1, high=vocabulary))
 
 
-def residual_network_step(params, images, labels):
-    """Of the blocks of a ResNet in bf16, at two resolutions, with batch norms."""
+def residual_network_step(params, images, labels, compute=BF16):
+    """Of the blocks of a ResNet at two resolutions, with batch norms."""
     def block(x, layer):
         for name in ("first", "second"):
-            y = convolution(x, layer[name].astype(BF16)).astype(jnp.float32)
+            y = convolution(x, layer[name].astype(compute)).astype(jnp.float32)
             mean, variance = y.mean((0, 1, 2)), y.var((0, 1, 2))
-            y = ((y - mean) * lax.rsqrt(variance + 1e-5) * layer[name + " gain"] + layer[name + " shift"]).astype(BF16)
+            y = ((y - mean) * lax.rsqrt(variance + 1e-5) * layer[name + " gain"] + layer[name + " shift"]).astype(compute)
             x = jax.nn.relu(y if name == "first" else x + y)
         return x
 
     def loss(params):
-        x = images
+        x = images.astype(compute)
         for layer in params["fine"]:
             x = block(x, layer)
         x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        x = convolution(x, params["widen"].astype(BF16))
+        x = convolution(x, params["widen"].astype(compute))
         for layer in params["coarse"]:
             x = block(x, layer)
         logs = jax.nn.log_softmax(x.astype(jnp.float32).mean((1, 2)) @ params["head"])
@@ -104,15 +104,15 @@ def residual_network_step(params, images, labels):
     return jax.tree.map(lambda p, g: p - 1e-2 * g, params, gradients), value
 
 
-def residual_network():
+def residual_network(batch=64, size=56, width=64):
     def layer(width):
         weight = values(3, 3, width, width, scale=(9 * width) ** -0.5)
         return {"first": weight, "second": weight} | {
             f"{name} {what}": np.full(width, value, np.float32)
-            for name in ("first", "second") for what, value in (("gain", 1), ("shift", 0))}
-    params = {"fine": [layer(64)] * 2, "widen": values(3, 3, 64, 128, scale=24 ** -1), "coarse": [layer(128)] * 2,
-              "head": values(128, 1000, scale=0.1)}
-    return residual_network_step, (params, bf16(64, 56, 56, 64), integers(64, high=1000))
+            for name in ("first", "second") for what, value in (("gain", 1), ("shift", 0.5))}
+    params = {"fine": [layer(width)] * 2, "widen": values(3, 3, width, 2 * width, scale=(9 * width) ** -0.5),
+              "coarse": [layer(2 * width)] * 2, "head": values(2 * width, 1000, scale=0.1)}
+    return residual_network_step, (params, bf16(batch, size, size, width), integers(batch, high=1000))
 
 
 def adam(params, first, second, gradients):

@@ -87,8 +87,9 @@ Status checkMocked(const std::string& option, const AttributeValue& value) {
 std::string CudaBackend::platformVersion() const {
   std::string version = buildId();
   if (const Driver* driver = this->driver()) {
-    version += "; cuda " + std::to_string(driver->version() / 1000) + "." +
-               std::to_string(driver->version() % 1000 / 10) + ", " + driver->facts(0).name;
+    // The last word is CUDA's version as a number, as that of JAX's own plugin, which programs
+    // read.
+    version += "; " + driver->facts(0).name + ", cuda " + std::to_string(driver->version());
   }
   return version;
 }

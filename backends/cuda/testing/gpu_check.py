@@ -7,6 +7,7 @@ fails is named, and the next one runs. Exit status 1 if any failed.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -17,8 +18,10 @@ import traceback
 
 os.environ["JAX_PLATFORMS"] = ""
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "bench")]
 
+import accelerator  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
@@ -118,6 +121,12 @@ check("product float64", numbers(100, 70, dtype=np.float64), numbers(70, 90, dty
 check("product int8", (numbers(64, 128) * 30).astype(np.int8), (numbers(128, 64) * 30).astype(np.int8))(
     lambda a, b: lax.dot(a, b, preferred_element_type=np.int32))
 
+# Networks that train: in f32, since rectifiers make of roundings to bf16 other gradients.
+for name, (step, arguments) in {
+        "language model": accelerator.language_model(2, 64, 192, 2, 500),
+        "residual network": accelerator.residual_network(4, 16, 32)}.items():
+    check(f"a training step of a {name}", *arguments)(functools.partial(step, compute=jnp.float32))
+
 # ---- Control flow, the host's part --------------------------------------------------------------
 
 check("loops", x)(lambda a: [lax.fori_loop(0, 10, lambda i, c: c * 0.5 + i, a),
@@ -202,8 +211,11 @@ def compare(function, arguments, device, reference):
     for one in (device, reference):
         with jax.default_device(one):
             results.append(jax.tree.leaves(jax.jit(function)(*jax.device_put(arguments, one))))
-    narrow = {str(a.dtype) for a in jax.tree.leaves(arguments)}
-    tolerance = max(TOLERANCE.get(name, 0) for name in narrow | {str(r.dtype) for r in results[1]})
+    text = jax.jit(function).lower(*arguments).as_text()
+    types = {str(a.dtype) for a in jax.tree.leaves(arguments)} | {str(r.dtype) for r in results[1]}
+    # Wide results of narrow arithmetic are no more precise.
+    types |= {name for name, short in (("bfloat16", "xbf16>"), ("float16", "xf16>")) if short in text}
+    tolerance = max(TOLERANCE.get(name, 0) for name in types)
     for got, wanted in zip(*results, strict=True):
         expect(got, wanted, tolerance)
 
