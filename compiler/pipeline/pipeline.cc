@@ -96,8 +96,9 @@ constexpr Stage kStages[] = {
            {static_cast<uint64_t>(options.fusion.target.maxConcatenated)}));
        passes.addPass(createFusePass(options.fusion));
        const bool hasEpilogues = options.fusion.merge && options.epilogues;
-       if (options.fusion.merge && options.attention) {
-         passes.addPass(createFuseAttentionPass(options.fusion.target));
+       if (options.fusion.merge && (options.attention || options.isOfLibrary)) {
+         passes.addPass(createFuseAttentionPass(options.fusion.target, options.isOfLibrary,
+                                                options.attention));
        }
        if (hasEpilogues) {
          passes.addPass(createFuseEpiloguesPass(options.fusion.target, options.isOfLibrary,

@@ -72,13 +72,18 @@ class KernelScheduler {
 
  private:
   StatusOr<KernelSchedule> rows(const Attention& attention) {
-    if (const char* why = attentionRefusal(attention, target_)) {
+    if (const char* why = partsRefusal(attention, target_)) {
       return unimplemented("no kernel computes these rows between products: ", why);
     }
     StageSchedule stage;
     stage.kind = StageKind::kAttention;
     for (unsigned i = 0; i < done_.size(); ++i) stage.results.push_back(i);
-    scheduleAttention(fusion_, target_, &stage);
+    const char* why = attentionRefusal(attention, target_);
+    if (why && target_.device == DeviceKind::kCpu) {
+      return unimplemented("no kernel computes these rows between products: ", why);
+    }
+    // What groups do not compute is fused for a library alone.
+    scheduleAttention(fusion_, target_, why != nullptr, &stage);
     schedule_.stages.push_back(std::move(stage));
     return std::move(schedule_);
   }

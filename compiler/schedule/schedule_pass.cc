@@ -72,9 +72,7 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
       if (isInner && target_.device == DeviceKind::kGpu) return;
       StatusOr<KernelSchedule> schedule =
           isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
-      if (schedule.ok() && isProduct(*schedule) && isOfLibrary_ && isOfLibrary_(fusion)) {
-        scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &schedule->stages[0]);
-      }
+      if (schedule.ok() && isOfLibrary_ && !isInner) giveToLibrary(fusion, *schedule);
       if (schedule.ok()) attachSchedule(*schedule, fusion);
       if (logsCompilation()) {
         logCompilation(lineOf(fusion, number++, schedule) + reasonOf(fusion, schedule));
@@ -86,7 +84,25 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
  private:
   // With an epilogue, on a device whose kernels multiply.
   static bool isProduct(const KernelSchedule& schedule) {
-    return schedule.stages.size() == 1 && schedule.stages[0].product.form != ProductForm::kNone;
+    return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kDot &&
+           schedule.stages[0].product.form != ProductForm::kNone;
+  }
+  static bool isAttention(const KernelSchedule& schedule) {
+    return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kAttention;
+  }
+
+  // If one computes it.
+  void giveToLibrary(ir::FusionOp fusion, KernelSchedule& schedule) {
+    StageSchedule& stage = schedule.stages[0];
+    if (isProduct(schedule) && isOfLibrary_(fusion)) {
+      scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &stage);
+    } else if (isAttention(schedule) && isOfLibrary_(fusion)) {
+      StageSchedule call;
+      call.kind = stage.kind;
+      call.results = stage.results;
+      scheduleAttention(fusion, target_, true, &call);
+      stage = std::move(call);
+    }
   }
 
   // Asks about the whole fusion instead of the product in it.

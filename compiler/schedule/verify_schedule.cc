@@ -73,6 +73,11 @@ class StageVerifier {
   }
 
   Status checkAttention() const {
+    // Whether it is one's, the backend says.
+    const bool isOfLibrary = stage_.product.form == ProductForm::kLibrary;
+    if (isOfLibrary && target_.device == DeviceKind::kGpu) return {};
+    if (stage_.product.form != ProductForm::kNone) return wrong("rows have kernels of their own");
+    if (chosen_.product.form == ProductForm::kLibrary) return wrong("only a library computes it");
     if (target_.device == DeviceKind::kGpu) {
       if (stage_.dims != chosen_.dims || stage_.tiledDims != chosen_.tiledDims ||
           stage_.grain != 1 || stage_.order != LoopOrder::kRows) {

@@ -231,17 +231,22 @@ std::optional<Attention> reductionAround(ir::FusionOp rows) {
   return std::nullopt;
 }
 
-// Whether all that is neither scores nor weights is an argument of the fusion.
+llvm::SmallVector<mlir::Value> Attention::operandsOfProducts() {
+  llvm::SmallVector<mlir::Value> operands;
+  for (shlo::DotGeneralOp dot : scores) llvm::append_range(operands, dot->getOperands());
+  for (RowProduct& product : products) {
+    operands.push_back(weightsAreLeft(product) ? product.dot.getRhs() : product.dot.getLhs());
+  }
+  return operands;
+}
+
+// Whether all that is neither scores nor weights is an argument of the fusion, or for a product one
+// whose elements are repeated.
 static bool readsMemory(Attention& attention) {
   auto isArgument = [](mlir::Value value) { return mlir::isa<mlir::BlockArgument>(value); };
-  for (shlo::DotGeneralOp scores : attention.scores) {
-    if (!llvm::all_of(scores->getOperands(), isArgument)) return false;
-  }
-  for (RowProduct& product : attention.products) {
-    if (!isArgument(attention.weightsAreLeft(product) ? product.dot.getRhs()
-                                                      : product.dot.getLhs())) {
-      return false;
-    }
+  for (mlir::Value operand : attention.operandsOfProducts()) {
+    auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
+    if (!isArgument(broadcast ? broadcast.getOperand() : operand)) return false;
   }
   return llvm::all_of(attention.rows->getOperands(), [&](mlir::Value value) {
     return isArgument(value) || value.getDefiningOp<shlo::DotGeneralOp>();
@@ -278,6 +283,9 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
     product.weights = mlir::cast<mlir::OpResult>(weights).getResultNumber();
     attention.products.push_back(product);
   }
+  for (shlo::BroadcastInDimOp broadcast : block.getOps<shlo::BroadcastInDimOp>()) {
+    if (!broadcast->use_empty()) ++parts;
+  }
   if (attention.scores.empty() || (attention.products.empty() && !givesNumbers) ||
       block.getOperations().size() != parts + 1 || !readsMemory(attention)) {
     return std::nullopt;
@@ -297,7 +305,7 @@ bool isProductWithEpilogue(ir::FusionOp fusion) {
   return !attentionOf(fusion) && productOf(fusion);
 }
 
-const char* attentionRefusal(Attention attention, const TargetModel& target) {
+const char* partsRefusal(Attention attention, const TargetModel& target) {
   if (attention.scores.size() > kMaxScores || attention.products.size() > kMaxRowProducts ||
       (attention.rows->getNumResults() > kMaxWeights && !attention.products.empty())) {
     return "there are too many products";
@@ -319,6 +327,14 @@ const char* attentionRefusal(Attention attention, const TargetModel& target) {
   }
   if (!RowAnalysis(attention).run()) {
     return "nothing is reduced in rows, or rows depend on each other";
+  }
+  return nullptr;
+}
+
+const char* attentionRefusal(Attention attention, const TargetModel& target) {
+  if (const char* why = partsRefusal(attention, target)) return why;
+  for (mlir::Value operand : attention.operandsOfProducts()) {
+    if (operand.getDefiningOp<shlo::BroadcastInDimOp>()) return "an operand's elements repeat";
   }
   if (target.device == DeviceKind::kGpu) return groupAttentionRefusal(attention, target);
   if (!rowScheduleOf(attention.rows, target).ok()) return "the kernel between has no rows";
@@ -365,9 +381,12 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
   return schedule;
 }
 
-void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, bool isOfLibrary,
+                       StageSchedule* stage) {
   std::optional<Attention> attention = attentionOf(fusion);
-  if (target.device == DeviceKind::kGpu) {
+  if (isOfLibrary) {
+    stage->product.form = ProductForm::kLibrary;
+  } else if (target.device == DeviceKind::kGpu) {
     scheduleGroupAttention(fusion, target, stage);
   } else {
     const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);

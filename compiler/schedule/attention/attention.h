@@ -31,6 +31,9 @@ struct Attention {
   // The operand of `rows` that these scores are.
   unsigned scoresOperand(unsigned i);
   mlir::Value weights(const RowProduct& product) { return rows->getResult(product.weights); }
+  // What is multiplied, but for scores and weights. In a fusion that a library computes, an array's
+  // elements may repeat before they are multiplied.
+  llvm::SmallVector<mlir::Value> operandsOfProducts();
   // Whether the weights are the left operand.
   bool weightsAreLeft(RowProduct& product) { return product.dot.getLhs() == weights(product); }
 };
@@ -52,6 +55,9 @@ std::optional<Attention> reductionAround(ir::FusionOp rows);
 // Whether `dot` sums over the rows of `weights`, one of its operands, for each batch of `scores`.
 bool contractsRows(shlo::DotGeneralOp scores, mlir::Value weights, shlo::DotGeneralOp dot);
 
+// Why its parts do not fit each other as rows between products; null if they do. A part of a
+// sentence.
+const char* partsRefusal(Attention attention, const TargetModel& target);
 // Why it cannot be one kernel; null if it can. A part of a sentence.
 const char* attentionRefusal(Attention attention, const TargetModel& target);
 
@@ -59,7 +65,9 @@ const char* attentionRefusal(Attention attention, const TargetModel& target);
 // tiles of one row.
 StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& target);
 
-// Fills in all but the kind and the results of `stage`.
-void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage);
+// Fills in all but the kind and the results of `stage`: of a kernel's, or of one that a library
+// computes.
+void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, bool isOfLibrary,
+                       StageSchedule* stage);
 
 }  // namespace isthmus

@@ -152,41 +152,69 @@ void inlineSplats(ir::FusionOp rows, llvm::DenseSet<mlir::Operation*>& gone) {
   }
 }
 
-// The last product must be the last in the block. All parts are erased; kernels are noted in
-// `gone`.
-void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
-  inlineSplats(attention.rows, gone);
-  llvm::SmallVector<mlir::Operation*> parts(attention.scores.begin(), attention.scores.end());
-  parts.push_back(attention.rows);
-  llvm::SmallVector<ir::FusionOp> transposes;
-  llvm::SmallVector<mlir::Value> replaced;  // by the fusion's results
-  for (RowProduct& product : attention.products) {
-    parts.push_back(product.dot);
-    transposes.push_back(transposeOf(product.dot));
-    mlir::Operation* last = transposes.back() ? transposes.back().getOperation() : product.dot;
-    replaced.push_back(last->getResult(0));
+// The fusion that only repeats elements of an array, if that is what a value is of.
+ir::FusionOp repetitionOf(mlir::Value value) {
+  auto fusion = value.getDefiningOp<ir::FusionOp>();
+  if (!fusion || fusion->getNumOperands() != 1) return nullptr;
+  mlir::Block& body = fusion.getBody().front();
+  if (body.getOperations().size() != 2 || !mlir::isa<shlo::BroadcastInDimOp>(body.front())) {
+    return nullptr;
   }
-  if (attention.products.empty()) llvm::append_range(replaced, attention.rows->getResults());
+  return fusion;
+}
+
+// What an attention is in the block: the operations that its fusion takes the place of.
+struct Parts {
+  explicit Parts(Attention& attention) : ops(attention.scores.begin(), attention.scores.end()) {
+    ops.push_back(attention.rows);
+    for (RowProduct& product : attention.products) {
+      ops.push_back(product.dot);
+      transposes.push_back(transposeOf(product.dot));
+      mlir::Operation* last = transposes.back() ? transposes.back().getOperation() : product.dot;
+      replaced.push_back(last->getResult(0));
+    }
+    if (attention.products.empty()) llvm::append_range(replaced, attention.rows->getResults());
+  }
+
+  llvm::SmallVector<mlir::Operation*> ops;
+  llvm::SmallVector<ir::FusionOp> transposes;  // by product; null where there is none
+  llvm::SmallVector<mlir::Value> replaced;     // by the fusion's results
+};
+
+// A fusion of copies of the parts, which nothing uses yet. The last product must be the last in the
+// block. With `takesRepetitions`, elements of operands are repeated inside.
+ir::FusionOp build(Attention& attention, Parts& parts, bool takesRepetitions) {
   llvm::SetVector<mlir::Value> inputs;
-  for (mlir::Operation* part : parts) {
+  llvm::SmallVector<std::pair<mlir::Value, ir::FusionOp>> repetitions;
+  for (mlir::Operation* part : parts.ops) {
     for (mlir::Value operand : part->getOperands()) {
-      if (!llvm::is_contained(parts, operand.getDefiningOp())) inputs.insert(operand);
+      if (llvm::is_contained(parts.ops, operand.getDefiningOp())) continue;
+      ir::FusionOp repetition =
+          takesRepetitions && part != attention.rows ? repetitionOf(operand) : nullptr;
+      if (repetition) repetitions.emplace_back(operand, repetition);
+      inputs.insert(repetition ? repetition->getOperand(0) : operand);
     }
   }
-  mlir::OpBuilder builder(parts.back());
-  auto fusion = ir::FusionOp::create(builder, attention.rows.getLoc(),
-                                     mlir::ValueRange(replaced).getTypes(), inputs.getArrayRef());
+  mlir::OpBuilder builder(parts.ops.back());
+  auto fusion =
+      ir::FusionOp::create(builder, attention.rows.getLoc(),
+                           mlir::ValueRange(parts.replaced).getTypes(), inputs.getArrayRef());
   mlir::Block* block = builder.createBlock(&fusion.getBody());
   mlir::IRMapping mapping;
   for (mlir::Value input : inputs) {
     mapping.map(input, block->addArgument(input.getType(), input.getLoc()));
   }
-  for (mlir::Operation* part : parts) builder.clone(*part, mapping);
+  for (auto [operand, repetition] : repetitions) {
+    mlir::IRMapping inner;
+    inner.map(repetition.getBody().getArgument(0), mapping.lookup(repetition->getOperand(0)));
+    mapping.map(operand, builder.clone(repetition.getBody().front().front(), inner)->getResult(0));
+  }
+  for (mlir::Operation* part : parts.ops) builder.clone(*part, mapping);
   llvm::SmallVector<mlir::Value> results;
   if (attention.products.empty()) {
-    for (mlir::Value number : replaced) results.push_back(mapping.lookup(number));
+    for (mlir::Value number : parts.replaced) results.push_back(mapping.lookup(number));
   }
-  for (auto [product, transpose] : llvm::zip(attention.products, transposes)) {
+  for (auto [product, transpose] : llvm::zip(attention.products, parts.transposes)) {
     results.push_back(mapping.lookup(product.dot.getResult()));
     if (!transpose) continue;
     mlir::IRMapping inner;
@@ -194,15 +222,35 @@ void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
     results.back() = builder.clone(transpose.getBody().front().front(), inner)->getResult(0);
   }
   ir::YieldOp::create(builder, attention.rows.getLoc(), results);
-  for (auto [old, result] : llvm::zip(replaced, fusion->getResults())) {
+  return fusion;
+}
+
+// Puts the fusion in the place of the parts, which are erased; kernels are noted in `gone`.
+void replace(Parts& parts, ir::FusionOp fusion, llvm::DenseSet<mlir::Operation*>& gone) {
+  for (auto [old, result] : llvm::zip(parts.replaced, fusion->getResults())) {
     old.replaceAllUsesWith(result);
   }
-  for (ir::FusionOp transpose : transposes) {
-    if (!transpose) continue;
-    gone.insert(transpose);
-    transpose.erase();
+  auto erase = [&](mlir::Operation* op) {
+    if (mlir::isa<ir::FusionOp>(op)) gone.insert(op);
+    llvm::SmallVector<mlir::Value> operands(op->getOperands());
+    op->erase();
+    for (mlir::Value operand : operands) {
+      ir::FusionOp repetition = repetitionOf(operand);
+      if (!repetition || !repetition->use_empty()) continue;
+      gone.insert(repetition);
+      repetition.erase();
+    }
+  };
+  for (ir::FusionOp transpose : parts.transposes) {
+    if (transpose) erase(transpose);
   }
-  for (mlir::Operation* part : llvm::reverse(parts)) part->erase();
+  for (mlir::Operation* part : llvm::reverse(parts.ops)) erase(part);
+}
+
+void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
+  inlineSplats(attention.rows, gone);
+  Parts parts(attention);
+  replace(parts, build(attention, parts, false), gone);
 }
 
 class FuseAttentionPass
@@ -211,7 +259,8 @@ class FuseAttentionPass
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseAttentionPass)
 
   FuseAttentionPass() = default;
-  explicit FuseAttentionPass(const TargetModel& target) : target_(target) {}
+  FuseAttentionPass(const TargetModel& target, IsOfLibrary isOfLibrary, bool hasKernels)
+      : target_(target), isOfLibrary_(std::move(isOfLibrary)), hasKernels_(hasKernels) {}
 
   llvm::StringRef getArgument() const override { return "fuse-attention"; }
   llvm::StringRef getDescription() const override {
@@ -219,9 +268,16 @@ class FuseAttentionPass
   }
 
   void runOnOperation() override {
-    // Gradients first: then what the forward pass computes is used by it alone.
-    const llvm::SmallVector<ir::FusionOp> kernels = kernelsOf();
     llvm::DenseSet<mlir::Operation*> gone;
+    if (isOfLibrary_) {
+      for (ir::FusionOp rows : kernelsOf()) {
+        if (!gone.contains(rows)) fuseForLibrary(rows, gone);
+      }
+    }
+    if (!hasKernels_) return;
+    // Gradients first: then what the forward pass computes is used by it alone.
+    gone.clear();
+    const llvm::SmallVector<ir::FusionOp> kernels = kernelsOf();
     for (ir::FusionOp last : kernels) {
       if (!gone.contains(last)) fuseGradient(last, gone);
     }
@@ -267,6 +323,20 @@ class FuseAttentionPass
                    " are stored: " + why);
   }
 
+  void fuseForLibrary(ir::FusionOp rows, llvm::DenseSet<mlir::Operation*>& gone) {
+    std::optional<Attention> attention = attentionAround(rows);
+    if (!attention || partsRefusal(*attention, target_)) return;
+    // Whoever computes them: they cost less to have than to read.
+    inlineSplats(attention->rows, gone);
+    Parts parts(*attention);
+    ir::FusionOp fusion = build(*attention, parts, true);
+    if (isOfLibrary_(fusion)) {
+      replace(parts, fusion, gone);
+    } else {
+      fusion.erase();
+    }
+  }
+
   void fuseGradient(ir::FusionOp last, llvm::DenseSet<mlir::Operation*>& gone) {
     const char* why;
     std::optional<AttentionGradient> gradient = gradientAround(last, &why);
@@ -292,12 +362,15 @@ class FuseAttentionPass
   }
 
   TargetModel target_;
+  IsOfLibrary isOfLibrary_;
+  bool hasKernels_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createFuseAttentionPass(const TargetModel& target) {
-  return std::make_unique<FuseAttentionPass>(target);
+std::unique_ptr<mlir::Pass> createFuseAttentionPass(const TargetModel& target,
+                                                    IsOfLibrary isOfLibrary, bool hasKernels) {
+  return std::make_unique<FuseAttentionPass>(target, std::move(isOfLibrary), hasKernels);
 }
 
 void registerFuseAttentionPass() {

@@ -7,6 +7,20 @@ namespace {
 
 using Sizes = llvm::ArrayRef<int64_t>;
 
+// Of an operand of a product, dimension by dimension, in the array in memory: 0 where its elements
+// are repeated.
+llvm::SmallVector<int64_t, 6> operandStrides(mlir::Value operand) {
+  auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
+  if (!broadcast) return stridesOf(shapeOf(operand));
+  mlir::Value source = broadcast.getOperand();
+  llvm::SmallVector<int64_t, 6> strides(static_cast<size_t>(rankOf(operand)), 0);
+  llvm::SmallVector<int64_t, 6> ofSource = stridesOf(shapeOf(source));
+  for (auto [d, to] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+    if (shapeOf(source)[d] != 1) strides[static_cast<size_t>(to)] = ofSource[d];
+  }
+  return strides;
+}
+
 // One operand of a product, dimension by dimension.
 struct Side {
   Sizes shape, batch, summed;
@@ -14,7 +28,10 @@ struct Side {
   llvm::SmallVector<int64_t, 4> free;
 
   Side(mlir::Value operand, Sizes batching, Sizes contracting)
-      : shape(shapeOf(operand)), batch(batching), summed(contracting), strides(stridesOf(shape)) {
+      : shape(shapeOf(operand)),
+        batch(batching),
+        summed(contracting),
+        strides(operandStrides(operand)) {
     for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
       if (!llvm::is_contained(batch, d) && !llvm::is_contained(summed, d)) free.push_back(d);
     }
