@@ -240,7 +240,7 @@ def _dnn_checks():
     return lines + _dnn_graph_checks() + _checks_of_functions("dnn.cc", "ISTHMUS_DNN_FUNCTIONS", "int")
 
 
-# In driver/dnn_graph.cc, as they are called there.
+# In driver/dnn_values.h, as they are called there.
 DNN_GRAPH_VALUES = {
     "kPointwise": "CUDNN_BACKEND_POINTWISE_DESCRIPTOR", "kConvolution": "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR",
     "kEngine": "CUDNN_BACKEND_ENGINE_DESCRIPTOR", "kEngineConfig": "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR",
@@ -249,6 +249,22 @@ DNN_GRAPH_VALUES = {
     "kPointwiseOperation": "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR",
     "kOperationGraph": "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR", "kVariantPack": "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR",
     "kTensor": "CUDNN_BACKEND_TENSOR_DESCRIPTOR",
+    "kMatmul": "CUDNN_BACKEND_MATMUL_DESCRIPTOR", "kMatmulOperation": "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR",
+    "kReduction": "CUDNN_BACKEND_REDUCTION_DESCRIPTOR",
+    "kReductionOperation": "CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR",
+    "kTypeReductionOperator": "CUDNN_TYPE_REDUCTION_OPERATOR_TYPE", "kPointwiseAxis": "CUDNN_ATTR_POINTWISE_AXIS",
+    "kOperationT": "CUDNN_ATTR_OPERATION_POINTWISE_TDESC", "kTensorIsByValue": "CUDNN_ATTR_TENSOR_IS_BY_VALUE",
+    "kMatmulComputeType": "CUDNN_ATTR_MATMUL_COMP_TYPE", "kMatmulA": "CUDNN_ATTR_OPERATION_MATMUL_ADESC",
+    "kMatmulB": "CUDNN_ATTR_OPERATION_MATMUL_BDESC", "kMatmulC": "CUDNN_ATTR_OPERATION_MATMUL_CDESC",
+    "kMatmulSettings": "CUDNN_ATTR_OPERATION_MATMUL_DESC", "kReductionOperator": "CUDNN_ATTR_REDUCTION_OPERATOR",
+    "kReductionComputeType": "CUDNN_ATTR_REDUCTION_COMP_TYPE", "kReductionX": "CUDNN_ATTR_OPERATION_REDUCTION_XDESC",
+    "kReductionY": "CUDNN_ATTR_OPERATION_REDUCTION_YDESC", "kReductionSettings": "CUDNN_ATTR_OPERATION_REDUCTION_DESC",
+    "kDataInt32": "CUDNN_DATA_INT32", "kDataBoolean": "CUDNN_DATA_BOOLEAN", "kPointwiseMultiply": "CUDNN_POINTWISE_MUL",
+    "kPointwiseDivide": "CUDNN_POINTWISE_DIV", "kPointwiseSubtract": "CUDNN_POINTWISE_SUB",
+    "kPointwiseExp": "CUDNN_POINTWISE_EXP", "kPointwiseLog": "CUDNN_POINTWISE_LOG",
+    "kPointwiseGreaterOrEqual": "CUDNN_POINTWISE_CMP_GE", "kPointwiseIndex": "CUDNN_POINTWISE_GEN_INDEX",
+    "kPointwiseSelect": "CUDNN_POINTWISE_BINARY_SELECT", "kReduceAdd": "CUDNN_REDUCE_TENSOR_ADD",
+    "kReduceMax": "CUDNN_REDUCE_TENSOR_MAX",
     "kTypeHandle": "CUDNN_TYPE_HANDLE", "kTypeDataType": "CUDNN_TYPE_DATA_TYPE", "kTypeBoolean": "CUDNN_TYPE_BOOLEAN",
     "kTypeInt64": "CUDNN_TYPE_INT64", "kTypeFloat": "CUDNN_TYPE_FLOAT", "kTypeDouble": "CUDNN_TYPE_DOUBLE",
     "kTypePointer": "CUDNN_TYPE_VOID_PTR", "kTypeConvolutionMode": "CUDNN_TYPE_CONVOLUTION_MODE",
@@ -292,15 +308,14 @@ DNN_GRAPH_VALUES = {
 
 
 def _dnn_graph_checks():
-    text = (DRIVER / "dnn_graph.cc").read_text()
-    values = dict(re.findall(r"\b(k\w+) = (\d+)[,;]", text))
-    # All but bounds of our own.
-    assert set(values) - set(DNN_GRAPH_VALUES) == {"kMostEngines", "kMostNotes"}
+    values = dict(re.findall(r"\b(k\w+) = (\d+)[,;]", (DRIVER / "dnn_values.h").read_text()))
+    assert set(values) == set(DNN_GRAPH_VALUES)
     lines = [f'static_assert({theirs} == {values[name]}, "{name}");' for name, theirs in DNN_GRAPH_VALUES.items()]
     # What attributes are read from and written to.
     lines += [f"static_assert(sizeof({name}) == sizeof(int));" for name in (
         "cudnnDataType_t", "cudnnConvolutionMode_t", "cudnnPointwiseMode_t", "cudnnNanPropagation_t", "cudnnBackendHeurMode_t",
-        "cudnnBackendNumericalNote_t", "cudnnBackendBehaviorNote_t")]
+        "cudnnBackendNumericalNote_t", "cudnnBackendBehaviorNote_t", "cudnnReduceTensorOp_t")]
+    lines.append('static_assert(std::is_same_v<decltype(&::cudnnGetLastErrorString), void (*)(char*, size_t)>, "text");')
     return lines + _checks_of_functions("dnn_graph.cc", "ISTHMUS_DNN_GRAPH_FUNCTIONS", "int")
 
 

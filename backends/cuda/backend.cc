@@ -174,6 +174,11 @@ StatusOr<CompileTarget> CudaBackend::compileTarget() const {
                                dnn->plan(0, convolution, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
       return Dnn::scratchBytes(*plan);
     };
+    target.attentionScratch = [dnn](const DnnAttention& attention) -> StatusOr<int64_t> {
+      ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
+                               dnn->plan(0, attention, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
+      return Dnn::scratchBytes(*plan);
+    };
   }
   target.allowsTf32 = (blas_ || dnn_) && flagBool("ISTHMUS_CUDA_TF32");
   return target;

@@ -4,6 +4,7 @@
 #include "backends/cuda/kernels/blas_epilogue.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/dnn_epilogue.h"
+#include "backends/cuda/kernels/dnn_softmax.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "backends/shared/serialization/sealed_bytes.h"
 #include "backends/shared/staging/device_target.h"
@@ -59,15 +60,35 @@ std::optional<LibraryWork> libraryWorkOf(const CompileTarget& target, mlir::Oper
   return work;
 }
 
-// A product or a convolution with an epilogue, if a library computes this one so when the program
-// runs, and which operands of the fusion are its buffers.
+// A product or a convolution with an epilogue, or an attention, if a library computes this one so
+// when the program runs, and which operands of the fusion are its buffers.
 struct LibraryFusion {
   LibraryWork work;
   llvm::SmallVector<unsigned, 3> operands;
   const char* library;
 };
 
+std::optional<LibraryFusion> libraryAttentionOf(const CompileTarget& target, ir::FusionOp fusion) {
+  if (!target.attentionScratch) return std::nullopt;
+  const char* why = nullptr;
+  std::optional<DnnAttentionFusion> found = dnnAttentionOf(fusion, &why);
+  Status status = found ? Status() : unimplemented(why);
+  StatusOr<int64_t> scratch = found ? target.attentionScratch(found->attention) : status;
+  std::string position = sourcePosition(fusion.getLoc());
+  std::string text = "attention" + (position.empty() ? "" : " at " + position);
+  if (!scratch.ok()) {
+    if (logsCompilation()) {
+      logCompilation(text + " is not cuDNN's: " + std::string(scratch.status().message()));
+    }
+    return std::nullopt;
+  }
+  llvm::SmallVector<unsigned, 3> operands(found->operands.begin(), found->operands.end());
+  return LibraryFusion{
+      {std::move(found->attention), *scratch, std::move(text)}, std::move(operands), "cuDNN"};
+}
+
 std::optional<LibraryFusion> libraryFusionOf(const CompileTarget& target, ir::FusionOp fusion) {
+  if (attentionOf(fusion)) return libraryAttentionOf(target, fusion);
   if (target.hasProduct) {
     std::optional<BlasFusion> found = blasFusionOf(fusion, target.allowsTf32);
     if (found && target.hasProduct(found->product)) {
@@ -140,7 +161,7 @@ class CudaCodegen final : public StagedCodegen {
 };
 
 StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::FusionOp fusion) {
-  if (!isProductWithEpilogue(fusion)) return std::optional<OtherCode>();
+  if (!isProductWithEpilogue(fusion) && !attentionOf(fusion)) return std::optional<OtherCode>();
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form().target));
   if (schedule.stages[0].product.form != ProductForm::kLibrary) return std::optional<OtherCode>();
   std::optional<LibraryFusion> found = libraryFusionOf(target_, fusion);

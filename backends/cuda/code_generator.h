@@ -17,9 +17,10 @@ struct CompileTarget {
   // Whether a library multiplies these when the program runs; empty: there is none.
   std::function<bool(const BlasProduct&)> hasProduct = {};
   int64_t productScratchBytes = 0;  // that each multiplication is given
-  // What a library wants of scratch memory for such a convolution when the program runs, or why it
-  // does not compute it; empty: there is none.
+  // What a library wants of scratch memory for such a convolution, or such an attention, when the
+  // program runs, or why it does not compute it; empty: there is none.
   std::function<StatusOr<int64_t>(const DnnConvolution&)> convolutionScratch = {};
+  std::function<StatusOr<int64_t>(const DnnAttention&)> attentionScratch = {};
   bool allowsTf32 = false;  // in products of f32 that ask for no more precision
 
   // What a compiled program needs of the machine that it runs on: PTX runs with any driver.

@@ -56,7 +56,7 @@ int64_t swappedBytes(const std::vector<Step>& steps) {
 // That a call of cuDNN may be recorded is promised nowhere.
 bool callsOnlyWhatIsRecorded(const ProgramImage& image) {
   return std::none_of(image.calls.begin(), image.calls.end(), [](const LibraryWork& work) {
-    return std::holds_alternative<DnnConvolution>(work.what);
+    return !std::holds_alternative<BlasProduct>(work.what);
   });
 }
 
@@ -222,9 +222,9 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   Status status = timed(call.profileStep, false, [&]() -> Status {
     const size_t last = buffers.size() - 1;
     void* scratch = buffers[last];
-    if (plan.convolution) {
-      return executable_.dnn_->convolve(device_, queue_, *plan.convolution,
-                                        std::span(buffers).first(last), scratch);
+    if (plan.dnn) {
+      return executable_.dnn_->run(device_, queue_, *plan.dnn, std::span(buffers).first(last),
+                                   scratch);
     }
     const void* bias = last > 3 ? buffers[2] : nullptr;
     return executable_.blas_->multiply(device_, queue_, *plan.product, buffers[0], buffers[1], bias,
@@ -324,9 +324,9 @@ StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const L
     ISTHMUS_ASSIGN_OR_RETURN(plan.product, blas_->plan(device, *product));
   } else {
     if (!dnn_) return internalError("cuDNN is not loaded");
-    ISTHMUS_ASSIGN_OR_RETURN(
-        plan.convolution,
-        dnn_->plan(device, std::get<DnnConvolution>(work.what), work.scratchBytes));
+    const auto* convolution = std::get_if<DnnConvolution>(&work.what);
+    const DnnWork what = convolution ? DnnWork(*convolution) : std::get<DnnAttention>(work.what);
+    ISTHMUS_ASSIGN_OR_RETURN(plan.dnn, dnn_->plan(device, what, work.scratchBytes));
   }
   return plan;
 }

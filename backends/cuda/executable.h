@@ -53,7 +53,7 @@ class CudaExecutable final : public StagedExecutable {
   // One of both.
   struct LibraryPlan {
     std::shared_ptr<const BlasPlan> product;
-    std::shared_ptr<const DnnPlan> convolution;
+    std::shared_ptr<const DnnPlan> dnn;
   };
   // What each device has of the program.
   struct OnDevice {

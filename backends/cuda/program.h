@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "backends/cuda/codegen/ptx.h"
+#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/matrix_product.h"
 #include "backends/shared/staging/staged_program.h"
 
 namespace isthmus::cuda {
 
-// A call of cuBLASLt or of cuDNN, over lhs, rhs, what their epilogues add (a residual, of
-// convolutions, and a bias, if they have such), result and scratch memory.
+// A call of cuBLASLt or of cuDNN: over lhs, rhs, what their epilogues add (a residual, of
+// convolutions, and a bias, if they have such), result and scratch memory; or over what
+// DnnAttention::bufferBytes names, and scratch memory.
 struct LibraryWork {
-  std::variant<BlasProduct, DnnConvolution> what;
+  std::variant<BlasProduct, DnnConvolution, DnnAttention> what;
   int64_t scratchBytes = 0;
   std::string description;  // the operation and its source position
 };

@@ -9,7 +9,7 @@
 namespace isthmus::cuda {
 namespace {
 
-constexpr ProgramKind kKind{"ISTHCUD\x04", "cuda"};
+constexpr ProgramKind kKind{"ISTHCUD\x05", "cuda"};
 
 // Far above what any device has, and low enough that the product of two of them is a number.
 constexpr int64_t kMaxSize = int64_t{1} << 31;
@@ -103,12 +103,45 @@ DnnConvolution readConvolution(ByteReader& in) {
   return convolution;
 }
 
+// All numbers of an attention but the scale, in the order in which they are written.
+template <typename Attention, typename Each>
+void forEachNumber(Attention& attention, const Each& each) {
+  for (auto* size : {&attention.batch, &attention.heads, &attention.group, &attention.rows,
+                     &attention.keys, &attention.sums, &attention.features}) {
+    each(*size);
+  }
+  for (auto* strides :
+       {&attention.query, &attention.key, &attention.value, &attention.bias, &attention.result}) {
+    for (auto* stride : {&strides->batch, &strides->head, &strides->row}) each(*stride);
+  }
+}
+
+void writeAttention(ByteWriter& out, const DnnAttention& attention) {
+  out.write(attention.type);
+  out.write(attention.biasType);
+  for (bool flag : {attention.isCausal, attention.hasBias}) out.write(static_cast<int8_t>(flag));
+  out.write(attention.scale);
+  forEachNumber(attention, [&](int64_t number) { out.write(number); });
+}
+
+DnnAttention readAttention(ByteReader& in) {
+  DnnAttention attention;
+  attention.type = in.read<DnnType>();
+  attention.biasType = in.read<DnnType>();
+  for (bool* flag : {&attention.isCausal, &attention.hasBias}) *flag = in.read<int8_t>() != 0;
+  attention.scale = in.read<double>();
+  forEachNumber(attention, [&](int64_t& number) { number = in.read<int64_t>(); });
+  return attention;
+}
+
 void writeCall(ByteWriter& out, const LibraryWork& work) {
   out.write(static_cast<int8_t>(work.what.index()));
   if (const auto* product = std::get_if<BlasProduct>(&work.what)) {
     writeProduct(out, *product);
+  } else if (const auto* convolution = std::get_if<DnnConvolution>(&work.what)) {
+    writeConvolution(out, *convolution);
   } else {
-    writeConvolution(out, std::get<DnnConvolution>(work.what));
+    writeAttention(out, std::get<DnnAttention>(work.what));
   }
   out.write(work.scratchBytes);
   out.write(work.description);
@@ -122,6 +155,9 @@ LibraryWork readCall(ByteReader& in) {
       break;
     case 1:
       work.what = readConvolution(in);
+      break;
+    case 2:
+      work.what = readAttention(in);
       break;
     default:
       work.what = DnnConvolution();  // which is not valid
@@ -207,6 +243,16 @@ Status checkConvolution(const DnnConvolution& convolution, const LibraryCall& ca
   return {};
 }
 
+Status checkAttention(const DnnAttention& attention, const LibraryCall& call) {
+  if (!isValid(attention)) return contradiction("an attention");
+  const std::vector<int64_t> bytes = attention.bufferBytes();
+  if (call.buffers.size() != bytes.size() + 1) return contradiction("buffers of a call");
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] > call.buffers[i].bytes) return contradiction("size of an attention's buffers");
+  }
+  return {};
+}
+
 Status checkCall(const LibraryWork& work, const LibraryCall& call) {
   const auto* product = std::get_if<BlasProduct>(&work.what);
   if (product && call.buffers.size() != kProductBuffers + (product->hasBias() ? 1 : 0)) {
@@ -217,8 +263,10 @@ Status checkCall(const LibraryWork& work, const LibraryCall& call) {
       call.buffers.back().bytes < work.scratchBytes) {
     return contradiction("scratch memory of a call");
   }
-  return product ? checkProduct(*product, call)
-                 : checkConvolution(std::get<DnnConvolution>(work.what), call);
+  if (product) return checkProduct(*product, call);
+  const auto* convolution = std::get_if<DnnConvolution>(&work.what);
+  return convolution ? checkConvolution(*convolution, call)
+                     : checkAttention(std::get<DnnAttention>(work.what), call);
 }
 
 Status checkCalls(const ProgramImage& image) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/dnn.h"
@@ -202,6 +203,89 @@ TEST(CudaSerialization, contradictions_of_convolutions_are_refused) {
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     ProgramImage image = makeConvolutionImage();
+    changes[i](image);
+    EXPECT_EQ(codeOf(image).code(), StatusCode::kInvalidArgument) << "change " << i;
+  }
+}
+
+// Of 2 by 4 heads of 8 rows in groups of 2, over 6 keys.
+ProgramImage makeAttentionImage() {
+  ProgramImage image = makeImage();
+  DnnAttention attention;
+  attention.batch = 2;
+  attention.heads = 4;
+  attention.group = 2;
+  attention.rows = 8;
+  attention.keys = 6;
+  attention.sums = 16;
+  attention.features = 24;
+  attention.query = {512, 16, 64};
+  attention.key = {192, 16, 32};
+  attention.value = {288, 24, 48};
+  attention.result = {768, 24, 96};
+  attention.scale = 0.25;
+  attention.isCausal = attention.hasBias = true;
+  attention.bias = {48, 0, 6};
+  image.calls = {{attention, 1000, "attention"}};
+  const std::vector<int64_t> elements = {2 * 8 * 4 * 16, 2 * 6 * 2 * 16, 2 * 6 * 2 * 24};
+  image.info.parameters.clear();
+  LibraryCall call{0, {}};
+  auto add = [&](ElementType type, int64_t number, int64_t bytes) {
+    call.buffers.push_back({Space::kParameter, static_cast<int>(call.buffers.size()), 0, bytes});
+    ParameterSpec parameter;
+    parameter.type = {type, {number}};
+    image.info.parameters.push_back(parameter);
+  };
+  for (int64_t number : elements) add(ElementType::kBF16, number, 2 * number);
+  add(ElementType::kF32, 2 * 8 * 6, 4 * 2 * 8 * 6);
+  image.info.outputs[0].type = {ElementType::kBF16, {2 * 8 * 4 * 24}};
+  call.buffers.push_back({Space::kResult, 0, 0, 2 * 2 * 8 * 4 * 24});
+  call.buffers.push_back({Space::kArena, 0, 0, 1000});
+  image.steps = {{std::move(call)}};
+  return image;
+}
+
+TEST(CudaSerialization, attention_comes_back) {
+  const ProgramImage image = makeAttentionImage();
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(image, kDevice), kDevice);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  ASSERT_EQ(back->calls.size(), 1u);
+  const auto& is = std::get<DnnAttention>(back->calls[0].what);
+  EXPECT_TRUE(is == std::get<DnnAttention>(image.calls[0].what));
+  EXPECT_EQ(is.toString(), "a causal attention of bf16[2,4,8,16] over [2,2,6,24] with a bias");
+}
+
+TEST(CudaSerialization, contradictions_of_attention_are_refused) {
+  auto call = [](ProgramImage& image) -> LibraryCall& {
+    return std::get<LibraryCall>(image.steps[0].what);
+  };
+  auto the = [](ProgramImage& image) -> DnnAttention& {
+    return std::get<DnnAttention>(image.calls[0].what);
+  };
+  const std::vector<std::function<void(ProgramImage&)>> changes = {
+      [&](ProgramImage& image) { the(image).type = DnnType::kF32; },
+      [&](ProgramImage& image) { the(image).biasType = static_cast<DnnType>(1); },
+      [&](ProgramImage& image) { the(image).group = 3; },
+      [&](ProgramImage& image) { the(image).group = 1; },
+      [&](ProgramImage& image) { the(image).batch = 3; },
+      [&](ProgramImage& image) { the(image).rows = int64_t{1} << 62; },
+      [&](ProgramImage& image) { the(image).keys = 7; },
+      [&](ProgramImage& image) { the(image).query.row = -1; },
+      [&](ProgramImage& image) { the(image).key.batch = int64_t{1} << 62; },
+      [&](ProgramImage& image) { the(image).value.row += 1; },
+      [&](ProgramImage& image) { the(image).bias.head = 1; },
+      [&](ProgramImage& image) { the(image).result.row = 0; },
+      [&](ProgramImage& image) { the(image).scale = std::numeric_limits<double>::quiet_NaN(); },
+      [&](ProgramImage& image) { the(image).hasBias = false; },
+      [&](ProgramImage& image) { image.calls[0].scratchBytes = 0; },
+      [&](ProgramImage& image) { image.calls[0].scratchBytes = 1001; },
+      [&](ProgramImage& image) { call(image).buffers.pop_back(); },
+      [&](ProgramImage& image) { call(image).buffers[0].bytes -= 2; },
+      [&](ProgramImage& image) { call(image).buffers[3].bytes -= 4; },
+      [&](ProgramImage& image) { call(image).buffers[4].bytes -= 2; },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    ProgramImage image = makeAttentionImage();
     changes[i](image);
     EXPECT_EQ(codeOf(image).code(), StatusCode::kInvalidArgument) << "change " << i;
   }

@@ -124,6 +124,52 @@ def test_epilogues_of_cudnn_agree_with_cpu(cuda):  # noqa: F811
         assert f"stablehlo.convolution with {name} at" in said, said
 
 
+def test_attention_of_cudnn_agrees_with_cpu(cuda):  # noqa: F811
+    """The fake's cuDNN computes the operations that its graph has, if they are those that cuDNN has kernels for."""
+    said = cuda(COMPARE + """
+    attend = jax.nn.dot_product_attention
+    def operands(rows=96, keys=96, heads=4, key_heads=4, size=64, dtype=jnp.bfloat16):
+        return (array(2, rows, heads, size).astype(dtype), *(array(2, keys, key_heads, size).astype(dtype) for _ in "kv"))
+    compare(lambda q, k, v: attend(q, k, v, is_causal=True), *operands(), tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v, scale=0.3), *operands(80, 136), tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v, is_causal=True), *operands(256, 256, key_heads=2), tolerance=3e-2)
+    compare(lambda q, k, v, b: attend(q, k, v, bias=b), *operands(), array(1, 4, 96, 96).astype(jnp.bfloat16), tolerance=3e-2)
+    compare(lambda q, k, v, b: attend(q, k, v, bias=b, is_causal=True), *operands(), array(2, 1, 1, 96), tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v), *operands(1, 8192), tolerance=3e-2)
+    # Heads before rows, a mask and a scale of one's own.
+    for dtype, tolerance in ((jnp.bfloat16, 3e-2), (jnp.float16, 4e-3)):
+        q, k, v = (one.swapaxes(1, 2) for one in operands(dtype=dtype))
+        compare(lambda q, k, v: jax.nn.softmax(jnp.where(
+            jnp.arange(96)[:, None] >= jnp.arange(96),
+            jnp.einsum("bnth,bnsh->bnts", q, k, preferred_element_type=np.float32) / 8, -1e30)).astype(dtype) @ v,
+            q, k, v, tolerance=tolerance)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    assert said.count("is cuDNN's") == 8 and "is not cuDNN's" not in said, said
+
+
+def test_attention_that_is_not_cudnns_agrees_with_cpu(cuda):  # noqa: F811
+    said = cuda(COMPARE + """
+    attend = jax.nn.dot_product_attention
+    q, k, v = (array(2, 96, 4, 64).astype(jnp.bfloat16) for _ in "qkv")
+    mask = random.random((2, 1, 96, 96)) > 0.4
+    compare(lambda q, k, v, m: attend(q, k, v, mask=m), q, k, v, mask, tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v, scale=-0.3), q, k, v, tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v), *(one[..., :60] for one in (q, k, v)), tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v), *(one[:, :16, :, :] for one in (q, k, v)), tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v, local_window_size=8), q, k, v, tolerance=3e-2)
+    compare(lambda q, k, v: attend(q, k, v), *(one.astype(np.float32) for one in (q, k, v)), tolerance=1e-4)
+    compare(lambda q, k, v: jnp.einsum("bnts,bsnh->btnh", 0.5 * jax.nn.softmax(jnp.einsum("btnh,bsnh->bnts", q, k)), v), q, k, v,
+            tolerance=3e-2)
+    compare(lambda q, k, v: jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(jnp.tanh(jnp.einsum("btnh,bsnh->bnts", q, k))), v),
+            q, k, v, tolerance=3e-2)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    for why in ("the mask is not the causal one", "the largest product has not the largest score", "it is too little work",
+                "cuDNN describes no graph of", "queries, keys, values and result are not all bf16 or f16",
+                "the weights are no softmax", "another operation is on the scores"):
+        assert f"is not cuDNN's: {why}" in said, f"{why}: {said}"
+    assert "is cuDNN's" not in said
+
+
 def test_long_shifts_are_of_all_bits_of_their_amounts(cuda):  # noqa: F811
     """LLVM's NVPTX looks at 32 of them alone where it has a choice of 0 and a shift."""
     cuda(COMPARE + """

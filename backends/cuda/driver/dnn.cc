@@ -106,7 +106,7 @@ class DnnPlan {
   int mathType = kMathDefault;
   int algorithm = 0;
   size_t workspaceBytes = 0;
-  std::unique_ptr<DnnGraph> graph;  // instead of all this, with an epilogue
+  std::unique_ptr<DnnGraph> graph;  // instead of all this, of attention and with an epilogue
 
  private:
   const DnnFunctions& functions_;
@@ -308,30 +308,36 @@ Status Dnn::choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const {
   return unimplemented("cuDNN has no algorithm for it that sums products in a fixed order");
 }
 
-StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnConvolution& convolution,
+StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnWork& work,
                                                    int64_t scratchBytes) {
-  return plans_.find({device, convolution, scratchBytes},
-                     [&] { return makePlan(device, convolution, scratchBytes); });
+  return plans_.find({device, work, scratchBytes},
+                     [&] { return makePlan(device, work, scratchBytes); });
 }
 
-StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device,
-                                                       const DnnConvolution& convolution,
+StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork& work,
                                                        int64_t scratchBytes) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_RETURN_IF_ERROR(open(device, handle));
-  auto plan = std::make_shared<DnnPlan>(*functions_, convolution.kind);
+  const auto* convolution = std::get_if<DnnConvolution>(&work);
+  auto plan =
+      std::make_shared<DnnPlan>(*functions_, convolution ? convolution->kind : DnnKind::kForward);
   const int64_t workspaceBytes =
       std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment;
-  if (!convolution.epilogue.isNone()) {
-    if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues");
-    ISTHMUS_ASSIGN_OR_RETURN(plan->graph,
-                             DnnGraph::make(*graphs_, handle.handle, convolution, workspaceBytes));
+  if (!convolution || !convolution->epilogue.isNone()) {
+    if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues and attention");
+    auto graph = std::visit(
+        [&](const auto& one) {
+          return DnnGraph::make(*graphs_, handle.handle, one, workspaceBytes);
+        },
+        work);
+    if (!graph.ok()) return graph.status();
+    plan->graph = *std::move(graph);
     plan->workspaceBytes = static_cast<size_t>(plan->graph->workspaceBytes());
     return std::shared_ptr<const DnnPlan>(std::move(plan));
   }
-  Status status = describe(convolution, *plan);
+  Status status = describe(*convolution, *plan);
   if (!status.ok()) return unimplemented(status.message());
   ISTHMUS_RETURN_IF_ERROR(choose(handle.handle, *plan, workspaceBytes));
   return std::shared_ptr<const DnnPlan>(std::move(plan));
@@ -341,8 +347,8 @@ int64_t Dnn::scratchBytes(const DnnPlan& plan) {
   return static_cast<int64_t>(plan.workspaceBytes) + kDnnWorkspaceAlignment;
 }
 
-Status Dnn::convolve(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
-                     void* scratch) {
+Status Dnn::run(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
+                void* scratch) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
   std::lock_guard lock(handle.mutex);
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));

@@ -1,4 +1,4 @@
-// cuDNN's convolutions, in a library that is loaded where it is there. Never run on a GPU yet.
+// cuDNN's convolutions and attention, in a library that is loaded where it is there.
 #pragma once
 
 #include <memory>
@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
+#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/plan_memo.h"
@@ -21,7 +23,9 @@ inline constexpr int64_t kDnnWorkspaceAlignment = 256;
 struct DnnFunctions;
 struct DnnGraphFunctions;
 
-// A convolution with the algorithm that cuDNN's heuristics chose for a device.
+using DnnWork = std::variant<DnnConvolution, DnnAttention>;
+
+// Work with the algorithm that cuDNN's heuristics chose for a device.
 class DnnPlan;
 
 class Dnn {
@@ -33,15 +37,15 @@ class Dnn {
   // Chooses the fastest algorithm that sums products as they are, always in the same order, in at
   // most so much scratch memory, with the epilogue in the same kernel. kUnimplemented, saying why,
   // if cuDNN has none. It is asked once for each of these.
-  StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnConvolution& convolution,
+  StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnWork& work,
                                                 int64_t scratchBytes);
-  // What convolve() wants of scratch memory, wherever that begins.
+  // What run() wants of scratch memory, wherever that begins.
   static int64_t scratchBytes(const DnnPlan& plan);
   // Enqueued on `queue`, which must not be recording: that cuDNN may be recorded is promised
-  // nowhere. The buffers are those of DnnConvolution::bufferElements. Nothing may overlap the
-  // result, which is the last of them.
-  Status convolve(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
-                  void* scratch);
+  // nowhere. The buffers are those of DnnConvolution::bufferElements or DnnAttention::bufferBytes.
+  // Nothing may overlap the result, which is the last of them.
+  Status run(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
+             void* scratch);
 
  private:
   // For one thread at a time.
@@ -57,14 +61,14 @@ class Dnn {
   Status open(int device, Handle& handle);
   Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
   Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
-  StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnConvolution& convolution,
+  StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnWork& work,
                                                     int64_t scratchBytes);
 
   std::unique_ptr<DnnFunctions> functions_;
   std::unique_ptr<DnnGraphFunctions> graphs_;  // null: cuDNN has none
   Driver& driver_;
   std::vector<std::unique_ptr<Handle>> handles_;  // by device
-  PlanMemo<std::tuple<int, DnnConvolution, int64_t>, DnnPlan> plans_;
+  PlanMemo<std::tuple<int, DnnWork, int64_t>, DnnPlan> plans_;
 };
 
 }  // namespace isthmus::cuda

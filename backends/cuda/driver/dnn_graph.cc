@@ -5,53 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <string>
 #include <type_traits>
+#include <utility>
 
+#include "backends/cuda/driver/dnn_graph_builder.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
-namespace {
 
+using namespace dnn;
 using Opaque = void*;
 
-// Values of cuDNN's enumerations: descriptors.
-constexpr int kPointwise = 0, kConvolution = 1, kEngine = 2, kEngineConfig = 3, kHeuristics = 4;
-constexpr int kExecutionPlan = 5, kForward = 10, kPointwiseOperation = 13, kOperationGraph = 15;
-constexpr int kVariantPack = 16, kTensor = 17;
-// Types of attributes.
-constexpr int kTypeHandle = 0, kTypeDataType = 1, kTypeBoolean = 2, kTypeInt64 = 3, kTypeFloat = 4;
-constexpr int kTypeDouble = 5, kTypePointer = 6, kTypeConvolutionMode = 7, kTypeHeurMode = 8;
-constexpr int kTypeNanPropagation = 10, kTypeNumericalNote = 11, kTypePointwiseMode = 14;
-constexpr int kTypeDescriptor = 15, kTypeBehaviorNote = 19;
-// Attributes.
-constexpr int kPointwiseMode = 0, kPointwiseMathPrecision = 1, kPointwiseNanPropagation = 2;
-constexpr int kPointwiseReluUpperClip = 4;
-constexpr int kConvolutionComputeType = 100, kConvolutionMode = 101, kConvolutionDilations = 102;
-constexpr int kConvolutionStrides = 103, kConvolutionPostPaddings = 104;
-constexpr int kConvolutionPrePaddings = 105, kConvolutionSpatialDims = 106;
-constexpr int kHeuristicsMode = 200, kHeuristicsGraph = 201, kHeuristicsResults = 202;
-constexpr int kEngineConfigEngine = 300;
-constexpr int kPlanHandle = 400, kPlanEngineConfig = 401, kPlanWorkspaceSize = 402;
-constexpr int kForwardAlpha = 700, kForwardBeta = 701, kForwardConvolution = 702;
-constexpr int kForwardW = 703, kForwardX = 704, kForwardY = 705;
-constexpr int kOperationPointwise = 750, kOperationX = 751, kOperationB = 752, kOperationY = 753;
-constexpr int kGraphHandle = 800, kGraphOperations = 801;
-constexpr int kTensorAlignment = 900, kTensorDataType = 901, kTensorDimensions = 902;
-constexpr int kTensorStrides = 903, kTensorId = 906, kTensorIsVirtual = 907;
-constexpr int kPackIds = 1000, kPackPointers = 1001, kPackWorkspace = 1003;
-constexpr int kEngineNumericalNote = 1303, kEngineBehaviorNote = 1305;
-// What they may be.
-constexpr int kDataFloat = 0, kModeConvolution = 0, kModeCrossCorrelation = 1;
-constexpr int kPointwiseAdd = 0, kPointwiseRelu = 100, kPropagateNan = 1, kHeurModeA = 3;
-constexpr int kNoteTensorCore = 0, kNoteStrictNan = 9;
-constexpr int kNoteRuntimeCompilation = 0, kNoteSupportsGraphs = 3, kNoteBlasDependency = 4;
-
-// Engines that are asked for, and notes that are read of each.
-constexpr int64_t kMostEngines = 32;
-constexpr int64_t kMostNotes = 64;
-
-}  // namespace
+// Between what is said of one engine and of the next.
+static std::string separator(const std::string& before) { return before.empty() ? " " : ", "; }
 
 #define ISTHMUS_DNN_GRAPH_FUNCTIONS(X)                                                      \
   X(CreateDescriptor, "cudnnBackendCreateDescriptor", (int, Opaque*))                       \
@@ -68,224 +34,205 @@ std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library) {
   if (!library.find(symbol, functions->name).ok()) return nullptr;
   ISTHMUS_DNN_GRAPH_FUNCTIONS(ISTHMUS_DNN_GRAPH_FIND)
 #undef ISTHMUS_DNN_GRAPH_FIND
+  if (!library.find("cudnnGetLastErrorString", functions->GetLastErrorString).ok()) {
+    functions->GetLastErrorString = nullptr;
+  }
   return functions;
 }
 
-// Of all that is called, the first failure counts; what is called after it does nothing.
-class DnnGraph::Builder {
- public:
-  Builder(DnnGraph& graph, void* handle, const DnnConvolution& convolution)
-      : graph_(graph), f_(graph.functions_), handle_(handle), c_(convolution), arrays_(c_) {}
+std::string DnnGraphBuilder::lastError() const {
+  if (!f_.GetLastErrorString) return "";
+  // Of what the engines say in turn, the last words.
+  constexpr size_t kMostShown = 600;
+  std::array<char, 8192> text = {};
+  f_.GetLastErrorString(text.data(), text.size() - 1);
+  std::string message(text.data());
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  if (message.size() > kMostShown) message = "… " + message.substr(message.size() - kMostShown);
+  std::ranges::replace(message, '\n', ' ');
+  return message.empty() ? "" : " (" + message + ")";
+}
 
-  Status build(int64_t workspaceBytes) {
-    Opaque question = describe();
-    std::array<Opaque, kMostEngines> configs = {};
-    for (Opaque& config : configs) config = create(kEngineConfig);
-    int64_t found = 0;
-    get(question, kHeuristicsResults, kTypeDescriptor, kMostEngines, found, configs.data());
-    if (failure_ != 0) return refused("describes no such graph");
-    std::string why;
-    for (int64_t i = 0; i < std::min(found, kMostEngines); ++i) {
-      Opaque config = configs[static_cast<size_t>(i)];
-      if (!isAllowed(config) || !plan(config)) continue;
-      if (graph_.workspaceBytes_ <= workspaceBytes) return {};
-      // It may hold code that was compiled for it.
-      f_.DestroyDescriptor(graph_.descriptors_.back());
-      graph_.descriptors_.pop_back();
-      why = ", or one that wants less than " + std::to_string(graph_.workspaceBytes_) + " bytes";
-    }
-    return unimplemented("cuDNN has no engine for ", c_.toString(),
-                         " that sums products in a fixed order",
-                         c_.epilogue.hasRelu ? " and keeps NaNs" : "", why);
-  }
+bool DnnGraphBuilder::keep(int code, const char* call, int kind, int attribute) {
+  if (!failure_.empty()) return false;
+  if (code == 0) return true;
+  failure_ = std::string(call) + " failed with status " + std::to_string(code);
+  if (kind >= 0) failure_ += " for a descriptor of kind " + std::to_string(kind);
+  if (attribute >= 0) failure_ += " and attribute " + std::to_string(attribute);
+  if (*part_) failure_ += ", " + std::string(part_);
+  failure_ += lastError();
+  return false;
+}
 
- private:
-  Status refused(const char* what) const {
-    return unimplemented("cuDNN ", what, ": status ", failure_);
+Opaque DnnGraphBuilder::create(int kind) {
+  Opaque made = nullptr;
+  if (!failure_.empty()) return made;
+  if (keep(f_.CreateDescriptor(kind, &made), "cudnnBackendCreateDescriptor", kind)) {
+    graph_->descriptors_.push_back(made);
   }
+  return made;
+}
 
-  bool keep(int code) {
-    if (failure_ == 0) failure_ = code;
-    return failure_ == 0;
-  }
-  Opaque create(int kind) {
-    Opaque made = nullptr;
-    if (failure_ == 0 && keep(f_.CreateDescriptor(kind, &made)))
-      graph_.descriptors_.push_back(made);
-    return made;
-  }
-  void set(Opaque descriptor, int name, int type, int64_t count, const void* values) {
-    if (failure_ == 0) keep(f_.SetAttribute(descriptor, name, type, count, values));
-  }
-  template <typename Value>
-  void set(Opaque descriptor, int name, int type, const Value& value) {
-    set(descriptor, name, type, 1, &value);
-  }
-  void set(Opaque descriptor, int name, const std::vector<int64_t>& numbers) {
-    set(descriptor, name, kTypeInt64, static_cast<int64_t>(numbers.size()), numbers.data());
-  }
-  void get(Opaque descriptor, int name, int type, int64_t most, int64_t& count, void* values) {
-    if (failure_ == 0) keep(f_.GetAttribute(descriptor, name, type, most, &count, values));
-  }
-  Opaque finish(Opaque descriptor) {
-    if (failure_ == 0) keep(f_.Finalize(descriptor));
-    return descriptor;
-  }
+void DnnGraphBuilder::set(Opaque descriptor, int name, int type, int64_t count,
+                          const void* values) {
+  if (!failure_.empty()) return;
+  keep(f_.SetAttribute(descriptor, name, type, count, values), "cudnnBackendSetAttribute", -1,
+       name);
+}
 
-  // In memory, and known to runs as the next buffer; or in f32, on the way from one operation to
-  // the next.
-  Opaque array(const DnnArray& array, bool isVirtual) {
-    Opaque made = create(kTensor);
-    const int64_t id = ++lastId_, alignment = kBufferAlignment;
-    set(made, kTensorId, kTypeInt64, id);
-    set(made, kTensorDataType, kTypeDataType, isVirtual ? kDataFloat : static_cast<int>(c_.type));
-    set(made, kTensorAlignment, kTypeInt64, alignment);
-    set(made, kTensorDimensions, array.dims);
-    set(made, kTensorStrides, array.strides);
-    set(made, kTensorIsVirtual, kTypeBoolean, isVirtual);
-    if (!isVirtual) graph_.ids_.push_back(id);
-    return finish(made);
-  }
+Opaque DnnGraphBuilder::finalize(Opaque descriptor) {
+  if (failure_.empty()) keep(f_.Finalize(descriptor), "cudnnBackendFinalize", -1);
+  return descriptor;
+}
 
-  Opaque convolution() {
-    Opaque made = create(kConvolution);
-    set(made, kConvolutionComputeType, kTypeDataType, kDataFloat);
-    set(made, kConvolutionMode, kTypeConvolutionMode,
-        c_.isFlipped ? kModeConvolution : kModeCrossCorrelation);
-    set(made, kConvolutionSpatialDims, kTypeInt64, static_cast<int64_t>(arrays_.axes.size()));
-    set(made, kConvolutionDilations, arrays_.numbers(&DnnAxis::dilation));
-    set(made, kConvolutionStrides, arrays_.numbers(&DnnAxis::stride));
-    set(made, kConvolutionPrePaddings, arrays_.numbers(&DnnAxis::padding));
-    set(made, kConvolutionPostPaddings, arrays_.numbers(&DnnAxis::padding));
-    return finish(made);
-  }
+Opaque DnnGraphBuilder::array(const DnnArray& array, int type, int64_t id, bool isVirtual,
+                              bool isByValue) {
+  Opaque made = create(kTensor);
+  const int64_t alignment = isByValue ? sizeof(float) : kBufferAlignment;
+  set(made, kTensorId, kTypeInt64, id);
+  set(made, kTensorDataType, kTypeDataType, type);
+  set(made, kTensorAlignment, kTypeInt64, alignment);
+  set(made, kTensorDimensions, array.dims);
+  set(made, kTensorStrides, array.strides);
+  set(made, kTensorIsVirtual, kTypeBoolean, isVirtual);
+  if (isByValue) set(made, kTensorIsByValue, kTypeBoolean, isByValue);
+  return finalize(made);
+}
 
-  Opaque forward(Opaque image, Opaque kernel, Opaque sums) {
-    Opaque settings = convolution();
-    Opaque made = create(kForward);
-    const float one = 1, zero = 0;
-    set(made, kForwardAlpha, kTypeFloat, one);
-    set(made, kForwardBeta, kTypeFloat, zero);
-    set(made, kForwardConvolution, kTypeDescriptor, settings);
-    set(made, kForwardX, kTypeDescriptor, image);
-    set(made, kForwardW, kTypeDescriptor, kernel);
-    set(made, kForwardY, kTypeDescriptor, sums);
-    return finish(made);
-  }
+Opaque DnnGraphBuilder::buffer(const DnnArray& array, int type) {
+  graph_->ids_.push_back(++lastId_);
+  return this->array(array, type, lastId_, false, false);
+}
 
-  Opaque pointwise(int mode, Opaque x, Opaque b, Opaque y) {
-    Opaque settings = create(kPointwise);
-    set(settings, kPointwiseMode, kTypePointwiseMode, mode);
-    set(settings, kPointwiseMathPrecision, kTypeDataType, kDataFloat);
-    if (mode == kPointwiseRelu) {
-      set(settings, kPointwiseNanPropagation, kTypeNanPropagation, kPropagateNan);
-      // By default it is the largest finite number, which an infinity would become.
-      set(settings, kPointwiseReluUpperClip, kTypeDouble, std::numeric_limits<double>::infinity());
-    }
-    finish(settings);
-    Opaque made = create(kPointwiseOperation);
-    set(made, kOperationPointwise, kTypeDescriptor, settings);
-    set(made, kOperationX, kTypeDescriptor, x);
-    if (b) set(made, kOperationB, kTypeDescriptor, b);
-    set(made, kOperationY, kTypeDescriptor, y);
-    return finish(made);
-  }
+Opaque DnnGraphBuilder::virtualArray(const DnnArray& array, int type) {
+  return this->array(array, type, ++lastId_, true, false);
+}
 
-  // Returns the heuristics' question for the graph.
-  Opaque describe() {
-    Opaque image = array(arrays_.image, false), kernel = array(arrays_.kernel, false);
-    Opaque residual = c_.epilogue.hasResidual ? array(arrays_.result, false) : nullptr;
-    Opaque bias = c_.epilogue.hasBias ? array(arrays_.bias, false) : nullptr;
-    Opaque result = array(arrays_.result, false);
-    Opaque sums = array(arrays_.result, true);
-    std::vector<Opaque> operations = {forward(image, kernel, sums)};
-    int left = c_.epilogue.hasResidual + c_.epilogue.hasBias + c_.epilogue.hasRelu;
-    auto add = [&](int mode, Opaque other) {
-      Opaque next = --left == 0 ? result : array(arrays_.result, true);
-      operations.push_back(pointwise(mode, sums, other, next));
-      sums = next;
-    };
-    if (residual) add(kPointwiseAdd, residual);
-    if (bias) add(kPointwiseAdd, bias);
-    if (c_.epilogue.hasRelu) add(kPointwiseRelu, nullptr);
-    Opaque graph = create(kOperationGraph);
-    set(graph, kGraphHandle, kTypeHandle, handle_);
-    set(graph, kGraphOperations, kTypeDescriptor, static_cast<int64_t>(operations.size()),
-        operations.data());
-    finish(graph);
-    Opaque question = create(kHeuristics);
-    set(question, kHeuristicsGraph, kTypeDescriptor, graph);
-    set(question, kHeuristicsMode, kTypeHeurMode, kHeurModeA);
-    return finish(question);
-  }
+Opaque DnnGraphBuilder::number(float value, size_t rank) {
+  graph_->ids_.push_back(++lastId_);
+  graph_->numbers_.push_back(value);
+  const std::vector<int64_t> ones(rank, 1);
+  return array({ones, ones}, kDataFloat, lastId_, false, true);
+}
 
-  // What an engine's notes say of it; false if it cannot be read.
-  bool readNotes(Opaque engine, int name, int type, std::vector<int>& notes) {
-    notes.resize(kMostNotes);
-    int64_t count = 0;
-    if (f_.GetAttribute(engine, name, type, kMostNotes, &count, notes.data()) != 0) return false;
-    if (count < 0 || count > kMostNotes) return false;
-    notes.resize(static_cast<size_t>(count));
-    return true;
+Opaque DnnGraphBuilder::pointwise(const Pointwise& settings, Opaque x, Opaque y, Opaque b,
+                                  Opaque t) {
+  Opaque mode = create(kPointwise);
+  set(mode, kPointwiseMode, kTypePointwiseMode, settings.mode);
+  set(mode, kPointwiseMathPrecision, kTypeDataType, settings.computeType);
+  if (settings.mode == kPointwiseIndex) set(mode, kPointwiseAxis, kTypeInt64, settings.axis);
+  if (settings.mode == kPointwiseRelu) {
+    set(mode, kPointwiseNanPropagation, kTypeNanPropagation, kPropagateNan);
+    // By default it is the largest finite number, which an infinity would become.
+    set(mode, kPointwiseReluUpperClip, kTypeDouble, std::numeric_limits<double>::infinity());
   }
+  finalize(mode);
+  Opaque made = create(kPointwiseOperation);
+  set(made, kOperationPointwise, kTypeDescriptor, mode);
+  set(made, kOperationX, kTypeDescriptor, x);
+  if (b) set(made, kOperationB, kTypeDescriptor, b);
+  if (t) set(made, kOperationT, kTypeDescriptor, t);
+  set(made, kOperationY, kTypeDescriptor, y);
+  return finalize(made);
+}
 
-  // An engine with a note that is not known here may do anything.
-  bool isAllowed(Opaque config) {
-    Opaque engine = create(kEngine);
-    int64_t count = 0;
-    std::vector<int> numerical, behavior;
-    if (failure_ != 0 ||
-        f_.GetAttribute(config, kEngineConfigEngine, kTypeDescriptor, 1, &count, &engine) != 0 ||
-        !readNotes(engine, kEngineNumericalNote, kTypeNumericalNote, numerical) ||
-        !readNotes(engine, kEngineBehaviorNote, kTypeBehaviorNote, behavior)) {
+StatusOr<std::unique_ptr<DnnGraph>> DnnGraphBuilder::finish(const std::vector<Opaque>& operations,
+                                                            const Limits& limits,
+                                                            const std::string& what) {
+  describe("the graph");
+  Opaque graph = create(kOperationGraph);
+  set(graph, kGraphHandle, kTypeHandle, handle_);
+  set(graph, kGraphOperations, kTypeDescriptor, static_cast<int64_t>(operations.size()),
+      operations.data());
+  finalize(graph);
+  describe("the heuristics");
+  Opaque question = create(kHeuristics);
+  set(question, kHeuristicsGraph, kTypeDescriptor, graph);
+  set(question, kHeuristicsMode, kTypeHeurMode, kHeurModeA);
+  finalize(question);
+  std::array<Opaque, kMostEngines> configs = {};
+  for (Opaque& config : configs) config = create(kEngineConfig);
+  int64_t found = 0;
+  if (failure_.empty()) {
+    keep(f_.GetAttribute(question, kHeuristicsResults, kTypeDescriptor, kMostEngines, &found,
+                         configs.data()),
+         "cudnnBackendGetAttribute", kHeuristics, kHeuristicsResults);
+  }
+  if (!failure_.empty()) return unimplemented("cuDNN describes no graph of ", what, ": ", failure_);
+  std::string why = found == 0 ? lastError() : "";
+  for (int64_t i = 0; i < std::min(found, kMostEngines); ++i) {
+    Opaque config = configs[static_cast<size_t>(i)];
+    if (!isAllowed(config, limits, why) || !plan(config, why)) continue;
+    if (graph_->workspaceBytes_ <= limits.workspaceBytes) return std::move(graph_);
+    // It may hold code that was compiled for it.
+    f_.DestroyDescriptor(graph_->descriptors_.back());
+    graph_->descriptors_.pop_back();
+    why += separator(why) + "one wants " + std::to_string(graph_->workspaceBytes_) + " bytes";
+  }
+  return unimplemented("cuDNN has no engine for ", what, " that sums products in a fixed order",
+                       limits.keepsNans ? " and keeps NaNs" : "", "; of ", found, ":", why);
+}
+
+// What an engine's notes say of it; false if it cannot be read.
+bool DnnGraphBuilder::readNotes(Opaque engine, int name, int type, std::vector<int>& notes) {
+  notes.resize(kMostNotes);
+  int64_t count = 0;
+  if (f_.GetAttribute(engine, name, type, kMostNotes, &count, notes.data()) != 0) return false;
+  if (count < 0 || count > kMostNotes) return false;
+  notes.resize(static_cast<size_t>(count));
+  return true;
+}
+
+// An engine with a note that is not known here may do anything.
+bool DnnGraphBuilder::isAllowed(Opaque config, const Limits& limits, std::string& why) {
+  Opaque engine = create(kEngine);
+  int64_t count = 0;
+  std::vector<int> numerical, behavior;
+  if (!failure_.empty() ||
+      f_.GetAttribute(config, kEngineConfigEngine, kTypeDescriptor, 1, &count, &engine) != 0 ||
+      !readNotes(engine, kEngineNumericalNote, kTypeNumericalNote, numerical) ||
+      !readNotes(engine, kEngineBehaviorNote, kTypeBehaviorNote, behavior)) {
+    why += separator(why) + "one without notes";
+    return false;
+  }
+  bool keepsNans = false;
+  for (int note : numerical) {
+    keepsNans |= note == kNoteStrictNan;
+    // In f32, tensor cores round operands to TF32.
+    if (note != kNoteStrictNan && (note != kNoteTensorCore || !limits.roundsToTf32)) {
+      why += separator(why) + "one with numerical note " + std::to_string(note);
       return false;
     }
-    bool keepsNans = false;
-    for (int note : numerical) {
-      keepsNans |= note == kNoteStrictNan;
-      // In f32, tensor cores round operands to TF32.
-      const bool isRounding = c_.type == DnnType::kF32 && !c_.isTf32;
-      if (note != kNoteStrictNan && (note != kNoteTensorCore || isRounding)) return false;
-    }
-    for (int note : behavior) {
-      if (note != kNoteRuntimeCompilation && note != kNoteSupportsGraphs &&
-          note != kNoteBlasDependency) {
-        return false;
-      }
-    }
-    return keepsNans || !c_.epilogue.hasRelu;
   }
-
-  // False if this engine cannot do it after all.
-  bool plan(Opaque config) {
-    Opaque plan = create(kExecutionPlan);
-    set(plan, kPlanHandle, kTypeHandle, handle_);
-    set(plan, kPlanEngineConfig, kTypeDescriptor, config);
-    finish(plan);
-    int64_t bytes = 0, count = 0;
-    get(plan, kPlanWorkspaceSize, kTypeInt64, 1, count, &bytes);
-    const bool isPlanned = failure_ == 0 && count == 1 && bytes >= 0;
-    failure_ = 0;  // others may
-    graph_.plan_ = plan;
-    graph_.workspaceBytes_ = bytes;
-    return isPlanned;
+  for (int note : behavior) {
+    if (note != kNoteRuntimeCompilation && note != kNoteSupportsGraphs &&
+        note != kNoteBlasDependency) {
+      why += separator(why) + "one with behavior note " + std::to_string(note);
+      return false;
+    }
   }
+  if (keepsNans || !limits.keepsNans) return true;
+  why += separator(why) + "one that loses NaNs";
+  return false;
+}
 
-  DnnGraph& graph_;
-  const DnnGraphFunctions& f_;
-  void* handle_;
-  const DnnConvolution& c_;
-  const DnnArrays arrays_;
-  int64_t lastId_ = 0;
-  int failure_ = 0;
-};
-
-StatusOr<std::unique_ptr<DnnGraph>> DnnGraph::make(const DnnGraphFunctions& functions, void* handle,
-                                                   const DnnConvolution& convolution,
-                                                   int64_t workspaceBytes) {
-  std::unique_ptr<DnnGraph> graph(new DnnGraph(functions));
-  ISTHMUS_RETURN_IF_ERROR(Builder(*graph, handle, convolution).build(workspaceBytes));
-  return graph;
+// False if this engine cannot do it after all.
+bool DnnGraphBuilder::plan(Opaque config, std::string& why) {
+  describe("a plan");
+  Opaque plan = create(kExecutionPlan);
+  set(plan, kPlanHandle, kTypeHandle, handle_);
+  set(plan, kPlanEngineConfig, kTypeDescriptor, config);
+  finalize(plan);
+  int64_t bytes = 0, count = 0;
+  if (failure_.empty()) {
+    keep(f_.GetAttribute(plan, kPlanWorkspaceSize, kTypeInt64, 1, &count, &bytes),
+         "cudnnBackendGetAttribute", kExecutionPlan, kPlanWorkspaceSize);
+  }
+  const bool isPlanned = failure_.empty() && count == 1 && bytes >= 0;
+  if (!isPlanned) why += separator(why) + "one without a plan: " + std::exchange(failure_, "");
+  graph_->plan_ = plan;
+  graph_->workspaceBytes_ = bytes;
+  return isPlanned;
 }
 
 // Users before what they use.
@@ -300,9 +247,11 @@ int DnnGraph::run(void* handle, std::span<void* const> buffers, void* workspace)
   auto set = [&](int name, int type, int64_t count, const void* values) {
     if (code == 0) code = functions_.SetAttribute(pack, name, type, count, values);
   };
+  std::vector<void*> pointers(buffers.begin(), buffers.end());
+  for (float& number : numbers_) pointers.push_back(&number);
   const auto count = static_cast<int64_t>(ids_.size());
   set(kPackIds, kTypeInt64, count, ids_.data());
-  set(kPackPointers, kTypePointer, count, buffers.data());
+  set(kPackPointers, kTypePointer, count, pointers.data());
   set(kPackWorkspace, kTypePointer, 1, &workspace);
   if (code == 0) code = functions_.Finalize(pack);
   if (code == 0) code = functions_.Execute(handle, plan_, pack);

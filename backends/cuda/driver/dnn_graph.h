@@ -1,11 +1,12 @@
-// Convolutions with epilogues, as graphs of cuDNN's (ADR 49 says why those). Never run on a GPU
-// yet.
+// Convolutions with epilogues and attention, as graphs of cuDNN's (ADRs 49 and 52 say why those).
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "base/shared_library.h"
 #include "isthmus/status.h"
@@ -19,6 +20,8 @@ struct DnnGraphFunctions {
   int (*SetAttribute)(void*, int, int, int64_t, const void*) = nullptr;
   int (*GetAttribute)(void*, int, int, int64_t, int64_t*, void*) = nullptr;
   int (*Execute)(void*, void*, void*) = nullptr;
+  // Why the last call of this thread failed; null before cuDNN 9.
+  void (*GetLastErrorString)(char*, size_t) = nullptr;
 };
 
 // Null if the library does not have all of them.
@@ -27,8 +30,8 @@ std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library);
 // What DnnGraph::run calls, for errors.
 inline constexpr const char* kGraphRunName = "cudnnBackendExecute";
 
-// A convolution and its epilogue, with the engine that cuDNN's heuristics chose for a device. The
-// handle is for one thread at a time.
+// A convolution and its epilogue, or an attention, with the engine that cuDNN's heuristics chose
+// for a device. The handle is for one thread at a time.
 class DnnGraph {
  public:
   // The fastest engine whose notes say that it sums products as they are, always in the same order,
@@ -37,22 +40,26 @@ class DnnGraph {
   static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
                                                   const DnnConvolution& convolution,
                                                   int64_t workspaceBytes);
+  static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
+                                                  const DnnAttention& attention,
+                                                  int64_t workspaceBytes);
   ~DnnGraph();
   DnnGraph(const DnnGraph&) = delete;
   DnnGraph& operator=(const DnnGraph&) = delete;
 
   int64_t workspaceBytes() const { return workspaceBytes_; }
-  // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements. Returns cuDNN's
-  // status.
+  // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements, or of
+  // DnnAttention::bufferBytes. Returns cuDNN's status.
   int run(void* handle, std::span<void* const> buffers, void* workspace) const;
 
  private:
-  class Builder;
+  friend class DnnGraphBuilder;
   explicit DnnGraph(const DnnGraphFunctions& functions) : functions_(functions) {}
 
   const DnnGraphFunctions& functions_;
-  std::vector<void*> descriptors_;  // all that were made, in this order
-  std::vector<int64_t> ids_;        // of the arrays that the buffers are
+  std::vector<void*> descriptors_;     // all that were made, in this order
+  std::vector<int64_t> ids_;           // of the arrays that the buffers are, then of the numbers
+  mutable std::deque<float> numbers_;  // which the host has
   void* plan_ = nullptr;
   int64_t workspaceBytes_ = 0;
 };

@@ -113,6 +113,45 @@ for type_name in ("float32", "bfloat16", "float16"):
 for type_name in ("float32", "bfloat16"):
     check(f"attention {type_name}", *(numbers(2, 256, 4, 64, dtype=jnp.dtype(type_name), seed=s) for s in range(3)))(
         lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True))
+
+
+def attends(name, *more, rows=512, keys=512, heads=8, key_heads=8, size=64, **how):
+    """Forward, and the gradients of queries, keys and values; `more` are arrays for arguments of these names."""
+    names = [one for one, _ in more]
+    arrays = [numbers(2, n, h, size, dtype=jnp.bfloat16, seed=s)
+              for s, (n, h) in enumerate(((rows, heads), (keys, key_heads), (keys, key_heads)))]
+    def function(q, k, v, *rest):
+        return jax.nn.dot_product_attention(q, k, v, **dict(zip(names, rest)), **how)
+    check(f"attention {name}", *arrays, *(array for _, array in more))(function)
+    check(f"gradients of attention {name}", *arrays, numbers(2, rows, heads, size, dtype=jnp.bfloat16, seed=3),
+          *(array for _, array in more))(
+        lambda q, k, v, g, *rest: jax.vjp(lambda q, k, v: function(q, k, v, *rest), q, k, v)[1](g))
+
+
+for head_size in (64, 128):
+    attends(f"of heads of {head_size}", size=head_size)
+    attends(f"causal of heads of {head_size}", size=head_size, is_causal=True)
+attends("of groups", key_heads=2, is_causal=True)
+attends("over other lengths", rows=200, keys=333)
+attends("with a mask", ("mask", np.random.default_rng(5).random((2, 1, 512, 512)) > 0.3))
+attends("with a bias", ("bias", numbers(1, 8, 512, 512, dtype=jnp.bfloat16, seed=4)))
+attends("with a bias by keys and a causal mask", ("bias", numbers(2, 1, 1, 512, seed=4)), is_causal=True)
+attends("of sequences", ("query_seq_lengths", np.int32([500, 200])), ("key_value_seq_lengths", np.int32([100, 512])))
+# Every seventh row has no key: all keys are left out alike.
+for left_out in (-1e9, -1e30, float(np.finfo(np.float32).min) * 0.7, float(np.finfo(np.float32).min)):
+    attends(f"with rows without keys of {left_out:.2e}",
+            ("bias", np.full((1, 1, 512, 512), np.where(np.arange(512) % 7 == 0, left_out, 0)[:, None], np.float32)))
+attends("of one query", rows=1, keys=4096)
+
+
+# JAX's own has no products of f16 for CPUs.
+@check("attention float16", *(numbers(2, 512, 8, 64, dtype=np.float16, seed=s) for s in range(3)))
+def attention_of_halves(q, k, v):
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k, preferred_element_type=np.float32) / 8
+    kept = jnp.arange(512)[:, None] >= jnp.arange(512)
+    return jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(jnp.where(kept, scores, -1e30)).astype(q.dtype), v)
+
+
 for type_name in ("float32", "bfloat16", "int32"):  # Of the last, the library has none.
     dtype = jnp.dtype(type_name)
     check(f"products with vectors {type_name}", (numbers(3, 4096) * 9).astype(dtype), (numbers(4096, 1000) * 9).astype(dtype))(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/fake/fake_convolution.h"
+#include "backends/cuda/driver/fake/fake_descriptor.h"
 #include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_streams.h"
 
@@ -29,7 +30,11 @@ enum Kind {
   kPointwiseOperation = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
-  kTensor = 17
+  kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22
 };
 
 // By number of attribute: whose it is, and the number of its type. Those that are only read are in
@@ -43,6 +48,7 @@ const std::map<int, Rule> rules = {
     {1, {kPointwise, 1}},
     {2, {kPointwise, 10, true}},
     {4, {kPointwise, 5, true}},
+    {9, {kPointwise, 3, true}},
     {100, {kConvolution, 1}},
     {101, {kConvolution, 7}},
     {102, {kConvolution, 3}},
@@ -64,6 +70,7 @@ const std::map<int, Rule> rules = {
     {751, {kPointwiseOperation, 15}},
     {752, {kPointwiseOperation, 15, true}},
     {753, {kPointwiseOperation, 15}},
+    {758, {kPointwiseOperation, 15, true}},
     {800, {kOperationGraph, 0}},
     {801, {kOperationGraph, 15}},
     {900, {kTensor, 3}},
@@ -72,9 +79,20 @@ const std::map<int, Rule> rules = {
     {903, {kTensor, 3}},
     {906, {kTensor, 3}},
     {907, {kTensor, 2, true}},
+    {908, {kTensor, 2, true}},
     {1000, {kVariantPack, 3}},
     {1001, {kVariantPack, 6}},
     {1003, {kVariantPack, 6}},
+    {1500, {kMatmul, 1}},
+    {1520, {kMatmulOperation, 15}},
+    {1521, {kMatmulOperation, 15}},
+    {1522, {kMatmulOperation, 15}},
+    {1523, {kMatmulOperation, 15}},
+    {1600, {kReduction, 18}},
+    {1601, {kReduction, 1}},
+    {1610, {kReductionOperation, 15}},
+    {1611, {kReductionOperation, 15}},
+    {1612, {kReductionOperation, 15}},
 };
 
 // By number of type.
@@ -92,29 +110,6 @@ size_t sizeOf(int type) {
       return 4;
   }
 }
-
-struct Descriptor {
-  int kind = -1;
-  bool isFinished = false;
-  std::map<int, std::string> attributes;
-  // Of an engine's configuration and of what is made of it: its number below.
-  int engine = -1;
-  const Descriptor* graph = nullptr;
-
-  bool has(int name) const { return attributes.count(name) != 0; }
-  template <typename Value>
-  std::vector<Value> list(int name) const {
-    const std::string& bytes = attributes.at(name);
-    std::vector<Value> values(bytes.size() / sizeof(Value));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-  template <typename Value>
-  Value one(int name) const {
-    return list<Value>(name).at(0);
-  }
-  const Descriptor& other(int name) const { return *one<const Descriptor*>(name); }
-};
 
 // The heuristics' answers, the fastest first. Most are of no use: the notes that say so come first.
 constexpr int kTensorCore = 0, kNondeterministic = 4, kWinograd = 5, kStrictNan = 9, kUnknown = 10;
@@ -146,9 +141,6 @@ Array arrayOf(const Descriptor& tensor) {
   return {tensor.one<int>(901), narrow(902), narrow(903)};
 }
 
-bool isVirtual(const Descriptor& tensor) { return tensor.has(907) && tensor.one<char>(907) != 0; }
-int64_t idOf(const Descriptor& tensor) { return tensor.one<int64_t>(906); }
-
 Ints numbersOf(const Descriptor& convolution, int name) {
   Ints numbers;
   for (int64_t number : convolution.list<int64_t>(name))
@@ -179,6 +171,7 @@ struct Step {
 bool agrees(const Descriptor& operation) {
   const Array x = arrayOf(operation.other(751)), y = arrayOf(operation.other(753));
   if (x.dims != y.dims || x.strides != y.strides) return false;
+  if (operation.has(758) && arrayOf(operation.other(758)).dims != y.dims) return false;
   if (!operation.has(752)) return true;
   const Array b = arrayOf(operation.other(752));
   if (b.dims.size() != y.dims.size()) return false;
@@ -224,6 +217,7 @@ int finishTensor(const Descriptor& tensor) {
       !std::all_of(array.strides.begin(), array.strides.end(), isPositive)) {
     return kBadParameter;
   }
+  if (isByValue(tensor) && elementsOf(array) != 1) return kBadParameter;
   return tensor.one<int64_t>(900) % (array.type == 0 ? 4 : 2) == 0 ? kOk : kBadParameter;
 }
 
@@ -246,6 +240,7 @@ int finishForward(const Descriptor& forward) {
 
 int finishGraph(const Descriptor& graph) {
   if (!graph.one<void*>(800)) return kBadParameter;
+  if (isAttention(graph.list<const Descriptor*>(801))) return kOk;
   std::optional<std::vector<Step>> steps = stepsOf(graph);
   if (!steps) return kNotSupported;
   const Problem p = problemOf(*graph.list<const Descriptor*>(801)[0]);
@@ -305,9 +300,29 @@ std::string nameOf(const Problem& p, const std::vector<Step>& steps, int engine)
   return name + " by engine " + std::to_string(engine);
 }
 
+int attend(Handle* handle, const Descriptor& graph, int engine, const Descriptor& pack) {
+  const auto ids = pack.list<int64_t>(1000);
+  const auto pointers = pack.list<void*>(1001);
+  auto* workspace = pack.one<void*>(1003);
+  if (ids.size() != pointers.size() || !workspace ||
+      reinterpret_cast<uintptr_t>(workspace) % 256 != 0) {
+    return kBadParameter;
+  }
+  std::optional<AttentionWork> found =
+      fake_dnn::attentionOf(graph.list<const Descriptor*>(801), [&](int64_t id) -> void* {
+        auto at = std::find(ids.begin(), ids.end(), id);
+        return at == ids.end() ? nullptr : pointers[static_cast<size_t>(at - ids.begin())];
+      });
+  if (!found) return kBadParameter;
+  fake_cuda_enqueue(handle->stream, found->name + " by engine " + std::to_string(engine),
+                    found->work);
+  return kOk;
+}
+
 int execute(Handle* handle, const Descriptor& plan, const Descriptor& pack) {
   const int engine = plan.other(401).engine;
   const Descriptor& graph = *plan.other(401).graph;
+  if (isAttention(graph.list<const Descriptor*>(801))) return attend(handle, graph, engine, pack);
   const Descriptor& forward = *graph.list<const Descriptor*>(801)[0];
   const Problem p = problemOf(forward);
   const std::vector<Step> steps = *stepsOf(graph);

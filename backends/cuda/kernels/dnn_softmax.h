@@ -1,0 +1,24 @@
+// Attention as cuDNN computes it.
+#pragma once
+
+#include <optional>
+
+#include "backends/cuda/dnn_attention.h"
+#include "compiler/dialect/isthmus.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace isthmus::cuda {
+
+// A fusion as one attention, and which operands of the fusion are its buffers: queries, keys,
+// values, and the bias if there is one.
+struct DnnAttentionFusion {
+  DnnAttention attention;
+  llvm::SmallVector<unsigned, 4> operands;
+};
+
+// Of a fusion that is an attention of 16-bit types; nothing, and why as a part of a sentence, for
+// one that cuDNN has no words for or that is too little work for a call. Whether a device computes
+// it, cuDNN says.
+std::optional<DnnAttentionFusion> dnnAttentionOf(ir::FusionOp fusion, const char** why);
+
+}  // namespace isthmus::cuda
