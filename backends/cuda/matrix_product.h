@@ -11,6 +11,23 @@ namespace isthmus::cuda {
 // Element types by the numbers of CUDA's cudaDataType.
 enum class BlasType : int { kF32 = 0, kF64 = 1, kF16 = 2, kC64 = 4, kC128 = 5, kBf16 = 14 };
 
+// 0 for what is none of them.
+inline int64_t bytesOf(BlasType type) {
+  switch (type) {
+    case BlasType::kF16:
+    case BlasType::kBf16:
+      return 2;
+    case BlasType::kF32:
+      return 4;
+    case BlasType::kF64:
+    case BlasType::kC64:
+      return 8;
+    case BlasType::kC128:
+      return 16;
+  }
+  return 0;
+}
+
 // What cuBLASLt does with sums before it rounds them to the result's type, by the numbers of
 // cublasLtEpilogue_t. A bias has an element for each column, of the result's type, and is added
 // first, in all batches the same. GELU is the approximation by tanh.
@@ -24,7 +41,8 @@ enum class BlasEpilogue : int {
 };
 inline constexpr int kBlasBias = 4;  // the bit that the last ones of these have
 
-// A product that cuBLASLt computes: sums in f32, or in f64 where the operands are of that width.
+// A product that cuBLASLt computes, by a call for each outer batch: sums in f32, or in f64 where
+// the operands are of that width.
 struct BlasProduct : MatrixProduct {
   BlasType operands = BlasType::kF32, result = BlasType::kF32;
   bool isTf32 = false;  // operands of f32 may be rounded to 10 bits of fraction

@@ -21,6 +21,7 @@ void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
   out.write(static_cast<int8_t>(operand.alongSums));
   out.write(operand.stride);
   out.write(operand.batchStride);
+  out.write(operand.outerStride);
 }
 
 MatrixOperand readOperand(ByteReader& in) {
@@ -28,11 +29,14 @@ MatrixOperand readOperand(ByteReader& in) {
   operand.alongSums = in.read<int8_t>() != 0;
   operand.stride = in.read<int64_t>();
   operand.batchStride = in.read<int64_t>();
+  operand.outerStride = in.read<int64_t>();
   return operand;
 }
 
 void writeProduct(ByteWriter& out, const BlasProduct& product) {
-  for (int64_t size : {product.batch, product.rows, product.columns, product.sums}) out.write(size);
+  for (int64_t size : {product.outer, product.batch, product.rows, product.columns, product.sums}) {
+    out.write(size);
+  }
   writeOperand(out, product.lhs);
   writeOperand(out, product.rhs);
   out.write(product.operands);
@@ -43,7 +47,8 @@ void writeProduct(ByteWriter& out, const BlasProduct& product) {
 
 BlasProduct readProduct(ByteReader& in) {
   BlasProduct product;
-  for (int64_t* size : {&product.batch, &product.rows, &product.columns, &product.sums}) {
+  for (int64_t* size :
+       {&product.outer, &product.batch, &product.rows, &product.columns, &product.sums}) {
     *size = in.read<int64_t>();
   }
   product.lhs = readOperand(in);
@@ -167,23 +172,6 @@ LibraryWork readCall(ByteReader& in) {
   return work;
 }
 
-// 0 for what is none of them.
-int64_t bytesOf(BlasType type) {
-  switch (type) {
-    case BlasType::kF16:
-    case BlasType::kBf16:
-      return 2;
-    case BlasType::kF32:
-      return 4;
-    case BlasType::kF64:
-    case BlasType::kC64:
-      return 8;
-    case BlasType::kC128:
-      return 16;
-  }
-  return 0;
-}
-
 bool isEpilogue(BlasEpilogue epilogue) {
   switch (epilogue) {
     case BlasEpilogue::kNone:
@@ -202,28 +190,37 @@ bool isSize(int64_t size) { return size >= 1 && size <= kMaxSize; }
 // Whether an operand with so many lines lies within `bytes`.
 bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t lines,
               int64_t bytes) {
-  if (operand.stride < 0 || operand.stride > kMaxSize || operand.batchStride < 0) return false;
+  if (operand.stride < 0 || operand.stride > kMaxSize || operand.batchStride < 0 ||
+      operand.outerStride < 0) {
+    return false;
+  }
   int64_t others = operand.alongSums ? lines : product.sums;
   int64_t contiguous = operand.alongSums ? product.sums : lines;
   int64_t elements = bytes / bytesOf(product.operands);
   // All below 2^62: strides of batches are compared by division.
   int64_t ofOne = (others - 1) * operand.stride + contiguous;
   if (ofOne > elements) return false;
-  return product.batch == 1 || operand.batchStride <= (elements - ofOne) / (product.batch - 1);
+  int64_t rest = elements - ofOne;
+  if (product.batch > 1) {
+    if (operand.batchStride > rest / (product.batch - 1)) return false;
+    rest -= operand.batchStride * (product.batch - 1);
+  }
+  return product.outer == 1 || operand.outerStride <= rest / (product.outer - 1);
 }
 
 // The library reads and writes by these numbers, so they must fit the buffers.
 Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
-  if (!isSize(product.batch) || !isSize(product.rows) || !isSize(product.columns) ||
-      !isSize(product.sums) || bytesOf(product.operands) == 0 || bytesOf(product.result) == 0 ||
-      (product.isTf32 && product.operands != BlasType::kF32) || !isEpilogue(product.epilogue)) {
+  if (!isSize(product.outer) || !isSize(product.batch) || !isSize(product.rows) ||
+      !isSize(product.columns) || !isSize(product.sums) || bytesOf(product.operands) == 0 ||
+      bytesOf(product.result) == 0 || (product.isTf32 && product.operands != BlasType::kF32) ||
+      !isEpilogue(product.epilogue)) {
     return contradiction("a product of matrices");
   }
   if (product.hasBias() && product.columns > call.buffers[2].bytes / bytesOf(product.result)) {
     return contradiction("size of a product's bias");
   }
   int64_t results = call.buffers[call.buffers.size() - 2].bytes / bytesOf(product.result);
-  if (product.rows * product.columns > results / product.batch ||
+  if (product.rows * product.columns > results / product.batch / product.outer ||
       !isWithin(product.lhs, product, product.rows, call.buffers[0].bytes) ||
       !isWithin(product.rhs, product, product.columns, call.buffers[1].bytes)) {
     return contradiction("size of a product's buffers");

@@ -100,6 +100,15 @@ def test_epilogues_of_cublaslt_agree_with_cpu(cuda):  # noqa: F811
         assert f"stablehlo.dot_general with {name} at" in said, said
 
 
+def test_batches_of_two_dimensions_agree_with_cpu(cuda):  # noqa: F811
+    """Heads beside positions: a call of the fake's cuBLASLt for each of the outer batches, with the heads in its strides."""
+    said = cuda(COMPARE + """
+    q, k = array(2, 512, 2, 256), array(2, 512, 2, 256) / 16
+    compare(lambda q, k: jnp.einsum("bqnd,bknd->bnqk", q, k), q, k, tolerance=1e-4)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_BLAS=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    assert "library: it computes such products" in said, said
+
+
 def test_epilogues_of_cudnn_agree_with_cpu(cuda):  # noqa: F811
     """The fake's cuDNN adds residuals and biases, and applies ReLU, as the graph says that it is given."""
     said = cuda(COMPARE + """

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "base/shared_library.h"
 #include "isthmus/backend.h"
@@ -78,7 +79,7 @@ class BlasPlan {
 
   Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr, preference = nullptr;
   Heuristic chosen{};
-  bool hasBias = false;
+  BlasProduct product;
   // Of the bias that `operation` names, which is another one for each call.
   mutable std::mutex mutex;
   // One and zero in the type of the sums: at most a complex number of f64s.
@@ -122,15 +123,25 @@ Status setBias(const BlasFunctions& f, const BlasPlan& plan, const void* bias) {
 }
 
 Status describeEpilogue(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
-  plan.hasBias = p.hasBias();
   if (p.epilogue == BlasEpilogue::kNone) return {};
   auto epilogue = static_cast<uint32_t>(p.epilogue);
   ISTHMUS_RETURN_IF_ERROR(
       check(f.DescSet(plan.operation, kDescEpilogue, &epilogue, sizeof(epilogue)),
             "cublasLtMatmulDescSetAttribute"));
   // Heuristics take the address for that of every bias to come: no more aligned than those are.
-  return plan.hasBias ? setBias(f, plan, reinterpret_cast<const void*>(kBufferAlignment))
-                      : Status();
+  return p.hasBias() ? setBias(f, plan, reinterpret_cast<const void*>(kBufferAlignment)) : Status();
+}
+
+// What is known of the addresses of an array that has so many bytes for each outer batch. Places of
+// an arena are aligned to kBufferAlignment.
+uint32_t alignmentOf(const BlasProduct& p, int64_t outerBytes) {
+  auto alignment = static_cast<int64_t>(kBufferAlignment);
+  while (p.outer > 1 && outerBytes % alignment != 0) alignment /= 2;
+  return static_cast<uint32_t>(alignment);
+}
+
+int64_t outerResultBytes(const BlasProduct& p) {
+  return p.batch * p.rows * p.columns * bytesOf(p.result);
 }
 
 Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
@@ -173,12 +184,15 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
   ISTHMUS_RETURN_IF_ERROR(check(
       f.PreferenceSet(plan.preference, kPreferenceReductionSchemes, &schemes, sizeof(schemes)),
       "cublasLtMatmulPreferenceSetAttribute"));
-  // Places of an arena are aligned to this.
-  uint32_t alignment = kBufferAlignment;
-  for (int attribute : kPreferenceAlignments) {
-    ISTHMUS_RETURN_IF_ERROR(
-        check(f.PreferenceSet(plan.preference, attribute, &alignment, sizeof(alignment)),
-              "cublasLtMatmulPreferenceSetAttribute"));
+  const uint32_t ofResult = alignmentOf(p, outerResultBytes(p));
+  const int64_t bytesOfOperand = bytesOf(p.operands);
+  const uint32_t alignments[] = {alignmentOf(p, p.rhs.outerStride * bytesOfOperand),
+                                 alignmentOf(p, p.lhs.outerStride * bytesOfOperand), ofResult,
+                                 ofResult};
+  for (size_t i = 0; i < std::size(alignments); ++i) {
+    ISTHMUS_RETURN_IF_ERROR(check(f.PreferenceSet(plan.preference, kPreferenceAlignments[i],
+                                                  &alignments[i], sizeof(alignments[i])),
+                                  "cublasLtMatmulPreferenceSetAttribute"));
   }
   return {};
 }
@@ -228,6 +242,7 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::makePlan(int device, const BlasP
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   auto plan = std::make_shared<BlasPlan>(*functions_);
+  plan->product = product;
   ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
   int found = 0;
   int code = functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
@@ -247,16 +262,23 @@ Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void*
   auto bytes = static_cast<size_t>(kBlasScratchBytes);
   std::align(kBlasWorkspaceAlignment, kBlasWorkspaceBytes, workspace, bytes);
   std::unique_lock lock(plan.mutex, std::defer_lock);
-  if (plan.hasBias) {
+  const BlasProduct& p = plan.product;
+  if (p.hasBias()) {
     lock.lock();
     ISTHMUS_RETURN_IF_ERROR(setBias(*functions_, plan, bias));
   }
-  return check(
-      functions_->Matmul(handle, plan.operation, plan.one.data(), rhs, plan.a, lhs, plan.b,
-                         plan.zero.data(), result, plan.d, result, plan.d, plan.chosen.algorithm,
-                         workspace, static_cast<size_t>(kBlasWorkspaceBytes),
-                         driver_.stream(device, queue)),
-      "cublasLtMatmul");
+  const int64_t bytesOfOperand = bytesOf(p.operands);
+  for (int64_t outer = 0; outer < p.outer; ++outer) {
+    const void* a = static_cast<const char*>(rhs) + outer * p.rhs.outerStride * bytesOfOperand;
+    const void* b = static_cast<const char*>(lhs) + outer * p.lhs.outerStride * bytesOfOperand;
+    void* d = static_cast<char*>(result) + outer * outerResultBytes(p);
+    ISTHMUS_RETURN_IF_ERROR(check(
+        functions_->Matmul(handle, plan.operation, plan.one.data(), a, plan.a, b, plan.b,
+                           plan.zero.data(), d, plan.d, d, plan.d, plan.chosen.algorithm, workspace,
+                           static_cast<size_t>(kBlasWorkspaceBytes), driver_.stream(device, queue)),
+        "cublasLtMatmul"));
+  }
+  return {};
 }
 
 }  // namespace isthmus::cuda

@@ -25,6 +25,9 @@ constexpr unsigned kGroupMemorySpace = 3;
 constexpr int64_t kTileSumBytes = kTensorTermBytes;
 // Tiles of neighbouring rows that are computed at about the same time read the same columns.
 constexpr int64_t kRowTilesTogether = 8;
+// A call for each outer batch: so many at most, and each of so much work that calls do not count.
+constexpr int64_t kMaxBlasCalls = 64;
+constexpr double kMinBlasCallFlops = 2.5e8;
 // A product with fewer multiplications and additions, of fewer bytes, takes a GPU less than a
 // launch.
 constexpr double kMinBlasFlops = 2.0 * 32 * 32 * 32, kMinBlasBytes = 256 << 10;
@@ -58,10 +61,10 @@ class TensorDotKernel {
   void emit();
   Status finish() { return codegen::inlineEpilogue(*function_, task_.epilogue); }
   codegen::OpKernel kernel() const {
-    return {
-        function_->getName().str(),
-        {tilesOf(dot_.columns, tile_.columns) * tilesOf(dot_.rows, tile_.rows) * dot_.batch, 1, 1},
-        tile_.threads()};
+    return {function_->getName().str(),
+            {tilesOf(dot_.columns, tile_.columns) * tilesOf(dot_.rows, tile_.rows) * dot_.batches(),
+             1, 1},
+            tile_.threads()};
   }
 
  private:
@@ -179,7 +182,10 @@ void TensorDotKernel::locateTile() {
     bool isLhs = shared == &lhs_;
     const MatrixOperand& operand = *shared->operand;
     shared->firstLine = wide(times(isLhs ? rowTile_ : columnTile_, shared->lines));
-    shared->base = times(wide(batch_), operand.batchStride);
+    shared->base = dot_.outer == 1
+                       ? times(wide(batch_), operand.batchStride)
+                       : add(times(wide(part(batch_, dot_.batch)), operand.batchStride),
+                             times(wide(whole(batch_, dot_.batch)), operand.outerStride));
   }
 }
 
@@ -413,11 +419,17 @@ void TensorDotKernel::emit() {
 }
 
 bool isWorthALibrary(const MatrixProduct& product, const ElementKind& lhs, const ElementKind& rhs) {
-  const auto batch = static_cast<double>(product.batch), rows = static_cast<double>(product.rows),
+  const auto batches = static_cast<double>(product.batches()),
+             rows = static_cast<double>(product.rows),
              columns = static_cast<double>(product.columns),
              sums = static_cast<double>(product.sums);
-  return 2 * batch * rows * columns * sums >= kMinBlasFlops ||
-         batch * sums * (rows * lhs.storageBytes + columns * rhs.storageBytes) >= kMinBlasBytes;
+  const double flops = 2 * batches * rows * columns * sums;
+  if (product.outer > 1) {
+    return product.outer <= kMaxBlasCalls &&
+           flops / static_cast<double>(product.outer) >= kMinBlasCallFlops;
+  }
+  return flops >= kMinBlasFlops ||
+         batches * sums * (rows * lhs.storageBytes + columns * rhs.storageBytes) >= kMinBlasBytes;
 }
 
 std::optional<BlasType> blasTypeOf(const ElementKind& kind) {

@@ -450,6 +450,43 @@ TEST(TensorDot, large_tiles) {
                             256);
 }
 
+// As attention has them: rows and columns of [batch, length, heads, width] arrays, by batch and
+// head.
+TEST(TensorDot, batches_of_two_dimensions_that_lie_apart) {
+  constexpr int64_t kBatch = 2, kRows = 40, kKeys = 24, kHeads = 3, kWidth = 16;
+  DotKernel kernel("tensor<2x40x3x16xbf16>", "tensor<2x24x3x16xbf16>", "tensor<2x3x40x24xf32>",
+                   "batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]", 99);
+  ASSERT_TRUE(kernel.isOnTensorCores());
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> value(-4, 4);
+  std::vector<int> left(kBatch * kRows * kHeads * kWidth), right(kBatch * kKeys * kHeads * kWidth);
+  Array<uint16_t> lhs(static_cast<int64_t>(left.size())), rhs(static_cast<int64_t>(right.size()));
+  for (size_t i = 0; i < left.size(); ++i) {
+    lhs.data()[i] = encode<uint16_t>(left[i] = value(random), TensorType::kBf16);
+  }
+  for (size_t i = 0; i < right.size(); ++i) {
+    rhs.data()[i] = encode<uint16_t>(right[i] = value(random), TensorType::kBf16);
+  }
+  Array<float> result(kBatch * kHeads * kRows * kKeys);
+  kernel.run(lhs.data(), rhs.data(), result.data());
+  for (int64_t b = 0; b < kBatch; ++b) {
+    for (int64_t h = 0; h < kHeads; ++h) {
+      for (int64_t i = 0; i < kRows; ++i) {
+        for (int64_t j = 0; j < kKeys; ++j) {
+          int sum = 0;
+          for (int64_t s = 0; s < kWidth; ++s) {
+            sum += left[((b * kRows + i) * kHeads + h) * kWidth + s] *
+                   right[((b * kKeys + j) * kHeads + h) * kWidth + s];
+          }
+          ASSERT_EQ(result.data()[((b * kHeads + h) * kRows + i) * kKeys + j],
+                    static_cast<float>(sum))
+              << b << " " << h << " " << i << " " << j;
+        }
+      }
+    }
+  }
+}
+
 // max(product + bias, 0), after so many steps that change nothing.
 void checkEpilogue(int steps, const char* repeated) {
   constexpr int64_t m = 67, n = 72, k = 40;

@@ -13,20 +13,23 @@ struct MatrixOperand {
   bool alongSums = true;  // contiguous along the sums, else along the lines
   int64_t stride = 0;     // of the other one of the two
   int64_t batchStride = 0;
+  int64_t outerStride = 0;
 
   auto operator<=>(const MatrixOperand&) const = default;
 };
 // The operand of these strides; nothing if neither that of lines nor that of sums can be 1. 0 is
 // that of a dimension of one element.
 std::optional<MatrixOperand> matrixOperandOf(int64_t lineStride, int64_t sumStride,
-                                             int64_t batchStride);
+                                             int64_t batchStride, int64_t outerStride = 0);
 
-// result[batch, rows, columns], dense and row-major, = lhs[batch, rows, sums] * rhs[batch, sums,
-// columns].
+// result[outer, batch, rows, columns], dense and row-major, = lhs[outer, batch, rows, sums] *
+// rhs[outer, batch, sums, columns].
 struct MatrixProduct {
   int64_t batch = 1, rows = 1, columns = 1, sums = 1;
   MatrixOperand lhs, rhs;
+  int64_t outer = 1;  // of batches whose batches are elsewhere than one after the other
 
+  int64_t batches() const { return outer * batch; }
   auto operator<=>(const MatrixProduct&) const = default;
 };
 

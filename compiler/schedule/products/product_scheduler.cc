@@ -100,7 +100,8 @@ class ProductScheduler {
     if (product->rows < least || product->columns < least || product->sums < least) {
       return "it is too small";
     }
-    if (tilesOf(product->rows, 64) * tilesOf(product->columns, 64) > kMaxGroups / product->batch) {
+    if (tilesOf(product->rows, 64) * tilesOf(product->columns, 64) >
+        kMaxGroups / product->batches()) {
       return "it has more groups than can be counted";
     }
     return isInChunks(*product, *type) ? "" : "operands cannot be read by 16 bytes";
@@ -133,7 +134,7 @@ class ProductScheduler {
     // Large tiles read each operand less often, if there are enough of them to go round.
     setTensorTile(stage, 128, 2, 4);
     const int64_t groups =
-        tilesOf(product.rows, 128) * tilesOf(product.columns, 128) * product.batch;
+        tilesOf(product.rows, 128) * tilesOf(product.columns, 128) * product.batches();
     const bool isLarge = groups >= model_.enoughGroups;
     if (!isLarge) setTensorTile(stage, 64, 2, 2);
     *remark = sizeRemark(isLarge, groups);

@@ -16,22 +16,32 @@ std::optional<DotDimension> only(const DotDimensions& dims) {
 
 std::optional<MatrixProduct> dotProductOf(shlo::DotGeneralOp op) {
   DotRoles roles = dotRolesOf(op);
+  std::optional<DotDimension> outer = DotDimension{1, 0, 0};
+  if (roles.batch.size() == 2) {
+    outer = roles.batch[0];
+    roles.batch.erase(roles.batch.begin());
+  }
   auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
        sums = only(roles.sums);
   if (!batch || !rows || !columns || !sums) return std::nullopt;
-  for (const auto& dim : {*batch, *rows, *columns, *sums}) {
+  for (const auto& dim : {*outer, *batch, *rows, *columns, *sums}) {
     if (dim.size < 1 || dim.size > kMaxSize) return std::nullopt;
   }
-  auto lhs = matrixOperandOf(rows->lhsStride, sums->lhsStride, batch->lhsStride);
-  auto rhs = matrixOperandOf(columns->rhsStride, sums->rhsStride, batch->rhsStride);
+  auto lhs = matrixOperandOf(rows->lhsStride, sums->lhsStride, batch->lhsStride, outer->lhsStride);
+  auto rhs =
+      matrixOperandOf(columns->rhsStride, sums->rhsStride, batch->rhsStride, outer->rhsStride);
   if (!lhs || !rhs) return std::nullopt;
-  return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs};
+  if (outer->size > kMaxSize / batch->size) return std::nullopt;
+  return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs, outer->size};
 }
 
 // Whether an operand can be read in vectors.
 bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type) {
   int64_t vector = kTensorChunkBytes / bytesOf(type);
-  if (operand.stride % vector != 0 || operand.batchStride % vector != 0) return false;
+  if (operand.stride % vector != 0 || operand.batchStride % vector != 0 ||
+      operand.outerStride % vector != 0) {
+    return false;
+  }
   if (operand.alongSums) return sums % vector == 0;
   // Transposed loads are of 16-bit elements.
   return lines % vector == 0 && type != TensorType::kS8;
@@ -40,10 +50,12 @@ bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t sums, Tenso
 }  // namespace
 
 std::optional<MatrixOperand> matrixOperandOf(int64_t lineStride, int64_t sumStride,
-                                             int64_t batchStride) {
-  if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride};
+                                             int64_t batchStride, int64_t outerStride) {
+  if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride, outerStride};
   // The only line lies as one of a matrix across it does.
-  if (lineStride == 1 || lineStride == 0) return MatrixOperand{false, sumStride, batchStride};
+  if (lineStride == 1 || lineStride == 0) {
+    return MatrixOperand{false, sumStride, batchStride, outerStride};
+  }
   return std::nullopt;
 }
 

@@ -14,8 +14,9 @@ namespace isthmus {
 // multiplied.
 inline constexpr int64_t kTensorChunkBytes = 16, kTensorTermBytes = 64, kTensorStages = 3;
 
-// `op` as a product of matrices, if each role is one dimension and each operand is contiguous along
-// one of its two: a dot_general, or a convolution that is a product (conv_product.h).
+// `op` as a product of matrices, if each role is one dimension, or batches two, and each operand is
+// contiguous along one of its other two: a dot_general, or a convolution that is a product
+// (conv_product.h).
 std::optional<MatrixProduct> matrixProductOf(mlir::Operation* op);
 
 enum class TensorType : uint8_t { kBf16, kF16, kS8 };
