@@ -128,6 +128,7 @@ class CudaConvolution : public testing::Test {
     auto dnn = Dnn::load(ISTHMUS_FAKE_CUDA, *driver_);
     ASSERT_TRUE(dnn.ok()) << dnn.status().message();
     dnn_ = std::move(*dnn);
+    older_ = std::move(*Dnn::load(ISTHMUS_FAKE_CUDA, *driver_));
   }
 
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string& text) {
@@ -173,10 +174,21 @@ class CudaConvolution : public testing::Test {
     return results[0].tensor;
   }
 
-  // By the library, over the device's memory.
+  // By the library, over the device's memory: as a graph, and by the functions that are older.
   Status convolve(reference::Call& call, const DnnConvolution& convolution) {
+    FAKE(fake_dnn_refuse_graphs)(1);
+    StatusOr<Tensor> older = convolve(call, convolution, *older_);
+    FAKE(fake_dnn_refuse_graphs)(0);
+    ISTHMUS_RETURN_IF_ERROR(older.status());
+    ISTHMUS_ASSIGN_OR_RETURN(Tensor result, convolve(call, convolution, *dnn_));
+    EXPECT_EQ(std::memcmp(older->data(), result.data(), result.sizeBytes()), 0);
+    call.results.emplace_back(std::move(result));
+    return {};
+  }
+
+  StatusOr<Tensor> convolve(reference::Call& call, const DnnConvolution& convolution, Dnn& dnn) {
     ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
-                             dnn_->plan(0, convolution, kScratchBytes));
+                             dnn.plan(0, convolution, kScratchBytes));
     ISTHMUS_ASSIGN_OR_RETURN(
         Tensor result,
         call.make(
@@ -193,12 +205,11 @@ class CudaConvolution : public testing::Test {
                                             call.tensor(static_cast<size_t>(i)).data(), sizes[i]));
     }
     ISTHMUS_RETURN_IF_ERROR(
-        dnn_->run(0, Queue::kCompute, *plan, std::span(places).first(3), places[3]));
+        dnn.run(0, Queue::kCompute, *plan, std::span(places).first(3), places[3]));
     ISTHMUS_RETURN_IF_ERROR(driver_->copy(0, Queue::kCompute, result.data(), places[2], sizes[2]));
     ISTHMUS_RETURN_IF_ERROR(driver_->synchronize(0, Queue::kCompute));
     for (void* place : places) driver_->free(0, Queue::kCompute, place);
-    call.results.emplace_back(std::move(result));
-    return {};
+    return result;
   }
 
   // The program with its convolutions by cuDNN against the program as it reads. Returns what the
@@ -233,7 +244,7 @@ class CudaConvolution : public testing::Test {
   }
 
   std::unique_ptr<Driver> driver_;
-  std::unique_ptr<Dnn> dnn_;
+  std::unique_ptr<Dnn> dnn_, older_;
   std::unique_ptr<mlir::MLIRContext> context_ = makeContext();
 };
 
@@ -693,7 +704,7 @@ TEST_F(CudaConvolution, programs_call_the_library_and_are_serialized_with_that) 
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_THAT(*result, Each(72.0f));
   std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
-  EXPECT_THAT(log, HasSubstr("convolution forward NCHW on stream"));
+  EXPECT_THAT(log, HasSubstr("convolution forward NCHW by engine 8 on stream"));
   EXPECT_THAT(log, Not(HasSubstr("launch")));
   EXPECT_THAT(log, Not(HasSubstr("graph")));
 
@@ -776,7 +787,7 @@ TEST_F(CudaConvolution, an_error_names_operation_and_position) {
   Status status = runAll(**executable, 1).status();
   EXPECT_EQ(status.code(), StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("stablehlo.convolution at model.py:7:3: cudnnConvolutionForward failed: "
+              HasSubstr("stablehlo.convolution at model.py:7:3: cudnnBackendExecute failed: "
                         "CUDNN_STATUS_EXECUTION_FAILED (5000)"));
   executable = compile(withEpilogue(true, "11x48x5x4", failing));
   ASSERT_TRUE(executable.ok()) << executable.status().message();

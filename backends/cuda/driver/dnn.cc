@@ -1,5 +1,5 @@
-// The functions by descriptors of images, kernels and convolutions: cuDNN 9 calls them deprecated
-// and has them all (ADR 27 says why these).
+// Graphs (dnn_graph.h), and where cuDNN has none for a convolution the functions by descriptors of
+// images, kernels and convolutions: cuDNN 9 calls them deprecated and has them all (ADR 27).
 #include "backends/cuda/driver/dnn.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ class DnnPlan {
   int mathType = kMathDefault;
   int algorithm = 0;
   size_t workspaceBytes = 0;
-  std::unique_ptr<DnnGraph> graph;  // instead of all this, of attention and with an epilogue
+  std::unique_ptr<DnnGraph> graph;  // instead of all this, if cuDNN has one
 
  private:
   const DnnFunctions& functions_;
@@ -314,6 +314,13 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnWork& wo
                      [&] { return makePlan(device, work, scratchBytes); });
 }
 
+StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(void* handle, const DnnWork& work,
+                                                   int64_t workspaceBytes) const {
+  if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues and attention");
+  return std::visit(
+      [&](const auto& one) { return DnnGraph::make(*graphs_, handle, one, workspaceBytes); }, work);
+}
+
 StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork& work,
                                                        int64_t scratchBytes) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
@@ -325,18 +332,14 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork
       std::make_shared<DnnPlan>(*functions_, convolution ? convolution->kind : DnnKind::kForward);
   const int64_t workspaceBytes =
       std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment;
-  if (!convolution || !convolution->epilogue.isNone()) {
-    if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues and attention");
-    auto graph = std::visit(
-        [&](const auto& one) {
-          return DnnGraph::make(*graphs_, handle.handle, one, workspaceBytes);
-        },
-        work);
-    if (!graph.ok()) return graph.status();
+  StatusOr<std::unique_ptr<DnnGraph>> graph = makeGraph(handle.handle, work, workspaceBytes);
+  if (graph.ok()) {
     plan->graph = *std::move(graph);
     plan->workspaceBytes = static_cast<size_t>(plan->graph->workspaceBytes());
     return std::shared_ptr<const DnnPlan>(std::move(plan));
   }
+  // Only what is a convolution and nothing else has other functions.
+  if (!convolution || !convolution->epilogue.isNone()) return graph.status();
   Status status = describe(*convolution, *plan);
   if (!status.ok()) return unimplemented(status.message());
   ISTHMUS_RETURN_IF_ERROR(choose(handle.handle, *plan, workspaceBytes));

@@ -22,6 +22,7 @@ inline constexpr int64_t kDnnWorkspaceAlignment = 256;
 
 struct DnnFunctions;
 struct DnnGraphFunctions;
+class DnnGraph;
 
 using DnnWork = std::variant<DnnConvolution, DnnAttention>;
 
@@ -61,6 +62,8 @@ class Dnn {
   Status open(int device, Handle& handle);
   Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
   Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
+  StatusOr<std::unique_ptr<DnnGraph>> makeGraph(void* handle, const DnnWork& work,
+                                                int64_t workspaceBytes) const;
   StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnWork& work,
                                                     int64_t scratchBytes);
 

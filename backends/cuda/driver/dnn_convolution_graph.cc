@@ -13,17 +13,49 @@ class ConvolutionGraph {
       : b_(builder), c_(convolution), arrays_(c_) {}
 
   std::vector<Opaque> operations() {
+    return c_.kind == DnnKind::kForward ? forwardWithEpilogue() : std::vector{gradient()};
+  }
+
+ private:
+  // Numbers of an operation and of its attributes. Gradients have the same three arrays, one of
+  // which they make.
+  struct Names {
+    int kind, alpha, beta, convolution, w, x, y;
+  };
+  static constexpr Names kForwardNames = {
+      kForward, kForwardAlpha, kForwardBeta, kForwardConvolution, kForwardW, kForwardX, kForwardY};
+  static constexpr Names kDataNames = {
+      kBackwardData,  kBackwardDataAlpha, kBackwardDataBeta, kBackwardDataConvolution,
+      kBackwardDataW, kBackwardDataX,     kBackwardDataY};
+  static constexpr Names kFilterNames = {
+      kBackwardFilter,  kBackwardFilterAlpha, kBackwardFilterBeta, kBackwardFilterConvolution,
+      kBackwardFilterW, kBackwardFilterX,     kBackwardFilterY};
+
+  Opaque gradient() {
+    b_.describe("an array");
+    const auto type = static_cast<int>(c_.type);
+    const bool isOfImage = c_.kind == DnnKind::kBackwardData;
+    // In the order of the buffers.
+    Opaque first = b_.buffer(isOfImage ? arrays_.result : arrays_.image, type);
+    Opaque second = b_.buffer(isOfImage ? arrays_.kernel : arrays_.result, type);
+    Opaque made = b_.buffer(isOfImage ? arrays_.image : arrays_.kernel, type);
+    b_.describe("the convolution");
+    return isOfImage ? operation(kDataNames, made, second, first)
+                     : operation(kFilterNames, first, made, second);
+  }
+
+  std::vector<Opaque> forwardWithEpilogue() {
     b_.describe("an array");
     const auto type = static_cast<int>(c_.type);
     Opaque image = b_.buffer(arrays_.image, type), kernel = b_.buffer(arrays_.kernel, type);
     Opaque residual = c_.epilogue.hasResidual ? b_.buffer(arrays_.result, type) : nullptr;
     Opaque bias = c_.epilogue.hasBias ? b_.buffer(arrays_.bias, type) : nullptr;
     Opaque result = b_.buffer(arrays_.result, type);
-    Opaque sums = b_.virtualArray(arrays_.result);
-    b_.describe("the convolution");
-    std::vector<Opaque> operations = {forward(image, kernel, sums)};
-    b_.describe("the epilogue");
     int left = c_.epilogue.hasResidual + c_.epilogue.hasBias + c_.epilogue.hasRelu;
+    Opaque sums = left == 0 ? result : b_.virtualArray(arrays_.result);
+    b_.describe("the convolution");
+    std::vector<Opaque> operations = {operation(kForwardNames, image, kernel, sums)};
+    b_.describe("the epilogue");
     auto add = [&](int mode, Opaque other) {
       Opaque next = --left == 0 ? result : b_.virtualArray(arrays_.result);
       operations.push_back(b_.pointwise({mode}, sums, next, other));
@@ -35,7 +67,6 @@ class ConvolutionGraph {
     return operations;
   }
 
- private:
   Opaque convolution() {
     Opaque made = b_.create(kConvolution);
     b_.set(made, kConvolutionComputeType, kTypeDataType, kDataFloat);
@@ -49,16 +80,16 @@ class ConvolutionGraph {
     return b_.finalize(made);
   }
 
-  Opaque forward(Opaque image, Opaque kernel, Opaque sums) {
+  Opaque operation(const Names& names, Opaque image, Opaque kernel, Opaque result) {
     Opaque settings = convolution();
-    Opaque made = b_.create(kForward);
+    Opaque made = b_.create(names.kind);
     const float one = 1, zero = 0;
-    b_.set(made, kForwardAlpha, kTypeFloat, one);
-    b_.set(made, kForwardBeta, kTypeFloat, zero);
-    b_.set(made, kForwardConvolution, kTypeDescriptor, settings);
-    b_.set(made, kForwardX, kTypeDescriptor, image);
-    b_.set(made, kForwardW, kTypeDescriptor, kernel);
-    b_.set(made, kForwardY, kTypeDescriptor, sums);
+    b_.set(made, names.alpha, kTypeFloat, one);
+    b_.set(made, names.beta, kTypeFloat, zero);
+    b_.set(made, names.convolution, kTypeDescriptor, settings);
+    b_.set(made, names.x, kTypeDescriptor, image);
+    b_.set(made, names.w, kTypeDescriptor, kernel);
+    b_.set(made, names.y, kTypeDescriptor, result);
     return b_.finalize(made);
   }
 

@@ -1,6 +1,7 @@
-// Graphs of attention against NVIDIA's own cuDNN (9.11 or newer), where it is installed: by an
-// H100's properties instead of a device, which it chooses and compiles engines for. It wants some
-// libcuda.so.1; the toolkit's stub will do. Loading what was compiled is what fails without a GPU.
+// Graphs of attention and of convolutions against NVIDIA's own cuDNN (9.11 or newer), where it is
+// installed: by an H100's properties instead of a device, which it chooses and compiles engines
+// for. It wants some libcuda.so.1; the toolkit's stub will do. Loading what was compiled is what
+// fails without a GPU.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -65,8 +66,9 @@ class RealDnn : public ::testing::Test {
   }
 
   // What is refused, but for that no code can be loaded.
-  std::string refusal(const DnnAttention& attention) {
-    auto graph = DnnGraph::make(functions_, nullptr, attention, int64_t{1} << 30);
+  template <typename Work>
+  std::string refusal(const Work& work) {
+    auto graph = DnnGraph::make(functions_, nullptr, work, int64_t{1} << 30);
     if (graph.ok()) return "";
     std::string text(graph.status().message());
     return text.find("cuLibraryLoadData returned error") != std::string::npos ? "" : text;
@@ -122,6 +124,33 @@ TEST_F(RealDnn, adds_a_bias) {
     a.isCausal = true;
     EXPECT_EQ(refusal(a), "");
     a.isCausal = false;
+  }
+}
+
+TEST_F(RealDnn, convolves) {
+  for (DnnKind kind : {DnnKind::kForward, DnnKind::kBackwardData, DnnKind::kBackwardFilter}) {
+    for (DnnType type : {DnnType::kBf16, DnnType::kF16, DnnType::kF32}) {
+      for (bool isChannelsLast : {false, true}) {
+        DnnConvolution c;
+        c.kind = kind;
+        c.type = type;
+        c.isChannelsLast = isChannelsLast;
+        c.batch = 8;
+        c.inputs = c.outputs = 64;
+        c.axes = {{28, 3, 28, 1, 1, 1}, {28, 3, 28, 1, 1, 1}};
+        EXPECT_EQ(refusal(c), "") << c.toString();
+        for (DnnAxis& axis : c.axes) axis = {28, 3, 14, 1, 2, 1};
+        EXPECT_EQ(refusal(c), "") << c.toString();
+        if (kind != DnnKind::kForward) continue;
+        c.epilogue.hasBias = true;
+        EXPECT_EQ(refusal(c), "") << c.toString();
+        c.epilogue.hasResidual = true;
+        EXPECT_EQ(refusal(c), "") << c.toString();
+        // Its engines of 9.19 with a ReLU may all lose NaNs.
+        c.epilogue.hasRelu = true;
+        EXPECT_THAT(refusal(c), AnyOf("", HasSubstr("keeps NaNs"))) << c.toString();
+      }
+    }
   }
 }
 

@@ -9,6 +9,7 @@ inline constexpr int kPointwise = 0, kConvolution = 1, kEngine = 2, kEngineConfi
                      kHeuristics = 4;
 inline constexpr int kExecutionPlan = 5, kForward = 10, kPointwiseOperation = 13,
                      kOperationGraph = 15;
+inline constexpr int kBackwardFilter = 11, kBackwardData = 12;
 inline constexpr int kVariantPack = 16, kTensor = 17, kMatmul = 18, kMatmulOperation = 19;
 inline constexpr int kReduction = 21, kReductionOperation = 22;
 // Types of attributes.
@@ -29,6 +30,12 @@ inline constexpr int kEngineConfigEngine = 300;
 inline constexpr int kPlanHandle = 400, kPlanEngineConfig = 401, kPlanWorkspaceSize = 402;
 inline constexpr int kForwardAlpha = 700, kForwardBeta = 701, kForwardConvolution = 702;
 inline constexpr int kForwardW = 703, kForwardX = 704, kForwardY = 705;
+inline constexpr int kBackwardDataAlpha = 706, kBackwardDataBeta = 707;
+inline constexpr int kBackwardDataConvolution = 708, kBackwardDataW = 709;
+inline constexpr int kBackwardDataX = 710, kBackwardDataY = 711;
+inline constexpr int kBackwardFilterAlpha = 712, kBackwardFilterBeta = 713;
+inline constexpr int kBackwardFilterConvolution = 714, kBackwardFilterW = 715;
+inline constexpr int kBackwardFilterX = 716, kBackwardFilterY = 717;
 inline constexpr int kOperationPointwise = 750, kOperationX = 751, kOperationB = 752;
 inline constexpr int kOperationY = 753, kOperationT = 758;
 inline constexpr int kGraphHandle = 800, kGraphOperations = 801;

@@ -4,6 +4,8 @@
 extern "C" {
 // How often algorithms were asked for.
 int fake_dnn_questions();
+// Whether graphs of convolutions are refused, so that the older functions are asked.
+void fake_dnn_refuse_graphs(int isRefused);
 }
 
 // Counts one more.

@@ -2,6 +2,7 @@
 // what is done with its elements. Stricter than the manual: what is set must have the type and the
 // number of elements that are written there, and nothing may be read before it is finished.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -27,6 +28,8 @@ enum Kind {
   kHeuristics = 4,
   kPlan = 5,
   kForward = 10,
+  kBackwardFilter = 11,
+  kBackwardData = 12,
   kPointwiseOperation = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
@@ -66,6 +69,18 @@ const std::map<int, Rule> rules = {
     {703, {kForward, 15}},
     {704, {kForward, 15}},
     {705, {kForward, 15}},
+    {706, {kBackwardData, 4}},
+    {707, {kBackwardData, 4}},
+    {708, {kBackwardData, 15}},
+    {709, {kBackwardData, 15}},
+    {710, {kBackwardData, 15}},
+    {711, {kBackwardData, 15}},
+    {712, {kBackwardFilter, 4}},
+    {713, {kBackwardFilter, 4}},
+    {714, {kBackwardFilter, 15}},
+    {715, {kBackwardFilter, 15}},
+    {716, {kBackwardFilter, 15}},
+    {717, {kBackwardFilter, 15}},
     {750, {kPointwiseOperation, 15}},
     {751, {kPointwiseOperation, 15}},
     {752, {kPointwiseOperation, 15, true}},
@@ -111,6 +126,8 @@ size_t sizeOf(int type) {
   }
 }
 
+std::atomic<bool> refusesGraphs;
+
 // The heuristics' answers, the fastest first. Most are of no use: the notes that say so come first.
 constexpr int kTensorCore = 0, kNondeterministic = 4, kWinograd = 5, kStrictNan = 9, kUnknown = 10;
 constexpr int kCompiles = 0, kReordersBias = 2;
@@ -148,12 +165,29 @@ Ints numbersOf(const Descriptor& convolution, int name) {
   return numbers;
 }
 
-Problem problemOf(const Descriptor& forward) {
-  const Descriptor& settings = forward.other(702);
+bool isConvolution(const Descriptor& operation) {
+  return operation.kind == kForward || operation.kind == kBackwardData ||
+         operation.kind == kBackwardFilter;
+}
+
+// The first of a convolution's attributes: factors (2), settings, kernel, image, result.
+int firstOf(const Descriptor& convolution) {
+  return convolution.kind == kForward ? 700 : convolution.kind == kBackwardData ? 706 : 712;
+}
+const Descriptor& kernelOf(const Descriptor& c) { return c.other(firstOf(c) + 3); }
+const Descriptor& imageOf(const Descriptor& c) { return c.other(firstOf(c) + 4); }
+const Descriptor& resultOf(const Descriptor& c) { return c.other(firstOf(c) + 5); }
+// What it makes.
+const Descriptor& madeBy(const Descriptor& c) {
+  return c.kind == kForward ? resultOf(c) : c.kind == kBackwardData ? imageOf(c) : kernelOf(c);
+}
+
+Problem problemOf(const Descriptor& convolution) {
+  const Descriptor& settings = convolution.other(firstOf(convolution) + 2);
   Problem p;
-  p.x = arrayOf(forward.other(704));
-  p.w = arrayOf(forward.other(703));
-  p.y = arrayOf(forward.other(705));
+  p.x = arrayOf(imageOf(convolution));
+  p.w = arrayOf(kernelOf(convolution));
+  p.y = arrayOf(resultOf(convolution));
   p.c = {numbersOf(settings, 105), numbersOf(settings, 103), numbersOf(settings, 102),
          settings.one<int>(101), settings.one<int>(100)};
   // Groups are what sizes say.
@@ -184,8 +218,9 @@ bool agrees(const Descriptor& operation) {
 // One chain from a convolution to the only result in memory; nothing for other graphs.
 std::optional<std::vector<Step>> stepsOf(const Descriptor& graph) {
   auto operations = graph.list<const Descriptor*>(801);
-  if (operations.empty() || operations[0]->kind != kForward) return std::nullopt;
-  const Descriptor* last = &operations[0]->other(705);
+  if (operations.empty() || !isConvolution(*operations[0])) return std::nullopt;
+  if (operations[0]->kind != kForward && operations.size() > 1) return std::nullopt;
+  const Descriptor* last = &madeBy(*operations[0]);
   std::vector<Step> steps;
   for (size_t i = 1; i < operations.size(); ++i) {
     const Descriptor& operation = *operations[i];
@@ -229,11 +264,14 @@ int finishConvolution(const Descriptor& convolution) {
   return convolution.list<int64_t>(104) == convolution.list<int64_t>(105) ? kOk : kNotSupported;
 }
 
-int finishForward(const Descriptor& forward) {
-  Problem p = problemOf(forward);
-  if (forward.one<float>(700) != 1 || forward.one<float>(701) != 0) return kNotSupported;
+int finishOperation(const Descriptor& convolution) {
+  Problem p = problemOf(convolution);
+  const int first = firstOf(convolution);
+  if (convolution.one<float>(first) != 1 || convolution.one<float>(first + 1) != 0) {
+    return kNotSupported;
+  }
   // Sums on their way are in f32, whatever they are made of.
-  if (p.y.type == 0) p.y.type = p.x.type;
+  if (convolution.kind == kForward && p.y.type == 0) p.y.type = p.x.type;
   if (p.c.groups * p.w.dims[1] != p.x.dims[1]) return kBadParameter;
   return p.isConsistent() ? kOk : kBadParameter;
 }
@@ -245,8 +283,10 @@ int finishGraph(const Descriptor& graph) {
   if (!steps) return kNotSupported;
   const Problem p = problemOf(*graph.list<const Descriptor*>(801)[0]);
   if (!p.hasOneLayout()) return kNotSupported;
-  // For a test of a refusal.
-  return p.y.dims[1] == 29 ? kNotSupported : kOk;
+  // For tests of refusals: of everything, of features last, of features first, of graphs alone.
+  const bool isChannelsLast = p.x.strides[1] == 1;
+  if (p.x.dims[1] == 13 || p.x.dims[1] == (isChannelsLast ? 26 : 39)) return kNotSupported;
+  return refusesGraphs || p.y.dims[1] == 29 ? kNotSupported : kOk;
 }
 
 int finish(const Descriptor& descriptor) {
@@ -265,7 +305,9 @@ int finish(const Descriptor& descriptor) {
     case kConvolution:
       return finishConvolution(descriptor);
     case kForward:
-      return finishForward(descriptor);
+    case kBackwardData:
+    case kBackwardFilter:
+      return finishOperation(descriptor);
     case kPointwiseOperation:
       return agrees(descriptor) ? kOk : kBadParameter;
     case kOperationGraph:
@@ -292,10 +334,18 @@ float addedTo(const Descriptor& tensor, const void* data, const Array& y, int64_
   return read(b.type, data, place);
 }
 
-// The name of what is enqueued: "convolution graph NHWC with + + relu by engine 7".
-std::string nameOf(const Problem& p, const std::vector<Step>& steps, int engine) {
-  std::string name =
-      "convolution graph " + std::string(p.x.strides[1] == 1 ? "NHWC" : "NCHW") + " with";
+// The name of what is enqueued: "convolution graph NHWC with + + relu by engine 7", or "convolution
+// backward data NHWC by engine 6", and of f32 on tensor cores "of tf32".
+std::string nameOf(int kind, const Problem& p, const std::vector<Step>& steps, int engine) {
+  const std::string layout = p.x.strides[1] == 1 ? "NHWC" : "NCHW";
+  std::string name = kind == kForward        ? "convolution forward"
+                     : kind == kBackwardData ? "convolution backward data"
+                                             : "convolution backward filter";
+  const std::vector<int>& notes = engines[static_cast<size_t>(engine)].notes;
+  const bool isOnTensorCores = std::count(notes.begin(), notes.end(), kTensorCore) != 0;
+  if (p.x.type == 0 && isOnTensorCores) name += " of tf32";
+  name += " " + layout;
+  if (!steps.empty()) name = "convolution graph " + layout + " with";
   for (const Step& step : steps) name += step.isRelu ? " relu" : " +";
   return name + " by engine " + std::to_string(engine);
 }
@@ -323,8 +373,9 @@ int execute(Handle* handle, const Descriptor& plan, const Descriptor& pack) {
   const int engine = plan.other(401).engine;
   const Descriptor& graph = *plan.other(401).graph;
   if (isAttention(graph.list<const Descriptor*>(801))) return attend(handle, graph, engine, pack);
-  const Descriptor& forward = *graph.list<const Descriptor*>(801)[0];
-  const Problem p = problemOf(forward);
+  const Descriptor& convolution = *graph.list<const Descriptor*>(801)[0];
+  const int kind = convolution.kind;
+  const Problem p = problemOf(convolution);
   const std::vector<Step> steps = *stepsOf(graph);
   auto* workspace = pack.one<void*>(1003);
   if (!workspace || reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return kBadParameter;
@@ -337,19 +388,28 @@ int execute(Handle* handle, const Descriptor& plan, const Descriptor& pack) {
   };
   std::vector<const void*> added;
   for (const Step& step : steps) added.push_back(step.added ? pointerOf(*step.added) : nullptr);
-  const void *image = pointerOf(forward.other(704)), *kernel = pointerOf(forward.other(703));
-  void* result = pointerOf(*steps.back().made);
-  if (!image || !kernel || !result) return kBadParameter;
+  const void *image = pointerOf(imageOf(convolution)), *kernel = pointerOf(kernelOf(convolution));
+  const Descriptor& made = steps.empty() ? madeBy(convolution) : *steps.back().made;
+  const void* gradient = kind == kForward ? nullptr : pointerOf(resultOf(convolution));
+  void* result = pointerOf(made);
+  if (!image || !kernel || !result || (kind != kForward && !gradient)) return kBadParameter;
   // For a test of a failure.
   if (p.x.dims[0] == 11) return kExecutionFailed;
   // Descriptors of arrays are read when it runs, so they live as long as the plan: as in cuDNN.
   const auto& notes = engines[static_cast<size_t>(engine)].notes;
   const bool isStrict = std::count(notes.begin(), notes.end(), kStrictNan) != 0;
-  const int type = arrayOf(*steps.back().made).type;
-  fake_cuda_enqueue(handle->stream, nameOf(p, steps, engine), [=] {
-    std::vector<float> sums(static_cast<size_t>(elementsOf(p.y)));
+  const Array of = arrayOf(made);
+  const int type = of.type;
+  fake_cuda_enqueue(handle->stream, nameOf(kind, p, steps, engine), [=] {
+    std::vector<float> sums(static_cast<size_t>(elementsOf(of)));
     forEachProduct(p, [&](int64_t x, int64_t w, int64_t y) {
-      sums[static_cast<size_t>(y)] += read(p.x.type, image, x) * read(p.w.type, kernel, w);
+      if (kind == kForward) {
+        sums[static_cast<size_t>(y)] += read(p.x.type, image, x) * read(p.w.type, kernel, w);
+      } else if (kind == kBackwardData) {
+        sums[static_cast<size_t>(x)] += read(p.w.type, kernel, w) * read(p.y.type, gradient, y);
+      } else {
+        sums[static_cast<size_t>(w)] += read(p.x.type, image, x) * read(p.y.type, gradient, y);
+      }
     });
     for (size_t i = 0; i < sums.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
@@ -370,6 +430,8 @@ int execute(Handle* handle, const Descriptor& plan, const Descriptor& pack) {
 }  // namespace
 
 extern "C" {
+
+void fake_dnn_refuse_graphs(int isRefused) { refusesGraphs = isRefused != 0; }
 
 int cudnnBackendCreateDescriptor(int kind, void** made) {
   auto* descriptor = new Descriptor;
