@@ -208,7 +208,7 @@ void Splitter::split(shlo::ReduceOp reduce) {
   const int64_t reduced = type.getNumElements() / results;
   const bool isRows = dims.front() == type.getRank() - static_cast<int64_t>(dims.size());
   if (results > (isRows ? target_.enoughRows : target_.enoughColumns)) return;
-  if (isRows && reduced * elementBytes(type) <= target_.maxRowBytes) return;
+  if (isRows && reduced * elementBytes(type) <= target_.wholeRowBytes) return;
 
   mlir::OpBuilder builder(reduce);
   const int64_t outermost = type.getDimSize(dims.front());

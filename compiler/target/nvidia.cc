@@ -33,7 +33,13 @@ TargetModel nvidiaTarget(int capability) {
   target.scalarOpsPerNs = isHopper ? 170 : 110;
   // A launch.
   target.kernelNs = isHopper ? 1'600 : 5'100;
-  target.maxRowBytes = target.localBytes;
+  // A group comes back to its row in the second-level cache, and where it does not, has read it
+  // only once more than if what is computed of it had been written and read.
+  target.maxRowBytes = 512 << 10;
+  target.wholeRowBytes = target.localBytes;
+  // As many groups as units hold at once.
+  constexpr int64_t kGroupsOfUnit = 4;
+  target.enoughRows = kGroupsOfUnit * nvidiaUnits(capability);
   // mma.sync.m16n8 of 32 bytes.
   target.products.unit = ProductUnit::kWarps;
   target.products.instructionRows = 16;

@@ -17,6 +17,7 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   limitParameters(target, kFewestParameters);
   // Rows are kept in private memory, on the stack of one of the driver's threads.
   target.maxRowBytes = 64 << 10;
+  target.wholeRowBytes = target.maxRowBytes;
   // A launch.
   target.kernelNs = 1'250;
   target.productFlopsPerElementOp = 2;

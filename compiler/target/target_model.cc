@@ -29,6 +29,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.products.unit = ProductUnit::kThreads;
   // A row that is read several times must be shared by a group.
   target.maxRowBytes = target.localBytes;
+  target.wholeRowBytes = target.localBytes;
   target.maxSingleRowElements = 1 << 13;
   // Fewer scores stay in the cache; a block of keys and values is read once, however short rows
   // are.

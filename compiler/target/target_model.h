@@ -133,6 +133,7 @@ struct TargetModel {
 
   // Limits on what one kernel works on.
   int64_t maxRowBytes = 256 << 10;         // of a row that is read several times: stays in cache
+  int64_t wholeRowBytes = 256 << 10;       // longer rows are split in parts where there are few
   int64_t maxSingleRowElements = 1 << 16;  // of such a row where there is only one
   int64_t minTransposeElements = 4096;     // below, a strided read costs less than a kernel
   int64_t accumulatorElements = 1024;      // of running sums side by side
@@ -251,8 +252,9 @@ struct TargetModel {
   }
   // Whether the threads of a GPU's group share anything.
   bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
-  // Of all rows that a kernel keeps in memory of its own, beside the row that it reads.
-  int64_t maxKeptRowBytes() const { return maxRowBytes / 2; }
+  // Of all rows that a kernel keeps in memory of its own, beside the row that it reads. Threads of a
+  // group compute again what a row of theirs is.
+  int64_t maxKeptRowBytes() const { return device == DeviceKind::kGpu ? 0 : maxRowBytes / 2; }
 };
 
 // A GPU that LLVM compiles for under `triple` ("spirv64-unknown-unknown", "nvptx64-nvidia-cuda"),

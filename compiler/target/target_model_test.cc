@@ -33,8 +33,8 @@ TEST(TargetModelTest, AGpuComputesAnElementAThread) {
   EXPECT_EQ(target.device, DeviceKind::kGpu);
   EXPECT_EQ(target.lanesOf(8), 1u);
   EXPECT_EQ(target.groupSize % target.subgroupSize, 0u);
-  // What a kernel keeps of a row must fit the memory of a group.
-  EXPECT_LE(target.maxKeptRowBytes(), target.localBytes);
+  // Nothing of a row is kept, which would have to fit the memory of a group.
+  EXPECT_EQ(target.maxKeptRowBytes(), 0);
 }
 
 TEST(TargetModelTest, AnNvidiaGpuIsOfItsGeneration) {
@@ -44,7 +44,7 @@ TEST(TargetModelTest, AnNvidiaGpuIsOfItsGeneration) {
   EXPECT_GT(hopper.memoryBytesPerNs, ampere.memoryBytesPerNs);
   for (const TargetModel& target : {ampere, hopper}) {
     EXPECT_EQ(target.device, DeviceKind::kGpu);
-    EXPECT_LE(target.maxKeptRowBytes(), target.localBytes);
+    EXPECT_LE(target.wholeRowBytes, target.maxRowBytes);
     // A group whose threads use all the registers that they may fits one unit.
     EXPECT_LE(target.groupSize * kNvidiaThreadRegisters, kNvidiaUnitRegisters);
   }

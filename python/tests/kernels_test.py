@@ -411,3 +411,37 @@ def test_matrices_that_are_computed_for_a_vector_are_not_stored(ours, rows, colu
             np.testing.assert_allclose(compiled(a, x, y, few), wanted, rtol=tolerance, atol=tolerance * scale)
             if a.size >= 1 << 15:
                 assert compiled.memory_analysis().temp_size_in_bytes < a.nbytes / 4
+
+
+@pytest.mark.parametrize("index", [np.int8, np.uint8, np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("mode", ["drop", "clip", "promise_in_bounds"])
+@pytest.mark.parametrize("method", ["add", "set", "max"])
+def test_one_update_of_each_row_of_a_constant(both, index, mode, method):
+    """A scatter that becomes a selection; places beyond the row are nobody's."""
+    size = 300
+    places = np.array([0, 5, 299 if index not in (np.int8, np.uint8) else 100, 7, 120], index)
+    if mode != "promise_in_bounds":
+        places[3] = -1 if np.issubdtype(index, np.signedinteger) else 255
+        places[1] = 127 if index in (np.int8, np.uint8) else 300
+    updates = np.array([1, -0.0, np.nan, 4, np.inf], np.float32)
+
+    def put(places, updates):
+        rows = jnp.full((5, size), 0.0, np.float32)
+        at = jax.vmap(lambda row, i, u: getattr(row.at[i[None]], method)(u[None], mode=mode, wrap_negative_indices=False))
+        return at(rows, places, updates)
+
+    with jax.enable_x64(True):
+        ours, theirs = both(put, places, updates)
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+def test_gradient_of_a_cross_entropy(both):
+    def loss(logits, labels):
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1).mean()
+
+    logits = np.random.default_rng(0).normal(size=(3, 17, 1000)).astype(np.float32)
+    labels = np.random.default_rng(1).integers(1000, size=(3, 17)).astype(np.int32)
+    ours, theirs = both(jax.value_and_grad(loss), logits, labels)
+    for got, wanted in zip(ours, theirs):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-8)

@@ -23,6 +23,7 @@ TargetModel groupTarget(std::string triple, const DeviceGroups& groups) {
   target.localBytes = groups.memoryBytes;
   target.atomicBits = groups.atomicBits;
   target.maxRowBytes = groups.memoryBytes;
+  target.wholeRowBytes = groups.memoryBytes;
   target.bufferBytes = kBufferBytes;
   target.threadBits = std::min(groups.vectorBits, 8 * kBufferBytes);
   if (groups.subgroupThreads > 0) {

@@ -24,6 +24,8 @@ void addShapePatterns(mlir::RewritePatternSet& patterns);
 void addReshapesFirstPatterns(mlir::RewritePatternSet& patterns);
 // dynamic_slice, dynamic_update_slice, gather and scatter that are something simpler.
 void addIndexingPatterns(mlir::RewritePatternSet& patterns);
+// scatters of one update into each row of a constant array.
+void addOneUpdateScatterPatterns(mlir::RewritePatternSet& patterns);
 // dot_general and convolution of transposed or reshaped operands.
 void addContractionPatterns(mlir::RewritePatternSet& patterns);
 // dot_general of which the large operand or result has batches behind other dimensions.

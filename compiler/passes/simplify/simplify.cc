@@ -22,6 +22,7 @@ struct SimplifyPass : impl::SimplifyPassBase<SimplifyPass> {
     addShapePatterns(patterns);
     addReshapesFirstPatterns(patterns);
     addIndexingPatterns(patterns);
+    addOneUpdateScatterPatterns(patterns);
     addContractionPatterns(patterns);
     addProductBatchPatterns(patterns);
     addSmallContractionPatterns(patterns, target_);
