@@ -55,6 +55,10 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_CUDA_LIBRARY", FlagType::kString, "libcuda.so.1", "Driver library of platform cuda."},
     {"ISTHMUS_CUDA_LIBDEVICE", FlagType::kString, "",
      "File libdevice.10.bc of platform cuda; default: where CUDA is installed."},
+    {"ISTHMUS_CUDA_AUTOTUNE", FlagType::kInt, "12",
+     "Of the ways that cuBLASLt and cuDNN name for a large product or convolution, so many are "
+     "timed "
+     "on platform cuda, and the fastest is taken; 1: the first is, always the same."},
     {"ISTHMUS_CUDA_BLAS", FlagType::kLibrary, "libcublasLt.so",
      "Library of matrix products of platform cuda; empty: none, and kernels of its own."},
     {"ISTHMUS_CUDA_DNN", FlagType::kLibrary, "libcudnn.so",

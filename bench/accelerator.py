@@ -155,6 +155,10 @@ def workloads():
         "matvec bf16 8192": lambda: (jnp.matmul, (bf16(8192, 8192), bf16(8192))),
         "bias and gelu bf16 4096": lambda: (lambda x, w, b: jax.nn.gelu(x @ w + b),
                                             (bf16(4096, 4096), bf16(4096, 4096, scale=0.02), bf16(4096))),
+        "scores of heads bf16 4x2048x16x128": lambda: (
+            functools.partial(jnp.einsum, "bqnd,bknd->bnqk"), heads(4, 2048, 16, 128)[:2]),
+        "mixed values of heads 4x1024x16x64": lambda: (functools.partial(jnp.einsum, "bnqk,bknd->bqnd"), (
+            values(4, 16, 1024, 1024), bf16(4, 1024, 16, 64))),
         # Attention.
         "attention bf16 4x2048x16x128": lambda: (causal, heads(4, 2048, 16, 128)),
         "attention bf16 8x1024x12x64": lambda: (causal, heads(8, 1024, 12, 64)),
@@ -163,6 +167,9 @@ def workloads():
             bf16(32, 1, 8, 128), bf16(32, 4096, 8, 128, seed=1), bf16(32, 4096, 8, 128, seed=2))),
         # Convolutions.
         "conv bf16 64x56x56x64": lambda: (convolution, (bf16(64, 56, 56, 64), bf16(3, 3, 64, 64, scale=0.05))),
+        "conv bf16 stride 2 64x56x56x128": lambda: (
+            lambda x, w: lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+            (bf16(64, 56, 56, 128), bf16(3, 3, 128, 256, scale=0.05))),
         "conv gradient bf16 64x28x28x128": lambda: (convolution_gradient, (
             bf16(64, 28, 28, 128), bf16(3, 3, 128, 128, scale=0.05))),
         "conv f32 32x56x56x64": lambda: (convolution, (values(32, 56, 56, 64), values(3, 3, 64, 64, scale=0.05))),

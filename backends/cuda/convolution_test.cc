@@ -771,12 +771,12 @@ TEST_F(CudaConvolution, a_kernel_has_the_epilogue_that_the_library_lacks) {
   EXPECT_THAT(log, HasSubstr("launch"));
 }
 
-TEST_F(CudaConvolution, cudnn_is_asked_once_by_the_compiler_and_once_by_who_loads) {
+TEST_F(CudaConvolution, cudnn_is_asked_once_by_the_compiler_and_who_loads) {
   Case c = kAsItLies;
   c.lhs[0] = 3;
   const int before = FAKE(fake_dnn_questions)();
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(compile(textOf(c)).ok());
-  EXPECT_EQ(FAKE(fake_dnn_questions)() - before, 2);
+  EXPECT_EQ(FAKE(fake_dnn_questions)() - before, 1);
 }
 
 TEST_F(CudaConvolution, an_error_names_operation_and_position) {
@@ -795,6 +795,27 @@ TEST_F(CudaConvolution, an_error_names_operation_and_position) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("with residual and bias and ReLU at model.py:7:3: cudnnBackendExecute "
                         "failed: CUDNN_STATUS_EXECUTION_FAILED (5000)"));
+}
+
+TEST_F(CudaConvolution, plans_of_large_convolutions_are_timed) {
+  DnnConvolution c;
+  c.type = DnnType::kBf16;
+  c.batch = 4;
+  c.inputs = 128;
+  c.outputs = 2;
+  c.axes = {{64, 1, 32, 0, 2, 1}, {64, 1, 32, 0, 2, 1}};
+  const size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  ASSERT_TRUE(dnn_->plan(0, c, kScratchBytes).ok());
+  const std::string log = std::string(FAKE(fake_cuda_log)()).substr(before);
+  for (const char* engine : {"6", "8", "9"}) {
+    EXPECT_THAT(log, HasSubstr(std::string("forward NCHW by engine ") + engine));
+  }
+  // The first is compiled, others are not for that alone.
+  EXPECT_THAT(log, Not(HasSubstr("by engine 7")));
+  c.axes[0].image = c.axes[0].result = 1;
+  ASSERT_TRUE(dnn_->plan(0, c, kScratchBytes).ok());
+  EXPECT_THAT(std::string(FAKE(fake_cuda_log)()).substr(before + log.size()),
+              Not(HasSubstr("by engine")));
 }
 
 TEST_F(CudaConvolution, tf32_is_for_who_asks_for_it) {

@@ -87,6 +87,12 @@ int64_t DnnConvolution::resultElements() const {
   return batch * outputs * volume(*this, &DnnAxis::result);
 }
 
+double DnnConvolution::products() const {
+  double products = static_cast<double>(batch) * static_cast<double>(kernelElements());
+  for (const DnnAxis& axis : axes) products *= static_cast<double>(axis.result);
+  return products;
+}
+
 std::vector<int64_t> DnnConvolution::bufferElements() const {
   switch (kind) {
     case DnnKind::kForward: {

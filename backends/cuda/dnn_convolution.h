@@ -60,6 +60,8 @@ struct DnnConvolution {
   int64_t imageElements() const;
   int64_t kernelElements() const;
   int64_t resultElements() const;
+  // How many are summed.
+  double products() const;
   // Of the operands, the residual and the bias if there are such, and the result, in this order.
   std::vector<int64_t> bufferElements() const;
   // "a backward-data convolution of f16[8,64,56,56] by [64,64,3,3] to [8,64,56,56]".

@@ -48,6 +48,10 @@ struct BlasProduct : MatrixProduct {
   bool isTf32 = false;  // operands of f32 may be rounded to 10 bits of fraction
   BlasEpilogue epilogue = BlasEpilogue::kNone;
 
+  double products() const {
+    return static_cast<double>(batches()) * static_cast<double>(rows) *
+           static_cast<double>(columns) * static_cast<double>(sums);
+  }
   bool hasBias() const { return (static_cast<int>(epilogue) & kBlasBias) != 0; }
 
   auto operator<=>(const BlasProduct&) const = default;

@@ -2,10 +2,12 @@
 // cuBLASLt's eyes. So result^T = rhs^T lhs^T is what it is asked for: its A is our rhs.
 #include "backends/cuda/driver/blas.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
 
+#include "backends/cuda/driver/autotune.h"
 #include "base/shared_library.h"
 #include "isthmus/backend.h"
 #include "isthmus/log.h"
@@ -78,7 +80,8 @@ class BlasPlan {
   BlasPlan& operator=(const BlasPlan&) = delete;
 
   Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr, preference = nullptr;
-  Heuristic chosen{};
+  // The first is chosen.
+  std::vector<Heuristic> algorithms;
   BlasProduct product;
   // Of the bias that `operation` names, which is another one for each call.
   mutable std::mutex mutex;
@@ -138,6 +141,13 @@ uint32_t alignmentOf(const BlasProduct& p, int64_t outerBytes) {
   auto alignment = static_cast<int64_t>(kBufferAlignment);
   while (p.outer > 1 && outerBytes % alignment != 0) alignment /= 2;
   return static_cast<uint32_t>(alignment);
+}
+
+// Elements from an operand's first to its last.
+int64_t extentOf(const BlasProduct& p, const MatrixOperand& operand, int64_t lines) {
+  return (p.outer - 1) * operand.outerStride + (p.batch - 1) * operand.batchStride +
+         ((operand.alongSums ? lines : p.sums) - 1) * operand.stride +
+         (operand.alongSums ? p.sums : lines);
 }
 
 int64_t outerResultBytes(const BlasProduct& p) {
@@ -235,27 +245,75 @@ StatusOr<void*> Blas::handleOf(int device) {
 }
 
 StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProduct& product) {
-  return plans_.find({device, product}, [&] { return makePlan(device, product); });
+  return plans_.find({device, product}, [&]() -> StatusOr<std::shared_ptr<const BlasPlan>> {
+    ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<BlasPlan> plan, makePlan(device, product, 1));
+    return std::shared_ptr<const BlasPlan>(std::move(plan));
+  });
 }
 
-StatusOr<std::shared_ptr<const BlasPlan>> Blas::makePlan(int device, const BlasProduct& product) {
+StatusOr<std::shared_ptr<const BlasPlan>> Blas::tunedPlan(int device, const BlasProduct& product) {
+  const double bytes = static_cast<double>(product.batches()) *
+                       static_cast<double>(product.rows + product.columns) *
+                       static_cast<double>(product.sums * bytesOf(product.operands));
+  if (mostCandidates() == 1 || !isWorthTiming(product.products(), bytes)) {
+    return plan(device, product);
+  }
+  return tuned_.find({device, product}, [&] { return tune(device, product); });
+}
+
+StatusOr<std::shared_ptr<const BlasPlan>> Blas::tune(int device, const BlasProduct& product) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<BlasPlan> plan,
+                           makePlan(device, product, mostCandidates()));
+  const int64_t ofOperand = bytesOf(product.operands), ofResult = bytesOf(product.result);
+  Candidates candidates;
+  candidates.count = plan->algorithms.size();
+  for (int64_t bytes : {extentOf(product, product.lhs, product.rows) * ofOperand,
+                        extentOf(product, product.rhs, product.columns) * ofOperand,
+                        product.hasBias() ? product.columns * ofResult : 1,
+                        product.outer * outerResultBytes(product), kBlasScratchBytes}) {
+    candidates.bytes.push_back(static_cast<size_t>(bytes));
+  }
+  candidates.run = [&](size_t candidate, std::span<void* const> buffers) {
+    return multiply(device, Queue::kCompute, *plan, candidate, buffers[0], buffers[1], buffers[2],
+                    buffers[3], buffers[4]);
+  };
+  ISTHMUS_ASSIGN_OR_RETURN(size_t fastest, fastestOf(driver_, device, candidates));
+  std::swap(plan->algorithms[0], plan->algorithms[fastest]);
+  log(LogLevel::kInfo, "cuda: of ", candidates.count, " algorithms for a product of ", product.rows,
+      " by ", product.sums, " by ", product.columns, ", number ", fastest, " is the fastest");
+  return std::shared_ptr<const BlasPlan>(std::move(plan));
+}
+
+StatusOr<std::shared_ptr<BlasPlan>> Blas::makePlan(int device, const BlasProduct& product,
+                                                   size_t mostAlgorithms) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   auto plan = std::make_shared<BlasPlan>(*functions_);
   plan->product = product;
   ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
   int found = 0;
+  plan->algorithms.resize(mostAlgorithms);
   int code = functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
-                                    plan->preference, 1, &plan->chosen, &found);
-  if (code != kSuccess || found < 1 || plan->chosen.state != kSuccess) {
+                                    plan->preference, static_cast<int>(mostAlgorithms),
+                                    plan->algorithms.data(), &found);
+  if (code != kSuccess) found = 0;
+  plan->algorithms.resize(std::min(static_cast<size_t>(std::max(found, 0)), mostAlgorithms));
+  std::erase_if(plan->algorithms, [](const Heuristic& one) { return one.state != kSuccess; });
+  if (plan->algorithms.empty()) {
     return unimplemented("cuBLASLt has no algorithm for a product of ", product.rows, " by ",
                          product.sums, " by ", product.columns);
   }
-  return std::shared_ptr<const BlasPlan>(std::move(plan));
+  return plan;
 }
 
 Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs,
                       const void* rhs, const void* bias, void* result, void* scratch) {
+  return multiply(device, queue, plan, 0, lhs, rhs, bias, result, scratch);
+}
+
+Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, size_t algorithm,
+                      const void* lhs, const void* rhs, const void* bias, void* result,
+                      void* scratch) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, driver_.enter(device));
   ISTHMUS_ASSIGN_OR_RETURN(void* handle, handleOf(device));
   void* workspace = scratch;
@@ -274,7 +332,8 @@ Status Blas::multiply(int device, Queue queue, const BlasPlan& plan, const void*
     void* d = static_cast<char*>(result) + outer * outerResultBytes(p);
     ISTHMUS_RETURN_IF_ERROR(check(
         functions_->Matmul(handle, plan.operation, plan.one.data(), a, plan.a, b, plan.b,
-                           plan.zero.data(), d, plan.d, d, plan.d, plan.chosen.algorithm, workspace,
+                           plan.zero.data(), d, plan.d, d, plan.d,
+                           plan.algorithms[algorithm].algorithm, workspace,
                            static_cast<size_t>(kBlasWorkspaceBytes), driver_.stream(device, queue)),
         "cublasLtMatmul"));
   }

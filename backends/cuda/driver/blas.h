@@ -1,4 +1,4 @@
-// cuBLASLt, in a library that is loaded where it is there. Never run on a GPU yet.
+// cuBLASLt, in a library that is loaded where it is there.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ inline constexpr int64_t kBlasScratchBytes = kBlasWorkspaceBytes + kBlasWorkspac
 
 struct BlasFunctions;
 
-// A product with the algorithm that cuBLASLt's heuristics chose for a device.
+// A product with the algorithm that was chosen for a device, of those that cuBLASLt's heuristics
+// named.
 class BlasPlan;
 
 class Blas {
@@ -34,6 +35,9 @@ class Blas {
 
   // kUnimplemented if cuBLASLt has no algorithm. It is asked once for each device and product.
   StatusOr<std::shared_ptr<const BlasPlan>> plan(int device, const BlasProduct& product);
+  // With the algorithm that is the fastest of a few, for large products: timed once for each device
+  // and product.
+  StatusOr<std::shared_ptr<const BlasPlan>> tunedPlan(int device, const BlasProduct& product);
   // Enqueued on `queue`; `scratch` has kBlasScratchBytes; `bias` is null where the plan's product
   // has none. Nothing may overlap the result.
   Status multiply(int device, Queue queue, const BlasPlan& plan, const void* lhs, const void* rhs,
@@ -42,11 +46,16 @@ class Blas {
  private:
   Blas(std::unique_ptr<BlasFunctions> functions, Driver& driver);
   StatusOr<void*> handleOf(int device);
-  StatusOr<std::shared_ptr<const BlasPlan>> makePlan(int device, const BlasProduct& product);
+  StatusOr<std::shared_ptr<BlasPlan>> makePlan(int device, const BlasProduct& product,
+                                               size_t mostAlgorithms);
+  StatusOr<std::shared_ptr<const BlasPlan>> tune(int device, const BlasProduct& product);
+  // By one of the plan's algorithms.
+  Status multiply(int device, Queue queue, const BlasPlan& plan, size_t algorithm, const void* lhs,
+                  const void* rhs, const void* bias, void* result, void* scratch);
 
   std::unique_ptr<BlasFunctions> functions_;
   Driver& driver_;
-  PlanMemo<std::pair<int, BlasProduct>, BlasPlan> plans_;
+  PlanMemo<std::pair<int, BlasProduct>, BlasPlan> plans_, tuned_;
   std::mutex mutex_;
   // By device; they live as long as the process. What failed to make one is not tried again.
   std::vector<void*> handles_;

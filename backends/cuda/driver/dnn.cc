@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/cuda/driver/autotune.h"
 #include "backends/cuda/driver/dnn_graph.h"
 #include "base/shared_library.h"
 #include "isthmus/log.h"
@@ -314,11 +315,51 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnWork& wo
                      [&] { return makePlan(device, work, scratchBytes); });
 }
 
-StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(void* handle, const DnnWork& work,
+StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(int device, void* handle, const DnnWork& work,
                                                    int64_t workspaceBytes) const {
   if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues and attention");
-  return std::visit(
-      [&](const auto& one) { return DnnGraph::make(*graphs_, handle, one, workspaceBytes); }, work);
+  if (const auto* attention = std::get_if<DnnAttention>(&work)) {
+    return DnnGraph::make(*graphs_, handle, *attention, workspaceBytes);
+  }
+  const auto& convolution = std::get<DnnConvolution>(work);
+  double bytes = 0;
+  for (int64_t elements : convolution.bufferElements()) {
+    bytes += static_cast<double>(elements * bytesOf(convolution.type));
+  }
+  const bool isTuned = isWorthTiming(convolution.products(), bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<DnnGraph> graph,
+                           DnnGraph::make(*graphs_, handle, convolution, workspaceBytes,
+                                          isTuned ? mostCandidates() : 1));
+  if (graph->numPlans() > 1) {
+    ISTHMUS_RETURN_IF_ERROR(tune(device, handle, convolution, *graph));
+  }
+  return graph;
+}
+
+Status Dnn::tune(int device, void* handle, const DnnConvolution& convolution,
+                 DnnGraph& graph) const {
+  ISTHMUS_RETURN_IF_ERROR(check(
+      functions_->SetStream(handle, driver_.stream(device, Queue::kCompute)), "cudnnSetStream"));
+  Candidates candidates;
+  candidates.count = graph.numPlans();
+  for (int64_t elements : convolution.bufferElements()) {
+    candidates.bytes.push_back(static_cast<size_t>(elements * bytesOf(convolution.type)));
+  }
+  const auto workspaceBytes = static_cast<size_t>(graph.largestWorkspaceBytes());
+  candidates.bytes.push_back(workspaceBytes + kDnnWorkspaceAlignment);
+  candidates.run = [&](size_t candidate, std::span<void* const> buffers) {
+    graph.choose(candidate);
+    void* workspace = buffers.back();
+    size_t room = workspaceBytes + kDnnWorkspaceAlignment;
+    std::align(kDnnWorkspaceAlignment, workspaceBytes, workspace, room);
+    return check(graph.run(handle, buffers.first(buffers.size() - 1), workspace), kGraphRunName);
+  };
+  ISTHMUS_ASSIGN_OR_RETURN(size_t fastest, fastestOf(driver_, device, candidates));
+  graph.choose(fastest);
+  graph.dropOthers();
+  log(LogLevel::kInfo, "cuda: of ", candidates.count, " plans for ", convolution.toString(),
+      ", number ", fastest, " is the fastest");
+  return {};
 }
 
 StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork& work,
@@ -332,7 +373,8 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork
       std::make_shared<DnnPlan>(*functions_, convolution ? convolution->kind : DnnKind::kForward);
   const int64_t workspaceBytes =
       std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment;
-  StatusOr<std::unique_ptr<DnnGraph>> graph = makeGraph(handle.handle, work, workspaceBytes);
+  StatusOr<std::unique_ptr<DnnGraph>> graph =
+      makeGraph(device, handle.handle, work, workspaceBytes);
   if (graph.ok()) {
     plan->graph = *std::move(graph);
     plan->workspaceBytes = static_cast<size_t>(plan->graph->workspaceBytes());

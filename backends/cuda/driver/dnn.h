@@ -37,7 +37,8 @@ class Dnn {
 
   // Chooses the fastest algorithm that sums products as they are, always in the same order, in at
   // most so much scratch memory, with the epilogue in the same kernel. kUnimplemented, saying why,
-  // if cuDNN has none. It is asked once for each of these.
+  // if cuDNN has none. It is asked once for each of these. What is the fastest cuDNN's heuristics
+  // say, and of large convolutions the times of the few that they think best.
   StatusOr<std::shared_ptr<const DnnPlan>> plan(int device, const DnnWork& work,
                                                 int64_t scratchBytes);
   // What run() wants of scratch memory, wherever that begins.
@@ -62,8 +63,10 @@ class Dnn {
   Status open(int device, Handle& handle);
   Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
   Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
-  StatusOr<std::unique_ptr<DnnGraph>> makeGraph(void* handle, const DnnWork& work,
+  StatusOr<std::unique_ptr<DnnGraph>> makeGraph(int device, void* handle, const DnnWork& work,
                                                 int64_t workspaceBytes) const;
+  // Times the plans of a large convolution, and chooses the fastest.
+  Status tune(int device, void* handle, const DnnConvolution& convolution, DnnGraph& graph) const;
   StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnWork& work,
                                                     int64_t scratchBytes);
 

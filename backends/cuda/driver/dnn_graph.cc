@@ -162,13 +162,19 @@ StatusOr<std::unique_ptr<DnnGraph>> DnnGraphBuilder::finish(const std::vector<Op
   std::string why = found == 0 ? lastError() : "";
   for (int64_t i = 0; i < std::min(found, kMostEngines); ++i) {
     Opaque config = configs[static_cast<size_t>(i)];
-    if (!isAllowed(config, limits, why) || !plan(config, why)) continue;
-    if (graph_->workspaceBytes_ <= limits.workspaceBytes) return std::move(graph_);
+    if (graph_->plans_.size() == limits.mostPlans) break;
+    if (!isAllowed(config, limits, why)) continue;
+    std::optional<DnnGraph::Plan> made = plan(config, why);
+    if (!made) continue;
+    if (made->workspaceBytes <= limits.workspaceBytes) {
+      graph_->plans_.push_back(*made);
+      continue;
+    }
     // It may hold code that was compiled for it.
-    f_.DestroyDescriptor(graph_->descriptors_.back());
-    graph_->descriptors_.pop_back();
-    why += separator(why) + "one wants " + std::to_string(graph_->workspaceBytes_) + " bytes";
+    f_.DestroyDescriptor(made->descriptor);
+    why += separator(why) + "one wants " + std::to_string(made->workspaceBytes) + " bytes";
   }
+  if (!graph_->plans_.empty()) return std::move(graph_);
   return unimplemented("cuDNN has no engine for ", what, " that sums products in a fixed order",
                        limits.keepsNans ? " and keeps NaNs" : "", "; of ", found, ":", why);
 }
@@ -205,6 +211,8 @@ bool DnnGraphBuilder::isAllowed(Opaque config, const Limits& limits, std::string
     }
   }
   for (int note : behavior) {
+    // Which takes a second.
+    if (note == kNoteRuntimeCompilation && !graph_->plans_.empty()) return false;
     if (note != kNoteRuntimeCompilation && note != kNoteSupportsGraphs &&
         note != kNoteBlasDependency) {
       why += separator(why) + "one with behavior note " + std::to_string(note);
@@ -216,10 +224,11 @@ bool DnnGraphBuilder::isAllowed(Opaque config, const Limits& limits, std::string
   return false;
 }
 
-// False if this engine cannot do it after all.
-bool DnnGraphBuilder::plan(Opaque config, std::string& why) {
+// Nothing if this engine cannot do it after all.
+std::optional<DnnGraph::Plan> DnnGraphBuilder::plan(Opaque config, std::string& why) {
   describe("a plan");
   Opaque plan = create(kExecutionPlan);
+  if (plan) graph_->descriptors_.pop_back();
   set(plan, kPlanHandle, kTypeHandle, handle_);
   set(plan, kPlanEngineConfig, kTypeDescriptor, config);
   finalize(plan);
@@ -228,16 +237,29 @@ bool DnnGraphBuilder::plan(Opaque config, std::string& why) {
     keep(f_.GetAttribute(plan, kPlanWorkspaceSize, kTypeInt64, 1, &count, &bytes),
          "cudnnBackendGetAttribute", kExecutionPlan, kPlanWorkspaceSize);
   }
-  const bool isPlanned = failure_.empty() && count == 1 && bytes >= 0;
-  if (!isPlanned) why += separator(why) + "one without a plan: " + std::exchange(failure_, "");
-  graph_->plan_ = plan;
-  graph_->workspaceBytes_ = bytes;
-  return isPlanned;
+  if (failure_.empty() && count == 1 && bytes >= 0) return DnnGraph::Plan{plan, bytes};
+  why += separator(why) + "one without a plan: " + std::exchange(failure_, "");
+  if (plan) f_.DestroyDescriptor(plan);
+  return std::nullopt;
 }
 
 // Users before what they use.
 DnnGraph::~DnnGraph() {
+  for (const Plan& plan : plans_) functions_.DestroyDescriptor(plan.descriptor);
   for (size_t i = descriptors_.size(); i-- > 0;) functions_.DestroyDescriptor(descriptors_[i]);
+}
+
+void DnnGraph::dropOthers() {
+  std::swap(plans_[0], plans_[chosen_]);
+  chosen_ = 0;
+  for (size_t i = 1; i < plans_.size(); ++i) functions_.DestroyDescriptor(plans_[i].descriptor);
+  plans_.resize(1);
+}
+
+int64_t DnnGraph::largestWorkspaceBytes() const {
+  int64_t largest = 0;
+  for (const Plan& plan : plans_) largest = std::max(largest, plan.workspaceBytes);
+  return largest;
 }
 
 int DnnGraph::run(void* handle, std::span<void* const> buffers, void* workspace) const {
@@ -254,7 +276,7 @@ int DnnGraph::run(void* handle, std::span<void* const> buffers, void* workspace)
   set(kPackPointers, kTypePointer, count, pointers.data());
   set(kPackWorkspace, kTypePointer, 1, &workspace);
   if (code == 0) code = functions_.Finalize(pack);
-  if (code == 0) code = functions_.Execute(handle, plan_, pack);
+  if (code == 0) code = functions_.Execute(handle, plans_[chosen_].descriptor, pack);
   functions_.DestroyDescriptor(pack);
   return code;
 }

@@ -34,12 +34,13 @@ inline constexpr const char* kGraphRunName = "cudnnBackendExecute";
 // for a device. The handle is for one thread at a time.
 class DnnGraph {
  public:
-  // The fastest engine whose notes say that it sums products as they are, always in the same order,
-  // keeps NaNs where there is a ReLU, and needs at most so much memory. kUnimplemented, saying why,
-  // if cuDNN has none.
+  // With at most so many plans, of the fastest engines whose notes say that it sums products as
+  // they are, always in the same order, keeps NaNs where there is a ReLU, and needs at most so much
+  // memory: the first plan is chosen, and others are not compiled merely to be compared.
+  // kUnimplemented, saying why, if there is none.
   static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
                                                   const DnnConvolution& convolution,
-                                                  int64_t workspaceBytes);
+                                                  int64_t workspaceBytes, size_t mostPlans = 1);
   static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
                                                   const DnnAttention& attention,
                                                   int64_t workspaceBytes);
@@ -47,21 +48,32 @@ class DnnGraph {
   DnnGraph(const DnnGraph&) = delete;
   DnnGraph& operator=(const DnnGraph&) = delete;
 
-  int64_t workspaceBytes() const { return workspaceBytes_; }
+  size_t numPlans() const { return plans_.size(); }
+  // Which plan runs.
+  void choose(size_t plan) { chosen_ = plan; }
+  // Destroys the others.
+  void dropOthers();
+  // Of the plan that runs, or the largest of any.
+  int64_t workspaceBytes() const { return plans_[chosen_].workspaceBytes; }
+  int64_t largestWorkspaceBytes() const;
   // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements, or of
   // DnnAttention::bufferBytes. Returns cuDNN's status.
   int run(void* handle, std::span<void* const> buffers, void* workspace) const;
 
  private:
   friend class DnnGraphBuilder;
+  struct Plan {
+    void* descriptor = nullptr;
+    int64_t workspaceBytes = 0;
+  };
   explicit DnnGraph(const DnnGraphFunctions& functions) : functions_(functions) {}
 
   const DnnGraphFunctions& functions_;
-  std::vector<void*> descriptors_;     // all that were made, in this order
+  std::vector<void*> descriptors_;     // all that were made but plans, in this order
   std::vector<int64_t> ids_;           // of the arrays that the buffers are, then of the numbers
   mutable std::deque<float> numbers_;  // which the host has
-  void* plan_ = nullptr;
-  int64_t workspaceBytes_ = 0;
+  std::vector<Plan> plans_;
+  size_t chosen_ = 0;
 };
 
 }  // namespace isthmus::cuda

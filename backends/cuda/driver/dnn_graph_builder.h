@@ -1,6 +1,7 @@
 // Descriptors of cuDNN's graphs, and the question which engine computes one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,9 @@ class DnnGraphBuilder {
     bool keepsNans = false;
     bool roundsToTf32 = true;
     int64_t workspaceBytes = 0;
+    size_t mostPlans = 1;
   };
-  // The graph of these operations with the first engine of the heuristics' that may compute it;
+  // The graph of these operations with the first engines of the heuristics' that may compute it;
   // `what` names it where there is none.
   StatusOr<std::unique_ptr<DnnGraph>> finish(const std::vector<Opaque>& operations,
                                              const Limits& limits, const std::string& what);
@@ -67,7 +69,7 @@ class DnnGraphBuilder {
   Opaque array(const DnnArray& array, int type, int64_t id, bool isVirtual, bool isByValue);
   bool readNotes(Opaque engine, int name, int type, std::vector<int>& notes);
   bool isAllowed(Opaque config, const Limits& limits, std::string& why);
-  bool plan(Opaque config, std::string& why);
+  std::optional<DnnGraph::Plan> plan(Opaque config, std::string& why);
 
   std::unique_ptr<DnnGraph> graph_;
   const DnnGraphFunctions& f_;

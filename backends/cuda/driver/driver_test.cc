@@ -8,12 +8,14 @@
 #include <cstring>
 #include <thread>
 
+#include "backends/cuda/driver/autotune.h"
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
 #include "backends/cuda/program_graph.h"
+#include "isthmus/flags.h"
 
 extern "C" {
 isthmus::cuda::CUresult cuCtxGetCurrent(isthmus::cuda::CUcontext* context);
@@ -338,6 +340,76 @@ BlasProduct numberByNumber() {
   BlasProduct product;
   product.lhs.stride = product.rhs.stride = 1;
   return product;
+}
+
+// Ways to compute nothing, by so many copies each: with none, one fails.
+StatusOr<size_t> fastestOfCopies(Driver& driver, const std::vector<int>& copies) {
+  constexpr size_t kBytes = 4 << 20;
+  return fastestOf(
+      driver, 0,
+      {copies.size(),
+       {kBytes, kBytes, 1},
+       [&](size_t candidate, std::span<void* const> buffers) -> Status {
+         if (copies[candidate] == 0) return internalError("it has failed");
+         for (int i = 0; i < copies[candidate]; ++i) {
+           ISTHMUS_RETURN_IF_ERROR(driver.copy(0, Queue::kCompute, buffers[1], buffers[0], kBytes));
+         }
+         return {};
+       }});
+}
+
+TEST(Autotune, finds_the_fastest) {
+  auto driver = makeDriver(1, uint64_t{16} << 20);
+  EXPECT_EQ(*fastestOfCopies(*driver, {40, 1, 40}), 1u);
+  EXPECT_EQ(*fastestOfCopies(*driver, {0, 40, 0, 2}), 3u);
+  EXPECT_EQ(*fastestOfCopies(*driver, {5}), 0u);
+  EXPECT_EQ(fastestOfCopies(*driver, {0, 0}).status().message(), "it has failed");
+  // What was tried in is free again.
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(driver->memoryUse(0).usedBytes, 0u);
+}
+
+TEST(Autotune, takes_the_first_where_there_is_no_memory) {
+  auto driver = makeDriver(1, uint64_t{6} << 20);
+  EXPECT_EQ(*fastestOfCopies(*driver, {40, 1}), 0u);
+}
+
+TEST(Blas, times_algorithms_of_large_products) {
+  auto driver = makeDriver(1, uint64_t{256} << 20);
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  BlasProduct product;
+  product.rows = 2;
+  product.columns = 1024;
+  product.sums = 1024;
+  product.lhs.stride = product.rhs.stride = 1024;
+  auto plan = (*blas)->tunedPlan(0, product);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(*(*blas)->tunedPlan(0, product), *plan);
+  auto logOf = [&](const BlasPlan& one) {
+    void* memory = *driver->allocate(0, Queue::kCompute, size_t{5} << 20);
+    EXPECT_TRUE(driver->clear(0, Queue::kCompute, memory, size_t{5} << 20).ok());
+    void* scratch = *driver->allocate(0, Queue::kCompute, kBlasScratchBytes);
+    auto* numbers = static_cast<float*>(memory);
+    const size_t before = std::string(FAKE(fake_cuda_log)()).size();
+    EXPECT_TRUE((*blas)
+                    ->multiply(0, Queue::kCompute, one, numbers, numbers + 2048, nullptr,
+                               numbers + 2048 + (1 << 20), scratch)
+                    .ok());
+    EXPECT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    driver->free(0, Queue::kCompute, memory);
+    driver->free(0, Queue::kCompute, scratch);
+    return std::string(FAKE(fake_cuda_log)()).substr(before);
+  };
+  EXPECT_NE(logOf(**plan).find("matmul by algorithm 1"), std::string::npos);
+  // The heuristics' first without, and of what is too small to be timed.
+  setFlagForTest("ISTHMUS_CUDA_AUTOTUNE", "1");
+  auto first = (*blas)->tunedPlan(0, product);
+  setFlagForTest("ISTHMUS_CUDA_AUTOTUNE", "12");
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_EQ(logOf(**first).find("algorithm"), std::string::npos);
+  product.sums = 8;
+  EXPECT_EQ(*(*blas)->tunedPlan(0, product), *(*blas)->plan(0, product));
 }
 
 TEST(Blas, is_asked_once_for_each_product_and_device) {

@@ -30,7 +30,8 @@ class PlanMemo {
     if (made.ok() || made.status().code() == StatusCode::kUnimplemented) {
       std::lock_guard lock(mutex_);
       if (known_.size() >= kMostKnown) known_.clear();
-      known_.emplace(key, made);
+      // Who asked at the same time has the same one.
+      return known_.emplace(key, made).first->second;
     }
     return made;
   }

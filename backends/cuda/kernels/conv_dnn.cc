@@ -430,12 +430,6 @@ void rewrite(shlo::ConvolutionOp op, const Fit& fit) {
   op.erase();
 }
 
-double productsOf(const DnnConvolution& c) {
-  double products = static_cast<double>(c.batch) * static_cast<double>(c.kernelElements());
-  for (const DnnAxis& axis : c.axes) products *= static_cast<double>(axis.result);
-  return products;
-}
-
 }  // namespace
 
 std::optional<DnnConvolution> dnnConvolutionOf(shlo::ConvolutionOp op, bool allowsTf32) {
@@ -452,7 +446,7 @@ void arrangeConvolutions(mlir::ModuleOp module, bool allowsTf32, const AcceptsCo
     if (isLeftOut(op)) continue;
     StatusOr<Fit> fit = Fitting(op, allowsTf32).fit();
     Status why = fit.status();
-    const bool isWorthACall = fit.ok() && productsOf(fit->convolution) >= kMinProducts;
+    const bool isWorthACall = fit.ok() && fit->convolution.products() >= kMinProducts;
     if (fit.ok() && !isWorthACall) {
       why = unimplemented("it is too little work for a call");
     }

@@ -88,12 +88,20 @@ for type_name in ("float32", "bfloat16", "float16"):
     check(f"products of all layouts {type_name}", numbers(4, 96, 64, dtype=dtype), numbers(4, 96, 80, dtype=dtype))(
         lambda a, b: [jnp.einsum("bkm,bkn->bmn", a, b, precision="highest"),
                       jnp.einsum("bmk,blk->bml", a, a, precision="highest")])
+    check(f"products of batches in two dimensions {type_name}", numbers(2, 1024, 4, 64, dtype=dtype),
+          numbers(2, 1024, 4, 64, dtype=dtype, seed=1), numbers(70, 32, 3, 16, dtype=dtype))(
+        lambda a, b, c: [jnp.einsum("bqnd,bknd->bnqk", a, b, precision="highest"),
+                         jnp.einsum("bqnd,bknd->bnqk", c, c, precision="highest")])
     check(f"bias and activation {type_name}", numbers(300, 264, dtype=dtype), (numbers(264, 504, seed=1) / 16).astype(dtype),
           numbers(504, dtype=dtype, seed=2))(
         lambda a, w, b: [a @ w + b, jax.nn.relu(a @ w), jax.nn.relu(a @ w + b), jax.nn.gelu(a @ w), jax.nn.gelu(a @ w + b),
                          jax.nn.gelu(a @ w + b, approximate=False)])
     check(f"convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype), numbers(3, 3, 16, 32, dtype=dtype))(
         lambda a, w: lax.conv_general_dilated(a, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    check(f"a large convolution and its gradients {type_name}", numbers(8, 56, 56, 64, dtype=dtype),
+          (numbers(3, 3, 64, 64, seed=1) / 24).astype(dtype), numbers(8, 56, 56, 64, dtype=dtype, seed=2))(
+        lambda a, w, g: jax.vjp(lambda a, w: lax.conv_general_dilated(
+            a, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), a, w)[1](g))
     check(f"residual, bias and activation of a convolution {type_name}", numbers(2, 28, 28, 16, dtype=dtype),
           (numbers(3, 3, 16, 32, seed=1) / 12).astype(dtype), numbers(32, dtype=dtype, seed=2),
           numbers(2, 28, 28, 32, dtype=dtype, seed=3))(

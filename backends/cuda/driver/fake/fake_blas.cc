@@ -2,11 +2,13 @@
 // them.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "backends/cuda/driver/api.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
@@ -146,7 +148,8 @@ int cublasLtMatmulPreferenceDestroy(void* preference) {
   return kOk;
 }
 
-// Has algorithms for f32, and with an epilogue for bf16.
+// Has algorithms for f32, and with an epilogue for bf16: all but number 1 are slow, and the last
+// has failed.
 int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, void* c, void* d,
                                    void* preference, int wanted, void* results, int* found) {
   struct Result {
@@ -171,14 +174,19 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, voi
   if (op.epilogue & kBias) isKnown &= op.bias && reinterpret_cast<uintptr_t>(op.bias) % 128 == 64;
   // Sums in the type of the compute, and in no other.
   isKnown &= static_cast<Preference*>(preference)->reductionSchemes == 2;
-  *found = isKnown && wanted > 0 ? 1 : 0;
-  if (*found) static_cast<Result*>(results)[0] = Result{};
+  *found = isKnown ? std::min(wanted, 4) : 0;
+  for (int i = 0; i < *found; ++i) {
+    static_cast<Result*>(results)[i] = Result{};
+    static_cast<Result*>(results)[i].algorithm[0] = static_cast<uint64_t>(i);
+    if (i == 3) static_cast<Result*>(results)[i].state = kNotSupported;
+  }
   return *found ? kOk : kNotSupported;
 }
 
 int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, void* aLayout,
                    const void* b, void* bLayout, const void* beta, const void*, void*, void* d,
-                   void* dLayout, const uint64_t*, void* workspace, size_t, CUstream stream) {
+                   void* dLayout, const uint64_t* algorithm, void* workspace, size_t,
+                   CUstream stream) {
   float one, zero;
   std::memcpy(&one, alpha, 4);
   std::memcpy(&zero, beta, 4);
@@ -189,7 +197,11 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
          ld = *static_cast<Layout*>(dLayout);
   uint64_t sums = op.transposeA ? la.rows : la.columns;
   if (sums != (op.transposeB ? lb.columns : lb.rows)) return kInvalidValue;
-  fake_cuda_enqueue(stream, nameOf(op), [=] {
+  const uint64_t number = algorithm[0];
+  if (number > 2) return kInvalidValue;
+  const std::string suffix = number == 0 ? "" : " by algorithm " + std::to_string(number);
+  fake_cuda_enqueue(stream, nameOf(op) + suffix, [=] {
+    if (number != 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     auto typeOf = [](const Layout& layout) {
       return layout.type == kBf16 ? FakeType::kBf16 : FakeType::kF32;
     };
