@@ -21,6 +21,9 @@ PRIVATE_NAMES = [
     ("jax._src.buffer_callback", "buffer_callback_p", "buffer callbacks"),
 ]
 
+# Primitives that have a lowering for cpu which suits no device: this one's loops go through memory five times.
+_GENERIC_PRIMITIVES = {"threefry2x32"}
+
 # The functions of callbacks by number. They stay: a launch may outlive the Python side of its program.
 _callbacks = {}
 # A program that another process has compiled must not find a function here: its numbers are others.
@@ -123,5 +126,8 @@ def install(platform: str, replaces: bool = False) -> None:
         entry = tables["cpu"].get(primitive) or mlir._lowerings.get(primitive)
         if entry is not None:
             dict.__setitem__(ours, primitive, _entry_as_on_cpu(entry, not replaces))
+    for primitive, entry in list(mlir._lowerings.items()):
+        if primitive.name in _GENERIC_PRIMITIVES:
+            dict.__setitem__(ours, primitive, entry)
     if platform not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(platform)

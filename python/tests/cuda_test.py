@@ -127,6 +127,17 @@ def test_linear_algebra_is_lowered_for_the_host(cuda):
     assert result.stdout == "True False\n"
 
 
+def test_random_numbers_have_no_loop(cuda):
+    # JAX's rule for cpu has one of five rounds, each of which would read and write all numbers.
+    result = cuda("""
+        import jax
+        bits = jax.jit(lambda key: jax.random.bits(key, (100,)))
+        print("while" in bits.lower(jax.random.key(1)).as_text(), bits(jax.random.key(1)).sum())
+    """)
+    import jax
+    assert result.stdout == f"False {jax.random.bits(jax.random.key(1), (100,)).sum()}\n"
+
+
 def test_callbacks_run_on_the_host(cuda):
     result = cuda("""
         import jax
