@@ -1,5 +1,5 @@
-// NCCL: collectives among GPUs, in a library that is loaded where it is there. Never run on a GPU
-// yet.
+// NCCL: collectives among GPUs, in a library that is loaded where it is there. Never run on
+// GPUs yet: one at a time was at hand.
 #pragma once
 
 #include <condition_variable>
