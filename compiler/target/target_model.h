@@ -252,8 +252,8 @@ struct TargetModel {
   }
   // Whether the threads of a GPU's group share anything.
   bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
-  // Of all rows that a kernel keeps in memory of its own, beside the row that it reads. Threads of a
-  // group compute again what a row of theirs is.
+  // Of all rows that a kernel keeps in memory of its own, beside the row that it reads. Threads of
+  // a group compute again what a row of theirs is.
   int64_t maxKeptRowBytes() const { return device == DeviceKind::kGpu ? 0 : maxRowBytes / 2; }
 };
 

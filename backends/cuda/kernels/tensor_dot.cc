@@ -26,7 +26,7 @@ constexpr int64_t kTileSumBytes = kTensorTermBytes;
 // Tiles of neighbouring rows that are computed at about the same time read the same columns.
 constexpr int64_t kRowTilesTogether = 8;
 // A call for each outer batch: so many at most, and each of so much work that calls do not count.
-constexpr int64_t kMaxBlasCalls = 64;
+constexpr int64_t kMaxBlasCalls = 256;
 constexpr double kMinBlasCallFlops = 2.5e8;
 // A product with fewer multiplications and additions, of fewer bytes, takes a GPU less than a
 // launch.

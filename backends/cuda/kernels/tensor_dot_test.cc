@@ -447,7 +447,7 @@ TEST(TensorDot, bytes) {
 
 TEST(TensorDot, large_tiles) {
   check<uint16_t, uint16_t>(TensorType::kF16, "f16", "f16", {1, 136, 120, 40, false, false}, 1,
-                            256);
+                            128);
 }
 
 // As attention has them: rows and columns of [batch, length, heads, width] arrays, by batch and

@@ -17,6 +17,8 @@ constexpr unsigned kWarpThreads = 32;
 // Of a group that shares the terms of few lines: threads of a line that is read along the terms,
 // and lines side by side that are read across.
 constexpr int64_t kThreadsAlong = 32, kLinesAcross = 32;
+// Of a thread, whose other registers hold little.
+constexpr int64_t kMaxTensorSums = 128;
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 
 int64_t tilesOf(int64_t size, int64_t tile) { return llvm::divideCeilSigned(size, tile); }
@@ -132,7 +134,9 @@ class ProductScheduler {
     if (!why.empty()) return why;
     MatrixProduct product = *matrixProductOf(op_);
     // Large tiles read each operand less often, if there are enough of them to go round.
-    setTensorTile(stage, 128, 2, 4);
+    // Four warps: a larger part of a tile for each reads fewer bytes of the group's memory, which
+    // is what bounds eight.
+    setTensorTile(stage, 128, 2, 2);
     const int64_t groups =
         tilesOf(product.rows, 128) * tilesOf(product.columns, 128) * product.batches();
     const bool isLarge = groups >= model_.enoughGroups;
@@ -386,7 +390,7 @@ std::string ProductScheduler::tensorTileRefusal(const StageSchedule& stage) cons
       product.tileColumns * chunks % stage.groupThreads != 0) {
     return "threads must copy as many chunks each";
   }
-  if (product.rows * product.columns / kWarpThreads > model_.maxThreadSums) {
+  if (product.rows * product.columns / kWarpThreads > kMaxTensorSums) {
     return "sums do not fit a thread's registers";
   }
   return kTensorStages * (product.tileRows + product.tileColumns) * kTensorTermBytes >
