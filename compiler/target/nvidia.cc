@@ -1,7 +1,7 @@
 // NVIDIA's data centre GPUs. From the whitepapers "NVIDIA A100 Tensor Core GPU Architecture" (2020)
 // and "NVIDIA H100 Tensor Core GPU Architecture" (2022), SXM modules, and from the CUDA C++
-// Programming Guide's table of technical specifications per compute capability. On an H100 a copy reached
-// 2.96 TB/s, f32 products 51 TFLOP/s and bf16 products 790 (`bench/ceilings.py`).
+// Programming Guide's table of technical specifications per compute capability. On an H100 a copy
+// reached 2.96 TB/s, f32 products 51 TFLOP/s and bf16 products 790 (`bench/ceilings.py`).
 #include "compiler/target/nvidia.h"
 
 namespace isthmus {
