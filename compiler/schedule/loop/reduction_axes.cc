@@ -25,9 +25,12 @@ ReducedAxes reducedAxesOf(shlo::ReduceOp reduce) {
     if (joins) {
       result.merged |= uint64_t{1} << (d - 1);
       result.axes.back() = {d, result.axes.back().size * type.getDimSize(d)};
-    } else {
+    } else if (type.getDimSize(d) != 1) {  // The index along a dimension of size 1 is 0.
       result.axes.push_back({d, type.getDimSize(d)});
     }
+  }
+  if (result.axes.empty() && !reduce.getDimensions().empty()) {
+    result.axes.push_back({reduce.getDimensions().back(), 1});
   }
   return result;
 }

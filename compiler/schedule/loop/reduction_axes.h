@@ -16,7 +16,8 @@ struct ReducedAxis {
 };
 
 struct ReducedAxes {
-  llvm::SmallVector<ReducedAxis, 4> axes;  // outermost first
+  // Outermost first; none of size 1 beside another.
+  llvm::SmallVector<ReducedAxis, 4> axes;
   // Bit d: dimension d has joined the loop of d + 1, since nothing that is read tells them apart.
   uint64_t merged = 0;
 };
