@@ -266,7 +266,8 @@ DNN_GRAPH_VALUES = {
     "kPointwiseExp": "CUDNN_POINTWISE_EXP", "kPointwiseLog": "CUDNN_POINTWISE_LOG",
     "kPointwiseGreaterOrEqual": "CUDNN_POINTWISE_CMP_GE", "kPointwiseIndex": "CUDNN_POINTWISE_GEN_INDEX",
     "kPointwiseSelect": "CUDNN_POINTWISE_BINARY_SELECT", "kReduceAdd": "CUDNN_REDUCE_TENSOR_ADD",
-    "kReduceMax": "CUDNN_REDUCE_TENSOR_MAX",
+    "kReduceMax": "CUDNN_REDUCE_TENSOR_MAX", "kReshapeOperation": "CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR",
+    "kReshapeX": "CUDNN_ATTR_OPERATION_RESHAPE_XDESC", "kReshapeY": "CUDNN_ATTR_OPERATION_RESHAPE_YDESC",
     "kTypeHandle": "CUDNN_TYPE_HANDLE", "kTypeDataType": "CUDNN_TYPE_DATA_TYPE", "kTypeBoolean": "CUDNN_TYPE_BOOLEAN",
     "kTypeInt64": "CUDNN_TYPE_INT64", "kTypeFloat": "CUDNN_TYPE_FLOAT", "kTypeDouble": "CUDNN_TYPE_DOUBLE",
     "kTypePointer": "CUDNN_TYPE_VOID_PTR", "kTypeConvolutionMode": "CUDNN_TYPE_CONVOLUTION_MODE",
@@ -330,6 +331,7 @@ def _dnn_graph_checks():
         "cudnnDataType_t", "cudnnConvolutionMode_t", "cudnnPointwiseMode_t", "cudnnNanPropagation_t", "cudnnBackendHeurMode_t",
         "cudnnBackendNumericalNote_t", "cudnnBackendBehaviorNote_t", "cudnnReduceTensorOp_t")]
     lines.append('static_assert(std::is_same_v<decltype(&::cudnnGetLastErrorString), void (*)(char*, size_t)>, "text");')
+    lines.append('static_assert(std::is_same_v<decltype(&::cudnnGetVersion), size_t (*)()>, "version");')
     return lines + _checks_of_functions("dnn_graph.cc", "ISTHMUS_DNN_GRAPH_FUNCTIONS", "int")
 
 

@@ -22,6 +22,15 @@ std::vector<Extent> extentsOf(const DnnAttention& a) {
                                  {a.value, keyHeads, a.keys, a.features, a.type}};
   if (a.hasBias) extents.push_back({a.bias, a.heads, a.rows, a.keys, a.biasType});
   extents.push_back({a.result, a.heads, a.rows, a.features, a.type});
+  if (!a.isGradient) return extents;
+  const size_t first = extents.size();
+  extents.resize(first + 3);
+  auto add = [&](int8_t place, const Extent& extent) {
+    extents[first + static_cast<size_t>(place)] = extent;
+  };
+  add(a.places.query, {a.queryGradient, a.heads, a.rows, a.sums, a.type});
+  add(a.places.key, {a.keyGradient, keyHeads, a.keys, a.sums, a.type});
+  add(a.places.value, {a.valueGradient, keyHeads, a.keys, a.features, a.type});
   return extents;
 }
 
@@ -59,7 +68,8 @@ std::string DnnAttention::toString() const {
     return "[" + std::to_string(batch) + "," + std::to_string(h) + "," + std::to_string(s) + "," +
            std::to_string(d) + "]";
   };
-  return std::string(isCausal ? "a causal attention of " : "an attention of ") +
+  return std::string(isGradient ? "the gradient of " : "") +
+         (isCausal ? "a causal attention of " : "an attention of ") +
          (type == DnnType::kBf16 ? "bf16" : "f16") + dims(heads, rows, sums) + " over " +
          dims(heads / group, keys, features) + (hasBias ? " with a bias" : "");
 }
@@ -72,14 +82,24 @@ bool isValid(const DnnAttention& a) {
       !isType(a.biasType) || !std::isfinite(a.scale)) {
     return false;
   }
-  for (const DnnStrides& strides : {a.query, a.key, a.value, a.bias, a.result}) {
+  for (const DnnStrides& strides : {a.query, a.key, a.value, a.bias, a.result, a.queryGradient,
+                                    a.keyGradient, a.valueGradient}) {
     for (int64_t stride : {strides.batch, strides.head, strides.row}) {
       if (stride < 0 || stride > kMaxElements) return false;
     }
   }
   // What is written is written once.
-  if ((a.batch > 1 && a.result.batch == 0) || (a.heads > 1 && a.result.head == 0) ||
-      (a.rows > 1 && a.result.row == 0)) {
+  auto isOnce = [&](const DnnStrides& strides, int64_t heads, int64_t rows) {
+    return (a.batch == 1 || strides.batch > 0) && (heads == 1 || strides.head > 0) &&
+           (rows == 1 || strides.row > 0);
+  };
+  if (a.isGradient) {
+    const int64_t keyHeads = a.heads / a.group;
+    if (!a.places.areAll() || !isOnce(a.queryGradient, a.heads, a.rows) ||
+        !isOnce(a.keyGradient, keyHeads, a.keys) || !isOnce(a.valueGradient, keyHeads, a.keys)) {
+      return false;
+    }
+  } else if (!isOnce(a.result, a.heads, a.rows)) {
     return false;
   }
   return std::ranges::all_of(

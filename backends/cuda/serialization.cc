@@ -116,7 +116,8 @@ void forEachNumber(Attention& attention, const Each& each) {
     each(*size);
   }
   for (auto* strides :
-       {&attention.query, &attention.key, &attention.value, &attention.bias, &attention.result}) {
+       {&attention.query, &attention.key, &attention.value, &attention.bias, &attention.result,
+        &attention.queryGradient, &attention.keyGradient, &attention.valueGradient}) {
     for (auto* stride : {&strides->batch, &strides->head, &strides->row}) each(*stride);
   }
 }
@@ -124,7 +125,11 @@ void forEachNumber(Attention& attention, const Each& each) {
 void writeAttention(ByteWriter& out, const DnnAttention& attention) {
   out.write(attention.type);
   out.write(attention.biasType);
-  for (bool flag : {attention.isCausal, attention.hasBias}) out.write(static_cast<int8_t>(flag));
+  for (bool flag : {attention.isCausal, attention.hasBias, attention.isGradient}) {
+    out.write(static_cast<int8_t>(flag));
+  }
+  const DnnGradientPlaces& places = attention.places;
+  for (int8_t place : {places.query, places.key, places.value}) out.write(place);
   out.write(attention.scale);
   forEachNumber(attention, [&](int64_t number) { out.write(number); });
 }
@@ -133,7 +138,11 @@ DnnAttention readAttention(ByteReader& in) {
   DnnAttention attention;
   attention.type = in.read<DnnType>();
   attention.biasType = in.read<DnnType>();
-  for (bool* flag : {&attention.isCausal, &attention.hasBias}) *flag = in.read<int8_t>() != 0;
+  for (bool* flag : {&attention.isCausal, &attention.hasBias, &attention.isGradient}) {
+    *flag = in.read<int8_t>() != 0;
+  }
+  DnnGradientPlaces& places = attention.places;
+  for (int8_t* place : {&places.query, &places.key, &places.value}) *place = in.read<int8_t>();
   attention.scale = in.read<double>();
   forEachNumber(attention, [&](int64_t& number) { number = in.read<int64_t>(); });
   return attention;

@@ -255,6 +255,43 @@ TEST(CudaSerialization, attention_comes_back) {
   EXPECT_EQ(is.toString(), "a causal attention of bf16[2,4,8,16] over [2,2,6,24] with a bias");
 }
 
+// The gradient of the same: its result, which was the attention's, is an operand.
+ProgramImage makeGradientImage() {
+  ProgramImage image = makeAttentionImage();
+  auto& attention = std::get<DnnAttention>(image.calls[0].what);
+  attention.isGradient = true;
+  attention.queryGradient = attention.query;
+  attention.keyGradient = attention.key;
+  attention.valueGradient = attention.value;
+  attention.places = {2, 0, 1};
+  auto& buffers = std::get<LibraryCall>(image.steps[0].what).buffers;
+  image.info.parameters.push_back({});
+  image.info.parameters.back().type = image.info.outputs[0].type;
+  image.info.outputs.clear();
+  const Location scratch = buffers.back();
+  buffers.resize(buffers.size() - 2);
+  buffers.push_back({Space::kParameter, 4, 0, 2 * 2 * 8 * 4 * 24});
+  for (int64_t number : {2 * 6 * 2 * 16, 2 * 6 * 2 * 24, 2 * 8 * 4 * 16}) {
+    buffers.push_back({Space::kResult, static_cast<int>(image.info.outputs.size()), 0, 2 * number});
+    image.info.outputs.push_back({});
+    image.info.outputs.back().type = {ElementType::kBF16, {number}};
+  }
+  buffers.push_back(scratch);
+  return image;
+}
+
+TEST(CudaSerialization, gradients_of_attention_come_back_and_are_checked) {
+  ProgramImage image = makeGradientImage();
+  StatusOr<ProgramImage> back = deserializeImage(serializeImage(image, kDevice), kDevice);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(std::get<DnnAttention>(back->calls[0].what) ==
+              std::get<DnnAttention>(image.calls[0].what));
+  std::get<DnnAttention>(image.calls[0].what).places = {0, 1, 2};
+  EXPECT_EQ(codeOf(image).code(), StatusCode::kInvalidArgument);
+  std::get<DnnAttention>(image.calls[0].what).places = {2, 0, 0};
+  EXPECT_EQ(codeOf(image).code(), StatusCode::kInvalidArgument);
+}
+
 TEST(CudaSerialization, contradictions_of_attention_are_refused) {
   auto call = [](ProgramImage& image) -> LibraryCall& {
     return std::get<LibraryCall>(image.steps[0].what);

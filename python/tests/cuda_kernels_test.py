@@ -156,6 +156,29 @@ def test_attention_of_cudnn_agrees_with_cpu(cuda):  # noqa: F811
     assert said.count("is cuDNN's") == 8 and "is not cuDNN's" not in said, said
 
 
+def test_gradients_of_attention_of_cudnn_agree_with_cpu(cuda):  # noqa: F811
+    said = cuda(COMPARE + """
+    def gradients(function, *operands, tolerance=5e-2):
+        shapes = jax.eval_shape(function, *operands)
+        compare(lambda *operands: jax.vjp(function, *operands[:-1])[1](operands[-1]), *operands,
+                array(*shapes.shape).astype(shapes.dtype), tolerance=tolerance)
+    def operands(rows=96, keys=96, heads=4, size=64, dtype=jnp.bfloat16):
+        return (array(2, rows, heads, size).astype(dtype), *(array(2, keys, heads, size).astype(dtype) for _ in "kv"))
+    attend = jax.nn.dot_product_attention
+    gradients(lambda q, k, v: attend(q, k, v, is_causal=True), *operands())
+    gradients(lambda q, k, v: attend(q, k, v, scale=0.2), *operands(80, 136))
+    # With the forward pass' result, which is a call of its own.
+    compare(lambda q, k, v: jax.value_and_grad(
+        lambda q, k, v: (attend(q, k, v, is_causal=True).astype(np.float32) ** 2).mean(), (0, 1, 2))(q, k, v), *operands(),
+        tolerance=5e-2)
+    # Softmax as it is defined, whose gradient is written in another way; heads before rows.
+    for dtype, tolerance in ((jnp.bfloat16, 5e-2), (jnp.float16, 1e-2)):
+        gradients(lambda q, k, v: jax.nn.softmax((q @ k.swapaxes(2, 3)).astype(np.float32) / 8).astype(v.dtype) @ v,
+                  *(one.swapaxes(1, 2) for one in operands(dtype=dtype)), tolerance=tolerance)
+    """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
+    assert said.count("is cuDNN's") == 6, said
+
+
 def test_attention_that_is_not_cudnns_agrees_with_cpu(cuda):  # noqa: F811
     said = cuda(COMPARE + """
     attend = jax.nn.dot_product_attention

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "backends/cuda/driver/autotune.h"
+#include "backends/cuda/driver/dnn_attention_graphs.h"
 #include "backends/cuda/driver/dnn_graph.h"
 #include "base/shared_library.h"
 #include "isthmus/log.h"
@@ -107,7 +108,9 @@ class DnnPlan {
   int mathType = kMathDefault;
   int algorithm = 0;
   size_t workspaceBytes = 0;
-  std::unique_ptr<DnnGraph> graph;  // instead of all this, if cuDNN has one
+  // Instead of all this, if cuDNN has one; and of attention.
+  std::unique_ptr<DnnGraph> graph;
+  std::unique_ptr<DnnAttentionGraphs> attention;
 
  private:
   const DnnFunctions& functions_;
@@ -315,13 +318,10 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::plan(int device, const DnnWork& wo
                      [&] { return makePlan(device, work, scratchBytes); });
 }
 
-StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(int device, void* handle, const DnnWork& work,
+StatusOr<std::unique_ptr<DnnGraph>> Dnn::makeGraph(int device, void* handle,
+                                                   const DnnConvolution& convolution,
                                                    int64_t workspaceBytes) const {
-  if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues and attention");
-  if (const auto* attention = std::get_if<DnnAttention>(&work)) {
-    return DnnGraph::make(*graphs_, handle, *attention, workspaceBytes);
-  }
-  const auto& convolution = std::get<DnnConvolution>(work);
+  if (!graphs_) return unimplemented("cuDNN has no graphs, which have epilogues");
   double bytes = 0;
   for (int64_t elements : convolution.bufferElements()) {
     bytes += static_cast<double>(elements * bytesOf(convolution.type));
@@ -362,6 +362,13 @@ Status Dnn::tune(int device, void* handle, const DnnConvolution& convolution,
   return {};
 }
 
+StatusOr<std::unique_ptr<DnnAttentionGraphs>> Dnn::makeAttention(void* handle,
+                                                                 const DnnAttention& attention,
+                                                                 int64_t workspaceBytes) const {
+  if (!graphs_) return unimplemented("cuDNN has no graphs, which attention is");
+  return DnnAttentionGraphs::make(*graphs_, handle, attention, workspaceBytes);
+}
+
 StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork& work,
                                                        int64_t scratchBytes) {
   Handle& handle = *handles_[static_cast<size_t>(device)];
@@ -373,15 +380,22 @@ StatusOr<std::shared_ptr<const DnnPlan>> Dnn::makePlan(int device, const DnnWork
       std::make_shared<DnnPlan>(*functions_, convolution ? convolution->kind : DnnKind::kForward);
   const int64_t workspaceBytes =
       std::max<int64_t>(scratchBytes, kDnnWorkspaceAlignment) - kDnnWorkspaceAlignment;
+  if (!convolution) {
+    ISTHMUS_ASSIGN_OR_RETURN(
+        plan->attention,
+        makeAttention(handle.handle, std::get<DnnAttention>(work), workspaceBytes));
+    plan->workspaceBytes = static_cast<size_t>(plan->attention->workspaceBytes());
+    return std::shared_ptr<const DnnPlan>(std::move(plan));
+  }
   StatusOr<std::unique_ptr<DnnGraph>> graph =
-      makeGraph(device, handle.handle, work, workspaceBytes);
+      makeGraph(device, handle.handle, *convolution, workspaceBytes);
   if (graph.ok()) {
     plan->graph = *std::move(graph);
     plan->workspaceBytes = static_cast<size_t>(plan->graph->workspaceBytes());
     return std::shared_ptr<const DnnPlan>(std::move(plan));
   }
   // Only what is a convolution and nothing else has other functions.
-  if (!convolution || !convolution->epilogue.isNone()) return graph.status();
+  if (!convolution->epilogue.isNone()) return graph.status();
   Status status = describe(*convolution, *plan);
   if (!status.ok()) return unimplemented(status.message());
   ISTHMUS_RETURN_IF_ERROR(choose(handle.handle, *plan, workspaceBytes));
@@ -404,6 +418,9 @@ Status Dnn::run(int device, Queue queue, const DnnPlan& plan, std::span<void* co
   auto bytes = static_cast<size_t>(scratchBytes(plan));
   std::align(kDnnWorkspaceAlignment, plan.workspaceBytes, workspace, bytes);
   if (plan.graph) return check(plan.graph->run(handle.handle, buffers, workspace), kGraphRunName);
+  if (plan.attention) {
+    return check(plan.attention->run(handle.handle, buffers, workspace), kGraphRunName);
+  }
   const float one = 1, zero = 0;
   const Calls calls = callsOf(*functions_, plan);
   const void *lhs = buffers[0], *rhs = buffers[1];

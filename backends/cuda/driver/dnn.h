@@ -22,6 +22,7 @@ inline constexpr int64_t kDnnWorkspaceAlignment = 256;
 
 struct DnnFunctions;
 struct DnnGraphFunctions;
+class DnnAttentionGraphs;
 class DnnGraph;
 
 using DnnWork = std::variant<DnnConvolution, DnnAttention>;
@@ -63,10 +64,14 @@ class Dnn {
   Status open(int device, Handle& handle);
   Status describe(const DnnConvolution& convolution, DnnPlan& plan) const;
   Status choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const;
-  StatusOr<std::unique_ptr<DnnGraph>> makeGraph(int device, void* handle, const DnnWork& work,
+  StatusOr<std::unique_ptr<DnnGraph>> makeGraph(int device, void* handle,
+                                                const DnnConvolution& convolution,
                                                 int64_t workspaceBytes) const;
   // Times the plans of a large convolution, and chooses the fastest.
   Status tune(int device, void* handle, const DnnConvolution& convolution, DnnGraph& graph) const;
+  StatusOr<std::unique_ptr<DnnAttentionGraphs>> makeAttention(void* handle,
+                                                              const DnnAttention& attention,
+                                                              int64_t workspaceBytes) const;
   StatusOr<std::shared_ptr<const DnnPlan>> makePlan(int device, const DnnWork& work,
                                                     int64_t scratchBytes);
 

@@ -34,6 +34,7 @@ std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library) {
   if (!library.find(symbol, functions->name).ok()) return nullptr;
   ISTHMUS_DNN_GRAPH_FUNCTIONS(ISTHMUS_DNN_GRAPH_FIND)
 #undef ISTHMUS_DNN_GRAPH_FIND
+  if (!library.find("cudnnGetVersion", functions->GetVersion).ok()) return nullptr;
   if (!library.find("cudnnGetLastErrorString", functions->GetLastErrorString).ok()) {
     functions->GetLastErrorString = nullptr;
   }

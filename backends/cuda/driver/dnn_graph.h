@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/dnn_convolution.h"
 #include "base/shared_library.h"
 #include "isthmus/status.h"
@@ -20,6 +19,7 @@ struct DnnGraphFunctions {
   int (*SetAttribute)(void*, int, int, int64_t, const void*) = nullptr;
   int (*GetAttribute)(void*, int, int, int64_t, int64_t*, void*) = nullptr;
   int (*Execute)(void*, void*, void*) = nullptr;
+  size_t (*GetVersion)() = nullptr;  // 91002 is 9.10.2
   // Why the last call of this thread failed; null before cuDNN 9.
   void (*GetLastErrorString)(char*, size_t) = nullptr;
 };
@@ -30,8 +30,8 @@ std::unique_ptr<DnnGraphFunctions> findDnnGraphs(const SharedLibrary& library);
 // What DnnGraph::run calls, for errors.
 inline constexpr const char* kGraphRunName = "cudnnBackendExecute";
 
-// A convolution and its epilogue, or an attention, with the engine that cuDNN's heuristics chose
-// for a device. The handle is for one thread at a time.
+// A convolution and its epilogue, or a part of attention (dnn_attention_graphs.h), with the engine
+// that cuDNN's heuristics chose for a device. The handle is for one thread at a time.
 class DnnGraph {
  public:
   // With at most so many plans, of the fastest engines whose notes say that it sums products as
@@ -41,9 +41,6 @@ class DnnGraph {
   static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
                                                   const DnnConvolution& convolution,
                                                   int64_t workspaceBytes, size_t mostPlans = 1);
-  static StatusOr<std::unique_ptr<DnnGraph>> make(const DnnGraphFunctions& functions, void* handle,
-                                                  const DnnAttention& attention,
-                                                  int64_t workspaceBytes);
   ~DnnGraph();
   DnnGraph(const DnnGraph&) = delete;
   DnnGraph& operator=(const DnnGraph&) = delete;
@@ -56,8 +53,8 @@ class DnnGraph {
   // Of the plan that runs, or the largest of any.
   int64_t workspaceBytes() const { return plans_[chosen_].workspaceBytes; }
   int64_t largestWorkspaceBytes() const;
-  // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements, or of
-  // DnnAttention::bufferBytes. Returns cuDNN's status.
+  // Enqueued on the handle's stream: the buffers of DnnConvolution::bufferElements, or those that a
+  // part of attention has. Returns cuDNN's status.
   int run(void* handle, std::span<void* const> buffers, void* workspace) const;
 
  private:

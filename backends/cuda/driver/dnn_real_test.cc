@@ -1,13 +1,13 @@
 // Graphs of attention and of convolutions against NVIDIA's own cuDNN (9.11 or newer), where it is
 // installed: by an H100's properties instead of a device, which it chooses and compiles engines
-// for. It wants some libcuda.so.1; the toolkit's stub will do. Loading what was compiled is what
-// fails without a GPU.
+// for. It wants some libcuda.so.1; the toolkit's stub will do.
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 
-#include "backends/cuda/driver/dnn_graph.h"
+#include "backends/cuda/driver/dnn_attention_graphs.h"
 #include "backends/cuda/driver/dnn_values.h"
 #include "gmock/gmock.h"
 
@@ -47,6 +47,23 @@ int setAttribute(void* descriptor, int name, int type, int64_t count, const void
   return real.SetAttribute(descriptor, name, type, count, values);
 }
 
+// What was compiled cannot be loaded without a device: the plan is as good as finished.
+int finalize(void* descriptor) {
+  const int code = real.Finalize(descriptor);
+  std::array<char, 8192> text = {};
+  if (code != 0) real.GetLastErrorString(text.data(), text.size());
+  const bool isLoading = std::string(text.data()).find("cuLibraryLoadData") != std::string::npos;
+  return isLoading ? 0 : code;
+}
+
+int getAttribute(void* descriptor, int name, int type, int64_t most, int64_t* count, void* values) {
+  const int code = real.GetAttribute(descriptor, name, type, most, count, values);
+  if (name != dnn::kPlanWorkspaceSize || code == 0) return code;
+  *count = 1;
+  *static_cast<int64_t*>(values) = 0;
+  return 0;
+}
+
 class RealDnn : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -59,19 +76,24 @@ class RealDnn : public ::testing::Test {
     real = *functions;
     functions_ = real;
     functions_.SetAttribute = setAttribute;
+    functions_.Finalize = finalize;
+    functions_.GetAttribute = getAttribute;
     ASSERT_EQ(real.CreateDescriptor(kDeviceProperties, &properties), 0);
     ASSERT_EQ(real.SetAttribute(properties, kPropertiesText, kTypeChar, sizeof(kH100) - 1, kH100),
               0);
     ASSERT_EQ(real.Finalize(properties), 0);
   }
 
-  // What is refused, but for that no code can be loaded.
-  template <typename Work>
-  std::string refusal(const Work& work) {
-    auto graph = DnnGraph::make(functions_, nullptr, work, int64_t{1} << 30);
-    if (graph.ok()) return "";
-    std::string text(graph.status().message());
-    return text.find("cuLibraryLoadData returned error") != std::string::npos ? "" : text;
+  // Empty: it is computed.
+  std::string refusal(const DnnAttention& attention) {
+    return refusal(DnnAttentionGraphs::make(functions_, nullptr, attention, int64_t{1} << 30));
+  }
+  std::string refusal(const DnnConvolution& convolution) {
+    return refusal(DnnGraph::make(functions_, nullptr, convolution, int64_t{1} << 30));
+  }
+  template <typename Made>
+  static std::string refusal(const StatusOr<Made>& made) {
+    return made.ok() ? "" : std::string(made.status().message());
   }
 
   DnnGraphFunctions functions_;
@@ -152,6 +174,25 @@ TEST_F(RealDnn, convolves) {
       }
     }
   }
+}
+
+TEST_F(RealDnn, computes_gradients) {
+  for (DnnType type : {DnnType::kBf16, DnnType::kF16}) {
+    DnnAttention a = attention(type, 1024, 1024, type == DnnType::kBf16 ? 64 : 128);
+    a.isCausal = type == DnnType::kBf16;
+    a.isGradient = true;
+    a.queryGradient = a.query;
+    a.keyGradient = a.valueGradient = a.key;
+    EXPECT_EQ(refusal(a), "") << a.toString();
+  }
+  DnnAttention a = attention(DnnType::kBf16, 200, 333, 64);
+  a.isGradient = a.hasBias = true;
+  a.biasType = DnnType::kBf16;
+  a.bias = {0, 200 * 333, 333};
+  // Heads before rows.
+  a.queryGradient = {8 * 200 * 64, 200 * 64, 64};
+  a.keyGradient = a.valueGradient = {8 * 333 * 64, 333 * 64, 64};
+  EXPECT_EQ(refusal(a), "") << a.toString();
 }
 
 TEST_F(RealDnn, says_what_it_does_not_compute) {

@@ -11,7 +11,7 @@ inline constexpr int kExecutionPlan = 5, kForward = 10, kPointwiseOperation = 13
                      kOperationGraph = 15;
 inline constexpr int kBackwardFilter = 11, kBackwardData = 12;
 inline constexpr int kVariantPack = 16, kTensor = 17, kMatmul = 18, kMatmulOperation = 19;
-inline constexpr int kReduction = 21, kReductionOperation = 22;
+inline constexpr int kReduction = 21, kReductionOperation = 22, kReshapeOperation = 31;
 // Types of attributes.
 inline constexpr int kTypeHandle = 0, kTypeDataType = 1, kTypeBoolean = 2, kTypeInt64 = 3,
                      kTypeFloat = 4;
@@ -48,6 +48,7 @@ inline constexpr int kMatmulComputeType = 1500;
 inline constexpr int kMatmulA = 1520, kMatmulB = 1521, kMatmulC = 1522, kMatmulSettings = 1523;
 inline constexpr int kReductionOperator = 1600, kReductionComputeType = 1601;
 inline constexpr int kReductionX = 1610, kReductionY = 1611, kReductionSettings = 1612;
+inline constexpr int kReshapeX = 2200, kReshapeY = 2201;
 // What they may be.
 inline constexpr int kDataFloat = 0, kDataInt32 = 4, kDataBoolean = 11;
 inline constexpr int kModeConvolution = 0, kModeCrossCorrelation = 1;

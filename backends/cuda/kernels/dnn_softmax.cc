@@ -1,7 +1,10 @@
 #include "backends/cuda/kernels/dnn_softmax.h"
 
+#include <array>
+
 #include "compiler/dialect/array_shape.h"
 #include "compiler/schedule/attention/softmax_attention.h"
+#include "compiler/schedule/attention/softmax_gradient.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -11,57 +14,70 @@ using mlir::Value;
 // Scores below which a call costs more than it saves.
 constexpr int64_t kMinScores = 1 << 16;
 
+// Arrays of an attention and its gradient, and where DnnAttention has their strides.
+enum Array { kQuery, kKey, kValue, kResult, kBias, kOfQuery, kOfKey, kOfValue, kNumArrays };
+constexpr std::array<DnnStrides DnnAttention::*, kNumArrays> kStrides = {
+    &DnnAttention::query,       &DnnAttention::key,          &DnnAttention::value,
+    &DnnAttention::result,      &DnnAttention::bias,         &DnnAttention::queryGradient,
+    &DnnAttention::keyGradient, &DnnAttention::valueGradient};
+
 // A batch dimension, in all arrays.
 struct BatchDim {
-  AttentionDim of;
-  int64_t bias = 0;
+  int64_t size = 1;
+  std::array<int64_t, kNumArrays> strides = {};
 
   // Whether keys and values are the same along it.
-  bool repeatsKeys() const { return of.key == 0 && of.value == 0; }
+  bool repeatsKeys() const { return strides[kKey] == 0 && strides[kValue] == 0; }
 };
 
 // Two dimensions as one, if they lie so in every array, but for keys and values where the inner one
 // shares those.
 std::optional<BatchDim> merged(const BatchDim& outer, const BatchDim& inner, bool sharesKeys) {
-  auto fits = [&](int64_t far, int64_t near) { return far == near * inner.of.size; };
-  if (!fits(outer.of.query, inner.of.query) || !fits(outer.of.result, inner.of.result) ||
-      !fits(outer.bias, inner.bias)) {
-    return std::nullopt;
-  }
-  if (!sharesKeys && (!fits(outer.of.key, inner.of.key) || !fits(outer.of.value, inner.of.value))) {
-    return std::nullopt;
-  }
   BatchDim both = inner;
-  both.of.size *= outer.of.size;
-  // Of those that share keys, the next ones are the outer dimension's.
-  if (sharesKeys) {
-    both.of.key = outer.of.key;
-    both.of.value = outer.of.value;
+  both.size *= outer.size;
+  for (size_t i = 0; i < kNumArrays; ++i) {
+    const bool isShared = sharesKeys && (i == kKey || i == kValue);
+    // Of those that share keys, the next ones are the outer dimension's.
+    if (isShared) both.strides[i] = outer.strides[i];
+    if (!isShared && outer.strides[i] != inner.strides[i] * inner.size) return std::nullopt;
   }
   return both;
 }
 
+// Those that lie as one become one, until two are left.
+void mergeDims(llvm::SmallVectorImpl<BatchDim>& dims) {
+  for (size_t i = 0; i + 1 < dims.size() && dims.size() > 2;) {
+    std::optional<BatchDim> both = merged(dims[i], dims[i + 1], false);
+    if (both) {
+      dims[i] = *both;
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    } else {
+      ++i;
+    }
+  }
+}
+
+std::optional<DnnType> typeOf(Value value) {
+  mlir::Type type = tensorTypeOf(value).getElementType();
+  if (type.isF32()) return DnnType::kF32;
+  if (type.isF16()) return DnnType::kF16;
+  if (type.isBF16()) return DnnType::kBf16;
+  return std::nullopt;
+}
+
 class Reader {
  public:
-  Reader(ir::FusionOp fusion, Attention& attention, const SoftmaxAttention& softmax)
-      : fusion_(fusion), attention_(attention), softmax_(softmax), shape_(softmax.shape) {}
+  Reader(ir::FusionOp fusion, Attention& attention) : fusion_(fusion), attention_(attention) {}
 
-  std::optional<DnnAttentionFusion> read(const char** why) {
-    const bool isRead = readTypes() && readRows() && readBatch();
-    if (!isRead) *why = why_;
-    if (!isRead) return std::nullopt;
-    found_.attention.scale = softmax_.scale;
-    found_.attention.isCausal = softmax_.isCausal;
-    for (Value operand : attention_.operandsOfProducts())
-      found_.operands.push_back(argumentOf(operand));
-    if (softmax_.bias) {
-      found_.operands.push_back(argumentOf(attention_.rows->getOperand(softmax_.bias->operand)));
-    }
-    if (!isValid(found_.attention)) {
-      *why = "its numbers are not what cuDNN has names for";
-      return std::nullopt;
-    }
-    return std::move(found_);
+  std::optional<DnnAttentionFusion> forward(const SoftmaxAttention& softmax, const char** why) {
+    const bool isRead = readTypes(softmax.terms) && readForward(softmax);
+    return finish(isRead, softmax.terms, why);
+  }
+
+  std::optional<DnnAttentionFusion> gradient(const SoftmaxGradient& softmax, const char** why) {
+    found_.attention.isGradient = true;
+    const bool isRead = readTypes(softmax.terms) && readGradient(softmax);
+    return finish(isRead, softmax.terms, why);
   }
 
  private:
@@ -70,81 +86,144 @@ class Reader {
     return false;
   }
 
+  std::optional<DnnAttentionFusion> finish(bool isRead, const ScoreTerms& terms, const char** why) {
+    DnnAttention& a = found_.attention;
+    if (isRead && a.batch * a.heads * a.rows * a.keys < kMinScores) {
+      isRead = refuse("it is too little work for a call");
+    }
+    if (!isRead) {
+      *why = why_;
+      return std::nullopt;
+    }
+    a.scale = terms.scale;
+    a.isCausal = terms.isCausal;
+    if (!isValid(a)) {
+      *why = "its numbers are not what cuDNN has names for";
+      return std::nullopt;
+    }
+    return std::move(found_);
+  }
+
   static unsigned argumentOf(Value value) {
-    if (auto broadcast = value.getDefiningOp<shlo::BroadcastInDimOp>())
-      value = broadcast.getOperand();
-    return mlir::cast<mlir::BlockArgument>(value).getArgNumber();
+    return mlir::cast<mlir::BlockArgument>(behindViews(value)).getArgNumber();
   }
 
-  static std::optional<DnnType> typeOf(Value value) {
-    mlir::Type type = tensorTypeOf(value).getElementType();
-    if (type.isF32()) return DnnType::kF32;
-    if (type.isF16()) return DnnType::kF16;
-    if (type.isBF16()) return DnnType::kBf16;
-    return std::nullopt;
-  }
-
-  bool readTypes() {
+  bool readTypes(const ScoreTerms& terms) {
     llvm::SmallVector<Value> values = attention_.operandsOfProducts();
-    values.push_back(fusion_->getResult(0));
+    llvm::append_range(values, fusion_->getResults());
     DnnAttention& a = found_.attention;
     a.type = typeOf(values[0]).value_or(DnnType::kF32);
     if (a.type == DnnType::kF32 ||
         llvm::any_of(values, [&](Value value) { return typeOf(value) != a.type; })) {
       return refuse("queries, keys, values and result are not all bf16 or f16");
     }
-    if (!softmax_.bias) return true;
-    std::optional<DnnType> bias = typeOf(attention_.rows->getOperand(softmax_.bias->operand));
+    if (!terms.bias) return true;
+    std::optional<DnnType> bias = typeOf(attention_.rows->getOperand(terms.bias->operand));
     if (!bias || (*bias != DnnType::kF32 && *bias != a.type)) {
       return refuse("the bias is of another type");
     }
+    if (terms.bias->strides.back() != 1) return refuse("elements of the bias are not side by side");
     a.hasBias = true;
     a.biasType = *bias;
     return true;
   }
 
-  // All but batch dimensions.
-  bool readRows() {
-    DnnAttention& a = found_.attention;
-    const AttentionDim rows = shape_.rows.empty() ? AttentionDim() : shape_.rows[0];
-    if (shape_.batches() * rows.size * shape_.keys.size < kMinScores) {
-      return refuse("it is too little work for a call");
-    }
-    if (shape_.sums.size() != 1 || shape_.sums[0].query != 1 || shape_.sums[0].key != 1 ||
-        shape_.features.size() != 1 || shape_.features[0].value != 1 ||
-        shape_.features[0].result != 1) {
-      return refuse("elements of a query, a key, a value or a result are not side by side");
-    }
-    a.rows = rows.size;
-    a.keys = shape_.keys.size;
-    a.sums = shape_.sums[0].size;
-    a.features = shape_.features[0].size;
-    a.query.row = rows.query;
-    a.key.row = shape_.keys.key;
-    a.value.row = shape_.keys.value;
-    a.result.row = rows.result;
-    if (!softmax_.bias) return true;
-    a.bias.row = softmax_.bias->strides[shape_.batch.size()];
-    return softmax_.bias->strides.back() == 1 ||
-           refuse("elements of the bias are not side by side");
+  void addBias(const ScoreTerms& terms) {
+    if (!terms.bias) return;
+    found_.operands.push_back(argumentOf(attention_.rows->getOperand(terms.bias->operand)));
   }
 
-  bool readBatch() {
+  static bool isOneByOne(const AttentionDims& dims, int64_t AttentionDim::* one,
+                         int64_t AttentionDim::* other) {
+    return dims.size() == 1 && dims[0].*one == 1 && dims[0].*other == 1;
+  }
+
+  bool readForward(const SoftmaxAttention& softmax) {
+    const AttentionShape& shape = softmax.shape;
+    if (!isOneByOne(shape.sums, &AttentionDim::query, &AttentionDim::key) ||
+        !isOneByOne(shape.features, &AttentionDim::value, &AttentionDim::result)) {
+      return refuse("elements of a query, a key, a value or a result are not side by side");
+    }
+    DnnAttention& a = found_.attention;
+    const AttentionDim rows = shape.rows.empty() ? AttentionDim() : shape.rows[0];
+    a.rows = rows.size;
+    a.keys = shape.keys.size;
+    a.sums = shape.sums[0].size;
+    a.features = shape.features[0].size;
+    a.query.row = rows.query;
+    a.key.row = shape.keys.key;
+    a.value.row = shape.keys.value;
+    a.result.row = rows.result;
+    const auto* bias = softmax.terms.bias ? &softmax.terms.bias->strides : nullptr;
+    if (bias && !shape.rows.empty()) a.bias.row = (*bias)[shape.batch.size()];
+    for (Value operand : attention_.operandsOfProducts()) {
+      found_.operands.push_back(argumentOf(operand));
+    }
+    addBias(softmax.terms);
+    llvm::SmallVector<BatchDim, 4> dims;
+    for (auto [i, dim] : llvm::enumerate(shape.batch)) {
+      dims.push_back(
+          {dim.size, {dim.query, dim.key, dim.value, dim.result, bias ? (*bias)[i] : 0, 0, 0, 0}});
+    }
+    return readBatch(dims);
+  }
+
+  bool readGradient(const SoftmaxGradient& softmax) {
+    const std::array<llvm::ArrayRef<int64_t>, kNumArrays> strides = {
+        softmax.query.strides,
+        softmax.key.strides,
+        softmax.value.strides,
+        softmax.result.strides,
+        softmax.terms.bias ? llvm::ArrayRef<int64_t>(softmax.terms.bias->strides)
+                           : llvm::ArrayRef<int64_t>(),
+        softmax.queryGradient.strides,
+        softmax.keyGradient.strides,
+        softmax.valueGradient.strides};
+    DnnAttention& a = found_.attention;
+    const size_t keys = softmax.sizes.size() - 1, rows = softmax.numBatches;
+    a.rows = rows < keys ? softmax.sizes[rows] : 1;
+    a.keys = softmax.sizes[keys];
+    a.sums = softmax.sums;
+    a.features = softmax.features;
+    for (size_t i = 0; i < kNumArrays; ++i) {
+      const bool isOfKeys = i == kKey || i == kValue || i == kOfKey || i == kOfValue;
+      const bool hasRow = !strides[i].empty() && (isOfKeys || rows < keys);
+      if (hasRow) (a.*kStrides[i]).row = strides[i][isOfKeys ? keys : rows];
+    }
+    a.places = {static_cast<int8_t>(softmax.ofQuery), static_cast<int8_t>(softmax.ofKey),
+                static_cast<int8_t>(softmax.ofValue)};
+    for (const GradientArray* array : {&softmax.query, &softmax.key, &softmax.value}) {
+      found_.operands.push_back(argumentOf(array->memory));
+    }
+    addBias(softmax.terms);
+    found_.operands.push_back(argumentOf(softmax.result.memory));
+    llvm::SmallVector<BatchDim, 4> dims;
+    for (size_t d = 0; d < softmax.numBatches; ++d) {
+      BatchDim dim{softmax.sizes[d], {}};
+      for (size_t i = 0; i < kNumArrays; ++i) {
+        if (!strides[i].empty()) dim.strides[i] = strides[i][d];
+      }
+      if (dim.repeatsKeys()) return refuse("gradients of keys that heads share are apart");
+      dims.push_back(dim);
+    }
+    return readBatch(dims);
+  }
+
+  bool readBatch(llvm::ArrayRef<BatchDim> all) {
     llvm::SmallVector<BatchDim, 4> dims;
     std::optional<BatchDim> shared;
-    for (auto [i, dim] : llvm::enumerate(shape_.batch)) {
-      BatchDim one{dim, softmax_.bias ? softmax_.bias->strides[i] : 0};
-      if (one.repeatsKeys() && shared) return refuse("several dimensions share keys");
-      if (one.repeatsKeys()) {
-        shared = one;
+    for (const BatchDim& dim : all) {
+      if (dim.repeatsKeys() && shared) return refuse("several dimensions share keys");
+      if (dim.repeatsKeys()) {
+        shared = dim;
       } else {
-        dims.push_back(one);
+        dims.push_back(dim);
       }
     }
     mergeDims(dims);
     DnnAttention& a = found_.attention;
     if (shared) {
-      a.group = shared->of.size;
+      a.group = shared->size;
       // The dimension whose heads are in groups.
       std::optional<BatchDim> heads;
       for (size_t i = 0; i < dims.size() && !heads; ++i) {
@@ -160,33 +239,15 @@ class Reader {
     return true;
   }
 
-  // Those that lie as one become one, until two are left.
-  static void mergeDims(llvm::SmallVectorImpl<BatchDim>& dims) {
-    for (size_t i = 0; i + 1 < dims.size() && dims.size() > 2;) {
-      std::optional<BatchDim> both = merged(dims[i], dims[i + 1], false);
-      if (!both) {
-        ++i;
-        continue;
-      }
-      dims[i] = *both;
-      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    }
-  }
-
   void setBatch(const BatchDim& dim, int64_t DnnStrides::* stride, int64_t& size) {
-    DnnAttention& a = found_.attention;
-    size = dim.of.size;
-    a.query.*stride = dim.of.query;
-    a.key.*stride = dim.of.key;
-    a.value.*stride = dim.of.value;
-    a.result.*stride = dim.of.result;
-    a.bias.*stride = dim.bias;
+    size = dim.size;
+    for (size_t i = 0; i < kNumArrays; ++i) {
+      (found_.attention.*kStrides[i]).*stride = dim.strides[i];
+    }
   }
 
   ir::FusionOp fusion_;
   Attention& attention_;
-  const SoftmaxAttention& softmax_;
-  const AttentionShape& shape_;
   DnnAttentionFusion found_;
   const char* why_ = nullptr;
 };
@@ -196,13 +257,16 @@ class Reader {
 std::optional<DnnAttentionFusion> dnnAttentionOf(ir::FusionOp fusion, const char** why) {
   *why = "it is no attention";
   std::optional<Attention> attention = attentionOf(fusion);
-  if (!attention || attention->scores.size() != 1 || attention->products.size() != 1 ||
-      attention->products[0].sumsRows) {
-    return std::nullopt;
+  if (!attention) return std::nullopt;
+  if (attention->scores.size() == 2) {
+    std::optional<SoftmaxGradient> gradient = softmaxGradientOf(*attention, why);
+    if (!gradient) return std::nullopt;
+    return Reader(fusion, *attention).gradient(*gradient, why);
   }
+  if (attention->products.size() != 1 || attention->products[0].sumsRows) return std::nullopt;
   std::optional<SoftmaxAttention> softmax = softmaxAttentionOf(*attention, why);
   if (!softmax) return std::nullopt;
-  return Reader(fusion, *attention, *softmax).read(why);
+  return Reader(fusion, *attention).forward(*softmax, why);
 }
 
 }  // namespace isthmus::cuda

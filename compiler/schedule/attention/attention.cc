@@ -240,17 +240,48 @@ llvm::SmallVector<mlir::Value> Attention::operandsOfProducts() {
   return operands;
 }
 
-// Whether all that is neither scores nor weights is an argument of the fusion, or for a product one
-// whose elements are repeated.
+static bool isView(mlir::Operation* op) {
+  if (mlir::isa<shlo::BroadcastInDimOp>(op)) return true;
+  return mlir::isa<shlo::ReshapeOp>(op) &&
+         squeezedShape(op->getOperand(0).getType()) == squeezedShape(op->getResult(0).getType());
+}
+
+mlir::Value behindViews(mlir::Value value) {
+  while (mlir::Operation* op = value.getDefiningOp()) {
+    if (!isView(op)) break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+// Whether all that is neither scores nor weights is an argument of the fusion, or for a product a
+// view of one.
 static bool readsMemory(Attention& attention) {
   auto isArgument = [](mlir::Value value) { return mlir::isa<mlir::BlockArgument>(value); };
   for (mlir::Value operand : attention.operandsOfProducts()) {
-    auto broadcast = operand.getDefiningOp<shlo::BroadcastInDimOp>();
-    if (!isArgument(broadcast ? broadcast.getOperand() : operand)) return false;
+    if (!isArgument(behindViews(operand))) return false;
   }
   return llvm::all_of(attention.rows->getOperands(), [&](mlir::Value value) {
     return isArgument(value) || value.getDefiningOp<shlo::DotGeneralOp>();
   });
+}
+
+// The product that a fusion's result is of, and what is done with its elements; null if it is none.
+static RowProduct productBehind(mlir::Value result) {
+  RowProduct product;
+  while (mlir::Operation* op = result.getDefiningOp()) {
+    if (!result.hasOneUse()) return RowProduct();
+    if ((product.dot = mlir::dyn_cast<shlo::DotGeneralOp>(op))) break;
+    const bool keepsElements = mlir::isa<shlo::TransposeOp, shlo::ConvertOp>(op) ||
+                               (mlir::isa<shlo::ReshapeOp>(op) && isView(op));
+    if (!keepsElements) break;
+    product.moves.insert(product.moves.begin(), op);
+    result = op->getOperand(0);
+  }
+  if (product.moves.size() == 1) {
+    product.transpose = mlir::dyn_cast<shlo::TransposeOp>(product.moves[0]);
+  }
+  return product;
 }
 
 std::optional<Attention> attentionOf(ir::FusionOp fusion) {
@@ -270,21 +301,19 @@ std::optional<Attention> attentionOf(ir::FusionOp fusion) {
   const bool givesNumbers = llvm::equal(yield->getOperands(), attention.rows->getResults());
   for (mlir::Value result : yield->getOperands()) {
     if (givesNumbers) break;
-    RowProduct product;
-    product.transpose = result.getDefiningOp<shlo::TransposeOp>();
-    product.dot = product.transpose
-                      ? product.transpose.getOperand().getDefiningOp<shlo::DotGeneralOp>()
-                      : result.getDefiningOp<shlo::DotGeneralOp>();
-    if (!product.dot || !result.hasOneUse() || !product.dot->hasOneUse()) return std::nullopt;
-    parts += product.transpose ? 2 : 1;
+    RowProduct product = productBehind(result);
+    if (!product.dot) return std::nullopt;
+    parts += product.moves.size() + 1;
     mlir::Value weights = product.dot.getLhs();
     if (weights.getDefiningOp() != attention.rows) weights = product.dot.getRhs();
     if (weights.getDefiningOp() != attention.rows || attention.scores.empty()) return std::nullopt;
     product.weights = mlir::cast<mlir::OpResult>(weights).getResultNumber();
     attention.products.push_back(product);
   }
-  for (shlo::BroadcastInDimOp broadcast : block.getOps<shlo::BroadcastInDimOp>()) {
-    if (!broadcast->use_empty()) ++parts;
+  for (mlir::Operation& op : block.without_terminator()) {
+    const bool readsArgument =
+        isView(&op) && mlir::isa<mlir::BlockArgument>(behindViews(op.getResult(0)));
+    if (readsArgument && !op.use_empty()) ++parts;
   }
   if (attention.scores.empty() || (attention.products.empty() && !givesNumbers) ||
       block.getOperations().size() != parts + 1 || !readsMemory(attention)) {
@@ -333,8 +362,14 @@ const char* partsRefusal(Attention attention, const TargetModel& target) {
 
 const char* attentionRefusal(Attention attention, const TargetModel& target) {
   if (const char* why = partsRefusal(attention, target)) return why;
+  const bool isFused = mlir::isa<ir::FusionOp>(attention.rows->getParentOp());
   for (mlir::Value operand : attention.operandsOfProducts()) {
-    if (operand.getDefiningOp<shlo::BroadcastInDimOp>()) return "an operand's elements repeat";
+    if (isFused && behindViews(operand) != operand) return "an operand is a view of another array";
+  }
+  for (RowProduct& product : attention.products) {
+    if (product.moves.size() != (product.transpose ? 1 : 0)) {
+      return "elements of a result are converted";
+    }
   }
   if (target.device == DeviceKind::kGpu) return groupAttentionRefusal(attention, target);
   if (!rowScheduleOf(attention.rows, target).ok()) return "the kernel between has no rows";

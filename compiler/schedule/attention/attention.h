@@ -13,11 +13,16 @@ namespace isthmus {
 // A product of which one operand is weights.
 struct RowProduct {
   shlo::DotGeneralOp dot;
-  shlo::TransposeOp transpose;  // of the result; may be null
+  shlo::TransposeOp transpose;  // of the result, where that is all; may be null
   unsigned weights = 0;         // which result of the rows
   bool sumsRows = false;        // over the rows of each batch, not over the elements of each row
+  // What moves and converts elements of the result, in this order: the transpose, if there is one;
+  // only in a fusion that a library computes more than that.
+  llvm::SmallVector<mlir::Operation*, 3> moves = {};
 
-  mlir::Value result() { return transpose ? transpose.getResult() : dot.getResult(); }
+  mlir::Value result() {
+    return moves.empty() ? mlir::Value(dot.getResult()) : moves.back()->getResult(0);
+  }
 };
 
 // Operations in one block, in this order; in a fusion that is an attention, or not fused yet.
@@ -31,12 +36,15 @@ struct Attention {
   // The operand of `rows` that these scores are.
   unsigned scoresOperand(unsigned i);
   mlir::Value weights(const RowProduct& product) { return rows->getResult(product.weights); }
-  // What is multiplied, but for scores and weights. In a fusion that a library computes, an array's
-  // elements may repeat before they are multiplied.
+  // What is multiplied, but for scores and weights. In a fusion that a library computes, they may
+  // be views of its arguments.
   llvm::SmallVector<mlir::Value> operandsOfProducts();
   // Whether the weights are the left operand.
   bool weightsAreLeft(RowProduct& product) { return product.dot.getLhs() == weights(product); }
 };
+
+// Behind what repeats elements or adds dimensions of size 1.
+mlir::Value behindViews(mlir::Value value);
 
 // Which of a product's operands and results the runtime has room for.
 inline constexpr size_t kMaxScores = 2;

@@ -271,7 +271,8 @@ std::optional<AttentionGradient> gradientOfStoredWeights(ir::FusionOp last, cons
   return found;
 }
 
-const char* rematerialize(AttentionGradient gradient, const TargetModel& target,
+const char* rematerialize(AttentionGradient gradient,
+                          llvm::function_ref<const char*(Attention&)> refusal,
                           Attention* attention) {
   mlir::Operation* end = gradient.rows.back();
   for (RowProduct& product : gradient.products) {
@@ -297,7 +298,7 @@ const char* rematerialize(AttentionGradient gradient, const TargetModel& target,
   }
   // The refusal asks about the merged kernel, which therefore is built beside the old ones and
   // taken away again, from users to operands.
-  if (const char* why = attentionRefusal(*attention, target)) {
+  if (const char* why = refusal(*attention)) {
     for (RowProduct& product : attention->products) product.dot->erase();
     attention->rows->erase();
     for (shlo::DotGeneralOp scores : attention->scores) scores->erase();

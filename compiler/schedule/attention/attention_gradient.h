@@ -30,8 +30,10 @@ std::optional<AttentionGradient> gradientAround(ir::FusionOp last, const char** 
 std::optional<AttentionGradient> gradientOfStoredWeights(ir::FusionOp last, const char** why);
 
 // Copies it to where all that it reads is there, as one kernel of rows between products, which take
-// the place of the first ones. Null, or why this cannot be; then nothing has changed.
-const char* rematerialize(AttentionGradient gradient, const TargetModel& target,
+// the place of the first ones. Null, or why this cannot be, perhaps since `refusal` says so of the
+// result while the first ones are still there; then nothing has changed.
+const char* rematerialize(AttentionGradient gradient,
+                          llvm::function_ref<const char*(Attention&)> refusal,
                           Attention* attention);
 
 }  // namespace isthmus

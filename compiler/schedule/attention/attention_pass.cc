@@ -1,5 +1,7 @@
 #include "compiler/schedule/attention/attention_pass.h"
 
+#include <functional>
+
 #include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/source_location.h"
@@ -10,6 +12,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 namespace isthmus {
 namespace {
@@ -163,36 +166,99 @@ ir::FusionOp repetitionOf(mlir::Value value) {
   return fusion;
 }
 
-// What an attention is in the block: the operations that its fusion takes the place of.
+// The operation that makes a view of an array, in a fusion of its own or not; null for others.
+mlir::Operation* viewOf(mlir::Value value) {
+  if (ir::FusionOp fusion = repetitionOf(value)) return &fusion.getBody().front().front();
+  mlir::Operation* op = value.getDefiningOp();
+  return op && mlir::isa<shlo::ReshapeOp>(op) && behindViews(value) != value ? op : nullptr;
+}
+mlir::Value viewedBy(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  return op->getOperand(0);
+}
+
+bool isZero(mlir::Value value) {
+  if (auto broadcast = value.getDefiningOp<shlo::BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  return mlir::matchPattern(value, mlir::m_AnyZeroFloat());
+}
+
+// The fusion that only moves and converts elements of the result, if that is all that happens to
+// it; the operations go to `moves`. What adds zeros is left out.
+ir::FusionOp movesOf(shlo::DotGeneralOp product, llvm::SmallVectorImpl<mlir::Operation*>& moves) {
+  mlir::Value result = product.getResult();
+  auto fusion = result.hasOneUse() ? mlir::dyn_cast<ir::FusionOp>(*result.user_begin()) : nullptr;
+  if (!fusion || fusion->getBlock() != product->getBlock() || fusion->getNumOperands() != 1 ||
+      fusion->getNumResults() != 1) {
+    return nullptr;
+  }
+  mlir::Block& body = fusion.getBody().front();
+  for (mlir::Value value = body.getTerminator()->getOperand(0); value != body.getArgument(0);) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (auto add = mlir::dyn_cast_or_null<shlo::AddOp>(op)) {
+      const bool isLeft = isZero(add.getRhs());
+      if (!isLeft && !isZero(add.getLhs())) return nullptr;
+      value = isLeft ? add.getLhs() : add.getRhs();
+      continue;
+    }
+    const bool isMove =
+        op && (mlir::isa<shlo::TransposeOp, shlo::ConvertOp>(op) ||
+               (mlir::isa<shlo::ReshapeOp>(op) &&
+                squeezedShape(op->getOperand(0).getType()) == squeezedShape(value.getType())));
+    if (!isMove) return nullptr;
+    moves.insert(moves.begin(), op);
+    value = op->getOperand(0);
+  }
+  return moves.empty() ? nullptr : fusion;
+}
+
+// What an attention is in the block: the operations that its fusion takes the place of. A library
+// takes views of arrays, and moves and converts results.
 struct Parts {
-  explicit Parts(Attention& attention) : ops(attention.scores.begin(), attention.scores.end()) {
+  // What happens to a product's result: in which fusion, null where there is none.
+  struct Moves {
+    Moves(shlo::DotGeneralOp product, bool isOfLibrary) {
+      fusion = isOfLibrary ? movesOf(product, ops) : transposeOf(product);
+      if (!isOfLibrary && fusion) ops.push_back(&fusion.getBody().front().front());
+      if (!fusion) ops.clear();
+      result = fusion ? fusion->getResult(0) : mlir::Value(product.getResult());
+    }
+
+    ir::FusionOp fusion;
+    llvm::SmallVector<mlir::Operation*, 3> ops;
+    mlir::Value result;
+  };
+
+  Parts(Attention& attention, bool isOfLibrary)
+      : ops(attention.scores.begin(), attention.scores.end()), takesViews(isOfLibrary) {
     ops.push_back(attention.rows);
     for (RowProduct& product : attention.products) {
       ops.push_back(product.dot);
-      transposes.push_back(transposeOf(product.dot));
-      mlir::Operation* last = transposes.back() ? transposes.back().getOperation() : product.dot;
-      replaced.push_back(last->getResult(0));
+      moves.emplace_back(product.dot, isOfLibrary);
+      replaced.push_back(moves.back().result);
     }
     if (attention.products.empty()) llvm::append_range(replaced, attention.rows->getResults());
   }
 
   llvm::SmallVector<mlir::Operation*> ops;
-  llvm::SmallVector<ir::FusionOp> transposes;  // by product; null where there is none
-  llvm::SmallVector<mlir::Value> replaced;     // by the fusion's results
+  llvm::SmallVector<Moves, 3> moves;        // by product
+  llvm::SmallVector<mlir::Value> replaced;  // by the fusion's results
+  bool takesViews;
 };
 
 // A fusion of copies of the parts, which nothing uses yet. The last product must be the last in the
-// block. With `takesRepetitions`, elements of operands are repeated inside.
-ir::FusionOp build(Attention& attention, Parts& parts, bool takesRepetitions) {
+// block.
+ir::FusionOp build(Attention& attention, Parts& parts) {
   llvm::SetVector<mlir::Value> inputs;
-  llvm::SmallVector<std::pair<mlir::Value, ir::FusionOp>> repetitions;
+  llvm::SetVector<mlir::Value> views;  // from users to what they are of
   for (mlir::Operation* part : parts.ops) {
     for (mlir::Value operand : part->getOperands()) {
       if (llvm::is_contained(parts.ops, operand.getDefiningOp())) continue;
-      ir::FusionOp repetition =
-          takesRepetitions && part != attention.rows ? repetitionOf(operand) : nullptr;
-      if (repetition) repetitions.emplace_back(operand, repetition);
-      inputs.insert(repetition ? repetition->getOperand(0) : operand);
+      for (; parts.takesViews && part != attention.rows && viewOf(operand);
+           operand = viewedBy(operand)) {
+        views.insert(operand);
+      }
+      inputs.insert(operand);
     }
   }
   mlir::OpBuilder builder(parts.ops.back());
@@ -204,22 +270,29 @@ ir::FusionOp build(Attention& attention, Parts& parts, bool takesRepetitions) {
   for (mlir::Value input : inputs) {
     mapping.map(input, block->addArgument(input.getType(), input.getLoc()));
   }
-  for (auto [operand, repetition] : repetitions) {
+  std::function<void(mlir::Value)> view = [&](mlir::Value value) {
+    mlir::Value source = viewedBy(value);
+    if (!mapping.contains(source)) view(source);
+    mlir::Operation* op = viewOf(value);
     mlir::IRMapping inner;
-    inner.map(repetition.getBody().getArgument(0), mapping.lookup(repetition->getOperand(0)));
-    mapping.map(operand, builder.clone(repetition.getBody().front().front(), inner)->getResult(0));
+    inner.map(op->getOperand(0), mapping.lookup(source));
+    mapping.map(value, builder.clone(*op, inner)->getResult(0));
+  };
+  for (mlir::Value value : views) {
+    if (!mapping.contains(value)) view(value);
   }
   for (mlir::Operation* part : parts.ops) builder.clone(*part, mapping);
   llvm::SmallVector<mlir::Value> results;
   if (attention.products.empty()) {
     for (mlir::Value number : parts.replaced) results.push_back(mapping.lookup(number));
   }
-  for (auto [product, transpose] : llvm::zip(attention.products, parts.transposes)) {
+  for (auto [product, moves] : llvm::zip(attention.products, parts.moves)) {
     results.push_back(mapping.lookup(product.dot.getResult()));
-    if (!transpose) continue;
-    mlir::IRMapping inner;
-    inner.map(transpose.getBody().getArgument(0), results.back());
-    results.back() = builder.clone(transpose.getBody().front().front(), inner)->getResult(0);
+    for (mlir::Operation* move : moves.ops) {
+      mlir::IRMapping inner;
+      inner.map(move->getOperand(0), results.back());
+      results.back() = builder.clone(*move, inner)->getResult(0);
+    }
   }
   ir::YieldOp::create(builder, attention.rows.getLoc(), results);
   return fusion;
@@ -235,22 +308,24 @@ void replace(Parts& parts, ir::FusionOp fusion, llvm::DenseSet<mlir::Operation*>
     llvm::SmallVector<mlir::Value> operands(op->getOperands());
     op->erase();
     for (mlir::Value operand : operands) {
-      ir::FusionOp repetition = repetitionOf(operand);
-      if (!repetition || !repetition->use_empty()) continue;
-      gone.insert(repetition);
-      repetition.erase();
+      while (operand.use_empty() && viewOf(operand)) {
+        mlir::Operation* view = operand.getDefiningOp();
+        operand = viewedBy(operand);
+        if (mlir::isa<ir::FusionOp>(view)) gone.insert(view);
+        view->erase();
+      }
     }
   };
-  for (ir::FusionOp transpose : parts.transposes) {
-    if (transpose) erase(transpose);
+  for (Parts::Moves& moves : parts.moves) {
+    if (moves.fusion) erase(moves.fusion);
   }
   for (mlir::Operation* part : llvm::reverse(parts.ops)) erase(part);
 }
 
 void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
   inlineSplats(attention.rows, gone);
-  Parts parts(attention);
-  replace(parts, build(attention, parts, false), gone);
+  Parts parts(attention, false);
+  replace(parts, build(attention, parts), gone);
 }
 
 class FuseAttentionPass
@@ -270,6 +345,10 @@ class FuseAttentionPass
   void runOnOperation() override {
     llvm::DenseSet<mlir::Operation*> gone;
     if (isOfLibrary_) {
+      for (ir::FusionOp last : kernelsOf()) {
+        if (!gone.contains(last)) fuseGradientForLibrary(last, gone);
+      }
+      gone.clear();
       for (ir::FusionOp rows : kernelsOf()) {
         if (!gone.contains(rows)) fuseForLibrary(rows, gone);
       }
@@ -328,13 +407,39 @@ class FuseAttentionPass
     if (!attention || partsRefusal(*attention, target_)) return;
     // Whoever computes them: they cost less to have than to read.
     inlineSplats(attention->rows, gone);
-    Parts parts(*attention);
-    ir::FusionOp fusion = build(*attention, parts, true);
+    Parts parts(*attention, true);
+    ir::FusionOp fusion = build(*attention, parts);
     if (isOfLibrary_(fusion)) {
       replace(parts, fusion, gone);
     } else {
       fusion.erase();
     }
+  }
+
+  void fuseGradientForLibrary(ir::FusionOp last, llvm::DenseSet<mlir::Operation*>& gone) {
+    const char* why;
+    std::optional<AttentionGradient> gradient = gradientAround(last, &why);
+    if (!gradient) return;
+    const llvm::SmallVector<mlir::Operation*> rows(gradient->rows.begin(), gradient->rows.end());
+    for (ir::FusionOp one : gradient->rows) inlineSplats(one, gone);
+    Attention attention;
+    auto refusal = [&](Attention& merged) -> const char* {
+      if (const char* no = partsRefusal(merged, target_)) return no;
+      // The products that are to be replaced have the users.
+      Parts parts(merged, true);
+      for (auto [i, product] : llvm::enumerate(gradient->products)) {
+        parts.moves[i] = Parts::Moves(product.dot, true);
+        parts.replaced[i] = parts.moves[i].result;
+      }
+      ir::FusionOp trial = build(merged, parts);
+      const bool isTaken = isOfLibrary_(trial);
+      trial.erase();
+      return isTaken ? nullptr : "no library computes it";
+    };
+    if (rematerialize(*gradient, refusal, &attention)) return;
+    gone.insert(rows.begin(), rows.end());
+    Parts parts(attention, true);
+    replace(parts, build(attention, parts), gone);
   }
 
   void fuseGradient(ir::FusionOp last, llvm::DenseSet<mlir::Operation*>& gone) {
@@ -355,7 +460,8 @@ class FuseAttentionPass
                            llvm::DenseSet<mlir::Operation*>& gone) {
     Attention attention;
     const llvm::SmallVector<mlir::Operation*> rows(gradient.rows.begin(), gradient.rows.end());
-    if (const char* why = rematerialize(gradient, target_, &attention)) return why;
+    auto refusal = [&](Attention& merged) { return attentionRefusal(merged, target_); };
+    if (const char* why = rematerialize(gradient, refusal, &attention)) return why;
     gone.insert(rows.begin(), rows.end());
     fuse(attention, gone);
     return nullptr;

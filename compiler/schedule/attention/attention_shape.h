@@ -34,6 +34,20 @@ struct AttentionShape {
   }
 };
 
+// The arrays of one product alone, by the dimensions of its scores, or its weights, other than 1: 0
+// where an array does not have the dimension.
+struct ScoresStrides {
+  llvm::SmallVector<int64_t, 4> query, key;  // left and right operand
+  AttentionDims sums;                        // of queries and keys
+};
+ScoresStrides scoresStridesOf(shlo::DotGeneralOp scores);
+
+struct ProductStrides {
+  llvm::SmallVector<int64_t, 4> operand, result;  // what is not the weights, and what is made
+  AttentionDims features;                         // of values and results
+};
+ProductStrides productStridesOf(Attention& attention, RowProduct& product);
+
 // Of one with a product on either side of the rows, which attentionRefusal does not refuse.
 AttentionShape attentionShapeOf(Attention attention);
 

@@ -24,7 +24,7 @@ bool isLowest(mlir::Value value) {
   return mlir::matchPattern(behindBroadcast(value), mlir::m_NegInfFloat());
 }
 
-mlir::Value behindViews(mlir::Value value) {
+mlir::Value behindReshapes(mlir::Value value) {
   while (auto view = value.getDefiningOp<shlo::ReshapeOp>()) value = view.getOperand();
   return value;
 }
@@ -80,12 +80,7 @@ class SoftmaxFinder {
       exponential = convert.getOperand();
     }
     auto exp = exponential.getDefiningOp<shlo::ExpOp>();
-    auto shifted = exp ? exp.getOperand().getDefiningOp<shlo::SubtractOp>() : nullptr;
-    // What reads the rows keeps the order of their elements (RowAnalysis).
-    if (!shifted || behindViews(shifted.getLhs()) != behindViews(found_.logits) ||
-        rowNumber(shifted.getRhs()) != found_.maximum) {
-      return std::nullopt;
-    }
+    if (!exp || !isShiftedExponential(exp, found_.logits, found_.maximum)) return std::nullopt;
     exponential_ = exponential;
     std::optional<Powers> weights = powersOf(block_.getTerminator()->getOperand(0));
     return weights == Powers{1, -1} ? std::optional(found_) : std::nullopt;
@@ -137,6 +132,13 @@ class SoftmaxFinder {
 };
 
 }  // namespace
+
+bool isShiftedExponential(shlo::ExpOp exp, mlir::Value logits, mlir::Value maximum) {
+  auto shifted = exp.getOperand().getDefiningOp<shlo::SubtractOp>();
+  // What reads the rows keeps the order of their elements (RowAnalysis).
+  return shifted && behindReshapes(shifted.getLhs()) == behindReshapes(logits) &&
+         rowNumber(shifted.getRhs()) == maximum;
+}
 
 std::optional<OnlineSoftmax> onlineSoftmaxOf(ir::FusionOp rows) {
   if (rows->getNumResults() != 1) return std::nullopt;

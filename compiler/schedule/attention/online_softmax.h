@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "compiler/dialect/dialect.h"
 #include "compiler/dialect/isthmus.h"
 
 namespace isthmus {
@@ -18,6 +19,9 @@ struct OnlineSoftmax {
   mlir::Value exponentials;
   mlir::Value sum;  // of each row of the exponentials
 };
+
+// Whether `exp` is of `logits` less the maximum of their row.
+bool isShiftedExponential(shlo::ExpOp exp, mlir::Value logits, mlir::Value maximum);
 
 // Of a fusion with one result. Nothing where the weights depend on their row in another way.
 std::optional<OnlineSoftmax> onlineSoftmaxOf(ir::FusionOp rows);

@@ -13,6 +13,7 @@ namespace {
 using Operations = std::vector<const Descriptor*>;
 
 constexpr int kPointwiseOperation = 13, kMatmulOperation = 19, kReductionOperation = 22;
+constexpr int kReshapeOperation = 31;
 constexpr int kAdd = 0, kMultiply = 1, kDivide = 6, kSubtract = 9, kExp = 13, kLog = 15;
 constexpr int kGreaterOrEqual = 303, kIndex = 501, kSelect = 601;
 constexpr int kReduceAdd = 0, kReduceMax = 3;
@@ -23,9 +24,10 @@ char letterOf(const Descriptor& operation) {
   if (operation.kind == kMatmulOperation) return 'm';
   if (operation.kind == kReductionOperation) {
     const int how = operation.other(1612).one<int>(1600);
-    return how == kReduceMax ? 'M' : how == kReduceAdd ? 'S' : '?';
+    return how == kReduceMax ? 'M' : how == kReduceAdd ? 'S' : ' ';
   }
-  if (operation.kind != kPointwiseOperation) return '?';
+  if (operation.kind == kReshapeOperation) return 'r';
+  if (operation.kind != kPointwiseOperation) return ' ';
   switch (operation.other(750).one<int>(0)) {
     case kAdd:
       return '+';
@@ -112,6 +114,9 @@ class Evaluation {
         case kReductionOperation:
           reduce(*operation);
           break;
+        case kReshapeOperation:
+          transpose(*operation);
+          break;
         default:
           apply(*operation);
       }
@@ -157,6 +162,14 @@ class Evaluation {
                b.at({place.index[0], place.index[1] / heads, k, place.index[3]});
       }
       return sum;
+    });
+  }
+
+  // What reshapes are here: rows are columns.
+  void transpose(const Descriptor& operation) {
+    const Values& x = valuesOf(operation.other(2200));
+    make(operation.other(2201), [&](const Place& place) {
+      return x.at({place.index[0], place.index[1], place.index[3], place.index[2]});
     });
   }
 
@@ -218,9 +231,11 @@ bool isAttention(const Operations& operations) {
   const std::string form = formOf(operations);
   for (const char* bias : {"", "+"}) {
     for (const char* mask : {"", "ii>?"}) {
-      if (form != std::string("m*") + bias + mask + "M-eSl+/m") continue;
+      const bool isForward = form == std::string("m*") + bias + mask + "M-eSl+/m";
+      const bool isGradient = form == std::string("*S*m*") + bias + "-" + mask + "erm" + "m-**rmrm";
+      if (!isForward && !isGradient) continue;
       // For a test of a refusal; and rows that no vector of 16 bytes reads.
-      const auto query = operations[0]->other(1520).list<int64_t>(902);
+      const auto query = operations[isForward ? 0 : 3]->other(1520).list<int64_t>(902);
       return query[0] != 13 && query[3] % 8 == 0;
     }
   }
@@ -232,7 +247,7 @@ std::optional<AttentionWork> attentionOf(const Operations& operations,
   std::map<int64_t, void*> places;
   std::map<int64_t, float> numbers;
   for (const Descriptor* operation : operations) {
-    for (int name : {1520, 1521, 1522, 751, 752, 753, 758}) {
+    for (int name : {1520, 1521, 1522, 751, 752, 753, 758, 1610, 1611, 2200, 2201}) {
       if (!operation->has(name) || isVirtual(operation->other(name))) continue;
       const int64_t id = idOf(operation->other(name));
       void* place = pointerOf(id);
@@ -243,10 +258,12 @@ std::optional<AttentionWork> attentionOf(const Operations& operations,
     }
   }
   const std::string form = formOf(operations);
-  const auto query = operations[0]->other(1520).list<int64_t>(902);
-  const auto key = operations[0]->other(1521).list<int64_t>(902);
-  std::string name = "attention";
-  if (form[2] == '+') name += " bias";
+  const bool isGradient = form[0] == '*';
+  const Descriptor& product = *operations[isGradient ? 3 : 0];
+  const auto query = product.other(1520).list<int64_t>(902);
+  const auto key = product.other(1521).list<int64_t>(902);
+  std::string name = isGradient ? "gradient of attention" : "attention";
+  if (form[isGradient ? 5 : 2] == '+') name += " bias";
   if (form.find('?') != std::string::npos) name += " causal";
   for (size_t d = 0; d < 4; ++d) name += (d == 0 ? " " : "x") + std::to_string(query[d]);
   name += " over " + std::to_string(key[1]) + "x" + std::to_string(key[3]);
