@@ -142,8 +142,6 @@ def test_attention_of_cudnn_agrees_with_cpu(cuda):  # noqa: F811
     compare(lambda q, k, v: attend(q, k, v, is_causal=True), *operands(), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v, scale=0.3), *operands(80, 136), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v, is_causal=True), *operands(256, 256, key_heads=2), tolerance=3e-2)
-    compare(lambda q, k, v, b: attend(q, k, v, bias=b), *operands(), array(1, 4, 96, 96).astype(jnp.bfloat16), tolerance=3e-2)
-    compare(lambda q, k, v, b: attend(q, k, v, bias=b, is_causal=True), *operands(), array(2, 1, 1, 96), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v), *operands(1, 8192), tolerance=3e-2)
     # Heads before rows, a mask and a scale of one's own.
     for dtype, tolerance in ((jnp.bfloat16, 3e-2), (jnp.float16, 4e-3)):
@@ -153,7 +151,7 @@ def test_attention_of_cudnn_agrees_with_cpu(cuda):  # noqa: F811
             jnp.einsum("bnth,bnsh->bnts", q, k, preferred_element_type=np.float32) / 8, -1e30)).astype(dtype) @ v,
             q, k, v, tolerance=tolerance)
     """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
-    assert said.count("is cuDNN's") == 8 and "is not cuDNN's" not in said, said
+    assert said.count("is cuDNN's") == 6 and "is not cuDNN's" not in said, said
 
 
 def test_gradients_of_attention_of_cudnn_agree_with_cpu(cuda):  # noqa: F811
@@ -186,6 +184,7 @@ def test_attention_that_is_not_cudnns_agrees_with_cpu(cuda):  # noqa: F811
     mask = random.random((2, 1, 96, 96)) > 0.4
     compare(lambda q, k, v, m: attend(q, k, v, mask=m), q, k, v, mask, tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v, scale=-0.3), q, k, v, tolerance=3e-2)
+    compare(lambda q, k, v, b: attend(q, k, v, bias=b), q, k, v, array(q.shape[1], k.shape[1]), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v), *(one[..., :60] for one in (q, k, v)), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v), *(one[:, :16, :, :] for one in (q, k, v)), tolerance=3e-2)
     compare(lambda q, k, v: attend(q, k, v, local_window_size=8), q, k, v, tolerance=3e-2)
@@ -197,7 +196,7 @@ def test_attention_that_is_not_cudnns_agrees_with_cpu(cuda):  # noqa: F811
     """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_DNN=FAKE_DRIVER, ISTHMUS_LOG="compile").stderr
     for why in ("the mask is not the causal one", "the largest product has not the largest score", "it is too little work",
                 "cuDNN describes no graph of", "queries, keys, values and result are not all bf16 or f16",
-                "the weights are no softmax", "another operation is on the scores"):
+                "a bias may leave out all keys of a row", "the weights are no softmax", "another operation is on the scores"):
         assert f"is not cuDNN's: {why}" in said, f"{why}: {said}"
     assert "is cuDNN's" not in said
 

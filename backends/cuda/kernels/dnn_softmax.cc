@@ -119,8 +119,11 @@ class Reader {
     }
     if (!terms.bias) return true;
     std::optional<DnnType> bias = typeOf(attention_.rows->getOperand(terms.bias->operand));
-    if (!bias || (*bias != DnnType::kF32 && *bias != a.type)) {
-      return refuse("the bias is of another type");
+    // An array of numbers near the largest leaves out every key of a row alike. cuDNN 9.19 makes
+    // something else of such a row than the mean of all values; what f16 holds is far enough from
+    // it.
+    if (!bias || *bias != DnnType::kF16) {
+      return refuse("a bias may leave out all keys of a row, unless it is of f16");
     }
     if (terms.bias->strides.back() != 1) return refuse("elements of the bias are not side by side");
     a.hasBias = true;
