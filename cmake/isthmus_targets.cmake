@@ -49,11 +49,16 @@ function(isthmus_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   add_dependencies(all_tests ${name})
-  # Those without LLVM build and run quickly.
+  # Those without LLVM build and run quickly. Those with the whole compiler and a backend other than the CPU's take the
+  # longest to build under a sanitizer, and share what they test of memory with the others.
   if(NOT ARG_MLIR)
     add_dependencies(fast_tests ${name})
     set_tests_properties(${name} PROPERTIES LABELS fast)
+  elseif(CMAKE_CURRENT_SOURCE_DIR MATCHES "/backends/(cuda|opencl|simulated|skeleton)")
+    set_tests_properties(${name} PROPERTIES LABELS device)
+    return()
   endif()
+  add_dependencies(address_tests ${name})
 endfunction()
 
 # isthmus_link_mlir(target): links the static MLIR and LLVM archives into a final binary.
