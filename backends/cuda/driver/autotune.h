@@ -1,4 +1,4 @@
-// The fastest of several ways to compute the same, found by running them (ADR 54).
+// The fastest of several ways to compute the same, found by running them (ADR 53).
 #pragma once
 
 #include <cstddef>
