@@ -1,23 +1,29 @@
 # The few target kinds that the tree is built from, so that each CMakeLists.txt is a list of files.
 
-# isthmus_reuse_dialect_headers(target): the headers of MLIR, LLVM and the dialect that every stage reads, which
-# take seconds in each file, come precompiled.
-function(isthmus_reuse_dialect_headers target)
-  if(TARGET isthmus_dialect)
-    get_target_property(unoptimized ${target} ISTHMUS_UNOPTIMIZED)
-    if(unoptimized)
-      target_precompile_headers(${target} REUSE_FROM isthmus_unoptimized_headers)
-    else()
-      target_precompile_headers(${target} REUSE_FROM isthmus_dialect)
-    endif()
-    # Executables too: headers serve only code that is made alike.
+# isthmus_precompile(name [OPTIONS ...] [DEPS ...] HEADERS ...): headers that come precompiled to code that is compiled with
+# these options and reuses them from this target.
+function(isthmus_precompile name)
+  cmake_parse_arguments(ARG "" "" "OPTIONS;DEPS;HEADERS" ${ARGN})
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc CONTENT "")
+  add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  target_compile_options(${name} PRIVATE -fPIC ${ARG_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# isthmus_reuse_headers(target headers): what a file of this target would read in seconds is there. Executables are compiled
+# as libraries for it: precompiled headers serve only code that is made alike.
+function(isthmus_reuse_headers target headers)
+  if(TARGET ${headers})
+    target_precompile_headers(${target} REUSE_FROM ${headers})
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
 endfunction()
 
-# isthmus_library(name SOURCES ... DEPS ...): a static library. With MLIR, it sees MLIR's headers.
+# isthmus_library(name SOURCES ... DEPS ...): a static library. With MLIR, it sees MLIR's headers. One that is OPTIMIZED
+# computes much itself and is optimised under sanitizers too.
 function(isthmus_library name)
-  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;OPTIMIZED" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR})
@@ -25,13 +31,21 @@ function(isthmus_library name)
   if(ARG_MLIR)
     target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
     if(NOT name STREQUAL isthmus_dialect)
-      isthmus_reuse_dialect_headers(${name})
+      isthmus_reuse_headers(${name} isthmus_dialect)
+      set_target_properties(${name} PROPERTIES UNITY_BUILD ${ISTHMUS_UNITY})
     endif()
+  elseif(ARG_OPTIMIZED AND ISTHMUS_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)
+  else()
+    isthmus_reuse_headers(${name} isthmus_standard_headers)
   endif()
 endfunction()
 
-# isthmus_test(name SOURCES ... DEPS ...): a GoogleTest binary that ctest runs. Its own code is not optimised under
-# sanitizers, which halves the time to compile it, unless it is OPTIMIZED, for it computes much itself.
+# Optimisers take the longest for what runs once, under GoogleTest's macros most of all.
+set(ISTHMUS_TEST_OPTIONS -O0)
+
+# isthmus_test(name SOURCES ... DEPS ...): a GoogleTest binary that ctest runs. Its own code is not optimised, unless it is
+# OPTIMIZED, for it computes much itself.
 function(isthmus_test name)
   if(NOT ISTHMUS_BUILD_TESTS)
     return()
@@ -39,13 +53,19 @@ function(isthmus_test name)
   cmake_parse_arguments(ARG "MLIR;OPTIMIZED" "" "SOURCES;DEPS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
-  if(ISTHMUS_SANITIZE AND NOT ARG_OPTIMIZED)
-    set_target_properties(${name} PROPERTIES ISTHMUS_UNOPTIMIZED ON)
-    target_compile_options(${name} PRIVATE -O0)
+  if(ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O2)
+  else()
+    target_compile_options(${name} PRIVATE ${ISTHMUS_TEST_OPTIONS})
+    if(ARG_MLIR)
+      isthmus_reuse_headers(${name} isthmus_mlir_test_headers)
+    else()
+      isthmus_reuse_headers(${name} isthmus_test_headers)
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   if(ARG_MLIR)
-    isthmus_link_mlir(${name})
+    isthmus_link_mlir(${name} OWN_HEADERS)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   add_dependencies(all_tests ${name})
@@ -61,10 +81,13 @@ function(isthmus_test name)
   add_dependencies(address_tests ${name})
 endfunction()
 
-# isthmus_link_mlir(target): links the static MLIR and LLVM archives into a final binary.
+# isthmus_link_mlir(target [OWN_HEADERS]): links the static MLIR and LLVM archives into a final binary, which reuses the
+# dialect's headers unless it has chosen others.
 function(isthmus_link_mlir target)
   target_link_libraries(${target} PRIVATE ${ISTHMUS_MLIR_LIBS} ${ISTHMUS_LLVM_LIBS})
-  isthmus_reuse_dialect_headers(${target})
+  if(NOT "OWN_HEADERS" IN_LIST ARGN)
+    isthmus_reuse_headers(${target} isthmus_dialect)
+  endif()
   target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endfunction()
 

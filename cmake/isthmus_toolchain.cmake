@@ -36,6 +36,8 @@ set(ISTHMUS_MLIR_LIBS
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 add_compile_options($<$<CONFIG:Release>:-O2>)
+# What ccache keeps does not hang on when the precompiled headers were made (see dev.d/lib.sh).
+add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 # Empty sections go at link time: most of LLVM is never reached.
 add_compile_options(-ffunction-sections -fdata-sections)
 

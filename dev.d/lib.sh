@@ -9,8 +9,8 @@ VENV="${ISTHMUS_VENV:-$ROOT/.venv}"
 LLVM_BIN="/usr/lib/llvm-22/bin"
 JOBS="${ISTHMUS_JOBS:-$(nproc)}"
 mkdir -p "$CACHE" "$OUT"
-# Clones in different folders share what ccache has.
-export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1
+# Clones in different folders share what ccache has, of code with precompiled headers too.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 # Runs pytest with one worker per CPU. A file's tests stay together, for they share what its fixtures make.
 run_pytest() {

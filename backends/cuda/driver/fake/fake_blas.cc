@@ -2,13 +2,11 @@
 // them.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "backends/cuda/driver/api.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
@@ -201,7 +199,7 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
   if (number > 2) return kInvalidValue;
   const std::string suffix = number == 0 ? "" : " by algorithm " + std::to_string(number);
   fake_cuda_enqueue(stream, nameOf(op) + suffix, [=] {
-    if (number != 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    fake_cuda_take(number == 1 ? 1'000'000 : 3'000'000);
     auto typeOf = [](const Layout& layout) {
       return layout.type == kBf16 ? FakeType::kBf16 : FakeType::kF32;
     };

@@ -1,7 +1,6 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,7 +27,7 @@ struct Event {
   bool isDone() const { return !pending.contains(recorded); }
   bool wasAsked = false;
   bool hasTime = false;
-  std::chrono::steady_clock::time_point time;  // when it was done last
+  int64_t time = 0;  // of the clock when it was done last
 };
 
 struct Work {
@@ -135,10 +134,18 @@ bool canRun(const Stream& stream) {
   return !first.event || !first.event->pending.contains(first.times);
 }
 
+// The devices' clock, which their work alone moves, and what they are said to take: what this
+// machine takes depends on what else it does.
+int64_t clockNs = 0;
+constexpr int64_t kWorkNs = 1000;
+constexpr size_t kBytesPerNs = 16;
+
 CUresult runFirst(Stream* stream) {
   Work work = std::move(stream->queue.front());
   stream->queue.pop_front();
-  return work.run ? work.run() : CUDA_SUCCESS;
+  if (!work.run) return CUDA_SUCCESS;
+  clockNs += kWorkNs;
+  return work.run();
 }
 
 // Does the work of `stream`, and of others as far as it waits for them.
@@ -357,6 +364,8 @@ void fake_cuda_enqueue(CUstream stream, const std::string& what, std::function<v
           }});
 }
 
+void fake_cuda_take(int64_t ns) { clockNs += ns; }
+
 // Locks, and refuses calls without a context or after a fault.
 #define FAKE_ENTER                               \
   std::lock_guard fakeLock(fake().mutex);        \
@@ -545,7 +554,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
     return kInvalidValue;
   }
   if (!first->isDone() || !last->isDone()) return CUDA_ERROR_NOT_READY;
-  *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
+  *milliseconds = static_cast<float>(static_cast<double>(last->time - first->time) / 1e6);
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
@@ -563,7 +572,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   one->stream = streamOf(stream);
   return enqueue(streamOf(stream), {[one, number] {
                    one->pending.erase(number);
-                   one->time = std::chrono::steady_clock::now();
+                   one->time = clockNs;
                    return CUDA_SUCCESS;
                  }});
 }
@@ -675,6 +684,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
                    }
                    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
                                 bytes);
+                   clockNs += static_cast<int64_t>(bytes / kBytesPerNs);
                    return CUDA_SUCCESS;
                  }});
 }
