@@ -268,6 +268,43 @@ TEST(ChooseSchedule, gives_threads_of_a_gpu_an_element_each_or_a_row_together) {
   EXPECT_EQ(columns->stages[0].groupThreads, 1u);
 }
 
+// JAX's, but for NaN.
+Program argmax(int64_t size) {
+  const std::string n = std::to_string(size), floats = "tensor<64x" + n + "xf32>",
+                    integers = "tensor<64x" + n + "xi32>";
+  return Program(floats, "tensor<64xi32>",
+                 R"(
+    %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %i = stablehlo.iota dim = 1 : )" +
+                     integers + R"(
+    %v, %y = stablehlo.reduce(%x init: %lowest), (%i init: %zero) across dimensions = [1]
+        : ()" + floats +
+                     ", " + integers +
+                     R"(, tensor<f32>, tensor<i32>) -> (tensor<64xf32>, tensor<64xi32>)
+      reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>) {
+        %larger = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %same = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %earlier = stablehlo.compare LT, %j, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %tie = stablehlo.and %same, %earlier : tensor<i1>
+        %isFirst = stablehlo.or %larger, %tie : tensor<i1>
+        %value = stablehlo.select %larger, %a, %b : tensor<i1>, tensor<f32>
+        %index = stablehlo.select %isFirst, %j, %k : tensor<i1>, tensor<i32>
+        stablehlo.return %value, %index : tensor<f32>, tensor<i32>
+      })");
+}
+
+TEST(ChooseSchedule, shares_a_reduction_without_neutral_value_where_each_thread_has_an_element) {
+  const TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  EXPECT_THAT(argmax(1000).schedule(gpu), HasSubstr("group:256x"));
+  EXPECT_THAT(argmax(200).schedule(gpu), HasSubstr("group:128x"));
+  EXPECT_THAT(argmax(gpu.subgroupSize - 1).schedule(gpu), ::testing::Not(HasSubstr("group:")));
+  EXPECT_THAT(argmax(255).problemWith("loop results=0 dims=0:64 cuts=0,64 tiled=1 chunk=64 "
+                                      "threads=256 reduce=3:group:256x1",
+                                      gpu),
+              HasSubstr("for threads to begin with"));
+}
+
 TEST(VerifySchedule, takes_what_was_chosen_and_other_numbers) {
   TargetModel target = vectorCpu();
   EXPECT_EQ(softmax().problemWith(softmax().schedule(target), target), "");

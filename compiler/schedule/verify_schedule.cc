@@ -337,6 +337,10 @@ class StageVerifier {
         (stage_.groupThreads == 1 || reduction.lanes != stage_.groupThreads)) {
       return wrong("there is no group of so many threads");
     }
+    if (reduction.strategy == ReductionStrategy::kGroup &&
+        !canShareInGroup(reduce, reduction.lanes, reduction.interleave)) {
+      return wrong("there are ", last, " elements for threads to begin with");
+    }
     return {};
   }
 

@@ -38,6 +38,8 @@ def on_demand(test):
 EVERYDAY = """
     compare(lambda x: (jnp.tanh(x) * 2 + 1, x > 0, jnp.sin(x * 1e6), x.astype(jnp.bfloat16)), array(99, 101))
     compare(lambda x: (x.sum(1), x.max(0), jax.nn.softmax(x), x.T * 2, jnp.argmax(x, 1)), array(70, 515))
+    compare(lambda x: lax.reduce((x, x * x), (np.float32(3), np.float32(4)), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (1,)),
+            array(9, 300), tolerance=1e-5)
     compare(lambda x: (jnp.sort(x), jnp.argsort(x)), random.integers(0, 50, 1025).astype(np.int32), tolerance=0)
     compare(lambda x: (lax.cumsum(x, 0), lax.cummax(x, 0, reverse=True)), random.integers(-9, 9, 5000).astype(np.float32), tolerance=0)
     compare(lambda i: jnp.zeros(7).at[i].add(1).at[i % 3].max(2), random.integers(0, 7, 300))

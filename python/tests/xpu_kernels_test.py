@@ -143,6 +143,8 @@ ROWS = """
     compare(lambda x, b: (jax.nn.softmax(x) * b, x.max(1), x.sum(1, dtype=jnp.float32)), array(5, 2048).astype(jnp.bfloat16),
             array(2048).astype(jnp.bfloat16), tolerance=2e-2)
     compare(lambda x: (x.sum((1, 2)), x.max((0, 2)), jnp.abs(x - 3).sum(2), x[:, :, 8:72].sum(2), x.argmax(2)), array(3, 20, 128), tolerance=1e-4)
+    compare(lambda x: lax.reduce((x, x * x), (np.float32(3), np.float32(4)), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (2,)),
+            array(3, 20, 300), tolerance=1e-4)
     i = random.integers(-9, 9, (7, 640)).astype(np.int8)
     compare(lambda i: (i.max(1), (i > 3).any(1), (i < 20).all(1), i.astype(jnp.int32).sum(1), jnp.bitwise_xor.reduce(i, 1)), i)
 """

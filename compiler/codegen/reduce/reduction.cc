@@ -141,8 +141,9 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
   if (schedule.strategy == ReductionStrategy::kGroup) {
     std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
     // Where threads are at different places, each has to reduce for itself.
-    bool isShared = neutral && !evaluator_.isThreadsOwn(evaluator_.levelOf(base_));
-    return isShared ? emitGroup(*neutral, schedule.lanes, schedule.interleave) : emitRow(1, 1);
+    const bool isShared = canShareInGroup(reduce_, schedule.lanes, schedule.interleave) &&
+                          !evaluator_.isThreadsOwn(evaluator_.levelOf(base_));
+    return isShared ? emitGroup(neutral, schedule.lanes, schedule.interleave) : emitRow(1, 1);
   }
   // What is left of a vector of results, one by one: here lanes are free to share each.
   if (schedule.strategy == ReductionStrategy::kLane) {

@@ -99,8 +99,14 @@ class ReductionEmitter {
   llvm::Value* inOrderOfApart(const Group& state);
 
   // Threads share the last axis (reduction_group.cc).
-  Group emitGroup(const Val& neutral, unsigned threads, unsigned neighbours);
-  Val exchangedSum(llvm::Value* own, unsigned threads);
+  Group emitGroup(const std::optional<Val>& neutral, unsigned threads, unsigned neighbours);
+  Values overOwn(int64_t begin, int64_t end, unsigned threads, const MultiIndex& at,
+                 const Group& carried,
+                 llvm::function_ref<Group(const Group& carried, const Group& elements)> body);
+  Group ownFromNeutral(const Val& neutral, unsigned threads);
+  Group ownFromFirst(unsigned threads);
+  Group exchangedSum(Group sum, unsigned threads);
+  Group sumInMemory(const Group& own, unsigned threads);
 
   Evaluator& evaluator_;
   LoopBuilder& loops_;

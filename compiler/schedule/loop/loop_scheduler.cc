@@ -427,9 +427,12 @@ void LoopScheduler::chooseReductions() {
       const bool isShort = reduced.axes.back().size <= 8 * static_cast<int64_t>(schedule.lanes);
       schedule.interleave = std::min(schedule.interleave, isShort ? 1U : 2U);
     }
-    if (stage_.groupThreads > 1 && isForGroup(reduce) && !perLane.contains(&op)) {
-      schedule = {numbers_[&op], ReductionStrategy::kGroup, stage_.groupThreads,
-                  neighboursIn(reduce)};
+    const unsigned threads = stage_.groupThreads;
+    if (threads > 1 && isForGroup(reduce) && canShareInGroup(reduce, threads, 1) &&
+        !perLane.contains(&op)) {
+      const unsigned neighbours = neighboursIn(reduce);
+      schedule = {numbers_[&op], ReductionStrategy::kGroup, threads,
+                  canShareInGroup(reduce, threads, neighbours) ? neighbours : 1};
     } else if (isAccumulated(&op)) {
       schedule.strategy = ReductionStrategy::kAccumulate;
       schedule.lanes = 1;
@@ -523,7 +526,7 @@ bool LoopScheduler::isForGroup(shlo::ReduceOp reduce) const {
   auto type = tensorTypeOf(reduce.getInputs()[0]);
   int64_t innermost = type.getRank() - 1;
   while (innermost > 0 && type.getDimSize(innermost) == 1) --innermost;
-  return hasNeutralValue(reduce) && !reducedAxesOf(reduce).axes.empty() &&
+  return canShareInGroup(reduce, target_.subgroupSize, 1) && !reducedAxesOf(reduce).axes.empty() &&
          (llvm::is_contained(reduce.getDimensions(), innermost) ||
           tensorTypeOf(reduce.getResult(0)).getNumElements() < target_.enoughRows);
 }
@@ -534,18 +537,20 @@ void LoopScheduler::chooseThreads() {
   stage_.kept.clear();
   auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
   stage_.chunk = std::max<int64_t>(1, stage_.dims.back().size);
-  int64_t row = 0;
+  int64_t row = 0, enough = target_.groupSize;
   unsigned most = 1;
   fusion_.getBody().walk([&](shlo::ReduceOp reduce) {
     if (!isForGroup(reduce)) return;
-    row = std::max(row, reducedAxesOf(reduce).axes.back().size);
+    const int64_t size = reducedAxesOf(reduce).axes.back().size;
+    row = std::max(row, size);
     most = std::max(most, neighboursIn(reduce));
+    if (!hasNeutralValue(reduce)) enough = std::min(enough, size);
   });
   stage_.tiledDims = last + 1;
   if (chooseTransposedTiles()) return;
   if (row < target_.subgroupSize) return chooseNeighbours();
   unsigned threads = target_.subgroupSize;
-  while (threads < target_.groupSize && threads * most < row) threads *= 2;
+  while (2 * threads <= enough && threads * most < row) threads *= 2;
   stage_.groupThreads = threads;
   // The loop that the row's elements lie along, if results are such elements, is the group's.
   if (hasRowReduction() && stage_.dims.back().size > 1 &&

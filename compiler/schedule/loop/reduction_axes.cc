@@ -45,6 +45,17 @@ bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind) {
   return !kind.isComplex() && neutralOf(soleOperation(reducer)) != Neutral::kNone;
 }
 
+bool canShareInGroup(shlo::ReduceOp reduce, unsigned threads, unsigned neighbours) {
+  if (hasNeutralValue(reduce)) return true;
+  const ReducedAxes reduced = reducedAxesOf(reduce);
+  auto isReal = [](mlir::Value input) {
+    auto kind = elementKind(tensorTypeOf(input).getElementType());
+    return kind && !kind->isComplex();
+  };
+  return llvm::all_of(reduce.getInputs(), isReal) && reduced.axes.size() == 1 &&
+         reduced.axes[0].size >= int64_t{threads} * neighbours;
+}
+
 namespace {
 
 // What an element costs that is computed for the reduction, in additions.

@@ -29,6 +29,11 @@ bool hasNeutralValue(shlo::ReduceOp reduce);
 // The same of a reducer of numbers of `kind`: such ops are associative.
 bool hasNeutralValue(mlir::Region& reducer, const ElementKind& kind);
 
+// Whether so many threads of a group can share the reduction, each of which begins with so many
+// neighbours: from the neutral value, or else from the row's first elements, of which there is then
+// one for each.
+bool canShareInGroup(shlo::ReduceOp reduce, unsigned threads, unsigned neighbours);
+
 // How lanes would share the work of `reduce`, which has the number `op`.
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op, const TargetModel& target);
 
