@@ -58,6 +58,22 @@ EVERYDAY = """
     compare(lambda x, w: lax.conv(x, w, (1, 1), "SAME"), array(2, 20, 9, 9), array(33, 20, 3, 3), tolerance=1e-4)
 """
 
+# Around the borders of what a thread sorts, of a group's tile, and of pairs of tiles; equal keys, NaN and -0; keys of all widths,
+# several keys and values, rows along other dimensions, and the first of sorted rows.
+SORTS = """
+    for n in (1, 2, 7, 255, 1000, 1023, 1024, 1025, 2049, 4097, 10_000):
+        x = random.integers(0, max(2, n // 3), n).astype(np.float32)
+        x[::17], x[::13] = np.nan, -0.0
+        compare(lambda x: (jnp.sort(x), jnp.argsort(x), jnp.argsort(x, descending=True)), x, tolerance=0)
+    for dtype in (np.int8, np.uint16, jnp.bfloat16, np.float16, np.bool_):
+        compare(lambda x: jnp.sort(x).astype(np.float32), (random.standard_normal(3000) * 50).astype(dtype), tolerance=0)
+    x = random.standard_normal((5, 3000, 3)).astype(np.float32)
+    compare(lambda x: (jnp.sort(x, 1), jnp.sort(x, 0), jnp.sort(x + 1j * x[::-1], 1)), x, tolerance=0)
+    compare(lambda x, i: lax.sort((x, i, x * 2), num_keys=2), x.reshape(-1).round(1), random.integers(0, 9, x.size), tolerance=0)
+    for k in (1, 8, 100):
+        compare(lambda x: lax.top_k(x, k), random.integers(0, 99, (3, 9000)).astype(np.float32), tolerance=0)
+"""
+
 EVERYDAY_ATTENTION = attention.ATTENTION + """
     compare(attention, *operands(1, 130, 260, 2, 33))
     compare(attention, *operands(1, 130, 260, 2, 32, dtype=jnp.bfloat16), tolerance=3e-2)
@@ -67,6 +83,10 @@ EVERYDAY_ATTENTION = attention.ATTENTION + """
 @pytest.mark.parametrize("before", ["", OLDER], ids=["sm_90", "sm_80"])
 def test_kernels_agree_with_cpu(cuda, before):  # noqa: F811
     cuda(before + COMPARE + EVERYDAY, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_sorts_agree_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + SORTS, JAX_PLATFORMS="cuda,cpu")
 
 
 def test_attention_agrees_with_cpu(cuda):  # noqa: F811

@@ -159,20 +159,23 @@ Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind&
     // Arrays are aligned for their elements; a vector of some in their middle is no more than that,
     // and an alignment that is not there is undefined behaviour.
     const unsigned elements = isAligned ? lanes : 1;
-    llvm::Value* stored = builder_.CreateAlignedLoad(
-        loaded, at, llvm::Align(elements * kind.storageBytes / kind.parts()));
-    if (kind.isBool()) {
-      return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(loaded));
-    }
-    if (kind.isF16 || kind.isBf16 || kind.format) {
-      return bitsToFloat(builder_, target_, stored, kind);
-    }
-    return wrapInteger(builder_, stored, kind);
+    llvm::Align align(elements * kind.storageBytes / kind.parts());
+    return fromStorage(builder_.CreateAlignedLoad(loaded, at, align), kind);
   };
   Val value;
   value.re = part(place);
   if (kind.isComplex()) value.im = part(builder_.CreateConstGEP1_64(type, place, 1));
   return value;
+}
+
+llvm::Value* KernelWriter::fromStorage(llvm::Value* stored, const ElementKind& kind) {
+  if (kind.isBool()) {
+    return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(stored->getType()));
+  }
+  if (kind.isF16 || kind.isBf16 || kind.format) {
+    return bitsToFloat(builder_, target_, stored, kind);
+  }
+  return wrapInteger(builder_, stored, kind);
 }
 
 void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKind& kind,

@@ -50,6 +50,8 @@ class KernelWriter {
   Val load(llvm::Value* base, llvm::Value* index, const ElementKind& kind, unsigned lanes = 1,
            bool isAligned = false);
   void store(llvm::Value* base, llvm::Value* index, const ElementKind& kind, const Val& value);
+  // What a part of an element, or a vector of them, is whose bits in memory are `stored`.
+  llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind);
   Val convert(const Val& value, const ElementKind& from, const ElementKind& to);
   Val zero(const ElementKind& kind);
   // In the arithmetic of `kind`, which is not complex; of bools, a or b.

@@ -7,6 +7,7 @@
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/codegen/simt/sort/sort_writer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -21,17 +22,6 @@ constexpr int64_t kRun = 16;      // elements that are sorted by insertion; a po
 constexpr int64_t kStretch = 16;  // of what is merged, for each work-item
 // Of larger arrays, the arithmetic on sizes need not fit.
 constexpr int64_t kMostElements = int64_t{1} << 40;
-// Scratch memory begins with the length of the runs, for even and for odd rounds.
-constexpr int64_t kHeaderBytes = 64;
-
-struct SortArrays {
-  int64_t outer = 1, length = 1, inner = 1;
-  llvm::SmallVector<ElementKind, 4> kinds;
-  llvm::SmallVector<int64_t, 4> scratchOffsets;
-  int64_t scratchBytes = kHeaderBytes;
-  int64_t rounds = 0;
-};
-
 // i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
 StatusOr<llvm::Function*> emitLess(mlir::Region& comparator, const SortArrays& arrays,
                                    llvm::Module& module, const WorkItemForm& form,
@@ -93,16 +83,11 @@ Status inlineCalls(llvm::Function* function) {
   return {};
 }
 
-class SortKernel {
+class SortKernel : public SortWriter {
  public:
-  using Values = KernelWriter::Values;
+  using Storage = SortStorage;
 
-  // Whose arrays elements are read from, and written to.
-  enum class Storage { kOperands, kResults, kScratch };
-
-  SortKernel(const SortArrays& arrays, llvm::Function* less, mlir::Region& comparator,
-             KernelWriter& writer)
-      : a_(arrays), less_(less), comparator_(comparator), w_(writer), b_(writer.b()) {
+  SortKernel(const SortArrays& arrays, KernelWriter& writer) : SortWriter(arrays, writer) {
     auto [outer, inner] = w_.divide(w_.item(1), a_.inner);
     row_ = w_.plus(w_.times(outer, a_.length * a_.inner), inner);
   }
@@ -138,74 +123,26 @@ class SortKernel {
   }
 
  private:
-  llvm::Value* least(llvm::Value* x, llvm::Value* y) {
-    return b_.CreateSelect(b_.CreateICmpULT(x, y), x, y);
-  }
-  llvm::Value* scratch() { return w_.buffer(2 * static_cast<unsigned>(a_.kinds.size())); }
-  llvm::Value* runLength(int64_t parity) {
-    return b_.CreateConstGEP1_64(b_.getInt64Ty(), scratch(), static_cast<uint64_t>(parity));
-  }
   void whenFirst(const std::function<void()>& then) {
     llvm::Value* isFirst = b_.CreateAnd(b_.CreateICmpEQ(w_.item(0), w_.i64(0)),
                                         b_.CreateICmpEQ(w_.item(1), w_.i64(0)));
     w_.branch(isFirst, then);
-  }
-
-  Values repeatWhile(const Values& initial,
-                     const std::function<llvm::Value*(const Values&)>& condition,
-                     const std::function<Values(const Values&)>& body) {
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::Function* function = before->getParent();
-    auto* header = llvm::BasicBlock::Create(b_.getContext(), "while", function);
-    auto* inside = llvm::BasicBlock::Create(b_.getContext(), "do", function);
-    auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
-    b_.CreateBr(header);
-    b_.SetInsertPoint(header);
-    Values carried;
-    for (llvm::Value* value : initial) {
-      llvm::PHINode* phi = b_.CreatePHI(value->getType(), 2);
-      phi->addIncoming(value, before);
-      carried.push_back(phi);
-    }
-    b_.CreateCondBr(condition(carried), inside, done);
-    b_.SetInsertPoint(inside);
-    Values next = body(carried);
-    for (auto [phi, value] : llvm::zip(carried, next)) {
-      llvm::cast<llvm::PHINode>(phi)->addIncoming(value, b_.GetInsertBlock());
-    }
-    b_.CreateBr(header);
-    b_.SetInsertPoint(done);
-    return carried;
-  }
-
-  llvm::Value* base(Storage storage, size_t array) {
-    auto count = static_cast<unsigned>(a_.kinds.size());
-    auto k = static_cast<unsigned>(array);
-    if (storage == Storage::kOperands) return w_.buffer(k);
-    if (storage == Storage::kResults) return w_.buffer(count + k);
-    return b_.CreateConstGEP1_64(b_.getInt8Ty(), scratch(),
-                                 static_cast<uint64_t>(a_.scratchOffsets[array]));
   }
   // Where element `i` of this row is.
   llvm::Value* indexOf(llvm::Value* i) { return w_.plus(row_, w_.times(i, a_.inner)); }
 
   // Whether the one element is less than the other.
   llvm::Value* less(Storage storageX, llvm::Value* x, Storage storageY, llvm::Value* y) {
-    llvm::SmallVector<llvm::Value*, 8> arguments;
-    auto add = [&](Storage storage, llvm::Value* i, size_t array, unsigned argument) {
-      const ElementKind& kind = a_.kinds[array];
-      Val value = w_.zero(kind);
-      if (!comparator_.getArgument(argument).use_empty()) {
-        value = w_.load(base(storage, array), indexOf(i), kind);
+    auto row = [&](Storage storage, llvm::Value* i, unsigned side) {
+      Row values(a_.kinds.size());
+      for (size_t k = 0; k < values.size(); ++k) {
+        if (!a_.isCompared[2 * k + side]) continue;
+        values[k] = w_.load(base(storage, k), indexOf(i), a_.kinds[k]);
       }
-      arguments.push_back(value.re);
-      if (value.im) arguments.push_back(value.im);
+      return values;
     };
-    for (unsigned k = 0; k < a_.kinds.size(); ++k) {
-      add(storageX, x, k, 2 * k);
-      add(storageY, y, k, 2 * k + 1);
-    }
-    return b_.CreateCall(less_, arguments);
+    Row left = row(storageX, x, 0);
+    return SortWriter::less(left, row(storageY, y, 1));
   }
 
   // Bits stay as they are, also those of a NaN: nothing is computed.
@@ -249,21 +186,12 @@ class SortKernel {
     llvm::Value* before = b_.CreateSub(at, low);  // elements of both runs
     llvm::Value* lefts = b_.CreateSub(middle, low);
     llvm::Value* rights = b_.CreateSub(high, middle);
-    llvm::Value* fewest =
-        b_.CreateSelect(b_.CreateICmpUGT(before, rights), b_.CreateSub(before, rights), w_.i64(0));
-    // How many of them are from the left run: equal elements stay in their order.
-    Values found = repeatWhile(
-        {fewest, least(before, lefts)},
-        [&](const Values& range) { return b_.CreateICmpULT(range[0], range[1]); },
-        [&](const Values& range) -> Values {
-          llvm::Value* half = b_.CreateLShr(w_.plus(range[0], range[1]), 1);
-          llvm::Value* right = b_.CreateSub(w_.plus(middle, before), w_.plus(half, w_.i64(1)));
-          llvm::Value* isRight = less(from, right, from, w_.plus(low, half));
-          return {b_.CreateSelect(isRight, range[0], w_.plus(half, w_.i64(1))),
-                  b_.CreateSelect(isRight, half, range[1])};
-        });
-    llvm::Value* left = w_.plus(low, found[0]);
-    llvm::Value* right = b_.CreateSub(w_.plus(middle, before), found[0]);
+    // Equal elements stay in their order.
+    llvm::Value* found = leftsOf(before, lefts, rights, [&](llvm::Value* right, llvm::Value* left) {
+      return less(from, w_.plus(middle, right), from, w_.plus(low, left));
+    });
+    llvm::Value* left = w_.plus(low, found);
+    llvm::Value* right = b_.CreateSub(w_.plus(middle, before), found);
     repeatWhile(
         {at, left, right}, [&](const Values& now) { return b_.CreateICmpULT(now[0], stop); },
         [&](const Values& now) -> Values {
@@ -282,11 +210,6 @@ class SortKernel {
         });
   }
 
-  const SortArrays& a_;
-  llvm::Function* less_;
-  mlir::Region& comparator_;
-  KernelWriter& w_;
-  llvm::IRBuilder<>& b_;
   llvm::Value* row_;
 };
 
@@ -308,8 +231,44 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
     arrays.scratchBytes += static_cast<int64_t>(
         llvm::alignTo(static_cast<uint64_t>(type.getNumElements()) * kind->storageBytes, 64));
   }
-  for (int64_t run = kRun; run < arrays.length; run *= 2) ++arrays.rounds;
+  for (mlir::BlockArgument argument : op.getComparator().getArguments()) {
+    arrays.isCompared.push_back(!argument.use_empty());
+  }
   return arrays;
+}
+
+// One work-item for each stretch.
+OpKernels emitItemSort(const SortArrays& arrays, llvm::Module& module, const WorkItemForm& form,
+                       const std::string& symbol) {
+  OpKernels kernels;
+  kernels.scratchBytes = arrays.scratchBytes;
+  int64_t rounds = 0;
+  for (int64_t run = kRun; run < arrays.length; run *= 2) ++rounds;
+  Items items{llvm::divideCeilSigned(arrays.length, kStretch), arrays.rows(), 1};
+  auto emit = [&](const char* suffix, const std::function<void(SortKernel&)>& body) {
+    OpKernel kernel{symbol + suffix, items};
+    KernelWriter writer(module, form, kernel.name, arrays.buffers(), items);
+    SortKernel sort(arrays, writer);
+    body(sort);
+    writer.finish();
+    return kernel;
+  };
+  // The last round ends in the results.
+  bool startsInResults = rounds % 2 == 0;
+  SortStorage first = startsInResults ? SortStorage::kResults : SortStorage::kScratch;
+  SortStorage second = startsInResults ? SortStorage::kScratch : SortStorage::kResults;
+  kernels.stages.push_back(emit("", [&](SortKernel& sort) { sort.sortRuns(first); }));
+  OpKernel there, back;
+  if (rounds > 0) {
+    there = emit("_there", [&](SortKernel& sort) { sort.mergeRuns(first, second, 0); });
+  }
+  if (rounds > 1) {
+    back = emit("_back", [&](SortKernel& sort) { sort.mergeRuns(second, first, 1); });
+  }
+  for (int64_t round = 0; round < rounds; ++round) {
+    kernels.stages.push_back(round % 2 == 0 ? there : back);
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -317,38 +276,12 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op));
-  OpKernels kernels;
-  if (arrays.outer * arrays.length * arrays.inner == 0) return kernels;
-  ISTHMUS_ASSIGN_OR_RETURN(llvm::Function * less,
+  if (arrays.rows() * arrays.length == 0) return OpKernels();
+  ISTHMUS_ASSIGN_OR_RETURN(arrays.less,
                            emitLess(op.getComparator(), arrays, module, form, symbol + "_less"));
-  kernels.scratchBytes = arrays.scratchBytes;
-  auto buffers = static_cast<unsigned>(2 * arrays.kinds.size() + 1);
-  Items items{llvm::divideCeilSigned(arrays.length, kStretch), arrays.outer * arrays.inner, 1};
-  auto emit = [&](const char* suffix, const std::function<void(SortKernel&)>& body) {
-    OpKernel kernel{symbol + suffix, items};
-    KernelWriter writer(module, form, kernel.name, buffers, items);
-    SortKernel sort(arrays, less, op.getComparator(), writer);
-    body(sort);
-    writer.finish();
-    return kernel;
-  };
-  using Storage = SortKernel::Storage;
-  // The last round ends in the results.
-  bool startsInResults = arrays.rounds % 2 == 0;
-  Storage first = startsInResults ? Storage::kResults : Storage::kScratch;
-  Storage second = startsInResults ? Storage::kScratch : Storage::kResults;
-  kernels.stages.push_back(emit("", [&](SortKernel& sort) { sort.sortRuns(first); }));
-  OpKernel there, back;
-  if (arrays.rounds > 0) {
-    there = emit("_there", [&](SortKernel& sort) { sort.mergeRuns(first, second, 0); });
-  }
-  if (arrays.rounds > 1) {
-    back = emit("_back", [&](SortKernel& sort) { sort.mergeRuns(second, first, 1); });
-  }
-  for (int64_t round = 0; round < arrays.rounds; ++round) {
-    kernels.stages.push_back(round % 2 == 0 ? there : back);
-  }
-  ISTHMUS_RETURN_IF_ERROR(inlineCalls(less));
+  OpKernels kernels = emitGroupSort(arrays, module, form, symbol);
+  if (kernels.stages.empty()) kernels = emitItemSort(arrays, module, form, symbol);
+  ISTHMUS_RETURN_IF_ERROR(inlineCalls(arrays.less));
   return kernels;
 }
 
