@@ -74,6 +74,8 @@ void replaceByFunction(shlo::CompositeOp op) {
 }
 
 struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
+  using InlineCallsPassBase::InlineCallsPassBase;
+
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<chlo::ChloDialect>();
   }
@@ -116,7 +118,7 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     function.walk([&](mlir::Operation* op) {
       ++operations;
       auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
-      if (composite ? !isNative(composite) && !isScanComposite(composite)
+      if (composite ? !(keepsTopK && isNative(composite)) && !isScanComposite(composite)
                     : llvm::isa<mlir::func::CallOp>(op))
         calls.push_back(op);
     });

@@ -15,6 +15,10 @@ def InlineCallsPass : Pass<"inline-calls", "mlir::ModuleOp"> {
     ```
     After: @main holds the maximum itself, and @relu is gone. Recursion is an error.
   }];
+  let options = [
+    Option<"keepsTopK", "keeps-top-k", "bool", /*default=*/"true",
+           "Whether the composite chlo.top_k has a kernel of its own: else it is what it stands for, a sort">
+  ];
 }
 
 def FlattenTuplesPass : Pass<"flatten-tuples", "mlir::ModuleOp"> {

@@ -44,8 +44,9 @@ constexpr Stage kStages[] = {
      "StableHLO text or bytecode, HLO", "stablehlo, chlo, func, sdy"},
     {"legalize", "Inlines calls and composites and rewrites sugar into the core operations.",
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
-     [](mlir::OpPassManager& passes, const PipelineOptions&) {
-       passes.addPass(createInlineCallsPass());
+     [](mlir::OpPassManager& passes, const PipelineOptions& options) {
+       // Groups of threads sort; where there are none, the host selects.
+       passes.addPass(createInlineCallsPass({!options.fusion.target.hasGroups()}));
        passes.addPass(createFlattenTuplesPass());
        passes.addPass(createRefineShapesPass());
        passes.addPass(createPadBoundedPass());
