@@ -10,6 +10,7 @@
 
 #include "backends/cuda/driver/api.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
+#include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_numbers.h"
 #include "backends/cuda/driver/fake/fake_streams.h"
 

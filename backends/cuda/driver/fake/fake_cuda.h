@@ -15,6 +15,9 @@ typedef void (*FakeKernel)(void* const* arguments, unsigned blocks, unsigned thr
 void fake_cuda_kernel(const char* name, FakeKernel kernel);
 // The kernel of this name faults: what waits for it fails, and so does everything after.
 void fake_cuda_fault(const char* name);
+// From a kernel, or other work of a device: it takes so much longer. The devices' clock is moved by
+// their work alone, whatever it takes here.
+void fake_cuda_take(int64_t ns);
 // Live allocations of all devices.
 int fake_cuda_allocations();
 // While it is held, nothing is done because somebody asks whether it is: only waiting helps.

@@ -1,7 +1,6 @@
 // For other fake libraries over the fake driver.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -10,6 +9,3 @@
 // Puts work on a stream, recorded as `what`.
 void fake_cuda_enqueue(isthmus::cuda::CUstream stream, const std::string& what,
                        std::function<void()> work);
-
-// From such work: it takes the device so much longer.
-void fake_cuda_take(int64_t ns);
