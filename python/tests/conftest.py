@@ -27,11 +27,37 @@ def _library():
     return path if path.is_file() else None
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Without the plugin there is nothing to test; CI sets ISTHMUS_REQUIRE_PLUGIN, and it fails."""
     if _library() is None and not os.environ.get("ISTHMUS_REQUIRE_PLUGIN"):
         for item in items:
             item.add_marker(pytest.mark.skip(reason="the wheel is not installed: ./dev wheel --install"))
+    if os.environ.get("ISTHMUS_TEST_XPU") != "all":
+        left_out = set(_by_one_driver(items))
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _by_one_driver(items):
+    """Of each test of platform xpu with several cases: every case by one driver, taking turns, and the forms of kernels that the
+    driver is for. ./dev test --set xpu runs all."""
+    forms = {"pocl": ("groups",), "intel": ("", "emulated-matrices")}
+    cases = {}
+    for item in items:
+        parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        if "xpu" in parameters and len(parameters) > 1:
+            driver = parameters.pop("xpu")
+            cases.setdefault(item.originalname, {}).setdefault(str(parameters), {})[driver] = parameters, item
+    for test in cases.values():
+        for number, case in enumerate(test.values()):
+            drivers = sorted(case)
+            for driver, (parameters, item) in case.items():
+                if "form" in parameters and len(drivers) > 1:
+                    runs = parameters["form"] in forms[driver]
+                else:
+                    runs = driver == drivers[number % len(drivers)]
+                if not runs:
+                    yield item
 
 
 @pytest.fixture(scope="session")

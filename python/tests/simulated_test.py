@@ -10,9 +10,8 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build/release"
-EVERYDAY = ["arrays", "callbacks", "custom_partitioning", "epilogues", "errors", "ffi",
-            "float_mode", "hostile_programs", "kernels", "layouts", "memories", "multi_device", "programs", "smoke",
-            "tuples"]
+EVERYDAY = ["arrays", "custom_partitioning", "epilogues", "errors", "float_mode", "hostile_programs", "kernels", "layouts",
+            "memories", "programs", "smoke", "tuples"]
 # Of other platforms, of tools, or of processes that choose their plugin themselves.
 ELSEWHERE = ["bench_report", "client", "compile_time", "cuda", "cuda_kernels", "device_programs", "further_platforms", "hostile_calls",
              "processes", "processes_faults", "processes_joining", "processes_training", "registration", "saved_model",
