@@ -7,13 +7,23 @@
 
 namespace isthmus {
 
+namespace {
+
+void sortUnique(llvm::SmallVectorImpl<int>& list) {
+  llvm::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+}  // namespace
+
 bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
   return isthmus::needsMemory(user, operand);
 }
 
 bool BlockGraph::isOrdered(mlir::Operation* op) { return !mlir::isMemoryEffectFree(op); }
 
-BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
+BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options)
+    : arguments_(block.getArguments()) {
   for (mlir::Operation& op : block) {
     index_[&op] = size();
     Node node;
@@ -49,17 +59,32 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options) {
         node.users.push_back(userIndex);
       }
     }
-    auto unique = [](llvm::SmallVectorImpl<int>& list) {
-      llvm::sort(list);
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-    };
-    unique(node.directUsers);
-    unique(node.users);
+    sortUnique(node.directUsers);
+    sortUnique(node.users);
     node.successors = node.directUsers;
     if (!isOrdered(node.op)) continue;
     if (nextOrdered >= 0) node.successors.push_back(nextOrdered);
     nextOrdered = i;
   }
+  for (mlir::BlockArgument argument : block.getArguments()) {
+    usersOfArguments_.push_back(kernelsThatRead(argument));
+  }
+}
+
+llvm::SmallVector<int, 4> BlockGraph::kernelsThatRead(mlir::BlockArgument argument) const {
+  llvm::SmallVector<int, 4> kernels;
+  for (mlir::OpOperand& use : argument.getUses()) {
+    const int index = indexOf(use.getOwner());
+    if (index < 0) continue;
+    const Node& user = nodes_[index];
+    if (user.isRematerialized) {
+      kernels.append(user.users.begin(), user.users.end());
+    } else if (user.kernel && !needsMemory(user.op, use.getOperandNumber())) {
+      kernels.push_back(index);
+    }
+  }
+  sortUnique(kernels);
+  return kernels;
 }
 
 int BlockGraph::indexOf(mlir::Operation* op) const {

@@ -34,6 +34,9 @@ class BlockGraph {
 
   int size() const { return static_cast<int>(nodes_.size()); }
   const Node& node(int index) const { return nodes_[index]; }
+  mlir::Block::BlockArgListType arguments() const { return arguments_; }
+  // Of each argument of the block, what a node's `users` are of a result.
+  llvm::ArrayRef<llvm::SmallVector<int, 4>> usersOfArguments() const { return usersOfArguments_; }
   // -1 for operations of other blocks and for null.
   int indexOf(mlir::Operation* op) const;
 
@@ -46,7 +49,11 @@ class BlockGraph {
   static bool needsMemory(mlir::Operation* user, unsigned operand);
 
  private:
+  llvm::SmallVector<int, 4> kernelsThatRead(mlir::BlockArgument argument) const;
+
   std::vector<Node> nodes_;
+  mlir::Block::BlockArgListType arguments_;
+  std::vector<llvm::SmallVector<int, 4>> usersOfArguments_;
   llvm::DenseMap<mlir::Operation*, int> index_;
 };
 

@@ -73,6 +73,13 @@ class Grouping {
 
   // Groups that read the same values over the same space (two reductions of one array).
   void mergeSiblings() {
+    // Of an argument only reductions: what else reads it may be far apart, or reads it elsewhere.
+    for (auto [argument, users] : llvm::zip_equal(graph_.arguments(), graph_.usersOfArguments())) {
+      if (elementCount(argument.getType()) < options_.target.minSharedElements) continue;
+      llvm::SmallVector<int, 4> readers = users;
+      llvm::erase_if(readers, [&](int reader) { return !reduces(groupOf_[reader]); });
+      mergeReaders(readers);
+    }
     for (int i = 0; i < graph_.size(); ++i) {
       const BlockGraph::Node& node = graph_.node(i);
       if (node.op->getNumResults() == 0 ||
@@ -82,10 +89,19 @@ class Grouping {
       // Kernels that compute the same for themselves have nothing in common: merged they would only
       // keep each other from following the product whose result each reads.
       if (node.isRematerialized && !llvm::isa<shlo::SliceOp, shlo::ReshapeOp>(node.op)) continue;
-      for (size_t a = 0; a + 1 < node.users.size(); ++a) {
-        int first = groupOf_[node.users[a]], second = groupOf_[node.users[a + 1]];
-        if (first >= 0 && second >= 0 && first != second) tryMerge(first, second);
-      }
+      mergeReaders(node.users);
+    }
+  }
+
+  bool reduces(int group) const {
+    return group >= 0 && llvm::any_of(groups_[group].members, [&](int member) {
+             return llvm::isa<shlo::ReduceOp>(graph_.node(member).op);
+           });
+  }
+
+  void mergeReaders(llvm::ArrayRef<int> readers) {
+    for (size_t a = 0; a + 1 < readers.size(); ++a) {
+      tryMerge(groupOf_[readers[a]], groupOf_[readers[a + 1]]);
     }
   }
 

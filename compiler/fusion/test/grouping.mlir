@@ -236,3 +236,16 @@ func.func @places_of_the_largest(%x: tensor<64x32xf32>) -> tensor<64xi32> {
   }
   return %r#1 : tensor<64xi32>
 }
+
+// Two reductions of one argument are one kernel, as those of a result are.
+// CHECK-LABEL: @statistics_of_an_argument
+// CHECK: isthmus.fusion
+// CHECK-NOT: isthmus.fusion
+// CHECK: return
+func.func @statistics_of_an_argument(%x: tensor<64x128x32xf32>) -> (tensor<64x32xf32>, tensor<64x32xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128x32xf32>, tensor<f32>) -> tensor<64x32xf32>
+  %1 = stablehlo.multiply %x, %x : tensor<64x128x32xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128x32xf32>, tensor<f32>) -> tensor<64x32xf32>
+  return %0, %2 : tensor<64x32xf32>, tensor<64x32xf32>
+}
