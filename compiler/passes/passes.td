@@ -251,6 +251,10 @@ def SplitReductionsPass : Pass<"split-reductions", "mlir::ModuleOp"> {
     %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096xf32>, …
     ```
   }];
+  let options = [
+    Option<"maxParts", "max-parts", "int64_t", "0", "of a reduction; 0: the target's">,
+    Option<"enoughColumns", "enough-columns", "int64_t", "0", "results that keep all threads busy; 0: the target's">
+  ];
 }
 
 def SplitConcatenatesPass : Pass<"split-concatenates", "mlir::ModuleOp"> {

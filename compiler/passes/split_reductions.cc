@@ -1,5 +1,6 @@
 // The split-reductions pass: long reductions to few results in two steps, the first of which has
 // results enough for all threads.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "compiler/passes/split_type.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -31,8 +33,23 @@ constexpr int64_t kMinRowElements = 128;
 
 using Dims = llvm::SmallVector<int64_t>;
 
+// Whether each result is one of the values that are combined, as the largest and its index are:
+// initial values that are combined again change nothing then.
+bool choosesAmongValues(mlir::Region& combiner) {
+  mlir::Block& block = combiner.front();
+  auto isChosen = [&](mlir::Value value) {
+    mlir::Operation* op = value.getDefiningOp();
+    if (op && isIdempotent(op)) return true;
+    auto select = llvm::dyn_cast_or_null<shlo::SelectOp>(op);
+    auto isArgument = [&](mlir::Value of) { return llvm::is_contained(block.getArguments(), of); };
+    return select && isArgument(select.getOnTrue()) && isArgument(select.getOnFalse());
+  };
+  return llvm::all_of(block.getTerminator()->getOperands(), isChosen);
+}
+
 // Whether reducing twice with the same initial value gives what reducing once gives.
 bool canReduceTwice(shlo::ReduceOp reduce) {
+  if (reduce.getInputs().size() > 1) return choosesAmongValues(reduce.getBody());
   mlir::Operation* op = soleOperation(reduce.getBody());
   if (!op) return false;
   mlir::Type element = tensorTypeOf(reduce.getInputs()[0]).getElementType();
@@ -44,9 +61,10 @@ bool canReduceTwice(shlo::ReduceOp reduce) {
          (neutralOf(op) == Neutral::kOne && isSplatOf(initial, 1));
 }
 
-// The largest number of parts of equal size that a dimension has; 0 if there is no good one.
-int64_t partsOf(int64_t size, const TargetModel& target) {
-  for (int64_t parts = target.maxParts; parts >= target.minParts; --parts) {
+// The largest number of parts of equal size that a dimension has, of `least` to `most`; 0 if there
+// is no such number.
+int64_t partsOf(int64_t size, int64_t least, int64_t most) {
+  for (int64_t parts = most; parts >= least; --parts) {
     if (size % parts == 0) return parts;
   }
   return 0;
@@ -70,15 +88,57 @@ class Splitter {
   mlir::Value splitBroadcast(mlir::OpBuilder& builder, shlo::BroadcastInDimOp broadcast);
   mlir::Value splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota);
   mlir::Value splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain);
-  mlir::Value reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
-                         llvm::ArrayRef<int64_t> dimensions);
+  bool chooseParts(shlo::ReduceOp reduce);
+  void chooseKept(mlir::RankedTensorType type, int64_t results);
 
   const TargetModel& target_;
+  // Of the reduction at hand, what its first step keeps: leading ones of the dimensions that are
+  // reduced (in ascending order), and of dimension dim_, if parts_ is not 0, so many parts.
+  Dims dims_;
+  size_t kept_ = 0;
   int64_t dim_ = 0;
   int64_t parts_ = 0;
   // So that reductions of one array stay reductions of one array, which share a kernel.
   llvm::DenseMap<std::pair<mlir::Value, std::pair<int64_t, int64_t>>, mlir::Value> views_;
 };
+
+// A reduction over `dimensions` by the combiner of `like`, with its initial values.
+shlo::ReduceOp reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::ValueRange inputs,
+                          llvm::ArrayRef<int64_t> dimensions) {
+  llvm::SmallVector<mlir::Type> results;
+  for (mlir::Value input : inputs) {
+    mlir::RankedTensorType type = tensorTypeOf(input);
+    Dims kept;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
+    }
+    results.push_back(mlir::RankedTensorType::get(kept, type.getElementType()));
+  }
+  auto reduce = shlo::ReduceOp::create(builder, like.getLoc(), results, inputs,
+                                       like.getInitValues(), dimensions);
+  mlir::IRMapping mapping;
+  like.getBody().cloneInto(&reduce.getBody(), mapping);
+  return reduce;
+}
+
+// What is computed for operands whose place others took. (A value that has a view keeps it as a
+// user.)
+void eraseDeadChains(mlir::ValueRange operands) {
+  llvm::SetVector<mlir::Operation*> dead;
+  auto consider = [&](mlir::ValueRange values) {
+    for (mlir::Value value : values) {
+      if (mlir::Operation* op = value.getDefiningOp()) dead.insert(op);
+    }
+  };
+  consider(operands);
+  while (!dead.empty()) {
+    mlir::Operation* op = dead.pop_back_val();
+    if (!mlir::isOpTriviallyDead(op)) continue;
+    const llvm::SmallVector<mlir::Value> values(op->getOperands());
+    op->erase();
+    consider(values);
+  }
+}
 
 mlir::Value Splitter::reshaped(mlir::OpBuilder& builder, mlir::Value value, int64_t dim) {
   mlir::Value& view = views_[{value, {dim, parts_}}];
@@ -176,83 +236,93 @@ mlir::Value Splitter::splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce,
   mlir::Value rows = splitValue(builder, reduce.getInputs()[0], chain);
   Dims dims(reduce.getDimensions());
   for (int64_t& dim : dims) ++dim;
-  return reduceOver(builder, reduce, rows, dims);
+  return reduceOver(builder, reduce, rows, dims).getResult(0);
 }
 
-mlir::Value Splitter::reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::Value input,
-                                 llvm::ArrayRef<int64_t> dimensions) {
-  mlir::RankedTensorType type = tensorTypeOf(input);
-  Dims kept;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (!llvm::is_contained(dimensions, d)) kept.push_back(type.getDimSize(d));
+// Dimensions before the innermost of a reduction of columns: some whole, and parts of the next if
+// that is far too few results.
+void Splitter::chooseKept(mlir::RankedTensorType type, int64_t results) {
+  int64_t parts = 1;
+  auto isFarTooFew = [&] { return parts * results * target_.minParts <= target_.enoughColumns; };
+  do {
+    parts *= type.getDimSize(dims_[kept_++]);
+  } while (kept_ + 1 < dims_.size() && isFarTooFew() &&
+           parts * type.getDimSize(dims_[kept_]) <= target_.maxParts);
+  dim_ = dims_[kept_];
+  const bool isColumns = dims_.back() != type.getRank() - 1;
+  if (!isColumns || !isFarTooFew()) return;
+  constexpr int64_t kLeast = 2;
+  parts_ = partsOf(type.getDimSize(dim_), kLeast, target_.maxParts / parts);
+}
+
+// Whether the reduction had better be two, and of which parts.
+bool Splitter::chooseParts(shlo::ReduceOp reduce) {
+  mlir::RankedTensorType type = tensorTypeOf(reduce.getInputs()[0]);
+  if (!canReduceTwice(reduce) || !type.hasStaticShape() ||
+      type.getNumElements() * elementBytes(type) < target_.minParallelBytes) {
+    return false;
   }
-  auto result = mlir::RankedTensorType::get(kept, type.getElementType());
-  auto reduce = shlo::ReduceOp::create(builder, like.getLoc(), mlir::TypeRange{result},
-                                       mlir::ValueRange{input}, like.getInitValues(), dimensions);
-  mlir::IRMapping mapping;
-  like.getBody().cloneInto(&reduce.getBody(), mapping);
-  return reduce.getResult(0);
-}
-
-void Splitter::split(shlo::ReduceOp reduce) {
-  if (reduce.getInputs().size() != 1 || !canReduceTwice(reduce)) return;
-  mlir::Value input = reduce.getInputs()[0];
-  mlir::RankedTensorType type = tensorTypeOf(input);
-  if (!type.hasStaticShape() ||
-      type.getNumElements() * elementBytes(type) < target_.minParallelBytes)
-    return;
-  Dims dims(reduce.getDimensions());
-  llvm::sort(dims);
-  if (dims.empty()) return;
+  dims_ = Dims(reduce.getDimensions());
+  llvm::sort(dims_);
+  kept_ = 0;
+  parts_ = 0;
+  if (dims_.empty()) return false;
   const int64_t results = tensorTypeOf(reduce.getResult(0)).getNumElements();
   const int64_t reduced = type.getNumElements() / results;
-  const bool isRows = dims.front() == type.getRank() - static_cast<int64_t>(dims.size());
-  if (results > (isRows ? target_.enoughRows : target_.enoughColumns)) return;
-  if (isRows && reduced * elementBytes(type) <= target_.wholeRowBytes) return;
+  const bool isRows = dims_.front() == type.getRank() - static_cast<int64_t>(dims_.size());
+  if (results > (isRows ? target_.enoughRows : target_.enoughColumns)) return false;
+  if (isRows && reduced * elementBytes(type) <= target_.wholeRowBytes) return false;
 
-  mlir::OpBuilder builder(reduce);
-  const int64_t outermost = type.getDimSize(dims.front());
-  mlir::Value partial;
+  const int64_t outermost = type.getDimSize(dims_.front());
   // Rows are read as they lie, where parts of them would have the lanes read elements that lie
   // apart: then short ones are parts already.
   const bool hasRows =
-      !isRows && dims.back() == type.getRank() - 1 && type.getShape().back() >= kMinRowElements;
-  if (dims.size() > 1 && outermost >= target_.minParts &&
+      !isRows && dims_.back() == type.getRank() - 1 && type.getShape().back() >= kMinRowElements;
+  if (dims_.size() > 1 && outermost >= target_.minParts &&
       (hasRows || reduced / outermost >= target_.minPartElements)) {
-    partial = reduceOver(builder, reduce, input, llvm::ArrayRef(dims).drop_front());
-    dim_ = dims.front();
-  } else {
-    dim_ = *llvm::max_element(
-        dims, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
-    parts_ = partsOf(type.getDimSize(dim_), target_);
-    const int64_t perPart = isRows ? reduced : type.getNumElements();
-    if (parts_ == 0 || perPart / parts_ < target_.minPartElements) return;
+    chooseKept(type, results);
+    return true;
+  }
+  dim_ = *llvm::max_element(
+      dims_, [&](int64_t a, int64_t b) { return type.getDimSize(a) < type.getDimSize(b); });
+  const int64_t elements = isRows ? reduced : type.getNumElements();
+  const int64_t most = std::min({target_.maxParts, elements / target_.minPartElements,
+                                 std::max(target_.maxPartials / results, target_.minParts)});
+  parts_ = partsOf(type.getDimSize(dim_), target_.minParts, most);
+  return parts_ != 0;
+}
+
+void Splitter::split(shlo::ReduceOp reduce) {
+  if (!chooseParts(reduce)) return;
+  mlir::OpBuilder builder(reduce);
+  const llvm::SmallVector<mlir::Value> inputs(reduce.getInputs());
+  llvm::SmallVector<mlir::Value> parts(inputs);
+  // Of the array that the first step reads: what it keeps for the second, and what it reduces.
+  Dims kept = Dims(llvm::ArrayRef(dims_).take_front(kept_)),
+       first = Dims(llvm::ArrayRef(dims_).drop_front(kept_));
+  if (parts_ != 0) {
     int chain = 0;
-    mlir::Value whole = splitValue(builder, input, chain);
-    for (int64_t& dim : dims) dim += dim >= dim_;
-    partial = reduceOver(builder, reduce, whole, dims);
+    for (mlir::Value& part : parts) part = splitValue(builder, part, chain);
+    for (int64_t& dim : first) dim += dim >= dim_;
+    kept.push_back(dim_);
   }
-  // What is left of the dimension, behind those before it that are kept.
-  int64_t left = dim_;
-  for (int64_t dim : dims) left -= dim < dim_;
-  mlir::Value total = reduceOver(builder, reduce, partial, {left});
-  reduce.getResult(0).replaceAllUsesWith(total);
+  auto partial = reduceOver(builder, reduce, parts, first);
+  // Where the kept ones are among those that are left.
+  for (int64_t& dim : kept)
+    dim -= llvm::count_if(first, [&](int64_t other) { return other < dim; });
+  auto total = reduceOver(builder, reduce, partial.getResults(), kept);
+  reduce.replaceAllUsesWith(total);
   reduce.erase();
-  // The chain in its old shape. (A value that has a view keeps it as a user.)
-  llvm::SmallVector<mlir::Operation*> dead{input.getDefiningOp()};
-  while (!dead.empty()) {
-    mlir::Operation* op = dead.pop_back_val();
-    if (!op || !mlir::isOpTriviallyDead(op)) continue;
-    for (mlir::Value operand : op->getOperands()) dead.push_back(operand.getDefiningOp());
-    op->erase();
-  }
+  eraseDeadChains(inputs);
 }
 
 struct SplitReductionsPass : impl::SplitReductionsPassBase<SplitReductionsPass> {
-  SplitReductionsPass() = default;
+  using SplitReductionsPassBase::SplitReductionsPassBase;
   explicit SplitReductionsPass(const TargetModel& target) : target_(target) {}
 
   void runOnOperation() override {
+    if (maxParts != 0) target_.maxParts = maxParts;
+    if (enoughColumns != 0) target_.enoughColumns = enoughColumns;
     llvm::SmallVector<shlo::ReduceOp> reductions;
     getOperation().walk([&](shlo::ReduceOp reduce) { reductions.push_back(reduce); });
     Splitter splitter(target_);

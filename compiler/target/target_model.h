@@ -237,6 +237,7 @@ struct TargetModel {
   int64_t minParts = 8;
   int64_t maxParts = 64;
   int64_t minPartElements = 512;
+  int64_t maxPartials = 1 << 17;  // results of the first step: more would be much to write and read
   // A scatter of narrow windows goes to several copies first, if each element has many updates.
   int64_t maxScatterCopies = 16;
   int64_t maxScatterWindowBytes = 1024;

@@ -40,6 +40,8 @@ EVERYDAY = """
     compare(lambda x: (x.sum(1), x.max(0), jax.nn.softmax(x), x.T * 2, jnp.argmax(x, 1)), array(70, 515))
     compare(lambda x: lax.reduce((x, x * x), (np.float32(3), np.float32(4)), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (1,)),
             array(9, 300), tolerance=1e-5)
+    # In parts, those of the last dimensions first.
+    compare(lambda x: (jnp.argmax(x), x.sum((0, 1, 2)), (x * x).mean((0, 1, 2))), array(32, 20, 20, 24), tolerance=1e-3)
     compare(lambda x: (jnp.sort(x), jnp.argsort(x)), random.integers(0, 50, 1025).astype(np.int32), tolerance=0)
     compare(lambda x: (lax.cumsum(x, 0), lax.cummax(x, 0, reverse=True)), random.integers(-9, 9, 5000).astype(np.float32), tolerance=0)
     compare(lambda i: jnp.zeros(7).at[i].add(1).at[i % 3].max(2), random.integers(0, 7, 300))

@@ -14,9 +14,9 @@ def test_kernels_that_differ_in_the_order_of_operands_are_two(both):
 
 
 @pytest.mark.parametrize("find", [jnp.argmax, jnp.argmin])
-@pytest.mark.parametrize("shape", [(3, 9), (3, 1000)])
+@pytest.mark.parametrize("shape", [(3, 9), (3, 1000), (3, 300_000)])
 def test_first_of_several_nan(both, find, shape):
-    """Lanes meet elements in an order of their own, and once gave a later one."""
+    """Lanes meet elements in an order of their own, and once gave a later one; parts of long rows are for all threads."""
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     x[:, [shape[1] // 3, shape[1] // 2]] = np.nan
     ours, theirs = both(lambda x: find(x, axis=1), x)

@@ -1,4 +1,5 @@
 // RUN: isthmus-opt %s -split-reductions | FileCheck %s
+// RUN: isthmus-opt %s -split-reductions="max-parts=1024 enough-columns=65536" | FileCheck %s --check-prefix=DEVICE
 
 // CHECK-LABEL: @all
 // CHECK: %[[ROWS:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096xf32>
@@ -144,4 +145,65 @@ func.func @rows_and_columns(%x: tensor<64x128x256xf32>) -> tensor<128xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x128x256xf32>, tensor<f32>) -> tensor<128xf32>
   return %0 : tensor<128xf32>
+}
+
+// Statistics of channels: on a device with many threads images and parts of their rows, else images.
+// CHECK-LABEL: @statistics
+// CHECK: across dimensions = [1, 2] : (tensor<32x56x56x64xf32>, tensor<f32>) -> tensor<32x64xf32>
+// CHECK: across dimensions = [0] : (tensor<32x64xf32>, tensor<f32>) -> tensor<64xf32>
+// DEVICE-LABEL: @statistics
+// DEVICE: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<32x56x56x64xf32>) -> tensor<32x28x2x56x64xf32>
+// DEVICE: %[[P:.*]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [2, 3]
+// DEVICE: stablehlo.reduce(%[[P]] init: %{{.*}}) applies stablehlo.add across dimensions = [0, 1] : (tensor<32x28x64xf32>, tensor<f32>) -> tensor<64xf32>
+func.func @statistics(%x: tensor<32x56x56x64xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<32x56x56x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// Many columns need few parts.
+// DEVICE-LABEL: @many_columns
+// DEVICE: across dimensions = [1] : (tensor<32x512x4096xf32>, tensor<f32>) -> tensor<32x4096xf32>
+func.func @many_columns(%x: tensor<16384x4096xf32>) -> tensor<4096xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16384x4096xf32>, tensor<f32>) -> tensor<4096xf32>
+  return %0 : tensor<4096xf32>
+}
+
+// The largest and where it is, of each part and then of those: the numbers of a part begin where it does.
+// CHECK-LABEL: @argmax
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<64x16384xf32>
+// CHECK: %[[NUMBER:.*]] = stablehlo.add
+// CHECK: %[[P:.*]]:2 = stablehlo.reduce(%[[X]] init: %{{.*}}), (%[[NUMBER]] init: %{{.*}}) across dimensions = [1]
+// CHECK: stablehlo.reduce(%[[P]]#0 init: %{{.*}}), (%[[P]]#1 init: %{{.*}}) across dimensions = [0]
+func.func @argmax(%x: tensor<1048576xf32>) -> tensor<i32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %numbers = stablehlo.iota dim = 0 : tensor<1048576xi32>
+  %0:2 = stablehlo.reduce(%x init: %low), (%numbers init: %zero) across dimensions = [0] : (tensor<1048576xf32>, tensor<1048576xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+   reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %more = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %same = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %before = stablehlo.compare LT, %i, %j : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = stablehlo.and %same, %before : tensor<i1>
+    %first = stablehlo.or %more, %tie : tensor<i1>
+    %value = stablehlo.select %more, %a, %b : tensor<i1>, tensor<f32>
+    %index = stablehlo.select %first, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %value, %index : tensor<f32>, tensor<i32>
+  }
+  return %0#1 : tensor<i32>
+}
+
+// Sums of pairs would count their initial values once for each part.
+// CHECK-LABEL: @pairs
+// CHECK-NOT: reshape
+// CHECK: across dimensions = [0] : (tensor<1048576xf32>, tensor<1048576xf32>, tensor<f32>, tensor<f32>)
+func.func @pairs(%x: tensor<1048576xf32>, %y: tensor<1048576xf32>, %start: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %0:2 = stablehlo.reduce(%x init: %start), (%y init: %start) across dimensions = [0] : (tensor<1048576xf32>, tensor<1048576xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+   reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<f32>, %d: tensor<f32>) {
+    %s = stablehlo.add %a, %b : tensor<f32>
+    %t = stablehlo.add %c, %d : tensor<f32>
+    stablehlo.return %s, %t : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<f32>, tensor<f32>
 }
