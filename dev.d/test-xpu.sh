@@ -7,4 +7,4 @@ install_extra "$VENV" dev.d/requirements/xpu.txt
 mkdir -p "$OUT/results"
 export ISTHMUS_REQUIRE_PLUGIN=1 ISTHMUS_TEST_XPU=all
 run_pytest "$VENV" --durations 12 --junitxml "$OUT/results/xpu.xml" \
-  python/tests/{xpu,xpu_attention,xpu_kernels,xpu_products,device_programs}_test.py "$@"
+  python/tests/{xpu,xpu_attention,xpu_conversions,xpu_kernels,xpu_products,device_programs}_test.py "$@"

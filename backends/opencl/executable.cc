@@ -408,7 +408,7 @@ StatusOr<std::unique_ptr<Program>> OpenclExecutable::buildKernels() {
         " is compiled again, since the driver refuses its binary: ", program.status().message());
   }
   return driver_.facts(0).takesSpirv ? driver_.buildSpirv(image_.spirv)
-                                     : driver_.buildSource(image_.source, "");
+                                     : driver_.buildSource(image_.source);
 }
 
 Status OpenclExecutable::build() {

@@ -15,7 +15,7 @@ EVERYDAY = ["arrays", "custom_partitioning", "epilogues", "errors", "float_mode"
 # Of other platforms, of tools, or of processes that choose their plugin themselves.
 ELSEWHERE = ["bench_report", "client", "compile_time", "cuda", "cuda_kernels", "device_programs", "further_platforms", "hostile_calls",
              "processes", "processes_faults", "processes_joining", "processes_training", "registration", "saved_model",
-             "sharded_programs", "simulated", "version_skew", "wheel", "xpu", "xpu_attention", "xpu_kernels",
+             "sharded_programs", "simulated", "version_skew", "wheel", "xpu", "xpu_attention", "xpu_conversions", "xpu_kernels",
              "xpu_products"]
 LONG = sorted({path.name.removesuffix("_test.py") for path in HERE.glob("*_test.py")} - {*EVERYDAY, *ELSEWHERE})
 # What cannot hold here, and why.

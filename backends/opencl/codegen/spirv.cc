@@ -128,6 +128,23 @@ void selectExtremes(llvm::Function& function) {
   }
 }
 
+// OpenCL's saturating conversions of NaN should give zero, but need not: Intel's driver for CPUs
+// gives 2^31 as an unsigned number of 32 bits.
+void convertNansToZero(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* convert = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!convert) continue;
+    llvm::Intrinsic::ID id = convert->getIntrinsicID();
+    if (id != llvm::Intrinsic::fptosi_sat && id != llvm::Intrinsic::fptoui_sat) continue;
+    llvm::IRBuilder<> b(convert->getNextNode());
+    llvm::Value* x = convert->getArgOperand(0);
+    llvm::Value* isNumber = b.CreateFCmpORD(x, x);
+    llvm::Value* zero = llvm::Constant::getNullValue(convert->getType());
+    auto* result = llvm::cast<llvm::SelectInst>(b.CreateSelect(isNumber, convert, zero));
+    convert->replaceUsesWithIf(result, [&](llvm::Use& use) { return use.getUser() != result; });
+  }
+}
+
 bool hasSpirvWidth(const llvm::Type* type) {
   if (!type->isIntOrIntVectorTy()) return true;
   unsigned bits = type->getScalarSizeInBits();
@@ -222,6 +239,7 @@ void callBuiltins(llvm::Module& module) {
   for (llvm::Function& function : module) {
     selectExtremes(function);
     expandReductions(function);
+    convertNansToZero(function);
   }
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     llvm::Type* result = function.getReturnType();

@@ -41,7 +41,8 @@ struct KernelDevice {
 codegen::WorkItemForm kernelForm(const KernelDevice& device);
 
 // Makes calls of the C library's mathematical functions (sinf) calls of OpenCL's (sin of a float),
-// integer minima and maxima selections, and reductions of vectors steps by halves.
+// integer minima and maxima selections, and reductions of vectors steps by halves. Saturating
+// conversions of NaN become zero.
 void callBuiltins(llvm::Module& module);
 
 // Makes the few bits that LLVM's passes take of integers masks of whole ones, since neither SPIR-V

@@ -631,10 +631,12 @@ Status Driver::copyNow(int device, void* to, const void* from, size_t bytes) {
   return done.await();
 }
 
-StatusOr<std::unique_ptr<Program>> Driver::build(cl_program program, const std::string& options) {
+StatusOr<std::unique_ptr<Program>> Driver::build(cl_program program) {
+  // As on platform isthmus, and in the host's functions of this one.
+  constexpr const char* kOptions = "-cl-denorms-are-zero";
   auto owned = std::make_unique<Program>(library_, program);
   cl_int code = library_.BuildProgram(program, static_cast<cl_uint>(devices_.size()),
-                                      devices_.data(), options.c_str(), nullptr, nullptr);
+                                      devices_.data(), kOptions, nullptr, nullptr);
   if (code == CL_SUCCESS) return owned;
   size_t bytes = 0;
   library_.GetProgramBuildInfo(program, devices_[0], CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes);
@@ -651,13 +653,12 @@ StatusOr<std::unique_ptr<Program>> Driver::buildSpirv(std::string_view binary) {
     cl_program program =
         library_.CreateProgramWithIL(context_, binary.data(), binary.size(), &code);
     Status made = check(code, "clCreateProgramWithIL");
-    result = made.ok() ? build(program, "") : made;
+    result = made.ok() ? build(program) : made;
   });
   return result;
 }
 
-StatusOr<std::unique_ptr<Program>> Driver::buildSource(std::string_view text,
-                                                       const std::string& options) {
+StatusOr<std::unique_ptr<Program>> Driver::buildSource(std::string_view text) {
   StatusOr<std::unique_ptr<Program>> result = internalError("not built");
   builder_.run([&] {
     cl_int code = CL_SUCCESS;
@@ -665,7 +666,7 @@ StatusOr<std::unique_ptr<Program>> Driver::buildSource(std::string_view text,
     size_t size = text.size();
     cl_program program = library_.CreateProgramWithSource(context_, 1, &data, &size, &code);
     Status made = check(code, "clCreateProgramWithSource");
-    result = made.ok() ? build(program, options) : made;
+    result = made.ok() ? build(program) : made;
   });
   return result;
 }
@@ -711,7 +712,7 @@ StatusOr<std::unique_ptr<Program>> Driver::buildBinaries(const std::vector<std::
         context_, static_cast<cl_uint>(devices_.size()), devices_.data(), sizes.data(),
         pointers.data(), nullptr, &code);
     Status made = check(code, "clCreateProgramWithBinary");
-    result = made.ok() ? build(program, "") : made;
+    result = made.ok() ? build(program) : made;
   });
   return result;
 }

@@ -206,10 +206,11 @@ class Driver {
   // Done when it returns.
   Status copyNow(int device, void* to, const void* from, size_t bytes);
 
-  // Programs for all devices. What the driver's compiler said is part of the error. All are built
-  // by one thread: Intel's compiler for CPUs crashes when threads take turns ("Invalid br record").
+  // Programs for all devices, which take subnormal numbers for zero. What the driver's compiler
+  // said is part of the error. All are built by one thread: Intel's compiler for CPUs crashes when
+  // threads take turns ("Invalid br record").
   StatusOr<std::unique_ptr<Program>> buildSpirv(std::string_view binary);
-  StatusOr<std::unique_ptr<Program>> buildSource(std::string_view text, const std::string& options);
+  StatusOr<std::unique_ptr<Program>> buildSource(std::string_view text);
 
   // What the driver made of a program, by kind of device, and a program of that again. A driver
   // need not take it.
@@ -246,7 +247,7 @@ class Driver {
                                      std::span<const cl_event> after);
   // A command that computes nothing.
   StatusOr<CommandEvent> enqueueMarker(CommandQueue& queue, std::span<const cl_event> after);
-  StatusOr<std::unique_ptr<Program>> build(cl_program program, const std::string& options);
+  StatusOr<std::unique_ptr<Program>> build(cl_program program);
   StatusOr<std::unique_ptr<CommandQueue>> makeQueue(int physical, cl_queue_properties more);
   StatusOr<CommandQueue*> queueOf(int device, Queue queue);
   Status flushAll(int device);
