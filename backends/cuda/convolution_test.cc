@@ -16,6 +16,7 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
+#include "backends/cuda/graph_cache.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
@@ -507,6 +508,41 @@ TEST_F(CudaConvolution, what_is_not_cudnns_stays_and_the_log_says_why) {
     EXPECT_THAT(said, HasSubstr(why));
     EXPECT_THAT(said, HasSubstr("at model.py:7:3 is not cuDNN's"));
   }
+}
+
+TEST_F(CudaConvolution, graphs_are_recorded) {
+  DnnConvolution c;
+  c.batch = 1;
+  c.inputs = c.outputs = 1;
+  c.axes = {{3, 1, 3, 0, 1, 1}, {3, 1, 3, 0, 1, 1}};
+  auto plan = dnn_->plan(0, c, kScratchBytes);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(Dnn::mayBeRecorded(**plan));
+  FAKE(fake_dnn_refuse_graphs)(1);
+  auto older = older_->plan(0, c, kScratchBytes);
+  FAKE(fake_dnn_refuse_graphs)(0);
+  ASSERT_TRUE(older.ok()) << older.status().message();
+  EXPECT_FALSE(Dnn::mayBeRecorded(**older));
+
+  void* places[4];
+  for (void*& place : places) {
+    place = *driver_->allocate(0, Queue::kCompute,
+                               static_cast<size_t>(Dnn::scratchBytes(**plan)) + 256);
+  }
+  float *image = static_cast<float*>(places[0]), *result = static_cast<float*>(places[2]);
+  *static_cast<float*>(places[1]) = 10;
+  GraphCache cache(*driver_, 0);
+  for (int run = 1; run < 4; ++run) {
+    for (int i = 0; i < 9; ++i) image[i] = static_cast<float>(run + i);
+    auto enqueue = [&](Queue queue) {
+      return dnn_->run(0, queue, **plan, std::span(places).first(3), places[3]);
+    };
+    ASSERT_TRUE(cache.run({image}, enqueue).ok());
+    ASSERT_TRUE(driver_->synchronize(0, Queue::kCompute).ok());
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(result[i], static_cast<float>(10 * (run + i)));
+  }
+  EXPECT_EQ(cache.replays(), 2);
+  for (void* place : places) driver_->free(0, Queue::kCompute, place);
 }
 
 TEST_F(CudaConvolution, a_bound_on_scratch_memory_is_kept) {

@@ -53,13 +53,6 @@ int64_t swappedBytes(const std::vector<Step>& steps) {
   return bytes;
 }
 
-// That a call of cuDNN may be recorded is promised nowhere.
-bool callsOnlyWhatIsRecorded(const ProgramImage& image) {
-  return std::none_of(image.calls.begin(), image.calls.end(), [](const LibraryWork& work) {
-    return !std::holds_alternative<BlasProduct>(work.what);
-  });
-}
-
 // Whether one run is over: not before its event is known.
 class RunMark {
  public:
@@ -185,7 +178,7 @@ Status CudaExecutable::Run::recordProfile() {
 
 Status CudaExecutable::Run::enqueue() {
   // Steps of a graph have no times of their own.
-  if (!executable_.usesGraphs_ || profile_) return runSteps(image_.steps);
+  if (!executable_.usesGraphs_ || !own().recordsCalls || profile_) return runSteps(image_.steps);
   if (image_.calls.empty()) {
     return own().graph->run([this](ProgramGraph::Target& target) {
       target_ = &target;
@@ -281,7 +274,7 @@ void CudaExecutable::planRuns() {
   std::optional<int64_t> count = countStraight(image_.steps);
   isStraight_ = count.has_value();
   isShort_ = isStraight_ && *count <= kMostRecorded;
-  usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS") && callsOnlyWhatIsRecorded(image_);
+  usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS");
   usedScratchBytes_ = image_.scratchBytes;
   if (int64_t swapped = swappedBytes(image_.steps); swapped > 0) {
     swapOffset_ =
@@ -305,6 +298,7 @@ StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
   for (const LibraryWork& work : image_.calls) {
     StatusOr<LibraryPlan> plan = planOn(device, work);
     if (!plan.ok()) return plan.status().withContext(work.description);
+    own.recordsCalls &= !plan->dnn || Dnn::mayBeRecorded(*plan->dnn);
     own.calls.push_back(*std::move(plan));
   }
   if (!image_.constants.empty()) {

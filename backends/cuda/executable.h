@@ -60,6 +60,7 @@ class CudaExecutable final : public StagedExecutable {
     std::unique_ptr<DeviceModule> module;
     std::vector<CUfunction> kernels;
     std::vector<LibraryPlan> calls;
+    bool recordsCalls = true;  // all of them may be part of a graph
     void* constants = nullptr;
     // One of both is used: the second by programs that call no library.
     std::unique_ptr<GraphCache> graphs;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isthmus/log.h"
+
 namespace isthmus::cuda {
 
 Status GraphCache::run(const Addresses& addresses, const std::function<Status(Queue)>& enqueue) {
@@ -14,10 +16,17 @@ Status GraphCache::run(const Addresses& addresses, const std::function<Status(Qu
     return enqueue(Queue::kCompute);
   }
   entries_.splice(entries_.begin(), entries_, it);
-  if (!it->graph) {
-    ISTHMUS_ASSIGN_OR_RETURN(
-        it->graph, driver_.recordGraph(device_, [&] { return enqueue(Queue::kRecording); }));
+  if (!it->graph && !isRefused_) {
+    auto recorded = driver_.recordGraph(device_, [&] { return enqueue(Queue::kRecording); });
+    if (recorded.ok()) {
+      it->graph = *std::move(recorded);
+    } else {
+      isRefused_ = true;
+      log(LogLevel::kInfo, "a program is launched step by step, since it could not be recorded: ",
+          recorded.status().message());
+    }
   }
+  if (!it->graph) return enqueue(Queue::kCompute);
   ++replays_;
   return driver_.launchGraph(device_, Queue::kCompute, *it->graph);
 }

@@ -22,7 +22,8 @@ class GraphCache {
   GraphCache(Driver& driver, int device) : driver_(driver), device_(device) {}
 
   // Runs on the compute stream what `enqueue` puts on the stream that it is given: recorded
-  // earlier, recorded now, or as it is.
+  // earlier, recorded now, or as it is. What a library refuses to have recorded is not recorded
+  // again.
   Status run(const Addresses& addresses, const std::function<Status(Queue)>& enqueue);
   // How many runs were launches of a graph.
   int64_t replays() const;
@@ -37,6 +38,7 @@ class GraphCache {
   Driver& driver_;
   int device_;
   mutable std::mutex mutex_;
+  bool isRefused_ = false;
   std::list<Entry> entries_;  // the one used last comes first
   int64_t replays_ = 0;
 };

@@ -47,7 +47,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.minScatterUpdates = 1;
   target.enoughRows = 4096;
   target.enoughColumns = 1 << 16;
-  target.maxParts = 1024;
+  target.maxParts = 2048;
   target.maxConcatenated = 64;
   limitParameters(target, kFewestParameters);
   return target;

@@ -406,6 +406,8 @@ int64_t Dnn::scratchBytes(const DnnPlan& plan) {
   return static_cast<int64_t>(plan.workspaceBytes) + kDnnWorkspaceAlignment;
 }
 
+bool Dnn::mayBeRecorded(const DnnPlan& plan) { return plan.graph || plan.attention; }
+
 Status Dnn::run(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
                 void* scratch) {
   Handle& handle = *handles_[static_cast<size_t>(device)];

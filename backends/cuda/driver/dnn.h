@@ -44,9 +44,11 @@ class Dnn {
                                                 int64_t scratchBytes);
   // What run() wants of scratch memory, wherever that begins.
   static int64_t scratchBytes(const DnnPlan& plan);
-  // Enqueued on `queue`, which must not be recording: that cuDNN may be recorded is promised
-  // nowhere. The buffers are those of DnnConvolution::bufferElements or DnnAttention::bufferBytes.
-  // Nothing may overlap the result, which is the last of them.
+  // Whether its run may be recorded as part of a CUDA graph: graphs of cuDNN may, as XLA:GPU
+  // records them (its CuDnnCmd), the older functions are promised nowhere.
+  static bool mayBeRecorded(const DnnPlan& plan);
+  // Enqueued on `queue`. The buffers are those of DnnConvolution::bufferElements or
+  // DnnAttention::bufferBytes. Nothing may overlap the result, which is the last of them.
   Status run(int device, Queue queue, const DnnPlan& plan, std::span<void* const> buffers,
              void* scratch);
 

@@ -251,6 +251,25 @@ TEST(GraphCache, programs_are_recorded_when_addresses_come_back) {
   EXPECT_EQ(cache.replays(), 4);
 }
 
+TEST(GraphCache, what_cannot_be_recorded_is_enqueued_as_it_is) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  GraphCache cache(*driver, 0);
+  void* arguments[] = {l.a, l.b};
+  int recordings = 0;
+  auto enqueue = [&](Queue queue) -> Status {
+    ISTHMUS_RETURN_IF_ERROR(driver->launch(0, queue, l.kernel, 2, 4, arguments));
+    if (queue != Queue::kRecording) return {};
+    ++recordings;
+    return internalError("a library that allocates memory");
+  };
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(cache.run({l.a, l.b}, enqueue).ok());
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(l.b[0], 5);
+  EXPECT_EQ(recordings, 1);
+  EXPECT_EQ(cache.replays(), 0);
+}
+
 TEST(ProgramGraph, follows_the_addresses_of_each_run) {
   auto driver = makeDriver();
   Launched l = prepare(*driver);
