@@ -33,6 +33,7 @@ std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
       std::optional<int64_t> body = countStraight(loop->body);
       if (loop->rounds < 0 || !body) return std::nullopt;
       more = loop->rounds > kMostRecorded && *body > 0 ? kMostRecorded + 1 : *body * loop->rounds;
+      more += std::ssize(loop->exchanges);
     } else if (std::holds_alternative<HostCall>(step.what) ||
                std::holds_alternative<Branch>(step.what)) {
       return std::nullopt;
@@ -40,17 +41,6 @@ std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
     count = std::min(count + more, kMostRecorded + 1);
   }
   return count;
-}
-
-// The most that is swapped at once: one of two places is kept aside meanwhile.
-int64_t swappedBytes(const std::vector<Step>& steps) {
-  int64_t bytes = 0;
-  forEachStep(steps, [&](const Step& step) {
-    const Move* move = std::get_if<Move>(&step.what);
-    if (move && move->isSwap) bytes = std::max(bytes, move->to.bytes);
-    return true;
-  });
-  return bytes;
 }
 
 // Whether one run is over: not before its event is known.
@@ -99,7 +89,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
 
  private:
   const OnDevice& own() const { return executable_.devices_[device_]; }
-  void* addressOf(const Location& place) const override {
+  void* ownAddressOf(const Location& place) const override {
     return isthmus::addressOf(
         place, image_,
         {request().parameters, request().results, own().constants, request().scratch});

@@ -82,7 +82,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // More are joined first, since several commands wait for them.
   static constexpr size_t kFewEvents = 4;
 
-  void* addressOf(const Location& place) const override {
+  void* ownAddressOf(const Location& place) const override {
     return isthmus::addressOf(
         place, image_,
         {request().parameters, request().results,

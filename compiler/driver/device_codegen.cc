@@ -9,6 +9,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
+#include "compiler/driver/exchange_places.h"
 #include "compiler/driver/kernels_of_steps.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
@@ -325,6 +326,7 @@ Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) 
     }
   }
   ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels(), origins, profile_, program_.steps));
+  exchangePlaces(program_.steps);
   llvm::DenseSet<int> launched;
   forEachStep(program_.steps, [&](const Step& step) {
     if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);
@@ -358,6 +360,19 @@ bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const S
       return forEachStep(inner, visit);
     });
   });
+}
+
+int64_t swappedBytes(const std::vector<Step>& steps) {
+  int64_t bytes = 0;
+  auto consider = [&](const Move& move) {
+    if (move.isSwap) bytes = std::max(bytes, move.to.bytes);
+  };
+  forEachStep(steps, [&](const Step& step) {
+    if (auto* move = std::get_if<Move>(&step.what)) consider(*move);
+    if (auto* loop = std::get_if<Loop>(&step.what)) llvm::for_each(loop->exchanges, consider);
+    return true;
+  });
+  return bytes;
 }
 
 void* addressOf(const Location& place, const DeviceProgram& program,

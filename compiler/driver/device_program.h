@@ -47,6 +47,10 @@ struct Loop {
   std::vector<Step> body;
   // If not -1, so many rounds, and the predicate need not be read.
   int64_t rounds = -1;
+  // What each round ends with, done by exchanging the addresses of both places: what any step of
+  // the loop accesses of one begins where it does, and is nothing else. exchange_places.h finds
+  // them.
+  std::vector<Move> exchanges;
 };
 
 // An index outside of the branches takes the last one; of two branches of an `if`, true takes the
@@ -64,6 +68,9 @@ struct Step {
 // Calls `visit` with each step, an outer one before those within it, until it returns false.
 // Returns whether all were visited.
 bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const Step&)> visit);
+
+// The most bytes that are swapped at once: one of two places is kept aside meanwhile.
+int64_t swappedBytes(const std::vector<Step>& steps);
 
 struct DeviceProgram {
   ProgramInfo info;

@@ -27,6 +27,7 @@ struct Move {
   Location to;
   Location from;
   bool isSwap = false;  // exchanges both instead of copying
+  bool isLast = false;  // nobody reads `from` afterwards
 };
 
 // Orders moves that happen at once (each place is written at most once; places are equal or

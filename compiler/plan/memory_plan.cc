@@ -154,6 +154,19 @@ std::vector<Move> MemoryPlan::movesInto(mlir::Operation* whileOp) const {
   return orderMoves(std::move(moves));
 }
 
+// Whether a round computes the carried value in a place that nothing else is in when it ends: then
+// nobody reads that place afterwards.
+bool MemoryPlan::isOnlyOfRound(mlir::Operation* terminator, unsigned carried) const {
+  const int array = liveness_.arrayOf(terminator->getOperand(carried));
+  if (array < 0) return false;
+  const LiveArray& computed = liveness_.arrays()[array];
+  if (!computed.definition || computed.origin == LiveArray::Origin::kConstant) return false;
+  return terminator->getParentOp()->isProperAncestor(computed.definition) &&
+         llvm::count_if(terminator->getOperands(), [&](mlir::Value other) {
+           return locate(other).isSamePlace(locations_[array]);
+         }) == 1;
+}
+
 std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
   mlir::Operation* parent = terminator->getParentOp();
   std::vector<Move> moves;
@@ -162,7 +175,9 @@ std::vector<Move> MemoryPlan::movesAt(mlir::Operation* terminator) const {
       if (terminator->getParentRegion() != &parent->getRegion(kBodyRegion)) return {};
       for (unsigned i = 0; i < terminator->getNumOperands(); ++i) {
         if (liveness_.isPassedThrough(parent, i)) continue;
-        moves.push_back({locate(parent->getResult(i)), locate(terminator->getOperand(i))});
+        moves.push_back({.to = locate(parent->getResult(i)),
+                         .from = locate(terminator->getOperand(i)),
+                         .isLast = isOnlyOfRound(terminator, i)});
       }
       break;
     case OpRole::kBranch:

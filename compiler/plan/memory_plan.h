@@ -61,6 +61,8 @@ class MemoryPlan {
   std::string toString() const;
 
  private:
+  bool isOnlyOfRound(mlir::Operation* terminator, unsigned carried) const;
+
   friend StatusOr<MemoryPlan> planMemory(mlir::func::FuncOp, const PlanOptions&);
   explicit MemoryPlan(Liveness liveness) : liveness_(std::move(liveness)) {}
 

@@ -263,6 +263,27 @@ TEST_F(MemoryPlanTest, a_carried_value_read_after_its_successor_is_copied_at_the
   std::vector<Move> moves = plan->movesAt(&loop->getRegion(1).front().back());
   ASSERT_EQ(moves.size(), 1u) << plan->toString();
   EXPECT_EQ(moves[0].to, plan->locate(loop->getResult(0)));
+  EXPECT_TRUE(moves[0].isLast);
+}
+
+TEST_F(MemoryPlanTest, what_two_carried_values_become_is_read_after_the_first_move) {
+  auto plan = this->plan(R"(
+    func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %r:2 = "stablehlo.while"(%x, %x) ({
+      ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+        %p = "test.less"(%a) : (tensor<64xf32>) -> tensor<i1>
+        "stablehlo.return"(%p) : (tensor<i1>) -> ()
+      }, {
+      ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+        %s = "test.op"(%a, %b) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+        "stablehlo.return"(%s, %s) : (tensor<64xf32>, tensor<64xf32>) -> ()
+      }) : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+      return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+    })");
+  ASSERT_TRUE(plan.ok());
+  mlir::Operation* loop = find("stablehlo.while");
+  for (const Move& move : plan->movesAt(&loop->getRegion(1).front().back()))
+    EXPECT_FALSE(move.isLast);
 }
 
 TEST_F(MemoryPlanTest, values_from_outside_live_until_the_loop_ends) {

@@ -265,7 +265,15 @@ class ThroughMemory final : public Interpreter {
         at(move.to) = at(move.from);
       }
     }
+    auto isWritten = [&](const Location& place) {
+      return std::ranges::any_of(moves,
+                                 [&](const Move& move) { return move.to.isSamePlace(place); });
+    };
+    for (const Move& move : moves) {
+      if (move.isLast && !isWritten(move.from)) at(move.from) = kLost;
+    }
   }
+  static constexpr Tag kLost = ~Tag{0};
   const MemoryPlan& plan_;
   std::map<std::tuple<Location::Space, int, int64_t>, Tag> memory_;
 };

@@ -13,6 +13,7 @@ pytest.importorskip("isthmus.xpu_backend")
 import xpu_attention_test as attention  # noqa: E402
 import xpu_kernels_test as kernels  # noqa: E402
 import xpu_products_test as products  # noqa: E402
+from carried_loops import CARRIED  # noqa: E402
 from comparing import comparing  # noqa: E402
 from cuda_test import FAKE_DRIVER, LIBRARY, PREFIX, cuda  # noqa: E402, F401
 from xpu_test import PROGRAMS  # noqa: E402
@@ -89,6 +90,10 @@ def test_kernels_agree_with_cpu(cuda, before):  # noqa: F811
 
 def test_sorts_agree_with_cpu(cuda):  # noqa: F811
     cuda(COMPARE + SORTS, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_carried_values_agree_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + CARRIED, JAX_PLATFORMS="cuda,cpu")
 
 
 def test_attention_agrees_with_cpu(cuda):  # noqa: F811

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("isthmus.xpu_backend")
 
+from carried_loops import CARRIED  # noqa: E402
 from opencl_drivers import COMPARE  # noqa: E402
 
 # Work-items that update the same elements, which only forms whose lanes are work-items have.
@@ -278,6 +279,11 @@ def test_products_in_loops_agree_with_cpu(xpu):
 @pytest.mark.parametrize("form", ["", "groups", "elements"])
 def test_loops_agree_with_cpu(xpu, form):
     xpu(COMPARE + LOOPS, ISTHMUS_OPENCL_KERNELS=form)
+
+
+@pytest.mark.parametrize("form", ["", "groups", "elements"])
+def test_carried_values_agree_with_cpu(xpu, form):
+    xpu(COMPARE + CARRIED, ISTHMUS_OPENCL_KERNELS=form)
 
 
 # Loops of which each round has something that only the host does.

@@ -21,17 +21,6 @@ constexpr const char* kMemoryKind = "device";
 // Events of a run that are kept; those that are over go when there are more.
 constexpr size_t kManyEvents = 256;
 
-// The largest that a step of the program exchanges.
-int64_t largestSwap(const std::vector<Step>& steps) {
-  int64_t bytes = 0;
-  forEachStep(steps, [&](const Step& step) {
-    auto* move = std::get_if<Move>(&step.what);
-    if (move && move->isSwap) bytes = std::max(bytes, move->to.bytes);
-    return true;
-  });
-  return bytes;
-}
-
 // The end of a run: a device need not pass on the errors of what its work waits for.
 class RunEnd final : public DeviceEvent {
  public:
@@ -129,7 +118,7 @@ class KernelExecutable::Run final : public StepRunner {
     return std::make_shared<RunEnd>(std::move(events));
   }
   const DeviceKernels& kernels() const { return *executable_.kernels_; }
-  DevicePlace placeOf(const Location& place) const;
+  DevicePlace placeOf(const Location& ofStep) const;
   // Notes an event of this run.
   Status note(const DeviceEventRef& event);
   // Notes the event of a step that waits for `last_`, and that the next one waits for.
@@ -194,7 +183,8 @@ class KernelExecutable::Run final : public StepRunner {
   std::optional<RunProfile> profile_;   // if one is recorded
 };
 
-DevicePlace KernelExecutable::Run::placeOf(const Location& place) const {
+DevicePlace KernelExecutable::Run::placeOf(const Location& ofStep) const {
+  const Location place = exchanged(ofStep);
   const DeviceProgram& program = executable_.program_;
   auto index = static_cast<size_t>(place.index);
   auto in = [](void* block, int64_t offset) {
@@ -316,7 +306,7 @@ KernelExecutable::KernelExecutable(Backend& backend, const DeviceCompiler& compi
       collectives_(compiler.collectives()),
       program_(std::move(program)) {
   swapOffset_ = llvm::alignTo(static_cast<uint64_t>(program_.scratchBytes), kBufferAlignment);
-  scratchBytes_ = swapOffset_ + static_cast<size_t>(largestSwap(program_.steps));
+  scratchBytes_ = swapOffset_ + static_cast<size_t>(swappedBytes(program_.steps));
 }
 
 KernelExecutable::~KernelExecutable() {

@@ -65,6 +65,7 @@ struct StepWriter {
     writePlace(out, step.predicate);
     writeStepList(out, step.body);
     out.write(step.rounds);
+    out.writeList(step.exchanges, *this);
   }
   void operator()(const Branch& step) const {
     writePlace(out, step.index);
@@ -96,6 +97,14 @@ std::vector<Location> readPlaces(ByteReader& in) {
   return in.readList([&] { return readPlace(in); });
 }
 
+Move readMove(ByteReader& in) {
+  Move move;
+  move.to = readPlace(in);
+  move.from = readPlace(in);
+  move.isSwap = in.read<int8_t>() != 0;
+  return move;
+}
+
 std::vector<Step> readStepList(ByteReader& in, int depth);
 
 Step readStep(ByteReader& in, int depth) {
@@ -125,11 +134,7 @@ Step readStep(ByteReader& in, int depth) {
       return {std::move(step)};
     }
     case 3: {
-      Move step;
-      step.to = readPlace(in);
-      step.from = readPlace(in);
-      step.isSwap = in.read<int8_t>() != 0;
-      return {std::move(step)};
+      return {readMove(in)};
     }
     case 4: {
       Loop step;
@@ -137,6 +142,7 @@ Step readStep(ByteReader& in, int depth) {
       step.predicate = readPlace(in);
       step.body = readStepList(in, depth + 1);
       step.rounds = in.read<int64_t>();
+      step.exchanges = in.readList([&] { return readMove(in); });
       return {std::move(step)};
     }
     case 5: {
@@ -206,6 +212,7 @@ class StepChecks {
       return contradiction("predicate of a loop");
     }
     if (step.rounds < -1) return contradiction("rounds of a loop");
+    for (const Move& exchange : step.exchanges) ISTHMUS_RETURN_IF_ERROR((*this)(exchange));
     ISTHMUS_RETURN_IF_ERROR(check(step.condition));
     return check(step.body);
   }

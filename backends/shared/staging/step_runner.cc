@@ -80,8 +80,26 @@ Status StepRunner::runStep(const Move& step) {
 }
 
 Status StepRunner::runStep(const Loop& step) {
+  bool isExchanged = false;
+  ISTHMUS_RETURN_IF_ERROR(runRounds(step, &isExchanged));
+  if (!isExchanged) return {};
+  // What comes after the loop knows nothing of it.
+  exchange(step.exchanges);
+  for (const Move& move : step.exchanges) ISTHMUS_RETURN_IF_ERROR(runStep(move));
+  return {};
+}
+
+Status StepRunner::runRound(const Loop& step, bool* isExchanged) {
+  ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
+  if (step.exchanges.empty()) return {};
+  exchange(step.exchanges);
+  *isExchanged = !*isExchanged;
+  return {};
+}
+
+Status StepRunner::runRounds(const Loop& step, bool* isExchanged) {
   for (int64_t round = 0; round < step.rounds; ++round) {
-    ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
+    ISTHMUS_RETURN_IF_ERROR(runRound(step, isExchanged));
     ISTHMUS_RETURN_IF_ERROR(keepPace());
   }
   if (step.rounds >= 0) return {};
@@ -97,7 +115,7 @@ Status StepRunner::runStep(const Loop& step) {
     uint8_t predicate = 0;
     ISTHMUS_RETURN_IF_ERROR(read(step.predicate, &predicate));
     if (!predicate) return {};
-    ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
+    ISTHMUS_RETURN_IF_ERROR(runRound(step, isExchanged));
   }
 }
 
@@ -117,6 +135,28 @@ Status StepRunner::read(const Location& from, void* to) {
   ISTHMUS_RETURN_IF_ERROR(settle());
   ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(to, from)));
   return {};
+}
+
+void StepRunner::exchange(const std::vector<Move>& places) {
+  if (!exchanged_.empty() && exchanged_.back() == &places) {
+    exchanged_.pop_back();
+  } else {
+    exchanged_.push_back(&places);
+  }
+}
+
+Location StepRunner::exchanged(const Location& place) const {
+  Location now = place;
+  for (auto places = exchanged_.rbegin(); places != exchanged_.rend(); ++places) {
+    for (const Move& move : **places) {
+      const bool isTo = move.to.isSamePlace(now);
+      if ((!isTo && !move.from.isSamePlace(now)) || now.bytes > move.to.bytes) continue;
+      now = isTo ? move.from : move.to;
+      now.bytes = place.bytes;
+      break;
+    }
+  }
+  return now;
 }
 
 }  // namespace isthmus

@@ -27,6 +27,8 @@ class StepRunner {
 
   Status runSteps(const std::vector<Step>& steps);
   const RunRequest& request() const { return request_; }
+  // The place at which a step finds `place`, whose addresses the loops around it exchanged.
+  Location exchanged(const Location& place) const;
 
   // Enqueues a copy of `to.bytes` bytes between memories of the device.
   virtual Status copy(const Location& to, const Location& from) = 0;
@@ -62,13 +64,20 @@ class StepRunner {
   Status runStep(const LibraryCall& step) { return callLibrary(step); }
   Status runStep(const Move& step);
   Status runStep(const Loop& step);
+  Status runRounds(const Loop& step, bool* isExchanged);
+  Status runRound(const Loop& step, bool* isExchanged);
   Status runStep(const Branch& step);
   Status finishAfter(const Status& status);
+  // Exchanges the addresses of both places of each move, for all that is enqueued from now on; done
+  // again, they are where they were.
+  void exchange(const std::vector<Move>& places);
   // A value that decides what runs next.
   Status read(const Location& from, void* to);
 
   const RunRequest& request_;
   const HostFunctions* host_;
+  // Of loops around what is enqueued now, the innermost last, whose places are exchanged.
+  std::vector<const std::vector<Move>*> exchanged_;
 };
 
 // Where places have addresses, of which the device copies.
@@ -76,7 +85,10 @@ class AddressStepRunner : public StepRunner {
  protected:
   using StepRunner::StepRunner;
 
-  virtual void* addressOf(const Location& place) const = 0;
+  // Where a place is at the beginning of the run.
+  virtual void* ownAddressOf(const Location& place) const = 0;
+  // Where it is now.
+  void* addressOf(const Location& place) const { return ownAddressOf(exchanged(place)); }
   std::vector<void*> addressesOf(const std::vector<Location>& places) const {
     std::vector<void*> addresses;
     addresses.reserve(places.size());
