@@ -7,6 +7,7 @@
 #include "compiler/passes/simplify/patterns.h"
 #include "llvm/ADT/BitVector.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
@@ -170,6 +171,72 @@ struct DropUnreadCarried : mlir::OpRewritePattern<shlo::WhileOp> {
   }
 };
 
+// Two carried values that begin and go on alike, as the counters that JAX's fori_loop and its scan
+// have each, are one.
+struct MergeEqualCarried : mlir::OpRewritePattern<shlo::WhileOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(shlo::WhileOp op, PatternRewriter& rewriter) const override {
+    const unsigned count = op->getNumResults();
+    llvm::BitVector merged(count);
+    for (unsigned second = 1; second < count; ++second) {
+      for (unsigned first = 0; first < second && !merged.test(second); ++first) {
+        if (merged.test(first) || !areEqual(op, first, second)) continue;
+        for (mlir::Region* region : {&op.getCond(), &op.getBody()}) {
+          rewriter.replaceAllUsesWith(region->getArgument(second), region->getArgument(first));
+        }
+        rewriter.replaceAllUsesWith(op.getResult(second), op.getResult(first));
+        merged.set(second);
+      }
+    }
+    if (merged.none()) return mlir::failure();
+    dropCarried(op, merged, rewriter);
+    return mlir::success();
+  }
+
+ private:
+  // Of what computes the next values: more is hardly computed twice, and has other operations in
+  // common.
+  static constexpr int kMostOperations = 8;
+
+  static bool areEqual(shlo::WhileOp op, unsigned first, unsigned second) {
+    mlir::Value init = op.getOperands()[first], other = op.getOperands()[second];
+    mlir::Block& body = op.getBody().front();
+    if (init.getType() != other.getType() ||
+        body.getArgument(first).getType() != body.getArgument(second).getType()) {
+      return false;
+    }
+    mlir::Attribute begin, otherBegin;
+    const bool beginAlike =
+        init == other ||
+        (mlir::matchPattern(init, mlir::m_Constant(&begin)) &&
+         mlir::matchPattern(other, mlir::m_Constant(&otherBegin)) && begin == otherBegin);
+    if (!beginAlike) return false;
+    mlir::Operation* yield = body.getTerminator();
+    int operations = 0;
+    return goOnAlike(yield->getOperand(first), yield->getOperand(second), body.getArgument(first),
+                     body.getArgument(second), operations);
+  }
+
+  // Whether `a` is what `b` is, if the two arguments are equal.
+  static bool goOnAlike(mlir::Value a, mlir::Value b, mlir::Value first, mlir::Value second,
+                        int& operations) {
+    auto isEither = [&](mlir::Value value) { return value == first || value == second; };
+    if (a == b || (isEither(a) && isEither(b))) return true;
+    mlir::Operation *of = a.getDefiningOp(), *other = b.getDefiningOp();
+    if (!of || !other || ++operations > kMostOperations) return false;
+    if (of->getName() != other->getName() || of->getNumRegions() > 0 ||
+        !mlir::isMemoryEffectFree(of) || of->getAttrDictionary() != other->getAttrDictionary() ||
+        of->getNumOperands() != other->getNumOperands() || a.getType() != b.getType() ||
+        of->getNumResults() > 1) {
+      return false;
+    }
+    return llvm::all_of(llvm::zip(of->getOperands(), other->getOperands()), [&](auto pair) {
+      return goOnAlike(std::get<0>(pair), std::get<1>(pair), first, second, operations);
+    });
+  }
+};
+
 // Whether devices that meet in the body of `loop` would meet before it, too: all of them come by,
 // or they have as many rounds each. Others may have none, and not even come by.
 bool isReachedAlike(shlo::WhileOp loop) {
@@ -242,7 +309,8 @@ struct HoistInvariantWork : mlir::OpRewritePattern<shlo::WhileOp> {
 void addControlFlowPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add(decideCase);
   patterns.add(decideIf);
-  patterns.add<HoistInvariantCarried, DropUnreadCarried, HoistInvariantWork>(patterns.getContext());
+  patterns.add<HoistInvariantCarried, DropUnreadCarried, MergeEqualCarried, HoistInvariantWork>(
+      patterns.getContext());
 }
 
 }  // namespace isthmus

@@ -108,6 +108,30 @@ func.func @carried_values(%x: tensor<f32>, %n: tensor<i32>, %unused: tensor<f32>
   return %r#2 : tensor<f32>
 }
 
+// Carried values that begin and go on alike are one; those that go on differently are not.
+// CHECK-LABEL: @equal_carried_values
+// CHECK: stablehlo.while(%[[I:[^ ]*]] = %{{[^ ]*}}, %[[X:[^ ]*]] = %arg0, %[[Y:[^ ]*]] = %arg0) : tensor<i32>, tensor<f32>, tensor<f32>
+// CHECK: %[[NEXT:.*]] = stablehlo.add %[[I]], %{{.*}} : tensor<i32>
+// CHECK-NOT: : tensor<i32>
+// CHECK: stablehlo.return %[[NEXT]], %{{.*}}, %{{.*}} : tensor<i32>, tensor<f32>, tensor<f32>
+func.func @equal_carried_values(%x: tensor<f32>, %n: tensor<i32>) -> (tensor<f32>, tensor<f32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %k = %zero, %s = %x, %t = %x) : tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %l = stablehlo.add %k, %one : tensor<i32>
+    %f = stablehlo.convert %k : (tensor<i32>) -> tensor<f32>
+    %u = stablehlo.multiply %s, %f : tensor<f32>
+    %v = stablehlo.add %t, %f : tensor<f32>
+    stablehlo.return %j, %l, %u, %v : tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>
+  }
+  return %r#2, %r#3, %r#1 : tensor<f32>, tensor<f32>, tensor<i32>
+}
+
 // A reduction over a dimension of size 1 combines each element with the initial value.
 // CHECK-LABEL: @reduce_of_one
 // CHECK-NOT: stablehlo.reduce(
