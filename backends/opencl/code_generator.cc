@@ -10,9 +10,13 @@
 #include "backends/shared/staging/device_target.h"
 #include "backends/shared/staging/staged_codegen.h"
 #include "compiler/cost/time.h"
+#include "compiler/cost/work.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/product_scheduler.h"
+#include "compiler/target/element_kind.h"
+#include "compiler/target/portable_cpu.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -69,16 +73,44 @@ bool isHostDevice(const DeviceFacts& facts, const TargetModel& target) {
 }
 
 // A product for whose types the host has instructions that SPIR-V does not name, and vectors of 16
-// elements do not become: where the device is the host, and waiting for it is little beside.
-bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
-  constexpr double kLeastNs = 200'000;  // on one thread
-  constexpr int kFewestTerms = 4;       // as many as there are bytes in a lane
-  constexpr int64_t kLeastSide = 64;    // of less the host has other kernels
+// elements do not become.
+bool hasHostInstructions(mlir::Operation* op) {
+  constexpr int kFewestTerms = 4;     // as many as there are bytes in a lane
+  constexpr int64_t kLeastSide = 64;  // of less the host has other kernels
   auto dot = llvm::dyn_cast<shlo::DotGeneralOp>(op);
-  if (!dot || !isHostDevice(facts, target)) return false;
+  if (!dot) return false;
   const SumsMatrix sums = sumsMatrixOf(dot);
-  return std::min(sums.rows, sums.cols) >= kLeastSide && contractionNs(target, dot) >= kLeastNs &&
+  return std::min(sums.rows, sums.cols) >= kLeastSide &&
          linkedHostFunctions().termsAtOnce(op) >= kFewestTerms;
+}
+
+// A product that has no vectors in the device's kernels, or a convolution that fills none of them,
+// as of a few channels a group, but in the host's: those of narrow floats and of integers the host
+// converts and copies.
+bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
+  auto isWideFloat = [](mlir::Value value) {
+    std::optional<ElementKind> kind = kindOf(value);
+    return kind && (kind->isComplex() || (kind->isFloat() && !kind->small));
+  };
+  if (!llvm::all_of(op->getOperands(), isWideFloat)) return false;
+  const StageSchedule chosen = chooseProduct(op, target);
+  if (chosen.product.form == ProductForm::kItems) return true;
+  const unsigned full = vectorLanes(target, kindOf(op->getResult(0))->computeBits());
+  return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
+}
+
+// A product that the host computes better, and long enough that waiting for it is little beside,
+// where the device is the host.
+bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Operation* op) {
+  // In vectors on one thread. Without, the device takes several times as long.
+  constexpr double kLeastNs = 200'000;
+  constexpr double kLeastNsOfVectors = 50'000;
+  if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op) || !isHostDevice(facts, target)) {
+    return false;
+  }
+  const double ns = contractionNs(target, workOf(op).products);
+  if (ns >= kLeastNs && hasHostInstructions(op)) return true;
+  return ns >= kLeastNsOfVectors && hasHostVectors(target, op);
 }
 
 class OpenclCodegen final : public StagedCodegen {

@@ -258,6 +258,30 @@ TEST(OpenclCodeGenerator, the_host_takes_large_products_of_bytes) {
   EXPECT_TRUE(compile(false, 512).host.functions.empty());
 }
 
+// Kernels of the device have vectors of channels of a group, and the host's of all.
+TEST(OpenclCodeGenerator, the_host_takes_convolutions_of_few_channels_a_group) {
+  auto countHostFunctions = [](bool isCpu, const std::string& element, int size, int ofGroup) {
+    DeviceFacts facts = someFacts();
+    facts.isCpu = facts.hasFineSvm = isCpu;
+    facts.vectorBits = 256;
+    const std::string n = std::to_string(size), of = "x" + element + ">";
+    const std::string image = "tensor<1x" + n + "x" + n + "x64" + of;
+    const std::string kernel = "tensor<3x3x" + std::to_string(ofGroup) + "x64" + of;
+    return compileFor(facts, "func.func @main(%x: " + image + ", %w: " + kernel + ") -> " + image +
+                                 " {\n%c = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, "
+                                 "f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} "
+                                 "{batch_group_count = 1 : i64, feature_group_count = " +
+                                 std::to_string(64 / ofGroup) + " : i64} : (" + image + ", " +
+                                 kernel + ") -> " + image + "\nreturn %c : " + image + "\n}")
+        .host.functions.size();
+  };
+  for (int ofGroup : {2, 4}) EXPECT_EQ(countHostFunctions(true, "f32", 50, ofGroup), 1U);
+  for (int ofGroup : {1, 8, 64}) EXPECT_EQ(countHostFunctions(true, "f32", 50, ofGroup), 0U);
+  EXPECT_EQ(countHostFunctions(true, "f32", 5, 2), 0U);
+  EXPECT_EQ(countHostFunctions(true, "bf16", 50, 2), 0U);
+  EXPECT_EQ(countHostFunctions(false, "f32", 50, 2), 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, FewParameters, ::testing::Values("groups", "vectors", "elements"),
                          [](const auto& form) { return std::string(form.param); });
 
