@@ -19,6 +19,8 @@ TargetModel nvidiaTarget(int capability) {
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
   target.localBytes = 48 << 10;
   target.atomicBits = 64;
+  target.atomicFloats =
+      isHopper ? TargetModel::AtomicFloats::kBf16 : TargetModel::AtomicFloats::kF16;
   target.threadBits = 128;
   target.bufferBytes = 16;
   target.l2Bytes = int64_t{isHopper ? 50 : 40} << 20;

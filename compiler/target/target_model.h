@@ -101,8 +101,11 @@ struct TargetModel {
   unsigned groupSize = 1;     // threads of one group
   int64_t localBytes = 0;     // memory that a group's threads share
   unsigned atomicBits = 32;   // of the longest integers that threads exchange in memory
-  unsigned threadBits = 0;    // of neighbours that a thread reads and writes at once; 0: of none
-  int64_t bufferBytes = 1;    // the address of every buffer is a multiple of so many
+  // What one instruction adds to memory: each with those before it.
+  enum class AtomicFloats { kNone, kF32AndF64, kF16, kBf16 };
+  AtomicFloats atomicFloats = AtomicFloats::kNone;
+  unsigned threadBits = 0;  // of neighbours that a thread reads and writes at once; 0: of none
+  int64_t bufferBytes = 1;  // the address of every buffer is a multiple of so many
 
   // Speeds of one thread (a CPU) or of the whole device (a GPU).
   double memoryBytesPerNs = 10;

@@ -12,14 +12,23 @@ using Update = llvm::AtomicRMWInst::BinOp;
 
 constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
 
-// One instruction for the whole of it, where there is one.
+using AtomicFloats = TargetModel::AtomicFloats;
+
+AtomicFloats neededToAdd(const ElementKind& kind) {
+  constexpr auto kNever = static_cast<AtomicFloats>(static_cast<int>(AtomicFloats::kBf16) + 1);
+  if (kind.isBf16) return AtomicFloats::kBf16;
+  if (kind.isF16) return AtomicFloats::kF16;
+  return kind.small ? kNever : AtomicFloats::kF32AndF64;
+}
+
+// One instruction for the whole of it, or for each part of a complex number, where there is one.
 std::optional<Update> instructionFor(mlir::Operation* op, const ElementKind& kind,
                                      const TargetModel& target) {
   if (!op) return std::nullopt;
   bool isAdd = mlir::isa<shlo::AddOp>(op);
-  if (kind.isFloat() && isAdd && target.triple.starts_with("nvptx") && !kind.small &&
-      kind.bits >= 32) {
-    return Update::FAdd;
+  if (kind.isFloat() || kind.isComplex()) {
+    return isAdd && target.atomicFloats >= neededToAdd(kind) ? std::optional(Update::FAdd)
+                                                             : std::nullopt;
   }
   if (!kind.isInteger() || kind.bits < 32) return std::nullopt;
   if (isAdd) return Update::Add;
@@ -47,13 +56,12 @@ class AtomicUpdate {
         wordBits_(kind.storageBytes == 8 ? 64 : 32) {}
 
   void emit(llvm::Value* base, const IndexExpr& linear, mlir::Region& combiner, const Val& update) {
-    locate(base, linear);
-    llvm::IRBuilder<>& b = loops_.here();
     llvm::SyncScope::ID scope = loops_.context().getOrInsertSyncScopeID("device");
     if (auto op = instructionFor(soleOperation(combiner), kind_, loops_.target())) {
-      b.CreateAtomicRMW(*op, word_, update.re, align(), kOrder, scope);
-      return;
+      return updateAtOnce(*op, base, linear, update, scope);
     }
+    locate(base, linear);
+    llvm::IRBuilder<>& b = loops_.here();
     llvm::Value* first = b.CreateAlignedLoad(wordType(), word_, align());
     repeat(first, [&](llvm::Value* word) {
       llvm::SmallVector<Val, 2> results =
@@ -68,6 +76,24 @@ class AtomicUpdate {
   }
 
  private:
+  void updateAtOnce(Update op, llvm::Value* base, const IndexExpr& linear, const Val& update,
+                    llvm::SyncScope::ID scope) {
+    llvm::Value* index = loops_.uniformPart(linear);
+    llvm::IRBuilder<>& b = loops_.here();
+    const unsigned parts = kind_.parts();
+    const llvm::Align align(kind_.storageBytes / parts);
+    for (unsigned part = 0; part < parts; ++part) {
+      llvm::Value* value = part == 0 ? update.re : update.im;
+      if (kind_.small) {
+        llvm::Type* type = kind_.isBf16 ? b.getBFloatTy() : b.getHalfTy();
+        value = b.CreateBitCast(evaluator_.toStorage(value, kind_), type);
+      }
+      llvm::Value* at = b.CreateMul(index, b.getInt64(parts));
+      llvm::Value* place = b.CreateGEP(value->getType(), base, b.CreateAdd(at, b.getInt64(part)));
+      b.CreateAtomicRMW(op, place, value, align, kOrder, scope);
+    }
+  }
+
   llvm::IntegerType* wordType() const {
     return llvm::IntegerType::get(loops_.context(), wordBits_);
   }
