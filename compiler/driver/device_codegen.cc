@@ -10,6 +10,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/driver/exchange_places.h"
+#include "compiler/driver/host_loops.h"
 #include "compiler/driver/kernels_of_steps.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
@@ -327,6 +328,10 @@ Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) 
   }
   ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels(), origins, profile_, program_.steps));
   exchangePlaces(program_.steps);
+  if (isHost()) {
+    ISTHMUS_RETURN_IF_ERROR(
+        addHostLoops(program_.steps, [this](const Loop& loop) { return addHostLoop(loop); }));
+  }
   llvm::DenseSet<int> launched;
   forEachStep(program_.steps, [&](const Step& step) {
     if (auto* launch = std::get_if<KernelLaunch>(&step.what)) launched.insert(launch->kernel);
@@ -360,6 +365,22 @@ bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const S
       return forEachStep(inner, visit);
     });
   });
+}
+
+bool forEachPlace(const Step& step, llvm::function_ref<bool(const Location&)> visit) {
+  if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
+    return llvm::all_of(launch->buffers, visit);
+  }
+  if (auto* call = std::get_if<LibraryCall>(&step.what)) return llvm::all_of(call->buffers, visit);
+  if (auto* call = std::get_if<HostCall>(&step.what)) {
+    return llvm::all_of(call->inputs, visit) && llvm::all_of(call->outputs, visit);
+  }
+  if (auto* move = std::get_if<Move>(&step.what)) return visit(move->to) && visit(move->from);
+  if (auto* branch = std::get_if<Branch>(&step.what)) return visit(branch->index);
+  const Loop& loop = std::get<Loop>(step.what);
+  return visit(loop.predicate) && llvm::all_of(loop.exchanges, [&](const Move& move) {
+           return visit(move.to) && visit(move.from);
+         });
 }
 
 int64_t swappedBytes(const std::vector<Step>& steps) {

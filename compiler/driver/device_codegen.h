@@ -53,6 +53,11 @@ class DeviceCodegen : public ProgramCodegen {
   // The number of a function of the host that carries out `op`, which may be a fusion.
   // kUnimplemented if the host has none either.
   virtual StatusOr<int> addHostFunction(mlir::Operation* op) = 0;
+  // The number of a function of the host that carries out the loop, all of whose steps are the
+  // host's, over the places of Loop::onHost. Asked where isHost().
+  virtual StatusOr<int> addHostLoop(const Loop& loop) {
+    return internalError("the host has no functions of loops");
+  }
   virtual codegen::KernelModule& kernels() = 0;
   // Whether the host computes where the device's arrays lie, and as fast.
   virtual bool isHost() const { return false; }

@@ -51,6 +51,9 @@ struct Loop {
   // the loop accesses of one begins where it does, and is nothing else. exchange_places.h finds
   // them.
   std::vector<Move> exchanges;
+  // All of it in one function of the host, over every place of its steps as an input; -1: there is
+  // none. host_loops.h finds such loops.
+  HostCall onHost{-1, {}, {}};
 };
 
 // An index outside of the branches takes the last one; of two branches of an `if`, true takes the
@@ -68,6 +71,10 @@ struct Step {
 // Calls `visit` with each step, an outer one before those within it, until it returns false.
 // Returns whether all were visited.
 bool forEachStep(const std::vector<Step>& steps, llvm::function_ref<bool(const Step&)> visit);
+
+// Calls `visit` with each place that the step itself, not one within it, accesses until it returns
+// false. Returns whether all were visited.
+bool forEachPlace(const Step& step, llvm::function_ref<bool(const Location&)> visit);
 
 // The most bytes that are swapped at once: one of two places is kept aside meanwhile.
 int64_t swappedBytes(const std::vector<Step>& steps);

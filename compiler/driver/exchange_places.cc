@@ -8,25 +8,6 @@
 namespace isthmus {
 namespace {
 
-using Visit = llvm::function_ref<bool(const Location&)>;
-
-// Calls `visit` with each place that the step itself accesses until it returns false.
-bool forEachPlace(const Step& step, Visit visit) {
-  if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
-    return llvm::all_of(launch->buffers, visit);
-  }
-  if (auto* call = std::get_if<LibraryCall>(&step.what)) return llvm::all_of(call->buffers, visit);
-  if (auto* call = std::get_if<HostCall>(&step.what)) {
-    return llvm::all_of(call->inputs, visit) && llvm::all_of(call->outputs, visit);
-  }
-  if (auto* move = std::get_if<Move>(&step.what)) return visit(move->to) && visit(move->from);
-  if (auto* branch = std::get_if<Branch>(&step.what)) return visit(branch->index);
-  const Loop& loop = std::get<Loop>(step.what);
-  return visit(loop.predicate) && llvm::all_of(loop.exchanges, [&](const Move& move) {
-           return visit(move.to) && visit(move.from);
-         });
-}
-
 // Whether any access to a part of the place is to its beginning, and to nothing else.
 bool isApart(const Location& place, const Loop& loop) {
   auto isWhole = [&](const Location& other) {

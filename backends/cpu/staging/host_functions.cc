@@ -10,6 +10,7 @@
 #include "backends/cpu/load/object_loader.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "backends/cpu/lower/library_ops.h"
+#include "backends/cpu/staging/host_loop.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
@@ -60,12 +61,21 @@ int32_t runKernels(IsthmusRun* run, const void* descriptor, void* const* buffers
 constexpr const char* kRunKernels = "isthmus_rt_run_kernels";
 const LibraryFunction kRunKernelsFunction(kRunKernels, runKernels);
 
+// Runs a loop: a function of the program, whose number among the buffers the descriptor is.
+int32_t runLoop(IsthmusRun* run, const void* descriptor, void* const* buffers) {
+  const int64_t number = *static_cast<const int64_t*>(descriptor);
+  return reinterpret_cast<IsthmusLibraryFunction>(buffers[number])(run, nullptr, buffers);
+}
+
+constexpr const char* kRunLoop = "isthmus_rt_run_loop";
+const LibraryFunction kRunLoopFunction(kRunLoop, runLoop);
+
 // That a thread is handed; all where threads are not worth it.
 int64_t leastTiles(const KernelStage& stage) {
   return stage.share == 0 ? stage.tiles : stage.share;
 }
 
-StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context) {
+StatusOr<TableFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context) {
   std::string symbol = "kernel" + std::to_string(context.nextNumber++);
   ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
                            emitKernel(fusion, context.target, context.module, symbol));
@@ -79,7 +89,7 @@ StatusOr<HostFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context)
     function.descriptor.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
     function.callbacks.push_back(stage.symbol);
   }
-  return function;
+  return TableFunction{std::move(function), std::move(kernel.stages)};
 }
 
 struct TileCall {
@@ -105,15 +115,16 @@ class CpuFunctionTable final : public HostFunctionTable {
         module_(std::move(module)),
         context_{.target = hostTarget(), .module = *module_.module} {}
   StatusOr<int> add(mlir::Operation* op) override;
+  StatusOr<int> addLoop(const Loop& loop) override;
   StatusOr<HostProgram> finish() override;
 
  private:
-  StatusOr<HostFunction> lower(mlir::Operation* op);
+  StatusOr<TableFunction> lower(mlir::Operation* op);
 
   std::string platform_;
   JitModule module_;
   LibraryContext context_;
-  std::vector<HostFunction> functions_;
+  std::vector<TableFunction> functions_;
 };
 
 // A product and its epilogue, or attention, which the device has a schedule of its own for.
@@ -132,7 +143,7 @@ StatusOr<OperationCode> lowerProduct(ir::FusionOp fusion, LibraryContext& contex
   return code;
 }
 
-StatusOr<HostFunction> CpuFunctionTable::lower(mlir::Operation* op) {
+StatusOr<TableFunction> CpuFunctionTable::lower(mlir::Operation* op) {
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
   const bool isProduct = fusion && (attentionOf(fusion) || isProductWithEpilogue(fusion));
   if (fusion && !isProduct) return lowerFusion(fusion, context_);
@@ -146,21 +157,36 @@ StatusOr<HostFunction> CpuFunctionTable::lower(mlir::Operation* op) {
   function.descriptor = std::move(code.descriptor);
   function.callbacks = std::move(code.callbacks);
   function.scratchBytes = code.scratchBytes;
-  return function;
+  return TableFunction{std::move(function), {}};
 }
 
 StatusOr<int> CpuFunctionTable::add(mlir::Operation* op) {
-  ISTHMUS_ASSIGN_OR_RETURN(HostFunction function, lower(op));
-  function.description = describe(op);
-  log(LogLevel::kInfo, platform_, ": ", function.description, " runs on the host");
-  functions_.push_back(std::move(function));
+  ISTHMUS_ASSIGN_OR_RETURN(TableFunction added, lower(op));
+  added.function.description = describe(op);
+  log(LogLevel::kInfo, platform_, ": ", added.function.description, " runs on the host");
+  functions_.push_back(std::move(added));
+  return static_cast<int>(functions_.size()) - 1;
+}
+
+StatusOr<int> CpuFunctionTable::addLoop(const Loop& loop) {
+  HostFunction function;
+  const std::string symbol = "loop" + std::to_string(context_.nextNumber++);
+  ISTHMUS_ASSIGN_OR_RETURN(function.scratchBytes, emitHostLoop(loop, functions_, context_.target,
+                                                               symbol, context_.module));
+  const auto places = static_cast<int64_t>(loop.onHost.inputs.size());
+  const int64_t number = places + (function.scratchBytes > 0 ? 1 : 0);
+  function.function = kRunLoop;
+  function.descriptor.assign(reinterpret_cast<const char*>(&number), sizeof(number));
+  function.callbacks = {symbol};
+  function.description = "a loop";
+  functions_.push_back({std::move(function), {}});
   return static_cast<int>(functions_.size()) - 1;
 }
 
 StatusOr<HostProgram> CpuFunctionTable::finish() {
   HostProgram program;
   bool hasCallbacks = llvm::any_of(
-      functions_, [](const HostFunction& function) { return !function.callbacks.empty(); });
+      functions_, [](const TableFunction& added) { return !added.function.callbacks.empty(); });
   if (hasCallbacks) {
     CodegenOptions options;
     options.effort = CodegenEffort::kFull;
@@ -169,7 +195,8 @@ StatusOr<HostProgram> CpuFunctionTable::finish() {
     program.objects.push_back(std::move(object));
     program.features = hostTarget().features;
   }
-  program.functions = std::move(functions_);
+  for (TableFunction& added : functions_) program.functions.push_back(std::move(added.function));
+  functions_.clear();
   program.calls = std::move(context_.calls);
   program.callsUserCode = context_.callsUserCode;
   return program;

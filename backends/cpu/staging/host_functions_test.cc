@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "backends/cpu/kernels/kernel_testing.h"
 #include "backends/cpu/testing/one_op_fusions.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/driver/device_codegen.h"
+#include "compiler/driver/host_loops.h"
 #include "compiler/plan/op_error.h"
 #include "isthmus/flags.h"
 #include "llvm/IR/LLVMContext.h"
@@ -117,6 +119,71 @@ TEST_F(HostFunctionsTest, fusions_are_kernels_of_the_cpu) {
   ASSERT_TRUE(function.ok()) << function.status().message();
   EXPECT_THAT(call(*codegen.table, std::vector<float>(3000, 5), std::vector<float>(3000, 3), 3000),
               ::testing::Each(2));
+}
+
+// Where `count` of main's operations have functions, in their order.
+std::vector<int> addAll(HostFunctionTable& table, mlir::Operation* first, int count) {
+  std::vector<int> functions;
+  for (mlir::Operation* op = first; count > 0; op = op->getNextNode(), --count) {
+    StatusOr<int> function = table.add(op);
+    EXPECT_TRUE(function.ok()) << function.status().message();
+    functions.push_back(function.ok() ? *function : -1);
+  }
+  return functions;
+}
+
+// Rounds until a predicate says so, whose places are exchanged, with a branch in each.
+TEST_F(HostFunctionsTest, loops_of_the_host_are_one_function) {
+  LackingCodegen codegen;
+  std::vector<int> of = addAll(*codegen.table, parse(R"(
+    func.func @main(%x: tensor<300xf32>, %y: tensor<300xf32>, %n: tensor<i32>, %m: tensor<i32>)
+        -> (tensor<300xf32>, tensor<i32>, tensor<i1>) {
+      %r = stablehlo.add %x, %y : tensor<300xf32>
+      %s = stablehlo.add %n, %m : tensor<i32>
+      %p = stablehlo.compare LT, %n, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      return %r, %s, %p : tensor<300xf32>, tensor<i32>, tensor<i1>
+    })"),
+                               3);
+  auto place = [](int slot, int64_t bytes) {
+    return Location{Location::Space::kStack, slot, 0, bytes};
+  };
+  const Location x = place(0, 1200), next = place(1, 1200), y = place(2, 1200), z = place(3, 1200);
+  const Location n = place(4, 4), one = place(5, 4), end = place(6, 4), flag = place(7, 1);
+  Branch branch;
+  branch.index = n;
+  branch.branches = {{}, {{Move{.to = y, .from = z, .isSwap = true}}}};
+  Loop loop;
+  loop.condition = {{HostCall{of[2], {n, end}, {flag}}}};
+  loop.predicate = flag;
+  loop.body = {{branch}, {HostCall{of[0], {x, y}, {next}}}, {HostCall{of[1], {n, one}, {n}}}};
+  loop.exchanges = {{.to = x, .from = next}};
+  std::vector<Step> steps{{std::move(loop)}};
+  Status added =
+      addHostLoops(steps, [&](const Loop& found) { return codegen.table->addLoop(found); });
+  ASSERT_TRUE(added.ok()) << added.message();
+  const HostCall& call = std::get<Loop>(steps[0].what).onHost;
+  EXPECT_EQ(call.inputs.size(), 8U);
+  StatusOr<HostProgram> program = codegen.table->finish();
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  StatusOr<std::unique_ptr<HostFunctions>> functions = linkedHostFunctions().load(*program);
+  ASSERT_TRUE(functions.ok()) << functions.status().message();
+  testing::TestServices services(2);
+  RunRequest request;
+  request.services = &services;
+  for (int rounds : {0, 1, 4, 7}) {
+    std::vector<std::vector<float>> slots(8, std::vector<float>(300, 0));
+    slots[2].assign(300, 1);
+    slots[3].assign(300, 100);
+    const int32_t counts[] = {0, 1, rounds};
+    for (int i = 0; i < 3; ++i) std::memcpy(slots[4 + i].data(), &counts[i], sizeof(int32_t));
+    std::vector<void*> buffers;
+    for (const Location& input : call.inputs) buffers.push_back(slots[input.index].data());
+    Status status = (*functions)->call(call.function, request, buffers);
+    ASSERT_TRUE(status.ok()) << status.message();
+    float expected = 0;
+    for (int round = 0; round < rounds; ++round) expected += round % 2 == 0 ? 1 : 100;
+    EXPECT_THAT(slots[0], ::testing::Each(expected)) << rounds;
+  }
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ class Operation;
 
 namespace isthmus {
 
-// An operation that the host carries out with a library function.
+struct Loop;
+
+// An operation, or a loop, that the host carries out with a library function.
 struct HostFunction {
   std::string function;    // "isthmus_rt_cholesky"
   std::string descriptor;  // its plain data
@@ -46,6 +48,9 @@ class HostFunctionTable {
   // The number of the function that carries out `op`, an operation or a fusion. kUnimplemented,
   // naming the operation, its types and its source position, if the host has none either.
   virtual StatusOr<int> add(mlir::Operation* op) = 0;
+  // The number of a function over the places of Loop::onHost that carries out the loop, whose calls
+  // are of functions with numbers of this table.
+  virtual StatusOr<int> addLoop(const Loop& loop) = 0;
   // What was collected; the table is then empty.
   virtual StatusOr<HostProgram> finish() = 0;
 };

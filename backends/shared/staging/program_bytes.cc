@@ -66,6 +66,7 @@ struct StepWriter {
     writeStepList(out, step.body);
     out.write(step.rounds);
     out.writeList(step.exchanges, *this);
+    (*this)(step.onHost);
   }
   void operator()(const Branch& step) const {
     writePlace(out, step.index);
@@ -105,6 +106,15 @@ Move readMove(ByteReader& in) {
   return move;
 }
 
+HostCall readHostCall(ByteReader& in) {
+  HostCall call;
+  call.function = in.read<int>();
+  call.inputs = readPlaces(in);
+  call.outputs = readPlaces(in);
+  call.profileStep = in.read<int32_t>();
+  return call;
+}
+
 std::vector<Step> readStepList(ByteReader& in, int depth);
 
 Step readStep(ByteReader& in, int depth) {
@@ -119,12 +129,7 @@ Step readStep(ByteReader& in, int depth) {
       return {std::move(step)};
     }
     case 1: {
-      HostCall step;
-      step.function = in.read<int>();
-      step.inputs = readPlaces(in);
-      step.outputs = readPlaces(in);
-      step.profileStep = in.read<int32_t>();
-      return {std::move(step)};
+      return {readHostCall(in)};
     }
     case 2: {
       LibraryCall step;
@@ -143,6 +148,7 @@ Step readStep(ByteReader& in, int depth) {
       step.body = readStepList(in, depth + 1);
       step.rounds = in.read<int64_t>();
       step.exchanges = in.readList([&] { return readMove(in); });
+      step.onHost = readHostCall(in);
       return {std::move(step)};
     }
     case 5: {
@@ -212,6 +218,7 @@ class StepChecks {
       return contradiction("predicate of a loop");
     }
     if (step.rounds < -1) return contradiction("rounds of a loop");
+    if (step.onHost.function != -1) ISTHMUS_RETURN_IF_ERROR((*this)(step.onHost));
     for (const Move& exchange : step.exchanges) ISTHMUS_RETURN_IF_ERROR((*this)(exchange));
     ISTHMUS_RETURN_IF_ERROR(check(step.condition));
     return check(step.body);

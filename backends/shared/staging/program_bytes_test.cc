@@ -48,6 +48,7 @@ Program makeProgram() {
   loop.body = {{HostCall{0, {in}, {arena}, 0}}, {Move{out, arena, true}}};
   loop.rounds = 5;
   loop.exchanges = {{.to = out, .from = arena}};
+  loop.onHost = {0, {out, arena}, {}};
   Branch branch;
   branch.index = number;
   branch.branches = {{{KernelLaunch{1, 1, {constant, arena}}}}, {}};
@@ -118,6 +119,8 @@ TEST(ProgramBytes, everything_comes_back) {
   ASSERT_EQ(loop.exchanges.size(), 1u);
   EXPECT_EQ(loop.exchanges[0].to, (Location{Space::kResult, 0, 0, 16}));
   EXPECT_FALSE(loop.exchanges[0].isSwap);
+  EXPECT_EQ(loop.onHost.function, 0);
+  EXPECT_EQ(loop.onHost.inputs.size(), 2u);
   EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).call, 2);
   EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).profileStep, 1);
   ASSERT_EQ(back->host.functions.size(), 1u);
@@ -168,6 +171,8 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).function = 1; },
       [&](Program& program) { std::get<Move>(loop(program).body[1].what).from.bytes = 8; },
       [&](Program& program) { loop(program).exchanges[0].from.bytes = 8; },
+      [&](Program& program) { loop(program).onHost.function = 1; },
+      [&](Program& program) { loop(program).onHost.inputs[0].bytes = 1 << 20; },
       [](Program& program) { std::get<Branch>(program.device.steps[1].what).index.bytes = 8; },
       [](Program& program) { std::get<Branch>(program.device.steps[1].what).branches.clear(); },
       [](Program& program) { std::get<LibraryCall>(program.device.steps[2].what).call = 3; },

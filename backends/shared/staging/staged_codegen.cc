@@ -46,6 +46,11 @@ StatusOr<int> StagedCodegen::addHostFunction(mlir::Operation* op) {
   return host_->add(op);
 }
 
+StatusOr<int> StagedCodegen::addHostLoop(const Loop& loop) {
+  if (!host_) return internalError("a loop of a host that carries out nothing");
+  return host_->addLoop(loop);
+}
+
 void StagedCodegen::dumpKernels() const {
   if (!settings_.dump) return;
   std::string text;

@@ -30,6 +30,7 @@ class StagedCodegen : public DeviceCodegen {
   // A kernel of `op` by the shared compiler, else a function of the host.
   StatusOr<OtherCode> kernelOrHost(mlir::Operation* op);
   StatusOr<int> addHostFunction(mlir::Operation* op) final;
+  StatusOr<int> addHostLoop(const Loop& loop) final;
   codegen::KernelModule& kernels() final { return *kernels_; }
 
   llvm::LLVMContext& context() { return context_; }

@@ -80,6 +80,8 @@ Status StepRunner::runStep(const Move& step) {
 }
 
 Status StepRunner::runStep(const Loop& step) {
+  ISTHMUS_ASSIGN_OR_RETURN(bool isDone, runOnHost(step));
+  if (isDone) return {};
   bool isExchanged = false;
   ISTHMUS_RETURN_IF_ERROR(runRounds(step, &isExchanged));
   if (!isExchanged) return {};
@@ -87,6 +89,17 @@ Status StepRunner::runStep(const Loop& step) {
   exchange(step.exchanges);
   for (const Move& move : step.exchanges) ISTHMUS_RETURN_IF_ERROR(runStep(move));
   return {};
+}
+
+// Step by step where somebody wants to know of each, or whether they take too long.
+StatusOr<bool> StepRunner::runOnHost(const Loop& step) {
+  if (step.onHost.function < 0 || !host_ || trace::isOn()) return false;
+  if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0) return false;
+  ISTHMUS_RETURN_IF_ERROR(settle());
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<std::vector<void*>> lent, lend(step.onHost));
+  if (!lent) return false;
+  ISTHMUS_RETURN_IF_ERROR(host_->call(step.onHost.function, request_, *std::move(lent)));
+  return true;
 }
 
 Status StepRunner::runRound(const Loop& step, bool* isExchanged) {

@@ -64,6 +64,8 @@ class StepRunner {
   Status runStep(const LibraryCall& step) { return callLibrary(step); }
   Status runStep(const Move& step);
   Status runStep(const Loop& step);
+  // All of a loop by one function of the host; false if there is none, or it cannot be used.
+  StatusOr<bool> runOnHost(const Loop& step);
   Status runRounds(const Loop& step, bool* isExchanged);
   Status runRound(const Loop& step, bool* isExchanged);
   Status runStep(const Branch& step);
