@@ -144,3 +144,13 @@ def test_weights_that_are_read_later_are_not_overwritten(ours):
     new, other = jax.jit(step, donate_argnums=0)(*jax.device_put((w, x), ours))
     close(new, w - 0.1 * grad)
     close(other, grad @ w.T + w.sum(0, dtype=np.float64))
+
+
+# Rows have a dimension of size 1 behind them, which is in front of them where the added part is computed.
+def test_what_is_reshaped_around_rows(run):
+    x, w, v = random(20, 1, 40), random(40, 30), random(1, 20, 30)
+
+    def function(x, w, v):
+        diagonal = jnp.arange(20)[:, None] == jnp.arange(30)
+        return jnp.einsum("abk,kc->abc", x, w) + jnp.where(diagonal, v, 0).reshape(20, 1, 30)
+    close(run(function, x, w, v), x.astype(np.float64) @ w + (v * np.eye(20, 30)).reshape(20, 1, 30))

@@ -183,8 +183,9 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
       linear = addIndex(linear, scaleIndex(index.dims[d], stride));
       stride *= to.getDimSize(d);
     }
-    // A run that was merged across groups stays merged.
+    // A run that was merged across groups stays merged, unless it begins within one.
     bool intoNext = t > tBegin && t < to.getRank() && (index.merged >> (t - 1) & 1);
+    if (intoNext && linear != IndexExpr(0)) return reshapeAt(op, normalize(index, to.getShape()));
     result.dims[f - 1] = linear;
     for (int64_t d = fBegin; d + 1 < f; ++d) result.merged |= uint64_t{1} << d;
     if (intoNext) {
