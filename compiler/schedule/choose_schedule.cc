@@ -141,7 +141,7 @@ class KernelScheduler {
   }
 
   void addRowResults(StageSchedule& stage) {
-    if (target_.device != DeviceKind::kCpu || !finishesRows(stage)) return;
+    if (!finishesRows(stage)) return;
     for (unsigned j = 0; j < done_.size(); ++j) {
       mlir::Value value = yieldOf(fusion_)->getOperand(j);
       if (done_[j] || !isLoop(j) || !hasRowsOf(stage.results[0], j) ||
@@ -154,11 +154,12 @@ class KernelScheduler {
     }
   }
 
-  // Whether `value` is computed from a reduction that lanes share, row by row.
+  // Whether `value` is computed from a reduction that lanes or threads share, row by row.
   bool isReducedFromRows(mlir::Value value, const StageSchedule& stage) const {
     llvm::SmallPtrSet<mlir::Operation*, 16> rows, seen;
     for (const ReductionSchedule& reduction : stage.reductions) {
-      if (reduction.strategy == ReductionStrategy::kRow) {
+      if (reduction.strategy == ReductionStrategy::kRow ||
+          reduction.strategy == ReductionStrategy::kGroup) {
         rows.insert(opNumbered(fusion_, reduction.op));
       }
     }
@@ -302,8 +303,8 @@ bool finishesRows(const StageSchedule& stage) {
   if (stage.kind != StageKind::kLoop) return false;
   const auto loops = static_cast<int64_t>(stage.dims.size());
   if (stage.order == LoopOrder::kRowBlocks) return stage.orderDim + 2 == loops;
-  return stage.order == LoopOrder::kRows && stage.groupThreads == 1 &&
-         stage.chunk == stage.dims.back().size && stage.tiledDims < loops;
+  if (stage.order != LoopOrder::kRows || stage.chunk != stage.dims.back().size) return false;
+  return stage.groupThreads > 1 ? stage.tiledDims + 1 == loops : stage.tiledDims < loops;
 }
 
 StatusOr<KernelSchedule> chooseSchedule(ir::FusionOp fusion, const TargetModel& target) {

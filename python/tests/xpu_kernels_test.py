@@ -148,6 +148,15 @@ ROWS = """
             array(3, 20, 300), tolerance=1e-4)
     i = random.integers(-9, 9, (7, 640)).astype(np.int8)
     compare(lambda i: (i.max(1), (i > 3).any(1), (i < 20).all(1), i.astype(jnp.int32).sum(1), jnp.bitwise_xor.reduce(i, 1)), i)
+    # What rows are reduced to beside their elements, and in the place of what every thread of the group reads.
+    def normalized(x):
+        mean, spread = x.mean(-1, keepdims=True), x.std(-1, keepdims=True)
+        return (x - mean) / spread, mean[..., 0], spread, jnp.log(jnp.exp(x - x.max(-1, keepdims=True)).sum(-1))
+    compare(normalized, array(3, 50, 700), tolerance=1e-4)
+    x, m = array(3, 50, 700), array(3, 50)
+    for function in (lambda x, m: m + x.sum(-1), lambda x, m: (x - x.sum(-1, keepdims=True), m + x.sum(-1))):
+        result = jax.jit(function, donate_argnums=1)(x, jnp.array(m))
+        assert np.allclose(jax.tree.leaves(result)[-1], m + x.sum(-1), atol=1e-4)
 """
 
 

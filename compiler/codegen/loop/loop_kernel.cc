@@ -37,6 +37,12 @@ MultiIndex LoopKernel::multiIndexOf(const Root& root, llvm::ArrayRef<int64_t> sp
   return index;
 }
 
+// What all threads of a group compute and store may take the place of an operand that each of them
+// reads.
+void LoopKernel::waitForReaders() {
+  if (stage_.groupThreads > 1) groupBarrier(loops_);
+}
+
 void LoopKernel::emitElement(llvm::ArrayRef<IndexExpr> at) {
   // All values before any store: a result may be written over an operand.
   llvm::SmallVector<Val, 4> values;
@@ -44,6 +50,8 @@ void LoopKernel::emitElement(llvm::ArrayRef<IndexExpr> at) {
     values.push_back(
         evaluator_.get(roots_[r].value, roots_[r].shapedLike ? MultiIndex() : multiIndexOf(r, at)));
   }
+  // Without a loop that they share, the threads compute one element.
+  if (at.size() == static_cast<size_t>(stage_.tiledDims)) waitForReaders();
   for (size_t r = 0; r < roots_.size(); ++r) {
     evaluator_.store(results_[r], evaluator_.kindOf(roots_[r].value),
                      evaluator_.linearize(multiIndexOf(r, at), roots_[r].type()), values[r]);
@@ -67,8 +75,9 @@ void LoopKernel::emitAccumulation(
 }
 
 void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
-  evaluator_.setLanes(1);
   llvm::SmallVector<Root, 2> roots = rowRootsOf(fusion_, stage_);
+  if (roots.empty()) return;
+  evaluator_.setLanes(1);
   llvm::SmallVector<MultiIndex, 2> indices;
   // All values before any store, as in emitElement.
   llvm::SmallVector<Val, 2> values;
@@ -76,6 +85,7 @@ void LoopKernel::emitRowResults(llvm::ArrayRef<IndexExpr> outer) {
     indices.push_back(multiIndexOf(root, spaceOf(root.type()), outer));
     values.push_back(evaluator_.get(root.value, indices.back()));
   }
+  waitForReaders();
   for (auto [root, index, value] : llvm::zip(roots, indices, values)) {
     evaluator_.store(kernel_.buffer(fusion_->getNumOperands() + root.result),
                      evaluator_.kindOf(root.value), evaluator_.linearize(index, root.type()),

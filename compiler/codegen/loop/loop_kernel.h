@@ -59,6 +59,7 @@ class LoopKernel {
                        const std::function<void(const IndexExpr&)>& body);
   Stretch stretchOf(size_t piece, llvm::Value* lo, llvm::Value* hi);
   void emitTail(const Stretch& stretch, const std::function<void(const IndexExpr&)>& body);
+  void waitForReaders();
   void emitElement(llvm::ArrayRef<IndexExpr> at);
   void emitRowResults(llvm::ArrayRef<IndexExpr> outer);
 
