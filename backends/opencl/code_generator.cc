@@ -159,6 +159,7 @@ Status OpenclCodegen::writeKernels(ProgramImage& image) {
   if (image.kernels.empty()) return {};
   callBuiltins(module());
   if (facts_.takesSpirv) {
+    if (facts_.isCpu) maskSigns(module());
     ISTHMUS_ASSIGN_OR_RETURN(image.spirv, compileToSpirv(module()));
     dump("kernels.spv", image.spirv);
   } else {

@@ -235,6 +235,25 @@ Status widenIntegers(llvm::Module& module) {
   return {};
 }
 
+static void maskSigns(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!call || call->getIntrinsicID() != llvm::Intrinsic::fabs) continue;
+    llvm::IRBuilder<> b(call);
+    llvm::Type* integer = b.getIntNTy(call->getType()->getScalarSizeInBits());
+    llvm::Type* bits = call->getType()->getWithNewType(integer);
+    const unsigned width = integer->getIntegerBitWidth();
+    llvm::Value* mask = llvm::ConstantInt::get(bits, llvm::APInt::getSignedMaxValue(width));
+    llvm::Value* magnitude = b.CreateAnd(b.CreateBitCast(call->getArgOperand(0), bits), mask);
+    call->replaceAllUsesWith(b.CreateBitCast(magnitude, call->getType()));
+    call->eraseFromParent();
+  }
+}
+
+void maskSigns(llvm::Module& module) {
+  for (llvm::Function& function : module) maskSigns(function);
+}
+
 void callBuiltins(llvm::Module& module) {
   for (llvm::Function& function : module) {
     selectExtremes(function);

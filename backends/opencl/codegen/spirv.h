@@ -45,6 +45,10 @@ codegen::WorkItemForm kernelForm(const KernelDevice& device);
 // conversions of NaN become zero.
 void callBuiltins(llvm::Module& module);
 
+// Makes absolute values of floats masks of their bits: Intel's compiler for CPUs crashes where
+// work-items sum what its fabs returns ("vplan-vec").
+void maskSigns(llvm::Module& module);
+
 // Makes the few bits that LLVM's passes take of integers masks of whole ones, since neither SPIR-V
 // nor OpenCL C has such types. kInternal if something else became of them.
 Status widenIntegers(llvm::Module& module);
