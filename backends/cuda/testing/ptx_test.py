@@ -96,10 +96,9 @@ def named(programs, name):
     return [one.file.read_text() for one in programs if one.name == name]
 
 
-def test_updates_that_meet_are_exchanged(programs):
+def test_narrow_updates_that_meet_are_added_by_one_instruction(programs):
     texts = named(programs, "updates_that_meet")
-    assert len(texts) == 2 and all("atom.relaxed.gpu.global.cas.b32" in text or "atom.global.cas.b32" in text
-                                   for text in texts)
+    assert len(texts) == 2 and all("atom.global.add.noftz.f16" in text and ".cas." not in text for text in texts)
 
 
 def test_lines_are_scanned_by_groups_or_by_columns(programs):
