@@ -252,7 +252,9 @@ class WindowConv {
                            steps.length,
                            lanes > 1 && p_.conv.kernelOutputStride == 1,
                            run,
-                           step % run};
+                           step % run,
+                           false,
+                           true};
         kernels_.pack(packed_ + i * panelBytes_ + steps.b * kernels_.elementBytes, kernels_.nr,
                       source);
         step += steps.length;
@@ -306,7 +308,9 @@ class WindowConv {
       outOfMemory_ = true;
       return;
     }
+    if (kernels_.begin) kernels_.begin();
     for (int64_t task = begin; task < end; ++task) runTask(task, box ? box->data() : nullptr);
+    if (kernels_.end) kernels_.end();
   }
 
   void runTask(int64_t task, char* box) {

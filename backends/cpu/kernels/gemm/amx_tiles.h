@@ -22,6 +22,41 @@ inline constexpr int kTileRows = 16;
 inline constexpr int kTileRowBytes = 64;
 inline constexpr int kTileElements = kTileRowBytes / 4;  // of 32 bits, in a row
 
+// Of a product of up to 2 x 2 registers of sums: rows and columns of the result, up to 32 each, and
+// elements of a lane that are multiplied at a time, up to 16. Sums are in registers 0 to 3 (row of
+// registers * 2 + column), the left operand in 4 and 5, the right one in 6 and 7.
+struct TileShape {
+  uint8_t rows = 0;
+  uint8_t columns = 0;
+  uint8_t elements = 0;
+  bool operator==(const TileShape&) const = default;
+};
+inline constexpr TileShape kFullTiles{2 * kTileRows, 2 * kTileElements, kTileElements};
+
+// Rows of a register, and bytes of its rows. One that a shape has no use for is like its neighbour:
+// code may zero it.
+struct RegisterShape {
+  uint8_t rows;
+  uint8_t rowBytes;
+};
+constexpr RegisterShape registerShape(TileShape shape, int t) {
+  auto part = [](uint8_t size, bool second) -> uint8_t {
+    if (size <= 16) return size;
+    return second ? size - 16 : 16;
+  };
+  const bool isLower = t == 2 || t == 3 || t == 5, isRight = t == 1 || t == 3 || t == 7;
+  const uint8_t rows = t >= 6 ? shape.elements : part(shape.rows, isLower);
+  const uint8_t columns = t == 4 || t == 5 ? shape.elements : part(shape.columns, isRight);
+  return {rows, static_cast<uint8_t>(4 * columns)};
+}
+
+// The shape that this thread's registers have, none outside of beginTiles() and endTiles(): whoever
+// else uses them there gives them another.
+inline TileShape& currentShape() {
+  thread_local TileShape shape;
+  return shape;
+}
+
 #if defined(ISTHMUS_EMULATE_AMX)
 
 struct EmulatedTile {
@@ -31,35 +66,39 @@ inline EmulatedTile& emulatedTile(int index) {
   thread_local EmulatedTile tiles[8];
   return tiles[index];
 }
+inline RegisterShape emulatedShape(int index) { return registerShape(currentShape(), index); }
 
-inline void configureTiles() {}
+inline void loadShape(TileShape) {
+  for (int t = 0; t < 8; ++t) emulatedTile(t) = {};
+}
 inline void releaseTiles() {}
 
 template <int t>
 void zeroTile() {
   emulatedTile(t) = {};
 }
-template <int t>
+template <int t, bool isOnce = false>
 void loadTile(const void* data, int64_t strideBytes) {
-  for (int r = 0; r < kTileRows; ++r) {
+  emulatedTile(t) = {};
+  for (int r = 0; r < emulatedShape(t).rows; ++r) {
     __builtin_memcpy(emulatedTile(t).rows[r], static_cast<const char*>(data) + r * strideBytes,
-                     kTileRowBytes);
+                     emulatedShape(t).rowBytes);
   }
 }
 template <int t>
 void storeTile(void* data, int64_t strideBytes) {
-  for (int r = 0; r < kTileRows; ++r) {
+  for (int r = 0; r < emulatedShape(t).rows; ++r) {
     __builtin_memcpy(static_cast<char*>(data) + r * strideBytes, emulatedTile(t).rows[r],
-                     kTileRowBytes);
+                     emulatedShape(t).rowBytes);
   }
 }
 
 // c(m, n) += product of the parts of a(m, k) and b(k, n), for all k; `part` of an element, `parts`.
 template <typename Sum, int parts, typename Part>
 void multiplyEmulated(int c, int a, int b, Part part) {
-  for (int m = 0; m < kTileRows; ++m) {
-    for (int k = 0; k < kTileElements; ++k) {
-      for (int n = 0; n < kTileElements; ++n) {
+  for (int m = 0; m < emulatedShape(c).rows; ++m) {
+    for (int k = 0; k < emulatedShape(b).rows; ++k) {
+      for (int n = 0; n < emulatedShape(c).rowBytes / 4; ++n) {
         Sum sum;
         __builtin_memcpy(&sum, &emulatedTile(c).rows[m][n], sizeof(sum));
         for (int i = 0; i < parts; ++i) {
@@ -97,12 +136,12 @@ struct alignas(64) TileConfiguration {
   uint8_t rows[16] = {};
 };
 
-// All tiles at their full size, zero. A thread's tiles belong to nobody else until releaseTiles().
-inline void configureTiles() {
+inline void loadShape(TileShape shape) {
   TileConfiguration configuration;
   for (int t = 0; t < 8; ++t) {
-    configuration.rowBytes[t] = kTileRowBytes;
-    configuration.rows[t] = kTileRows;
+    const RegisterShape part = registerShape(shape, t);
+    configuration.rowBytes[t] = part.rowBytes;
+    configuration.rows[t] = part.rows;
   }
   _tile_loadconfig(&configuration);
 }
@@ -112,9 +151,14 @@ template <int t>
 inline __attribute__((always_inline)) void zeroTile() {
   _tile_zero(t);
 }
-template <int t>
+// With `isOnce` past the first-level cache, which is left to what is read again.
+template <int t, bool isOnce = false>
 inline __attribute__((always_inline)) void loadTile(const void* data, int64_t strideBytes) {
-  _tile_loadd(t, data, strideBytes);
+  if constexpr (isOnce) {
+    _tile_stream_loadd(t, data, strideBytes);
+  } else {
+    _tile_loadd(t, data, strideBytes);
+  }
 }
 template <int t>
 inline __attribute__((always_inline)) void storeTile(void* data, int64_t strideBytes) {
@@ -132,6 +176,22 @@ inline __attribute__((always_inline)) void multiplyBytes() {
 }
 
 #endif
+
+// A thread calls beginTiles() before it uses its registers, which are its own until endTiles();
+// their shape may change in between, and all are zero then.
+inline void changeShape(TileShape shape) {
+  if (shape == currentShape()) return;
+  currentShape() = shape;
+  loadShape(shape);
+}
+inline void beginTiles() {
+  currentShape() = {};
+  changeShape(kFullTiles);
+}
+inline void endTiles() {
+  releaseTiles();
+  currentShape() = {};
+}
 
 }  // namespace
 }  // namespace isthmus::cpu::ISTHMUS_ISA

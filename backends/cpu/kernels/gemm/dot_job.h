@@ -1,6 +1,8 @@
 // A dot_general as a job for blocked multiplication: operands behind tables of offsets.
 #pragma once
 
+#include <algorithm>
+
 #include "backends/cpu/kernels/gemm/dot_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 
@@ -70,6 +72,7 @@ class DotJob : public GemmJob {
     colRun_ = innerRun(p_.n, &DotDimension::rhsStride);
     kLhsRun_ = innerRun(p_.k, &DotDimension::lhsStride);
     kRhsRun_ = innerRun(p_.k, &DotDimension::rhsStride);
+    isLeftInPlace_ = canTakeRowsInPlace();
     direct_ = p_.epilogue ? p_.result != nullptr : isDomainType(domain, p_.dot.resultType);
   }
 
@@ -82,6 +85,12 @@ class DotJob : public GemmJob {
              int64_t kc) const override {
     pack(false, p_.rhs, p_.dot.rhsType, groupOffset(p_.batch, batch).rhs, colOffsets_ + lane,
          contiguous(colRun_, lane, lanes), kRhs_ + k0, kRhsRun_, k0, panel, width, lanes, kc);
+  }
+  const void* leftInPlace(int64_t batch, int64_t* rowStride) const override {
+    if (!isLeftInPlace_) return nullptr;
+    *rowStride = p_.m[0].lhsStride;
+    return static_cast<const char*>(p_.lhs) +
+           groupOffset(p_.batch, batch).lhs * static_cast<int64_t>(storageBytes(p_.dot.lhsType));
   }
   void* directResult(int64_t batch, int64_t* ld) const override {
     *ld = n;
@@ -99,17 +108,26 @@ class DotJob : public GemmJob {
       return p_.epilogue(p_.buffers, firstRow + rowBegin, firstRow + rowEnd, colBegin, colEnd, sums,
                          ldSums);
     }
-    if (sums) {
-      for (int64_t row = rowBegin; row < rowEnd; ++row) {
-        storeSums(
-            domain,
-            static_cast<const char*>(sums) + (row - rowBegin) * ldSums * kernels_.elementBytes,
-            colEnd - colBegin, p_.dot.resultType, p_.result, (firstRow + row) * n + colBegin);
-      }
-    }
+    if (!sums) return;
+    storeSumRows(domain, sums, ldSums, rowEnd - rowBegin, colEnd - colBegin, p_.dot.resultType,
+                 p_.result, (firstRow + rowBegin) * n + colBegin, n);
   }
 
  private:
+  // Rows that begin within cache lines would take longer to read than to pack.
+  bool canTakeRowsInPlace() const {
+    constexpr int64_t kCacheLineBytes = 64;
+    if (!kernels_.takesRowsInPlace || p_.m.size() != 1 || p_.k.size() != 1 ||
+        p_.k[0].lhsStride != 1) {
+      return false;
+    }
+    const auto bytes = static_cast<int64_t>(storageBytes(p_.dot.lhsType));
+    auto isWhole = [&](const DotDimension& d) {
+      return d.lhsStride * bytes % kCacheLineBytes == 0;
+    };
+    return reinterpret_cast<uintptr_t>(p_.lhs) % kCacheLineBytes == 0 && isWhole(p_.m[0]) &&
+           std::all_of(p_.batch.begin(), p_.batch.end(), isWhole);
+  }
   static bool contiguous(int64_t run, int64_t lane, int lanes) {
     return lane / run == (lane + lanes - 1) / run;
   }
@@ -138,6 +156,7 @@ class DotJob : public GemmJob {
   int64_t* kRhs_;
   int64_t rowRun_, colRun_, kLhsRun_, kRhsRun_;
   bool direct_;
+  bool isLeftInPlace_;
 };
 
 }  // namespace isthmus::cpu

@@ -1,7 +1,7 @@
 // Cache blocking and the division of work between threads for matrix multiplication.
 //
 // Tiles of the result are computed from packed panels. The contracted dimension is cut into blocks
-// of kMaxBlockElements or less, so that a panel of b stays in the first-level cache while it meets
+// of maxPanelElements or less, so that a panel of b stays in the first-level cache while it meets
 // all panels of a block of a, which stays in the second-level cache.
 #include "backends/cpu/kernels/gemm/gemm.h"
 
@@ -18,7 +18,6 @@ namespace {
 
 // Long blocks save passes over the result, which measure dearer than a panel of b that spills a
 // little out of the first-level cache.
-constexpr int64_t kMaxBlockElements = 512;  // of a lane
 constexpr int64_t kMaxPanelBytes = 48 << 10;
 constexpr int64_t kBlockRows = 120;
 // Columns that are finished together, so that an epilogue finds them in cache.
@@ -30,11 +29,16 @@ constexpr int64_t kNearBytes = int64_t{8} << 20;
 // Of the result, while the blocks of k are added to it, beside a block of a in a second-level
 // cache.
 constexpr int64_t kNearSumsBytes = 256 << 10;
+// Of sums that are collected for kernels that want them near.
+constexpr int64_t kScratchSumsBytes = 128 << 10;
 // Of a, packed for all blocks of k at a time by one thread, and by all threads together.
 constexpr int64_t kPackedRowsBytes = int64_t{4} << 20;
 constexpr int64_t kSharedRowsBytes = int64_t{16} << 20;
 // Of a block of a: what a second-level cache holds beside panels of b and sums.
 constexpr int64_t kNearRowsBytes = 900 << 10;
+// Rows of a block of a that is not packed.
+constexpr int64_t kMinRowsInPlace = 64;
+constexpr int64_t kMaxRowsInPlace = 256;
 constexpr int64_t kAlignment = 64;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -50,25 +54,49 @@ struct Plan {
   const GemmJob& job;
   const GemmKernels& kernels;
   RunServices& services;
+  bool isLeftInPlace;
+  bool needsSums;  // collected in scratch memory
   int64_t kBlocks;
   int64_t kStep;
   std::atomic<bool> outOfMemory{false};
 
   Plan(RunServices& services, const GemmJob& job)
       : job(job), kernels(gemmKernels(job.domain)), services(services) {
-    const int64_t steps =
-        kernels.stepsPerElement *
-        std::min(kMaxBlockElements, kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
+    int64_t stride;
+    isLeftInPlace = job.leftInPlace(0, &stride) != nullptr;
+    const int64_t steps = kernels.stepsPerElement *
+                          std::min<int64_t>(kernels.maxPanelElements,
+                                            kMaxPanelBytes / (kernels.nr * kernels.elementBytes));
     // Up to half as long again is better than a short block.
     kBlocks = std::max<int64_t>(1, (job.k + steps / 2) / steps);
     kStep = kBlocks == 1 ? job.k
                          : roundUp(ceilDiv(job.k, kBlocks), std::max(16, kernels.stepsPerBlock()));
     kBlocks = std::max<int64_t>(1, job.k == 0 ? 1 : ceilDiv(job.k, kStep));
+    needsSums = (kernels.wantsNearSums && kBlocks > 1) || job.directResult(0, &stride) == nullptr;
   }
 
   int64_t panelBytes(int width) const { return kernels.panelBytes(width, kStep); }
   Range kRange(int64_t block) const {
     return {block * kStep, std::min(job.k, (block + 1) * kStep)};
+  }
+  // Of a: what rows take that are packed, or where they lie.
+  int64_t rowsBytes(int64_t rows) const {
+    return ceilDiv(rows, kernels.mr) * panelBytes(kernels.mr);
+  }
+
+  // Columns of sums that are collected at a time, and elements from one of their rows to the next:
+  // rows a power of two apart would meet in few sets of a cache.
+  int64_t sumsColumns(int64_t rows, int64_t columns) const {
+    int64_t most = kScratchColumns;
+    if (kernels.wantsNearSums) {
+      most = std::clamp<int64_t>(kScratchSumsBytes / (rows * kernels.elementBytes), kernels.nr,
+                                 kFinishColumns);
+    }
+    return std::min(columns, most / kernels.nr * kernels.nr);
+  }
+  int64_t sumsStride(int64_t columns) const {
+    return kernels.wantsNearSums ? roundUp(columns, kernels.vectorLanes) + kernels.vectorLanes
+                                 : columns;
   }
 };
 
@@ -77,6 +105,7 @@ struct BlockMemory {
   char* a;
   char* b;
   char* sums;
+  int64_t rows;  // that it is for
   int64_t aBlocks;
   bool hasPackedA = false;
 
@@ -86,18 +115,17 @@ struct BlockMemory {
     return blocks * aBytes(plan, rows) <= kPackedRowsBytes ? blocks : 1;
   }
   static int64_t aBytes(const Plan& plan, int64_t rows) {
-    return ceilDiv(rows, plan.kernels.mr) * plan.panelBytes(plan.kernels.mr);
+    return plan.isLeftInPlace ? 0 : plan.rowsBytes(rows);
   }
-  static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, int64_t blocks,
-                       bool needsSums) {
-    return aBlocksOf(plan, rows, blocks) * aBytes(plan, rows) +
-           bytesBesideA(plan, rows, columns, needsSums);
+  static int64_t bytes(const Plan& plan, int64_t rows, int64_t columns, int64_t blocks) {
+    return aBlocksOf(plan, rows, blocks) * aBytes(plan, rows) + bytesBesideA(plan, rows, columns);
   }
-  static int64_t bytesBesideA(const Plan& plan, int64_t rows, int64_t columns, bool needsSums) {
+  static int64_t bytesBesideA(const Plan& plan, int64_t rows, int64_t columns) {
     int64_t total = plan.panelBytes(plan.kernels.nr);
-    if (needsSums) {
-      total += roundUp(rows * std::min(columns, kScratchColumns) * plan.kernels.elementBytes,
-                       kAlignment);
+    if (plan.needsSums) {
+      total += roundUp(
+          rows * plan.sumsStride(plan.sumsColumns(rows, columns)) * plan.kernels.elementBytes,
+          kAlignment);
     }
     return total;
   }
@@ -107,13 +135,14 @@ struct BlockMemory {
     result.a = packed;
     result.b = memory;
     result.sums = memory + plan.panelBytes(plan.kernels.nr);
+    result.rows = plan.job.m;
     result.aBlocks = plan.kBlocks;
     result.hasPackedA = true;
     return result;
   }
   BlockMemory() = default;
   BlockMemory(const Plan& plan, int64_t rows, int64_t blocks, char* memory)
-      : aBlocks(aBlocksOf(plan, rows, blocks)) {
+      : rows(rows), aBlocks(aBlocksOf(plan, rows, blocks)) {
     a = memory;
     b = a + aBlocks * aBytes(plan, rows);
     sums = b + plan.panelBytes(plan.kernels.nr);
@@ -179,10 +208,12 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   const int64_t aPanelBytes = plan.panelBytes(mr), bPanelBytes = plan.panelBytes(nr);
   const int64_t rowCount = rows.end - rows.begin;
   const int64_t rowPanels = ceilDiv(rowCount, mr);
-  int64_t ldDirect = 0;
-  char* direct = static_cast<char*>(job.directResult(batch, &ldDirect));
+  int64_t ldDirect = 0, rowStride = 0;
+  char* direct = plan.needsSums ? nullptr : static_cast<char*>(job.directResult(batch, &ldDirect));
+  const void* left = plan.isLeftInPlace ? job.leftInPlace(batch, &rowStride) : nullptr;
   const bool packsAllOfA = memory.aBlocks >= part.blockCount();
-  int64_t chunkColumns = direct ? columns.end - columns.begin : kScratchColumns / nr * nr;
+  const int64_t width = columns.end - columns.begin;
+  int64_t chunkColumns = direct ? width : plan.sumsColumns(memory.rows, width);
   if (direct && packsAllOfA && part.blockCount() > 1) {
     // The result is read and written once for each block of k: as many columns as stay near.
     chunkColumns = std::min(chunkColumns, roundUp(kNearSumsBytes / (rowCount * elementBytes), nr));
@@ -192,7 +223,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
   for (int64_t chunk = columns.begin; chunk < columns.end; chunk += chunkColumns) {
     const int64_t chunkEnd = std::min(columns.end, chunk + chunkColumns);
     char* c = memory.sums;
-    int64_t ldc = chunkEnd - chunk;
+    int64_t ldc = plan.sumsStride(chunkEnd - chunk);
     if (direct) {
       ldc = ldDirect;
       c = direct + (rows.begin * ldc + chunk) * elementBytes;
@@ -202,7 +233,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
       const int64_t kc = k.end - k.begin;
       char* a = memory.a;
       if (packsAllOfA) a += (block - part.blocks.begin) * rowPanels * aPanelBytes;
-      const bool packs = !memory.hasPackedA && (!packsAllOfA || chunk == columns.begin);
+      const bool packs = !left && !memory.hasPackedA && (!packsAllOfA || chunk == columns.begin);
       for (int64_t p = 0; packs && p < rowPanels; ++p) {
         packRowPanel(plan, batch, rows.begin + p * mr, rows.end, block, a + p * aPanelBytes);
       }
@@ -217,9 +248,15 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
         }
         for (int64_t p = 0; p < rowPanels; ++p) {
           const int64_t row = p * mr;
-          kernels.tile(kc, a + p * aPanelBytes, b, c + (row * ldc + column - chunk) * elementBytes,
-                       ldc, static_cast<int>(std::min<int64_t>(mr, rowCount - row)), cols,
-                       block > 0);
+          const int count = static_cast<int>(std::min<int64_t>(mr, rowCount - row));
+          char* sums = c + (row * ldc + column - chunk) * elementBytes;
+          if (left) {
+            const GemmRun run{(rows.begin + row) * rowStride + k.begin, 0, kc};
+            kernels.runTile(&run, 1, left, rowStride, kernels.stepsPerElement, b, nr, sums, ldc,
+                            count, cols, block > 0);
+          } else {
+            kernels.tile(kc, a + p * aPanelBytes, b, sums, ldc, count, cols, block > 0);
+          }
         }
         if (block + 1 == plan.kBlocks &&
             (column + cols - finished >= kFinishColumns || column + cols == chunkEnd)) {
@@ -244,12 +281,12 @@ struct PartSize {
   // All blocks of k for as many columns as stay near, so that threads seldom wait for each other.
   // If these are few, and sums can be left in the result between parts, all columns for some
   // blocks.
-  static PartSize choose(const Plan& plan, int64_t columns, bool needsSums, int64_t nearBytes) {
+  static PartSize choose(const Plan& plan, int64_t columns, int64_t nearBytes) {
     constexpr int64_t kFewPanels = 16;
     const int64_t panelBytes = plan.panelBytes(plan.kernels.nr);
     const int64_t panels = ceilDiv(columns, plan.kernels.nr);
     int64_t blocks = plan.kBlocks;
-    if (!needsSums && 2 * nearBytes / (blocks * panelBytes) < std::min(panels, kFewPanels)) {
+    if (!plan.needsSums && 2 * nearBytes / (blocks * panelBytes) < std::min(panels, kFewPanels)) {
       blocks = std::min(blocks, std::max<int64_t>(1, nearBytes / (panels * panelBytes)));
     }
     const int64_t fit = std::max<int64_t>(4, 2 * nearBytes / (blocks * panelBytes));
@@ -295,20 +332,27 @@ void parallel(RunServices& services, int64_t tiles, bool serial, Function functi
   parallelFor(services, tiles, 1, function);
 }
 
+// Rows of a block of a, where a thread computes all rows.
+int64_t rowsAtOnce(const Plan& plan) {
+  const int64_t rows = plan.job.m, mr = plan.kernels.mr;
+  if (!plan.isLeftInPlace) {
+    return plan.rowsBytes(rows) <= kNearRowsBytes ? rows : kBlockRows / mr * mr;
+  }
+  const int64_t fit = kNearRowsBytes / (plan.kBlocks * plan.panelBytes(plan.kernels.mr)) * mr;
+  return std::min(rows, std::clamp(fit, kMinRowsInPlace, kMaxRowsInPlace));
+}
+
 // Each task is one whole batch, or a range of columns of it.
 void runByColumns(Plan& plan, bool serial, int64_t splits) {
   const GemmJob& job = plan.job;
-  int64_t ld;
-  const bool needsSums = job.directResult(0, &ld) == nullptr;
   const int nr = plan.kernels.nr;
   const int64_t perTask = roundUp(ceilDiv(job.n, splits), nr);
   splits = ceilDiv(job.n, perTask);
-  const bool isNear = BlockMemory::aBytes(plan, job.m) <= kNearRowsBytes;
-  const int64_t blockRows = isNear ? job.m : kBlockRows / plan.kernels.mr * plan.kernels.mr;
+  const int64_t blockRows = rowsAtOnce(plan);
   PartSize size{0, plan.kBlocks};
-  if (job.m > blockRows) size = PartSize::choose(plan, perTask, needsSums, kNearBytes / 4);
+  if (job.m > blockRows) size = PartSize::choose(plan, perTask, kNearBytes / 4);
   parallel(plan.services, job.batches * splits, serial, [&](int64_t begin, int64_t end) {
-    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, size.blocks, needsSums);
+    int64_t blockBytes = BlockMemory::bytes(plan, blockRows, perTask, size.blocks);
     Scratch<char> scratch(plan.services, blockBytes + size.bytes(plan));
     if (!scratch) {
       plan.outOfMemory = true;
@@ -326,8 +370,6 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
 // for all rows.
 void runByColumnsOfPackedRows(Plan& plan, int threads) {
   const GemmJob& job = plan.job;
-  int64_t ld;
-  const bool needsSums = job.directResult(0, &ld) == nullptr;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
   const int64_t rowPanels = ceilDiv(job.m, mr), panels = ceilDiv(job.n, nr);
   const int64_t taskPanels = std::clamp<int64_t>(panels / (4 * threads), 1, 8);
@@ -342,8 +384,7 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
       packRows(plan, batch, {begin, end}, packed.data());
     });
     parallel(plan.services, ceilDiv(panels, taskPanels), false, [&](int64_t begin, int64_t end) {
-      Scratch<char> scratch(plan.services,
-                            BlockMemory::bytesBesideA(plan, job.m, perTask, needsSums));
+      Scratch<char> scratch(plan.services, BlockMemory::bytesBesideA(plan, job.m, perTask));
       if (!scratch) {
         plan.outOfMemory = true;
         return;
@@ -361,10 +402,8 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
 // Threads first pack b together, then take blocks of rows.
 void runByRows(Plan& plan, int threads) {
   const GemmJob& job = plan.job;
-  int64_t ld;
-  const bool needsSums = job.directResult(0, &ld) == nullptr;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
-  const PartSize size = PartSize::choose(plan, job.n, needsSums, kNearBytes);
+  const PartSize size = PartSize::choose(plan, job.n, kNearBytes);
   // Blocks in a multiple of the threads, at least two each where they do not get too low for that,
   // of as many panels each but for one: threads wait for the one that has most.
   const int64_t rowPanels = ceilDiv(job.m, mr);
@@ -394,7 +433,7 @@ void runByRows(Plan& plan, int threads) {
       const int64_t tasksPerRow = ceilDiv(part.panels(plan), taskPanels);
       parallel(plan.services, rowBlocks * tasksPerRow, false, [&](int64_t begin, int64_t end) {
         Scratch<char> scratch(plan.services,
-                              BlockMemory::bytes(plan, blockRows, job.n, size.blocks, needsSums));
+                              BlockMemory::bytes(plan, blockRows, job.n, size.blocks));
         if (!scratch) {
           plan.outOfMemory = true;
           return;
@@ -471,8 +510,8 @@ bool runGemm(RunServices& services, const GemmJob& job) {
     runByColumns(plan, false, evenSplits);
   } else if (const int64_t splits = nearSplits(plan, threads); splits > 1) {
     runByColumns(plan, false, splits);
-  } else if (BlockMemory::aBytes(plan, job.m) <= kNearRowsBytes &&
-             plan.kBlocks * BlockMemory::aBytes(plan, job.m) <= kSharedRowsBytes &&
+  } else if (plan.rowsBytes(job.m) <= kNearRowsBytes &&
+             plan.kBlocks * plan.rowsBytes(job.m) <= kSharedRowsBytes &&
              job.n >= 4 * plan.kernels.nr * threads) {
     runByColumnsOfPackedRows(plan, threads);
   } else if (job.n > 16 * job.m) {

@@ -27,6 +27,13 @@ class GemmJob {
   virtual void packB(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
                      int64_t kc) const = 0;
 
+  // Where rows of the left operand of a batch lie, `*rowStride` elements apart, if kernels' runTile
+  // takes them there: their steps lie side by side, and are of the narrow type of the domain's
+  // panels. Or null: they are packed.
+  virtual const void* leftInPlace(int64_t /*batch*/, int64_t* /*rowStride*/) const {
+    return nullptr;
+  }
+
   // Where the sums of a batch go, row-major with rows `*ld` apart, or null: then they are
   // collected in scratch memory and handed to `finish`.
   virtual void* directResult(int64_t batch, int64_t* ld) const = 0;

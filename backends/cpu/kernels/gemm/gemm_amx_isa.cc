@@ -11,8 +11,8 @@
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
 
-constexpr int kLanes = 2 * kTileRows;  // of either panel
-constexpr int64_t kBlockElements = kTileElements * kLanes;
+constexpr int kPanelLanes = 2 * kTileRows;  // of either panel
+constexpr int64_t kBlockElements = kTileElements * kPanelLanes;
 
 // ---- Packing ------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ void packLeft(uint32_t* out, const PanelSource& s) {
   for (int64_t k = 0; k < s.kc; k += steps, out += kBlockElements) {
     while (left <= 0) left += s.kRun;
     if (left >= steps && k + steps <= s.kc && !s.lanesContiguous) {
-      for (int lane = 0; lane < kLanes; ++lane) {
+      for (int lane = 0; lane < kPanelLanes; ++lane) {
         uint32_t* row = out + lane * kTileElements;
         if (lane < s.lanes && s.laneOffsets[lane] != kZeroLane) {
           __builtin_memcpy(row, data + s.laneOffsets[lane] + s.kOffsets[k], kTileRowBytes);
@@ -39,10 +39,10 @@ void packLeft(uint32_t* out, const PanelSource& s) {
       part.kOffsets = s.kOffsets + k;
       part.kc = s.kc - k < steps ? s.kc - k : steps;
       part.kPhase = (s.kPhase + k) % s.kRun;
-      NarrowPacker<Raw, kLanes, 0>::pack(block, part);
-      for (int lane = 0; lane < kLanes; ++lane) {
+      NarrowPacker<Raw, kPanelLanes, 0>::pack(block, part);
+      for (int lane = 0; lane < kPanelLanes; ++lane) {
         for (int i = 0; i < kTileElements; ++i) {
-          out[lane * kTileElements + i] = block[i * kLanes + lane];
+          out[lane * kTileElements + i] = block[i * kPanelLanes + lane];
         }
       }
     }
@@ -53,10 +53,12 @@ void packLeft(uint32_t* out, const PanelSource& s) {
 template <typename Raw>
 void packRight(uint32_t* out, const PanelSource& s) {
   constexpr int steps = sizeof(uint32_t) / sizeof(Raw);
-  NarrowPacker<Raw, kLanes, 0>::pack(out, s);
+  NarrowPacker<Raw, kPanelLanes, 0>::pack(out, s);
+  if (s.isRun) return;
   const int64_t groups = (s.kc + steps - 1) / steps;
   const int64_t padded = (groups + kTileElements - 1) / kTileElements * kTileElements;
-  __builtin_memset(out + groups * kLanes, 0, (padded - groups) * kLanes * sizeof(uint32_t));
+  __builtin_memset(out + groups * kPanelLanes, 0,
+                   (padded - groups) * kPanelLanes * sizeof(uint32_t));
 }
 
 template <typename Raw>
@@ -82,17 +84,11 @@ struct ByteProduct {
   }
 };
 
-template <int value_>
-struct Index {
-  static constexpr int value = value_;
-};
-
-// Sums are in registers 0 to 3 (row of registers * 2 + column), a in 4 and 5, b in 6 and 7.
+// Where the sums of a product go on.
 template <bool load>
 inline __attribute__((always_inline)) void moveSums(uint32_t* c, int64_t ldc, bool twoRows,
                                                     bool twoColumns) {
-  auto move = [&](auto registerIndex, uint32_t* at) __attribute__((always_inline)) {
-    constexpr int t = decltype(registerIndex)::value;
+  auto move = [&]<int t>(uint32_t* at) __attribute__((always_inline)) {
     if constexpr (load) {
       loadTile<t>(at, ldc * 4);
     } else {
@@ -100,76 +96,184 @@ inline __attribute__((always_inline)) void moveSums(uint32_t* c, int64_t ldc, bo
     }
   };
   uint32_t* below = c + kTileRows * ldc;
-  move(Index<0>{}, c);
-  if (twoColumns) move(Index<1>{}, c + kTileElements);
-  if (twoRows) move(Index<2>{}, below);
-  if (twoRows && twoColumns) move(Index<3>{}, below + kTileElements);
+  move.template operator()<0>(c);
+  if (twoColumns) move.template operator()<1>(c + kTileElements);
+  if (twoRows) move.template operator()<2>(below);
+  if (twoRows && twoColumns) move.template operator()<3>(below + kTileElements);
 }
 
-template <typename Product, bool twoRows, bool twoColumns>
-void addPanels(int64_t blocks, const uint32_t* a, const uint32_t* b) {
-  for (int64_t i = 0; i < blocks; ++i, a += kBlockElements, b += kBlockElements) {
-    loadTile<4>(a, kTileRowBytes);
-    loadTile<6>(b, kLanes * 4);
+// Blocks of the left operand: the bytes from one row to the next, and from one block to the next.
+// The right operand's follow each other.
+struct Blocks {
+  int64_t count;
+  int64_t rowBytes;
+  int64_t blockBytes;
+  int64_t rightBlockBytes;
+};
+
+template <typename Product, bool twoRows, bool twoColumns, bool isOnce>
+inline __attribute__((always_inline)) void addBlocks(const Blocks& blocks, const char* a,
+                                                     const char* b) {
+  const char* below = a + kTileRows * blocks.rowBytes;
+  for (int64_t i = 0; i < blocks.count; ++i) {
+    loadTile<6>(b, kPanelLanes * 4);
+    loadTile<4, isOnce>(a, blocks.rowBytes);
     Product::template add<0, 4, 6>();
     if constexpr (twoColumns) {
-      loadTile<7>(b + kTileElements, kLanes * 4);
+      loadTile<7>(b + kTileRowBytes, kPanelLanes * 4);
       Product::template add<1, 4, 7>();
     }
     if constexpr (twoRows) {
-      loadTile<5>(a + kTileRows * kTileElements, kTileRowBytes);
+      loadTile<5, isOnce>(below, blocks.rowBytes);
       Product::template add<2, 5, 6>();
       if constexpr (twoColumns) Product::template add<3, 5, 7>();
     }
+    a += blocks.blockBytes, below += blocks.blockBytes, b += blocks.rightBlockBytes;
   }
 }
 
-template <typename Product>
-void tile(int64_t kc, const void* aPanel, const void* bPanel, void* result, int64_t ldc, int rows,
-          int cols, bool accumulate) {
-  const auto* a = static_cast<const uint32_t*>(aPanel);
-  const auto* b = static_cast<const uint32_t*>(bPanel);
-  auto* c = static_cast<uint32_t*>(result);
+// A result of `rows` x `cols` sums at c: add(twoRows, twoColumns) adds to the registers.
+template <typename Add>
+inline __attribute__((always_inline)) void computeSums(uint32_t* c, int64_t ldc, int rows, int cols,
+                                                       int elements, bool accumulate, Add add) {
+  changeShape(
+      {static_cast<uint8_t>(rows), static_cast<uint8_t>(cols), static_cast<uint8_t>(elements)});
   const bool twoRows = rows > kTileRows, twoColumns = cols > kTileElements;
-  // Registers move whole: sums at the edges of the result go through memory of our own.
-  const bool whole = rows % kTileRows == 0 && cols % kTileElements == 0;
-  alignas(64) uint32_t edge[kLanes * kLanes];
   if (accumulate) {
-    if (!whole) {
-      for (int r = 0; r < rows; ++r) __builtin_memcpy(edge + r * kLanes, c + r * ldc, cols * 4);
-    }
-    moveSums<true>(whole ? c : edge, whole ? ldc : kLanes, twoRows, twoColumns);
+    moveSums<true>(c, ldc, twoRows, twoColumns);
   } else {
     zeroTile<0>();
     zeroTile<1>();
     zeroTile<2>();
     zeroTile<3>();
   }
+  auto addWide = [&]<bool tall>() __attribute__((always_inline)) {
+    twoColumns ? add.template operator()<tall, true>() : add.template operator()<tall, false>();
+  };
+  twoRows ? addWide.template operator()<true>() : addWide.template operator()<false>();
+  moveSums<false>(c, ldc, twoRows, twoColumns);
+}
+
+template <typename Product>
+void tile(int64_t kc, const void* aPanel, const void* bPanel, void* result, int64_t ldc, int rows,
+          int cols, bool accumulate) {
   constexpr int64_t steps = Product::kSteps * kTileElements;
-  const int64_t blocks = (kc + steps - 1) / steps;
-  using Function = void (*)(int64_t, const uint32_t*, const uint32_t*);
-  static constexpr Function add[2][2] = {
-      {addPanels<Product, false, false>, addPanels<Product, false, true>},
-      {addPanels<Product, true, false>, addPanels<Product, true, true>}};
-  add[twoRows][twoColumns](blocks, a, b);
-  moveSums<false>(whole ? c : edge, whole ? ldc : kLanes, twoRows, twoColumns);
-  if (whole) return;
-  for (int r = 0; r < rows; ++r) __builtin_memcpy(c + r * ldc, edge + r * kLanes, cols * 4);
+  const Blocks blocks{(kc + steps - 1) / steps, kTileRowBytes, kBlockElements * 4,
+                      kBlockElements * 4};
+  computeSums(static_cast<uint32_t*>(result), ldc, rows, cols, kTileElements, accumulate,
+              [&]<bool twoRows, bool twoColumns>() __attribute__((always_inline)) {
+                addBlocks<Product, twoRows, twoColumns, true>(
+                    blocks, static_cast<const char*>(aPanel), static_cast<const char*>(bPanel));
+              });
+}
+
+// ---- Operands in place
+// ---------------------------------------------------------------------------
+
+// Of elements that are multiplied at a time: 16, or fewer if those make up all runs.
+template <typename Product>
+int elementsAtOnce(const GemmRun* runs, int64_t count) {
+  constexpr int steps = Product::kSteps * kTileElements;
+  const int64_t length = count > 0 ? runs[0].length : 0;
+  const int64_t blocks = (length + steps - 1) / steps;
+  if (length % steps == 0 || blocks == 0 || length % (blocks * Product::kSteps) != 0) {
+    return kTileElements;
+  }
+  for (int64_t i = 1; i < count; ++i) {
+    if (runs[i].length != length) return kTileElements;
+  }
+  return static_cast<int>(length / (blocks * Product::kSteps));
+}
+
+// The last steps of a run, fewer than a block, and zeros: what follows them in memory may be
+// anything.
+struct Rest {
+  alignas(64) char a[kPanelLanes * kTileRowBytes];
+  alignas(64) char b[kTileRows * kPanelLanes * 4];
+
+  template <typename Product>
+  void copy(const char* left, int64_t rowBytes, int rows, const char* right, int64_t steps) {
+    constexpr int stepBytes = 4 / Product::kSteps;
+    const auto leftMask = ~uint64_t{0} >> (kTileRowBytes - steps * stepBytes);
+    for (int r = 0; r < rows; ++r) copyMasked(a + r * kTileRowBytes, left + r * rowBytes, leftMask);
+    const int64_t used = (steps + Product::kSteps - 1) / Product::kSteps;
+    __builtin_memcpy(b, right, used * kPanelLanes * 4);
+    __builtin_memset(b + used * kPanelLanes * 4, 0, (kTileRows - used) * kPanelLanes * 4);
+  }
+
+ private:
+  static void copyMasked(char* to, const char* from, uint64_t mask) {
+    typedef char Row __attribute__((vector_size(kTileRowBytes)));
+#if defined(ISTHMUS_EMULATE_AMX)
+    Row row{};
+    for (int i = 0; i < kTileRowBytes && (mask >> i & 1); ++i) row[i] = from[i];
+#else
+    const auto row = reinterpret_cast<Row>(_mm512_maskz_loadu_epi8(mask, from));
+#endif
+    *reinterpret_cast<Row*>(to) = row;
+  }
+};
+
+// See RunTile; steps of a lie side by side. Several runs read its rows again.
+template <typename Product>
+void runTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride, int64_t,
+             const void* b, int64_t ldb, void* c, int64_t ldc, int rows, int cols,
+             bool accumulate) {
+  constexpr int64_t stepBytes = 4 / Product::kSteps;
+  const int elements = elementsAtOnce<Product>(runs, count);
+  const int64_t steps = elements * Product::kSteps;
+  Rest rest;
+  auto addAll = [&]<bool twoRows, bool twoColumns, bool isOnce>() __attribute__((always_inline)) {
+    for (int64_t i = 0; i < count; ++i) {
+      const char* left = static_cast<const char*>(a) + runs[i].a * stepBytes;
+      const char* right = static_cast<const char*>(b) + runs[i].b * 4;
+      const Blocks blocks{runs[i].length / steps, rowStride * stepBytes, steps * stepBytes,
+                          elements * ldb * 4};
+      addBlocks<Product, twoRows, twoColumns, isOnce>(blocks, left, right);
+      const int64_t done = blocks.count * steps;
+      if (done == runs[i].length) continue;
+      rest.copy<Product>(left + done * stepBytes, blocks.rowBytes, rows,
+                         right + blocks.count * blocks.rightBlockBytes, runs[i].length - done);
+      addBlocks<Product, twoRows, twoColumns, false>({1, kTileRowBytes, 0, 0}, rest.a, rest.b);
+    }
+  };
+  computeSums(static_cast<uint32_t*>(c), ldc, rows, cols, elements, accumulate,
+              [&]<bool twoRows, bool twoColumns>() __attribute__((always_inline)) {
+                count == 1 ? addAll.template operator()<twoRows, twoColumns, true>()
+                           : addAll.template operator()<twoRows, twoColumns, false>();
+              });
+}
+
+void runTileToBfloats(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+                      int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
+                      int rows, int cols, bool) {
+  alignas(64) float sums[kPanelLanes * kPanelLanes];
+  runTile<Bf16Product>(runs, count, a, rowStride, stepStride, b, ldb, sums, kPanelLanes, rows, cols,
+                       false);
+  const auto store = v4_bf16::gemmKernelsFor(GemmDomain::kBf16)->storeBfloats;
+  for (int r = 0; r < rows; ++r) {
+    store(sums + r * kPanelLanes, cols, static_cast<uint16_t*>(c) + r * ldc);
+  }
 }
 
 template <typename Raw, typename Product>
 constexpr GemmKernels amxKernels() {
   GemmKernels kernels{};
-  kernels.mr = kLanes;
-  kernels.nr = kLanes;
+  kernels.mr = kPanelLanes;
+  kernels.nr = kPanelLanes;
   kernels.vectorLanes = kTileElements;
   kernels.elementBytes = sizeof(uint32_t);
   kernels.stepsPerElement = Product::kSteps;
   kernels.elementsPerBlock = kTileElements;
+  // A panel of b stays in the first-level cache while rows of a pass by.
+  kernels.maxPanelElements = 256;
+  kernels.wantsNearSums = true;
+  kernels.takesRowsInPlace = true;
   kernels.pack = pack<Raw>;
   kernels.tile = tile<Product>;
-  kernels.begin = configureTiles;
-  kernels.end = releaseTiles;
+  kernels.runTile = runTile<Product>;
+  kernels.begin = beginTiles;
+  kernels.end = endTiles;
   return kernels;
 }
 
@@ -180,6 +284,7 @@ const GemmKernels* gemmKernelsFor(GemmDomain domain) {
   static const GemmKernels bf16 = [] {
     GemmKernels kernels = amxKernels<uint16_t, Bf16Product>();
     kernels.storeBfloats = v4_bf16::gemmKernelsFor(GemmDomain::kBf16)->storeBfloats;
+    kernels.runTileToBfloats = runTileToBfloats;
     return kernels;
   }();
   switch (domain) {

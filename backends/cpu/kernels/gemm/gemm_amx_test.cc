@@ -41,7 +41,7 @@ Operand randomOperand(ElementType type, int lanes, int64_t steps, bool stepsCont
 
 // The panel, followed by memory that must stay as it is.
 std::vector<uint32_t> packPanel(const GemmKernels& kernels, const Operand& operand, int64_t steps,
-                                bool isLeft) {
+                                bool isLeft, bool isRun = false) {
   std::vector<int64_t> lanes(operand.lanes), offsets(steps);
   for (int i = 0; i < operand.lanes; ++i) {
     lanes[i] = i == operand.missing ? kZeroLane : i * operand.laneStride;
@@ -57,7 +57,8 @@ std::vector<uint32_t> packPanel(const GemmKernels& kernels, const Operand& opera
                            contiguous,
                            operand.stepStride == 1 ? steps : 1,
                            0,
-                           isLeft};
+                           isLeft,
+                           isRun};
   const int64_t blocks = (steps + kernels.stepsPerBlock() - 1) / kernels.stepsPerBlock();
   std::vector<uint32_t> panel(blocks * kernels.elementsPerBlock * kernels.nr + 16, 0x7FC1AFFE);
   kernels.pack(panel.data(), isLeft ? kernels.mr : kernels.nr, source);
@@ -100,6 +101,78 @@ TEST_P(AmxTest, TilesOfEverySizeAndLayout) {
               const int64_t at = r * ldc + c;
               ASSERT_EQ(isBytes ? integers[at] : floats[at], expected) << r << "," << c;
             }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rows of windows as a convolution's: runs begin one after the other in a row, which goes on behind
+// the last with what no product may read.
+TEST_P(AmxTest, RunsInPlace) {
+  const GemmKernels& kernels = *emulated_amx::gemmKernelsFor(GetParam());
+  const bool isBytes = GetParam() == GemmDomain::kBytes;
+  const ElementType type = isBytes ? ElementType::kS8 : ElementType::kBF16;
+  const auto bytes = static_cast<int64_t>(storageBytes(type));
+  std::mt19937 rng(1);
+  for (int rows : {1, 16, 29, 32}) {
+    for (int cols : {5, 16, 32}) {
+      for (std::vector<int64_t> lengths : std::vector<std::vector<int64_t>>{{},
+                                                                            {1},
+                                                                            {7},
+                                                                            {64},
+                                                                            {200},
+                                                                            {16, 16, 16},
+                                                                            {48, 48},
+                                                                            {21, 21, 21},
+                                                                            {32, 96},
+                                                                            {5, 64}}) {
+        const bool accumulate = rng() & 1;
+        SCOPED_TRACE(::testing::Message() << rows << "x" << cols << ", " << lengths.size()
+                                          << " runs of " << (lengths.empty() ? 0 : lengths[0]));
+        std::vector<GemmRun> runs;
+        int64_t steps = 0, elements = 0;
+        for (int64_t length : lengths) {
+          runs.push_back({steps, elements * kernels.nr, length});
+          steps += length + 3;
+          elements += (length + kernels.stepsPerElement - 1) / kernels.stepsPerElement;
+        }
+        const int64_t rowStride = steps + 5;
+        std::vector<char> a(rows * rowStride * bytes, '\x7F');  // NaN of bf16
+        std::vector<uint32_t> panel(elements * kernels.nr + 16, 0x7FC1AFFE);
+        std::vector<double> expected(rows * cols, accumulate ? 5 : 0);
+        for (const GemmRun& run : runs) {
+          Operand left = randomOperand(type, rows, run.length, true, rng);
+          Operand right = randomOperand(type, cols, run.length, false, rng);
+          for (int r = 0; r < rows; ++r) {
+            std::memcpy(a.data() + (r * rowStride + run.a) * bytes,
+                        left.data.data() + r * run.length * bytes, run.length * bytes);
+          }
+          const auto part = packPanel(kernels, right, run.length, false, true);
+          const int64_t used =
+              (run.length + kernels.stepsPerElement - 1) / kernels.stepsPerElement * kernels.nr;
+          std::copy_n(part.begin(), used, panel.begin() + run.b);
+          for (size_t i = used; i < part.size(); ++i) ASSERT_EQ(part[i], 0x7FC1AFFE);
+          for (int64_t i = 0; i < rows * cols; ++i) {
+            for (int64_t k = 0; k < run.length; ++k) {
+              expected[i] += left.at(i / cols, k) * right.at(i % cols, k);
+            }
+          }
+        }
+        const int64_t ldc = cols + 3;
+        std::vector<float> floats(rows * ldc, 5);
+        std::vector<int32_t> integers(rows * ldc, 5);
+        void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
+        kernels.begin();
+        kernels.runTile(runs.data(), runs.size(), a.data(), rowStride, kernels.stepsPerElement,
+                        panel.data(), kernels.nr, result, ldc, rows, cols, accumulate);
+        kernels.end();
+        for (int r = 0; r < rows; ++r) {
+          for (int c = 0; c < ldc; ++c) {
+            const double value = c < cols ? expected[r * cols + c] : 5;
+            ASSERT_EQ(isBytes ? integers[r * ldc + c] : floats[r * ldc + c], value)
+                << r << "," << c;
           }
         }
       }

@@ -54,6 +54,7 @@ struct PanelSource {
   int64_t kRun;
   int64_t kPhase;
   bool isLeft = false;  // for a panel of the left operand
+  bool isRun = false;   // one of several of a panel: no block is filled up behind it
 };
 inline constexpr int64_t kZeroLane = INT64_MIN;
 
@@ -68,7 +69,8 @@ struct GemmRun {
 // j * stepStride] and b(j, c) = b[run.b + j * ldb + c]. Reads of b are of whole vectors: they go up
 // to the next multiple of vectorLanes after `cols`. Of kBf16, a is of bf16: steps j and j + 1,
 // which are neighbours there, meet both halves of b's element at run.b + j / 2 * ldb + c, and
-// stepStride is that of two steps; the second half of a last odd step is 0.
+// stepStride is that of two steps; the second half of a last odd step is 0. The same holds of
+// kBytes with four steps.
 using RunTile = void (*)(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
                          int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc,
                          int rows, int cols, bool accumulate);
@@ -81,12 +83,18 @@ struct GemmKernels {
   int stepsPerElement = 1;  // of panels; a last group of fewer steps is filled with zeros
   // Of a lane, that are packed together; what is missing of the last ones is filled with zeros.
   int elementsPerBlock = 1;
+  // Of a lane: the most that a panel should hold for a block of the contracted dimension.
+  int maxPanelElements = 512;
+  // Whether sums are better collected in memory of their own than in rows far apart.
+  bool wantsNearSums = false;
+  // Whether blocked products take rows of the left operand where they lie, by runTile.
+  bool takesRowsInPlace = false;
   int stepsPerBlock() const { return stepsPerElement * elementsPerBlock; }
   // Of a panel of `width` lanes for so many steps, with what packing may write past it; a multiple
   // of 64.
   int64_t panelBytes(int width, int64_t steps) const;
 
-  // Null, or called on a thread before it calls `tile` and when it has done so.
+  // Null, or called on a thread before it computes tiles and when it has done so.
   void (*begin)();
   void (*end)();
 
@@ -102,7 +110,7 @@ struct GemmKernels {
   // Null but for kBf16: bf16 from sums.
   void (*storeBfloats)(const float* sums, int64_t count, uint16_t* result);
 
-  // Null but for kF32, kF64 and kBf16.
+  // Null but for kF32, kF64, kBf16 and, on some machines, kBytes.
   RunTile runTile;
   // Null but for kBf16: as runTile of kF32, elements of both operands being pairs of steps.
   RunTile runTileOfPairs;
@@ -130,6 +138,11 @@ bool isAvailable(GemmDomain domain);
 // Writes `count` sums of the domain as elements of `type`, from result[index] on.
 void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,
                int64_t index);
+
+// The same of rows of sums, `ldSums` apart, to rows `rowStride` apart.
+void storeSumRows(GemmDomain domain, const void* sums, int64_t ldSums, int64_t rows,
+                  int64_t columns, ElementType type, void* result, int64_t index,
+                  int64_t rowStride);
 
 namespace v2 {
 const GemmKernels* gemmKernelTable();

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/block_transpose.h"
 #include "backends/cpu/kernels/gemm/gemm_kernels.h"
+#include "backends/cpu/kernels/vectors.h"
 
 namespace isthmus::cpu::ISTHMUS_ISA {
 namespace {
@@ -29,6 +30,8 @@ class NarrowPacker {
 
  private:
   static constexpr int kBlock = 8;  // lanes and groups that are transposed in registers
+  static constexpr int kRowsAhead = 16;
+  static constexpr int kVector = kLanes<uint32_t>;
 
   static const Raw* dataOf(const PanelSource& s) { return static_cast<const Raw*>(s.data); }
 
@@ -52,22 +55,27 @@ class NarrowPacker {
   // Lanes side by side in memory: rows of as many steps as an element holds are interleaved.
   static void packRows(uint32_t* out, const PanelSource& s) {
     const Raw* data = dataOf(s) + s.laneOffsets[0];
-    constexpr int whole = width / kBlock * kBlock;
+    constexpr int whole = width / kVector * kVector;
     int64_t k = 0;
     for (; k + kSteps <= s.kc; k += kSteps) {
       const Raw* rows[kSteps];
 #pragma clang loop unroll(full)
-      for (int step = 0; step < kSteps; ++step) rows[step] = data + s.kOffsets[k + step];
+      for (int step = 0; step < kSteps; ++step) {
+        rows[step] = data + s.kOffsets[k + step];
+        if (k + step + kRowsAhead < s.kc)
+          __builtin_prefetch(data + s.kOffsets[k + step + kRowsAhead]);
+      }
 #pragma clang loop unroll(full)
-      for (int i = 0; i < whole; i += kBlock) {
-        PackBlock block = PackBlock{} ^ flip;
+      for (int i = 0; i < whole; i += kVector) {
+        Vec<uint32_t> block = Vec<uint32_t>{} ^ flip;
 #pragma clang loop unroll(full)
         for (int step = 0; step < kSteps; ++step) {
-          typedef Raw Few __attribute__((vector_size(kBlock * sizeof(Raw)), aligned(1), may_alias));
-          block ^= __builtin_convertvector(*reinterpret_cast<const Few*>(rows[step] + i), PackBlock)
-                   << (8 * sizeof(Raw) * step);
+          using Few = typename VectorOf<Raw, kVector * sizeof(Raw)>::Loose;
+          block ^=
+              __builtin_convertvector(*reinterpret_cast<const Few*>(rows[step] + i), Vec<uint32_t>)
+              << (8 * sizeof(Raw) * step);
         }
-        *reinterpret_cast<PackBlockLoose*>(out + i) = block;
+        store(out + i, block);
       }
 #pragma clang loop unroll(full)
       for (int i = whole; i < width; ++i) {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/element_access.h"
-#include "backends/cpu/kernels/gemm/gemm_kernels.h"
+#include "backends/cpu/kernels/gemm/gemm_domains.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -24,11 +24,18 @@ void storeBfloat16(const float* sums, int64_t count, uint16_t* result) {
   }
 }
 
+// By instructions for it where there are such.
+auto bfloatStore() -> decltype(&storeBfloat16) {
+  if (!isAvailable(GemmDomain::kBf16)) return storeBfloat16;
+  const auto store = gemmKernels(GemmDomain::kBf16).storeBfloats;
+  return store ? store : storeBfloat16;
+}
+
 }  // namespace
 
 void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType type, void* result,
                int64_t index) {
-  if (type == floatTypeOf(domain)) {
+  if (isDomainType(domain, type)) {
     const auto bytes = static_cast<int64_t>(storageBytes(type));
     std::memcpy(static_cast<char*>(result) + index * bytes, sums,
                 static_cast<size_t>(count * bytes));
@@ -38,13 +45,7 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
     case GemmDomain::kF32:
     case GemmDomain::kBf16:
       if (type == ElementType::kBF16) {
-        if (isAvailable(GemmDomain::kBf16)) {
-          if (auto store = gemmKernels(GemmDomain::kBf16).storeBfloats) {
-            return store(static_cast<const float*>(sums), count,
-                         static_cast<uint16_t*>(result) + index);
-          }
-        }
-        return storeBfloat16(static_cast<const float*>(sums), count,
+        return bfloatStore()(static_cast<const float*>(sums), count,
                              static_cast<uint16_t*>(result) + index);
       }
       if (type == ElementType::kF16) {
@@ -66,6 +67,25 @@ void storeSums(GemmDomain domain, const void* sums, int64_t count, ElementType t
       return storeEach<Complex64>(sums, count, type, result, index);
     case GemmDomain::kC128:
       return storeEach<Complex128>(sums, count, type, result, index);
+  }
+}
+
+void storeSumRows(GemmDomain domain, const void* sums, int64_t ldSums, int64_t rows,
+                  int64_t columns, ElementType type, void* result, int64_t index,
+                  int64_t rowStride) {
+  const int64_t sumBytes = gemmKernels(domain).elementBytes;
+  const bool isBfloat =
+      type == ElementType::kBF16 && (domain == GemmDomain::kF32 || domain == GemmDomain::kBf16);
+  // What is chosen once for all rows, which may be short.
+  const auto store = isBfloat ? bfloatStore() : nullptr;
+  for (int64_t row = 0; row < rows; ++row) {
+    const char* from = static_cast<const char*>(sums) + row * ldSums * sumBytes;
+    const int64_t at = index + row * rowStride;
+    if (store) {
+      store(reinterpret_cast<const float*>(from), columns, static_cast<uint16_t*>(result) + at);
+    } else {
+      storeSums(domain, from, columns, type, result, at);
+    }
   }
 }
 
