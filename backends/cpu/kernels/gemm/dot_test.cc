@@ -368,6 +368,56 @@ TEST_P(DotTest, DeepSums) {
   }
 }
 
+// Operands at the beginnings of cache lines, as the runtime's buffers are: some machines read rows of
+// narrow types where they lie. Shapes for each way of sharing work between threads. Sums of small
+// integers are exact.
+TEST_P(DotTest, NarrowRowsInPlace) {
+  std::mt19937 rng(9);
+  for (auto [b, m, n, k, threads] : std::vector<std::array<int64_t, 5>>{{1, 300, 70, 1088, 1},
+                                                                        {1, 40, 300, 64, 2},
+                                                                        {1, 160, 4096, 512, 2},
+                                                                        {1, 320, 260, 1600, 2},
+                                                                        {1, 700, 130, 4160, 3},
+                                                                        {2, 150, 2500, 640, 2},
+                                                                        {6, 33, 65, 96, 2}}) {
+    using Line = std::array<int8_t, 64>;
+    struct alignas(64) AlignedLine : Line {};
+    auto linesOf = [](int64_t bytes) { return std::vector<AlignedLine>((bytes + 63) / 64); };
+    std::vector<int8_t> lhs(b * m * k), rhs(b * k * n);
+    for (auto& x : lhs) x = static_cast<int8_t>(rng() % 9) - 4;
+    for (auto& x : rhs) x = static_cast<int8_t>(rng() % 9) - 4;
+    std::vector<int32_t> expected(b * m * n);
+    for (int64_t row = 0; row < b * m; ++row) {
+      for (int64_t i = 0; i < k; ++i) {
+        const int8_t* right = rhs.data() + (row / m * k + i) * n;
+        for (int64_t col = 0; col < n; ++col) expected[row * n + col] += lhs[row * k + i] * right[col];
+      }
+    }
+    for (ElementType type : {ElementType::kS8, ElementType::kBF16}) {
+      const ElementType sumType = type == ElementType::kS8 ? ElementType::kS32 : ElementType::kF32;
+      SCOPED_TRACE(::testing::Message() << b << "x" << m << "x" << n << "x" << k << ", type "
+                                        << static_cast<int>(type));
+      Case c = matmul(m, n, k, type);
+      c.resultType = sumType;
+      c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
+      c.lhsBatching = c.rhsBatching = {0};
+      c.lhsContracting = {2}, c.rhsContracting = {1};
+      auto left = linesOf(lhs.size() * storageBytes(type));
+      auto right = linesOf(rhs.size() * storageBytes(type));
+      auto result = linesOf(expected.size() * storageBytes(sumType));
+      for (size_t i = 0; i < lhs.size(); ++i) storeElement<double>(left.data(), type, i, lhs[i]);
+      for (size_t i = 0; i < rhs.size(); ++i) storeElement<double>(right.data(), type, i, rhs[i]);
+      TestRun run(static_cast<int>(threads));
+      void* buffers[] = {left.data(), right.data(), result.data()};
+      auto descriptor = describe(c);
+      ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(loadElement<double>(result.data(), sumType, i), expected[i]) << i;
+      }
+    }
+  }
+}
+
 TEST_P(DotTest, EveryElementType) {
   std::mt19937 rng(3);
   for (int type = 1; type <= 33; ++type) {

@@ -366,8 +366,8 @@ void runByColumns(Plan& plan, bool serial, int64_t splits) {
   });
 }
 
-// Threads first pack all of a together, then take columns, whose panels of b they pack one by one
-// for all rows.
+// Threads first pack all of a together, unless it is read in place, then take columns, whose panels
+// of b they pack one by one for all rows.
 void runByColumnsOfPackedRows(Plan& plan, int threads) {
   const GemmJob& job = plan.job;
   const int mr = plan.kernels.mr, nr = plan.kernels.nr;
@@ -380,9 +380,11 @@ void runByColumnsOfPackedRows(Plan& plan, int threads) {
     return;
   }
   for (int64_t batch = 0; batch < job.batches; ++batch) {
-    parallel(plan.services, plan.kBlocks * rowPanels, false, [&](int64_t begin, int64_t end) {
-      packRows(plan, batch, {begin, end}, packed.data());
-    });
+    if (!plan.isLeftInPlace) {
+      parallel(plan.services, plan.kBlocks * rowPanels, false, [&](int64_t begin, int64_t end) {
+        packRows(plan, batch, {begin, end}, packed.data());
+      });
+    }
     parallel(plan.services, ceilDiv(panels, taskPanels), false, [&](int64_t begin, int64_t end) {
       Scratch<char> scratch(plan.services, BlockMemory::bytesBesideA(plan, job.m, perTask));
       if (!scratch) {
