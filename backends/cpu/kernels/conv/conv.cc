@@ -63,7 +63,8 @@ extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void
     elements += positions * p.groups * p.outputFeatures;
     if (positions == 0 || fillUntouched(services, p, domain)) continue;
     if (runDepthwise(services, p, domain)) continue;
-    std::optional<bool> done = runPositionSums(services, p, domain);
+    std::optional<bool> done = runTransposedSums(services, p, domain);
+    if (!done) done = runPositionSums(services, p, domain);
     if (!done) done = runWindowConv(services, p, domain);
     if (!done) done = runConvAsGemm(services, p, domain, native);
     if (!*done) {

@@ -296,7 +296,7 @@ class PreparedSums {
     const int64_t atOnce = std::clamp<int64_t>(kPreparedBytes / imageBytes, 1, images);
     Scratch<uint32_t> memory(services_, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
     const bool rounds = p_.conv.resultType == ElementType::kBF16;
-    Scratch<float> collected(services_, rounds ? resultSpan() : 1);
+    Scratch<float> collected(services_, rounds ? resultSpan(p_) : 1);
     if (!memory || !collected) return false;
     if (rounds) sums_.setSums(collected.data());
     uint32_t* lhs = memory.data();
@@ -381,7 +381,7 @@ class PreparedSums {
     return lines;
   }
 
-  // How many elements lie between the first and the last of an image, of a gradient, of the result.
+  // How many elements lie between the first and the last of an image, of a gradient.
   int64_t inputSpan() const {
     int64_t span = 1 + (p_.groups - 1) * p_.inputGroupStride;
     for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].inputSize - 1) * p_.axes[d].inputStride;
@@ -391,11 +391,6 @@ class PreparedSums {
     int64_t span = 1 + (p_.groups - 1) * p_.kernelGroupStride +
                    (p_.outputFeatures - 1) * p_.conv.kernelOutputStride;
     for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].taps - 1) * p_.axes[d].kernelStride;
-    return span;
-  }
-  int64_t resultSpan() const {
-    int64_t span = p_.outputOffset + (p_.groups - 1) * p_.outputGroupStride + p_.outputFeatures;
-    for (int d = 0; d < p_.rank; ++d) span += (p_.axes[d].outputSize - 1) * p_.axes[d].outputStride;
     return span;
   }
 

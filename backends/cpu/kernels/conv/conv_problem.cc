@@ -85,6 +85,12 @@ std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* 
   return problems;
 }
 
+int64_t resultSpan(const ConvProblem& p) {
+  int64_t span = p.outputOffset + (p.groups - 1) * p.outputGroupStride + p.outputFeatures;
+  for (int d = 0; d < p.rank; ++d) span += (p.axes[d].outputSize - 1) * p.axes[d].outputStride;
+  return span;
+}
+
 bool positionsAreRows(const ConvProblem& p) {
   const ConvDescriptor& c = p.conv;
   if (c.outputFeatureStride != 1 || c.resultColumns != c.outputFeatures || p.outputOffset != 0) {

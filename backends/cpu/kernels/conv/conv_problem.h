@@ -65,6 +65,9 @@ struct ConvProblem {
 // The plain problems of a convolution; empty if the result is.
 std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* buffers);
 
+// From the beginning of the result: how many elements lie up to the last that the problem computes.
+int64_t resultSpan(const ConvProblem& problem);
+
 // True if the features of a group form rows of the result seen as a matrix of its last dimension,
 // in the order of the axes: then an epilogue can follow each tile.
 bool positionsAreRows(const ConvProblem& problem);
@@ -84,6 +87,11 @@ std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& prob
 // Nothing if the problem is not of this kind; false for want of scratch memory.
 std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& problem,
                                     GemmDomain domain);
+
+// The same of bf16 on machines whose tiles want steps of rows side by side, with any number of
+// output features: a transposed copy of the input, and a packed one of the other operand.
+std::optional<bool> runTransposedSums(RunServices& services, const ConvProblem& problem,
+                                      GemmDomain domain);
 
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.

@@ -385,6 +385,19 @@ TEST_P(ConvTest, Gradients) {
   }
 }
 
+// So many positions that a few images are summed over at a time.
+TEST_P(ConvTest, GradientsOfLargeImages) {
+  std::mt19937 rng(14);
+  Case c;
+  c.lhsType = c.rhsType = ElementType::kBF16, c.resultType = ElementType::kF32;
+  c.batch = 16, c.inputFeatures = 3, c.outputFeatures = 8;
+  c.spatial = {{220, 220}, {220, 219}};
+  c.inputPlaces = {3, 0, 1, 2};
+  c.kernelPlaces = {0, 3, 1, 2};
+  c.outputPlaces = {2, 3, 0, 1};
+  checkCase(c, rng);
+}
+
 // The gradient of a window of one with strides: most results meet no tap, the others lie apart.
 TEST_P(ConvTest, GradientOfSkippedPositions) {
   std::mt19937 rng(8);

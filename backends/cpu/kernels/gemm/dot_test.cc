@@ -368,9 +368,9 @@ TEST_P(DotTest, DeepSums) {
   }
 }
 
-// Operands at the beginnings of cache lines, as the runtime's buffers are: some machines read rows of
-// narrow types where they lie. Shapes for each way of sharing work between threads. Sums of small
-// integers are exact.
+// Operands at the beginnings of cache lines, as the runtime's buffers are: some machines read rows
+// of narrow types where they lie. Shapes for each way of sharing work between threads. Sums of
+// small integers are exact.
 TEST_P(DotTest, NarrowRowsInPlace) {
   std::mt19937 rng(9);
   for (auto [b, m, n, k, threads] : std::vector<std::array<int64_t, 5>>{{1, 300, 70, 1088, 1},
@@ -390,13 +390,14 @@ TEST_P(DotTest, NarrowRowsInPlace) {
     for (int64_t row = 0; row < b * m; ++row) {
       for (int64_t i = 0; i < k; ++i) {
         const int8_t* right = rhs.data() + (row / m * k + i) * n;
-        for (int64_t col = 0; col < n; ++col) expected[row * n + col] += lhs[row * k + i] * right[col];
+        for (int64_t col = 0; col < n; ++col)
+          expected[row * n + col] += lhs[row * k + i] * right[col];
       }
     }
     for (ElementType type : {ElementType::kS8, ElementType::kBF16}) {
       const ElementType sumType = type == ElementType::kS8 ? ElementType::kS32 : ElementType::kF32;
-      SCOPED_TRACE(::testing::Message() << b << "x" << m << "x" << n << "x" << k << ", type "
-                                        << static_cast<int>(type));
+      SCOPED_TRACE(::testing::Message()
+                   << b << "x" << m << "x" << n << "x" << k << ", type " << static_cast<int>(type));
       Case c = matmul(m, n, k, type);
       c.resultType = sumType;
       c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};

@@ -16,6 +16,41 @@ constexpr int64_t kBlockElements = kTileElements * kPanelLanes;
 
 // ---- Packing ------------------------------------------------------------------------------------
 
+constexpr int kBlock = 8;  // rows and steps that are transposed in registers
+typedef uint16_t Steps __attribute__((vector_size(kBlock * 2)));
+typedef uint16_t LooseSteps __attribute__((vector_size(kBlock * 2), aligned(2), may_alias));
+
+// See GemmKernels::transpose.
+void transpose(const uint16_t* data, const int64_t* offsets, int64_t steps, int64_t rows,
+               void* result, int64_t rowStride) {
+  auto* out = static_cast<uint16_t*>(result);
+  for (int64_t k = 0; k < steps; k += kBlock) {
+    const uint16_t* from[kBlock];
+    for (int i = 0; i < kBlock; ++i) {
+      const bool isPresent = k + i < steps && offsets[k + i] != kZeroLane;
+      from[i] = isPresent ? data + offsets[k + i] : nullptr;
+    }
+    for (int64_t r = 0; r < rows; r += kBlock) {
+      const int64_t count = rows - r < kBlock ? rows - r : kBlock;
+      Steps block[kBlock];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < kBlock; ++i) {
+        block[i] = Steps{};
+        if (!from[i]) continue;
+        if (count == kBlock) {
+          block[i] = *reinterpret_cast<const LooseSteps*>(from[i] + r);
+        } else {
+          __builtin_memcpy(&block[i], from[i] + r, count * 2);
+        }
+      }
+      transposeBlock<Steps, kBlock>(block);
+      for (int i = 0; i < count; ++i) {
+        *reinterpret_cast<LooseSteps*>(out + (r + i) * rowStride + k) = block[i];
+      }
+    }
+  }
+}
+
 // Element (group, lane) is at group / 16 * kBlockElements + lane * 16 + group % 16.
 template <typename Raw>
 void packLeft(uint32_t* out, const PanelSource& s) {
@@ -33,6 +68,11 @@ void packLeft(uint32_t* out, const PanelSource& s) {
           __builtin_memset(row, 0, kTileRowBytes);
         }
       }
+    } else if (sizeof(Raw) == 2 && s.lanesContiguous) {
+      const int64_t count = s.kc - k < steps ? s.kc - k : steps;
+      if (s.lanes < kPanelLanes || count < steps) __builtin_memset(out, 0, kBlockElements * 4);
+      transpose(reinterpret_cast<const uint16_t*>(data) + s.laneOffsets[0], s.kOffsets + k, count,
+                s.lanes, out, steps);
     } else {
       uint32_t block[kBlockElements + kPanelSlackBytes / 4] = {};
       PanelSource part = s;
@@ -285,6 +325,7 @@ const GemmKernels* gemmKernelsFor(GemmDomain domain) {
     GemmKernels kernels = amxKernels<uint16_t, Bf16Product>();
     kernels.storeBfloats = v4_bf16::gemmKernelsFor(GemmDomain::kBf16)->storeBfloats;
     kernels.runTileToBfloats = runTileToBfloats;
+    kernels.transpose = transpose;
     return kernels;
   }();
   switch (domain) {

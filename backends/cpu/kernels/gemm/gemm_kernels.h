@@ -117,6 +117,12 @@ struct GemmKernels {
   // Null but for kBf16: as runTile without `accumulate`, which is ignored, with c of bf16.
   RunTile runTileToBfloats;
 
+  // Null but for kBf16 where takesRowsInPlace: out[r * rowStride + k] = data[offsets[k] + r] for
+  // `rows` rows and `steps` steps of 16 bits, 0 where offsets[k] is kZeroLane. Writes up to the
+  // next multiple of 8 steps.
+  void (*transpose)(const uint16_t* data, const int64_t* offsets, int64_t steps, int64_t rows,
+                    void* out, int64_t rowStride);
+
   // The rest is null but for kF32 and kF64.
 
   // c[j] = sum over k of x[k * xStride] * b[k * ldb + j], kc > 0. Of a matrix that isNearMatrix, n
