@@ -479,6 +479,9 @@ void packElements(T* out, const S* data, const PanelSource& s, int64_t kBegin, i
   }
 }
 
+// Rows far apart are no stream that the processor would see: they are asked for so many ahead.
+constexpr int kRowsAhead = 16;
+
 template <typename T, typename S, int width>
 void packFrom(T* out, const PanelSource& s) {
   const S* data = static_cast<const S*>(s.data);
@@ -488,6 +491,11 @@ void packFrom(T* out, const PanelSource& s) {
     for (int64_t k = 0; k < s.kc; ++k) {
       const S* p = row + s.kOffsets[k];
       T* q = out + k * width;
+      if (k + kRowsAhead < s.kc) {
+        const S* ahead = row + s.kOffsets[k + kRowsAhead];
+        __builtin_prefetch(ahead);
+        __builtin_prefetch(ahead + width - 1);
+      }
       if constexpr (__is_same(T, S)) {
         __builtin_memcpy(q, p, width * sizeof(T));
         continue;
