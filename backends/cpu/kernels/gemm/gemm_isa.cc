@@ -491,11 +491,8 @@ void packFrom(T* out, const PanelSource& s) {
     for (int64_t k = 0; k < s.kc; ++k) {
       const S* p = row + s.kOffsets[k];
       T* q = out + k * width;
-      if (k + kRowsAhead < s.kc) {
-        const S* ahead = row + s.kOffsets[k + kRowsAhead];
-        __builtin_prefetch(ahead);
-        __builtin_prefetch(ahead + width - 1);
-      }
+      __builtin_prefetch(p + width);
+      __builtin_prefetch(p + 2*width - 1);
       if constexpr (__is_same(T, S)) {
         __builtin_memcpy(q, p, width * sizeof(T));
         continue;
