@@ -364,6 +364,25 @@ int resultBitsOf(const ElementKind& kind) {
   return kind.isBf16 ? 8 : kFewBits;  // no format that is rounded to has more
 }
 
+// Whether lanes and rounds of a loop are divided by one number, which is known before the loop.
+bool isSharedDivisor(const Val& divisor, unsigned lanes, const Level* level,
+                     const TargetModel& target) {
+  return lanes > 1 && divisor.lanes() == 1 && divisor.level &&
+         divisor.level->depth < level->depth && target.fma &&
+         !llvm::isa<llvm::Constant>(divisor.re);
+}
+
+V divideByShared(LoopBuilder& loops, const Val& divisor, V a) {
+  const auto inside = a.c->b.saveIP();
+  llvm::IRBuilder<>& b = loops.at(divisor.level);
+  Divisor parts = divisorOf({a.c, divisor.re});
+  for (V* part : {&parts.value, &parts.high, &parts.low}) {
+    part->v = b.CreateVectorSplat(a.lanes(), part->v);
+  }
+  b.restoreIP(inside);
+  return divide(a, parts);
+}
+
 }  // namespace
 
 Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
@@ -448,7 +467,10 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
   bool known = true;
   if (kind.isFloat()) {
     bool exact = false;
-    V result = floatOp(op, which, values, &known, &exact);
+    const bool sharesDivisor =
+        which == OpCode::Shlo_DivOp && isSharedDivisor(given[1], lanes, level, loops_.target());
+    V result = sharesDivisor ? divideByShared(loops_, given[1], values[0])
+                             : floatOp(op, which, values, &known, &exact);
     if (!known) return fail(op, "not defined for floating-point numbers");
     level->block = b.GetInsertBlock();
     // The sign alone makes NaN of a zero in formats without a negative one.

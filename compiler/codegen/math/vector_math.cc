@@ -71,15 +71,20 @@ V fma(V a, V b, V c) {
   return {a.c, a.c->b.CreateIntrinsic(llvm::Intrinsic::fma, {a.v->getType()}, {a.v, b.v, c.v})};
 }
 
+namespace {
+
+// Of a divisor whose reciprocal is the sum of two normal numbers.
+int largestExponent(V x) { return x.isF64() ? 500 : 64; }
+
+}  // namespace
+
 V divide(V a, V b) {
   auto* constant = llvm::dyn_cast<llvm::Constant>(b.v);
   if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
   if (!number || !a.c->target.fma || !number->getValueAPF().isNormal()) return a / b;
   const double divisor = number->getValueAPF().convertToDouble();
-  // Both parts of the reciprocal must be normal numbers.
-  const int bound = a.isF64() ? 500 : 64;
-  if (std::abs(std::ilogb(divisor)) > bound) return a / b;
+  if (std::abs(std::ilogb(divisor)) > largestExponent(a)) return a / b;
   llvm::APFloat inverse(0.0);
   if (number->getValueAPF().getExactInverse(&inverse)) return a * (1 / divisor);
   // The reciprocal as the sum of two numbers of one sign, so that zeros keep theirs and no
@@ -93,6 +98,23 @@ V divide(V a, V b) {
     high = a.isF64() ? std::nextafter(high, 0.0) : std::nextafter(static_cast<float>(high), 0.0f);
   }
   return fma(a, high, a * rest());
+}
+
+Divisor divisorOf(V value) {
+  // One part rounded towards zero, so that the other has its sign and is not zero: see above.
+  V nearest = 1.0 / value;
+  V excess = fma(-nearest, value, nearest.k(1.0));
+  V below = (nearest.asInt() - nearest.asInt().ki(1)).asFloat();
+  V high = select(excess > 0.0, nearest, below);
+  V low = fma(-high, value, high.k(1.0)) * high;
+  const double most = std::ldexp(1.0, largestExponent(value));
+  V isUsual = (abs(value) >= 1 / most) & (abs(value) <= most);
+  return {value, high, low, ~isUsual};
+}
+
+V divide(V a, const Divisor& b) {
+  V result = a.c->resultBits <= kFewBits ? a * b.high : fma(a, b.high, a * b.low);
+  return unlessAny(b.isUnusual, result, [&] { return a / b.value; });
 }
 
 V abs(V a) { return unary(llvm::Intrinsic::fabs, a); }

@@ -270,6 +270,38 @@ void checkQuotients(const std::string& type, T tiny) {
 TEST(Quotients, by_constants_in_f32) { checkQuotients<float>("f32", 0x1p-80f); }
 TEST(Quotients, by_constants_in_f64) { checkQuotients<double>("f64", 0x1p-970); }
 
+// Rows divided by one number each, whose reciprocal is computed before the row where it is a normal
+// number.
+template <typename T>
+void checkRowQuotients(const std::string& type, T tiny) {
+  const std::vector<T> divisors = arguments<T>(1000, 300);
+  const std::vector<T> row = arguments<T>(1000, 1000);
+  const std::string column = "tensor<" + std::to_string(divisors.size()) + "x" + type + ">";
+  const std::string array = "tensor<" + std::to_string(divisors.size()) + "x" +
+                            std::to_string(row.size()) + "x" + type + ">";
+  auto kernel = TestKernel::compile(
+      "func.func @f(%x: " + array + ", %y: " + column + ") -> " + array +
+      " {\n %r = \"isthmus.fusion\"(%x, %y) ({\n ^bb0(%a: " + array + ", %b: " + column +
+      "):\n  %0 = stablehlo.broadcast_in_dim %b, dims = [0] : (" + column + ") -> " + array +
+      "\n  %1 = stablehlo.divide %a, %0 : " + array + "\n  isthmus.yield %1 : " + array +
+      "\n }) : (" + array + ", " + column + ") -> " + array + "\n return %r : " + array + "\n}\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  std::vector<T> x;
+  for (size_t i = 0; i < divisors.size(); ++i) x.insert(x.end(), row.begin(), row.end());
+  std::vector<T> divisor = divisors, y(x.size());
+  (*kernel)->run({x.data(), divisor.data(), y.data()});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const T b = divisors[i / row.size()];
+    const long double want = static_cast<long double>(x[i]) / b;
+    const double bound = std::abs(x[i]) < tiny || std::abs(want) < tiny ? 1.5 : 0.501;
+    EXPECT_LE(ulpsBetween(y[i], want), bound) << x[i] << " / " << b << " gave " << y[i];
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Quotients, of_rows_in_f32) { checkRowQuotients<float>("f32", 0x1p-80f); }
+TEST(Quotients, of_rows_in_f64) { checkRowQuotients<double>("f64", 0x1p-970); }
+
 // IEEE 754-2019's maximum and minimum, for each pair of special values: NaN if either is, +0 above
 // -0.
 template <typename T>

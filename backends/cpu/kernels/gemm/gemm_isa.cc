@@ -492,7 +492,7 @@ void packFrom(T* out, const PanelSource& s) {
       const S* p = row + s.kOffsets[k];
       T* q = out + k * width;
       __builtin_prefetch(p + width);
-      __builtin_prefetch(p + 2*width - 1);
+      __builtin_prefetch(p + 2 * width - 1);
       if constexpr (__is_same(T, S)) {
         __builtin_memcpy(q, p, width * sizeof(T));
         continue;
