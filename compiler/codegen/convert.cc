@@ -224,7 +224,7 @@ llvm::Value* bitsToFloat(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
 }
 
 static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
-                                const ElementKind& from, const ElementKind& to) {
+                                const ElementKind& from, const ElementKind& to, Rounded what) {
   llvm::Type* wanted = like(value, to.computeType(b.getContext()));
   bool fromFloat = from.isFloat() || from.isComplex();
   bool toFloat = to.isFloat() || to.isComplex();
@@ -255,8 +255,8 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
       return roundToKind(b, target, toF32RoundingToOdd(V(&math, value)).v, to);
     }
     llvm::Value* number = b.CreateFPCast(value, wanted);
-    return from.isFloat() && from.small && to.bits >= 32 ? number
-                                                         : roundToKind(b, target, number, to);
+    if (from.isFloat() && from.small && to.bits >= 32) return number;
+    return roundToKind(b, target, number, to, from.bits == 32 ? what : Rounded::kAnything);
   }
   // Towards zero; what does not fit becomes the nearest integer that does, NaN becomes 0.
   if (to.bits <= 16) {
@@ -274,12 +274,12 @@ static llvm::Value* convertPart(llvm::IRBuilder<>& b, const TargetModel& target,
 }
 
 Val convertValue(llvm::IRBuilder<>& b, const TargetModel& target, Val operand,
-                 const ElementKind& from, const ElementKind& to) {
+                 const ElementKind& from, const ElementKind& to, Rounded what) {
   Val result = operand;
   result.im = nullptr;
-  result.re = convertPart(b, target, operand.re, from, to);
+  result.re = convertPart(b, target, operand.re, from, to, what);
   if (to.isComplex()) {
-    result.im = from.isComplex() ? convertPart(b, target, operand.im, from, to)
+    result.im = from.isComplex() ? convertPart(b, target, operand.im, from, to, what)
                                  : llvm::Constant::getNullValue(result.re->getType());
   }
   return result;

@@ -364,6 +364,26 @@ int resultBitsOf(const ElementKind& kind) {
   return kind.isBf16 ? 8 : kFewBits;  // no format that is rounded to has more
 }
 
+// Whether the value was computed from others in a way that takes subnormal numbers for zero, and is
+// not what memory had.
+bool isArithmeticResult(mlir::Value value) {
+  mlir::Operation* op = value.getDefiningOp();
+  const OpFacts* facts = op ? findOpFacts(op) : nullptr;
+  if (!facts) return false;
+  switch (facts->code) {
+    case OpCode::Shlo_AddOp:
+    case OpCode::Shlo_SubtractOp:
+    case OpCode::Shlo_MulOp:
+    case OpCode::Shlo_DivOp:
+    case OpCode::Shlo_ExpOp:
+    case OpCode::Shlo_LogisticOp:
+    case OpCode::Shlo_TanhOp:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Whether lanes and rounds of a loop are divided by one number, which is known before the loop.
 bool isSharedDivisor(const Val& divisor, unsigned lanes, const Level* level,
                      const TargetModel& target) {
@@ -423,7 +443,11 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     case OpCode::Shlo_ConvertOp: {
       Val result = operands[0];
       result.level = level;
-      return convertValue(b, loops_.target(), result, from, kind);
+      const bool hasInstruction = loops_.target().roundsToBf16 && lanes > 1;
+      return convertValue(b, loops_.target(), result, from, kind,
+                          hasInstruction && isArithmeticResult(op->getOperand(0))
+                              ? Rounded::kArithmetic
+                              : Rounded::kAnything);
     }
     case OpCode::Shlo_RealOp:
       return {operands[0].re, nullptr, level};

@@ -16,8 +16,12 @@ struct ComplexV {
 // False if the op is not defined for complex numbers. For abs, only `re` of the result is set.
 bool complexOp(OpCode op, llvm::ArrayRef<ComplexV> operands, ComplexV* result);
 
+// What is rounded to a narrower float. What arithmetic has made may be taken for zero if it is
+// subnormal, as arithmetic itself does; kOperand: and is for more arithmetic, not for memory.
+enum class Rounded : uint8_t { kAnything, kArithmetic, kOperand };
+
 // stablehlo.convert of one register; the result has the operand's level.
 Val convertValue(llvm::IRBuilder<>& b, const TargetModel& target, Val operand,
-                 const ElementKind& from, const ElementKind& to);
+                 const ElementKind& from, const ElementKind& to, Rounded what = Rounded::kAnything);
 
 }  // namespace isthmus::codegen

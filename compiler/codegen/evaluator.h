@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/loop/level.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/schedule/schedule.h"
@@ -255,9 +256,6 @@ class Evaluator {
 };
 
 // Rounds an f32 register to a narrower float's values (to nearest even); elsewhere the identity.
-// What arithmetic on such floats has made may be taken for zero if it is subnormal, as arithmetic
-// itself does; kOperand: and is for more arithmetic, not for memory.
-enum class Rounded : uint8_t { kAnything, kArithmetic, kOperand };
 llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::Value* value,
                          const ElementKind& kind, Rounded what = Rounded::kAnything);
 // Integers narrower than a byte are kept sign- or zero-extended.
