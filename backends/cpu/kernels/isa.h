@@ -30,6 +30,10 @@ Function* forHost(Function* v2, Function* v3, Function* v4) {
 // kernels run.
 void capIsa(Isa cap);
 
+// Whether AVX-512 BF16, where hostIsa() has it, multiplies faster than operands converted to f32.
+// Thread-safe.
+bool hasFastBf16Products();
+
 // Bytes of a core's second-level cache; 0 where the system does not know. Thread-safe.
 int64_t secondLevelCacheBytes();
 

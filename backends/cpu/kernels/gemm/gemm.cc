@@ -465,7 +465,7 @@ const GemmKernels& gemmKernels(GemmDomain domain) {
   if (isa >= Isa::kAmx) {
     if (const GemmKernels* kernels = v4_amx::gemmKernelsFor(domain)) return *kernels;
   }
-  if (isa >= Isa::kBf16) {
+  if (isa >= Isa::kBf16 && hasFastBf16Products()) {
     if (const GemmKernels* kernels = v4_bf16::gemmKernelsFor(domain)) return *kernels;
   }
   if (isa >= Isa::kVnni) {

@@ -1,4 +1,5 @@
-// The kernels for AMX on emulated tile registers: packing and multiplying against loops.
+// Kernels for products of narrow elements, packing and multiplying against loops: those of this
+// machine, whether products prefer them or not, and those for AMX on emulated tile registers.
 #define ISTHMUS_EMULATE_AMX
 #define ISTHMUS_ISA emulated_amx
 #include "backends/cpu/kernels/gemm/gemm_amx_isa.cc"
@@ -9,7 +10,10 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
+
+#include "backends/cpu/kernels/isa.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -65,16 +69,45 @@ std::vector<uint32_t> packPanel(const GemmKernels& kernels, const Operand& opera
   return panel;
 }
 
-class AmxTest : public ::testing::TestWithParam<GemmDomain> {};
-INSTANTIATE_TEST_SUITE_P(Domains, AmxTest,
-                         ::testing::Values(GemmDomain::kBytes, GemmDomain::kBf16));
+struct Family {
+  const char* name;
+  Isa isa;
+  const GemmKernels* (*kernelsFor)(GemmDomain);
+  GemmDomain domain;
+};
+void PrintTo(const Family& family, std::ostream* stream) { *stream << family.name; }
 
-TEST_P(AmxTest, TilesOfEverySizeAndLayout) {
-  const GemmKernels& kernels = *emulated_amx::gemmKernelsFor(GetParam());
-  const bool isBytes = GetParam() == GemmDomain::kBytes;
+class NarrowTest : public ::testing::TestWithParam<Family> {
+ protected:
+  void SetUp() override {
+    if (hostIsa() < GetParam().isa) GTEST_SKIP() << "not on this machine";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Families, NarrowTest,
+    ::testing::Values(
+        Family{"emulated_amx_bytes", Isa::kV2, emulated_amx::gemmKernelsFor, GemmDomain::kBytes},
+        Family{"emulated_amx_bf16", Isa::kV2, emulated_amx::gemmKernelsFor, GemmDomain::kBf16},
+        Family{"amx_bytes", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBytes},
+        Family{"amx_bf16", Isa::kAmx, v4_amx::gemmKernelsFor, GemmDomain::kBf16},
+        Family{"avx512_bf16", Isa::kBf16, v4_bf16::gemmKernelsFor, GemmDomain::kBf16},
+        Family{"vnni_bytes", Isa::kVnni, v4_vnni::gemmKernelsFor, GemmDomain::kBytes}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+void begin(const GemmKernels& kernels) {
+  if (kernels.begin) kernels.begin();
+}
+void end(const GemmKernels& kernels) {
+  if (kernels.end) kernels.end();
+}
+
+TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
+  const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
+  const bool isBytes = GetParam().domain == GemmDomain::kBytes;
   const ElementType type = isBytes ? ElementType::kS8 : ElementType::kBF16;
   std::mt19937 rng(1);
-  for (int rows : {1, 15, 16, 17, 32}) {
+  for (int rows : {1, 13, 15, 16, 17, 32}) {
+    if (rows > kernels.mr) continue;
     for (int cols : {1, 16, 20, 32}) {
       for (int64_t steps : {1, 7, 32, 64, 65, 200}) {
         for (int layout = 0; layout < 8; ++layout) {
@@ -90,9 +123,9 @@ TEST_P(AmxTest, TilesOfEverySizeAndLayout) {
           std::vector<float> floats(rows * ldc, 5);
           std::vector<int32_t> integers(rows * ldc, 5);
           void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
-          kernels.begin();
+          begin(kernels);
           kernels.tile(steps, left.data(), right.data(), result, ldc, rows, cols, accumulate);
-          kernels.end();
+          end(kernels);
           for (int r = 0; r < rows; ++r) {
             for (int c = 0; c < ldc; ++c) {
               double expected = accumulate || c >= cols ? 5 : 0;
@@ -110,13 +143,15 @@ TEST_P(AmxTest, TilesOfEverySizeAndLayout) {
 
 // Rows of windows as a convolution's: runs begin one after the other in a row, which goes on behind
 // the last with what no product may read.
-TEST_P(AmxTest, RunsInPlace) {
-  const GemmKernels& kernels = *emulated_amx::gemmKernelsFor(GetParam());
-  const bool isBytes = GetParam() == GemmDomain::kBytes;
+TEST_P(NarrowTest, RunsInPlace) {
+  const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
+  const bool isBytes = GetParam().domain == GemmDomain::kBytes;
   const ElementType type = isBytes ? ElementType::kS8 : ElementType::kBF16;
   const auto bytes = static_cast<int64_t>(storageBytes(type));
   std::mt19937 rng(1);
-  for (int rows : {1, 16, 29, 32}) {
+  if (!kernels.runTile) GTEST_SKIP() << "from panels only";
+  for (int rows : {1, 13, 16, 29, 32}) {
+    if (rows > kernels.mr) continue;
     for (int cols : {5, 16, 32}) {
       for (std::vector<int64_t> lengths : std::vector<std::vector<int64_t>>{{},
                                                                             {1},
@@ -164,10 +199,10 @@ TEST_P(AmxTest, RunsInPlace) {
         std::vector<float> floats(rows * ldc, 5);
         std::vector<int32_t> integers(rows * ldc, 5);
         void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
-        kernels.begin();
+        begin(kernels);
         kernels.runTile(runs.data(), runs.size(), a.data(), rowStride, kernels.stepsPerElement,
                         panel.data(), kernels.nr, result, ldc, rows, cols, accumulate);
-        kernels.end();
+        end(kernels);
         for (int r = 0; r < rows; ++r) {
           for (int c = 0; c < ldc; ++c) {
             const double value = c < cols ? expected[r * cols + c] : 5;
