@@ -384,11 +384,12 @@ bool isArithmeticResult(mlir::Value value) {
   }
 }
 
-// Whether lanes and rounds of a loop are divided by one number, which is known before the loop.
+// Whether lanes and enough rounds of a loop are divided by one number, which is known before it:
+// its reciprocal takes as long as some divisions.
 bool isSharedDivisor(const Val& divisor, unsigned lanes, const Level* level,
                      const TargetModel& target) {
   return lanes > 1 && divisor.lanes() == 1 && divisor.level &&
-         divisor.level->depth < level->depth && target.fma &&
+         divisor.level->depth < level->depth && level->rounds >= 8 && target.fma &&
          !llvm::isa<llvm::Constant>(divisor.re);
 }
 
@@ -396,7 +397,7 @@ V divideByShared(LoopBuilder& loops, const Val& divisor, V a) {
   const auto inside = a.c->b.saveIP();
   llvm::IRBuilder<>& b = loops.at(divisor.level);
   Divisor parts = divisorOf({a.c, divisor.re});
-  for (V* part : {&parts.value, &parts.high, &parts.low}) {
+  for (V* part : {&parts.scale, &parts.high, &parts.low}) {
     part->v = b.CreateVectorSplat(a.lanes(), part->v);
   }
   b.restoreIP(inside);

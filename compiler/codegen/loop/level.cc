@@ -49,6 +49,7 @@ LoopBuilder::Values LoopBuilder::loop(
   Level* inner = levels_.back().get();
   inner->parent = outer;
   inner->depth = outer->depth + 1;
+  if (lo && hi) inner->rounds = (hi->getSExtValue() - lo->getSExtValue()) / bounds.step;
   llvm::BasicBlock* header = llvm::BasicBlock::Create(context(), "loop", function_);
   inner->block = header;
 

@@ -35,6 +35,7 @@ struct Level {
   Level* parent = nullptr;
   int depth = 0;
   llvm::BasicBlock* block = nullptr;  // its open end; without a terminator
+  int64_t rounds = 0;                 // of its loop, where they are known; else 0
   // What was computed at this level, by a key that says what it is.
   std::unordered_map<std::string, llvm::SmallVector<Val, 1>> memo;
   std::unordered_map<std::string, llvm::Value*> scalars;

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 
-#include "compiler/codegen/math/math_internal.h"
 #include "compiler/codegen/target_instructions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
@@ -101,20 +100,25 @@ V divide(V a, V b) {
 }
 
 Divisor divisorOf(V value) {
-  // One part rounded towards zero, so that the other has its sign and is not zero: see above.
-  V nearest = 1.0 / value;
-  V excess = fma(-nearest, value, nearest.k(1.0));
-  V below = (nearest.asInt() - nearest.asInt().ki(1)).asFloat();
-  V high = select(excess > 0.0, nearest, below);
-  V low = fma(-high, value, high.k(1.0)) * high;
+  // What makes both parts of the reciprocal normal numbers.
   const double most = std::ldexp(1.0, largestExponent(value));
-  V isUsual = (abs(value) >= 1 / most) & (abs(value) <= most);
-  return {value, high, low, ~isUsual};
+  V magnitude = abs(value);
+  V scale = select(magnitude < 1 / most, most, value.k(1.0));
+  scale = select(magnitude > most, 1 / most, scale);
+  V scaled = value * scale;
+  // One part rounded towards zero, so that the other has its sign and is not zero: see above.
+  V nearest = 1.0 / scaled;
+  V excess = fma(-nearest, scaled, nearest.k(1.0));
+  V below = (nearest.asInt() - nearest.asInt().ki(1)).asFloat();
+  V high = select(excess <= 0.0, below, nearest);
+  V low = fma(-high, scaled, high.k(1.0)) * high;
+  // Zero, infinity and NaN have no excess: their reciprocal is both parts.
+  return {scale, high, select(isNan(excess), nearest, low)};
 }
 
 V divide(V a, const Divisor& b) {
-  V result = a.c->resultBits <= kFewBits ? a * b.high : fma(a, b.high, a * b.low);
-  return unlessAny(b.isUnusual, result, [&] { return a / b.value; });
+  a = a * b.scale;
+  return a.c->resultBits <= kFewBits ? a * b.high : fma(a, b.high, a * b.low);
 }
 
 V abs(V a) { return unary(llvm::Intrinsic::fabs, a); }

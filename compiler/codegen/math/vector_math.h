@@ -90,15 +90,13 @@ inline V fma(V a, double b, V c) { return fma(a, a.k(b), c); }
 // a / b. By a constant without a division: two roundings more than one are rarely seen (in about
 // one of 2^22 quotients, by an ulp), and quotients below 2^-80 (f64: 2^-970) are within 1.5 ulp.
 V divide(V a, V b);
-// A number that many are divided by, which is known at run time only: its reciprocal in two parts,
-// and whether these are no good. All are of the type of the number.
+// A number that many are divided by, which is known at run time only: its reciprocal as the product
+// of a power of two and the sum of two numbers. All are of the type of the number.
 struct Divisor {
-  V value, high, low;
-  V isUnusual;
+  V scale, high, low;
 };
 Divisor divisorOf(V value);
-// a / b with the rounding of a division by a constant, and without a division unless b is unusual:
-// the parts of b as often as a has lanes.
+// a / b, rounded as by a constant: the parts of b as often as a has lanes.
 V divide(V a, const Divisor& b);
 V abs(V a);
 V sqrt(V a);
