@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
@@ -62,6 +63,23 @@ struct TestRun {
   TestServices services;
   Status status;
   IsthmusRun run{};
+};
+
+// A copy at the beginning of a cache line, where the runtime's buffers begin.
+class AlignedCopy {
+ public:
+  explicit AlignedCopy(const std::vector<char>& data)
+      : lines_((data.size() + kBytes - 1) / kBytes) {
+    if (!data.empty()) std::memcpy(lines_.data(), data.data(), data.size());
+  }
+  void* data() { return lines_.data(); }
+
+ private:
+  static constexpr size_t kBytes = 64;
+  struct alignas(kBytes) Line {
+    char bytes[kBytes];
+  };
+  std::vector<Line> lines_;
 };
 
 // `count` random elements of the type: small integers, floats in [-1, 1].

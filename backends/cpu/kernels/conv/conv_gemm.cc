@@ -57,6 +57,7 @@ class ConvJob : public GemmJob {
     inputBytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
     kernelBytes_ = static_cast<int64_t>(storageBytes(p_.conv.rhsType));
     resultBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
+    isLeftInPlace_ = positionsLieInRows();
   }
 
   void packA(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
@@ -68,6 +69,12 @@ class ConvJob : public GemmJob {
              int64_t kc) const override {
     positionsAreA_ ? packKernel(batch, panel, width, lane, lanes, k0, kc)
                    : packPatches(batch, panel, width, lane, lanes, k0, kc);
+  }
+  const void* leftInPlace(int64_t batch, int64_t* rowStride) const override {
+    if (!isLeftInPlace_) return nullptr;
+    *rowStride = inputStep_;
+    const int64_t offset = p_.inputOffset + groupOf(batch) * p_.inputGroupStride;
+    return static_cast<const char*>(p_.lhs) + offset * inputBytes_;
   }
   void* directResult(int64_t batch, int64_t* ld) const override {
     if (!direct_) return nullptr;
@@ -114,6 +121,33 @@ class ConvJob : public GemmJob {
     }
     *ld = featureStep;
     return step == 1 || positions_ == 1;
+  }
+
+  // Whether windows of a single tap are rows at one stride, beginning with cache lines: others take
+  // longer to read than to pack.
+  bool positionsLieInRows() {
+    constexpr int64_t kCacheLineBytes = 64;
+    if (!kernels_.takesRowsInPlace || !positionsAreA_ || t_.taps != 1 ||
+        p_.conv.inputFeatureStride != 1) {
+      return false;
+    }
+    int64_t stride = 0;
+    for (int d = p_.rank; d-- > 0;) {
+      const ConvAxis& axis = p_.axes[d];
+      const int64_t step = axis.windowStride * axis.inputStride;
+      const int64_t last = (axis.outputSize - 1) * axis.windowStride;
+      if (axis.padLow != 0 || last >= axis.inputSize) return false;
+      if (axis.outputSize == 1) continue;
+      if (inputStep_ == 0) {
+        inputStep_ = stride = step;
+      } else if (step != stride) {
+        return false;
+      }
+      stride *= axis.outputSize;
+    }
+    const auto begin = reinterpret_cast<uintptr_t>(p_.lhs) + p_.inputOffset * inputBytes_;
+    return inputStep_ * inputBytes_ % kCacheLineBytes == 0 && begin % kCacheLineBytes == 0 &&
+           p_.inputGroupStride * inputBytes_ % kCacheLineBytes == 0;
   }
 
   void positionAt(int64_t index, int64_t* x) const {
@@ -340,6 +374,8 @@ class ConvJob : public GemmJob {
   int64_t positions_;
   bool direct_;
   int64_t ld_ = 0;
+  bool isLeftInPlace_;
+  int64_t inputStep_ = 0;  // from one position to the next, if so
   int64_t inputBytes_, kernelBytes_, resultBytes_;
 };
 

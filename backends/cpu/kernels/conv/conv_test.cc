@@ -167,8 +167,9 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   TestRun run(threads);
   EpilogueRecord record{resultDims.back(), std::vector<std::atomic<int>>(product(resultDims))};
   descriptor->flags |= kConvHasEpilogue;
-  void* buffers[] = {lhs.data(), rhs.data(), result.data(), reinterpret_cast<void*>(&countVisits),
-                     &record};
+  testing::AlignedCopy left(lhs), right(rhs);
+  void* buffers[] = {left.data(), right.data(), result.data(),
+                     reinterpret_cast<void*>(&countVisits), &record};
   ASSERT_EQ(isthmus_rt_conv(&run.run, &*descriptor, buffers), 0) << run.status.message();
   EXPECT_EQ(run.services.liveScratchBytes(), 0);
   for (auto& visits : record.visits) ASSERT_EQ(visits, 1);
@@ -381,6 +382,25 @@ TEST_P(ConvTest, Gradients) {
         kernel.outputPlaces = {2, 3, 0, 1};
         checkCase(kernel, rng);
       }
+    }
+  }
+}
+
+// Windows of one, whose rows some machines multiply where they lie: images that lie behind each
+// other, strides that leave rows between, groups.
+TEST_P(ConvTest, WindowsOfOne) {
+  std::mt19937 rng(15);
+  for (ElementType type : {ElementType::kBF16, ElementType::kS8}) {
+    for (auto [stride, groups, low] :
+         std::vector<std::array<int64_t, 3>>{{1, 1, 0}, {2, 1, 0}, {1, 2, 0}, {1, 1, 1}}) {
+      Case c;
+      c.lhsType = c.rhsType = type;
+      c.resultType = type == ElementType::kS8 ? ElementType::kS32 : ElementType::kF32;
+      c.batch = 2, c.inputFeatures = 128 * groups, c.outputFeatures = 40 * groups;
+      c.featureGroups = groups;
+      c.spatial = {{9, 1, stride, low, low}, {11, 1, stride, low, low}};
+      channelsLast(c);
+      checkCase(c, rng);
     }
   }
 }

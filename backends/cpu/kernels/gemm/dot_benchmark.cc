@@ -3,8 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "backends/cpu/kernels/gemm/dot.h"
@@ -48,24 +46,17 @@ const Shape kShapes[] = {
     {"f32_batch1000_8", E::kF32, E::kF32, 1000, 8, 8, 8, false},
 };
 
-// As buffers of the runtime are.
-std::unique_ptr<char, decltype(&std::free)> aligned(const std::vector<char>& data) {
-  auto* memory = static_cast<char*>(std::aligned_alloc(64, (data.size() + 63) / 64 * 64));
-  std::copy(data.begin(), data.end(), memory);
-  return {memory, std::free};
-}
-
 void run(benchmark::State& state, const Shape& s, int threads) {
   std::vector<int64_t> lhs{s.batch, s.m, s.k}, rhs{s.batch, s.k, s.n}, batching{0}, lc{2}, rc{1};
   if (s.rhsTransposed) rhs = {s.batch, s.n, s.k}, rc = {2};
   auto d =
       makeDotDescriptor({s.type, lhs, {}}, {s.type, rhs, {}}, s.result, batching, batching, lc, rc);
   std::mt19937 rng(1);
-  const auto a = aligned(testing::randomElements(s.type, s.batch * s.m * s.k, rng));
-  const auto b = aligned(testing::randomElements(s.type, s.batch * s.k * s.n, rng));
-  const auto c =
-      aligned(std::vector<char>(static_cast<size_t>(s.batch * s.m * s.n) * storageBytes(s.result)));
-  void* buffers[] = {a.get(), b.get(), c.get()};
+  testing::AlignedCopy a(testing::randomElements(s.type, s.batch * s.m * s.k, rng));
+  testing::AlignedCopy b(testing::randomElements(s.type, s.batch * s.k * s.n, rng));
+  testing::AlignedCopy c(
+      std::vector<char>(static_cast<size_t>(s.batch * s.m * s.n) * storageBytes(s.result)));
+  void* buffers[] = {a.data(), b.data(), c.data()};
   testing::BenchmarkRun run(threads);
   for (auto _ : state) isthmus_rt_dot(&run.run, &*d, buffers);
   state.counters["GF/s"] = benchmark::Counter(2e-9 * double(s.batch * s.m) * double(s.n * s.k),

@@ -380,9 +380,6 @@ TEST_P(DotTest, NarrowRowsInPlace) {
                                                                         {1, 700, 130, 4160, 3},
                                                                         {2, 150, 2500, 640, 2},
                                                                         {6, 33, 65, 96, 2}}) {
-    using Line = std::array<int8_t, 64>;
-    struct alignas(64) AlignedLine : Line {};
-    auto linesOf = [](int64_t bytes) { return std::vector<AlignedLine>((bytes + 63) / 64); };
     std::vector<int8_t> lhs(b * m * k), rhs(b * k * n);
     for (auto& x : lhs) x = static_cast<int8_t>(rng() % 9) - 4;
     for (auto& x : rhs) x = static_cast<int8_t>(rng() % 9) - 4;
@@ -403,9 +400,11 @@ TEST_P(DotTest, NarrowRowsInPlace) {
       c.lhsDims = {b, m, k}, c.rhsDims = {b, k, n};
       c.lhsBatching = c.rhsBatching = {0};
       c.lhsContracting = {2}, c.rhsContracting = {1};
-      auto left = linesOf(lhs.size() * storageBytes(type));
-      auto right = linesOf(rhs.size() * storageBytes(type));
-      auto result = linesOf(expected.size() * storageBytes(sumType));
+      auto copyOf = [](size_t elements, ElementType of) {
+        return testing::AlignedCopy(std::vector<char>(elements * storageBytes(of)));
+      };
+      auto left = copyOf(lhs.size(), type), right = copyOf(rhs.size(), type);
+      auto result = copyOf(expected.size(), sumType);
       for (size_t i = 0; i < lhs.size(); ++i) storeElement<double>(left.data(), type, i, lhs[i]);
       for (size_t i = 0; i < rhs.size(); ++i) storeElement<double>(right.data(), type, i, rhs[i]);
       TestRun run(static_cast<int>(threads));

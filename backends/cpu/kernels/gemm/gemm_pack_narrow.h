@@ -30,7 +30,6 @@ class NarrowPacker {
 
  private:
   static constexpr int kBlock = 8;  // lanes and groups that are transposed in registers
-  static constexpr int kRowsAhead = 16;
   static constexpr int kVector = kLanes<uint32_t>;
 
   static const Raw* dataOf(const PanelSource& s) { return static_cast<const Raw*>(s.data); }
@@ -62,8 +61,8 @@ class NarrowPacker {
 #pragma clang loop unroll(full)
       for (int step = 0; step < kSteps; ++step) {
         rows[step] = data + s.kOffsets[k + step];
-        if (k + step + kRowsAhead < s.kc)
-          __builtin_prefetch(data + s.kOffsets[k + step + kRowsAhead]);
+        // Rows far apart are no stream that the processor would see; the next panel's are there.
+        __builtin_prefetch(rows[step] + width);
       }
 #pragma clang loop unroll(full)
       for (int i = 0; i < whole; i += kVector) {
