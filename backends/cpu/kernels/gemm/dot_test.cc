@@ -375,10 +375,10 @@ TEST_P(DotTest, NarrowRowsInPlace) {
   std::mt19937 rng(9);
   for (auto [b, m, n, k, threads] : std::vector<std::array<int64_t, 5>>{{1, 300, 70, 1088, 1},
                                                                         {1, 40, 300, 64, 2},
-                                                                        {1, 160, 4096, 512, 2},
-                                                                        {1, 320, 260, 1600, 2},
-                                                                        {1, 700, 130, 4160, 3},
-                                                                        {2, 150, 2500, 640, 2},
+                                                                        {1, 130, 1100, 1024, 2},
+                                                                        {1, 320, 140, 800, 2},
+                                                                        {1, 200, 66, 4160, 3},
+                                                                        {2, 130, 300, 640, 2},
                                                                         {6, 33, 65, 96, 2}}) {
     std::vector<int8_t> lhs(b * m * k), rhs(b * k * n);
     for (auto& x : lhs) x = static_cast<int8_t>(rng() % 9) - 4;
