@@ -489,6 +489,9 @@ int64_t nearSplits(const Plan& plan, int threads) {
     const int64_t columns = ceilDiv(plan.job.n, splits);
     return columns >= kMinColumns && columns * steps * plan.kernels.elementBytes <= kNearBytes / 8;
   };
+  // Every thread reads all of a, and writes a part of each row of the result beside another
+  // thread's.
+  if (plan.job.m > 2 * plan.job.n) return 1;
   const int64_t perBatch = ceilDiv(threads, plan.job.batches);
   // Twice as many even out threads that are late, where packing is little more than copying.
   if (plan.kernels.stepsPerElement == 1 && suits(2 * perBatch)) return 2 * perBatch;
