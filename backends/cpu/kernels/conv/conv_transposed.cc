@@ -121,8 +121,9 @@ class TransposedSums {
     rightPanelBytes_ = kernels_.panelBytes(kernels_.nr, along().taps * images);
   }
 
-  // Calls place(axis, x) with the coordinate x of line `index` along each axis but those of rows and
-  // of lines, of which size(axis) says how many there are. Ends where `place` is false, and is then.
+  // Calls place(axis, x) with the coordinate x of line `index` along each axis but those of rows
+  // and of lines, of which size(axis) says how many there are. Ends where `place` is false, and is
+  // then.
   template <typename Size, typename Place>
   bool forLine(int64_t index, Size size, Place place) const {
     for (int d = p_.rank - 1; d-- > 0;) {
