@@ -11,8 +11,6 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
-
 SumOfProducts chooseKernel(ElementType type) {
   if (type == ElementType::kBF16) {
     return forHost(v2::sumOfProductsBf16, v3::sumOfProductsBf16, v4::sumOfProductsBf16)();
@@ -81,7 +79,7 @@ struct Job {
     }
     int64_t* input = memory.data();
     int64_t* weights = input + entries;
-    int64_t x[kMaxAxes];
+    int64_t x[kMaxConvAxes];
     for (int64_t task = begin; task < end; ++task) {
       int64_t rest = task / featureBlocks;
       const int64_t feature = task % featureBlocks * blockFeatures;

@@ -9,8 +9,6 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
-
 // Steps of the contracted dimension are (tap, input feature), features fastest. Tables over them
 // and over the taps, made once per call.
 struct Tables {
@@ -183,16 +181,16 @@ class ConvJob : public GemmJob {
 
   // The windows of the lanes of a panel.
   struct Windows {
-    int64_t starts[kMaxGemmLanes][kMaxAxes];  // where each begins; not if they are in one row
+    int64_t starts[kMaxGemmLanes][kMaxConvAxes];  // where each begins; not if they are in one row
     int64_t laneOffsets[kMaxGemmLanes];
-    int64_t low[kMaxAxes], high[kMaxAxes];  // of starts
+    int64_t low[kMaxConvAxes], high[kMaxConvAxes];  // of starts
     bool contiguous;
     bool oneRow;  // within a row of the innermost axis, where lanes differ by a constant step
   };
 
   void findWindows(int64_t batch, int64_t lane, int lanes, Windows& w) const {
     const int rank = p_.rank;
-    int64_t x[kMaxAxes];
+    int64_t x[kMaxConvAxes];
     if (firstAxis_) x[0] = outerOf(batch);
     positionAt(lane, x);
     w.contiguous = lanes > 1;
@@ -345,7 +343,7 @@ class ConvJob : public GemmJob {
       return static_cast<const char*>(sums) +
              ((row - rowBegin) * ldSums + col - colBegin) * kernels_.elementBytes;
     };
-    int64_t x[kMaxAxes];
+    int64_t x[kMaxConvAxes];
     positionAt(positionsAreA_ ? rowBegin : colBegin, x);
     const int64_t positionEnd = positionsAreA_ ? rowEnd : colEnd;
     const int64_t featureBegin = positionsAreA_ ? colBegin : rowBegin;
@@ -380,7 +378,7 @@ class ConvJob : public GemmJob {
 };
 
 void fillTables(const ConvProblem& p, Tables& t) {
-  int64_t w[kMaxAxes] = {};
+  int64_t w[kMaxConvAxes] = {};
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     int64_t input = 0, kernel = 0;
     for (int d = 0; d < p.rank; ++d) {

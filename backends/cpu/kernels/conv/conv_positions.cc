@@ -17,7 +17,6 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 // Of both operands, what all tiles meet before the next part is read.
 constexpr int64_t kBlockBytes = 512 << 10;
 // Of both operands, prepared at a time: what threads find in a shared cache.
@@ -41,8 +40,7 @@ class PositionSums {
     // A single position meets each step once: a product that packs reads them in their order.
     if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return false;
     const ConvAxis& rows = p_.axes[p_.rank - 1];
-    return rows.taps == 1 && rows.inputStride == 1 && rows.windowStride == 1 && rows.padLow == 0 &&
-           rows.outputSize >= 4 && rows.outputSize == rows.inputSize &&
+    return isPlain(rows) && rows.inputStride == 1 && rows.outputSize >= 4 &&
            p_.conv.outputFeatureStride == 1 && p_.conv.kernelOutputStride == 1 &&
            p_.outputFeatures % kernels_.vectorLanes == 0 && p_.taps() * p_.inputFeatures >= 64;
   }
@@ -53,8 +51,7 @@ class PositionSums {
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     const int64_t features = p_.outputFeatures;
     const GroupKernels& kernels = *forHost(v2::groupKernels, v3::groupKernels, v4::groupKernels)();
-    if (rows.taps != 1 || rows.inputStride != 1 || rows.windowStride != 1 || rows.padLow != 0 ||
-        rows.outputSize != features || rows.inputSize != features ||
+    if (!isPlain(rows) || rows.inputStride != 1 || rows.outputSize != features ||
         p_.groups * features % kernels.lanes != 0 || p_.conv.outputFeatureStride != 1 ||
         p_.conv.kernelOutputStride != 1 || p_.inputGroupStride != features) {
       return false;
@@ -76,10 +73,7 @@ class PositionSums {
     panels_ = groupSums_ ? 1 : ceilDiv(p_.outputFeatures, kernels_.nr);
     positions_ = p_.positions() / rows.outputSize;
     // Runs go along the axis with most taps, and of such along the one with the nearest.
-    runAxis_ = 0;
-    for (int d = 0; d + 1 < p_.rank; ++d) {
-      if (p_.axes[d].taps >= p_.axes[runAxis_].taps) runAxis_ = d;
-    }
+    runAxis_ = axisOfMostTaps(p_);
     const int64_t length = p_.axes[runAxis_].taps;
     combinations_ = inputFeatures_ * p_.taps() / length;
     const int64_t features = rows.outputSize + p_.outputFeatures;
@@ -125,8 +119,8 @@ class PositionSums {
     const int64_t grain = ceilDiv(16384, rows.outputSize * p_.outputFeatures);
     parallelFor(services, p_.groups * positions, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        int64_t x[kMaxAxes];
-        const int64_t base = outputOf(i % positions, x) + i / positions * p_.outputGroupStride;
+        int64_t x[kMaxConvAxes];
+        const int64_t base = outputOf(p_, i % positions, x) + i / positions * p_.outputGroupStride;
         for (int64_t row = 0; row < rows.outputSize; ++row) visit(base + row * rows.outputStride);
       }
     });
@@ -145,17 +139,6 @@ class PositionSums {
     const int threads = services.numThreads();
     if (threads == 1 || !worthThreads(multiplyAdds)) return function(int64_t{0}, tiles);
     parallelFor(services, tiles, ceilDiv(tiles, int64_t{2} * threads), function);
-  }
-
-  // The offset in the result of position `index` of all axes but the last, and its coordinates.
-  int64_t outputOf(int64_t index, int64_t* x) const {
-    int64_t output = p_.outputOffset;
-    for (int d = p_.rank - 1; d-- > 0;) {
-      x[d] = index % p_.axes[d].outputSize;
-      index /= p_.axes[d].outputSize;
-      output += x[d] * p_.axes[d].outputStride;
-    }
-    return output;
   }
 
   Tile tileAt(int64_t index) const {
@@ -223,8 +206,8 @@ class PositionSums {
         const Tile tile = tileAt(index);
         if (tile.position != known) {
           known = tile.position;
-          int64_t x[kMaxAxes];
-          output = outputOf(tile.position, x);
+          int64_t x[kMaxConvAxes];
+          output = outputOf(p_, tile.position, x);
           makeRuns(x, block, blockEnd, runs);
         }
         const int64_t ldc = p_.axes[p_.rank - 1].outputStride;

@@ -85,6 +85,24 @@ std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* 
   return problems;
 }
 
+int axisOfMostTaps(const ConvProblem& p) {
+  int most = 0;
+  for (int d = 0; d + 1 < p.rank; ++d) {
+    if (p.axes[d].taps >= p.axes[most].taps) most = d;
+  }
+  return most;
+}
+
+int64_t outputOf(const ConvProblem& p, int64_t index, int64_t* x) {
+  int64_t output = p.outputOffset;
+  for (int d = p.rank - 1; d-- > 0;) {
+    x[d] = index % p.axes[d].outputSize;
+    index /= p.axes[d].outputSize;
+    output += x[d] * p.axes[d].outputStride;
+  }
+  return output;
+}
+
 int64_t resultSpan(const ConvProblem& p) {
   int64_t span = p.outputOffset + (p.groups - 1) * p.outputGroupStride + p.outputFeatures;
   for (int d = 0; d < p.rank; ++d) span += (p.axes[d].outputSize - 1) * p.axes[d].outputStride;

@@ -12,6 +12,9 @@
 
 namespace isthmus::cpu {
 
+// The spatial dimensions and the batch.
+inline constexpr int kMaxConvAxes = kMaxConvSpatialDimensions + 1;
+
 // A dimension of the output positions: a spatial one, or the batch with a window of one.
 // Output position x and tap w read input position x * windowStride + w * tapStep - padLow.
 struct ConvAxis {
@@ -25,6 +28,12 @@ struct ConvAxis {
   int64_t tapStep;
   int64_t padLow;
 };
+
+// Whether each output position is the input position of its number, and no other.
+inline bool isPlain(const ConvAxis& axis) {
+  return axis.taps == 1 && axis.windowStride == 1 && axis.padLow == 0 &&
+         axis.inputSize == axis.outputSize;
+}
 
 // An input dilated by d is a sum of d plain problems, one for each residue of output positions: a
 // problem computes some of the outputs, all of them together each output once. Offsets are where
@@ -46,7 +55,7 @@ struct ConvProblem {
   int64_t outputFeatures;  // of one group
   // By falling output stride.
   int rank;
-  ConvAxis axes[kMaxConvSpatialDimensions + 1];
+  ConvAxis axes[kMaxConvAxes];
   DotEpilogue epilogue;  // null if it must be called for the whole result at the end
   void* const* epilogueBuffers;
 
@@ -64,6 +73,13 @@ struct ConvProblem {
 
 // The plain problems of a convolution; empty if the result is.
 std::vector<ConvProblem> plainProblems(const ConvDescriptor& conv, void* const* buffers);
+
+// The axis but the last that has most taps, and of such the one whose neighbours are nearest.
+int axisOfMostTaps(const ConvProblem& problem);
+
+// The offset in the result of position `index` of all axes but the last, whose coordinates become
+// x.
+int64_t outputOf(const ConvProblem& problem, int64_t index, int64_t* x);
 
 // From the beginning of the result: how many elements lie up to the last that the problem computes.
 int64_t resultSpan(const ConvProblem& problem);

@@ -418,6 +418,28 @@ TEST_P(ConvTest, GradientsOfLargeImages) {
   checkCase(c, rng);
 }
 
+// Taps or positions so far apart that the image is nearly all padding: nothing of that length is
+// made.
+TEST_P(ConvTest, GradientsOfFarTaps) {
+  std::mt19937 rng(16);
+  constexpr int64_t kFar = int64_t{1} << 33;
+  for (bool areTaps : {true, false}) {
+    Case c;
+    c.lhsType = c.rhsType = ElementType::kBF16, c.resultType = ElementType::kF32;
+    c.batch = 16, c.inputFeatures = 5, c.outputFeatures = 8;
+    c.spatial = {{9, 9}, {9, 9}};
+    if (areTaps) {
+      c.spatial[1].rhsDilation = kFar, c.spatial[1].high = 8 * kFar - 8;
+    } else {
+      c.spatial[1].stride = kFar, c.spatial[1].high = kFar;
+    }
+    c.inputPlaces = {3, 0, 1, 2};
+    c.kernelPlaces = {0, 3, 1, 2};
+    c.outputPlaces = {2, 3, 0, 1};
+    checkCase(c, rng);
+  }
+}
+
 // The gradient of a window of one with strides: most results meet no tap, the others lie apart.
 TEST_P(ConvTest, GradientOfSkippedPositions) {
   std::mt19937 rng(8);

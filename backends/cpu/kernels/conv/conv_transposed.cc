@@ -4,7 +4,8 @@
 // window meets are neighbours; the other operand is packed once. Every position of the window then
 // reads both where they lie.
 #include <algorithm>
-#include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
@@ -15,12 +16,13 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 // Of both operands, prepared at a time: what threads find in a shared cache.
 constexpr int64_t kPreparedBytes = 6 << 20;
 // Of both operands, what all positions along a line meet before the next lines are read.
 constexpr int64_t kNearBytes = 256 << 10;
 constexpr int64_t kLineAlignment = 32;  // elements
+// Places of a line, as a multiple of what lies along it.
+constexpr int64_t kMostPadding = 4;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -31,23 +33,28 @@ class TransposedSums {
   TransposedSums(RunServices& services, const ConvProblem& problem)
       : services_(services), p_(problem), kernels_(gemmKernels(GemmDomain::kBf16)) {}
 
-  bool fits() const {
+  bool fits() {
     if (!kernels_.transpose || p_.rank < 2 || p_.groups != 1 || p_.inputFeatures == 0) return false;
-    const ConvAxis& r = rows();
-    return r.taps == 1 && r.inputStride == 1 && r.windowStride == 1 && r.padLow == 0 &&
-           r.outputSize == r.inputSize && r.outputSize * p_.outputFeatures >= 64 &&
-           p_.conv.outputFeatureStride == 1 && p_.conv.kernelOutputStride == 1 &&
-           p_.taps() * p_.inputFeatures >= 64;
+    if (!isPlain(rows()) || rows().inputStride != 1 || rows().outputSize * p_.outputFeatures < 64 ||
+        p_.conv.outputFeatureStride != 1 || p_.conv.kernelOutputStride != 1 ||
+        p_.taps() * p_.inputFeatures < 64) {
+      return false;
+    }
+    chooseAxes();
+    return makeLines();
   }
 
-  // False for want of scratch memory.
+  // Once it fits; false for want of scratch memory.
   bool run() {
-    chooseAxes();
-    const int64_t imageElements = inputLines_ * rows().outputSize * linePositions_ +
-                                  tapLines_ * along().taps * panels_ * kernels_.nr;
+    const auto places = static_cast<int64_t>(places_.size());
+    const int64_t imageElements =
+        inputLines_ * rows().outputSize * places + tapLines_ * along().taps * panels_ * kernels_.nr;
     const int64_t most = std::max<int64_t>(1, kPreparedBytes / (2 * imageElements));
     const int64_t images = ceilDiv(p_.inputFeatures, ceilDiv(p_.inputFeatures, most));
-    layOut(images);
+    // A line has the images of one place side by side.
+    rowStride_ = roundUp(places * images, kLineAlignment);
+    leftLine_ = rows().outputSize * rowStride_;
+    rightPanelBytes_ = kernels_.panelBytes(kernels_.nr, along().taps * images);
     const int64_t leftBytes = roundUp(inputLines_ * leftLine_ * 2, 64);
     Scratch<char> memory(services_, leftBytes + tapLines_ * panels_ * rightPanelBytes_);
     const bool rounds = p_.conv.resultType == ElementType::kBF16;
@@ -69,70 +76,69 @@ class TransposedSums {
  private:
   const ConvAxis& rows() const { return p_.axes[p_.rank - 1]; }
   const ConvAxis& along() const { return p_.axes[along_]; }
-  int64_t tapStep() const { return std::max<int64_t>(1, along().tapStep); }
 
-  // Lines go along the axis with most taps, and of such along the one with the nearest. Positions
-  // of the input are sorted by their residues: taps of one position of the window have the same.
   void chooseAxes() {
-    along_ = 0;
-    for (int d = 0; d + 1 < p_.rank; ++d) {
-      if (p_.axes[d].taps >= along().taps) along_ = d;
-    }
+    along_ = axisOfMostTaps(p_);
     inputLines_ = tapLines_ = windowLines_ = 1;
-    for (int d = 0; d + 1 < p_.rank; ++d) {
+    for (int d = p_.rank - 1; d-- > 0;) {
       if (d == along_) continue;
+      lineAxes_.push_back(d);
       inputLines_ *= p_.axes[d].inputSize;
       tapLines_ *= p_.axes[d].taps;
       windowLines_ *= p_.axes[d].outputSize;
     }
     panels_ = ceilDiv(p_.outputFeatures, kernels_.nr);
-    const int64_t step = tapStep();
-    std::vector<int64_t> first(step, INT64_MAX), last(step, INT64_MIN);
-    for (int64_t x = 0; x < along().outputSize; ++x) {
+  }
+
+  // Lines hold the input positions of one residue after the other, since the taps of one position
+  // of the window have the same. False if they would be padding for the most part: it may be of any
+  // length.
+  bool makeLines() {
+    const int64_t step = std::max<int64_t>(1, along().tapStep);
+    auto startOf = [&](int64_t x) {
       const int64_t start = x * along().windowStride - along().padLow;
       const int64_t quotient = floorDiv(start, step);
-      const int64_t residue = start - quotient * step;
-      first[residue] = std::min(first[residue], quotient);
-      last[residue] = std::max(last[residue], quotient);
+      return std::pair(start - quotient * step, quotient);
+    };
+    struct Stretch {
+      int64_t first, last;  // quotients at which windows begin
+      int64_t place = 0;
+    };
+    std::map<int64_t, Stretch> stretches;  // by residue
+    for (int64_t x = 0; x < along().outputSize; ++x) {
+      const auto [residue, quotient] = startOf(x);
+      stretches.try_emplace(residue, Stretch{quotient, quotient}).first->second.last = quotient;
     }
-    // The input position of each place in a line, or -1 for a zero.
-    std::vector<int64_t> base(step);
-    for (int64_t residue = 0; residue < step; ++residue) {
-      base[residue] = static_cast<int64_t>(places_.size());
-      for (int64_t q = first[residue]; q < last[residue] + along().taps; ++q) {
+    const int64_t most = kMostPadding * (along().inputSize + along().taps);
+    for (auto& [residue, stretch] : stretches) {
+      stretch.place = static_cast<int64_t>(places_.size());
+      if (stretch.last - stretch.first > most - stretch.place - along().taps) return false;
+      for (int64_t q = stretch.first; q < stretch.last + along().taps; ++q) {
         const int64_t at = q * step + residue;
         places_.push_back(at >= 0 && at < along().inputSize ? at : -1);
       }
     }
     for (int64_t x = 0; x < along().outputSize; ++x) {
-      const int64_t start = x * along().windowStride - along().padLow;
-      const int64_t quotient = floorDiv(start, step);
-      const int64_t residue = start - quotient * step;
-      starts_.push_back(base[residue] + quotient - first[residue]);
-    }
-    linePositions_ = static_cast<int64_t>(places_.size());
-  }
-
-  // For so many images at a time: a line has the images of one place side by side.
-  void layOut(int64_t images) {
-    lineImages_ = images;
-    rowStride_ = roundUp(linePositions_ * images, kLineAlignment);
-    leftLine_ = rows().outputSize * rowStride_;
-    rightPanelBytes_ = kernels_.panelBytes(kernels_.nr, along().taps * images);
-  }
-
-  // Calls place(axis, x) with the coordinate x of line `index` along each axis but those of rows
-  // and of lines, of which size(axis) says how many there are. Ends where `place` is false, and is
-  // then.
-  template <typename Size, typename Place>
-  bool forLine(int64_t index, Size size, Place place) const {
-    for (int d = p_.rank - 1; d-- > 0;) {
-      if (d == along_) continue;
-      const int64_t extent = size(p_.axes[d]);
-      if (!place(d, index % extent)) return false;
-      index /= extent;
+      const auto [residue, quotient] = startOf(x);
+      const Stretch& stretch = stretches.at(residue);
+      starts_.push_back(stretch.place + quotient - stretch.first);
     }
     return true;
+  }
+
+  // The coordinates of line `index` along the axes of lines, of which each has `size`.
+  void coordinatesOf(int64_t index, int64_t ConvAxis::* size, int64_t* x) const {
+    for (int d : lineAxes_) {
+      x[d] = index % (p_.axes[d].*size);
+      index /= p_.axes[d].*size;
+    }
+  }
+  // How far the line lies behind the first.
+  int64_t offsetOf(int64_t index, int64_t ConvAxis::* size, int64_t ConvAxis::* stride) const {
+    int64_t x[kMaxConvAxes], offset = 0;
+    coordinatesOf(index, size, x);
+    for (int d : lineAxes_) offset += x[d] * (p_.axes[d].*stride);
+    return offset;
   }
 
   void prepare(int64_t image) {
@@ -162,26 +168,15 @@ class TransposedSums {
   }
 
   void transposeLine(int64_t line, const std::vector<int64_t>& offsets) const {
-    int64_t from = p_.inputOffset;
-    forLine(
-        line, [](const ConvAxis& a) { return a.inputSize; },
-        [&](int d, int64_t x) {
-          from += x * p_.axes[d].inputStride;
-          return true;
-        });
+    const int64_t from =
+        p_.inputOffset + offsetOf(line, &ConvAxis::inputSize, &ConvAxis::inputStride);
     kernels_.transpose(static_cast<const uint16_t*>(p_.lhs) + from, offsets.data(),
                        static_cast<int64_t>(offsets.size()), rows().outputSize,
                        left_ + line * leftLine_ * 2, rowStride_);
   }
 
   void packLine(int64_t line, const std::vector<int64_t>& offsets) const {
-    int64_t from = p_.kernelOffset;
-    forLine(
-        line, [](const ConvAxis& a) { return a.taps; },
-        [&](int d, int64_t tap) {
-          from += tap * p_.axes[d].kernelStride;
-          return true;
-        });
+    const int64_t from = p_.kernelOffset + offsetOf(line, &ConvAxis::taps, &ConvAxis::kernelStride);
     int64_t lanes[kMaxGemmLanes];
     for (int64_t panel = 0; panel < panels_; ++panel) {
       const int64_t column = panel * kernels_.nr;
@@ -223,14 +218,10 @@ class TransposedSums {
     const auto rowCount = static_cast<int>(rows().outputSize * (rowTile + 1) / rowTiles - firstRow);
     const auto columns =
         static_cast<int>(std::min<int64_t>(kernels_.nr, p_.outputFeatures - panel * kernels_.nr));
-    int64_t x[kMaxAxes], output = p_.outputOffset;
-    forLine(
-        windowLine, [](const ConvAxis& a) { return a.outputSize; },
-        [&](int d, int64_t at) {
-          x[d] = at;
-          output += at * p_.axes[d].outputStride;
-          return true;
-        });
+    int64_t x[kMaxConvAxes];
+    coordinatesOf(windowLine, &ConvAxis::outputSize, x);
+    const int64_t output =
+        p_.outputOffset + offsetOf(windowLine, &ConvAxis::outputSize, &ConvAxis::outputStride);
     std::vector<GemmRun> runs;
     for (int64_t tapLine = 0; tapLine < tapLines_; ++tapLine) {
       if (const int64_t line = inputLineOf(x, tapLine); line >= 0) {
@@ -256,17 +247,16 @@ class TransposedSums {
 
   // The line of the input that taps `tapLine` of a window at x meet, or -1 outside of it.
   int64_t inputLineOf(const int64_t* x, int64_t tapLine) const {
-    int64_t line = 0, size = 1;
-    const bool inside = forLine(
-        tapLine, [](const ConvAxis& a) { return a.taps; },
-        [&](int d, int64_t tap) {
-          const ConvAxis& a = p_.axes[d];
-          const int64_t at = x[d] * a.windowStride - a.padLow + tap * a.tapStep;
-          line += at * size;
-          size *= a.inputSize;
-          return at >= 0 && at < a.inputSize;
-        });
-    return inside ? line : -1;
+    int64_t taps[kMaxConvAxes], line = 0, size = 1;
+    coordinatesOf(tapLine, &ConvAxis::taps, taps);
+    for (int d : lineAxes_) {
+      const ConvAxis& a = p_.axes[d];
+      const int64_t at = x[d] * a.windowStride - a.padLow + taps[d] * a.tapStep;
+      if (at < 0 || at >= a.inputSize) return -1;
+      line += at * size;
+      size *= a.inputSize;
+    }
+    return line;
   }
 
   // Rounds sums, if the result is not of their type, and calls the epilogue.
@@ -277,7 +267,8 @@ class TransposedSums {
     parallelFor(services_, positions, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (sums) {
-          const int64_t at = outputOf(i);
+          int64_t x[kMaxConvAxes];
+          const int64_t at = outputOf(p_, i, x);
           storeSumRows(GemmDomain::kBf16, sums + at, rows().outputStride, rows().outputSize,
                        p_.outputFeatures, p_.conv.resultType, p_.result, at, rows().outputStride);
         }
@@ -289,25 +280,16 @@ class TransposedSums {
     });
   }
 
-  int64_t outputOf(int64_t index) const {
-    int64_t output = p_.outputOffset;
-    for (int d = p_.rank - 1; d-- > 0;) {
-      output += index % p_.axes[d].outputSize * p_.axes[d].outputStride;
-      index /= p_.axes[d].outputSize;
-    }
-    return output;
-  }
-
   RunServices& services_;
   const ConvProblem& p_;
   const GemmKernels& kernels_;
-  int along_ = 0;                                // the axis of lines
-  int64_t inputLines_, tapLines_, windowLines_;  // combinations of the others
+  int along_ = 0;                                // the axis along which lines go
+  std::vector<int> lineAxes_;                    // the others but that of rows, the innermost first
+  int64_t inputLines_, tapLines_, windowLines_;  // combinations of lineAxes_
   int64_t panels_;
-  std::vector<int64_t> places_;
-  std::vector<int64_t> starts_;  // in places, of each position of the window along a line
-  int64_t linePositions_;
-  int64_t lineImages_, images_;
+  std::vector<int64_t> places_;   // the input position of each place in a line, or -1 for a zero
+  std::vector<int64_t> starts_;   // in places, of each position of the window along a line
+  int64_t images_;                // at hand
   int64_t rowStride_, leftLine_;  // of transposed rows and lines, in elements
   int64_t rightPanelBytes_;
   char* left_;

@@ -17,7 +17,6 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int kMaxAxes = kMaxConvSpatialDimensions + 1;
 // Of a padded part of the input, about.
 constexpr int64_t kBoxBytes = 256 << 10;
 // Of the panel of the kernel that all positions of a task meet before the next.
@@ -112,9 +111,6 @@ class WindowConv {
 
   // Whether positions along both axes lie at one stride, in the input and in the result.
   static bool joins(const ConvAxis& outer, const ConvAxis& inner) {
-    auto isPlain = [](const ConvAxis& a) {
-      return a.taps == 1 && a.windowStride == 1 && a.padLow == 0 && a.inputSize == a.outputSize;
-    };
     return isPlain(outer) && isPlain(inner) &&
            outer.inputStride == inner.inputStride * inner.inputSize &&
            outer.outputStride == inner.outputStride * inner.outputSize;
@@ -180,7 +176,7 @@ class WindowConv {
             ? std::max<int64_t>(1, kPanelBytes / (kernels_.nr * kernels_.elementBytes)) *
                   kernels_.stepsPerElement
             : INT64_MAX;
-    int64_t w[kMaxAxes] = {};
+    int64_t w[kMaxConvAxes] = {};
     int64_t taps = 1;
     for (int d = 0; d < rank_; ++d) taps *= axes_[d].taps;
     steps_ = taps * features;
@@ -321,7 +317,7 @@ class WindowConv {
     const int64_t rows =
         hasRows() ? std::min(blockRows_, axes_[rank_ - 2].outputSize - firstRow) : 1;
     rest /= rowBlocks_;
-    int64_t x[kMaxAxes] = {};
+    int64_t x[kMaxConvAxes] = {};
     for (int d = rank_ - 2; d-- > 0;) {
       x[d] = rest % axes_[d].outputSize;
       rest /= axes_[d].outputSize;
@@ -329,7 +325,7 @@ class WindowConv {
     if (hasRows()) x[rank_ - 2] = firstRow;
     x[rank_ - 1] = firstColumn;
 
-    int64_t start[kMaxAxes];
+    int64_t start[kMaxConvAxes];
     int64_t inputStart = 0, output = p_.outputOffset;
     for (int d = 0; d < rank_; ++d) {
       start[d] = x[d] * axes_[d].windowStride - axes_[d].padLow;
@@ -416,12 +412,12 @@ class WindowConv {
   bool accumulates_;                  // whether runTile_ can add to what is in the result
   int64_t inputBytes_, resultBytes_;  // of an element
   int rank_;
-  ConvAxis axes_[kMaxAxes];  // those that lie at one stride joined
+  ConvAxis axes_[kMaxConvAxes];  // those that lie at one stride joined
   bool pads_ = false;
   int64_t outer_ = 1, rowBlocks_ = 1, blockRows_ = 1, columnBlocks_ = 1, blockColumns_ = 1;
   int64_t tasks_ = 0;
   int64_t channels_ = 0, boxElements_ = 0;
-  int64_t boxSize_[kMaxAxes], boxStride_[kMaxAxes];
+  int64_t boxSize_[kMaxConvAxes], boxStride_[kMaxConvAxes];
   int64_t steps_ = 0;
   std::vector<int64_t> kernelOffsets_;
   std::vector<GemmRun> runs_;
