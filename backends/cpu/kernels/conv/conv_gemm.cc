@@ -55,7 +55,7 @@ class ConvJob : public GemmJob {
     inputBytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
     kernelBytes_ = static_cast<int64_t>(storageBytes(p_.conv.rhsType));
     resultBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
-    isLeftInPlace_ = positionsLieInRows();
+    isLeftInPlace_ = positionsLieInRows(&inputStep_);
   }
 
   void packA(int64_t batch, void* panel, int width, int64_t lane, int lanes, int64_t k0,
@@ -98,20 +98,28 @@ class ConvJob : public GemmJob {
     return base;
   }
 
-  // Whether sums can go straight to the result: positions at one stride, features at another, one
-  // of them 1.
-  bool directLayout(int64_t* ld) const {
-    int64_t step = 0;  // of a position
+  // Whether positions lie `*step` apart, where strideOf(axis) is the stride along each; 0 of one.
+  template <typename StrideOf>
+  bool haveOneStride(StrideOf strideOf, int64_t* step) const {
+    *step = 0;
     int64_t stride = 0;
     for (int d = p_.rank; d-- > firstAxis_;) {
       if (p_.axes[d].outputSize == 1) continue;
-      if (step == 0) {
-        step = stride = p_.axes[d].outputStride;
-      } else if (p_.axes[d].outputStride != stride) {
+      if (*step == 0) {
+        *step = stride = strideOf(p_.axes[d]);
+      } else if (strideOf(p_.axes[d]) != stride) {
         return false;
       }
       stride *= p_.axes[d].outputSize;
     }
+    return true;
+  }
+
+  // Whether sums can go straight to the result: positions at one stride, features at another, one
+  // of them 1.
+  bool directLayout(int64_t* ld) const {
+    int64_t step;
+    if (!haveOneStride([](const ConvAxis& a) { return a.outputStride; }, &step)) return false;
     const int64_t featureStep = p_.conv.outputFeatureStride;
     if (positionsAreA_) {
       *ld = step;
@@ -121,31 +129,23 @@ class ConvJob : public GemmJob {
     return step == 1 || positions_ == 1;
   }
 
-  // Whether windows of a single tap are rows at one stride, beginning with cache lines: others take
-  // longer to read than to pack.
-  bool positionsLieInRows() {
-    constexpr int64_t kCacheLineBytes = 64;
+  // Whether windows of a single tap, without padding, are rows `*step` apart that begin with cache
+  // lines.
+  bool positionsLieInRows(int64_t* step) const {
     if (!kernels_.takesRowsInPlace || !positionsAreA_ || t_.taps != 1 ||
         p_.conv.inputFeatureStride != 1) {
       return false;
     }
-    int64_t stride = 0;
-    for (int d = p_.rank; d-- > 0;) {
+    for (int d = 0; d < p_.rank; ++d) {
       const ConvAxis& axis = p_.axes[d];
-      const int64_t step = axis.windowStride * axis.inputStride;
-      const int64_t last = (axis.outputSize - 1) * axis.windowStride;
-      if (axis.padLow != 0 || last >= axis.inputSize) return false;
-      if (axis.outputSize == 1) continue;
-      if (inputStep_ == 0) {
-        inputStep_ = stride = step;
-      } else if (step != stride) {
+      if (axis.padLow != 0 || (axis.outputSize - 1) * axis.windowStride >= axis.inputSize) {
         return false;
       }
-      stride *= axis.outputSize;
     }
-    const auto begin = reinterpret_cast<uintptr_t>(p_.lhs) + p_.inputOffset * inputBytes_;
-    return inputStep_ * inputBytes_ % kCacheLineBytes == 0 && begin % kCacheLineBytes == 0 &&
-           p_.inputGroupStride * inputBytes_ % kCacheLineBytes == 0;
+    auto inputStride = [](const ConvAxis& a) { return a.windowStride * a.inputStride; };
+    auto isWhole = [&](int64_t elements) { return elements * inputBytes_ % kCacheLineBytes == 0; };
+    return haveOneStride(inputStride, step) && isWhole(*step) && isWhole(p_.inputGroupStride) &&
+           isWhole(p_.inputOffset) && reinterpret_cast<uintptr_t>(p_.lhs) % kCacheLineBytes == 0;
   }
 
   void positionAt(int64_t index, int64_t* x) const {

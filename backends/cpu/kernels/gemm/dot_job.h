@@ -114,9 +114,7 @@ class DotJob : public GemmJob {
   }
 
  private:
-  // Rows that begin within cache lines would take longer to read than to pack.
   bool canTakeRowsInPlace() const {
-    constexpr int64_t kCacheLineBytes = 64;
     if (!kernels_.takesRowsInPlace || p_.m.size() != 1 || p_.k.size() != 1 ||
         p_.k[0].lhsStride != 1) {
       return false;

@@ -8,6 +8,8 @@
 
 namespace isthmus::cpu {
 
+inline constexpr int64_t kCacheLineBytes = 64;
+
 // A batch of products: sums(m, n) = sum over k of a(m, k) * b(k, n). The methods are called from
 // several threads.
 class GemmJob {
@@ -28,8 +30,9 @@ class GemmJob {
                      int64_t kc) const = 0;
 
   // Where rows of the left operand of a batch lie, `*rowStride` elements apart, if kernels' runTile
-  // takes them there: their steps lie side by side, and are of the narrow type of the domain's
-  // panels. Or null: they are packed.
+  // takes them there: their steps lie side by side, are of the narrow type of the domain's panels,
+  // and begin with a cache line, since others take longer to read than to pack. Or null, of every
+  // batch: they are packed.
   virtual const void* leftInPlace(int64_t /*batch*/, int64_t* /*rowStride*/) const {
     return nullptr;
   }
