@@ -479,9 +479,6 @@ void packElements(T* out, const S* data, const PanelSource& s, int64_t kBegin, i
   }
 }
 
-// Rows far apart are no stream that the processor would see: they are asked for so many ahead.
-constexpr int kRowsAhead = 16;
-
 template <typename T, typename S, int width>
 void packFrom(T* out, const PanelSource& s) {
   const S* data = static_cast<const S*>(s.data);
@@ -491,6 +488,7 @@ void packFrom(T* out, const PanelSource& s) {
     for (int64_t k = 0; k < s.kc; ++k) {
       const S* p = row + s.kOffsets[k];
       T* q = out + k * width;
+      // Rows far apart are no stream that the processor would see; the next panel's are there.
       __builtin_prefetch(p + width);
       __builtin_prefetch(p + 2 * width - 1);
       if constexpr (__is_same(T, S)) {
