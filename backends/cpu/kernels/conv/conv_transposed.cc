@@ -202,12 +202,11 @@ class TransposedSums {
     const int64_t rowTiles = ceilDiv(rows().outputSize, kernels_.mr);
     const int64_t tasks = windowLines_ * panels_ * rowTiles;
     parallelFor(services_, tasks, 1, [&](int64_t begin, int64_t end) {
-      kernels_.begin();
+      const TilesInUse tiles(kernels_);
       for (int64_t task = begin; task < end; ++task) {
         addTo(task / (panels_ * rowTiles), task / rowTiles % panels_, task % rowTiles, rowTiles,
               accumulate);
       }
-      kernels_.end();
     });
   }
 

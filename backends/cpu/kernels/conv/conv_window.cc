@@ -304,9 +304,8 @@ class WindowConv {
       outOfMemory_ = true;
       return;
     }
-    if (kernels_.begin) kernels_.begin();
+    const TilesInUse tiles(kernels_);
     for (int64_t task = begin; task < end; ++task) runTask(task, box ? box->data() : nullptr);
-    if (kernels_.end) kernels_.end();
   }
 
   void runTask(int64_t task, char* box) {

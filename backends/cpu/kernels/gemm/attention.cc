@@ -295,13 +295,6 @@ struct TaskMemory {
   }
 };
 
-void begin(const GemmKernels& kernels) {
-  if (kernels.begin) kernels.begin();
-}
-void end(const GemmKernels& kernels) {
-  if (kernels.end) kernels.end();
-}
-
 // Elements of rows of `width`, side by side, to where rows and columns are so far apart.
 template <typename Word>
 void scatterRows(const char* from, int64_t count, int64_t width, char* to, int64_t rowStride,
@@ -414,7 +407,7 @@ void multiply(const GemmKernels& kernels, const LeftRows& left, const RightColum
               int64_t steps, int64_t rows, int64_t columns, const SumsAt& sums) {
   const RunTile runTile = sums.roundsBy ? sums.roundsBy : kernels.runTile;
   const int64_t bytes = sums.roundsBy ? 2 : kernels.elementBytes;
-  begin(kernels);
+  const TilesInUse tiles(kernels);
   for (int64_t column = 0; column < columns; column += kernels.nr) {
     const char* b = right.panelBytes > 0 ? right.data + column / kernels.nr * right.panelBytes
                                          : right.data + column * kernels.elementBytes;
@@ -433,7 +426,6 @@ void multiply(const GemmKernels& kernels, const LeftRows& left, const RightColum
               sums.accumulate);
     });
   }
-  end(kernels);
 }
 
 template <typename Element>

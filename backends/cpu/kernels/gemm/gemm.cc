@@ -218,7 +218,7 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
     // The result is read and written once for each block of k: as many columns as stay near.
     chunkColumns = std::min(chunkColumns, roundUp(kNearSumsBytes / (rowCount * elementBytes), nr));
   }
-  if (kernels.begin) kernels.begin();
+  const TilesInUse tiles(kernels);
 
   for (int64_t chunk = columns.begin; chunk < columns.end; chunk += chunkColumns) {
     const int64_t chunkEnd = std::min(columns.end, chunk + chunkColumns);
@@ -267,7 +267,6 @@ void computeBlock(const Plan& plan, int64_t batch, Range rows, Range columns, co
       }
     }
   }
-  if (kernels.end) kernels.end();
 }
 
 // How much of b is packed at a time.

@@ -10,6 +10,22 @@ namespace isthmus::cpu {
 
 inline constexpr int64_t kCacheLineBytes = 64;
 
+// Lets the calling thread compute tiles while it lives; not within another.
+class TilesInUse {
+ public:
+  explicit TilesInUse(const GemmKernels& kernels) : kernels_(kernels) {
+    if (kernels_.begin) kernels_.begin();
+  }
+  ~TilesInUse() {
+    if (kernels_.end) kernels_.end();
+  }
+  TilesInUse(const TilesInUse&) = delete;
+  TilesInUse& operator=(const TilesInUse&) = delete;
+
+ private:
+  const GemmKernels& kernels_;
+};
+
 // A batch of products: sums(m, n) = sum over k of a(m, k) * b(k, n). The methods are called from
 // several threads.
 class GemmJob {

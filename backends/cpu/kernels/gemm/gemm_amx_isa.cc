@@ -142,8 +142,8 @@ inline __attribute__((always_inline)) void moveSums(uint32_t* c, int64_t ldc, bo
   if (twoRows && twoColumns) move.template operator()<3>(below + kTileElements);
 }
 
-// Blocks of the left operand: the bytes from one row to the next, and from one block to the next.
-// The right operand's follow each other.
+// Blocks of both operands: the bytes from one row of the left one to the next, and from one block
+// of either to the next.
 struct Blocks {
   int64_t count;
   int64_t rowBytes;

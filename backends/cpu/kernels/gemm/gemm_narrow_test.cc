@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/gemm/gemm.h"
 #include "backends/cpu/kernels/isa.h"
 
 namespace isthmus::cpu {
@@ -94,13 +95,6 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"vnni_bytes", Isa::kVnni, v4_vnni::gemmKernelsFor, GemmDomain::kBytes}),
     [](const auto& info) { return std::string(info.param.name); });
 
-void begin(const GemmKernels& kernels) {
-  if (kernels.begin) kernels.begin();
-}
-void end(const GemmKernels& kernels) {
-  if (kernels.end) kernels.end();
-}
-
 TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
   const GemmKernels& kernels = *GetParam().kernelsFor(GetParam().domain);
   const bool isBytes = GetParam().domain == GemmDomain::kBytes;
@@ -123,9 +117,10 @@ TEST_P(NarrowTest, TilesOfEverySizeAndLayout) {
           std::vector<float> floats(rows * ldc, 5);
           std::vector<int32_t> integers(rows * ldc, 5);
           void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
-          begin(kernels);
-          kernels.tile(steps, left.data(), right.data(), result, ldc, rows, cols, accumulate);
-          end(kernels);
+          {
+            const TilesInUse tiles(kernels);
+            kernels.tile(steps, left.data(), right.data(), result, ldc, rows, cols, accumulate);
+          }
           for (int r = 0; r < rows; ++r) {
             for (int c = 0; c < ldc; ++c) {
               double expected = accumulate || c >= cols ? 5 : 0;
@@ -199,10 +194,11 @@ TEST_P(NarrowTest, RunsInPlace) {
         std::vector<float> floats(rows * ldc, 5);
         std::vector<int32_t> integers(rows * ldc, 5);
         void* result = isBytes ? static_cast<void*>(integers.data()) : floats.data();
-        begin(kernels);
-        kernels.runTile(runs.data(), runs.size(), a.data(), rowStride, kernels.stepsPerElement,
-                        panel.data(), kernels.nr, result, ldc, rows, cols, accumulate);
-        end(kernels);
+        {
+          const TilesInUse tiles(kernels);
+          kernels.runTile(runs.data(), runs.size(), a.data(), rowStride, kernels.stepsPerElement,
+                          panel.data(), kernels.nr, result, ldc, rows, cols, accumulate);
+        }
         for (int r = 0; r < rows; ++r) {
           for (int c = 0; c < ldc; ++c) {
             const double value = c < cols ? expected[r * cols + c] : 5;
