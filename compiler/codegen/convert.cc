@@ -162,22 +162,21 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   MathContext math{b, target};
   V x(&math, value);
   if (kind.isBf16) {
-    // Its NaN has the payload of an operand, a bf16, or none: adding does not carry into its sign.
-    const bool isArithmetic =
-        instructionsOf(target).keepsNanPayloads() && what != Rounded::kAnything;
-    const bool isVectorOfArithmetic =
-        isArithmetic && target.roundsToBf16 && value->getType()->isVectorTy();
     // One instruction, which takes subnormals for zero; lanes only, for a scalar has to be moved.
-    if (isVectorOfArithmetic && what == Rounded::kArithmetic) {
+    const bool hasInstruction = target.roundsToBf16 && value->getType()->isVectorTy();
+    if (hasInstruction && (what == Rounded::kArithmetic || what == Rounded::kWideArithmetic)) {
       llvm::Value* narrow = b.CreateFPTrunc(value, like(value, b.getBFloatTy()));
       llvm::Value* bits = b.CreateBitCast(narrow, like(value, b.getInt16Ty()));
       return bitsToFloat(b, target, bits, kind);
     }
+    // NaN has the payload of an operand, a bf16, or none: adding does not carry into its sign.
+    const bool isArithmetic = instructionsOf(target).keepsNanPayloads() &&
+                              (what == Rounded::kArithmetic || what == Rounded::kOperand);
     V bits = x.asInt();
     const V kept = bits.ki(static_cast<int32_t>(0xffff0000));
     // In its place, since there and back takes twice as long as these short instructions: a mask
     // and an addition under it.
-    if (isVectorOfArithmetic) {
+    if (isArithmetic && hasInstruction) {
       V isOdd = (bits & bits.ki(0x10000)) != bits.ki(0);
       V rounded = select(isOdd, bits + bits.ki(0x8000), bits + bits.ki(0x7fff));
       return (rounded & kept).asFloat().v;

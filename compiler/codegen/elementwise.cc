@@ -444,11 +444,9 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     case OpCode::Shlo_ConvertOp: {
       Val result = operands[0];
       result.level = level;
-      const bool hasInstruction = loops_.target().roundsToBf16 && lanes > 1;
-      return convertValue(b, loops_.target(), result, from, kind,
-                          hasInstruction && isArithmeticResult(op->getOperand(0))
-                              ? Rounded::kArithmetic
-                              : Rounded::kAnything);
+      return convertValue(
+          b, loops_.target(), result, from, kind,
+          isArithmeticResult(op->getOperand(0)) ? Rounded::kWideArithmetic : Rounded::kAnything);
     }
     case OpCode::Shlo_RealOp:
       return {operands[0].re, nullptr, level};
