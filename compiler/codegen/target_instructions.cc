@@ -1,13 +1,41 @@
 #include "compiler/codegen/target_instructions.h"
 
 #include "compiler/codegen/x86/x86_instructions.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace isthmus::codegen {
 namespace {
 
+// What an intrinsic makes of each lane.
+llvm::Value* callPerLane(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id,
+                         llvm::ArrayRef<llvm::Type*> types, llvm::Value* x) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!vector) return b.CreateIntrinsic(id, types, {x});
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (uint64_t lane = 0; lane < vector->getNumElements(); ++lane) {
+    llvm::Value* one = b.CreateIntrinsic(id, types, {b.CreateExtractElement(x, lane)});
+    result = b.CreateInsertElement(result, one, lane);
+  }
+  return result;
+}
+
+// By the PTX ISA's section on floating-point instructions: ex2.approx is within 2 ulp, rcp.approx
+// within 1.
 class Nvptx : public TargetInstructions {
  public:
+  bool raisesTwo(llvm::Type* type) const override { return type->getScalarType()->isFloatTy(); }
+  llvm::Value* powerOfTwo(llvm::IRBuilder<>& b, llvm::Value* x) const override {
+    return callPerLane(b, llvm::Intrinsic::nvvm_ex2_approx, {b.getFloatTy()}, x);
+  }
+
+  bool approximatesReciprocal(llvm::Type* type) const override {
+    return type->getScalarType()->isFloatTy();
+  }
+  llvm::Value* reciprocal(llvm::IRBuilder<>& b, llvm::Value* x) const override {
+    return callPerLane(b, llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, x);
+  }
+
   // Of LLVM 22: PTX's shifts clamp, so that it takes them for the choice.
   bool losesShiftAmounts() const override { return true; }
 };
@@ -20,6 +48,10 @@ llvm::Value* TargetInstructions::scaleByPowerOfTwo(llvm::IRBuilder<>&, llvm::Val
 }
 
 llvm::Value* TargetInstructions::reciprocal(llvm::IRBuilder<>&, llvm::Value*) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
+llvm::Value* TargetInstructions::powerOfTwo(llvm::IRBuilder<>&, llvm::Value*) const {
   llvm_unreachable("the target has no such instruction");
 }
 

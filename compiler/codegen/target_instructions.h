@@ -33,6 +33,12 @@ class TargetInstructions {
   // approximatesReciprocal.
   virtual llvm::Value* reciprocal(llvm::IRBuilder<>&, llvm::Value*) const;
 
+  // Whether powerOfTwo is there for this type.
+  virtual bool raisesTwo(llvm::Type*) const { return false; }
+  // 2^x within 2 ulp, whatever x is: infinite where it is too large, NaN of NaN. Not called unless
+  // raisesTwo.
+  virtual llvm::Value* powerOfTwo(llvm::IRBuilder<>&, llvm::Value*) const;
+
   // Whether LLVM makes an instruction of a choice between zero and a shift of 64 bits that reads 32
   // bits of the amount. It does not where the shift is by another value than the choice is made by.
   virtual bool losesShiftAmounts() const { return false; }

@@ -12,6 +12,7 @@ TargetModel nvidiaTarget(int capability) {
   bool isHopper = capability >= 90;
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
   target.convertsF16 = true;
+  target.roundsToBf16 = true;
   // 4352 bytes.
   limitParameters(target, 544);
   target.subgroupSize = 32;

@@ -84,7 +84,7 @@ struct TargetModel {
   unsigned vectorBits = 128;  // of a register; 0: elements are computed one by one
   bool fma = false;           // a * b + c in one instruction
   bool convertsF16 = false;   // to and from f32 in one instruction
-  bool roundsToBf16 = false;  // vectors of f32 in one instruction, which takes subnormals for zero
+  bool roundsToBf16 = false;  // f32 in one instruction, which on CPUs takes subnormals for zero
   // Vectors of 4- and 8-byte elements are read from computed places faster than one by one.
   bool gathers = false;
   // Of x86, for `compiler/codegen/x86`: AVX-512's F, BW, DQ and VL together; VBMI.

@@ -145,8 +145,10 @@ LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::V
     stretch.stop =
         loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops_.i64(stretch.to));
   }
-  // With cuts inside of chunks, any stretch of any chunk may have odd ends.
-  bool wholeChunks = stage_.cuts.size() == 2 && stage_.chunk % lanes() == 0;
+  // With cuts inside of vectors, any stretch of any chunk may have odd ends.
+  bool wholeChunks = stage_.chunk % lanes() == 0 &&
+                     (stage_.cuts.size() == 2 ||
+                      llvm::all_of(stage_.cuts, [&](int64_t cut) { return cut % lanes() == 0; }));
   stretch.hasTail = lanes() > 1 && (!wholeChunks || (stretch.to - stretch.from) % lanes() != 0);
   if (isConstant) {
     int64_t length = llvm::cast<llvm::ConstantInt>(stretch.stop)->getSExtValue() -

@@ -179,7 +179,29 @@ V powerOfTwo(V n, bool isF64) {
   return ((n + n.ki(bias)) << (isF64 ? 52 : 23)).asFloat();
 }
 
+// By an instruction for powers of two: 2^n 2^f, where n is next to x / ln 2. Beyond what n may be, f
+// makes the power infinite or vanish.
+static V expByInstruction(V x) {
+  auto powerOfTwo = [&](V y) {
+    return V{x.c, instructionsOf(x.c->target).powerOfTwo(x.c->b, y.v)};
+  };
+  // A rounding error of the product is 2^-17 at most.
+  if (hasFewBits(x)) return powerOfTwo(x * kLog2E);
+  constexpr double kLog2ELow = 1.925963033500e-8;  // what rounding to f32 takes from log2 e
+  llvm::IRBuilder<>& b = x.c->b;
+  V product = x * kLog2E;
+  product = {x.c, b.CreateMaxNum(product.v, x.k(-126).v)};
+  product = {x.c, b.CreateMinNum(product.v, x.k(126).v)};
+  // The exponent's bias comes along in the magic number.
+  const double magic = magicNumber(x) + 127;
+  V shifted = product + magic;
+  V n = shifted - magic;
+  V f = fma(x, kLog2ELow, fma(x, kLog2E, -n));
+  return powerOfTwo(f) * (shifted.asInt() << 23).asFloat();
+}
+
 V exp(V given) {
+  if (instructionsOf(given.c->target).raisesTwo(given.v->getType())) return expByInstruction(given);
   // Beyond these, the result is infinity or zero; NaN passes.
   double high = given.isF64() ? 710.0 : 89.0;
   double low = given.isF64() ? -746.0 : -104.0;

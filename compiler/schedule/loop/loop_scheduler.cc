@@ -47,7 +47,8 @@ class LoopScheduler {
   void chooseThreads();
   void chooseNeighbours();
   bool chooseTransposedTiles();
-  int64_t neighbours();
+  bool isCutBetween(int64_t lanes) const;
+  int64_t neighbours(bool goesByCuts = false);
   unsigned neighboursIn(shlo::ReduceOp reduce);
   void tileRows(int64_t wanted, bool hasRowReduction);
   void tileTransposed();
@@ -594,38 +595,100 @@ bool LoopScheduler::chooseTransposedTiles() {
   return false;
 }
 
-// Whether neighbours are computed from neighbours in memory, or from one element.
-bool readsNeighbours(mlir::Operation& op) {
+// Whether no element of the innermost dimension moves along it: its neighbours are neighbours of what
+// is read.
+bool keepsInnermost(mlir::Operation& op) {
+  const auto innermost = tensorTypeOf(op.getResult(0)).getRank() - 1;
+  if (innermost < 0) return true;
+  if (auto transpose = mlir::dyn_cast<shlo::TransposeOp>(op)) {
+    return transpose.getPermutation().back() == innermost;
+  }
+  if (auto pad = mlir::dyn_cast<shlo::PadOp>(op)) {
+    return pad.getEdgePaddingLow().back() == 0 && pad.getEdgePaddingHigh().back() == 0 &&
+           pad.getInteriorPadding().back() == 0;
+  }
+  if (auto reverse = mlir::dyn_cast<shlo::ReverseOp>(op)) {
+    return !llvm::is_contained(reverse.getDimensions(), innermost);
+  }
+  if (auto slice = mlir::dyn_cast<shlo::DynamicSliceOp>(op)) {
+    return tensorTypeOf(slice.getOperand()).getShape().back() == slice.getSliceSizes().back();
+  }
+  if (auto gather = mlir::dyn_cast<shlo::GatherOp>(op)) {
+    const auto dims = gather.getDimensionNumbers();
+    auto isTaken = [](llvm::ArrayRef<int64_t> some, int64_t dim) {
+      return llvm::is_contained(some, dim);
+    };
+    mlir::RankedTensorType from = tensorTypeOf(gather.getOperand());
+    const int64_t last = from.getRank() - 1;
+    return last >= 0 && isTaken(dims.getOffsetDims(), innermost) &&
+           dims.getOffsetDims().back() == innermost &&
+           !isTaken(dims.getCollapsedSliceDims(), last) &&
+           !isTaken(dims.getOperandBatchingDims(), last) &&
+           gather.getSliceSizes().back() == from.getShape().back();
+  }
+  return false;
+}
+
+// Whether `lanes` neighbours are computed from neighbours in memory, or from one element; pieces of
+// a concatenation begin where `isCut` lets them.
+bool readsNeighbours(mlir::Operation& op, int64_t lanes, bool isCut) {
   if (auto slice = mlir::dyn_cast<shlo::SliceOp>(op)) return slice.getStrides().back() == 1;
-  return isElementwise(&op) || mlir::isa<shlo::ConstantOp, shlo::IotaOp, shlo::BroadcastInDimOp,
-                                         shlo::ReshapeOp, shlo::ReduceOp, ir::YieldOp>(op);
+  if (isElementwise(&op) || mlir::isa<shlo::ConstantOp, shlo::IotaOp, shlo::BroadcastInDimOp,
+                                      shlo::ReshapeOp, shlo::ReduceOp, ir::YieldOp>(op)) {
+    return true;
+  }
+  if (op.getNumResults() != 1) return false;
+  const llvm::ArrayRef<int64_t> shape = tensorTypeOf(op.getResult(0)).getShape();
+  if (auto concatenate = mlir::dyn_cast<shlo::ConcatenateOp>(op)) {
+    const auto dim = static_cast<int64_t>(concatenate.getDimension());
+    return isCut && (dim + 1 == static_cast<int64_t>(shape.size()) || shape.back() % lanes == 0);
+  }
+  return keepsInnermost(op) && !shape.empty() && shape.back() % lanes == 0;
+}
+
+// Whether each thread's elements, of so many, lie between the same cuts.
+bool LoopScheduler::isCutBetween(int64_t lanes) const {
+  constexpr size_t kMostCuts = 16;
+  return stage_.cuts.size() <= kMostCuts &&
+         llvm::all_of(stage_.cuts, [&](int64_t cut) { return cut % lanes == 0; });
 }
 
 // Elements of the widest array that one access to memory has; 1 where they are not computed
-// together.
-int64_t LoopScheduler::neighbours() {
+// together. A thread that goes from cut to cut may have cuts between its elements.
+int64_t LoopScheduler::neighbours(bool goesByCuts) {
   int64_t widest = 1;
-  bool isWhole = stage_.cuts.size() == 2;
+  bool isWhole = true;
   auto consider = [&](mlir::Type type) {
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(type).getElementType());
     // Parts of complex numbers would be taken apart.
     isWhole = isWhole && kind && !kind->isComplex();
     if (kind) widest = std::max<int64_t>(widest, kind->storageBytes);
   };
-  llvm::for_each(fusion_.getBody().getArgumentTypes(), consider);
+  // Few indices, or what is broadcast, are read one by one.
+  constexpr int64_t kFew = 16;
+  for (mlir::Type type : fusion_.getBody().getArgumentTypes()) {
+    if (elementCount(type) > elements() / kFew) consider(type);
+  }
   for (const Root& root : roots_) consider(root.type());
-  isWhole = isWhole && llvm::all_of(fusion_.getBody().front(), readsNeighbours);
-  if (!isWhole) return 1;
-  return std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+  const int64_t lanes =
+      std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+  const bool isCut = goesByCuts && isCutBetween(lanes);
+  isWhole = isWhole && (isCut || stage_.cuts.size() == 2);
+  // Copies and fillings compute nothing of what the fusion does.
+  if (stage_.kind == StageKind::kCopy || stage_.kind == StageKind::kFill) return isWhole ? lanes : 1;
+  for (mlir::Operation& op : fusion_.getBody().front()) {
+    isWhole = isWhole && readsNeighbours(op, lanes, isCut);
+  }
+  return isWhole ? lanes : 1;
 }
 
 // A thread computes as many neighbours as one access to memory has, if there are threads enough.
 void LoopScheduler::chooseNeighbours() {
   const auto last = static_cast<int64_t>(stage_.dims.size()) - 1;
-  const int64_t lanes = neighbours();
+  const int64_t lanes = neighbours(/*goesByCuts=*/true);
   if (lanes == 1 || elements() < lanes * target_.enoughColumns) return;
   // Each vector begins where memory is aligned.
-  if (last > 0 && stage_.dims.back().size % lanes != 0) return;
+  if ((last > 0 || stage_.cuts.size() > 2) && stage_.dims.back().size % lanes != 0) return;
   if (!fusion_.getBody().front().getOps<shlo::ReduceOp>().empty()) return;
   stage_.lanes = static_cast<unsigned>(lanes);
   stage_.tiledDims = last;
