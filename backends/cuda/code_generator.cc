@@ -5,6 +5,7 @@
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/dnn_epilogue.h"
 #include "backends/cuda/kernels/dnn_softmax.h"
+#include "backends/cuda/kernels/integer_dot.h"
 #include "backends/cuda/kernels/tensor_dot.h"
 #include "backends/shared/serialization/sealed_bytes.h"
 #include "backends/shared/staging/device_target.h"
@@ -225,9 +226,12 @@ void CudaCodeGenerator::configure(PipelineOptions& options) const {
     if (fusion) return libraryFusionOf(target, fusion).has_value();
     return isProduct(op) && libraryWorkOf(target, op).has_value();
   };
-  // Without cuDNN there is nothing to rewrite, but perhaps somebody who asks why it is not used.
-  if (!target_.convolutionScratch && !logsCompilation()) return;
   options.rewrite = [target = target_](mlir::ModuleOp module) {
+    arrangeIntegerProducts(module, [&](shlo::DotGeneralOp product) {
+      return libraryProductOf(target, product).has_value();
+    });
+    // Without cuDNN there is nothing to rewrite, but perhaps somebody who asks why it is not used.
+    if (!target.convolutionScratch && !logsCompilation()) return;
     arrangeConvolutions(
         module, target.allowsTf32,
         [&](const DnnConvolution& convolution) {

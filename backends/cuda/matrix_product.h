@@ -9,15 +9,27 @@
 namespace isthmus::cuda {
 
 // Element types by the numbers of CUDA's cudaDataType.
-enum class BlasType : int { kF32 = 0, kF64 = 1, kF16 = 2, kC64 = 4, kC128 = 5, kBf16 = 14 };
+enum class BlasType : int {
+  kF32 = 0,
+  kF64 = 1,
+  kF16 = 2,
+  kI8 = 3,
+  kC64 = 4,
+  kC128 = 5,
+  kI32 = 10,
+  kBf16 = 14
+};
 
 // 0 for what is none of them.
 inline int64_t bytesOf(BlasType type) {
   switch (type) {
+    case BlasType::kI8:
+      return 1;
     case BlasType::kF16:
     case BlasType::kBf16:
       return 2;
     case BlasType::kF32:
+    case BlasType::kI32:
       return 4;
     case BlasType::kF64:
     case BlasType::kC64:
@@ -41,8 +53,8 @@ enum class BlasEpilogue : int {
 };
 inline constexpr int kBlasBias = 4;  // the bit that the last ones of these have
 
-// A product that cuBLASLt computes, by a call for each outer batch: sums in f32, or in f64 where
-// the operands are of that width.
+// A product that cuBLASLt computes, by a call for each outer batch: sums in f32, in f64 where the
+// operands are of that width, or of i8 in i32, where both operands lie along the sums.
 struct BlasProduct : MatrixProduct {
   BlasType operands = BlasType::kF32, result = BlasType::kF32;
   bool isTf32 = false;  // operands of f32 may be rounded to 10 bits of fraction

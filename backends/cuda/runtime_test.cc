@@ -275,6 +275,33 @@ TEST_F(CudaRuntime, products_are_cublaslts_where_it_is_there) {
   EXPECT_THAT(log, Not(HasSubstr("tf32")));
 }
 
+// Sums of i8 along neither operand's lines: both are transposed for it.
+TEST_F(CudaRuntime, products_of_integers_are_cublaslts_along_the_sums) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+  func.func @main(%x: tensor<64x40xf32>, %w: tensor<64x48xf32>) -> tensor<40x48xf32> {
+    %a = stablehlo.convert %x : (tensor<64x40xf32>) -> tensor<64x40xi8>
+    %b = stablehlo.convert %w : (tensor<64x48xf32>) -> tensor<64x48xi8>
+    %p = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<64x40xi8>, tensor<64x48xi8>) -> tensor<40x48xi32>
+    %q = stablehlo.convert %p : (tensor<40x48xi32>) -> tensor<40x48xf32>
+    return %q : tensor<40x48xf32>
+  })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Floats x(64 * 40), y(64 * 48);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 255) - 127;
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * 5 % 251) - 125;
+  const size_t before = std::string(FAKE(fake_cuda_log)()).size();
+  StatusOr<Floats> got = run(**executable, {x, y});
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  for (size_t i = 0; i < 40; ++i) {
+    for (size_t j = 0; j < 48; ++j) {
+      float sum = 0;
+      for (size_t s = 0; s < 64; ++s) sum += x[s * 40 + i] * y[s * 48 + j];
+      EXPECT_EQ((*got)[i * 48 + j], sum);
+    }
+  }
+  EXPECT_THAT(std::string(FAKE(fake_cuda_log)()).substr(before), HasSubstr("matmul on stream"));
+}
+
 TEST_F(CudaRuntime, cublaslt_is_asked_once_for_each_product) {
   const std::string lhs = "tensor<35x64xf32>", rhs = "tensor<64x47xf32>", out = "tensor<35x47xf32>";
   const std::string product = "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (" +

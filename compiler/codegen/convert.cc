@@ -162,8 +162,8 @@ llvm::Value* roundToKind(llvm::IRBuilder<>& b, const TargetModel& target, llvm::
   MathContext math{b, target};
   V x(&math, value);
   if (kind.isBf16) {
-    // One instruction, which takes subnormals for zero on CPUs; lanes only there, for a scalar has to
-    // be moved. On GPUs it is exact, and NaN has no payload.
+    // One instruction, which takes subnormals for zero on CPUs; lanes only there, for a scalar has
+    // to be moved. On GPUs it is exact, and NaN has no payload.
     const bool isGpu = target.device == DeviceKind::kGpu;
     const bool hasInstruction = target.roundsToBf16 && (value->getType()->isVectorTy() || isGpu);
     const bool isWide = what == Rounded::kArithmetic || what == Rounded::kWideArithmetic;

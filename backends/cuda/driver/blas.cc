@@ -18,7 +18,7 @@ namespace isthmus::cuda {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeTf32 = 77;
+constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeI32 = 72, kComputeTf32 = 77;
 constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
 constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceReductionSchemes = 3;
@@ -103,6 +103,7 @@ bool isWide(BlasType type) { return type == BlasType::kF64 || type == BlasType::
 
 // What alpha and beta are, by cudaDataType.
 BlasType scaleType(BlasType operands) {
+  if (operands == BlasType::kI8) return BlasType::kI32;
   bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
   return isNarrow ? BlasType::kF32 : operands;
 }
@@ -155,7 +156,11 @@ int64_t outerResultBytes(const BlasProduct& p) {
 }
 
 Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
-  int compute = isWide(p.operands) ? kComputeF64 : p.isTf32 ? kComputeTf32 : kComputeF32;
+  const bool isInteger = p.operands == BlasType::kI8;
+  int compute = isInteger            ? kComputeI32
+                : isWide(p.operands) ? kComputeF64
+                : p.isTf32           ? kComputeTf32
+                                     : kComputeF32;
   ISTHMUS_RETURN_IF_ERROR(
       check(f.DescCreate(&plan.operation, compute, static_cast<int>(scaleType(p.operands))),
             "cublasLtMatmulDescCreate"));
@@ -179,9 +184,11 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
   ISTHMUS_RETURN_IF_ERROR(
       makeLayout(f, &plan.d, p.result, p.columns, p.rows, p.columns, p.batch, p.rows * p.columns));
   plan.one[0] = 1;
-  if (constexpr float kOne = 1; !isWide(p.operands)) {
+  if (!isWide(p.operands)) {
+    constexpr float kOne = 1;
+    constexpr int32_t kWhole = 1;
     plan.one[0] = 0;
-    std::memcpy(plan.one.data(), &kOne, sizeof(kOne));
+    std::memcpy(plan.one.data(), isInteger ? static_cast<const void*>(&kWhole) : &kOne, 4);
   }
   uint64_t bytes = kBlasWorkspaceBytes;
   ISTHMUS_RETURN_IF_ERROR(

@@ -107,6 +107,7 @@ class Reader {
   std::optional<BlasFusion> read(bool allowsTf32) {
     std::optional<BlasProduct> product = blasProductOf(dot_, allowsTf32);
     if (!product || fusion_->getNumResults() != 1) return std::nullopt;
+    if (product->operands == BlasType::kI8) return std::nullopt;
     read_.product = *product;
     if (!readTypes()) return std::nullopt;
     read_.operands = {llvm::cast<mlir::BlockArgument>(dot_.getLhs()).getArgNumber(),

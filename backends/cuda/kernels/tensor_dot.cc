@@ -439,7 +439,24 @@ std::optional<BlasType> blasTypeOf(const ElementKind& kind) {
   bool isWide = kind.bits == 64;
   if (kind.isFloat()) return isWide ? BlasType::kF64 : BlasType::kF32;
   if (kind.isComplex()) return isWide ? BlasType::kC128 : BlasType::kC64;
-  return std::nullopt;
+  if (kind.isBool() || !kind.isSigned) return std::nullopt;
+  if (kind.bits == 8) return BlasType::kI8;
+  return kind.bits == 32 ? std::optional(BlasType::kI32) : std::nullopt;
+}
+
+// Whether cuBLASLt has products of these types.
+bool multiplies(BlasType operands, BlasType result) {
+  switch (operands) {
+    case BlasType::kI8:
+      return result == BlasType::kI32;
+    case BlasType::kI32:
+      return false;
+    case BlasType::kF16:
+    case BlasType::kBf16:
+      return result == operands || result == BlasType::kF32;
+    default:
+      return result == operands;
+  }
 }
 
 }  // namespace
@@ -452,8 +469,10 @@ std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   if (!lhs || !rhs || !result) return std::nullopt;
   std::optional<BlasType> operands = blasTypeOf(*lhs), sum = blasTypeOf(*result);
   if (!operands || !sum || blasTypeOf(*rhs) != operands) return std::nullopt;
-  bool isNarrow = operands == BlasType::kF16 || operands == BlasType::kBf16;
-  if (sum != operands && !(isNarrow && sum == BlasType::kF32)) return std::nullopt;
+  if (!multiplies(*operands, *sum)) return std::nullopt;
+  // Of integers it has no other.
+  const bool isAlongSums = product->lhs.alongSums && product->rhs.alongSums;
+  if (operands == BlasType::kI8 && !isAlongSums) return std::nullopt;
   if (!isWorthALibrary(*product, *lhs, *rhs)) return std::nullopt;
   BlasProduct described;
   static_cast<MatrixProduct&>(described) = *product;

@@ -179,8 +179,8 @@ V powerOfTwo(V n, bool isF64) {
   return ((n + n.ki(bias)) << (isF64 ? 52 : 23)).asFloat();
 }
 
-// By an instruction for powers of two: 2^n 2^f, where n is next to x / ln 2. Beyond what n may be, f
-// makes the power infinite or vanish.
+// By an instruction for powers of two: 2^n 2^f, where n is next to x / ln 2. Beyond what n may be,
+// f makes the power infinite or vanish.
 static V expByInstruction(V x) {
   auto powerOfTwo = [&](V y) {
     return V{x.c, instructionsOf(x.c->target).powerOfTwo(x.c->b, y.v)};

@@ -595,8 +595,8 @@ bool LoopScheduler::chooseTransposedTiles() {
   return false;
 }
 
-// Whether no element of the innermost dimension moves along it: its neighbours are neighbours of what
-// is read.
+// Whether no element of the innermost dimension moves along it: its neighbours are neighbours of
+// what is read.
 bool keepsInnermost(mlir::Operation& op) {
   const auto innermost = tensorTypeOf(op.getResult(0)).getRank() - 1;
   if (innermost < 0) return true;
@@ -670,12 +670,12 @@ int64_t LoopScheduler::neighbours(bool goesByCuts) {
     if (elementCount(type) > elements() / kFew) consider(type);
   }
   for (const Root& root : roots_) consider(root.type());
-  const int64_t lanes =
-      std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+  const int64_t lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
   const bool isCut = goesByCuts && isCutBetween(lanes);
   isWhole = isWhole && (isCut || stage_.cuts.size() == 2);
   // Copies and fillings compute nothing of what the fusion does.
-  if (stage_.kind == StageKind::kCopy || stage_.kind == StageKind::kFill) return isWhole ? lanes : 1;
+  if (stage_.kind == StageKind::kCopy || stage_.kind == StageKind::kFill)
+    return isWhole ? lanes : 1;
   for (mlir::Operation& op : fusion_.getBody().front()) {
     isWhole = isWhole && readsNeighbours(op, lanes, isCut);
   }

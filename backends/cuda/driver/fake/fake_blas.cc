@@ -59,6 +59,8 @@ std::string nameOf(const Operation& op) {
   return name;
 }
 
+constexpr int kComputeI32 = 72;
+
 struct Preference {
   uint64_t workspaceBytes = 0;
   uint32_t reductionSchemes = 7;  // all
@@ -68,8 +70,25 @@ struct Preference {
 std::atomic<int> questions;
 std::atomic<bool> refusesHandles;
 
-constexpr int kBf16 = 14;  // of cudaDataType
+constexpr int kBf16 = 14, kI8 = 3, kI32 = 10;  // of cudaDataType
 constexpr int kOk = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
+
+// A along its columns, as B: what the manual lets products of i8 be.
+void multiplyIntegers(const Layout& la, const Layout& lb, const Layout& ld, const void* a,
+                      const void* b, void* d) {
+  for (int64_t z = 0; z < ld.batch; ++z) {
+    for (uint64_t column = 0; column < ld.columns; ++column) {
+      for (uint64_t row = 0; row < ld.rows; ++row) {
+        int32_t sum = 0;
+        for (uint64_t s = 0; s < la.rows; ++s) {
+          sum += static_cast<const int8_t*>(a)[la.at(z, s, row)] *
+                 static_cast<const int8_t*>(b)[lb.at(z, s, column)];
+        }
+        static_cast<int32_t*>(d)[ld.at(z, row, column)] = sum;
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -147,8 +166,16 @@ int cublasLtMatmulPreferenceDestroy(void* preference) {
   return kOk;
 }
 
-// Has algorithms for f32, and with an epilogue for bf16: all but number 1 are slow, and the last
-// has failed.
+// Whether it is a product of i8 as the manual's table has it: along the sums, of lines of four.
+static bool isOfIntegers(const Operation& op, void* a, void* b, void* d) {
+  const auto &la = *static_cast<Layout*>(a), &lb = *static_cast<Layout*>(b);
+  return op.scale == kI32 && op.transposeA && !op.transposeB && op.epilogue == 1 &&
+         la.type == kI8 && lb.type == kI8 && static_cast<Layout*>(d)->type == kI32 &&
+         la.rows % 4 == 0 && la.columns % 4 == 0 && la.stride % 4 == 0 && lb.stride % 4 == 0;
+}
+
+// Has algorithms for f32, for i8, and with an epilogue for bf16: all but number 1 are slow, and the
+// last has failed.
 int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, void* c, void* d,
                                    void* preference, int wanted, void* results, int* found) {
   struct Result {
@@ -165,6 +192,7 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, voi
     int type = static_cast<Layout*>(layout)->type;
     isKnown &= type == 0 || (type == kBf16 && op.epilogue != 1);
   }
+  if (op.compute == kComputeI32) isKnown = isOfIntegers(op, a, b, d);
   // What is in an arena is aligned to no more than 64 bytes.
   for (uint32_t alignment : static_cast<Preference*>(preference)->alignments) {
     isKnown &= alignment <= 64;
@@ -187,9 +215,12 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
                    void* dLayout, const uint64_t* algorithm, void* workspace, size_t,
                    CUstream stream) {
   float one, zero;
+  int32_t whole;
   std::memcpy(&one, alpha, 4);
+  std::memcpy(&whole, alpha, 4);
   std::memcpy(&zero, beta, 4);
-  if (one != 1 || zero != 0 || !workspace) return kInvalidValue;
+  const bool isWhole = static_cast<Operation*>(operation)->compute == kComputeI32;
+  if (zero != 0 || !workspace || (isWhole ? whole != 1 : one != 1)) return kInvalidValue;
   if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return kInvalidValue;
   Operation op = *static_cast<Operation*>(operation);
   Layout la = *static_cast<Layout*>(aLayout), lb = *static_cast<Layout*>(bLayout),
@@ -201,6 +232,7 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
   const std::string suffix = number == 0 ? "" : " by algorithm " + std::to_string(number);
   fake_cuda_enqueue(stream, nameOf(op) + suffix, [=] {
     fake_cuda_take(number == 1 ? 1'000'000 : 3'000'000);
+    if (op.compute == kComputeI32) return multiplyIntegers(la, lb, ld, a, b, d);
     auto typeOf = [](const Layout& layout) {
       return layout.type == kBf16 ? FakeType::kBf16 : FakeType::kF32;
     };
