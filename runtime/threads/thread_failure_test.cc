@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <memory>
 #include <vector>
 
 #include "runtime/runtime_testing.h"
@@ -105,13 +106,17 @@ INSTANTIATE_TEST_SUITE_P(UserCode, Gangs, ::testing::Bool());
 TEST_P(Gangs, OfSeveralDevicesFail) {
   for (int threads = 0; threads < 2; ++threads) {
     threadsLeft = threads;
+    // A part that ends before the next is launched would leave its thread to that one. It may
+    // outlive this function: an error of one part is told before the others have ended.
+    auto isLaunched = std::make_shared<std::atomic<bool>>(false);
     Fixture fixture(2);
     ProgramInfo info;
     info.outputs = {output(f32({1}))};
     info.options.numReplicas = 2;
     auto executable = std::make_shared<isthmus::testing::FunctionExecutable>(
         info,
-        [](const RunRequest& request) -> Status {
+        [isLaunched](const RunRequest& request) -> Status {
+          isLaunched->wait(false);
           return internalError("part ", request.replica, " ran");
         },
         simulated::Habits{.callsUserCode = GetParam()});
@@ -119,7 +124,10 @@ TEST_P(Gangs, OfSeveralDevicesFail) {
     std::vector<BufferRef> results(2);
     std::vector<DeviceLaunch> launches(2);
     for (size_t d = 0; d < 2; ++d) launches[d].results = {&results[d], 1};
-    ASSERT_TRUE(loaded->execute(launches, {}).ok());
+    const bool isOk = loaded->execute(launches, {}).ok();
+    *isLaunched = true;
+    isLaunched->notify_all();
+    ASSERT_TRUE(isOk);
     EXPECT_EQ(results[1]->readyEvent().await().code(), StatusCode::kResourceExhausted);
     EXPECT_FALSE(results[0]->readyEvent().await().ok());
   }
