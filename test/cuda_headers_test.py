@@ -144,7 +144,7 @@ def _driver_checks():
 # Our names of values, which are private to blas.cc, and NVIDIA's.
 BLAS_VALUES = {
     "kSuccess": "CUBLAS_STATUS_SUCCESS", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
-    "kComputeTf32": "CUBLAS_COMPUTE_32F_FAST_TF32",
+    "kComputeI32": "CUBLAS_COMPUTE_32I", "kComputeTf32": "CUBLAS_COMPUTE_32F_FAST_TF32",
     "kDescTransA": "CUBLASLT_MATMUL_DESC_TRANSA", "kDescTransB": "CUBLASLT_MATMUL_DESC_TRANSB",
     "kDescEpilogue": "CUBLASLT_MATMUL_DESC_EPILOGUE", "kDescBiasPointer": "CUBLASLT_MATMUL_DESC_BIAS_POINTER",
     "kLayoutBatchCount": "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT",
@@ -156,7 +156,7 @@ BLAS_VALUES = {
 }
 BLAS_ALIGNMENTS = [f"CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{matrix}_BYTES" for matrix in "ABCD"]
 BLAS_TYPES = {"kF16": "CUDA_R_16F", "kBf16": "CUDA_R_16BF", "kF32": "CUDA_R_32F", "kF64": "CUDA_R_64F",
-              "kC64": "CUDA_C_32F", "kC128": "CUDA_C_64F"}
+              "kC64": "CUDA_C_32F", "kC128": "CUDA_C_64F", "kI8": "CUDA_R_8I", "kI32": "CUDA_R_32I"}
 
 
 BLAS_EPILOGUES = {"kNone": "CUBLASLT_EPILOGUE_DEFAULT", "kRelu": "CUBLASLT_EPILOGUE_RELU", "kBias": "CUBLASLT_EPILOGUE_BIAS",

@@ -265,7 +265,7 @@ class DotKernel {
     codegen::WorkItemForm form;
     form.target = nvidiaTarget(80);
     form.target.products.enoughGroups = units;
-    form.target.convertsF16 = false;
+    form.target.convertsF16 = form.target.roundsToBf16 = false;
     form.globalSpace = 0;
     form.convention = llvm::CallingConv::C;
     shlo::DotGeneralOp op;

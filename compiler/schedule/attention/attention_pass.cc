@@ -177,6 +177,25 @@ mlir::Value viewedBy(mlir::Value value) {
   return op->getOperand(0);
 }
 
+// Makes reshapes of one array that differ in dimensions of size 1 only views of the first of them:
+// what two products read in such shapes is one array then.
+void shareReshapes(mlir::ModuleOp module) {
+  llvm::DenseMap<std::pair<mlir::Block*, mlir::Value>, llvm::SmallVector<shlo::ReshapeOp, 2>> seen;
+  module.walk([&](shlo::ReshapeOp reshape) {
+    if (mlir::isa<ir::FusionOp>(reshape->getParentOp())) return;
+    auto& others = seen[{reshape->getBlock(), reshape.getOperand()}];
+    auto isLikeIt = [&](shlo::ReshapeOp other) {
+      return squeezedShape(other.getType()) == squeezedShape(reshape.getType());
+    };
+    auto found = llvm::find_if(others, isLikeIt);
+    if (found == others.end()) {
+      others.push_back(reshape);
+    } else {
+      reshape->setOperand(0, found->getResult());
+    }
+  });
+}
+
 bool isZero(mlir::Value value) {
   if (auto broadcast = value.getDefiningOp<shlo::BroadcastInDimOp>())
     value = broadcast.getOperand();
@@ -345,6 +364,7 @@ class FuseAttentionPass
   void runOnOperation() override {
     llvm::DenseSet<mlir::Operation*> gone;
     if (isOfLibrary_) {
+      shareReshapes(getOperation());
       for (ir::FusionOp last : kernelsOf()) {
         if (!gone.contains(last)) fuseGradientForLibrary(last, gone);
       }
