@@ -64,12 +64,21 @@ def test_scans_agree_with_cpu(xpu, form):
 # Threads that read and write several neighbours at once, where there are enough of them.
 NEIGHBOURS = """
     x = array(999, 1001)
-    compare(lambda x: (x * 2 + 1, x > 0, jnp.exp(x).astype(jnp.bfloat16), jnp.float16(x) * 3), x)
+    compare(lambda x: (x * 2 + 1, x > 0, (x * 1.7).astype(jnp.bfloat16), jnp.float16(x) * 3), x)
     compare(lambda x, b: (x + b, jnp.where(x > b, x, 0), x[:, None] - b), array(512, 1024), array(1024))
     compare(lambda x, b: (x * b, x[5:, 8:] + x[:-5, 3:-5]), array(640, 1032).astype(jnp.bfloat16), array(1032).astype(jnp.bfloat16))
     i = random.integers(-99, 99, (1024, 1031)).astype(np.int8)
     compare(lambda i: (i + i, i == 3, i.astype(jnp.int32) << 3, i.astype(jnp.int16), i % 7), i)
     compare(lambda x: lax.dynamic_update_slice(x, -x[:3], (jnp.argmax(x[0]), 0)), x)
+    # What moves along other dimensions than the innermost.
+    x, y = (array(8, 128, 16, 64).astype(jnp.bfloat16) for _ in "xy")
+    compare(lambda x: (x.swapaxes(1, 2) * 2, x[::-1, :, ::-1] + 1, jnp.pad(x, ((0, 0), (1, 2), (0, 1), (0, 0)))), x)
+    compare(lambda x, y: (jnp.concatenate((x, -y, y[..., :8]), -1), jnp.concatenate((x, y * 2), 1)), x, y)
+    compare(lambda x, y: (jnp.concatenate((x[..., :60], y), -1), jnp.concatenate((x[..., :7], y[..., :57]), -1)), x, y)
+    x = array(999, 1024)
+    compare(lambda x, i: (x[i] * 2, lax.dynamic_slice(x, (i[0], 0), (600, 1024)), x.at[i[:9]].add(1.5)), x,
+            random.integers(0, 999, 700))
+    compare(lambda x, i: x.reshape(-1, 16, 64)[i].swapaxes(1, 2), x, random.integers(0, 999, 700))
 """
 
 
