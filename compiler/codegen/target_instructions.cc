@@ -8,8 +8,8 @@ namespace isthmus::codegen {
 namespace {
 
 // What an intrinsic makes of each lane.
-llvm::Value* callPerLane(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id,
-                         llvm::ArrayRef<llvm::Type*> types, llvm::Value* x) {
+llvm::Value* ofEachLane(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id,
+                        llvm::ArrayRef<llvm::Type*> types, llvm::Value* x) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (!vector) return b.CreateIntrinsic(id, types, {x});
   llvm::Value* result = llvm::PoisonValue::get(vector);
@@ -26,14 +26,14 @@ class Nvptx : public TargetInstructions {
  public:
   bool raisesTwo(llvm::Type* type) const override { return type->getScalarType()->isFloatTy(); }
   llvm::Value* powerOfTwo(llvm::IRBuilder<>& b, llvm::Value* x) const override {
-    return callPerLane(b, llvm::Intrinsic::nvvm_ex2_approx, {b.getFloatTy()}, x);
+    return ofEachLane(b, llvm::Intrinsic::nvvm_ex2_approx, {b.getFloatTy()}, x);
   }
 
   bool approximatesReciprocal(llvm::Type* type) const override {
     return type->getScalarType()->isFloatTy();
   }
   llvm::Value* reciprocal(llvm::IRBuilder<>& b, llvm::Value* x) const override {
-    return callPerLane(b, llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, x);
+    return ofEachLane(b, llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, x);
   }
 
   // Of LLVM 22: PTX's shifts clamp, so that it takes them for the choice.

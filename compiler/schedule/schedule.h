@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "isthmus/status.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace isthmus {
@@ -175,6 +176,10 @@ struct StageSchedule {
 
   bool operator==(const StageSchedule&) const = default;
 
+  // Whether all cuts lie between vectors of so many elements.
+  bool cutsBetween(int64_t lanes) const {
+    return llvm::all_of(cuts, [&](int64_t cut) { return cut % lanes == 0; });
+  }
   // Pieces before `grain` joins them.
   int64_t pieces() const;
   int64_t tiles() const;

@@ -1,7 +1,9 @@
 #include "backends/cuda/kernels/integer_dot.h"
 
 #include "compiler/dialect/array_shape.h"
+#include "compiler/passes/permutation.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 namespace isthmus::cuda {
 namespace {
@@ -20,22 +22,13 @@ Dims orderOf(mlir::Value operand, llvm::ArrayRef<int64_t> batch, llvm::ArrayRef<
 
 mlir::Value ordered(mlir::OpBuilder& b, mlir::Location location, mlir::Value value,
                     const Dims& order) {
-  mlir::RankedTensorType type = tensorTypeOf(value);
-  const bool isThere = llvm::all_of(llvm::enumerate(order), [](auto dim) {
-    return static_cast<int64_t>(dim.index()) == dim.value();
-  });
-  if (isThere) return value;
-  Dims shape;
-  for (int64_t dim : order) shape.push_back(type.getDimSize(dim));
-  return shlo::TransposeOp::create(b, location,
-                                   mlir::RankedTensorType::get(shape, type.getElementType()), value,
+  if (isIdentity(order)) return value;
+  return shlo::TransposeOp::create(b, location, permuted(value.getType(), order), value,
                                    b.getDenseI64ArrayAttr(order));
 }
 
-Dims countedFrom(int64_t first, size_t count) {
-  Dims dims;
-  for (size_t i = 0; i < count; ++i) dims.push_back(first + static_cast<int64_t>(i));
-  return dims;
+Dims countedFrom(size_t first, size_t count) {
+  return llvm::to_vector<6>(llvm::seq<int64_t>(first, first + count));
 }
 
 bool isOfIntegers(shlo::DotGeneralOp dot) {
@@ -59,13 +52,12 @@ void arrange(shlo::DotGeneralOp dot, const std::function<bool(shlo::DotGeneralOp
   const size_t batch = dims.getLhsBatchingDimensions().size();
   const size_t sums = dims.getLhsContractingDimensions().size();
   const Dims ofBatch = countedFrom(0, batch);
-  auto made =
-      shlo::DotGeneralOp::create(b, dot.getLoc(), dot.getType(), lhs, rhs,
-                                 shlo::DotDimensionNumbersAttr::get(
-                                     b.getContext(), ofBatch, ofBatch,
-                                     countedFrom(static_cast<int64_t>(left.size() - sums), sums),
-                                     countedFrom(static_cast<int64_t>(right.size() - sums), sums)),
-                                 dot.getPrecisionConfigAttr(), dot.getAlgorithmAttr());
+  auto made = shlo::DotGeneralOp::create(
+      b, dot.getLoc(), dot.getType(), lhs, rhs,
+      shlo::DotDimensionNumbersAttr::get(b.getContext(), ofBatch, ofBatch,
+                                         countedFrom(left.size() - sums, sums),
+                                         countedFrom(right.size() - sums, sums)),
+      dot.getPrecisionConfigAttr(), dot.getAlgorithmAttr());
   if (accepts(made)) {
     dot.replaceAllUsesWith(made.getResult());
     dot.erase();

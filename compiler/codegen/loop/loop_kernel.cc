@@ -146,9 +146,8 @@ LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::V
         loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi, loops_.i64(stretch.to));
   }
   // With cuts inside of vectors, any stretch of any chunk may have odd ends.
-  bool wholeChunks = stage_.chunk % lanes() == 0 &&
-                     (stage_.cuts.size() == 2 ||
-                      llvm::all_of(stage_.cuts, [&](int64_t cut) { return cut % lanes() == 0; }));
+  bool wholeChunks =
+      stage_.chunk % lanes() == 0 && (stage_.cuts.size() == 2 || stage_.cutsBetween(lanes()));
   stretch.hasTail = lanes() > 1 && (!wholeChunks || (stretch.to - stretch.from) % lanes() != 0);
   if (isConstant) {
     int64_t length = llvm::cast<llvm::ConstantInt>(stretch.stop)->getSExtValue() -

@@ -8,6 +8,7 @@
 #include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/indexing.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/row_blocks.h"
@@ -47,7 +48,6 @@ class LoopScheduler {
   void chooseThreads();
   void chooseNeighbours();
   bool chooseTransposedTiles();
-  bool isCutBetween(int64_t lanes) const;
   int64_t neighbours(bool goesByCuts = false);
   unsigned neighboursIn(shlo::ReduceOp reduce);
   void tileRows(int64_t wanted, bool hasRowReduction);
@@ -595,38 +595,18 @@ bool LoopScheduler::chooseTransposedTiles() {
   return false;
 }
 
-// Whether no element of the innermost dimension moves along it: its neighbours are neighbours of
-// what is read.
+// Whether no element moves along the innermost dimension: its neighbours are neighbours of what is
+// read.
 bool keepsInnermost(mlir::Operation& op) {
-  const auto innermost = tensorTypeOf(op.getResult(0)).getRank() - 1;
-  if (innermost < 0) return true;
-  if (auto transpose = mlir::dyn_cast<shlo::TransposeOp>(op)) {
-    return transpose.getPermutation().back() == innermost;
+  if (!mlir::isa<shlo::TransposeOp, shlo::PadOp, shlo::ReverseOp, shlo::DynamicSliceOp,
+                 shlo::GatherOp>(op)) {
+    return false;
   }
-  if (auto pad = mlir::dyn_cast<shlo::PadOp>(op)) {
-    return pad.getEdgePaddingLow().back() == 0 && pad.getEdgePaddingHigh().back() == 0 &&
-           pad.getInteriorPadding().back() == 0;
-  }
-  if (auto reverse = mlir::dyn_cast<shlo::ReverseOp>(op)) {
-    return !llvm::is_contained(reverse.getDimensions(), innermost);
-  }
-  if (auto slice = mlir::dyn_cast<shlo::DynamicSliceOp>(op)) {
-    return tensorTypeOf(slice.getOperand()).getShape().back() == slice.getSliceSizes().back();
-  }
-  if (auto gather = mlir::dyn_cast<shlo::GatherOp>(op)) {
-    const auto dims = gather.getDimensionNumbers();
-    auto isTaken = [](llvm::ArrayRef<int64_t> some, int64_t dim) {
-      return llvm::is_contained(some, dim);
-    };
-    mlir::RankedTensorType from = tensorTypeOf(gather.getOperand());
-    const int64_t last = from.getRank() - 1;
-    return last >= 0 && isTaken(dims.getOffsetDims(), innermost) &&
-           dims.getOffsetDims().back() == innermost &&
-           !isTaken(dims.getCollapsedSliceDims(), last) &&
-           !isTaken(dims.getOperandBatchingDims(), last) &&
-           gather.getSliceSizes().back() == from.getShape().back();
-  }
-  return false;
+  const llvm::ArrayRef<int64_t> from = tensorTypeOf(op.getOperand(0)).getShape();
+  const llvm::ArrayRef<int64_t> to = tensorTypeOf(op.getResult(0)).getShape();
+  if (from.empty() || to.empty() || from.back() != to.back()) return false;
+  return indexingMaps(&op).operands[0].resultDim(static_cast<int64_t>(from.size()) - 1) ==
+         static_cast<int64_t>(to.size()) - 1;
 }
 
 // Whether `lanes` neighbours are computed from neighbours in memory, or from one element; pieces of
@@ -643,14 +623,7 @@ bool readsNeighbours(mlir::Operation& op, int64_t lanes, bool isCut) {
     const auto dim = static_cast<int64_t>(concatenate.getDimension());
     return isCut && (dim + 1 == static_cast<int64_t>(shape.size()) || shape.back() % lanes == 0);
   }
-  return keepsInnermost(op) && !shape.empty() && shape.back() % lanes == 0;
-}
-
-// Whether each thread's elements, of so many, lie between the same cuts.
-bool LoopScheduler::isCutBetween(int64_t lanes) const {
-  constexpr size_t kMostCuts = 16;
-  return stage_.cuts.size() <= kMostCuts &&
-         llvm::all_of(stage_.cuts, [&](int64_t cut) { return cut % lanes == 0; });
+  return !shape.empty() && shape.back() % lanes == 0 && keepsInnermost(op);
 }
 
 // Elements of the widest array that one access to memory has; 1 where they are not computed
@@ -671,7 +644,8 @@ int64_t LoopScheduler::neighbours(bool goesByCuts) {
   }
   for (const Root& root : roots_) consider(root.type());
   const int64_t lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
-  const bool isCut = goesByCuts && isCutBetween(lanes);
+  constexpr size_t kMostCuts = 16;
+  const bool isCut = goesByCuts && stage_.cuts.size() <= kMostCuts && stage_.cutsBetween(lanes);
   isWhole = isWhole && (isCut || stage_.cuts.size() == 2);
   // Copies and fillings compute nothing of what the fusion does.
   if (stage_.kind == StageKind::kCopy || stage_.kind == StageKind::kFill)

@@ -59,8 +59,6 @@ std::string nameOf(const Operation& op) {
   return name;
 }
 
-constexpr int kComputeI32 = 72;
-
 struct Preference {
   uint64_t workspaceBytes = 0;
   uint32_t reductionSchemes = 7;  // all
@@ -71,20 +69,24 @@ std::atomic<int> questions;
 std::atomic<bool> refusesHandles;
 
 constexpr int kBf16 = 14, kI8 = 3, kI32 = 10;  // of cudaDataType
+constexpr int kComputeI32 = 72;                // of cublasComputeType_t
 constexpr int kOk = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
 
-// A along its columns, as B: what the manual lets products of i8 be.
-void multiplyIntegers(const Layout& la, const Layout& lb, const Layout& ld, const void* a,
-                      const void* b, void* d) {
+// op(A) op(B), of elements that `x` and `y` read; `write` gets each sum with its batch, row and
+// column.
+template <typename Sum, typename X, typename Y, typename Write>
+void multiply(const Operation& op, const Layout& la, const Layout& lb, const Layout& ld, const X& x,
+              const Y& y, const Write& write) {
+  const uint64_t sums = op.transposeA ? la.rows : la.columns;
   for (int64_t z = 0; z < ld.batch; ++z) {
     for (uint64_t column = 0; column < ld.columns; ++column) {
       for (uint64_t row = 0; row < ld.rows; ++row) {
-        int32_t sum = 0;
-        for (uint64_t s = 0; s < la.rows; ++s) {
-          sum += static_cast<const int8_t*>(a)[la.at(z, s, row)] *
-                 static_cast<const int8_t*>(b)[lb.at(z, s, column)];
+        Sum sum = 0;
+        for (uint64_t s = 0; s < sums; ++s) {
+          sum += x(op.transposeA ? la.at(z, s, row) : la.at(z, row, s)) *
+                 y(op.transposeB ? lb.at(z, column, s) : lb.at(z, s, column));
         }
-        static_cast<int32_t*>(d)[ld.at(z, row, column)] = sum;
+        write(z, row, column, sum);
       }
     }
   }
@@ -232,25 +234,24 @@ int cublasLtMatmul(void*, void* operation, const void* alpha, const void* a, voi
   const std::string suffix = number == 0 ? "" : " by algorithm " + std::to_string(number);
   fake_cuda_enqueue(stream, nameOf(op) + suffix, [=] {
     fake_cuda_take(number == 1 ? 1'000'000 : 3'000'000);
-    if (op.compute == kComputeI32) return multiplyIntegers(la, lb, ld, a, b, d);
+    if (op.compute == kComputeI32) {
+      auto of = [](const void* array) {
+        return [array](size_t at) { return static_cast<const int8_t*>(array)[at]; };
+      };
+      return multiply<int32_t>(op, la, lb, ld, of(a), of(b),
+                               [&](int64_t z, uint64_t row, uint64_t column, int32_t sum) {
+                                 static_cast<int32_t*>(d)[ld.at(z, row, column)] = sum;
+                               });
+    }
     auto typeOf = [](const Layout& layout) {
       return layout.type == kBf16 ? FakeType::kBf16 : FakeType::kF32;
     };
     auto x = [&](size_t at) { return readFake(typeOf(la), a, static_cast<int64_t>(at)); };
     auto y = [&](size_t at) { return readFake(typeOf(lb), b, static_cast<int64_t>(at)); };
-    for (int64_t z = 0; z < ld.batch; ++z) {
-      for (uint64_t column = 0; column < ld.columns; ++column) {
-        for (uint64_t row = 0; row < ld.rows; ++row) {
-          float sum = 0;
-          for (uint64_t s = 0; s < sums; ++s) {
-            sum += x(op.transposeA ? la.at(z, s, row) : la.at(z, row, s)) *
-                   y(op.transposeB ? lb.at(z, column, s) : lb.at(z, s, column));
-          }
-          writeFake(typeOf(ld), d, static_cast<int64_t>(ld.at(z, row, column)),
-                    finished(op, typeOf(ld), static_cast<int64_t>(row), sum));
-        }
-      }
-    }
+    multiply<float>(op, la, lb, ld, x, y, [&](int64_t z, uint64_t row, uint64_t column, float sum) {
+      writeFake(typeOf(ld), d, static_cast<int64_t>(ld.at(z, row, column)),
+                finished(op, typeOf(ld), static_cast<int64_t>(row), sum));
+    });
   });
   return kOk;
 }
