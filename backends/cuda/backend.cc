@@ -97,7 +97,7 @@ std::string CudaBackend::platformVersion() const {
 Libraries CudaBackend::libraries() const {
   Driver* driver = this->driver();
   std::lock_guard lock(mutex_);
-  return {driver, blas_.get(), dnn_.get(), nccl_.get(), arenas_};
+  return {driver, pinned_.get(), blas_.get(), dnn_.get(), nccl_.get(), arenas_};
 }
 
 StatusOr<std::unique_ptr<Driver>> CudaBackend::createDriver(const CudaChoice& choice) {

@@ -106,6 +106,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   Status launch(const KernelLaunch& launch) override;
   Status callLibrary(const LibraryCall& call) override;
   StatusOr<bool> callOnDevice(const HostCall& call) override;
+  void* valueMemory() override;
   void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
     if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
   }
@@ -128,6 +129,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   int device_;
   Queue queue_ = Queue::kCompute;           // where steps are enqueued
   ProgramGraph::Target* target_ = nullptr;  // if there is one, instead
+  PinnedPool::Block value_;                 // valueMemory, once it is asked for
   RunCollectives collectives_;
   std::optional<RunProfile> profile_;  // if one is recorded
   DeviceEvent start_;                  // of the first step
@@ -229,6 +231,14 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
   }));
   if (!isEnqueued && profile_ && !timed_.empty()) timed_.pop_back();
   return isEnqueued;
+}
+
+// A copy to other memory than page-locked one goes through the driver's, and holds up the thread.
+void* CudaExecutable::Run::valueMemory() {
+  if (!value_.data()) {
+    if (auto block = executable_.pinned_.take(kValueBytes); block.ok()) value_ = *std::move(block);
+  }
+  return value_.data();
 }
 
 Status CudaExecutable::Run::swap(const Location& a, const Location& b) {

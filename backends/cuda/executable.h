@@ -23,6 +23,7 @@ namespace isthmus::cuda {
 // What programs run by. All outlive all executables.
 struct Libraries {
   Driver* driver = nullptr;
+  PinnedPool* pinned = nullptr;
   Blas* blas = nullptr;                                   // null: programs call none of it
   Dnn* dnn = nullptr;                                     // null: neither of this
   Nccl* nccl = nullptr;                                   // null: collectives are the host's
@@ -69,6 +70,7 @@ class CudaExecutable final : public StagedExecutable {
 
   CudaExecutable(const Libraries& libraries, std::string identity, ProgramImage image)
       : driver_(*libraries.driver),
+        pinned_(*libraries.pinned),
         blas_(libraries.blas),
         dnn_(libraries.dnn),
         nccl_(libraries.nccl),
@@ -86,6 +88,7 @@ class CudaExecutable final : public StagedExecutable {
   std::string faultText() const;
 
   Driver& driver_;
+  PinnedPool& pinned_;
   Blas* blas_;
   Dnn* dnn_;
   Nccl* nccl_;

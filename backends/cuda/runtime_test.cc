@@ -153,6 +153,14 @@ void plusOne(void* const* arguments, unsigned, unsigned) {
 
 void nothing(void* const*, unsigned, unsigned) {}
 
+// How often `what` is in the fake's record.
+int countInLog(const std::string& what) {
+  std::string log = FAKE(fake_cuda_log)();
+  int count = 0;
+  for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
+  return count;
+}
+
 // With so much work in a round that the loop is not one kernel.
 TEST_F(CudaRuntime, loops_read_their_predicate) {
   StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
@@ -176,14 +184,9 @@ TEST_F(CudaRuntime, loops_read_their_predicate) {
   StatusOr<Floats> result = run(**executable, {Floats(100000, 0.5f)});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->front(), 3.5f);
-}
-
-// How often `what` is in the fake's record.
-int countInLog(const std::string& what) {
-  std::string log = FAKE(fake_cuda_log)();
-  int count = 0;
-  for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
-  return count;
+  // The driver copies to ordinary memory by way of its own, while the thread waits.
+  EXPECT_EQ(countInLog("copy 1 of ordinary memory"), 0);
+  EXPECT_EQ(countInLog("copy 1 on stream"), 4);
 }
 
 // x + 1, so many times, in rounds that are no kernel as a whole.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <variant>
@@ -145,8 +146,12 @@ Status StepRunner::runStep(const Branch& step) {
 }
 
 Status StepRunner::read(const Location& from, void* to) {
+  const auto bytes = static_cast<size_t>(from.bytes);
+  if (bytes > kValueBytes) return internalError("a value of ", bytes, " bytes decides what runs");
   ISTHMUS_RETURN_IF_ERROR(settle());
-  ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(to, from)));
+  void* memory = valueMemory();
+  ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(memory ? memory : to, from)));
+  if (memory) std::memcpy(to, memory, bytes);
   return {};
 }
 

@@ -54,6 +54,10 @@ class StepRunner {
   // Told, while a profile is recorded, when a call of the host and the copies of its results were
   // under way.
   virtual void onHostCall(const HostCall&, int64_t /*beginNs*/, int64_t /*endNs*/) {}
+  // Where the host reads the values that decide what runs next, at most kValueBytes each: memory
+  // to which the device copies faster than to any other, which outlives the run. Null: anywhere.
+  virtual void* valueMemory() { return nullptr; }
+  static constexpr size_t kValueBytes = sizeof(int64_t);
   // Called after each round of a loop that nobody waits for: hands over what was enqueued, and
   // waits for the device where it is far behind.
   virtual Status keepPace() { return {}; }
