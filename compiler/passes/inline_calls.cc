@@ -100,6 +100,12 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     }
   }
 
+  bool hasKernel(shlo::CompositeOp composite) const {
+    if (!isNative(composite)) return false;
+    auto values = llvm::cast<mlir::RankedTensorType>(composite->getResult(0).getType());
+    return values.getShape().back() <= largestTopK && values.getElementTypeBitWidth() <= widestTopK;
+  }
+
   enum class Mark { kOpen, kDone };
 
   mlir::LogicalResult inlineInto(mlir::func::FuncOp function, mlir::SymbolTable& symbols,
@@ -118,7 +124,7 @@ struct InlineCallsPass : impl::InlineCallsPassBase<InlineCallsPass> {
     function.walk([&](mlir::Operation* op) {
       ++operations;
       auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
-      if (composite ? !(keepsTopK && isNative(composite)) && !isScanComposite(composite)
+      if (composite ? !hasKernel(composite) && !isScanComposite(composite)
                     : llvm::isa<mlir::func::CallOp>(op))
         calls.push_back(op);
     });

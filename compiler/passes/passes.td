@@ -16,8 +16,10 @@ def InlineCallsPass : Pass<"inline-calls", "mlir::ModuleOp"> {
     After: @main holds the maximum itself, and @relu is gone. Recursion is an error.
   }];
   let options = [
-    Option<"keepsTopK", "keeps-top-k", "bool", /*default=*/"true",
-           "Whether the composite chlo.top_k has a kernel of its own: else it is what it stands for, a sort">
+    Option<"largestTopK", "largest-top-k", "int64_t", /*default=*/"INT64_MAX",
+           "The largest k of a composite chlo.top_k that has a kernel of its own: else it is what it stands for, a sort">,
+    Option<"widestTopK", "widest-top-k", "int64_t", /*default=*/"64",
+           "The widest elements, in bits, of such a composite">
   ];
 }
 

@@ -45,8 +45,8 @@ constexpr Stage kStages[] = {
     {"legalize", "Inlines calls and composites and rewrites sugar into the core operations.",
      "stablehlo, chlo, func, sdy", "core stablehlo in one function, sdy",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
-       // Groups of threads sort; where there are none, the host selects.
-       passes.addPass(createInlineCallsPass({!options.fusion.target.hasGroups()}));
+       const TargetModel& target = options.fusion.target;
+       passes.addPass(createInlineCallsPass({target.largestTopK(), target.widestTopK()}));
        passes.addPass(createFlattenTuplesPass());
        passes.addPass(createRefineShapesPass());
        passes.addPass(createPadBoundedPass());

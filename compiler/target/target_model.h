@@ -1,6 +1,7 @@
 // What the compiler knows of the device that it compiles for.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -256,6 +257,10 @@ struct TargetModel {
   }
   // Whether the threads of a GPU's group share anything.
   bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
+  // The largest k, and the widest elements in bits, of a top_k that is not a sort which is cut off:
+  // a group of threads selects, each thread one at most; elsewhere the host has a function.
+  int64_t largestTopK() const { return hasGroups() ? std::bit_floor(groupSize) : INT64_MAX; }
+  int64_t widestTopK() const { return hasGroups() ? 32 : 64; }
   // Of all rows that a kernel keeps in memory of its own, beside the row that it reads. Threads of
   // a group compute again what a row of theirs is.
   int64_t maxKeptRowBytes() const { return device == DeviceKind::kGpu ? 0 : maxRowBytes / 2; }

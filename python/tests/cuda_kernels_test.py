@@ -73,8 +73,25 @@ SORTS = """
     x = random.standard_normal((5, 3000, 3)).astype(np.float32)
     compare(lambda x: (jnp.sort(x, 1), jnp.sort(x, 0), jnp.sort(x + 1j * x[::-1], 1)), x, tolerance=0)
     compare(lambda x, i: lax.sort((x, i, x * 2), num_keys=2), x.reshape(-1).round(1), random.integers(0, 9, x.size), tolerance=0)
-    for k in (1, 8, 100):
-        compare(lambda x: lax.top_k(x, k), random.integers(0, 99, (3, 9000)).astype(np.float32), tolerance=0)
+"""
+
+# Selections: rows of every alignment, in one part and in several, with more of them than a group has threads and fewer; equal
+# elements, NaN of both signs and -0; all widths; large elements that lie as a thread's share does; and k beyond what groups select.
+SELECTIONS = """
+    def top(k):
+        return lambda x: lax.top_k(x, k)
+    for shape, k in (((3, 9000), 1), ((3, 9000), 8), ((2, 9001), 100), ((40, 100), 5), ((7, 3), 3), ((200_000,), 256), ((2, 70_000), 257),
+                     ((70_001,), 64), ((1, 260), 256), ((2, 0, 9), 2)):
+        compare(top(k), random.integers(0, 99, shape).astype(np.float32), tolerance=0)
+    x = random.standard_normal((3, 5000)).astype(np.float32)
+    x[0, ::17], x[0, ::13], x[1, ::1000], x[2] = np.nan, -0.0, -np.float32("nan"), -np.inf
+    compare(lambda x: [lax.bitcast_convert_type(y, np.int32) for y in lax.top_k(x, 40)], x, tolerance=0)
+    x = np.arange(20_000, dtype=np.float32) % 1024
+    compare(top(30), x, tolerance=0)
+    compare(top(30), -x, tolerance=0)
+    for dtype in (np.int8, np.uint8, np.uint16, np.int32, np.uint32, jnp.bfloat16, np.float16):
+        compare(lambda x: [y.astype(np.float32) for y in lax.top_k(x, 9)], (random.standard_normal((2, 5000)) * 50).astype(dtype),
+                tolerance=0)
 """
 
 EVERYDAY_ATTENTION = attention.ATTENTION + """
@@ -105,6 +122,10 @@ def test_exponentials_are_within_two_ulp(cuda):  # noqa: F811
         isNormal = (exact > 1e-4) & (exact < 6e4)
         assert (np.abs(got / exact - 1)[isNormal] <= 1.01 * 2.0**-bits).all()
     """, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_selections_agree_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + SELECTIONS, JAX_PLATFORMS="cuda,cpu")
 
 
 def test_sorts_agree_with_cpu(cuda):  # noqa: F811

@@ -1,4 +1,5 @@
-// Operations that move data, or make it, by kernels of a device: sort, rng_bit_generator, fft.
+// Operations that move data, or make it, by kernels of a device: sort, top_k, rng_bit_generator,
+// fft.
 #pragma once
 
 #include <string>
@@ -19,6 +20,11 @@ inline bool hasSortsAndTransforms(DeviceKind device) { return device == DeviceKi
 // kernels, whose names begin with `symbol`, to `module`; they appear in the stages as often as they
 // run. For GPUs. kUnimplemented for what the comparator or an element type has no code for.
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
+                             const std::string& symbol);
+
+// chlo.top_k, a composite of at most TargetModel::largestTopK elements a row: by groups of threads,
+// which read each row once. kUnimplemented for others, and where groups have too little memory.
+StatusOr<OpKernels> emitTopK(shlo::CompositeOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol);
 
 // rng_bit_generator by threefry2x32 or philox4x32, with the words where XLA and the CPU backend

@@ -161,6 +161,9 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
   bool isForAll = hasSortsAndTransforms(form_.target.device);
   if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isForAll) {
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));
+  } else if (auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
+             composite && composite.getName() == "chlo.top_k" && form_.target.hasGroups()) {
+    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitTopK(composite, module_, form_, nextSymbol())));
   } else if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
     ISTHMUS_ASSIGN_OR_RETURN(found,
                              whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));

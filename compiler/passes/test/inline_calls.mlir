@@ -1,4 +1,5 @@
 // RUN: isthmus-opt %s -inline-calls -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: isthmus-opt %s "-inline-calls=largest-top-k=4" -legalize-ops -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=FEW
 
 // Calls of calls and the decomposition of a composite that no backend knows become one function.
 // CHECK-LABEL: func.func @main
@@ -76,4 +77,21 @@ func.func private @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func private @erf64(%x: tensor<4xf64>) -> tensor<4xf64> {
   %0 = stablehlo.negate %x : tensor<4xf64>
   return %0 : tensor<4xf64>
+}
+
+// -----
+
+// A kernel selects so few elements; more of them are sorted.
+// CHECK-LABEL: func.func @selections
+// CHECK: stablehlo.composite "chlo.top_k"
+// FEW-LABEL: func.func @selections
+// FEW: stablehlo.sort
+// FEW-NOT: composite
+func.func @selections(%x: tensor<2x9xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>) {
+  %0:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 5 : i64}, decomposition = @top_k} : (tensor<2x9xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)
+  return %0#0, %0#1 : tensor<2x5xf32>, tensor<2x5xi32>
+}
+func.func private @top_k(%x: tensor<2x9xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>) {
+  %values, %indices = chlo.top_k(%x, k = 5) : tensor<2x9xf32> -> (tensor<2x5xf32>, tensor<2x5xi32>)
+  return %values, %indices : tensor<2x5xf32>, tensor<2x5xi32>
 }
