@@ -94,6 +94,29 @@ SELECTIONS = """
                 tolerance=0)
 """
 
+# Against NumPy in double precision: lines that a group has in its memory, several or one, as many as fill its groups and one more;
+# sizes with factors of every kind, too long for a group, and prime; dimensions that are not the last, two of them, and halves.
+TRANSFORMS = """
+    def check(ours, exact, *shape, isReal=False):
+        x = random.standard_normal(shape) + (0 if isReal else 1j * random.standard_normal(shape))
+        x = x.astype(np.float32 if isReal else np.complex64)
+        got, want = np.asarray(jax.jit(ours)(x)), exact(x.astype(np.float64 if isReal else np.complex128))
+        error = np.linalg.norm(got - want) / np.linalg.norm(want)
+        assert got.shape == want.shape and error < 5e-7, (ours, shape, error)
+    for n in (1, 2, 7, 12, 16, 17, 27, 32, 64, 121, 169, 210, 257, 1000, 1024, 2048, 2187, 3600, 4096):
+        check(jnp.fft.fft, np.fft.fft, 3, n)
+    for lines, n in ((257, 16), (1025, 64), (130, 30), (1, 8192), (2, 10000)):
+        check(jnp.fft.ifft, np.fft.ifft, lines, n)
+    for shape in ((5, 64, 3), (2, 1024, 9), (1, 48, 70), (3, 4096, 2)):
+        check(lambda x: jnp.fft.fft(x, axis=1), lambda x: np.fft.fft(x, axis=1), *shape)
+        check(lambda x: jnp.fft.ifft2(x, axes=(0, 1)), lambda x: np.fft.ifft2(x, axes=(0, 1)), *shape)
+    for n in (2, 30, 64, 255, 1024, 6000):
+        check(jnp.fft.rfft, np.fft.rfft, 5, n, isReal=True)
+        check(lambda x: jnp.fft.irfft(x, n), lambda x: np.fft.irfft(x, n), 5, n // 2 + 1)
+    check(jnp.fft.rfft2, np.fft.rfft2, 3, 40, 48, isReal=True)
+    check(lambda x: jnp.fft.irfft2(x, (40, 48)), lambda x: np.fft.irfft2(x, (40, 48)), 3, 40, 25)
+"""
+
 EVERYDAY_ATTENTION = attention.ATTENTION + """
     compare(attention, *operands(1, 130, 260, 2, 33))
     compare(attention, *operands(1, 130, 260, 2, 32, dtype=jnp.bfloat16), tolerance=3e-2)
@@ -126,6 +149,10 @@ def test_exponentials_are_within_two_ulp(cuda):  # noqa: F811
 
 def test_selections_agree_with_cpu(cuda):  # noqa: F811
     cuda(COMPARE + SELECTIONS, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_fourier_transforms_are_exact(cuda):  # noqa: F811
+    cuda(COMPARE + TRANSFORMS, JAX_PLATFORMS="cuda,cpu")
 
 
 def test_sorts_agree_with_cpu(cuda):  # noqa: F811

@@ -155,16 +155,17 @@ Val KernelWriter::load(llvm::Value* base, llvm::Value* index, const ElementKind&
   llvm::Type* type = kind.storageType(builder_.getContext());
   llvm::Value* place = address(base, index, type, kind.parts());
   llvm::Type* loaded = lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
-  auto part = [&](llvm::Value* at) -> llvm::Value* {
-    // Arrays are aligned for their elements; a vector of some in their middle is no more than that,
-    // and an alignment that is not there is undefined behaviour.
-    const unsigned elements = isAligned ? lanes : 1;
-    llvm::Align align(elements * kind.storageBytes / kind.parts());
-    return fromStorage(builder_.CreateAlignedLoad(loaded, at, align), kind);
+  auto part = [&](llvm::Value* at, unsigned bytes) -> llvm::Value* {
+    return fromStorage(builder_.CreateAlignedLoad(loaded, at, llvm::Align(bytes)), kind);
   };
+  // Arrays are aligned for their elements; a vector of some in their middle is no more than that,
+  // and an alignment that is not there is undefined behaviour.
+  const unsigned elements = isAligned ? lanes : 1;
   Val value;
-  value.re = part(place);
-  if (kind.isComplex()) value.im = part(builder_.CreateConstGEP1_64(type, place, 1));
+  value.re = part(place, elements * kind.storageBytes);
+  if (kind.isComplex()) {
+    value.im = part(builder_.CreateConstGEP1_64(type, place, 1), kind.storageBytes / 2);
+  }
   return value;
 }
 
@@ -182,17 +183,19 @@ void KernelWriter::store(llvm::Value* base, llvm::Value* index, const ElementKin
                          const Val& value) {
   llvm::Type* type = kind.storageType(builder_.getContext());
   llvm::Value* place = address(base, index, type, kind.parts());
-  auto part = [&](llvm::Value* at, llvm::Value* register_) {
+  auto part = [&](llvm::Value* at, unsigned bytes, llvm::Value* register_) {
     llvm::Value* stored = register_;
     if (kind.isBool()) {
       stored = builder_.CreateZExt(register_, register_->getType()->getWithNewType(type));
     } else if (kind.isF16 || kind.isBf16 || kind.format) {
       stored = floatToBits(builder_, target_, register_, kind);
     }
-    builder_.CreateAlignedStore(stored, at, llvm::Align(kind.storageBytes / kind.parts()));
+    builder_.CreateAlignedStore(stored, at, llvm::Align(bytes));
   };
-  part(place, value.re);
-  if (kind.isComplex()) part(builder_.CreateConstGEP1_64(type, place, 1), value.im);
+  part(place, kind.storageBytes, value.re);
+  if (kind.isComplex()) {
+    part(builder_.CreateConstGEP1_64(type, place, 1), kind.storageBytes / 2, value.im);
+  }
 }
 
 Val KernelWriter::convert(const Val& value, const ElementKind& from, const ElementKind& to) {
