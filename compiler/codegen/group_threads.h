@@ -48,6 +48,8 @@ class GroupMemory {
 
   llvm::Value* load(llvm::Value* index) const;
   void store(llvm::Value* index, llvm::Value* value) const;
+  // Where element 0 is.
+  llvm::Value* base() const { return memory_; }
 
  private:
   llvm::Value* address(llvm::Value* index) const;

@@ -5,6 +5,7 @@
 
 #include "compiler/cost/library_time.h"
 #include "compiler/cost/op_cost.h"
+#include "compiler/cost/private_copies.h"
 #include "compiler/cost/rematerialization.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
@@ -130,6 +131,43 @@ TEST_F(CostTest, LargeCheapExpansionsAreComputedAgain) {
   EXPECT_TRUE(isRematerializableExpansion(difference, target));
   ++target.minRecomputedBytes;
   EXPECT_FALSE(isRematerializableExpansion(difference, target));
+}
+
+TEST_F(CostTest, GroupsGatherUpdatesOfFewElementsInCopies) {
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  gpu.localBytes = 8192;
+  gpu.enoughRows = 100;
+  auto copies = [&](int64_t elements, int64_t updates, const std::string& type = "i32",
+                    const std::string& combiner = "add", const std::string& unique = "false") {
+    auto array = [&](const std::string& shape) { return "tensor<" + shape + type + ">"; };
+    const std::string to = array(std::to_string(elements) + "x"), scalar = array("");
+    const std::string from = array(std::to_string(updates) + "x");
+    const std::string index = "tensor<" + std::to_string(updates) + "x1xi32>";
+    return privateCopies(
+        mlir::cast<shlo::ScatterOp>(first(
+            "%x: " + to + ", %i: " + index + ", %u: " + from,
+            "%y = \"stablehlo.scatter\"(%x, %i, %u) <{scatter_dimension_numbers = "
+            "#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+            "index_vector_dim = 1>, unique_indices = " +
+                unique + "}> ({ ^bb0(%a: " + scalar + ", %b: " + scalar + "): %c = stablehlo." +
+                combiner + " %a, %b : " + scalar + " stablehlo.return %c : " + scalar + " }) : (" +
+                to + ", " + index + ", " + from + ") -> " + to)),
+        gpu);
+  };
+  EXPECT_EQ(copies(1000, 1 << 20), 65);  // each with 16 updates for an element
+  EXPECT_EQ(copies(100, 1 << 20), 100);
+  EXPECT_EQ(copies(1025, 1 << 20), 0);  // two copies are more than the memory of groups
+  EXPECT_EQ(copies(1000, 1 << 16), 4);
+  EXPECT_EQ(copies(1000, 30'000), 0);
+  EXPECT_EQ(copies(100, 1 << 20, "i32", "maximum"), 100);
+  EXPECT_EQ(copies(100, 1 << 20, "i32", "multiply"), 0);
+  EXPECT_EQ(copies(100, 1 << 20, "i32", "add", "true"), 0);
+  EXPECT_EQ(copies(100, 1 << 20, "i16"), 0);
+  EXPECT_EQ(copies(100, 1 << 20, "f32"), 0);
+  gpu.atomicFloats = TargetModel::AtomicFloats::kF32AndF64;
+  EXPECT_EQ(copies(100, 1 << 20, "f32"), 100);
+  gpu.device = DeviceKind::kCpu;
+  EXPECT_EQ(copies(100, 1 << 20), 0);
 }
 
 }  // namespace

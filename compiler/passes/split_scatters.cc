@@ -1,6 +1,7 @@
 // The split-scatters pass: many updates of few elements go to several copies of them, which threads
 // fill side by side and a reduction joins. How many does not depend on the number of threads, so
 // that results do not either.
+#include "compiler/cost/private_copies.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
@@ -60,9 +61,10 @@ Dims shifted(llvm::ArrayRef<int64_t> dims, int64_t at) {
 
 void split(shlo::ScatterOp scatter, const TargetModel& target) {
   auto numbers = scatter.getScatterDimensionNumbers();
-  // Updates to different places, and those of batches, are split by the kernel.
+  // Updates to different places, those of batches, and of copies in the memory of groups, are split
+  // by the kernel.
   if (scatter.getInputs().size() != 1 || scatter.getUniqueIndices() ||
-      !numbers.getInputBatchingDims().empty()) {
+      !numbers.getInputBatchingDims().empty() || privateCopies(scatter, target) > 0) {
     return;
   }
   mlir::Value operand = scatter.getInputs()[0], updates = scatter.getUpdates()[0];

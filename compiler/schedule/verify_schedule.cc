@@ -143,6 +143,10 @@ class StageVerifier {
     bool isSame = stage_.tileSpace == chosen_.tileSpace && stage_.tileDim == chosen_.tileDim &&
                   stage_.tileUnit == chosen_.tileUnit && stage_.tileCount == chosen_.tileCount;
     if (!isUncut && !isSame) return wrong("tiles would meet in the result");
+    if (stage_.kind != StageKind::kScan && stage_.groupThreads != 1 &&
+        (chosen_.groupThreads == 1 || isUncut)) {
+      return wrong("threads do not share a tile");
+    }
     return {};
   }
 

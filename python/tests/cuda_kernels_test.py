@@ -151,6 +151,10 @@ def test_selections_agree_with_cpu(cuda):  # noqa: F811
     cuda(COMPARE + SELECTIONS, JAX_PLATFORMS="cuda,cpu")
 
 
+def test_histograms_agree_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + kernels.HISTOGRAMS, JAX_PLATFORMS="cuda,cpu")
+
+
 def test_fourier_transforms_are_exact(cuda):  # noqa: F811
     cuda(COMPARE + TRANSFORMS, JAX_PLATFORMS="cuda,cpu")
 

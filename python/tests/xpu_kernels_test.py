@@ -234,6 +234,25 @@ TRANSFORMS = """
 """
 
 
+# Updates that groups gather in copies of their own: of numbers and of rows, some outside, by every combiner that has an instruction;
+# and updates that are computed where they are read.
+HISTOGRAMS = """
+    i = random.integers(-3, 250, 150_001)
+    x = random.integers(-99, 99, i.shape).astype(np.int32)
+    compare(lambda i: (jnp.bincount(i, length=256), jnp.zeros(240, jnp.uint32).at[i].add(jnp.uint32(3), mode="drop")), i)
+    compare(lambda i, x: [getattr(jnp.full(260, 5).at[i], name)(x, mode="drop") for name in ("add", "max", "min")], i, x, tolerance=0)
+    compare(lambda i, x: jax.ops.segment_sum(x.astype(jnp.float32), i, 250), i, x, tolerance=0)
+    compare(lambda i, x: jnp.ones((20, 7), jnp.int32).at[i % 20].add(x[:, None] + jnp.arange(7)), i[:30_000], x[:30_000], tolerance=0)
+    compare(lambda i, x: lax.scatter(jnp.full(64, 9), (i % 70)[:, None], x, lax.ScatterDimensionNumbers((), (0,), (0,))), i, x * 0, tolerance=0)
+    compare(lambda x: x.at[np.arange(100_000) % 30].add(jnp.broadcast_to(x[3], (100_000,))), array(40).round(), tolerance=0)
+"""
+
+
+@pytest.mark.parametrize("form", ["", "groups"])
+def test_histograms_agree_with_cpu(xpu, form):
+    xpu(COMPARE + HISTOGRAMS, ISTHMUS_OPENCL_KERNELS=form)
+
+
 @pytest.mark.parametrize("form", ["", "groups"])
 def test_transforms_agree_with_cpu(xpu, form):
     result = xpu(COMPARE + TRANSFORMS, ISTHMUS_OPENCL_KERNELS=form, ISTHMUS_LOG="info")

@@ -1,6 +1,8 @@
 // Loops over all of an index space, or the tiles of one of its dimensions.
 #include "compiler/codegen/loop/loop_nest.h"
 
+#include "compiler/codegen/group_threads.h"
+
 namespace isthmus::codegen {
 namespace {
 
@@ -97,6 +99,10 @@ void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedT
   LoopBuilder::Bounds bounds;
   bounds.lo = tiles.lo ? tiles.lo : loops.i64(0);
   bounds.hi = tiles.hi ? tiles.hi : loops.i64(count);
+  if (stage.groupThreads > 1) {
+    bounds.lo = loops.here().CreateAdd(bounds.lo, threadInGroup(loops));
+    bounds.step = stage.groupThreads;
+  }
   bounds.range = {0, count - 1};
   loops.loop(bounds, {}, [&](const IndexExpr& number, const Values&) {
     MultiIndex at;

@@ -1,5 +1,7 @@
 // Stages that change a result in place: scatter and dynamic_update_slice.
+#include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/loop/loop_nest.h"
+#include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/stages.h"
 #include "compiler/codegen/update/atomic_update.h"
 #include "compiler/dialect/array_shape.h"
@@ -38,6 +40,7 @@ class ScatterEmitter {
 
   void emit() {
     if (updates_.getNumElements() == 0 || to_.getNumElements() == 0) return;
+    if (stage_.groupThreads > 1) return updateCopy();
     auto sizeOf = [&](llvm::ArrayRef<int64_t> sizes, TileSpace space) {
       return stage_.tileSpace == space ? sizes[stage_.tileDim] : 1;
     };
@@ -55,6 +58,51 @@ class ScatterEmitter {
   }
 
  private:
+  // The group's share of the updates, in a copy of its own, and then that.
+  void updateCopy() {
+    mlir::Region& combiner = scatter_.getUpdateComputation();
+    const ElementKind& kind = kinds_[0];
+    std::optional<Val> neutral = neutralValueOf(combiner, kind, loops_);
+    if (!neutral) {
+      evaluator_.fail(scatter_, "copies of its operand without a neutral value");
+      return;
+    }
+    GroupMemory copy(loops_, kind.storageType(loops_.context()),
+                     static_cast<uint64_t>(to_.getNumElements()));
+    evaluator_.setLanes(1);
+    forElements([&](const IndexExpr& i) { copy.store(loops_.uniformPart(i), neutral->re); });
+    groupBarrier(loops_);
+    llvm::Value* operand = std::exchange(bases_[0], copy.base());
+    forUpdates(kernel_, stage_, updates_, [&](const MultiIndex& from) { updateElement(from); });
+    bases_[0] = operand;
+    groupBarrier(loops_);
+    forElements([&](const IndexExpr& i) {
+      llvm::Value* value = copy.load(loops_.uniformPart(i));
+      // By its bits: a zero of the other sign, too, changes a number.
+      llvm::Type* bits = loops_.here().getIntNTy(8 * kind.storageBytes);
+      auto bitsOf = [&](llvm::Value* number) { return loops_.here().CreateBitCast(number, bits); };
+      llvm::Value* isChanged = loops_.here().CreateICmpNE(bitsOf(value), bitsOf(neutral->re));
+      loops_.branch(isChanged, {}, [&] {
+        updateAtomically(evaluator_, operand, kind, i, combiner,
+                         {value, nullptr, loops_.current()});
+        return Values();
+      });
+    });
+  }
+
+  // Of the operand, shared out to the group's threads.
+  void forElements(const std::function<void(const IndexExpr&)>& body) {
+    LoopBuilder::Bounds bounds;
+    bounds.lo = threadInGroup(loops_);
+    bounds.hi = loops_.i64(to_.getNumElements());
+    bounds.step = stage_.groupThreads;
+    bounds.range = {0, to_.getNumElements() - 1};
+    loops_.loop(bounds, {}, [&](const IndexExpr& i, const Values&) {
+      body(i);
+      return Values();
+    });
+  }
+
   // Where the window begins in dimension `d` of the operand: read from the indices, or null.
   llvm::Value* startAlong(int64_t d, llvm::ArrayRef<IndexExpr> indexAt) {
     auto it = llvm::find(dims_.operandDimsOfIndex, d);

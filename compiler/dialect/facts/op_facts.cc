@@ -93,6 +93,9 @@ bool isKernel(mlir::Operation* op) {
 
 bool needsMemory(mlir::Operation* op, unsigned operand) {
   FusionClass fusion = fusionClass(op);
+  const OpFacts* facts = findOpFacts(op);
+  // Updates of a scatter are read once, and may be computed then.
+  if (facts && facts->code == OpCode::Shlo_ScatterOp) return operand <= op->getNumResults();
   return fusion == FusionClass::kScatter || (fusion == FusionClass::kUpdateSlice && operand == 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/cost/private_copies.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
@@ -33,6 +34,14 @@ void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
   stage->tileCount = 1;
   tileBy(stage, TileSpace::kIndices, kAllUpdates, count, target.minScatterUpdates,
          target.maxScatterTiles);
+}
+
+// All updates side by side, those of each copy for a group of threads.
+void tileByCopies(StageSchedule* stage, int64_t count, int64_t copies, const TargetModel& target) {
+  stage->groupThreads = llvm::bit_floor(target.groupSize);
+  stage->lanes = 1;
+  stage->tileCount = 1;
+  tileBy(stage, TileSpace::kIndices, kAllUpdates, count, stage->groupThreads, copies);
 }
 
 }  // namespace
@@ -92,6 +101,9 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedu
   if (target.device == DeviceKind::kGpu &&
       (!canMeet || (isOne && canExchange(tensorTypeOf(scatter->getResult(0)), target)))) {
     tileByUpdates(stage, updates, target);
+  }
+  if (const int64_t copies = privateCopies(scatter, target); copies > 0) {
+    tileByCopies(stage, updates.getNumElements(), copies, target);
   }
   double places = 1;
   for (int64_t size : dims.indexSizes) places *= static_cast<double>(size);
