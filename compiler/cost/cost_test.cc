@@ -133,6 +133,59 @@ TEST_F(CostTest, LargeCheapExpansionsAreComputedAgain) {
   EXPECT_FALSE(isRematerializableExpansion(difference, target));
 }
 
+TEST_F(CostTest, OnGpusCheapWorkOnLessIsDoneAgain) {
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  gpu.elementOpsPerNs = 100;
+  gpu.memoryBytesPerNs = 50;  // 8 additions for 4 bytes
+  gpu.minRecomputedBytes = 1000;
+  auto isAgain = [&](const std::string& body, const std::string& last, int64_t size = 1000) {
+    const std::string n = std::to_string(size) + "x";
+    std::string text = body;
+    for (auto [name, type] : {std::pair{"NARROW", "tensor<" + n + "bf16>"},
+                              std::pair{"WIDE", "tensor<" + n + "f32>"}}) {
+      for (size_t at; (at = text.find(name)) != std::string::npos;) {
+        text.replace(at, std::string(name).size(), type);
+      }
+    }
+    first("%x: tensor<" + n + "bf16>, %y: tensor<" + n + "f32>, %s: tensor<f32>", text);
+    mlir::Operation* found = nullptr;
+    module_->walk([&](mlir::Operation* op) {
+      if (op->hasAttr(last)) found = op;
+    });
+    EXPECT_TRUE(found) << text;
+    return found && isCheaperThanReading(found, gpu);
+  };
+  const std::string widened = "%w = stablehlo.convert %x {w} : (NARROW) -> WIDE ";
+  const std::string two =
+      "%a = stablehlo.add %w, %y {a} : WIDE %b = stablehlo.multiply %w, %y {b} : WIDE ";
+  EXPECT_TRUE(isAgain(widened + two, "w"));
+  EXPECT_FALSE(isAgain(widened + two, "a"));       // nobody uses it
+  EXPECT_FALSE(isAgain(widened + two, "w", 200));  // so few are in a cache
+  EXPECT_FALSE(isAgain(widened + "%a = stablehlo.add %w, %y : WIDE", "w"));  // one kernel does it
+  EXPECT_FALSE(
+      isAgain(widened + two + "%k = stablehlo.custom_call @keep(%w) : (WIDE) -> WIDE", "w"));
+  // Both arrays are more than their sum.
+  const std::string users =
+      "%a = stablehlo.negate %v : WIDE %b = stablehlo.multiply %v, %v {b} : WIDE ";
+  EXPECT_FALSE(
+      isAgain("%w = stablehlo.multiply %y, %y : WIDE %z = stablehlo.convert %x : (NARROW) "
+              "-> WIDE %v = stablehlo.add %w, %z {v} : WIDE " +
+                  users,
+              "v"));
+  // What it alone is computed from goes with it, broadcasts included.
+  const std::string chain = widened +
+                            "%m = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> WIDE "
+                            "%v = stablehlo.subtract %w, %m {v} : WIDE ";
+  EXPECT_TRUE(isAgain(chain + users, "v"));
+  EXPECT_TRUE(isAgain(chain + users, "w"));
+  // 20 additions are longer than memory takes.
+  EXPECT_FALSE(isAgain("%v = stablehlo.exponential %y {v} : WIDE " + users, "v"));
+  gpu.memoryBytesPerNs = 10;
+  EXPECT_TRUE(isAgain("%v = stablehlo.exponential %y {v} : WIDE " + users, "v"));
+  gpu.device = DeviceKind::kCpu;
+  EXPECT_FALSE(isAgain(widened + two, "w"));
+}
+
 TEST_F(CostTest, GroupsGatherUpdatesOfFewElementsInCopies) {
   TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
   gpu.localBytes = 8192;

@@ -1,9 +1,13 @@
 #include "compiler/cost/rematerialization.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace isthmus {
 namespace {
@@ -75,6 +79,71 @@ int64_t elementsRead(mlir::Operation* op, int depth, const TargetModel& target) 
   return total;
 }
 
+// Cheap elementwise work one after the other, and the arrays that it reads.
+struct CheapWork {
+  double cost = 0;
+  llvm::SmallSetVector<mlir::Value, 4> arrays;
+};
+
+// Whether the operation may be computed again in all kernels that use it: nothing needs its result
+// in memory.
+bool isOfKernelsOnly(mlir::Operation* op) {
+  return llvm::all_of(op->getUses(), [&](mlir::OpOperand& use) {
+    mlir::Operation* user = use.getOwner();
+    return user->getBlock() == op->getBlock() && isKernel(user) &&
+           !needsMemory(user, use.getOperandNumber());
+  });
+}
+
+// The work that gives the result, back to arrays that take no more bytes together; none if there is
+// no such work.
+std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, int depth, const TargetModel& target) {
+  if (!op || depth == 0 || fusionClass(op) != FusionClass::kElementwise ||
+      op->getNumResults() != 1 || !isOfKernelsOnly(op)) {
+    return std::nullopt;
+  }
+  auto bytesOf = [](mlir::Value value) {
+    return elementCount(value.getType()) * elementBytes(value.getType());
+  };
+  const double bytes = bytesOf(op->getResult(0));
+  if (bytes < target.minRecomputedBytes) return std::nullopt;
+  // Additions in the time in which memory brings the element.
+  const double mostCost = static_cast<double>(elementBytes(op->getResult(0).getType())) *
+                          target.elementOpsPerNs / target.memoryBytesPerNs;
+  CheapWork work;
+  work.cost = std::max(1.0, elementCost(op));
+  if (work.cost > mostCost) return std::nullopt;
+  for (mlir::Value operand : op->getOperands()) {
+    mlir::Operation* producer = operand.getDefiningOp();
+    if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(producer)) {
+      work.arrays.insert(broadcast.getOperand());
+    } else if (!producer || !isRematerializable(producer)) {
+      std::optional<CheapWork> before = cheapWorkOf(producer, depth - 1, target);
+      if (before) {
+        work.cost += before->cost;
+        work.arrays.insert(before->arrays.begin(), before->arrays.end());
+      } else {
+        work.arrays.insert(operand);
+      }
+    }
+  }
+  double read = 0;
+  for (mlir::Value array : work.arrays) read += bytesOf(array);
+  // Small arrays beside a large one are nothing.
+  constexpr double kLittle = 1.01;
+  if (work.cost > mostCost || read > kLittle * bytes) return std::nullopt;
+  return work;
+}
+
+bool isRecomputedWithin(mlir::Operation* op, int depth, const TargetModel& target) {
+  constexpr int kMaxChain = 10;
+  if (depth == 0 || !cheapWorkOf(op, kMaxChain, target)) return false;
+  // What one operation uses is computed with it.
+  const bool isForOne = llvm::all_equal(op->getUsers());
+  return !isForOne ||
+         (!op->use_empty() && isRecomputedWithin(*op->getUsers().begin(), depth - 1, target));
+}
+
 }  // namespace
 
 bool isRematerializable(mlir::Operation* op) { return isCheapWithin(op, kMaxDepth); }
@@ -86,6 +155,11 @@ bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target)
   if (fusionClass(op) != FusionClass::kElementwise) return false;
   const int64_t read = elementsRead(op, kMaxExpansionDepth, target);
   return read > 0 && read <= elementCount(op->getResult(0).getType()) / kLeastExpansion;
+}
+
+bool isCheaperThanReading(mlir::Operation* op, const TargetModel& target) {
+  constexpr int kMaxChain = 10;
+  return target.device == DeviceKind::kGpu && isRecomputedWithin(op, kMaxChain, target);
 }
 
 }  // namespace isthmus

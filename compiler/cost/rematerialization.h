@@ -16,4 +16,9 @@ bool isRematerializable(mlir::Operation* op);
 // they read it from memory, for which it may be too large besides.
 bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target);
 
+// Whether the operation is cheap elementwise work on arrays that take no more memory than its
+// result, which several kernels use and nothing needs in memory: on a GPU each kernel reads those
+// arrays in the time in which it would read the result, and nobody writes it.
+bool isCheaperThanReading(mlir::Operation* op, const TargetModel& target);
+
 }  // namespace isthmus

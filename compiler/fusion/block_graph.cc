@@ -28,8 +28,9 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options)
     index_[&op] = size();
     Node node;
     node.op = &op;
-    node.isRematerialized =
-        isRematerializable(&op) || isRematerializableExpansion(&op, options.target);
+    node.isRematerialized = isRematerializable(&op) ||
+                            isRematerializableExpansion(&op, options.target) ||
+                            (options.merge && isCheaperThanReading(&op, options.target));
     node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);
     nodes_.push_back(std::move(node));
   }

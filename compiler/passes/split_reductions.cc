@@ -201,9 +201,10 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   mlir::Operation* op = value.getDefiningOp();
   // A square uses its operand twice.
   bool isForOne = llvm::all_equal(value.getUsers());
-  bool follows = op && op->getNumRegions() == 0 &&
-                 (isForOne || isRematerializableExpansion(op, target_)) && ++chain <= kMaxChain &&
-                 op->getBlock() == builder.getInsertionBlock();
+  bool follows =
+      op && op->getNumRegions() == 0 &&
+      (isForOne || isRematerializableExpansion(op, target_) || isCheaperThanReading(op, target_)) &&
+      ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(
         builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));

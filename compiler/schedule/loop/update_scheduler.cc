@@ -25,11 +25,13 @@ unsigned computeBits(mlir::ValueRange values) {
   return widest;
 }
 
-// All updates side by side, where one thread for each of `enough` is more than the tiles so far.
+// All updates side by side, a thread each, where there are more of them than tiles so far and those
+// leave threads idle.
 void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
                    const TargetModel& target) {
   int64_t count = updates.getNumElements();
-  if (stage->tileCount >= std::min(count, target.enoughRows)) return;
+  const int64_t enough = target.enoughRows * static_cast<int64_t>(target.groupSize);
+  if (stage->tileCount >= std::min(count, enough)) return;
   stage->lanes = 1;
   stage->tileCount = 1;
   tileBy(stage, TileSpace::kIndices, kAllUpdates, count, target.minScatterUpdates,
