@@ -80,6 +80,8 @@ StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, si
     ISTHMUS_ASSIGN_OR_RETURN(block.data, driver_.allocateHost(bytes));
     return block;
   }
+  block.data = driver_.takeKept(device_, bytes);
+  if (block.data) return block;
   ISTHMUS_ASSIGN_OR_RETURN(block.data, driver_.allocate(device_, Queue::kAllocate, bytes));
   StatusOr<DeviceEventRef> available = recordEvent(driver_, device_, Queue::kAllocate);
   if (!available.ok()) {
@@ -90,11 +92,11 @@ StatusOr<DeviceQueue::Block> CudaQueue::allocate(std::string_view memoryKind, si
   return block;
 }
 
-void CudaQueue::release(std::string_view memoryKind, void* data, size_t, DeviceEvents after) {
+void CudaQueue::release(std::string_view memoryKind, void* data, size_t bytes, DeviceEvents after) {
   {
     std::lock_guard lock(mutex_);
     // In front: what was used last long ago is the likeliest to be free now.
-    leaving_.push_front({data, isDeviceKind(memoryKind), {after.begin(), after.end()}});
+    leaving_.push_front({data, bytes, isDeviceKind(memoryKind), {after.begin(), after.end()}});
   }
   freeLeaving();
 }
@@ -114,7 +116,7 @@ void CudaQueue::freeLeaving(size_t mostLookedAt) {
       continue;
     }
     if (it->isDevices) {
-      driver_.free(device_, Queue::kAllocate, it->data);
+      driver_.keep(device_, it->data, it->bytes);
     } else {
       driver_.freeHost(it->data);
     }

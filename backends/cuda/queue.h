@@ -77,7 +77,7 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
                                           size_t bytes, DeviceEvents after) override;
   ExternalStreams* externalStreams() override { return this; }
 
-  // Frees released memory whose events have happened.
+  // Frees released memory whose events have happened; the driver keeps some for allocations.
   void freeLeaving();
 
  private:
@@ -95,6 +95,7 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
   // later, and the memory of a long program all other.
   struct Leaving {
     void* data;
+    size_t bytes;
     bool isDevices;
     std::vector<DeviceEventRef> after;
   };

@@ -114,6 +114,51 @@ TEST_F(CudaQueueTest, memory_is_freed_though_what_was_released_before_is_in_use)
   EXPECT_EQ(usedBytes(), 0u);
 }
 
+TEST_F(CudaQueueTest, memory_of_one_size_is_used_again_without_asking_the_driver) {
+  void* first = allocate(1000);
+  void* second = allocate(1000);
+  FAKE(fake_cuda_hold)(1);
+  DeviceEventRef after[] = {*recordEvent(*driver_, 0, Queue::kCompute)};
+  queue_->release("device", first, 1000, after);
+  queue_->release("device", second, 1000, {});
+  // The first is still in use.
+  EXPECT_EQ(allocate(1000), second);
+  EXPECT_NE(allocate(1000), first);
+  EXPECT_TRUE(after[0]->await().ok());
+  EXPECT_EQ(allocate(1000), first);
+  EXPECT_EQ(FAKE(fake_cuda_count)("cuMemAllocAsync"), 3);
+  EXPECT_EQ(FAKE(fake_cuda_count)("cuMemFreeAsync"), 0);
+  EXPECT_EQ(usedBytes(), 3000u);
+}
+
+TEST_F(CudaQueueTest, memory_that_is_kept_goes_where_other_sizes_need_it) {
+  start(1000);
+  for (size_t bytes : {100, 60, 100, 60}) {
+    void* data = allocate(bytes);
+    queue_->release("device", data, bytes, {});
+    queue_->freeLeaving();
+  }
+  EXPECT_EQ(usedBytes(), 0u);
+  EXPECT_EQ(FAKE(fake_cuda_count)("cuMemAllocAsync"), 2);
+  EXPECT_NE(allocate(950), nullptr);
+  EXPECT_EQ(usedBytes(), 950u);
+}
+
+TEST(KeptBlocks, what_was_kept_longest_ago_makes_room) {
+  char bytes[4];
+  KeptBlocks kept(100);
+  EXPECT_TRUE(kept.keep(&bytes[0], 40).empty());
+  EXPECT_TRUE(kept.keep(&bytes[1], 40).empty());
+  EXPECT_EQ(kept.keep(&bytes[2], 101), std::vector<void*>{&bytes[2]});
+  EXPECT_EQ(kept.keep(&bytes[3], 30), std::vector<void*>{&bytes[0]});
+  EXPECT_EQ(kept.bytes(), 70u);
+  EXPECT_EQ(kept.take(20), nullptr);
+  EXPECT_EQ(kept.take(40), &bytes[1]);
+  EXPECT_EQ(kept.take(40), nullptr);
+  EXPECT_EQ(kept.takeAll(), std::vector<void*>{&bytes[3]});
+  EXPECT_EQ(kept.bytes(), 0u);
+}
+
 TEST_F(CudaQueueTest, nothing_is_held_back_for_ever_by_many_that_are_in_use) {
   std::vector<void*> blocks;
   for (int i = 0; i < 40; ++i) blocks.push_back(allocate(10));

@@ -12,6 +12,9 @@
 namespace isthmus::cuda {
 namespace {
 
+// Of a device's memory, what allocations of the same sizes find at most.
+constexpr size_t kKeptShare = 4;
+
 constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
 constexpr size_t kMostKeptEvents = 1024;
@@ -161,6 +164,7 @@ Status Driver::openDevice(int ordinal) {
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.DeviceTotalMem(&bytes, device->ordinal), "cuDeviceTotalMem"));
   device->facts.memoryBytes = bytes;
+  device->kept = std::make_unique<KeptBlocks>(bytes / kKeptShare);
   ISTHMUS_RETURN_IF_ERROR(check(library_.DevicePrimaryCtxRetain(&device->context, device->ordinal),
                                 "cuDevicePrimaryCtxRetain"));
   CUcontext current = nullptr;
@@ -254,6 +258,7 @@ Status Driver::makeRoom(int device) {
     std::lock_guard lock(one.exhaustedMutex);
     for (const auto& free : one.onExhausted) free();
   }
+  for (void* kept : one.kept->takeAll()) free(device, Queue::kAllocate, kept);
   for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
     ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
   }
@@ -272,6 +277,14 @@ void Driver::free(int device, Queue queue, void* data) {
     library_.MemFreeAsync(addressOf(data), stream(device, queue));
   }
 }
+
+void Driver::keep(int device, void* data, size_t bytes) {
+  for (void* freed : devices_[device]->kept->keep(data, bytes)) {
+    free(device, Queue::kAllocate, freed);
+  }
+}
+
+void* Driver::takeKept(int device, size_t bytes) { return devices_[device]->kept->take(bytes); }
 
 StatusOr<void*> Driver::allocateHost(size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(0));
@@ -295,6 +308,7 @@ MemoryUse Driver::memoryUse(int device) const {
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &use.usedBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &use.peakBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &use.reservedBytes);
+  use.usedBytes -= std::min<uint64_t>(use.usedBytes, devices_[device]->kept->bytes());
   return use;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/driver/kept_blocks.h"
 #include "backends/cuda/driver/library.h"
 #include "isthmus/status.h"
 
@@ -157,6 +158,11 @@ class Driver {
   // address too.
   StatusOr<void*> allocate(int device, Queue queue, size_t bytes);
   void free(int device, Queue queue, void* data);
+  // The same of memory that everything enqueued before, on any stream, is done with: it may be kept
+  // for takeKept(), and is no part of memoryUse() then. It goes where memory runs out.
+  void keep(int device, void* data, size_t bytes);
+  // Memory of exactly so many bytes that nothing uses; null if none is kept.
+  void* takeKept(int device, size_t bytes);
   // `free` is called where memory runs out, before it is asked for again; by any thread.
   void onExhausted(int device, std::function<void()> free);
   // Page-locked memory of the host, which all devices see.
@@ -242,6 +248,7 @@ class Driver {
     std::mutex recording;
     std::mutex exhaustedMutex;
     std::vector<std::function<void()>> onExhausted;
+    std::unique_ptr<KeptBlocks> kept;
     std::mutex eventsMutex;
     std::vector<CUevent> events;  // that nobody has, without a time
     std::mutex underWayMutex;

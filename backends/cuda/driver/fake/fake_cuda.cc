@@ -596,6 +596,7 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   FAKE_ENTER
+  ++fake().counts["cuMemAllocAsync"];
   Fake& f = fake();
   Stream* one = streamOf(stream);
   if (bytes == 0) return kInvalidValue;
@@ -614,6 +615,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   FAKE_ENTER
+  ++fake().counts["cuMemFreeAsync"];
   if (!fake().allocations.contains(address)) return kInvalidValue;
   if (streamOf(stream)->isCapturing) return kCaptureUnsupported;
   return enqueue(streamOf(stream), {[address] {

@@ -1,0 +1,43 @@
+// Memory of a device that was freed and waits for an allocation of its size: programs that run
+// again and again ask for the same sizes, and the driver takes microseconds for each.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace isthmus::cuda {
+
+// Blocks that nothing on the device uses any more. Thread-safe.
+class KeptBlocks {
+ public:
+  // Keeps up to `mostBytes` bytes.
+  explicit KeptBlocks(size_t mostBytes) : mostBytes_(mostBytes) {}
+
+  // One of exactly `bytes` bytes, the one kept last, which is the caller's; null if there is none.
+  void* take(size_t bytes);
+  // Returns the blocks that are to be freed instead, which were kept longest ago or are too large.
+  std::vector<void*> keep(void* data, size_t bytes);
+  // All, which are the caller's.
+  std::vector<void*> takeAll();
+  size_t bytes() const;
+
+ private:
+  struct Block {
+    void* data;
+    size_t bytes;
+  };
+  using Place = std::list<Block>::iterator;
+
+  void* remove(Place block);
+
+  const size_t mostBytes_;
+  mutable std::mutex mutex_;
+  size_t bytes_ = 0;
+  std::list<Block> blocks_;                               // the oldest first
+  std::unordered_map<size_t, std::vector<Place>> sizes_;  // of each size, the oldest first
+};
+
+}  // namespace isthmus::cuda
