@@ -118,9 +118,9 @@ struct ProductSchedule {
 enum class ScanPart {
   kNone,     // all lines, with lanes along the innermost dimension (CPUs)
   kWhole,    // a line is one block
-  kBlocks,   // each block by itself
+  kBlocks,   // what each block gives by itself, in place of its last element
   kTotals,   // the last elements of a line's blocks
-  kOffsets,  // adds what comes before a block to all but its last element
+  kOffsets,  // all other elements of each block, from what comes before it
 };
 
 // What the tiles of a stage that is no loop over results are parts of.

@@ -1,9 +1,10 @@
 // Running reductions whose tiles are blocks of one line: a thread runs along a block by itself, or
 // the threads of a group share it.
 //
-// A line that is several blocks takes three kernels, which need no memory but the result's: each
-// block for itself; the blocks' last elements, which are then what all blocks up to there give; and
-// what is before each block combined with its other elements.
+// A line that is several blocks takes three kernels, which need no memory but the result's: what
+// each block gives as a whole, in the place of its last element; those places, which are then what
+// all blocks up to there give; and the other elements of each block, from what is before it. So the
+// operand is read twice and the result written once.
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/kernel_builder.h"
 #include "compiler/codegen/reduce/reduction.h"
@@ -48,8 +49,7 @@ class ScanPartEmitter : ScanOperands {
     for (int64_t d = stage_.scanDim + 1; d < type_.getRank(); ++d) inner *= type_.getDimSize(d);
     evaluator_.divideIndex(rest, inner, &rest, &inner_);
     if (isCut()) {
-      evaluator_.divideIndex(rest, blocks() - firstBlock(), &outer_, &block_);
-      block_ = add(block_, IndexExpr(firstBlock()));
+      evaluator_.divideIndex(rest, blocks(), &outer_, &block_);
     } else {
       outer_ = rest;
     }
@@ -61,7 +61,6 @@ class ScanPartEmitter : ScanOperands {
         hi_ = loops_.here().CreateBinaryIntrinsic(llvm::Intrinsic::smin, hi_, loops_.i64(size_));
       }
     }
-    if (stage_.scanPart == ScanPart::kOffsets) return addOffset();
     stage_.groupThreads > 1 ? scanByGroup() : scanByThread();
   }
 
@@ -69,8 +68,9 @@ class ScanPartEmitter : ScanOperands {
     return stage_.scanPart == ScanPart::kBlocks || stage_.scanPart == ScanPart::kOffsets;
   }
   int64_t blocks() const { return llvm::divideCeilSigned(size_, stage_.chunk); }
-  // The first has nothing before it.
-  int64_t firstBlock() const { return stage_.scanPart == ScanPart::kOffsets ? 1 : 0; }
+  // Only the last element of a block is stored, or all others are.
+  bool storesLast() const { return stage_.scanPart == ScanPart::kBlocks; }
+  bool storesOthers() const { return stage_.scanPart == ScanPart::kOffsets; }
   bool isOfTotals() const { return stage_.scanPart == ScanPart::kTotals; }
   int64_t length() const { return isOfTotals() ? blocks() : size_; }
 
@@ -79,22 +79,29 @@ class ScanPartEmitter : ScanOperands {
     if (stage_.scanPart == ScanPart::kWhole) return initial_;
     if (isOfTotals()) return neutral_;
     Condition isFirst = evaluator_.within(block_, 0, 1);
+    Group others = neutral_;
+    if (storesOthers()) {
+      // Of the first block, which has nothing before it, an element that exists is read.
+      Condition hasBefore = evaluator_.within(block_, 1, blocks());
+      others = stored(evaluator_.selectIndex(hasBefore, add(lo_, IndexExpr(-1)), 0, 0, size_ - 1));
+    }
     Group values;
-    for (auto [initial, neutral] : llvm::zip(initial_, neutral_)) {
-      values.push_back(evaluator_.selectValue(isFirst, initial, neutral));
+    for (auto [initial, other] : llvm::zip(initial_, others)) {
+      values.push_back(evaluator_.selectValue(isFirst, initial, other));
     }
     return values;
+  }
+
+  // The last element of a block of the line.
+  IndexExpr lastOf(const IndexExpr& block) {
+    IndexExpr last = add(scale(block, stage_.chunk), IndexExpr(stage_.chunk - 1));
+    return evaluator_.selectIndex(evaluator_.within(last, 0, size_), last, size_ - 1, 0, size_ - 1);
   }
 
   // Of element `at` of the line, in the order that the reduction runs in; of totals, of the last
   // one of block `at`.
   MultiIndex indexOf(const IndexExpr& at) {
-    IndexExpr position = at;
-    if (isOfTotals()) {
-      position = add(scale(at, stage_.chunk), IndexExpr(stage_.chunk - 1));
-      position = evaluator_.selectIndex(evaluator_.within(position, 0, size_), position, size_ - 1,
-                                        0, size_ - 1);
-    }
+    IndexExpr position = isOfTotals() ? lastOf(at) : at;
     MultiIndex index;
     index.dims.resize(static_cast<size_t>(type_.getRank()));
     if (stage_.scanDim > 0) index.dims[stage_.scanDim - 1] = outer_;
@@ -151,12 +158,16 @@ class ScanPartEmitter : ScanOperands {
 
   void scanByThread() {
     Group first = start();
-    loops_.loop(elements(loops_.uniformPart(lo_), hi_, 1), flatten(first),
-                [&](const IndexExpr& i, const Values& carried) {
-                  Group sum = combine(unflatten(carried, first, loops_.current()), given(i));
-                  store(i, sum);
-                  return flatten(sum);
-                });
+    llvm::Value* end = hi_;
+    if (storesOthers()) end = loops_.here().CreateSub(hi_, loops_.i64(1));
+    Values all = loops_.loop(elements(loops_.uniformPart(lo_), end, 1), flatten(first),
+                             [&](const IndexExpr& i, const Values& carried) {
+                               Group sum =
+                                   combine(unflatten(carried, first, loops_.current()), given(i));
+                               if (!storesLast()) store(i, sum);
+                               return flatten(sum);
+                             });
+    if (storesLast()) store(lastOf(block_), unflatten(all, first, loops_.current()));
   }
 
   // Threads side by side take `stage_.grain` neighbours each, as often as the block has more.
@@ -167,11 +178,18 @@ class ScanPartEmitter : ScanOperands {
     memory_.emplace(loops_, neutral_[0].re->getType(), 2 * stage_.groupThreads);
     Group first = start();
     const int64_t step = stage_.grain * static_cast<int64_t>(stage_.groupThreads);
-    loops_.loop(elements(loops_.uniformPart(lo_), hi_, step), flatten(first),
-                [&](const IndexExpr& i, const Values& carried) {
-                  Group sum = scanStretch(i, unflatten(carried, first, loops_.current()));
-                  return flatten(sum);
-                });
+    Values all = loops_.loop(elements(loops_.uniformPart(lo_), hi_, step), flatten(first),
+                             [&](const IndexExpr& i, const Values& carried) {
+                               Group sum =
+                                   scanStretch(i, unflatten(carried, first, loops_.current()));
+                               return flatten(sum);
+                             });
+    if (!storesLast()) return;
+    llvm::Value* isFirst = loops_.here().CreateICmpEQ(thread_->value, loops_.i64(0));
+    loops_.branch(isFirst, {}, [&] {
+      store(lastOf(block_), unflatten(all, first, loops_.current()));
+      return Values();
+    });
   }
 
   // Returns the sum of all up to the end of the stretch.
@@ -199,13 +217,20 @@ class ScanPartEmitter : ScanOperands {
     }
     auto [others, all] = scanThreads(sums.back()[0]);
     Group prefix = combine(before, {others});
-    for (int64_t i = 0; i < stage_.grain; ++i) {
+    for (int64_t i = 0; i < stage_.grain && !storesLast(); ++i) {
       Group result = combine(prefix, sums[i]);
-      if (isFull) {
+      llvm::Value* isStored = isFull ? nullptr : isInside[i].dynamic.re;
+      // A full block ends with the last neighbour of a thread.
+      if (storesOthers() && (!isFull || i + 1 == stage_.grain)) {
+        llvm::Value* next = loops_.here().CreateAdd(loops_.uniformPart(places[i]), loops_.i64(1));
+        llvm::Value* isOther = loops_.here().CreateICmpNE(next, hi_);
+        isStored = isStored ? loops_.here().CreateAnd(isStored, isOther) : isOther;
+      }
+      if (!isStored) {
         store(places[i], result);
         continue;
       }
-      loops_.branch(isInside[i].dynamic.re, {}, [&] {
+      loops_.branch(isStored, {}, [&] {
         store(places[i], result);
         return Values();
       });
@@ -243,22 +268,6 @@ class ScanPartEmitter : ScanOperands {
     Val before = evaluator_.selectValue({false, false, here(isFirst)}, neutral_[0],
                                         here(memory_->load(slot(previous, half))));
     return {before, here(memory_->load(slot(loops_.i64(threads - 1), half)))};
-  }
-
-  // A block's last element has what is before the block already.
-  void addOffset() {
-    Group before = stored(add(lo_, IndexExpr(-1)));
-    llvm::Value* begin = loops_.uniformPart(lo_);
-    if (stage_.groupThreads > 1) {
-      llvm::Value* thread = threadInGroup(loops_);
-      begin = loops_.here().CreateAdd(begin, thread);
-    }
-    llvm::Value* end = loops_.here().CreateSub(hi_, loops_.i64(1));
-    loops_.loop(elements(begin, end, stage_.groupThreads), {},
-                [&](const IndexExpr& i, const Values&) {
-                  store(i, combine(before, stored(i)));
-                  return Values();
-                });
   }
 
   int64_t size_;

@@ -79,7 +79,7 @@ class ScanScheduler {
     const bool isForGroup = hasGroups && blocks >= target_.subgroupSize;
     add(ScanPart::kTotals, isForGroup ? threadsFor(blocks, target_) : 1, chunk, 1,
         static_cast<double>(blocks) / static_cast<double>(all_.size));
-    add(ScanPart::kOffsets, threads, chunk, blocks - 1, 1);
+    add(ScanPart::kOffsets, threads, chunk, blocks, 1);
     return std::move(stages_);
   }
 
