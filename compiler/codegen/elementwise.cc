@@ -255,16 +255,26 @@ V integerOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, const Elemen
 }
 
 // `exact`: the result needs no rounding to a narrower type.
+// A sum, a difference or a product of the program.
+V arithmetic(OpCode which, V a, V b) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(a.c->b);
+  if (instructionsOf(a.c->target).contractsProducts()) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract();
+    a.c->b.setFastMathFlags(flags);
+  }
+  if (which == OpCode::Shlo_MulOp) return a * b;
+  return which == OpCode::Shlo_AddOp ? a + b : a - b;
+}
+
 V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, bool* exact) {
   V a = x[0];
   V b = x.size() > 1 ? x[1] : V();
   switch (which) {
     case OpCode::Shlo_AddOp:
-      return a + b;
     case OpCode::Shlo_SubtractOp:
-      return a - b;
     case OpCode::Shlo_MulOp:
-      return a * b;
+      return arithmetic(which, a, b);
     case OpCode::Shlo_DivOp:
       return divide(a, b);
     case OpCode::Shlo_RemOp:

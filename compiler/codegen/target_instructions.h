@@ -33,6 +33,16 @@ class TargetInstructions {
   // approximatesReciprocal.
   virtual llvm::Value* reciprocal(llvm::IRBuilder<>&, llvm::Value*) const;
 
+  // Whether quotient is there for this type.
+  virtual bool approximatesQuotient(llvm::Type*) const { return false; }
+  // x / y within 2 ulp, as IEEE 754 has it where one is 0, infinite or NaN. Not called unless
+  // approximatesQuotient.
+  virtual llvm::Value* quotient(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*) const;
+
+  // Whether a product of the program and a sum of it with something are rounded once, as everything
+  // else that compiles for this target has them.
+  virtual bool contractsProducts() const { return false; }
+
   // Whether powerOfTwo is there for this type.
   virtual bool raisesTwo(llvm::Type*) const { return false; }
   // 2^x within 2 ulp, whatever x is: infinite where it is too large, NaN of NaN. Not called unless

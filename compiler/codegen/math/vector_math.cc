@@ -40,7 +40,11 @@ V operator-(V a, V b) {
 V operator*(V a, V b) {
   return {a.c, a.isFloat() ? a.c->b.CreateFMul(a.v, b.v) : a.c->b.CreateMul(a.v, b.v)};
 }
-V operator/(V a, V b) { return {a.c, a.c->b.CreateFDiv(a.v, b.v)}; }
+V operator/(V a, V b) {
+  const TargetInstructions& target = instructionsOf(a.c->target);
+  const bool isApproximate = target.approximatesQuotient(a.v->getType());
+  return {a.c, isApproximate ? target.quotient(a.c->b, a.v, b.v) : a.c->b.CreateFDiv(a.v, b.v)};
+}
 V operator-(V a) { return {a.c, a.isFloat() ? a.c->b.CreateFNeg(a.v) : a.c->b.CreateNeg(a.v)}; }
 V operator&(V a, V b) { return {a.c, a.c->b.CreateAnd(a.v, b.v)}; }
 V operator|(V a, V b) { return {a.c, a.c->b.CreateOr(a.v, b.v)}; }
