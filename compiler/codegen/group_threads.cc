@@ -58,15 +58,23 @@ llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance)
   return b.CreateBitCast(both, type);
 }
 
+llvm::GlobalVariable* makeGroupMemory(llvm::Module& module, llvm::Type* element, int64_t count,
+                                      const llvm::Twine& name, uint64_t alignment) {
+  auto* type = llvm::ArrayType::get(element, static_cast<uint64_t>(count));
+  auto* memory = new llvm::GlobalVariable(
+      module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::UndefValue::get(type), name, /*InsertBefore=*/nullptr,
+      llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
+  memory->setAlignment(llvm::Align(alignment));
+  return memory;
+}
+
 GroupMemory::GroupMemory(LoopBuilder& loops, llvm::Type* element, uint64_t count)
     : loops_(loops), value_(element), element_(element) {
   // Bools have no bits of their own in memory.
   if (element->isIntegerTy(1)) element_ = llvm::Type::getInt8Ty(loops.context());
-  auto* type = llvm::ArrayType::get(element_, count);
-  memory_ = new llvm::GlobalVariable(*loops.function()->getParent(), type, false,
-                                     llvm::GlobalValue::InternalLinkage,
-                                     llvm::UndefValue::get(type), "group", nullptr,
-                                     llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
+  memory_ = makeGroupMemory(*loops.function()->getParent(), element_, static_cast<int64_t>(count),
+                            "group");
 }
 
 llvm::Value* GroupMemory::address(llvm::Value* index) const {

@@ -41,7 +41,11 @@ bool hasExchange(const TargetModel& target);
 // here.
 llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance);
 
-// An array that the group's threads share.
+// An array of `count` elements that the threads of a group share, aligned to so many bytes.
+llvm::GlobalVariable* makeGroupMemory(llvm::Module& module, llvm::Type* element, int64_t count,
+                                      const llvm::Twine& name, uint64_t alignment = 16);
+
+// The same, whose elements are loaded and stored where a kernel of tiles is.
 class GroupMemory {
  public:
   GroupMemory(LoopBuilder& loops, llvm::Type* element, uint64_t count);

@@ -9,6 +9,7 @@
 #include "backends/cuda/kernels/precision.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
+#include "compiler/codegen/group_threads.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -21,7 +22,6 @@ using Four = std::array<Value, 4>;
 constexpr int64_t kChunkBytes = kTensorChunkBytes;
 constexpr unsigned kStages = kTensorStages;
 constexpr unsigned kWarpThreads = 32;
-constexpr unsigned kGroupMemorySpace = 3;
 constexpr int64_t kTileSumBytes = kTensorTermBytes;
 // Tiles of neighbouring rows that are computed at about the same time read the same columns.
 constexpr int64_t kRowTilesTogether = 8;
@@ -154,13 +154,9 @@ TensorDotKernel::Shared TensorDotKernel::share(const MatrixOperand& operand, int
   Shared shared{&operand, lines, allLines, 0, 0, nullptr};
   shared.rowBytes = operand.alongSums ? kTileSumBytes : lines * elementBytes_;
   shared.memoryRows = operand.alongSums ? lines : tileSums_;
-  auto* type = llvm::ArrayType::get(
-      b_.getInt8Ty(), static_cast<uint64_t>(kStages * shared.rowBytes * shared.memoryRows));
-  shared.memory = new llvm::GlobalVariable(
-      *function_->getParent(), type, false, llvm::GlobalValue::InternalLinkage,
-      llvm::UndefValue::get(type), function_->getName() + "_" + name, nullptr,
-      llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-  shared.memory->setAlignment(llvm::Align(128));
+  shared.memory = codegen::makeGroupMemory(*function_->getParent(), b_.getInt8Ty(),
+                                           kStages * shared.rowBytes * shared.memoryRows,
+                                           function_->getName() + "_" + name, 128);
   return shared;
 }
 

@@ -119,10 +119,7 @@ MatrixOps emulatedMatrixOps(unsigned groupThreads) {
     llvm::Module& module = *b.GetInsertBlock()->getModule();
     llvm::GlobalVariable* memory = module.getNamedGlobal(kName);
     if (memory == nullptr) {
-      auto* array = llvm::ArrayType::get(a->getType(), groupThreads);
-      memory = new llvm::GlobalVariable(
-          module, array, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(array),
-          kName, nullptr, llvm::GlobalValue::NotThreadLocal, codegen::kGroupMemorySpace);
+      memory = codegen::makeGroupMemory(module, a->getType(), groupThreads, kName);
     }
     return emulate(b, *memory, type, a, rhs, sums);
   };

@@ -19,13 +19,8 @@ constexpr int64_t kLoadsAtOnce = 8;
 
 GroupLines::GroupLines(LoopBuilder& loops, const char* name, int64_t lines, int64_t stride)
     : loops_(loops), stride_(stride) {
-  auto* type = llvm::ArrayType::get(llvm::Type::getFloatTy(loops.context()),
-                                    static_cast<uint64_t>(lines * stride));
-  memory_ =
-      new llvm::GlobalVariable(*loops.function()->getParent(), type, false,
-                               llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type),
-                               name, nullptr, llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-  memory_->setAlignment(llvm::Align(kVectorBits / 8));
+  memory_ = makeGroupMemory(*loops.function()->getParent(), llvm::Type::getFloatTy(loops.context()),
+                            lines * stride, name, kVectorBits / 8);
 }
 
 bool GroupLines::hasVectors(size_t count) const {

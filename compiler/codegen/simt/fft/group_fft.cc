@@ -47,12 +47,7 @@ class GroupFft : public FftWriter {
            const WorkItemForm& form, KernelWriter& writer)
       : FftWriter(pass, module, writer), shape_(shape), form_(form) {
     thread_ = b_.CreateTrunc(form.threadInGroup(b_), b_.getInt32Ty());
-    auto* array =
-        llvm::ArrayType::get(type(), static_cast<uint64_t>(2 * placesOf(shape.lines * pass.size)));
-    memory_ = new llvm::GlobalVariable(module, array, false, llvm::GlobalValue::InternalLinkage,
-                                       llvm::UndefValue::get(array), "points", nullptr,
-                                       llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-    memory_->setAlignment(llvm::Align(16));
+    memory_ = makeGroupMemory(module, type(), 2 * placesOf(shape.lines * pass.size), "points");
   }
 
   void emit() {

@@ -72,11 +72,8 @@ class GroupDotKernel {
     o.kind = isLhs ? kinds_.lhs : kinds_.rhs;
     o.buffer = isLhs ? w_.lhs() : w_.rhs();
     o.tile = tileOf(isLhs);
-    auto count = static_cast<uint64_t>(product_.tileTerms * (o.tile + kTilePadding));
-    auto* type = llvm::ArrayType::get(memoryType(), count);
-    o.memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
-                                        llvm::UndefValue::get(type), isLhs ? "lhs" : "rhs", nullptr,
-                                        llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
+    o.memory = makeGroupMemory(module_, memoryType(), product_.tileTerms * (o.tile + kTilePadding),
+                               isLhs ? "lhs" : "rhs");
     o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
     o.alongSums = o.stride == 1;
     const int64_t lines = isLhs ? problem_.rows : problem_.columns;

@@ -134,10 +134,7 @@ class LineKernel {
     llvm::IRBuilder<>& b = w_.b();
     llvm::Type* type = kinds_.sum.computeType(module.getContext());
     llvm::Type* stored = type->isIntegerTy(1) ? b.getInt8Ty() : type;
-    auto* array = llvm::ArrayType::get(stored, static_cast<uint64_t>(kThreads * plan_.few));
-    auto* memory = new llvm::GlobalVariable(
-        module, array, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(array),
-        "sums", nullptr, llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
+    llvm::GlobalVariable* memory = makeGroupMemory(module, stored, kThreads * plan_.few, "sums");
     const int64_t results = plan_.lines * plan_.few;
     auto slot = [&](llvm::Value* slice, llvm::Value* result) {
       llvm::Value* index = w_.plus(w_.times(slice, results), result);

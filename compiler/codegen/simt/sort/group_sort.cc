@@ -68,8 +68,8 @@ class GroupSort : public SortWriter {
         compared_.push_back(k);
       else
         others_.push_back(k);
-      memory_.push_back(
-          makeMemory(module, kind.storageType(b_.getContext()), 2 * t_.places() * kind.parts()));
+      memory_.push_back(makeGroupMemory(module, kind.storageType(b_.getContext()),
+                                        2 * t_.places() * kind.parts(), "sorted"));
     }
   }
 
@@ -151,14 +151,6 @@ class GroupSort : public SortWriter {
   };
   using Arrays = llvm::SmallVector<size_t, 4>;
 
-  llvm::GlobalVariable* makeMemory(llvm::Module& module, llvm::Type* element, int64_t count) {
-    auto* type = llvm::ArrayType::get(element, static_cast<uint64_t>(count));
-    auto* memory = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
-                                            llvm::UndefValue::get(type), "sorted", nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-    memory->setAlignment(llvm::Align(16));
-    return memory;
-  }
   llvm::Value* i32(int64_t value) { return b_.getInt32(static_cast<uint32_t>(value)); }
   llvm::Value* wide(llvm::Value* value) { return b_.CreateSExt(value, b_.getInt64Ty()); }
   void whenFirst(const std::function<void()>& then) {
@@ -395,7 +387,7 @@ class GroupSort : public SortWriter {
                                           keysAt(from, indexOf(w_.item(1), w_.plus(low, left))));
                 });
     llvm::GlobalVariable* memory =
-        makeMemory(*b_.GetInsertBlock()->getModule(), b_.getInt64Ty(), 2);
+        makeGroupMemory(*b_.GetInsertBlock()->getModule(), b_.getInt64Ty(), 2, "bounds");
     auto place = [&](llvm::Value* half) {
       return b_.CreateInBoundsGEP(b_.getInt64Ty(), memory, half);
     };

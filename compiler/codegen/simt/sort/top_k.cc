@@ -81,9 +81,10 @@ class TopKKernel {
   TopKKernel(const Selection& selection, const WorkItemForm& form, KernelWriter& writer)
       : s_(selection), form_(form), w_(writer), b_(writer.b()) {
     thread_ = form.threadInGroup(b_);
-    largest_ = makeMemory(b_.getInt64Ty(), s_.threads, "largest");
-    candidates_ = makeMemory(b_.getInt64Ty(), s_.candidates(), "candidates");
-    owners_ = makeMemory(b_.getInt32Ty(), s_.k, "owners");
+    llvm::Module& module = *writer.function().getParent();
+    largest_ = makeGroupMemory(module, b_.getInt64Ty(), s_.threads, "largest");
+    candidates_ = makeGroupMemory(module, b_.getInt64Ty(), s_.candidates(), "candidates");
+    owners_ = makeGroupMemory(module, b_.getInt32Ty(), s_.k, "owners");
     first_ = w_.times(w_.item(0), s_.part);
   }
 
@@ -103,15 +104,6 @@ class TopKKernel {
   }
 
  private:
-  llvm::GlobalVariable* makeMemory(llvm::Type* element, int64_t count, const char* name) {
-    auto* type = llvm::ArrayType::get(element, static_cast<uint64_t>(count));
-    auto* memory = new llvm::GlobalVariable(*w_.function().getParent(), type, false,
-                                            llvm::GlobalValue::InternalLinkage,
-                                            llvm::UndefValue::get(type), name, nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, kGroupMemorySpace);
-    memory->setAlignment(llvm::Align(16));
-    return memory;
-  }
   llvm::Value* place(llvm::GlobalVariable* memory, llvm::Type* type, llvm::Value* index) {
     return b_.CreateInBoundsGEP(type, memory, index);
   }
