@@ -7,6 +7,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace isthmus {
@@ -79,12 +80,6 @@ int64_t elementsRead(mlir::Operation* op, int depth, const TargetModel& target) 
   return total;
 }
 
-// Cheap elementwise work one after the other, and the arrays that it reads.
-struct CheapWork {
-  double cost = 0;
-  llvm::SmallSetVector<mlir::Value, 4> arrays;
-};
-
 // Whether the operation may be computed again in all kernels that use it: nothing needs its result
 // in memory.
 bool isOfKernelsOnly(mlir::Operation* op) {
@@ -95,53 +90,49 @@ bool isOfKernelsOnly(mlir::Operation* op) {
   });
 }
 
+double bytesOf(mlir::Value value) {
+  return elementCount(value.getType()) * static_cast<double>(elementBytes(value.getType()));
+}
+
+// Elementwise work one after the other, and the arrays that it reads.
+struct CheapWork {
+  double cost = 0;
+  llvm::SmallSetVector<mlir::Value, 4> arrays;
+};
+using CheapWorks = llvm::DenseMap<mlir::Operation*, CheapWork>;
+
 // The work that gives the result, back to arrays that take no more bytes together; none if there is
-// no such work.
-std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, int depth, const TargetModel& target) {
-  if (!op || depth == 0 || fusionClass(op) != FusionClass::kElementwise ||
-      op->getNumResults() != 1 || !isOfKernelsOnly(op)) {
+// no such work. `before`: that of earlier operations.
+std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& before,
+                                     const TargetModel& target) {
+  if (fusionClass(op) != FusionClass::kElementwise || op->getNumResults() != 1 ||
+      !isOfKernelsOnly(op)) {
     return std::nullopt;
   }
-  auto bytesOf = [](mlir::Value value) {
-    return elementCount(value.getType()) * elementBytes(value.getType());
-  };
-  const double bytes = bytesOf(op->getResult(0));
-  if (bytes < target.minRecomputedBytes) return std::nullopt;
-  // Additions in the time in which memory brings the element.
-  const double mostCost = static_cast<double>(elementBytes(op->getResult(0).getType())) *
-                          target.elementOpsPerNs / target.memoryBytesPerNs;
+  mlir::Value result = op->getResult(0);
+  if (bytesOf(result) < static_cast<double>(target.minRecomputedBytes)) return std::nullopt;
   CheapWork work;
   work.cost = std::max(1.0, elementCost(op));
-  if (work.cost > mostCost) return std::nullopt;
   for (mlir::Value operand : op->getOperands()) {
     mlir::Operation* producer = operand.getDefiningOp();
     if (auto broadcast = llvm::dyn_cast_or_null<shlo::BroadcastInDimOp>(producer)) {
       work.arrays.insert(broadcast.getOperand());
+    } else if (auto found = before.find(producer); found != before.end()) {
+      work.cost += found->second.cost;
+      work.arrays.insert(found->second.arrays.begin(), found->second.arrays.end());
     } else if (!producer || !isRematerializable(producer)) {
-      std::optional<CheapWork> before = cheapWorkOf(producer, depth - 1, target);
-      if (before) {
-        work.cost += before->cost;
-        work.arrays.insert(before->arrays.begin(), before->arrays.end());
-      } else {
-        work.arrays.insert(operand);
-      }
+      work.arrays.insert(operand);
     }
   }
   double read = 0;
   for (mlir::Value array : work.arrays) read += bytesOf(array);
   // Small arrays beside a large one are nothing.
   constexpr double kLittle = 1.01;
-  if (work.cost > mostCost || read > kLittle * bytes) return std::nullopt;
+  // Additions in the time in which memory brings the element.
+  const double mostCost = static_cast<double>(elementBytes(result.getType())) *
+                          target.elementOpsPerNs / target.memoryBytesPerNs;
+  if (work.cost > mostCost || read > kLittle * bytesOf(result)) return std::nullopt;
   return work;
-}
-
-bool isRecomputedWithin(mlir::Operation* op, int depth, const TargetModel& target) {
-  constexpr int kMaxChain = 10;
-  if (depth == 0 || !cheapWorkOf(op, kMaxChain, target)) return false;
-  // What one operation uses is computed with it.
-  const bool isForOne = llvm::all_equal(op->getUsers());
-  return !isForOne ||
-         (!op->use_empty() && isRecomputedWithin(*op->getUsers().begin(), depth - 1, target));
 }
 
 }  // namespace
@@ -157,9 +148,18 @@ bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target)
   return read > 0 && read <= elementCount(op->getResult(0).getType()) / kLeastExpansion;
 }
 
-bool isCheaperThanReading(mlir::Operation* op, const TargetModel& target) {
-  constexpr int kMaxChain = 10;
-  return target.device == DeviceKind::kGpu && isRecomputedWithin(op, kMaxChain, target);
+RecomputedOps::RecomputedOps(mlir::Block& block, const TargetModel& target) {
+  if (target.device != DeviceKind::kGpu) return;
+  CheapWorks works;
+  for (mlir::Operation& op : block) {
+    if (auto work = cheapWorkOf(&op, works, target)) works[&op] = *std::move(work);
+  }
+  for (mlir::Operation& op : llvm::reverse(block)) {
+    if (op.use_empty() || !works.contains(&op)) continue;
+    // What one operation uses is computed with it.
+    const bool isForOne = llvm::all_equal(op.getUsers());
+    if (!isForOne || ops_.contains(*op.getUsers().begin())) ops_.insert(&op);
+  }
 }
 
 }  // namespace isthmus

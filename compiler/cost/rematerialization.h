@@ -2,6 +2,8 @@
 #pragma once
 
 #include "compiler/target/target_model.h"
+#include "llvm/ADT/DenseSet.h"
+#include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 
 namespace isthmus {
@@ -16,9 +18,17 @@ bool isRematerializable(mlir::Operation* op);
 // they read it from memory, for which it may be too large besides.
 bool isRematerializableExpansion(mlir::Operation* op, const TargetModel& target);
 
-// Whether the operation is cheap elementwise work on arrays that take no more memory than its
-// result, which several kernels use and nothing needs in memory: on a GPU each kernel reads those
-// arrays in the time in which it would read the result, and nobody writes it.
-bool isCheaperThanReading(mlir::Operation* op, const TargetModel& target);
+// The operations of a block that are cheap elementwise work on arrays that take no more memory than
+// their results, which several kernels use and nothing needs in memory: on a GPU each kernel reads
+// those arrays in the time in which it would read the result, and nobody writes it. None on CPUs,
+// which have fewer operations for each byte.
+class RecomputedOps {
+ public:
+  RecomputedOps(mlir::Block& block, const TargetModel& target);
+  bool contains(mlir::Operation* op) const { return ops_.contains(op); }
+
+ private:
+  llvm::DenseSet<mlir::Operation*> ops_;
+};
 
 }  // namespace isthmus

@@ -1,5 +1,7 @@
 #include "compiler/fusion/block_graph.h"
 
+#include <optional>
+
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,13 +26,15 @@ bool BlockGraph::isOrdered(mlir::Operation* op) { return !mlir::isMemoryEffectFr
 
 BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options)
     : arguments_(block.getArguments()) {
+  std::optional<RecomputedOps> recomputed;
+  if (options.merge) recomputed.emplace(block, options.target);
   for (mlir::Operation& op : block) {
     index_[&op] = size();
     Node node;
     node.op = &op;
     node.isRematerialized = isRematerializable(&op) ||
                             isRematerializableExpansion(&op, options.target) ||
-                            (options.merge && isCheaperThanReading(&op, options.target));
+                            (recomputed && recomputed->contains(&op));
     node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);
     nodes_.push_back(std::move(node));
   }

@@ -89,6 +89,7 @@ class Splitter {
   mlir::Value splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota);
   mlir::Value splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain);
   bool chooseParts(shlo::ReduceOp reduce);
+  bool isRecomputed(mlir::Operation* op);
   void chooseKept(mlir::RankedTensorType type, int64_t results);
 
   const TargetModel& target_;
@@ -100,6 +101,8 @@ class Splitter {
   int64_t parts_ = 0;
   // So that reductions of one array stay reductions of one array, which share a kernel.
   llvm::DenseMap<std::pair<mlir::Value, std::pair<int64_t, int64_t>>, mlir::Value> views_;
+  // Of the block at hand, as it was before the reduction at hand was split.
+  std::optional<RecomputedOps> recomputed_;
 };
 
 // A reduction over `dimensions` by the combiner of `like`, with its initial values.
@@ -196,15 +199,19 @@ mlir::Value Splitter::splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota) {
                           : shlo::ConvertOp::create(builder, location, type, number).getResult();
 }
 
+bool Splitter::isRecomputed(mlir::Operation* op) {
+  if (!recomputed_) recomputed_.emplace(*op->getBlock(), target_);
+  return recomputed_->contains(op);
+}
+
 // A reshape in the midst of elementwise operations would end the kernel; so they all change shape.
 mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, int& chain) {
   mlir::Operation* op = value.getDefiningOp();
   // A square uses its operand twice.
   bool isForOne = llvm::all_equal(value.getUsers());
-  bool follows =
-      op && op->getNumRegions() == 0 &&
-      (isForOne || isRematerializableExpansion(op, target_) || isCheaperThanReading(op, target_)) &&
-      ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
+  bool follows = op && op->getNumRegions() == 0 &&
+                 (isForOne || isRematerializableExpansion(op, target_) || isRecomputed(op)) &&
+                 ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(
         builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));
@@ -295,6 +302,7 @@ bool Splitter::chooseParts(shlo::ReduceOp reduce) {
 
 void Splitter::split(shlo::ReduceOp reduce) {
   if (!chooseParts(reduce)) return;
+  recomputed_.reset();
   mlir::OpBuilder builder(reduce);
   const llvm::SmallVector<mlir::Value> inputs(reduce.getInputs());
   llvm::SmallVector<mlir::Value> parts(inputs);
