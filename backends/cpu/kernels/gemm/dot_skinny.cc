@@ -310,30 +310,35 @@ int64_t nearOperandBytes() {
   return (cache > 0 ? cache : 1 << 20) / 2;
 }
 
-// All of an item with few columns and long rows: few rows at a time, in place and a piece of the
-// steps after the other, so that the processor foresees each row and rows that lie a power of two
-// apart do not push each other out of a cache of eight ways. (Copies of the rows, with prefetches
-// of our own, measured a quarter to a half slower, and transposing them costs as much as
-// multiplying.)
+// All of an item with few columns and long rows: few rows at a time, in place, so that the
+// processor foresees each row. Rows that are read again for other columns go a piece of the steps
+// after the other, for rows that lie a power of two apart push each other out of a cache of eight
+// ways; and memory waits while they are read again, so that tiles have all columns where they can.
+// (Copies of the rows, with prefetches of our own, measured a quarter to a half slower, and
+// transposing them costs as much as multiplying.)
 void runFewRows(const GemmKernels& kernels, const Matrices& x) {
-  const int64_t bytes = kernels.elementBytes, nr = kernels.nr;
-  const int64_t tileRows = std::min<int64_t>(kernels.mr, kForeseenRows);
+  const int64_t bytes = kernels.elementBytes;
+  const bool isWide = kernels.runWideTile && x.n > kernels.nr;
+  const RunTile runTile = isWide ? kernels.runWideTile : kernels.runTile;
+  const int64_t tileColumns = isWide ? x.n : kernels.nr;
+  const int64_t tileRows = isWide ? kernels.mr / 2 : std::min<int64_t>(kernels.mr, kForeseenRows);
   const int64_t tiles = (x.m + tileRows - 1) / tileRows;
   // Every tile reads the columns' operand again: as much of it at a time as stays near.
   const int64_t fitting = nearOperandBytes() / (x.bStep * bytes) / kStepsAtOnce * kStepsAtOnce;
   const int64_t atOnce = std::max(fitting, kStepsAtOnce);
+  const int64_t piece = isWide ? atOnce : kStepsAtOnce;
   for (int64_t begin = 0; begin < x.k; begin += atOnce) {
     const int64_t end = std::min(x.k, begin + atOnce);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       // Of nearly equal size.
       const int64_t row = x.m * tile / tiles;
       const auto rows = static_cast<int>(x.m * (tile + 1) / tiles - row);
-      for (int64_t k = begin; k < end; k += kStepsAtOnce) {
-        const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(kStepsAtOnce, end - k)};
-        for (int64_t column = 0; column < x.n; column += nr) {
-          kernels.runTile(&run, 1, x.a, x.aRow, 1, x.b + column * bytes, x.bStep,
-                          x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
-                          static_cast<int>(std::min(nr, x.n - column)), k > 0);
+      for (int64_t k = begin; k < end; k += piece) {
+        const GemmRun run{row * x.aRow + k, k * x.bStep, std::min(piece, end - k)};
+        for (int64_t column = 0; column < x.n; column += tileColumns) {
+          runTile(&run, 1, x.a, x.aRow, 1, x.b + column * bytes, x.bStep,
+                  x.c + (row * x.cRow + column) * bytes, x.cRow, rows,
+                  static_cast<int>(std::min(tileColumns, x.n - column)), k > 0);
         }
       }
     }

@@ -1,5 +1,6 @@
 // isthmus_rt_dot against loops over indices in the order of StableHLO's specification.
 #include "backends/cpu/kernels/gemm/dot.h"
+#include "backends/cpu/kernels/gemm/gemm_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -267,6 +268,24 @@ TEST_P(DotTest, LargerSizesAcrossBlockEdges) {
       if (layout & 1) c.lhsDims = {k, m}, c.lhsContracting = {0};
       if (layout & 2) c.rhsDims = {n, k}, c.rhsContracting = {1};
       checkCase(c, rng, 1 + layout % 3);
+    }
+  }
+}
+
+// One to four vectors of columns, by rows that are too many for a few tiles, in one part of the
+// steps and in several.
+TEST_P(DotTest, FewColumnsOfLongRows) {
+  std::mt19937 rng(7);
+  for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
+    const int64_t lanes =
+        gemmKernels(type == ElementType::kF32 ? GemmDomain::kF32 : GemmDomain::kF64).vectorLanes;
+    for (int64_t rows : {85, 101}) {
+      for (int64_t vectors : {1, 2, 3, 4}) {
+        for (int64_t depth : {65, 700, 2100}) {
+          checkCase({type, type, type, {rows, depth}, {depth, vectors * lanes}, {}, {}, {1}, {0}},
+                    rng, rows == 85 ? 1 : 3);
+        }
+      }
     }
   }
 }

@@ -669,6 +669,9 @@ constexpr GemmKernels realKernels() {
 #endif
   if constexpr (__is_same(T, float) || __is_same(T, double)) {
     kernels.runTile = runTile<SumsOf<T, T, MultiplyAdd>>;
+#if !defined(__AVX512F__)
+    kernels.runWideTile = runWideTile<SumsOf<T, T, MultiplyAdd>>;
+#endif
     kernels.rowTimesMatrix = rowTimesMatrix<T>;
     kernels.dotProducts = dotProducts<T>;
   }

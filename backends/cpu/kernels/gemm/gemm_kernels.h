@@ -112,6 +112,9 @@ struct GemmKernels {
 
   // Null but for kF32, kF64, kBf16 and, on some machines, kBytes.
   RunTile runTile;
+  // Null but for kF32 and kF64 where tiles have few rows: as runTile where stepStride is 1, for up
+  // to half as many rows and three or four whole vectors of columns.
+  RunTile runWideTile;
   // Null but for kBf16: as runTile of kF32, elements of both operands being pairs of steps.
   RunTile runTileOfPairs;
   // Null but for kBf16: as runTile without `accumulate`, which is ignored, with c of bf16.

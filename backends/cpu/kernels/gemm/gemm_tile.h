@@ -214,14 +214,27 @@ void runTileOf(const GemmRun* runs, int64_t count, const void* aData, int64_t ro
     };
 #pragma clang loop unroll(disable)
     for (int64_t k = runs[i].length / Tile::kSteps; k > 0; --k) {
-      Vec<Operand> bv[vectors];
+      if constexpr (vectors > 2) {
+        // Sums leave registers for an element of each row and one vector of columns.
+        Operand av[rows];
 #pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
+        for (int r = 0; r < rows; ++r) av[r] = *reinterpret_cast<const LooseOperand*>(at(r));
 #pragma clang loop unroll(full)
-      for (int r = 0; r < rows; ++r) {
-        const Operand av = *reinterpret_cast<const LooseOperand*>(at(r));
+        for (int v = 0; v < vectors; ++v) {
+          const Vec<Operand> bv = load(br + v * lanes);
 #pragma clang loop unroll(full)
-        for (int v = 0; v < vectors; ++v) sum[r][v] = Tile::Op::apply(sum[r][v], av, bv[v]);
+          for (int r = 0; r < rows; ++r) sum[r][v] = Tile::Op::apply(sum[r][v], av[r], bv);
+        }
+      } else {
+        Vec<Operand> bv[vectors];
+#pragma clang loop unroll(full)
+        for (int v = 0; v < vectors; ++v) bv[v] = load(br + v * lanes);
+#pragma clang loop unroll(full)
+        for (int r = 0; r < rows; ++r) {
+          const Operand av = *reinterpret_cast<const LooseOperand*>(at(r));
+#pragma clang loop unroll(full)
+          for (int v = 0; v < vectors; ++v) sum[r][v] = Tile::Op::apply(sum[r][v], av, bv[v]);
+        }
       }
       p0 += stepStride, p5 += stepStride, p10 += stepStride;
       br += ldb;
@@ -247,6 +260,25 @@ RunTile runTileFor(Sequence<rows...>, int count, int cols) {
   static constexpr RunTile table[][2] = {
       {runTileOf<Tile, rows, 1, stepStride>, runTileOf<Tile, rows, 2, stepStride>}...};
   return table[count - 1][cols > kLanes<typename Tile::Sum>];
+}
+
+// Tiles of fewer rows and more vectors, with as many sums: each element of the rows is read once
+// for all of their columns.
+template <typename Tile, int... rows>
+RunTile wideTileFor(Sequence<rows...>, int count, int cols) {
+  constexpr int lanes = kLanes<typename Tile::Sum>;
+  static constexpr RunTile table[][2] = {
+      {runTileOf<Tile, rows, 3, Tile::kSteps>, runTileOf<Tile, rows, 4, Tile::kSteps>}...};
+  return table[count - 1][cols > 3 * lanes];
+}
+
+template <typename Tile>
+void runWideTile(const GemmRun* runs, int64_t count, const void* a, int64_t rowStride,
+                 int64_t stepStride, const void* b, int64_t ldb, void* c, int64_t ldc, int rows,
+                 int cols, bool accumulate) {
+  const RunTile run = wideTileFor<Tile>(typename MakeSequence<kRows / 2>::Type(), rows, cols);
+  [[clang::musttail]] return run(runs, count, a, rowStride, stepStride, b, ldb, c, ldc, rows, cols,
+                                 accumulate);
 }
 
 template <typename Tile>
