@@ -149,6 +149,14 @@ TEST(ChooseSchedule, reduces_short_rows_in_blocks) {
   EXPECT_THAT(softmax(25).schedule(target),
               HasSubstr("dims=0:64,1:25 order=blocks@0 block=16 lanes=16 cuts=0,25"));
   EXPECT_THAT(softmax(25).schedule(target), HasSubstr("reduce=2:row:16x1 kept=1@2"));
+  // As many accumulators as spare rounds of a loop, where an element takes no longer than a round.
+  EXPECT_THAT(sum("tensor<64x50xf32>", "tensor<64xf32>", 1).schedule(target),
+              HasSubstr("reduce=1:row:16x3"));
+  EXPECT_THAT(sum("tensor<64x100xf32>", "tensor<64xf32>", 1).schedule(target),
+              HasSubstr("reduce=1:row:16x3"));
+  EXPECT_THAT(sum("tensor<64x200xf32>", "tensor<64xf32>", 1).schedule(target),
+              HasSubstr("reduce=1:row:16x2"));
+  EXPECT_THAT(softmax(50).schedule(target), HasSubstr("reduce=2:row:16x1 kept=1@2"));
   // Too few rows for two blocks; rows that are worth folding one by one.
   EXPECT_THAT(sum("tensor<31x25xf32>", "tensor<31xf32>", 1).schedule(target),
               ::testing::Not(HasSubstr("blocks")));

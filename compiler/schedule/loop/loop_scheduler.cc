@@ -424,9 +424,7 @@ void LoopScheduler::chooseReductions() {
     ReductionSchedule schedule = chooseRowReduction(reduce, numbers_[&op], target_);
     ReducedAxes reduced = reducedAxesOf(reduce);
     if (stage_.order == LoopOrder::kRowBlocks) {
-      // The next row does not wait for this one.
-      const bool isShort = reduced.axes.back().size <= 8 * static_cast<int64_t>(schedule.lanes);
-      schedule.interleave = std::min(schedule.interleave, isShort ? 1U : 2U);
+      schedule.interleave = chainsOfShortRow(reduce, schedule, target_);
     }
     const unsigned threads = stage_.groupThreads;
     if (threads > 1 && isForGroup(reduce) && canShareInGroup(reduce, threads, 1) &&

@@ -103,4 +103,15 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   return schedule;
 }
 
+unsigned chainsOfShortRow(shlo::ReduceOp reduce, const ReductionSchedule& schedule,
+                          const TargetModel& target) {
+  constexpr int64_t kFewVectors = 8;
+  const int64_t vectors = reducedAxesOf(reduce).axes.back().size / schedule.lanes;
+  if (vectors > kFewVectors) return std::min(schedule.interleave, 2U);
+  if (inputWeight(reduce) >= target.hidingAdditions) return 1;
+  unsigned chains = target.reductionChains;
+  while (chains > 1 && vectors % chains != 0) --chains;
+  return chains;
+}
+
 }  // namespace isthmus

@@ -37,4 +37,9 @@ bool canShareInGroup(shlo::ReduceOp reduce, unsigned threads, unsigned neighbour
 // How lanes would share the work of `reduce`, which has the number `op`.
 ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op, const TargetModel& target);
 
+// Accumulators of that, where rows are few vectors long and the next row does not wait for this
+// one: they are there to spare rounds of a loop, which take as long as a load and its addition.
+unsigned chainsOfShortRow(shlo::ReduceOp reduce, const ReductionSchedule& schedule,
+                          const TargetModel& target);
+
 }  // namespace isthmus
