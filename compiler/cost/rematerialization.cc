@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler/cost/op_cost.h"
+#include "compiler/cost/work.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -90,10 +91,6 @@ bool isOfKernelsOnly(mlir::Operation* op) {
   });
 }
 
-double bytesOf(mlir::Value value) {
-  return elementCount(value.getType()) * static_cast<double>(elementBytes(value.getType()));
-}
-
 // Elementwise work one after the other, and the arrays that it reads.
 struct CheapWork {
   double cost = 0;
@@ -110,7 +107,8 @@ std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& befo
     return std::nullopt;
   }
   mlir::Value result = op->getResult(0);
-  if (bytesOf(result) < static_cast<double>(target.minRecomputedBytes)) return std::nullopt;
+  if (bytesOf(result.getType()) < static_cast<double>(target.minRecomputedBytes))
+    return std::nullopt;
   CheapWork work;
   work.cost = std::max(1.0, elementCost(op));
   for (mlir::Value operand : op->getOperands()) {
@@ -125,13 +123,13 @@ std::optional<CheapWork> cheapWorkOf(mlir::Operation* op, const CheapWorks& befo
     }
   }
   double read = 0;
-  for (mlir::Value array : work.arrays) read += bytesOf(array);
+  for (mlir::Value array : work.arrays) read += bytesOf(array.getType());
   // Small arrays beside a large one are nothing.
   constexpr double kLittle = 1.01;
   // Additions in the time in which memory brings the element.
   const double mostCost = static_cast<double>(elementBytes(result.getType())) *
                           target.elementOpsPerNs / target.memoryBytesPerNs;
-  if (work.cost > mostCost || read > kLittle * bytesOf(result)) return std::nullopt;
+  if (work.cost > mostCost || read > kLittle * bytesOf(result.getType())) return std::nullopt;
   return work;
 }
 

@@ -13,8 +13,8 @@ namespace {
 // Of larger prime factors, each point is a sum of its own; sizes with still larger ones are the
 // host's, which has an algorithm for them.
 constexpr int64_t kMostSummands = 256;
-constexpr int64_t kMostSize = int64_t{1} << 24;
-constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostLength = int64_t{1} << 24;
+constexpr int64_t kMostTransformed = int64_t{1} << 40;
 
 // Products of primes that a thread transforms in registers, or larger primes; empty if one is too
 // large.
@@ -83,7 +83,7 @@ StatusOr<OpKernels> emitFft(shlo::FftOp op, llvm::Module& module, const WorkItem
   llvm::SmallVector<int64_t> shape(operand.getShape());
   llvm::ArrayRef<int64_t> lengths = op.getFftLength();
   int64_t largest = std::max(operand.getNumElements(), result.getNumElements());
-  if (largest > kMostElements) return unimplemented("no kernel transforms so many elements");
+  if (largest > kMostTransformed) return unimplemented("no kernel transforms so many elements");
 
   // The real side comes first, or last.
   llvm::SmallVector<int64_t> order;
@@ -97,7 +97,7 @@ StatusOr<OpKernels> emitFft(shlo::FftOp op, llvm::Module& module, const WorkItem
       return unimplemented("no kernel transforms a part of a dimension");
     }
     llvm::SmallVector<int64_t, 6> factors = factorsOf(length);
-    if (length > kMostSize || factors.empty()) {
+    if (length > kMostLength || factors.empty()) {
       return unimplemented("no kernel transforms a dimension of ", length);
     }
     FftPass pass;

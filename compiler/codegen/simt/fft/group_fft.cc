@@ -15,13 +15,13 @@ namespace {
 constexpr int64_t kMostGroupPoints = 4096;
 // After so many points in a group's memory one is left out: those that lie apart by a power of two
 // are then in different banks.
-constexpr int64_t kBanks = 16;
+constexpr int64_t kPointBanks = 16;
 
 struct GroupShape {
   int64_t lines = 1, threads = 1;
 };
 
-int64_t placesOf(int64_t points) { return points + points / kBanks; }
+int64_t placesOf(int64_t points) { return points + points / kPointBanks; }
 
 GroupShape shapeOf(const FftPass& pass, const TargetModel& target) {
   const int64_t all = pass.inner == 1 ? pass.outer : pass.inner;
@@ -152,7 +152,7 @@ class GroupFft : public FftWriter {
   llvm::Value* address(llvm::Value* line, llvm::Value* at) {
     llvm::Value* place = p_.inner == 1 ? b_.CreateAdd(b_.CreateMul(line, i32(p_.size)), at)
                                        : b_.CreateAdd(b_.CreateMul(at, i32(shape_.lines)), line);
-    place = b_.CreateAdd(place, b_.CreateUDiv(place, i32(kBanks)));
+    place = b_.CreateAdd(place, b_.CreateUDiv(place, i32(kPointBanks)));
     return b_.CreateInBoundsGEP(type(), memory_, wide(b_.CreateShl(place, 1)));
   }
   // Both parts at once, where a device has instructions for that: a point is aligned as a whole.

@@ -14,7 +14,7 @@ namespace isthmus::codegen {
 namespace {
 
 constexpr int64_t kSide = kProductSide;  // threads along the rows, and along the columns
-constexpr unsigned kThreads = kSide * kSide;
+constexpr unsigned kTileThreads = kSide * kSide;
 
 class GroupDotKernel {
  public:
@@ -77,8 +77,8 @@ class GroupDotKernel {
     o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
     o.alongSums = o.stride == 1;
     const int64_t lines = isLhs ? problem_.rows : problem_.columns;
-    for (int64_t i = 0; i < o.tile * product_.tileTerms / kThreads; ++i) {
-      llvm::Value* index = w_.plus(thread_, w_.i64(i * kThreads));
+    for (int64_t i = 0; i < o.tile * product_.tileTerms / kTileThreads; ++i) {
+      llvm::Value* index = w_.plus(thread_, w_.i64(i * kTileThreads));
       auto [quotient, remainder] = w_.divide(index, o.alongSums ? product_.tileTerms : o.tile);
       o.lines.push_back(o.alongSums ? quotient : remainder);
       o.sums.push_back(o.alongSums ? remainder : quotient);
@@ -197,10 +197,10 @@ StatusOr<OpKernel> emitGroupProduct(const ProductProblem& problem, const Product
   const ProductSchedule& product = task.product();
   Items items{llvm::divideCeilSigned(problem.columns, product.tileColumns),
               llvm::divideCeilSigned(problem.rows, product.tileRows), problem.batches};
-  ProductWriter writer(module, form, symbol, task, items, kThreads, false);
+  ProductWriter writer(module, form, symbol, task, items, kTileThreads, false);
   GroupDotKernel(problem, task, module, form, writer).emit();
   ISTHMUS_RETURN_IF_ERROR(writer.finish());
-  return OpKernel{symbol, items, kThreads};
+  return OpKernel{symbol, items, kTileThreads};
 }
 
 }  // namespace isthmus::codegen

@@ -14,7 +14,7 @@
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kThreads = kProductSide * kProductSide;
+constexpr int64_t kLineThreads = kProductSide * kProductSide;
 // Products of a line that a thread has under way at a time.
 constexpr int64_t kUnrolled = 4;
 
@@ -38,7 +38,7 @@ struct Plan {
   int64_t sumsOfGroup;  // a multiple of what its threads take at a time
   int64_t vector;       // neighbours along the sums that a thread reads at once
 
-  int64_t threadsOfLine() const { return kThreads / lines; }
+  int64_t threadsOfLine() const { return kLineThreads / lines; }
 };
 
 class LineKernel {
@@ -134,7 +134,8 @@ class LineKernel {
     llvm::IRBuilder<>& b = w_.b();
     llvm::Type* type = kinds_.sum.computeType(module.getContext());
     llvm::Type* stored = type->isIntegerTy(1) ? b.getInt8Ty() : type;
-    llvm::GlobalVariable* memory = makeGroupMemory(module, stored, kThreads * plan_.few, "sums");
+    llvm::GlobalVariable* memory =
+        makeGroupMemory(module, stored, kLineThreads * plan_.few, "sums");
     const int64_t results = plan_.lines * plan_.few;
     auto slot = [&](llvm::Value* slice, llvm::Value* result) {
       llvm::Value* index = w_.plus(w_.times(slice, results), result);
@@ -146,7 +147,7 @@ class LineKernel {
                     slot(slice_, result));
     }
     form_.barrier(b);
-    for (int64_t first = 0; first < results; first += kThreads) {
+    for (int64_t first = 0; first < results; first += kLineThreads) {
       llvm::Value* result = w_.plus(thread_, w_.i64(first));
       auto [few, line] = w_.divide(result, plan_.lines);
       llvm::Value* many = w_.plus(firstLine_, line);
@@ -216,10 +217,10 @@ StatusOr<OpKernels> emitLineProduct(const ProductProblem& problem, const Product
   if (isSplit) {
     kernels.scratchBytes = problem.elements() * plan.splits * task.kinds.sum.storageBytes;
   }
-  ProductWriter writer(module, form, symbol, task, items, kThreads, isSplit);
+  ProductWriter writer(module, form, symbol, task, items, kLineThreads, isSplit);
   LineKernel(problem, task, plan, form, writer).emit(module);
   ISTHMUS_RETURN_IF_ERROR(writer.finish());
-  kernels.stages.push_back({symbol, items, kThreads});
+  kernels.stages.push_back({symbol, items, kLineThreads});
   if (isSplit) {
     ISTHMUS_ASSIGN_OR_RETURN(OpKernel sum,
                              emitSumOfParts(problem, task, module, form, symbol + "_sum"));

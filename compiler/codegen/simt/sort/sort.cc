@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kRun = 16;      // elements that are sorted by insertion; a power of two
 constexpr int64_t kStretch = 16;  // of what is merged, for each work-item
 // Of larger arrays, the arithmetic on sizes need not fit.
-constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostSorted = int64_t{1} << 40;
 // i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
 StatusOr<llvm::Function*> emitLess(mlir::Region& comparator, const SortArrays& arrays,
                                    llvm::Module& module, const WorkItemForm& form,
@@ -222,7 +222,7 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
     int64_t& part = d < dimension ? arrays.outer : d == dimension ? arrays.length : arrays.inner;
     part *= type.getDimSize(d);
   }
-  if (type.getNumElements() > kMostElements) return unimplemented("a sort of so many elements");
+  if (type.getNumElements() > kMostSorted) return unimplemented("a sort of so many elements");
   for (mlir::Value operand : op->getOperands()) {
     auto kind = elementKind(llvm::cast<mlir::RankedTensorType>(operand.getType()).getElementType());
     if (!kind) return unimplemented("no kernel sorts elements of this type");
