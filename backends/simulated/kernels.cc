@@ -134,7 +134,7 @@ struct LoadedKernel {
   Entry entry = nullptr;
 };
 
-// One more work-item or group than there are: it must do nothing.
+// One more work-item than there are: it must do nothing.
 int64_t withOneMore(int64_t items) { return items + (items > 1); }
 
 void runItems(const LoadedKernel& kernel, void* const* buffers) {
@@ -151,7 +151,8 @@ void runItems(const LoadedKernel& kernel, void* const* buffers) {
 
 void runGroups(const LoadedKernel& kernel, void* const* buffers) {
   const std::array<int64_t, 3>& items = kernel.info.items;
-  for (int64_t number = withOneMore(items[0] * items[1] * items[2]) - 1; number >= 0; --number) {
+  // Of groups there are exactly as many as the kernel has items (device_optional.h).
+  for (int64_t number = items[0] * items[1] * items[2] - 1; number >= 0; --number) {
     runGroup(kernel.info.groupThreads, [&](unsigned thread) {
       position.group = number;
       position.threadInGroup = thread;
