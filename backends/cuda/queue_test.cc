@@ -132,29 +132,31 @@ TEST_F(CudaQueueTest, memory_of_one_size_is_used_again_without_asking_the_driver
 }
 
 TEST_F(CudaQueueTest, memory_that_is_kept_goes_where_other_sizes_need_it) {
-  start(1000);
-  for (size_t bytes : {100, 60, 100, 60}) {
+  start(10'000);
+  for (size_t bytes : {1000, 600, 1000, 600}) {
     void* data = allocate(bytes);
     queue_->release("device", data, bytes, {});
     queue_->freeLeaving();
   }
   EXPECT_EQ(usedBytes(), 0u);
   EXPECT_EQ(FAKE(fake_cuda_count)("cuMemAllocAsync"), 2);
-  EXPECT_NE(allocate(950), nullptr);
-  EXPECT_EQ(usedBytes(), 950u);
+  EXPECT_NE(allocate(9500), nullptr);
+  EXPECT_EQ(usedBytes(), 9500u);
 }
 
 TEST(KeptBlocks, what_was_kept_longest_ago_makes_room) {
   char bytes[4];
-  KeptBlocks kept(100);
-  EXPECT_TRUE(kept.keep(&bytes[0], 40).empty());
-  EXPECT_TRUE(kept.keep(&bytes[1], 40).empty());
-  EXPECT_EQ(kept.keep(&bytes[2], 101), std::vector<void*>{&bytes[2]});
-  EXPECT_EQ(kept.keep(&bytes[3], 30), std::vector<void*>{&bytes[0]});
-  EXPECT_EQ(kept.bytes(), 70u);
+  KeptBlocks kept(5 * 1024);
+  EXPECT_TRUE(kept.keep(&bytes[0], 2048).empty());
+  EXPECT_TRUE(kept.keep(&bytes[1], 2048).empty());
+  EXPECT_EQ(kept.keep(&bytes[2], 5 * 1024 + 1), std::vector<void*>{&bytes[2]});
+  EXPECT_TRUE(kept.keep(&bytes[2], 0).empty());  // counts as 512
+  EXPECT_EQ(kept.keep(&bytes[3], 1000), std::vector<void*>{&bytes[0]});
+  EXPECT_EQ(kept.bytes(), 3048u);
   EXPECT_EQ(kept.take(20), nullptr);
-  EXPECT_EQ(kept.take(40), &bytes[1]);
-  EXPECT_EQ(kept.take(40), nullptr);
+  EXPECT_EQ(kept.take(0), &bytes[2]);
+  EXPECT_EQ(kept.take(2048), &bytes[1]);
+  EXPECT_EQ(kept.take(2048), nullptr);
   EXPECT_EQ(kept.takeAll(), std::vector<void*>{&bytes[3]});
   EXPECT_EQ(kept.bytes(), 0u);
 }

@@ -81,12 +81,22 @@ int64_t elementsRead(mlir::Operation* op, int depth, const TargetModel& target) 
   return total;
 }
 
+// Whether numbers are compared that must be the same in all kernels, to the last bit: where
+// products are contracted, one that is computed again may not be.
+bool needsEqualNumbers(mlir::Operation* user) {
+  auto compare = llvm::dyn_cast<shlo::CompareOp>(user);
+  return compare && (compare.getComparisonDirection() == shlo::ComparisonDirection::EQ ||
+                     compare.getComparisonDirection() == shlo::ComparisonDirection::NE);
+}
+
 // Whether the operation may be computed again in all kernels that use it: nothing needs its result
-// in memory.
+// in memory, or joins so many arrays that each should be one.
 bool isOfKernelsOnly(mlir::Operation* op) {
+  constexpr unsigned kFewOperands = 8;
   return llvm::all_of(op->getUses(), [&](mlir::OpOperand& use) {
     mlir::Operation* user = use.getOwner();
     return user->getBlock() == op->getBlock() && isKernel(user) &&
+           user->getNumOperands() <= kFewOperands && !needsEqualNumbers(user) &&
            !needsMemory(user, use.getOperandNumber());
   });
 }

@@ -26,6 +26,8 @@ class RecomputedOps {
  public:
   RecomputedOps(mlir::Block& block, const TargetModel& target);
   bool contains(mlir::Operation* op) const { return ops_.contains(op); }
+  // Before the operation goes: another may take its address.
+  void erase(mlir::Operation* op) { ops_.erase(op); }
 
  private:
   llvm::DenseSet<mlir::Operation*> ops_;

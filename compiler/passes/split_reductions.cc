@@ -90,6 +90,7 @@ class Splitter {
   mlir::Value splitRows(mlir::OpBuilder& builder, shlo::ReduceOp reduce, int& chain);
   bool chooseParts(shlo::ReduceOp reduce);
   bool isRecomputed(mlir::Operation* op);
+  void eraseDeadChains(mlir::ValueRange operands);
   void chooseKept(mlir::RankedTensorType type, int64_t results);
 
   const TargetModel& target_;
@@ -101,7 +102,8 @@ class Splitter {
   int64_t parts_ = 0;
   // So that reductions of one array stay reductions of one array, which share a kernel.
   llvm::DenseMap<std::pair<mlir::Value, std::pair<int64_t, int64_t>>, mlir::Value> views_;
-  // Of the block at hand, as it was before the reduction at hand was split.
+  // Of the block at hand, as it was before its reductions were split.
+  mlir::Block* block_ = nullptr;
   std::optional<RecomputedOps> recomputed_;
 };
 
@@ -126,7 +128,7 @@ shlo::ReduceOp reduceOver(mlir::OpBuilder& builder, shlo::ReduceOp like, mlir::V
 
 // What is computed for operands whose place others took. (A value that has a view keeps it as a
 // user.)
-void eraseDeadChains(mlir::ValueRange operands) {
+void Splitter::eraseDeadChains(mlir::ValueRange operands) {
   llvm::SetVector<mlir::Operation*> dead;
   auto consider = [&](mlir::ValueRange values) {
     for (mlir::Value value : values) {
@@ -138,6 +140,7 @@ void eraseDeadChains(mlir::ValueRange operands) {
     mlir::Operation* op = dead.pop_back_val();
     if (!mlir::isOpTriviallyDead(op)) continue;
     const llvm::SmallVector<mlir::Value> values(op->getOperands());
+    if (recomputed_) recomputed_->erase(op);
     op->erase();
     consider(values);
   }
@@ -200,7 +203,10 @@ mlir::Value Splitter::splitIota(mlir::OpBuilder& builder, shlo::IotaOp iota) {
 }
 
 bool Splitter::isRecomputed(mlir::Operation* op) {
-  if (!recomputed_) recomputed_.emplace(*op->getBlock(), target_);
+  if (op->getBlock() != block_) {
+    block_ = op->getBlock();
+    recomputed_.emplace(*block_, target_);
+  }
   return recomputed_->contains(op);
 }
 
@@ -302,7 +308,6 @@ bool Splitter::chooseParts(shlo::ReduceOp reduce) {
 
 void Splitter::split(shlo::ReduceOp reduce) {
   if (!chooseParts(reduce)) return;
-  recomputed_.reset();
   mlir::OpBuilder builder(reduce);
   const llvm::SmallVector<mlir::Value> inputs(reduce.getInputs());
   llvm::SmallVector<mlir::Value> parts(inputs);

@@ -1,6 +1,7 @@
 // The split-scatters pass: many updates of few elements go to several copies of them, which threads
 // fill side by side and a reduction joins. How many does not depend on the number of threads, so
-// that results do not either.
+// that results do not either. (Of GPUs' threads, which update elements by atomic operations, they
+// depend on the order in which those come, as XLA's do.)
 #include "compiler/cost/private_copies.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/combiner.h"

@@ -105,8 +105,13 @@ TRANSFORMS = """
         assert got.shape == want.shape and error < 5e-7, (ours, shape, error)
     for n in (1, 2, 7, 12, 16, 17, 27, 32, 64, 121, 169, 210, 257, 1000, 1024, 2048, 2187, 3600, 4096):
         check(jnp.fft.fft, np.fft.fft, 3, n)
-    for lines, n in ((257, 16), (1025, 64), (130, 30), (1, 8192), (2, 10000)):
+    for lines, n in ((257, 16), (1057, 64), (2200, 30), (1, 8192), (2, 10000)):
         check(jnp.fft.ifft, np.fft.ifft, lines, n)
+    check(lambda x: jnp.fft.fft(x, axis=1), lambda x: np.fft.fft(x, axis=1), 1, 30, 1057)
+    # As many lines as a group's memory has room for, of numbers of 16 bytes.
+    with jax.enable_x64(True):
+        x = random.standard_normal((8448, 256)) + 0j
+        np.testing.assert_allclose(jax.jit(jnp.fft.fft)(x)[::99], np.fft.fft(x[::99]), rtol=0, atol=1e-12)
     for shape in ((5, 64, 3), (2, 1024, 9), (1, 48, 70), (3, 4096, 2)):
         check(lambda x: jnp.fft.fft(x, axis=1), lambda x: np.fft.fft(x, axis=1), *shape)
         check(lambda x: jnp.fft.ifft2(x, axes=(0, 1)), lambda x: np.fft.ifft2(x, axes=(0, 1)), *shape)

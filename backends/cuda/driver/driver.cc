@@ -233,11 +233,17 @@ bool Driver::isLost(int device) const {
 StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUdeviceptr address = 0;
-  CUresult code =
-      library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
+  auto allocated = [&] {
+    return library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
+  };
+  CUresult code = allocated();
+  // In the order of the streams, without waiting for them.
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocated();
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     ISTHMUS_RETURN_IF_ERROR(makeRoom(device));
-    code = library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
+    code = allocated();
+    // What other threads have freed meanwhile was kept.
+    while (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocated();
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     MemoryUse use = memoryUse(device);
@@ -258,7 +264,7 @@ Status Driver::makeRoom(int device) {
     std::lock_guard lock(one.exhaustedMutex);
     for (const auto& free : one.onExhausted) free();
   }
-  for (void* kept : one.kept->takeAll()) free(device, Queue::kAllocate, kept);
+  freeKept(device);
   for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
     ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
   }
@@ -282,6 +288,12 @@ void Driver::keep(int device, void* data, size_t bytes) {
   for (void* freed : devices_[device]->kept->keep(data, bytes)) {
     free(device, Queue::kAllocate, freed);
   }
+}
+
+bool Driver::freeKept(int device) {
+  const std::vector<void*> all = devices_[device]->kept->takeAll();
+  for (void* kept : all) free(device, Queue::kAllocate, kept);
+  return !all.empty();
 }
 
 void* Driver::takeKept(int device, size_t bytes) { return devices_[device]->kept->take(bytes); }
@@ -440,7 +452,12 @@ StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std
   CUjitOption options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {said.data(), reinterpret_cast<void*>(kLogBytes)};
   CUmodule module = nullptr;
-  CUresult code = library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values);
+  auto load = [&] { return library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values); };
+  CUresult code = load();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+    ISTHMUS_RETURN_IF_ERROR(makeRoom(device));
+    code = load();
+  }
   Status status = check(code, "cuModuleLoadDataEx");
   if (status.ok()) return std::make_unique<DeviceModule>(*this, device, module);
   said.resize(said.find('\0') == std::string::npos ? said.size() : said.find('\0'));

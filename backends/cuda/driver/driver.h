@@ -262,6 +262,8 @@ class Driver {
   };
 
   Driver() = default;
+  // Frees all that is kept; whether there was anything.
+  bool freeKept(int device);
   // Waits for all that frees memory, and gives back what nobody uses.
   Status makeRoom(int device);
   Status openDevice(int ordinal);

@@ -3,21 +3,33 @@
 #include <algorithm>
 
 namespace isthmus::cuda {
+namespace {
+
+// Of stream-ordered allocations.
+constexpr size_t kGranuleBytes = 512;
+
+size_t counted(size_t bytes) {
+  return (std::max<size_t>(bytes, 1) + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+}
+
+}  // namespace
 
 void* KeptBlocks::take(size_t bytes) {
   std::lock_guard lock(mutex_);
-  auto found = sizes_.find(bytes);
-  return found == sizes_.end() ? nullptr : remove(found->second.back());
+  return sizes_.contains(bytes) ? remove(bytes, /*isOldest=*/false) : nullptr;
 }
 
 std::vector<void*> KeptBlocks::keep(void* data, size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (bytes > mostBytes_) return {data};
+  if (counted(bytes) > mostBytes_) return {data};
   std::vector<void*> freed;
-  while (bytes_ + bytes > mostBytes_) freed.push_back(remove(blocks_.begin()));
+  while (countedBytes_ + counted(bytes) > mostBytes_) {
+    freed.push_back(remove(blocks_.front().bytes, /*isOldest=*/true));
+  }
   blocks_.push_back({data, bytes});
   sizes_[bytes].push_back(std::prev(blocks_.end()));
   bytes_ += bytes;
+  countedBytes_ += counted(bytes);
   return freed;
 }
 
@@ -27,7 +39,7 @@ std::vector<void*> KeptBlocks::takeAll() {
   for (const Block& block : blocks_) all.push_back(block.data);
   blocks_.clear();
   sizes_.clear();
-  bytes_ = 0;
+  bytes_ = countedBytes_ = 0;
   return all;
 }
 
@@ -36,12 +48,14 @@ size_t KeptBlocks::bytes() const {
   return bytes_;
 }
 
-void* KeptBlocks::remove(Place block) {
-  void* data = block->data;
-  auto same = sizes_.find(block->bytes);
-  same->second.erase(std::find(same->second.begin(), same->second.end(), block));
+void* KeptBlocks::remove(size_t bytes, bool isOldest) {
+  auto same = sizes_.find(bytes);
+  const Place block = isOldest ? same->second.front() : same->second.back();
+  isOldest ? same->second.pop_front() : same->second.pop_back();
   if (same->second.empty()) sizes_.erase(same);
-  bytes_ -= block->bytes;
+  void* data = block->data;
+  bytes_ -= bytes;
+  countedBytes_ -= counted(bytes);
   blocks_.erase(block);
   return data;
 }

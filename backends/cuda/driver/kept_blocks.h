@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -13,7 +14,7 @@ namespace isthmus::cuda {
 // Blocks that nothing on the device uses any more. Thread-safe.
 class KeptBlocks {
  public:
-  // Keeps up to `mostBytes` bytes.
+  // Keeps up to `mostBytes` bytes, of which small blocks count as much as the driver gives them.
   explicit KeptBlocks(size_t mostBytes) : mostBytes_(mostBytes) {}
 
   // One of exactly `bytes` bytes, the one kept last, which is the caller's; null if there is none.
@@ -31,13 +32,14 @@ class KeptBlocks {
   };
   using Place = std::list<Block>::iterator;
 
-  void* remove(Place block);
+  // Of a size, the oldest or the newest.
+  void* remove(size_t bytes, bool isOldest);
 
   const size_t mostBytes_;
   mutable std::mutex mutex_;
-  size_t bytes_ = 0;
-  std::list<Block> blocks_;                               // the oldest first
-  std::unordered_map<size_t, std::vector<Place>> sizes_;  // of each size, the oldest first
+  size_t bytes_ = 0, countedBytes_ = 0;
+  std::list<Block> blocks_;                              // the oldest first
+  std::unordered_map<size_t, std::deque<Place>> sizes_;  // of each size, the oldest first
 };
 
 }  // namespace isthmus::cuda

@@ -111,7 +111,7 @@ Divisor divisorOf(V value) {
   scale = select(magnitude > most, 1 / most, scale);
   V scaled = value * scale;
   // One part rounded towards zero, so that the other has its sign and is not zero: see above.
-  V nearest = 1.0 / scaled;
+  V nearest{value.c, value.c->b.CreateFDiv(value.k(1.0).v, scaled.v)};
   V excess = fma(-nearest, scaled, nearest.k(1.0));
   V below = (nearest.asInt() - nearest.asInt().ki(1)).asFloat();
   V high = select(excess <= 0.0, below, nearest);

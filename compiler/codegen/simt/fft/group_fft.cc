@@ -23,12 +23,21 @@ struct GroupShape {
 
 int64_t placesOf(int64_t points) { return points + points / kPointBanks; }
 
+// Of the group's memory, for so many lines.
+int64_t localBytesOf(const FftPass& pass, int64_t lines) {
+  const int64_t pointBytes = pass.from.kind.storageBytes * (pass.from.kind.isComplex() ? 1 : 2);
+  return placesOf(lines * pass.size) * pointBytes;
+}
+
 GroupShape shapeOf(const FftPass& pass, const TargetModel& target) {
   const int64_t all = pass.inner == 1 ? pass.outer : pass.inner;
   const int64_t others = pass.inner == 1 ? 1 : pass.outer;
   GroupShape shape;
   auto groups = [&](int64_t lines) { return others * llvm::divideCeilSigned(all, lines); };
-  while (2 * shape.lines * pass.size <= kMostGroupPoints && shape.lines < all &&
+  auto fits = [&](int64_t lines) {
+    return lines * pass.size <= kMostGroupPoints && localBytesOf(pass, lines) <= target.localBytes;
+  };
+  while (fits(2 * shape.lines) && shape.lines < all &&
          groups(2 * shape.lines) >= target.enoughRows) {
     shape.lines *= 2;
   }
@@ -188,10 +197,8 @@ class GroupFft : public FftWriter {
 }  // namespace
 
 bool fitsGroup(const FftPass& pass, llvm::ArrayRef<int64_t> factors, const TargetModel& target) {
-  const int64_t bytes =
-      placesOf(pass.size) * pass.from.kind.storageBytes * (pass.from.kind.isComplex() ? 1 : 2);
   return target.hasGroups() && factors.size() > 1 && pass.size <= kMostGroupPoints &&
-         bytes <= target.localBytes &&
+         localBytesOf(pass, 1) <= target.localBytes &&
          llvm::all_of(factors, [](int64_t factor) { return factor <= kMostFftPoints; });
 }
 
