@@ -9,16 +9,16 @@
 namespace isthmus {
 namespace {
 
-// Whether one instruction of the device applies `combiner` to an element in memory.
+// Whether a copy can begin with a value that changes nothing, and one instruction of the device
+// applies `combiner` to an element in memory: of integers each that has such a value, but products.
 bool isInstruction(mlir::Operation* combiner, const ElementKind& kind, const TargetModel& target) {
-  if (!combiner || kind.bits < 32 || 8 * kind.storageBytes > target.atomicBits) return false;
+  const Neutral neutral = neutralOf(combiner);
+  if (kind.bits < 32 || 8 * kind.storageBytes > target.atomicBits) return false;
   if (kind.isFloat()) {
-    return mlir::isa<shlo::AddOp>(combiner) &&
+    return neutral == Neutral::kZero &&
            target.atomicFloats >= TargetModel::AtomicFloats::kF32AndF64;
   }
-  return kind.isInteger() &&
-         mlir::isa<shlo::AddOp, shlo::AndOp, shlo::OrOp, shlo::XorOp, shlo::MaxOp, shlo::MinOp>(
-             combiner);
+  return kind.isInteger() && neutral != Neutral::kNone && neutral != Neutral::kOne;
 }
 
 }  // namespace

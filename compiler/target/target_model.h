@@ -1,7 +1,6 @@
 // What the compiler knows of the device that it compiles for.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -99,7 +98,7 @@ struct TargetModel {
 
   // What a work-group of threads has (GPUs).
   unsigned subgroupSize = 1;  // threads that run in step
-  unsigned groupSize = 1;     // threads of one group
+  unsigned groupSize = 1;     // threads of one group, a power of two
   int64_t localBytes = 0;     // memory that a group's threads share
   unsigned atomicBits = 32;   // of the longest integers that threads exchange in memory
   // What one instruction adds to memory: each with those before it.
@@ -259,7 +258,7 @@ struct TargetModel {
   bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
   // The largest k, and the widest elements in bits, of a top_k that is not a sort which is cut off:
   // a group of threads selects, each thread one at most; elsewhere the host has a function.
-  int64_t largestTopK() const { return hasGroups() ? std::bit_floor(groupSize) : INT64_MAX; }
+  int64_t largestTopK() const { return hasGroups() ? int64_t{groupSize} : INT64_MAX; }
   int64_t widestTopK() const { return hasGroups() ? 32 : 64; }
   // Of all rows that a kernel keeps in memory of its own, beside the row that it reads. Threads of
   // a group compute again what a row of theirs is.

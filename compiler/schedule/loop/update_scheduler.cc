@@ -40,7 +40,7 @@ void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
 
 // All updates side by side, those of each copy for a group of threads.
 void tileByCopies(StageSchedule* stage, int64_t count, int64_t copies, const TargetModel& target) {
-  stage->groupThreads = llvm::bit_floor(target.groupSize);
+  stage->groupThreads = target.groupSize;
   stage->lanes = 1;
   stage->tileCount = 1;
   tileBy(stage, TileSpace::kIndices, kAllUpdates, count, stage->groupThreads, copies);

@@ -50,7 +50,7 @@ bool chooseParts(Selection& selection, const TargetModel& target) {
   constexpr int64_t kLanes = 4, kUnrolled = 4;
   // A group has so many elements at least, where there are enough rows.
   constexpr int64_t kLeastPart = 4096;
-  selection.threads = std::bit_floor(target.groupSize);
+  selection.threads = target.groupSize;
   selection.part = selection.length;
   auto settle = [&] {
     const bool isWhole =
@@ -143,27 +143,23 @@ class TopKKernel {
     return b_.CreateXor(index, w_.i64(static_cast<int64_t>(UINT32_MAX)));
   }
 
-  // Of element number `index` of the row and those after it, as many as there are lanes.
-  KernelWriter::Values load(llvm::Value* index) {
+  // Element number `index` of the row and those after it, so many.
+  KernelWriter::Values load(llvm::Value* index, int64_t count) {
+    llvm::IntegerType* one = s_.readsOperand ? bitsType() : b_.getInt64Ty();
+    llvm::Value* from = s_.readsOperand ? w_.buffer(0) : scratch(s_.fromOffset);
     llvm::Value* at = w_.plus(w_.times(w_.item(1), s_.length), index);
-    if (!s_.readsOperand) {
-      llvm::Value* from = scratch(s_.fromOffset);
-      return {b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), from, at))};
-    }
-    llvm::Value* address = b_.CreateGEP(bitsType(), w_.buffer(0), at);
-    const auto lanes = static_cast<unsigned>(s_.lanes);
-    llvm::Type* type =
-        lanes == 1 ? static_cast<llvm::Type*>(bitsType())
-                   : static_cast<llvm::Type*>(llvm::FixedVectorType::get(bitsType(), lanes));
-    llvm::Value* loaded =
-        b_.CreateAlignedLoad(type, address, llvm::Align(s_.kind.storageBytes * lanes));
+    llvm::Type* all = one;
+    if (count > 1) all = llvm::FixedVectorType::get(one, static_cast<unsigned>(count));
+    llvm::Align align(static_cast<uint64_t>(count) * one->getBitWidth() / 8);
+    llvm::Value* loaded = b_.CreateAlignedLoad(all, b_.CreateGEP(one, from, at), align);
+    if (count == 1) return {loaded};
     KernelWriter::Values values;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      values.push_back(lanes == 1 ? loaded : b_.CreateExtractElement(loaded, lane));
+    for (int64_t lane = 0; lane < count; ++lane) {
+      values.push_back(b_.CreateExtractElement(loaded, static_cast<uint64_t>(lane)));
     }
     return values;
   }
-  // The ranked number of what load(index) gave as its `lane`; 0 of what is not in this part.
+  // The ranked number of what load() gave of `index` as its `lane`; 0 of what is not in this part.
   llvm::Value* rankedOf(llvm::Value* loaded, llvm::Value* index, int64_t lane,
                         llvm::Value* isInside) {
     if (s_.readsOperand) {
@@ -196,7 +192,7 @@ class TopKKernel {
       llvm::SmallVector<std::pair<Piece, KernelWriter::Values>, 4> loaded;
       for (int64_t i = 0; i < s_.unrolled; ++i) {
         Piece piece = pieceOf(thread_, w_.plus(w_.times(round, s_.unrolled), w_.i64(i)));
-        loaded.emplace_back(piece, load(piece.index));
+        loaded.emplace_back(piece, load(piece.index, s_.lanes));
       }
       llvm::Value* best = carried[0];
       for (const auto& [piece, values] : loaded) {
@@ -285,21 +281,13 @@ class TopKKernel {
       llvm::Value* owner = b_.CreateZExt(
           b_.CreateLoad(b_.getInt32Ty(), place(owners_, b_.getInt32Ty(), looked)), b_.getInt64Ty());
       llvm::Value* isNoted = b_.CreateAnd(isRank, b_.CreateICmpULT(owner, w_.i64(s_.threads)));
-      auto [load, lane] = w_.divide(element, s_.lanes);
-      Piece piece = pieceOf(b_.CreateSelect(isNoted, owner, w_.i64(0)), load);
+      auto [piecesBefore, lane] = w_.divide(element, s_.lanes);
+      Piece piece = pieceOf(b_.CreateSelect(isNoted, owner, w_.i64(0)), piecesBefore);
       if (piece.isInside) isNoted = b_.CreateAnd(isNoted, piece.isInside);
       llvm::Value* index = b_.CreateSelect(isNoted, w_.plus(piece.index, lane), w_.i64(0));
-      llvm::Value* loaded = loadOne(index);
-      storeTo(candidates_, number, rankedOf(loaded, index, 0, isNoted));
+      storeTo(candidates_, number, rankedOf(load(index, 1)[0], index, 0, isNoted));
     });
   }
-  llvm::Value* loadOne(llvm::Value* index) {
-    llvm::Value* at = w_.plus(w_.times(w_.item(1), s_.length), index);
-    llvm::Value* from = s_.readsOperand ? w_.buffer(0) : scratch(s_.fromOffset);
-    llvm::Type* type = s_.readsOperand ? bitsType() : b_.getInt64Ty();
-    return b_.CreateLoad(type, b_.CreateGEP(type, from, at));
-  }
-
   llvm::Value* scratch(int64_t offset) {
     constexpr unsigned kScratch = 3;
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), w_.buffer(kScratch),
