@@ -254,7 +254,6 @@ V integerOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, const Elemen
   }
 }
 
-// `exact`: the result needs no rounding to a narrower type.
 // A sum, a difference or a product of the program.
 V arithmetic(OpCode which, V a, V b) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(a.c->b);
@@ -267,6 +266,7 @@ V arithmetic(OpCode which, V a, V b) {
   return which == OpCode::Shlo_AddOp ? a + b : a - b;
 }
 
+// `exact`: the result needs no rounding to a narrower type.
 V floatOp(mlir::Operation* op, OpCode which, llvm::ArrayRef<V> x, bool* known, bool* exact) {
   V a = x[0];
   V b = x.size() > 1 ? x[1] : V();

@@ -216,12 +216,19 @@ class ScanPartEmitter : ScanOperands {
       places.push_back(at);
     }
     auto [others, all] = scanThreads(sums.back()[0]);
-    Group prefix = combine(before, {others});
-    for (int64_t i = 0; i < stage_.grain && !storesLast(); ++i) {
-      Group result = combine(prefix, sums[i]);
+    if (!storesLast()) storeStretch(places, isInside, combine(before, {others}), sums);
+    return combine(before, {all});
+  }
+
+  // A thread's neighbours, from what comes before them.
+  void storeStretch(llvm::ArrayRef<IndexExpr> places, llvm::ArrayRef<Condition> isInside,
+                    const Group& before, llvm::ArrayRef<Group> sums) {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      Group result = combine(before, sums[i]);
+      const bool isFull = isInside[i].known;
       llvm::Value* isStored = isFull ? nullptr : isInside[i].dynamic.re;
       // A full block ends with the last neighbour of a thread.
-      if (storesOthers() && (!isFull || i + 1 == stage_.grain)) {
+      if (storesOthers() && (!isFull || i + 1 == sums.size())) {
         llvm::Value* next = loops_.here().CreateAdd(loops_.uniformPart(places[i]), loops_.i64(1));
         llvm::Value* isOther = loops_.here().CreateICmpNE(next, hi_);
         isStored = isStored ? loops_.here().CreateAnd(isStored, isOther) : isOther;
@@ -235,7 +242,6 @@ class ScanPartEmitter : ScanOperands {
         return Values();
       });
     }
-    return combine(before, {all});
   }
 
   // Of the threads before this one, and of all.
