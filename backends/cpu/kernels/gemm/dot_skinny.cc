@@ -2,6 +2,7 @@
 // rows, tiny matrices, operands that are near.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
@@ -85,6 +86,10 @@ constexpr int64_t kStepsAtOnce = 512;
 constexpr int64_t kCopiedSteps = 256;
 // Up to so many, writing the result costs as much as multiplying.
 constexpr int64_t kFewSteps = 64;
+// Tiles of rows for which columns are packed that lie near.
+constexpr int64_t kTilesToPack = 8;
+// Panels of columns for which rows are copied that lie near.
+constexpr int64_t kPanelsToCopy = 4;
 // Of sums that no result has room for.
 constexpr int64_t kScratchSumsBytes = 1024 << 10;
 
@@ -149,6 +154,12 @@ void packColumns(const GemmKernels& kernels, ElementType type, const Matrices& x
 bool rowsShareSets(const GemmKernels& kernels, const Matrices& x) {
   return x.aStep == 1 && x.aRow * kernels.elementBytes % kPageBytes == 0 &&
          std::min<int64_t>(x.m, kernels.mr) > kForeseenRows;
+}
+
+// The same of the steps of an operand that are so many elements apart.
+bool stepsShareSets(const GemmKernels& kernels, int64_t steps, int64_t stride) {
+  const int64_t apart = std::gcd(stride * kernels.elementBytes, kPageBytes);
+  return steps > kForeseenRows * (kPageBytes / std::max(apart, kLineBytes));
 }
 
 // Steps [k, k + kc) of all rows of the left operand, `stride` elements apart.
@@ -272,34 +283,60 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
 }
 
 // The same for few steps, some rows after the other, so that the result is written as it lies.
-void runRowByRow(const GemmKernels& kernels, ElementType type, const Matrices& x, int64_t begin,
-                 int64_t end) {
+void runRowByRow(RunServices& services, const GemmKernels& kernels, ElementType type,
+                 const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
   const int mr = kernels.mr, nr = kernels.nr;
-  const int64_t wholeEnd = begin + wholeColumns(kernels, end - begin);
-  const int tail = static_cast<int>(end - wholeEnd);
-  alignas(64) char panel[kStackBytes + kPanelSlackBytes];
-  if (tail > 0) packColumns(kernels, type, x, wholeEnd, tail, 0, x.k, panel);
   const int64_t tiles = (x.m + mr - 1) / mr;
+  const int64_t panelBytes = x.k * nr * bytes;
   // Each row reads these columns of b again.
   const int64_t near = std::max<int64_t>(nr, kNearBytes / (x.k * bytes) / nr * nr);
+  // For many rows, columns are packed whose steps push each other out of the cache. The last
+  // columns are packed in any case, unless they are whole vectors.
+  const bool packsAll = tiles >= kTilesToPack && stepsShareSets(kernels, x.k, x.bStep);
+  const int64_t wholeEnd = begin + wholeColumns(kernels, end - begin);
+  alignas(64) char local[kStackBytes + kPanelSlackBytes];
+  const int64_t panels = packsAll ? (std::min(near, end - begin) + nr - 1) / nr : 1;
+  Scratch<char> scratch(services, panels * panelBytes + kPanelSlackBytes, local, sizeof(local));
+  const int64_t packedBegin = packsAll && scratch ? begin : wholeEnd;
+  char* const packed = scratch ? scratch.data() : local;
+  // A tile of rows that do so is copied for many columns.
+  const bool copiesRows =
+      x.aRow == 1 && end - begin >= kPanelsToCopy * nr && stepsShareSets(kernels, x.k, x.aStep);
+  alignas(64) char copiedRows[kFewSteps * kMaxGemmLanes * sizeof(double)];
   for (int64_t first = begin; first < end; first += near) {
     const int64_t last = std::min(end, first + near);
+    const int64_t firstPacked = std::max(first, packedBegin);
+    for (int64_t column = firstPacked; column < last; column += nr) {
+      packColumns(kernels, type, x, column, static_cast<int>(std::min<int64_t>(nr, last - column)),
+                  0, x.k, packed + (column - firstPacked) / nr * panelBytes);
+    }
     for (int64_t i = 0; i < tiles; ++i) {
       // Of nearly equal size.
       const int64_t row = x.m * i / tiles;
       const int rows = static_cast<int>(x.m * (i + 1) / tiles - row);
       char* c = x.c + row * x.cRow * bytes;
-      auto tile = [&](int64_t column, int64_t cols, const char* b, int64_t bColumn, int64_t bStep) {
-        const GemmRun run{row * x.aRow, bColumn, x.k};
-        kernels.runTile(&run, 1, x.a, x.aRow, x.aStep, b, bStep, c + column * bytes, x.cRow, rows,
-                        static_cast<int>(cols), false);
-      };
-      const int64_t stop = std::min(last, wholeEnd);
-      for (int64_t column = first; column < stop; column += nr) {
-        tile(column, std::min<int64_t>(nr, stop - column), x.b, column, x.bStep);
+      const char* a = x.a + row * x.aRow * bytes;
+      int64_t aStep = x.aStep;
+      if (copiesRows) {
+        for (int64_t k = 0; k < x.k; ++k) {
+          std::memcpy(copiedRows + k * rows * bytes, a + k * aStep * bytes,
+                      static_cast<size_t>(rows * bytes));
+        }
+        a = copiedRows;
+        aStep = rows;
       }
-      if (last == end && tail > 0) tile(wholeEnd, tail, panel, 0, nr);
+      for (int64_t column = first; column < last;) {
+        const bool isPacked = column >= firstPacked;
+        const int64_t stop = isPacked ? last : std::min(last, firstPacked);
+        const int64_t cols = std::min<int64_t>(nr, stop - column);
+        const GemmRun run{0, isPacked ? 0 : column, x.k};
+        kernels.runTile(&run, 1, a, x.aRow, aStep,
+                        isPacked ? packed + (column - firstPacked) / nr * panelBytes : x.b,
+                        isPacked ? nr : x.bStep, c + column * bytes, x.cRow, rows,
+                        static_cast<int>(cols), false);
+        column += cols;
+      }
     }
   }
 }
@@ -368,7 +405,7 @@ void runColumns(RunServices& services, const GemmKernels& kernels, ElementType t
     case Method::kDirect:
       return runDirect(services, kernels, type, x, begin, end);
     case Method::kRowByRow:
-      return runRowByRow(kernels, type, x, begin, end);
+      return runRowByRow(services, kernels, type, x, begin, end);
     case Method::kFewRows:
       return runFewRows(kernels, x);
     case Method::kNone:

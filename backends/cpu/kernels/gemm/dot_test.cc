@@ -290,6 +290,21 @@ TEST_P(DotTest, FewColumnsOfLongRows) {
   }
 }
 
+// Of few steps, for many rows and columns, where those of an operand are a page apart.
+TEST_P(DotTest, FewStepsAPageApart) {
+  std::mt19937 rng(13);
+  auto check = [&](int64_t m, int64_t n, int64_t k, ElementType type) {
+    Case c = matmul(m, n, k, type);
+    checkCase(c, rng, 1);
+    c.lhsDims = {k, m}, c.lhsContracting = {0};
+    checkCase(c, rng, 2);
+  };
+  check(120, 1024, 64, ElementType::kF32);
+  check(1024, 131, 64, ElementType::kF32);
+  check(120, 512, 17, ElementType::kF64);
+  check(512, 131, 17, ElementType::kF64);
+}
+
 TEST_P(DotTest, VectorsTimesNearMatrices) {
   std::mt19937 rng(10);
   for (ElementType type : {ElementType::kF32, ElementType::kF64}) {
