@@ -21,33 +21,33 @@ constexpr double kLn2LowF64 = 1.90821492927058770002e-10;
 
 int64_t exponentBias(V x) { return x.isF64() ? 1023 : 127; }
 
+int mantissaBits(V x) { return x.isF64() ? 52 : 23; }
+
 struct Exponent {
-  V n;       // as a float
-  V biased;  // n + 2 * (the exponent's bias), as an integer; not negative
+  V n;  // as a float
+  // n + a bias, not negative, in the lowest bits of an integer: as many as a float has beside its
+  // mantissa. There are others above, which a shift by the mantissa's bits drops.
+  V biased;
 };
 
 // n next to x / ln 2, or to x times another factor.
-Exponent nearestExponent(V x, double factor = kLog2E) {
+Exponent nearestExponent(V x, int64_t bias, double factor = kLog2E) {
   // The bias comes along in the magic number.
-  double magic = magicNumber(x) + 2.0 * static_cast<double>(exponentBias(x));
+  double magic = magicNumber(x) + static_cast<double>(bias);
   V shifted = fma(x, factor, x.k(magic));
-  return {shifted - magic, shifted.asInt() - x.k(magicNumber(x)).asInt()};
+  return {shifted - magic, shifted.asInt()};
 }
 
-// x = n ln 2 + r with |r| <= ln 2 / 2.
-struct ExpParts {
-  Exponent exponent;
-  V r;
-};
+// With the bias that scaled() takes.
+Exponent nearestExponentToScale(V x) { return nearestExponent(x, 2 * exponentBias(x)); }
 
-ExpParts reduceExp(V x, const Exponent& exponent) {
+// r with |r| <= ln 2 / 2, where x = n ln 2 + r.
+V reduceExp(V x, const Exponent& exponent) {
   double high = x.isF64() ? kLn2HighF64 : kLn2HighF32;
   double low = x.isF64() ? kLn2LowF64 : kLn2LowF32;
   V r = fma(exponent.n, -high, x);
-  r = fma(exponent.n, -low, r);
-  return {exponent, r};
+  return fma(exponent.n, -low, r);
 }
-ExpParts reduceExp(V x) { return reduceExp(x, nearestExponent(x)); }
 
 // Whether the target has an instruction for scaleByPowerOfTwo.
 bool canScaleByPowerOfTwo(V x) {
@@ -83,11 +83,11 @@ struct PowerParts {
 
 PowerParts splitExp(V x) {
   if (!hasFewBits(x)) {
-    ExpParts parts = reduceExp(x);
-    return {parts.exponent, expm1Core(parts.r) + 1.0};
+    Exponent exponent = nearestExponentToScale(x);
+    return {exponent, expm1Core(reduceExp(x, exponent)) + 1.0};
   }
   // Log2 e that is rounded to f32 takes less than 2^-17 from f.
-  Exponent exponent = nearestExponent(x);
+  Exponent exponent = nearestExponentToScale(x);
   V f = fma(x, kLog2E, -exponent.n);
   return {exponent, x.c->resultBits <= 8 ? polynomial(f, kExp2Bits8) : polynomial(f, kExp2Bits11)};
 }
@@ -101,20 +101,19 @@ V scaled(const PowerParts& parts, V stays) {
     return select(stays, scaleByPowerOfTwo(x, parts.exponent.n), x.k(0.0));
   }
   // In two factors, since 2^n itself may be out of range.
-  int mantissaBits = x.isF64() ? 52 : 23;
   V half = shiftRight(parts.exponent.biased, 1);
   V rest = parts.exponent.biased - half;
   // A product that underflows takes a hundred cycles, and masked attention is full of them: what
   // vanishes is multiplied by zero.
-  V factor = select(stays, (rest << mantissaBits).asFloat(), 0.0);
-  return x * (half << mantissaBits).asFloat() * factor;
+  V factor = select(stays, (rest << mantissaBits(x)).asFloat(), 0.0);
+  return x * (half << mantissaBits(x)).asFloat() * factor;
 }
 
 // e^(-a²), where splitExp of the square would have its rounding error, times a² / 2.
 PowerParts splitExpOfMinusSquare(V a) {
   V square = a * a;
   if (hasFewBits(a)) return splitExp(-square);
-  Exponent exponent = nearestExponent(-square);
+  Exponent exponent = nearestExponentToScale(-square);
   V r = fma(-a, a, exponent.n * -kLn2HighF32);
   r = fma(exponent.n, -kLn2LowF32, r);
   V one = r.k(1.0);
@@ -128,14 +127,13 @@ struct LogParts {
 
 // Of positive normal numbers.
 LogParts reduceLog(V x) {
-  int mantissaBits = x.isF64() ? 52 : 23;
   V bits = x.asInt();
   V anchor = x.k(std::sqrt(0.5)).asInt();
   // A bias keeps the exponent positive, since AVX2 lacks an arithmetic shift of 64-bit lanes.
   int64_t bias = x.isF64() ? 1024 : 128;
   V exponent =
-      shiftRight(bits - anchor + bits.ki(bias << mantissaBits), mantissaBits) - bits.ki(bias);
-  V mantissa = (bits - (exponent << mantissaBits)).asFloat();
+      shiftRight(bits - anchor + bits.ki(bias << mantissaBits(x)), mantissaBits(x)) - bits.ki(bias);
+  V mantissa = (bits - (exponent << mantissaBits(x))).asFloat();
   return {smallIntToFloat(exponent), mantissa - x.k(1.0)};
 }
 
@@ -212,12 +210,11 @@ V exp(V given) {
   return scaled(splitExp(x), stays);
 }
 
-// e^x - 1 where 2^n is a normal number.
-static V expm1InRange(const ExpParts& parts, bool isHalved) {
-  V p = expm1Core(parts.r);
-  // 2^n p + 2^n - 1, halved where n may be 1024.
-  V biased = parts.exponent.biased;
-  V scale = powerOfTwo(biased - biased.ki(2 * exponentBias(p) + isHalved), p.isF64());
+// e^x - 1 by the exponent of e^x, or half of that where its bias is less by one.
+static V expm1InRange(V x, const Exponent& exponent, bool isHalved) {
+  V p = expm1Core(reduceExp(x, exponent));
+  // 2^n p + 2^n - 1.
+  V scale = (exponent.biased << mantissaBits(x)).asFloat();
   return fma(scale, p, scale - (isHalved ? 0.5 : 1.0));
 }
 
@@ -226,7 +223,9 @@ V expm1(V given) {
   double low = given.isF64() ? -40.0 : -20.0;
   V x = select(given > high, high, given);
   x = select(x < low, low, x);
-  V result = expm1InRange(reduceExp(x), /*isHalved=*/true) * 2.0;
+  // Halved, since n may be one more than the exponent of the largest number.
+  V half = expm1InRange(x, nearestExponent(x, exponentBias(x) - 1), /*isHalved=*/true);
+  V result = half * 2.0;
   return select(abs(given) < (given.isF64() ? 0x1p-60 : 0x1p-30), given, result);
 }
 
@@ -267,8 +266,8 @@ V tanh(V x) {
   }
   // The chain to the power does not wait for the doubling, nor that to the result for a copied
   // sign: the quotient has none.
-  const ExpParts parts = reduceExp(a + a, nearestExponent(a, 2 * kLog2E));
-  V e = expm1InRange(parts, /*isHalved=*/false);
+  const Exponent exponent = nearestExponent(a, exponentBias(a), 2 * kLog2E);
+  V e = expm1InRange(a + a, exponent, /*isHalved=*/false);
   V sign = x.asInt() & x.k(-0.0).asInt();
   return ((e / (e + 2.0)).asInt() | sign).asFloat();
 }
