@@ -137,6 +137,8 @@ TEST(ChooseSchedule, joins_dimensions_and_leaves_no_thread_idle) {
 TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   EXPECT_THAT(sum("tensor<64x1000xf32>", "tensor<64xf32>", 1).schedule(vectorCpu()),
               HasSubstr("reduce=1:row:16x4"));
+  // One accumulator, where what an element takes hides the addition.
+  EXPECT_THAT(softmax(4096).schedule(vectorCpu()), HasSubstr("reduce=2:row:16x1"));
   std::string columns = sum("tensor<1000x640xf32>", "tensor<640xf32>", 0).schedule(vectorCpu());
   EXPECT_THAT(columns, HasSubstr("dims=0:640 lanes=16"));
   EXPECT_THAT(columns, HasSubstr("reduce=1:accumulate:1x4"));

@@ -93,9 +93,8 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
   schedule.lanes = vectorLanes(target, widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   // While an element is computed the addition of the one before ends: more chains would be more
-  // code, which pays off by its fewer branches where rows are long.
-  const bool isHidden = size < target.longRowVectors * schedule.lanes &&
-                        inputWeight(reduce) >= target.hidingAdditions;
+  // code and more registers.
+  const bool isHidden = inputWeight(reduce) >= target.hidingAdditions;
   schedule.interleave = hasNeutralValue(reduce) && !isHidden ? target.reductionChains : 1;
   while (schedule.interleave > 1 && size < 2 * schedule.interleave * schedule.lanes) {
     schedule.interleave /= 2;
