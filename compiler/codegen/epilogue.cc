@@ -32,8 +32,8 @@ class EpilogueEmitter {
         roots_(rootsOf(fusion, stage)) {
     auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion, stage.contraction));
     matrix_ = sumsMatrixOf(dot);
-    evaluator_.sums.op = dot;
-    evaluator_.sums.kind = evaluator_.kindOf(sumsTypeOf(dot));
+    kind_ = evaluator_.kindOf(sumsTypeOf(dot));
+    evaluator_.materialized().setProduct(dot, kind_);
     for (const Root& root : roots_) {
       results_.push_back(kernel.buffer(fusion->getNumOperands() + root.result));
     }
@@ -65,10 +65,9 @@ class EpilogueEmitter {
     llvm::Value* index = loops_.uniformPart(row);
     llvm::IRBuilder<>& b = loops_.here();
     llvm::Value* offset = b.CreateMul(b.CreateSub(index, kernel_.begin()), rowDistance());
-    Evaluator::Sums& sums = evaluator_.sums;
-    sums.row = b.CreateGEP(sums.kind.storageType(loops_.context()), this->sums(),
-                           b.CreateSub(offset, colBegin()));
-    sums.level = loops_.current();
+    evaluator_.materialized().enterSumsRow(
+        b.CreateGEP(kind_.storageType(loops_.context()), sums(), b.CreateSub(offset, colBegin())),
+        loops_.current());
     // The last columns are a vector that reaches back over others: it is computed before these are
     // written, since results may lie where sums or operands do, and stored after them.
     Values last = emitLastVector(row);
@@ -141,7 +140,7 @@ class EpilogueEmitter {
   }
 
   llvm::SmallVector<Val, 4> valuesAt(const IndexExpr& row, const IndexExpr& column) {
-    evaluator_.sums.column = column;
+    evaluator_.materialized().enterSumsColumn(column);
     llvm::SmallVector<Val, 4> values;
     for (size_t r = 0; r < roots_.size(); ++r) {
       values.push_back(evaluator_.get(roots_[r].value, indexOf(r, row, column)));
@@ -161,6 +160,7 @@ class EpilogueEmitter {
   llvm::SmallVector<Root, 4> roots_;
   llvm::SmallVector<llvm::Value*, 4> results_;
   SumsMatrix matrix_;
+  ElementKind kind_;  // of the sums
   llvm::Value* length_ = nullptr;
   llvm::Value* middle_ = nullptr;      // where whole vectors from the first column on end
   llvm::Value* isWide_ = nullptr;      // a vector fits
@@ -184,8 +184,8 @@ class SumsEmitter {
     llvm::IRBuilder<>& b = loops_.at(loops_.entry());
     const ElementKind kind = evaluator_.kindOf(dot_.getResult());
     llvm::Value* sum = kernel_.argument(4);
-    evaluator_.given[dot_.getResult()] = {roundToKind(b, loops_.target(), sum, kind), nullptr,
-                                          loops_.entry()};
+    evaluator_.materialized().setRegister(
+        dot_.getResult(), {roundToKind(b, loops_.target(), sum, kind), nullptr, loops_.entry()});
     evaluator_.setLanes(lanes_);
     IndexExpr row =
         IndexExpr::of(loops_.makeSymbol(kernel_.begin(), loops_.entry(), {0, matrix_.rows - 1}));

@@ -100,7 +100,7 @@ Val Evaluator::splat(Val value, unsigned lanes) {
 }
 
 Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
-  if (auto known = given.find(value); known != given.end()) return known->second;
+  if (const Val* known = materialized_.registerOf(value)) return *known;
   std::string key = memoKey(value, index, lanes_);
   for (Level* level = loops_.current(); level; level = level->parent) {
     if (auto it = level->memo.find(key); it != level->memo.end()) return it->second[0];
@@ -115,18 +115,16 @@ Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
   Level* level = levelOf(index);
   ++depth_;
   ++emitted_;
-  auto row = rowBuffers.find(value);
-  bool isKept = row != rowBuffers.end() && isRowAtHand(row->second, value, index);
+  const MaterializedValues::Row* row = materialized_.rowOf(value);
+  if (row && !isRowAtHand(*row, value, index)) row = nullptr;
   Val result;
-  if (isKept && row->second.isWritten) {
-    result =
-        load(row->second.base, kindOf(value), positionInRow(row->second, index), row->second.level);
+  if (row && row->level) {
+    result = load(row->base, kindOf(value), positionInRow(*row, index), row->level);
   } else {
     result = loops_.within(level, [&] {
       Val computed = compute(value, index);
-      if (isKept && activeReduce_ == rowBuffers[value].writer) {
-        const RowBuffer& buffer = rowBuffers[value];
-        store(buffer.base, kindOf(value), positionInRow(buffer, index), computed);
+      if (row && activeReduce_ == row->writer) {
+        store(row->base, kindOf(value), positionInRow(*row, index), computed);
       }
       return computed;
     });
@@ -153,7 +151,7 @@ Val Evaluator::compute(mlir::Value value, const MultiIndex& index) {
 Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
   mlir::Operation* op = value.getOwner();
   if (isElementwise(op)) return elementwiseAt(op, index);
-  if (op == sums.op) return sumAt(op);
+  if (op == materialized_.productSums().op) return sumAt(op);
   using Method = Val (Evaluator::*)(mlir::Operation*, const MultiIndex&);
   Method method = llvm::StringSwitch<Method>(op->getName().getStringRef())
                       .Case("stablehlo.constant", &Evaluator::constantAt)
@@ -189,6 +187,7 @@ Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
 }
 
 Val Evaluator::sumAt(mlir::Operation* op) {
+  const MaterializedValues::ProductSums& sums = materialized_.productSums();
   Val sum = load(sums.row, sums.kind, sums.column, sums.level);
   sum.re = roundToKind(loops_.at(sum.level), loops_.target(), sum.re, kindOf(op->getResult(0)));
   return sum;

@@ -4,9 +4,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/loop/level.h"
+#include "compiler/codegen/materialized_values.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"
@@ -63,6 +65,10 @@ class Evaluator {
   // The lane context: how many lanes the current innermost vector loop has.
   unsigned lanes() const { return lanes_; }
   void setLanes(unsigned lanes) { lanes_ = lanes; }
+  // The same until the result is destroyed.
+  [[nodiscard]] auto enterLanes(unsigned lanes) {
+    return llvm::scope_exit([this, saved = std::exchange(lanes_, lanes)] { lanes_ = saved; });
+  }
 
   // Says that the code being emitted is step `step` of `size` unrolled ones, whose indices are
   // `symbol` + step: loads whose lanes are far apart but whose steps are neighbours are then made
@@ -143,62 +149,24 @@ class Evaluator {
   Val elementwise(mlir::Operation* op, llvm::ArrayRef<Val> operands);
   static bool isElementwise(mlir::Operation* op);
 
-  // Accumulators of a reduction that were computed beforehand: reduceAt reads them. Entry
-  // (linear index of the result) - origin of each.
-  struct ColumnBuffers {
-    llvm::SmallVector<llvm::Value*, 2> bases;
-    IndexExpr origin;
-  };
-  llvm::DenseMap<mlir::Operation*, ColumnBuffers> columnBuffers;
-  // The values that are there so far, and where in the buffers they are.
+  // What is read where it is, not computed. What was computed of a value in a register at the same
+  // index is not computed again when another register takes its place.
+  MaterializedValues& materialized() { return materialized_; }
+
+  // The accumulators of a reduction, and where in their arrays they are.
   llvm::SmallVector<Val, 2> accumulatedAt(mlir::Operation* op, const MultiIndex& index);
   IndexExpr accumulatorAt(mlir::Operation* op, const MultiIndex& index);
-  // Fills columnBuffers[op], row by row. `forColumns` runs its argument for each vector (or, with
-  // one lane, element) of the columns at hand; `multiIndexAt` gives the result's index for it.
+  // Computes the accumulators of `op`, row by row. `forColumns` runs its argument for each vector
+  // (or, with one lane, element) of the columns at hand; `multiIndexAt` gives the result's index
+  // for it.
   void accumulateColumns(
       mlir::Operation* op, const std::function<MultiIndex(const IndexExpr&)>& multiIndexAt,
       const std::function<void(const std::function<void(const IndexExpr&)>&)>& forColumns);
-
-  // Values of which a row is kept in memory: written while the reduction `writer` runs over the
-  // row, read from there on. Entry: the index in dimension `dim`.
-  struct RowBuffer {
-    llvm::Value* base = nullptr;
-    int64_t dim = 0;
-    mlir::Operation* writer = nullptr;
-    Level* level = nullptr;  // of the row, while `isWritten`
-    bool isWritten = false;
-    int64_t stride = 0;  // from one row of a block to the next
-  };
-  llvm::DenseMap<mlir::Value, RowBuffer> rowBuffers;
-
-  // Where reductions and rows of several rows are there at once (columnBuffers, rowBuffers), the
-  // first of those and the one that is being computed, as linear indices of an array of rows. What
-  // is asked for at another is not there.
-  struct RowBlock {
-    IndexExpr origin;
-    IndexExpr row;
-  };
-  std::optional<RowBlock> rowBlock;
-  // Fills columnBuffers[op], whose origin is the block's: as many rows as a vector has `lanes`, of
-  // which `forRows` runs its argument for those that there are.
+  // Computes those of a block of rows, whose origin is the block's: as many rows as a vector has
+  // `lanes`, of which `forRows` runs its argument for those that there are.
   void reduceRowBlock(
       mlir::Operation* op, unsigned lanes,
       const std::function<void(const std::function<void(const MultiIndex&)>&)>& forRows);
-
-  // Values that are in registers, which are not computed: of the index that is asked for, whichever
-  // it is. What was computed of another one at the same index is not computed again.
-  llvm::DenseMap<mlir::Value, Val> given;
-
-  // The product that the fusion works on: what is asked of it is the sum in column `column` of the
-  // row of sums at hand, which begins with column 0 at `row`, an address at `level`.
-  struct Sums {
-    mlir::Operation* op = nullptr;
-    ElementKind kind;
-    llvm::Value* row = nullptr;
-    Level* level = nullptr;
-    IndexExpr column;
-  };
-  Sums sums;
 
   // From the bytes of memory to a compute register and back.
   llvm::Value* fromStorage(llvm::Value* stored, const ElementKind& kind, Level* level);
@@ -206,8 +174,8 @@ class Evaluator {
 
  private:
   bool isReducedAlready(mlir::Operation* op, const MultiIndex& index);
-  bool isRowAtHand(const RowBuffer& buffer, mlir::Value value, const MultiIndex& index);
-  IndexExpr positionInRow(const RowBuffer& buffer, const MultiIndex& index);
+  bool isRowAtHand(const MaterializedValues::Row& row, mlir::Value value, const MultiIndex& index);
+  IndexExpr positionInRow(const MaterializedValues::Row& row, const MultiIndex& index);
   Val compute(mlir::Value value, const MultiIndex& index);
   Val computeOp(mlir::OpResult value, const MultiIndex& index);
   Val elementwiseAt(mlir::Operation* op, const MultiIndex& index);
@@ -238,6 +206,7 @@ class Evaluator {
   std::unordered_map<std::string, const Symbol*> symbols_;
   LoopBuilder& loops_;
   ir::FusionOp fusion_;
+  MaterializedValues materialized_;
   llvm::SmallVector<llvm::Value*, 8> operands_;
   llvm::DenseMap<mlir::Operation*, llvm::GlobalVariable*> tables_;
   llvm::DenseMap<mlir::Operation*, ReductionSchedule> reductions_;

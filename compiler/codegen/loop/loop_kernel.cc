@@ -67,9 +67,9 @@ void LoopKernel::emitAccumulation(
       return multiIndexOf(0, at);
     };
     // Accumulators begin at the first column of the chunk.
-    auto& buffers = evaluator_.columnBuffers[reduce];
     at.back() = IndexExpr::of(loops_.makeSymbol(lo, loops_.current(), {0, dims().back().size}));
-    buffers.origin = evaluator_.linearize(multiIndexOf(0, at), roots_[0].type());
+    evaluator_.materialized().setOrigin(
+        reduce, evaluator_.linearize(multiIndexOf(0, at), roots_[0].type()));
     evaluator_.accumulateColumns(reduce, multiIndexAt, forColumns);
   }
 }
@@ -103,11 +103,7 @@ void LoopKernel::computeKeptRows(llvm::ArrayRef<IndexExpr> at) {
     index.merged = rank > 0 ? full.merged & ((uint64_t{1} << (rank - 1)) - 1) : 0;
     evaluator_.setLanes(1);
     evaluator_.get(writer->getResult(0), index);
-    for (auto& [value, buffer] : evaluator_.rowBuffers) {
-      if (buffer.writer != writer) continue;
-      buffer.isWritten = true;
-      buffer.level = loops_.current();
-    }
+    evaluator_.materialized().setRowsWritten(writer, loops_.current());
   }
 }
 
@@ -125,7 +121,7 @@ void LoopKernel::emitLastLoop(llvm::ArrayRef<IndexExpr> outer, llvm::Value* lo, 
     emitElement(at);
   });
   emitRowResults(outer);
-  for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
+  evaluator_.materialized().setRowsStale();
 }
 
 LoopKernel::Stretch LoopKernel::stretchOf(size_t piece, llvm::Value* lo, llvm::Value* hi) {
@@ -334,7 +330,7 @@ void LoopKernel::allocateRows() {
   for (const KeptRow& row : stage_.kept) {
     mlir::Value value = opNumbered(fusion_, row.value)->getResult(0);
     mlir::Operation* writer = opNumbered(fusion_, row.writer);
-    Evaluator::RowBuffer& buffer = evaluator_.rowBuffers[value];
+    MaterializedValues::Row buffer;
     // Rows of a block begin where vectors do.
     if (stage_.order == LoopOrder::kRowBlocks) {
       buffer.stride = (dims().back().size + lanes() - 1) / lanes() * lanes();
@@ -344,6 +340,7 @@ void LoopKernel::allocateRows() {
                          buffer.stride > 0 ? stage_.blockRows * buffer.stride : dims().back().size);
     buffer.dim = tensorTypeOf(value).getRank() - 1;
     buffer.writer = writer;
+    evaluator_.materialized().addRow(value, buffer);
     if (!llvm::is_contained(rowWriters_, writer)) rowWriters_.push_back(writer);
   }
 }
@@ -353,10 +350,11 @@ void LoopKernel::allocateAccumulators() {
     if (reduction.strategy != ReductionStrategy::kAccumulate) continue;
     mlir::Operation* reduce = opNumbered(fusion_, reduction.op);
     accumulated_.push_back(reduce);
-    auto& buffers = evaluator_.columnBuffers[reduce];
+    llvm::SmallVector<llvm::Value*, 2> bases;
     for (mlir::Value result : reduce->getResults()) {
-      buffers.bases.push_back(kernel_.allocate(evaluator_.kindOf(result), stage_.chunk));
+      bases.push_back(kernel_.allocate(evaluator_.kindOf(result), stage_.chunk));
     }
+    evaluator_.materialized().addAccumulators(reduce, bases);
   }
 }
 

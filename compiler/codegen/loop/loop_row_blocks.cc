@@ -28,7 +28,7 @@ void LoopKernel::reduceRows(Position& at, llvm::Value* start, llvm::Value* stop)
       bounds.mayBeEmpty = false;
       loops_.loop(bounds, {}, [&](const IndexExpr& row, const Values&) {
         at[loop] = row;
-        evaluator_.rowBlock->row = rowAt(at);
+        evaluator_.materialized().enterRow(rowAt(at));
         Root result{reduce->getResult(0), 0};
         body(multiIndexOf(result, spaceOf(result.type()), at));
         return Values();
@@ -36,14 +36,11 @@ void LoopKernel::reduceRows(Position& at, llvm::Value* start, llvm::Value* stop)
     };
     evaluator_.reduceRowBlock(reduce, static_cast<unsigned>(stage_.blockRows), forRows);
     // From here on a reduction that reads this one finds it in memory, by its row in the block.
-    evaluator_.columnBuffers[reduce].origin = evaluator_.rowBlock->origin;
+    MaterializedValues& materialized = evaluator_.materialized();
+    materialized.setOrigin(reduce, materialized.rowBlock()->origin);
     // Elements that were kept on the way are there for all rows of the block, and are not computed
     // again.
-    for (auto& [value, buffer] : evaluator_.rowBuffers) {
-      if (buffer.writer != reduce) continue;
-      buffer.isWritten = true;
-      buffer.level = loops_.current();
-    }
+    materialized.setRowsWritten(reduce, loops_.current());
   }
 }
 
@@ -59,7 +56,7 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   if (stage_.chunk == 1 || dims()[loop].size % stage_.blockRows) {
     stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, stop, block.hi);
   }
-  evaluator_.rowBlock = {rowAt(at), {}};
+  evaluator_.materialized().enterRowBlock(rowAt(at));
   reduceRows(at, start, stop);
   LoopBuilder::Bounds rows;
   rows.lo = start;
@@ -70,13 +67,13 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
   if (resultsAreRows) {
     forColumns(start, stop, [&](const IndexExpr& row) {
       at[loop] = row;
-      evaluator_.rowBlock->row = rowAt(at);
+      evaluator_.materialized().enterRow(rowAt(at));
       emitElement(at);
     });
   } else {
     loops_.loop(rows, {}, [&](const IndexExpr& row, const Values&) {
       at[loop] = row;
-      evaluator_.rowBlock->row = rowAt(at);
+      evaluator_.materialized().enterRow(rowAt(at));
       Position inner = at;
       inner.emplace_back();
       forColumns(loops_.i64(0), loops_.i64(dims().back().size), [&](const IndexExpr& column) {
@@ -88,9 +85,10 @@ void LoopKernel::emitRowBlock(const RowBlock& block, const IndexExpr& first) {
     });
   }
   // What is in the buffers is of this block's rows, and the next block writes over it.
-  evaluator_.rowBlock.reset();
-  for (mlir::Operation* reduce : blocked_) evaluator_.columnBuffers[reduce].origin = {};
-  for (auto& [value, buffer] : evaluator_.rowBuffers) buffer.isWritten = false;
+  MaterializedValues& materialized = evaluator_.materialized();
+  materialized.leaveRowBlock();
+  for (mlir::Operation* reduce : blocked_) materialized.setOrigin(reduce, {});
+  materialized.setRowsStale();
 }
 
 // Tiles of single rows: a call's follow each other, and blocks begin with the first of them. Runs
@@ -133,8 +131,8 @@ void LoopKernel::emitRowBlocks() {
   const std::optional<RowReductions> rows = rowReductionsOf(values);
   for (shlo::ReduceOp reduce : rows->reductions) {
     blocked_.push_back(reduce);
-    evaluator_.columnBuffers[reduce].bases.push_back(
-        kernel_.allocate(evaluator_.kindOf(reduce->getResult(0)), stage_.blockRows));
+    evaluator_.materialized().addAccumulators(
+        reduce, kernel_.allocate(evaluator_.kindOf(reduce->getResult(0)), stage_.blockRows));
   }
   const auto loop = static_cast<size_t>(stage_.orderDim);
   auto emitRows = [&](RowBlock& block) {

@@ -100,24 +100,27 @@ Group ReductionEmitter::foldRowBlock(llvm::Value* partial, llvm::Type* vector, u
 }
 
 bool Evaluator::isReducedAlready(mlir::Operation* op, const MultiIndex& index) {
-  if (!columnBuffers.contains(op)) return false;
-  return !rowBlock || linearize(index, tensorTypeOf(op->getResult(0))) == rowBlock->row;
+  if (!materialized_.accumulatorsOf(op)) return false;
+  const auto& block = materialized_.rowBlock();
+  return !block || linearize(index, tensorTypeOf(op->getResult(0))) == block->row;
 }
 
-bool Evaluator::isRowAtHand(const RowBuffer& buffer, mlir::Value value, const MultiIndex& index) {
-  if (buffer.stride == 0) return true;
-  if (!rowBlock) return false;
+bool Evaluator::isRowAtHand(const MaterializedValues::Row& row, mlir::Value value,
+                            const MultiIndex& index) {
+  if (row.stride == 0) return true;
+  const auto& block = materialized_.rowBlock();
+  if (!block) return false;
   mlir::RankedTensorType type = tensorTypeOf(value);
   MultiIndex outer = index;
   outer.dims.pop_back();
   auto rows = mlir::RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
-  return linearize(outer, rows) == rowBlock->row;
+  return linearize(outer, rows) == block->row;
 }
 
-IndexExpr Evaluator::positionInRow(const RowBuffer& buffer, const MultiIndex& index) {
-  const IndexExpr& column = index.dims[buffer.dim];
-  if (buffer.stride == 0) return column;
-  return add(scale(add(rowBlock->row, scale(rowBlock->origin, -1)), buffer.stride), column);
+IndexExpr Evaluator::positionInRow(const MaterializedValues::Row& row, const MultiIndex& index) {
+  const IndexExpr& column = index.dims[row.dim];
+  if (row.stride == 0) return column;
+  return add(scale(materialized_.rowBlock()->position(), row.stride), column);
 }
 
 void Evaluator::reduceRowBlock(
@@ -136,8 +139,7 @@ void Evaluator::reduceRowBlock(
   forRows([&](const MultiIndex& row) {
     setLanes(1);
     llvm::Value* sums = ReductionEmitter(*this, reduce, row).emitRowVector(scheduleOf(op));
-    IndexExpr position = add(rowBlock->row, scale(rowBlock->origin, -1));
-    llvm::Value* to = loops_.address(partial, vector, position);
+    llvm::Value* to = loops_.address(partial, vector, materialized_.rowBlock()->position());
     loops_.here().CreateAlignedStore(sums, to, llvm::Align(vector->getPrimitiveSizeInBits() / 8));
   });
   // Of rows that there are not, anything may be there: their results are not read.
@@ -148,7 +150,7 @@ void Evaluator::reduceRowBlock(
   activeReduce_ = outerReduce;
   IndexExpr all;
   all.laneStride = 1;
-  store(columnBuffers[op].bases[0], kind, all, results[0]);
+  store(materialized_.accumulatorsOf(op)->bases[0], kind, all, results[0]);
 }
 
 }  // namespace isthmus::codegen

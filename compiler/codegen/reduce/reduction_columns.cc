@@ -17,7 +17,6 @@ class Accumulation {
         reduce_(reduce),
         multiIndexAt_(std::move(multiIndexAt)),
         forColumns_(forColumns),
-        buffers_(evaluator.columnBuffers[reduce]),
         axes_(reducedAxesOf(reduce)),
         rowsAtATime_(evaluator.scheduleOf(reduce).interleave) {}
 
@@ -37,9 +36,9 @@ class Accumulation {
 
   void store(const MultiIndex& index, llvm::ArrayRef<Val> values) {
     IndexExpr position = positionOf(index);
+    const auto& bases = evaluator_.materialized().accumulatorsOf(reduce_)->bases;
     for (auto [i, value] : llvm::enumerate(values)) {
-      evaluator_.store(buffers_.bases[i], evaluator_.kindOf(reduce_->getResult(i)), position,
-                       value);
+      evaluator_.store(bases[i], evaluator_.kindOf(reduce_->getResult(i)), position, value);
     }
   }
 
@@ -90,7 +89,6 @@ class Accumulation {
   shlo::ReduceOp reduce_;
   std::function<MultiIndex(const IndexExpr&)> multiIndexAt_;
   const ForColumns& forColumns_;
-  const Evaluator::ColumnBuffers& buffers_;
   ReducedAxes axes_;
   int64_t rowsAtATime_;
 };
@@ -99,13 +97,13 @@ class Accumulation {
 
 IndexExpr Evaluator::accumulatorAt(mlir::Operation* op, const MultiIndex& index) {
   auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  return addIndex(linearize(index, type), scaleIndex(columnBuffers[op].origin, -1));
+  return addIndex(linearize(index, type), scaleIndex(materialized_.accumulatorsOf(op)->origin, -1));
 }
 
 llvm::SmallVector<Val, 2> Evaluator::accumulatedAt(mlir::Operation* op, const MultiIndex& index) {
   IndexExpr position = accumulatorAt(op, index);
   llvm::SmallVector<Val, 2> values;
-  for (auto [i, base] : llvm::enumerate(columnBuffers[op].bases)) {
+  for (auto [i, base] : llvm::enumerate(materialized_.accumulatorsOf(op)->bases)) {
     values.push_back(load(base, kindOf(op->getResult(i)), position, loops_.current()));
   }
   return values;

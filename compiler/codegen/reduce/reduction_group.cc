@@ -11,7 +11,7 @@ namespace isthmus::codegen {
 LoopBuilder::Values ReductionEmitter::overOwn(
     int64_t begin, int64_t end, unsigned threads, const MultiIndex& at, const Group& carried,
     llvm::function_ref<Group(const Group& carried, const Group& elements)> body) {
-  const unsigned neighbours = rowLanes_, saved = evaluator_.lanes();
+  const unsigned neighbours = rowLanes_;
   llvm::Value* thread = threadInGroup(loops_);
   llvm::IRBuilder<>& b = loops_.here();
   llvm::Value* first = neighbours == 1 ? thread : b.CreateMul(thread, loops_.i64(neighbours));
@@ -22,16 +22,13 @@ LoopBuilder::Values ReductionEmitter::overOwn(
   bounds.range = {begin, std::max(begin, end - neighbours)};
   bounds.multipleOf = neighbours;
   bounds.mayBeEmpty = begin != 0 || end < bounds.step;
-  evaluator_.setLanes(neighbours);
-  Values result =
-      loops_.loop(bounds, flatten(carried), [&](const IndexExpr& i, const Values& values) {
-        auto own = evaluator_.enterThreadsOwn(loops_.current());
-        const Group before = unflatten(values, carried, loops_.current());
-        Group elements = splat(inputsAt(atLast(at, i, 0, neighbours > 1)), neighbours);
-        return flatten(splat(body(before, elements), neighbours));
-      });
-  evaluator_.setLanes(saved);
-  return result;
+  const auto scope = evaluator_.enterLanes(neighbours);
+  return loops_.loop(bounds, flatten(carried), [&](const IndexExpr& i, const Values& values) {
+    auto own = evaluator_.enterThreadsOwn(loops_.current());
+    const Group before = unflatten(values, carried, loops_.current());
+    Group elements = splat(inputsAt(atLast(at, i, 0, neighbours > 1)), neighbours);
+    return flatten(splat(body(before, elements), neighbours));
+  });
 }
 
 // What a thread reduces of the elements that are its own, from the neutral value on.

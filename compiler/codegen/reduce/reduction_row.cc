@@ -104,8 +104,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
   int64_t lanes = rowLanes_;
   int64_t step = accumulators_ * lanes;
   int64_t mainEnd = axes_.axes.back().size / step * step;
-  unsigned saved = evaluator_.lanes();
-  evaluator_.setLanes(rowLanes_);
+  const auto scope = evaluator_.enterLanes(rowLanes_);
   auto addAt = [&](const Group& sum, const IndexExpr& i, int64_t offset) {
     return addVector(sum, splat(inputsAt(atLast(at, i, offset, lanes > 1)), rowLanes_));
   };
@@ -130,7 +129,6 @@ llvm::SmallVector<Group, 4> ReductionEmitter::overVectors(const MultiIndex& at,
                               });
     groups[0] = unflatten(rest, groups[0], loops_.current());
   }
-  evaluator_.setLanes(saved);
   return groups;
 }
 
@@ -188,14 +186,12 @@ Group ReductionEmitter::foldAccumulators(llvm::SmallVector<Group, 4> groups) {
 Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
   int64_t size = axes_.axes.back().size;
   if (vectorEnd() == size) return start;
-  unsigned saved = evaluator_.lanes();
-  evaluator_.setLanes(1);
+  const auto scope = evaluator_.enterLanes(1);
   Values flat = loops_.loop(vectorEnd(), size, 1, flatten(start),
                             [&](const IndexExpr& i, const Values& carried) {
                               Group sum = unflatten(carried, start, loops_.current());
                               return flatten(combine(sum, inputsAt(atLast(at, i, 0, false))));
                             });
-  evaluator_.setLanes(saved);
   return unflatten(flat, start, loops_.current());
 }
 
@@ -209,14 +205,10 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
         llvm::ConstantInt::getBool(loops_.context(), size - lanes + lane >= vectorEnd()));
   }
   llvm::Constant* mask = llvm::ConstantVector::get(isNew);
-  const unsigned saved = evaluator_.lanes();
-  evaluator_.setLanes(rowLanes_);
+  const auto scope = evaluator_.enterLanes(rowLanes_);
   Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
   // An extremum may have an element twice.
-  if (isApart_) {
-    evaluator_.setLanes(saved);
-    return addApart(sum, inputs[0].re);
-  }
+  if (isApart_) return addApart(sum, inputs[0].re);
   const Group others = splat({neutral}, rowLanes_);
   for (Val& value : inputs) {
     llvm::IRBuilder<>& builder = loops_.here();
@@ -224,9 +216,7 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
     if (value.im) value.im = builder.CreateSelect(mask, value.im, others[0].im);
     value.level = loops_.current();
   }
-  Group result = splat(combine(sum, inputs), rowLanes_);
-  evaluator_.setLanes(saved);
-  return result;
+  return splat(combine(sum, inputs), rowLanes_);
 }
 
 // What accumulators and, last, the elements of no vector give.
@@ -262,10 +252,11 @@ Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
 // The reducer has no neutral value that we know: accumulators start from the first elements.
 Group ReductionEmitter::emitRowFromFirst() {
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
-    unsigned saved = evaluator_.lanes();
-    evaluator_.setLanes(rowLanes_);
-    Group first = splat(inputsAt(atLast(at, IndexExpr(0), 0, rowLanes_ > 1)), rowLanes_);
-    evaluator_.setLanes(saved);
+    Group first;
+    {
+      const auto scope = evaluator_.enterLanes(rowLanes_);
+      first = splat(inputsAt(atLast(at, IndexExpr(0), 0, rowLanes_ > 1)), rowLanes_);
+    }
     Group sum = overTail(at, fold(overVectors(at, {first}, rowLanes_)));
     return flatten(combine(unflatten(carried, initial_, loops_.current()), sum));
   };

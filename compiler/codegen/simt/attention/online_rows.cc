@@ -34,7 +34,7 @@ OnlineRows::OnlineRows(KernelBuilder& builder, Attention given, const StageSched
       scores_(attention.rows.getBody().getArgument(attention.scoresOperand(0))),
       rowsEvaluator_(loops, attention.rows, StageSchedule(), operandsOf(builder, attention.rows)) {
   // Weights are computed as if their row summed to 1.
-  rowsEvaluator_.given[softmax_.sum] = {f32(1), nullptr, loops.entry()};
+  rowsEvaluator_.materialized().setRegister(softmax_.sum, {f32(1), nullptr, loops.entry()});
 }
 
 llvm::SmallVector<IndexExpr, 2> OnlineRows::apart(IndexExpr index, const AttentionDims& dims) {
@@ -167,7 +167,7 @@ OnlineRows::Weights OnlineRows::weightsOf(const Registers& scores,
     return b().CreateSelect(b().CreateFCmpOGT(x, y), x, y);
   };
   auto give = [&](mlir::Value value, llvm::Value* register_) {
-    rowsEvaluator_.given[value] = {register_, nullptr, loops.current()};
+    rowsEvaluator_.materialized().setRegister(value, {register_, nullptr, loops.current()});
   };
   Registers maxima;
   for (auto [r, row] : llvm::enumerate(rows_)) {
