@@ -25,8 +25,8 @@ int mantissaBits(V x) { return x.isF64() ? 52 : 23; }
 
 struct Exponent {
   V n;  // as a float
-  // n + a bias, not negative, in the lowest bits of an integer: as many as a float has beside its
-  // mantissa. There are others above, which a shift by the mantissa's bits drops.
+  // n + a bias in the lowest bits of an integer: as many as a float has beside its mantissa. There
+  // are others above, which a shift by the mantissa's bits drops.
   V biased;
 };
 
@@ -81,13 +81,9 @@ struct PowerParts {
   V power;
 };
 
-PowerParts splitExp(V x) {
-  if (!hasFewBits(x)) {
-    Exponent exponent = nearestExponentToScale(x);
-    return {exponent, expm1Core(reduceExp(x, exponent)) + 1.0};
-  }
+PowerParts splitExp(V x, const Exponent& exponent) {
+  if (!hasFewBits(x)) return {exponent, expm1Core(reduceExp(x, exponent)) + 1.0};
   // Log2 e that is rounded to f32 takes less than 2^-17 from f.
-  Exponent exponent = nearestExponentToScale(x);
   V f = fma(x, kLog2E, -exponent.n);
   return {exponent, x.c->resultBits <= 8 ? polynomial(f, kExp2Bits8) : polynomial(f, kExp2Bits11)};
 }
@@ -112,8 +108,8 @@ V scaled(const PowerParts& parts, V stays) {
 // e^(-a²), where splitExp of the square would have its rounding error, times a² / 2.
 PowerParts splitExpOfMinusSquare(V a) {
   V square = a * a;
-  if (hasFewBits(a)) return splitExp(-square);
   Exponent exponent = nearestExponentToScale(-square);
+  if (hasFewBits(a)) return splitExp(-square, exponent);
   V r = fma(-a, a, exponent.n * -kLn2HighF32);
   r = fma(exponent.n, -kLn2LowF32, r);
   V one = r.k(1.0);
@@ -198,16 +194,31 @@ static V expByInstruction(V x) {
   return powerOfTwo(f) * (shifted.asInt() << 23).asFloat();
 }
 
+// By adding n to the exponent of a power that is near 1. Subnormal results are zero, as they are to
+// whatever reads them.
+static V expByExponent(V x) {
+  // The least normal number, and the largest: n may be one more than its exponent, with a power
+  // below 1.
+  const double low = x.isF64() ? -0x1.6232bdd7abcd2p+9 : -0x1.5d589ep+6;
+  double high = x.isF64() ? 0x1.62e42fefa39efp+9 : 0x1.62e42ep+6;
+  // Within 2^-13 of 1 a power may be on either side. Beyond this, a result of few bits is infinite.
+  if (hasFewBits(x)) high = 0x1.62e22ep+6;
+  PowerParts parts = splitExp(x, nearestExponent(x, /*bias=*/0));
+  V result = (parts.power.asInt() + (parts.exponent.biased << mantissaBits(x))).asFloat();
+  V stays{x.c, x.c->b.CreateFCmpUGE(x.v, x.k(low).v)};
+  result = select(stays, result, 0.0);
+  return select(x <= high, result, x + kInf);  // of NaN, NaN
+}
+
 V exp(V given) {
   if (instructionsOf(given.c->target).raisesTwo(given.v->getType())) return expByInstruction(given);
+  if (!canScaleByPowerOfTwo(given)) return expByExponent(given);
   // Beyond these, the result is infinity or zero; NaN passes.
   double high = given.isF64() ? 710.0 : 89.0;
   double low = given.isF64() ? -746.0 : -104.0;
   V x = select(given > high, high, given);
   V stays{x.c, x.c->b.CreateFCmpUGE(given.v, x.k(low).v)};
-  // Where powers are scaled by an instruction, what vanishes may be anything.
-  if (!canScaleByPowerOfTwo(x)) x = select(stays, x, low);
-  return scaled(splitExp(x), stays);
+  return scaled(splitExp(x, nearestExponentToScale(x)), stays);
 }
 
 // e^x - 1 by the exponent of e^x, or half of that where its bias is less by one.

@@ -19,6 +19,8 @@ struct Function {
   double ulpF64;
   // Random arguments: 0 = any bits, else uniform in [-range, range].
   double range;
+  // Whether subnormal results may be zero, which they are taken for (docs/promises.md).
+  bool flushes = false;
 };
 
 long double logisticReference(long double x) { return 1 / (1 + std::exp(-x)); }
@@ -58,7 +60,15 @@ std::vector<T> arguments(double range, size_t count) {
                            T(88.72),
                            T(-87.4),
                            T(-103.9),
+                           T(88.7228317),
+                           T(88.7228394),
+                           T(-87.3365402),
+                           T(-87.3365479),
                            T(709.7),
+                           T(709.782712893384),
+                           T(709.782712893385),
+                           T(-708.396418532264),
+                           T(-708.396418532265),
                            T(-745.1),
                            T(0.6931472),
                            T(3.1415927),
@@ -102,7 +112,9 @@ void measure(const Function& function) {
   T at = 0;
   T got = 0;
   for (size_t i = 0; i < kCount; ++i) {
-    double ulps = ulpsBetween(y[i], function.reference(static_cast<long double>(x[i])));
+    const long double want = function.reference(static_cast<long double>(x[i]));
+    if (function.flushes && y[i] == 0 && want < std::numeric_limits<T>::min()) continue;
+    double ulps = ulpsBetween(y[i], want);
     if (ulps > worst) worst = ulps, at = x[i], got = y[i];
   }
   std::printf("%-24s %s  %8.3f ulp at %.9g\n", function.op, type, worst, static_cast<double>(at));
@@ -115,25 +127,22 @@ class VectorMath : public testing::TestWithParam<Function> {};
 TEST_P(VectorMath, is_accurate_in_f32) { measure<float>(GetParam()); }
 TEST_P(VectorMath, is_accurate_in_f64) { measure<double>(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
-                         testing::Values(Function{"exponential", std::exp, 1.5, 1.5, 110},
-                                         Function{"exponential_minus_one", std::expm1, 2, 2, 20},
-                                         Function{"log", std::log, 1.5, 1.5, 100},
-                                         Function{"log_plus_one", std::log1p, 2, 2, 3},
-                                         Function{"logistic", logisticReference, 2.5, 2.5, 100},
-                                         Function{"tanh", std::tanh, 2.5, 2.5, 10},
-                                         Function{"sine", std::sin, 1.5, 1.5, 1000},
-                                         Function{"cosine", std::cos, 1.5, 1.5, 1000},
-                                         Function{"tan", std::tan, 3, 3, 1000},
-                                         Function{"cbrt", std::cbrt, 1.5, 1.5, 100},
-                                         Function{"sqrt", std::sqrt, 0.51, 0.51, 100},
-                                         Function{"rsqrt", rsqrtReference, 1.5, 1.5, 100},
-                                         Function{"chlo.erf", std::erf, 2, 1.5, 5},
-                                         Function{"chlo.erfc", std::erfc, 7, 3, 12}),
-                         [](const auto& info) {
-                           std::string name = info.param.op;
-                           return name.substr(name.find('.') + 1);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Functions, VectorMath,
+    testing::Values(
+        Function{"exponential", std::exp, 1.5, 1.5, 110, true},
+        Function{"exponential_minus_one", std::expm1, 2, 2, 20},
+        Function{"log", std::log, 1.5, 1.5, 100}, Function{"log_plus_one", std::log1p, 2, 2, 3},
+        Function{"logistic", logisticReference, 2.5, 2.5, 100, true},
+        Function{"tanh", std::tanh, 2.5, 2.5, 10}, Function{"sine", std::sin, 1.5, 1.5, 1000},
+        Function{"cosine", std::cos, 1.5, 1.5, 1000}, Function{"tan", std::tan, 3, 3, 1000},
+        Function{"cbrt", std::cbrt, 1.5, 1.5, 100}, Function{"sqrt", std::sqrt, 0.51, 0.51, 100},
+        Function{"rsqrt", rsqrtReference, 1.5, 1.5, 100}, Function{"chlo.erf", std::erf, 2, 1.5, 5},
+        Function{"chlo.erfc", std::erfc, 7, 3, 12}),
+    [](const auto& info) {
+      std::string name = info.param.op;
+      return name.substr(name.find('.') + 1);
+    });
 
 // A 16-bit format of IEEE 754's form.
 struct Format {
