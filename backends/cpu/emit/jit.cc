@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "backends/cpu/emit/constants_in_memory.h"
 #include "backends/cpu/emit/llvm_workarounds.h"
 #include "compiler/codegen/analyses.h"
 #include "compiler/target/error_handlers.h"
@@ -216,7 +217,11 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
                            generatorPool().take(target, options.effort));
   llvm::TargetMachine& machine = generator->machine();
   if (options.effort == CodegenEffort::kFull) codegen::runDefaultPipeline(module, machine);
-  if (target.avx512) separateSelectsOfBits(module);
+  if (target.avx512) {
+    separateSelectsOfBits(module);
+  } else {
+    keepConstantsInMemory(module);
+  }
   if (options.llvmIr) {
     llvm::raw_string_ostream stream(*options.llvmIr);
     module.print(stream, nullptr);
