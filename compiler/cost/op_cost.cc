@@ -5,7 +5,9 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/target/element_kind.h"
+#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace isthmus {
@@ -50,6 +52,35 @@ double windowElements(mlir::Operation* op) {
 
 double elementCost(mlir::Operation* op) {
   return op->getNumResults() == 0 ? 0 : instructions(op) * lanesOfElement(op);
+}
+
+InstructionChain instructionChainOf(mlir::Block& body, int64_t elements) {
+  // A chain of instructions is most of an operation that takes many.
+  constexpr double kCyclesOfAddition = 4, kCyclesOfInstruction = 2;
+  InstructionChain result;
+  llvm::DenseMap<mlir::Operation*, double> ends;
+  for (mlir::Operation& op : body) {
+    double begin = 0;
+    for (mlir::Value operand : op.getOperands()) {
+      if (mlir::Operation* before = operand.getDefiningOp()) {
+        begin = std::max(begin, ends.lookup(before));
+      }
+    }
+    auto type = op.getNumResults() == 0
+                    ? mlir::RankedTensorType()
+                    : mlir::dyn_cast<mlir::RankedTensorType>(op.getResult(0).getType());
+    // Fewer are computed outside of the loop.
+    const bool isOfAll = type && type.getNumElements() == elements;
+    // Lane by lane: no vector's.
+    const bool isApart = isOfAll && type.getElementType().isInteger() &&
+                         mlir::isa<shlo::DivOp, shlo::RemOp, shlo::PowOp>(op);
+    const double count = isOfAll && !isApart ? instructions(&op) : 0;
+    const double cycles = count > 0 ? std::max(kCyclesOfAddition, count * kCyclesOfInstruction) : 0;
+    result.instructions += count;
+    ends[&op] = begin + cycles;
+    result.cycles = std::max(result.cycles, begin + cycles);
+  }
+  return result;
 }
 
 double bodyCost(mlir::Operation* op) {

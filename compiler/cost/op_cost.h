@@ -11,6 +11,14 @@ namespace isthmus {
 // of other dialects.
 double elementCost(mlir::Operation* op);
 
+// What one vector of the elements of values with so many elements takes in `body`.
+struct InstructionChain {
+  double instructions = 0;
+  // Of the longest chain of these, each of which waits for the one before, in cycles of latency.
+  double cycles = 0;
+};
+InstructionChain instructionChainOf(mlir::Block& body, int64_t elements);
+
 // Of evaluating the regions of `op` once. A loop counts as very long.
 double bodyCost(mlir::Operation* op);
 

@@ -134,6 +134,28 @@ TEST(ChooseSchedule, joins_dimensions_and_leaves_no_thread_idle) {
   EXPECT_THAT(text, HasSubstr("cuts=0,64064"));
 }
 
+// So many ops, one after the other.
+std::string chain(const std::string& op, int length, int elements, const TargetModel& target) {
+  const std::string type = "tensor<" + std::to_string(elements) + "xf32>";
+  std::string body, value = "%x";
+  for (int i = 1; i <= length; ++i) {
+    const std::string next = i == length ? "%y" : "%v" + std::to_string(i);
+    body += next + " = stablehlo." + op + " " + value + " : " + type + "\n";
+    value = next;
+  }
+  return Program(type, type, body).schedule(target);
+}
+
+TEST(ChooseSchedule, computes_two_vectors_at_once_where_a_long_chain_leaves_a_core_idle) {
+  TargetModel target = vectorCpu();
+  EXPECT_THAT(chain("exponential", 12, 1 << 20, target), HasSubstr("lanes=16"));
+  target.instructionsInFlight = 256;
+  EXPECT_THAT(chain("exponential", 12, 1 << 20, target), HasSubstr("lanes=32"));
+  EXPECT_THAT(chain("exponential", 4, 1 << 20, target), HasSubstr("lanes=16"));
+  // Not worth its compilation.
+  EXPECT_THAT(chain("exponential", 12, 256, target), HasSubstr("lanes=16"));
+}
+
 TEST(ChooseSchedule, lanes_share_a_row_and_accumulate_columns) {
   EXPECT_THAT(sum("tensor<64x1000xf32>", "tensor<64xf32>", 1).schedule(vectorCpu()),
               HasSubstr("reduce=1:row:16x4"));

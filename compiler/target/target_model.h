@@ -95,6 +95,9 @@ struct TargetModel {
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
   int64_t maxInterleave = 4;
   int64_t l2Bytes = 1 << 20;
+  // Instructions that are in flight at a time, where a vector may be longer than a register; 0: it
+  // may not.
+  double instructionsInFlight = 0;
 
   // What a work-group of threads has (GPUs).
   unsigned subgroupSize = 1;  // threads that run in step

@@ -65,6 +65,9 @@ TargetModel detectHost() {
   target.avx512Vbmi = target.avx512 && has("avx512vbmi");
   // Any two registers are shuffled by one instruction of AVX-512, by three or more before.
   target.maxInterleave = target.avx512 ? 16 : 4;
+  // Of Zen 3; newer cores have more. Of AVX-512, code generation has instructions for whole
+  // registers only.
+  target.instructionsInFlight = target.avx512 ? 0 : 256;
   if (const int64_t bytes = secondLevelCacheBytes(); bytes > 0) target.l2Bytes = bytes;
   return target;
 }

@@ -39,6 +39,7 @@ class LoopScheduler {
   bool chooseInterleaving();
   bool chooseTransposition();
   bool chooseRowBlocks();
+  void chooseVectors();
   void chooseTail();
   bool keepsOperands() const;
   void chooseAccumulated();
@@ -689,7 +690,28 @@ void LoopScheduler::run() {
   stage_.ns = std::max(1.0, ns);
   chooseTiles();
   chooseReductions();
+  chooseVectors();
   chooseTail();
+}
+
+// A core reorders so many instructions. Where an element takes more, of which each waits for the
+// one before, two vectors side by side give it something to do meanwhile.
+void LoopScheduler::chooseVectors() {
+  constexpr double kShareInFlight = .65;   // of what is in flight: the next vector has little room
+  constexpr double kIssuedPerCycle = 2.5;  // where nothing waits
+  constexpr double kMinNs = 100'000;       // twice the code has to be worth its compilation
+  const int64_t lanes = 2 * static_cast<int64_t>(stage_.lanes);
+  if (target_.instructionsInFlight == 0 || stage_.ns < kMinNs || stage_.lanes == 1 ||
+      stage_.order != LoopOrder::kRows || stage_.cuts.size() != 2 || !stage_.reductions.empty() ||
+      stage_.dims.back().size < 4 * lanes || stage_.chunk < 4 * lanes) {
+    return;
+  }
+  const InstructionChain chain = instructionChainOf(fusion_.getBody().front(), elements());
+  if (chain.instructions < kShareInFlight * target_.instructionsInFlight ||
+      chain.cycles < chain.instructions / kIssuedPerCycle) {
+    return;
+  }
+  stage_.lanes = static_cast<unsigned>(lanes);
 }
 
 void LoopScheduler::chooseTail() {
