@@ -97,6 +97,41 @@ def test_environments_of_others_are_not_deleted(tmp_path, python):
     assert (tmp_path / "env/theirs").exists()
 
 
+@pytest.mark.parametrize("required, status", [("", 0), ("1", 1)])
+def test_packages_that_cannot_be_installed_fail_where_their_tests_must_run(tmp_path, required, status):
+    (tmp_path / "env/bin").mkdir(parents=True)
+    (tmp_path / "env/bin/python").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "env/bin/python").chmod(0o755)
+    (tmp_path / "extra.txt").write_text("nothing-of-this-name\n")
+    result = subprocess.run(
+        ["bash", "-c", f"source {ROOT}/dev.d/lib.sh; install_extra {tmp_path}/env {tmp_path}/extra.txt"],
+        capture_output=True, text=True, env=os.environ | {"ROOT": str(tmp_path), "ISTHMUS_REQUIRE_PLUGIN": required})
+    assert result.returncode == status, result.stderr
+    assert not (tmp_path / "env/.isthmus-stamp-extra").exists()
+
+
+@pytest.mark.parametrize("required, outcome", [("", "2 skipped, 1 passed"), ("1", "2 failed, 1 passed")])
+def test_what_is_required_and_not_there_fails(tmp_path, required, outcome):
+    (tmp_path / "some_test.py").write_text("""
+import required
+
+def test_lacks():
+    required.lacks("nothing is there")
+
+@required.needs(False, "nothing is there")
+def test_needs():
+    assert False
+
+@required.needs(True, "it is there")
+def test_has():
+    pass
+""")
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "some_test.py"], cwd=tmp_path, capture_output=True,
+        text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python/tests"), "ISTHMUS_REQUIRE_PLUGIN": required})
+    assert sorted(outcome.split(", ")) == sorted(re.findall(r"\d+ (?:failed|passed|skipped)", result.stdout.splitlines()[-1]))
+
+
 def bench(folder, *arguments):
     """What `./dev bench` runs in a folder whose commands and Python do nothing but say that they were called."""
     for name in ("bench", "lib.sh"):

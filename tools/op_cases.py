@@ -55,15 +55,16 @@ def files(folder: pathlib.Path, count: int | None = None) -> list:
 
 def judged(tool: str, judge, how: str, run, count: int):
     """A fixture of tests of what `tool` writes: what `run(folder, count)` makes of about `count` cases. Skips them where the
-    tool is not built, or where there is no `judge()` (None), which CI must have; `how` says how to get one."""
+    tool is not built, or where there is no `judge()` (None), both of which CI must have; `how` says how to get one."""
     import pytest
 
     @pytest.fixture(scope="module")
     def programs(tmp_path_factory):
+        lacks = pytest.fail if os.environ.get("ISTHMUS_REQUIRE_PLUGIN") else pytest.skip
         if not (BUILD / "tools" / tool).is_file():
-            pytest.skip(f"{tool} is not built: ./dev build {tool}")
+            lacks(f"{tool} is not built: ./dev build {tool}")
         if judge() is None:
-            (pytest.fail if os.environ.get("ISTHMUS_REQUIRE_PLUGIN") else pytest.skip)(how)
+            lacks(how)
         return run(tmp_path_factory.mktemp(tool), count)
 
     return programs

@@ -169,13 +169,14 @@ def bare_site(tmp_path):
 def xpu(request, python):
     """A function that runs a program on platform xpu by one OpenCL driver."""
     from opencl_drivers import DRIVERS, LIBRARY
+    from required import lacks
 
     if not LIBRARY.is_file():
-        pytest.skip("libisthmus_xpu.so is not built: ./dev build isthmus_xpu_plugin")
+        lacks("libisthmus_xpu.so is not built: ./dev build isthmus_xpu_plugin")
     variables, is_installed = DRIVERS[request.param]
     if not is_installed:
-        pytest.skip(f"NO OPENCL DRIVER of {request.param}: apt-get install pocl-opencl-icd, "
-                    "or pip install -r dev.d/requirements/xpu.txt")
+        lacks(f"NO OPENCL DRIVER of {request.param}: apt-get install pocl-opencl-icd, "
+              "or pip install -r dev.d/requirements/xpu.txt")
 
     def run(program, **more):
         settings = {"JAX_PLATFORMS": "xpu", "ISTHMUS_XPU_LIBRARY_PATH": LIBRARY} | variables | more

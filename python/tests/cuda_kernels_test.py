@@ -6,9 +6,10 @@ import subprocess
 import textwrap
 
 import pytest
+import required
 
-pytest.importorskip("isthmus.cuda_backend")
-pytest.importorskip("isthmus.xpu_backend")
+required.module("isthmus.cuda_backend")
+required.module("isthmus.xpu_backend")
 
 import xpu_attention_test as attention  # noqa: E402
 import xpu_kernels_test as kernels  # noqa: E402

@@ -3,10 +3,11 @@
 import importlib
 
 import pytest
+import required
 
-jax_backend = pytest.importorskip("isthmus.jax_backend")
-cuda_backend = pytest.importorskip("isthmus.cuda_backend")
-xpu_backend = pytest.importorskip("isthmus.xpu_backend")
+jax_backend = required.module("isthmus.jax_backend")
+cuda_backend = required.module("isthmus.cuda_backend")
+xpu_backend = required.module("isthmus.xpu_backend")
 
 
 @pytest.mark.parametrize("module, name, purpose", jax_backend.PRIVATE_NAMES)

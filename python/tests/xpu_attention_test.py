@@ -3,8 +3,9 @@
 import textwrap
 
 import pytest
+import required
 
-pytest.importorskip("isthmus.xpu_backend")
+required.module("isthmus.xpu_backend")
 
 from opencl_drivers import COMPARE  # noqa: E402
 

@@ -1,8 +1,9 @@
 """Conversions between element types on platform xpu: as platform isthmus does them, which element_types_test.py has to be right."""
 
 import pytest
+import required
 
-pytest.importorskip("isthmus.xpu_backend")
+required.module("isthmus.xpu_backend")
 
 # All values of 16 bits and fewer, and of wider types what lies at and around powers of two and the ends, and random bits.
 CONVERSIONS = """

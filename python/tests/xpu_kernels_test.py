@@ -3,8 +3,9 @@
 import re
 
 import pytest
+import required
 
-pytest.importorskip("isthmus.xpu_backend")
+required.module("isthmus.xpu_backend")
 
 from carried_loops import CARRIED  # noqa: E402
 from opencl_drivers import COMPARE  # noqa: E402

@@ -11,8 +11,9 @@ import subprocess
 import sys
 
 import pytest
+import required
 
-xpu_backend = pytest.importorskip("isthmus.xpu_backend")
+xpu_backend = required.module("isthmus.xpu_backend")
 
 from opencl_drivers import COMPARE, DRIVERS, LIBRARY  # noqa: E402
 
@@ -24,8 +25,8 @@ def test_tripwire(module, name, purpose):
         f"JAX {jax.__version__} has no {module}.{name} any more: {purpose} is lost on xpu")
 
 
-@pytest.mark.skipif(not LIBRARY.is_file() or xpu_backend._packaged_driver() is None,
-                    reason="NO OPENCL DRIVER of intel: pip install -r dev.d/requirements/xpu.txt")
+@required.needs(LIBRARY.is_file() and xpu_backend._packaged_driver() is not None,
+                "NO OPENCL DRIVER of intel: pip install -r dev.d/requirements/xpu.txt")
 def test_is_listed_with_the_driver_of_a_package(python):
     result = python("""
         import os
@@ -131,7 +132,7 @@ COLLECTIVES = """
 """
 
 
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 def test_devices_of_one_driver_meet(python):
     result = python(COLLECTIVES, JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY, POCL_DEVICES="pthread pthread",
                     **DRIVERS["pocl"][0])
@@ -140,7 +141,7 @@ def test_devices_of_one_driver_meet(python):
     assert "compiled again" not in result.stderr
 
 
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 def test_device_that_hangs_beside_others_is_left_out(python):
     # PoCL's `basic` deadlocks in the driver when it waits for another device.
     result = python("import jax; print(jax.devices())", JAX_PLATFORMS="xpu", ISTHMUS_XPU_LIBRARY_PATH=LIBRARY,
@@ -149,7 +150,7 @@ def test_device_that_hangs_beside_others_is_left_out(python):
     assert "device basic" in result.stderr and "is left out" in result.stderr
 
 
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 def test_programs_are_for_a_kind_of_device(python, tmp_path):
     # The first process writes the program; two equal devices load what one wrote, and another kind does not.
     printed = [python("""
@@ -180,7 +181,7 @@ void _ZN4llvm3X8612parseArchX86ENS_9StringRefEb(void) { abort(); }
 """
 
 
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 @pytest.mark.parametrize("first", ["llvm", "driver"])
 def test_driver_calls_its_own_llvm(python, tmp_path, first):
     compiler = shutil.which("clang-22") or shutil.which("cc")
@@ -574,7 +575,7 @@ def test_joins_a_thousand_independent_copies(xpu):
 
 
 @pytest.mark.skipif(not FAULTY.is_file(), reason="libisthmus_faulty_opencl.so is not built")
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 def test_failed_kernel_is_named_and_poisons_its_results(python):
     result = python("""
         import os
@@ -614,7 +615,7 @@ DOUBLES = """
 
 
 @pytest.mark.skipif(not FAULTY.is_file(), reason="libisthmus_faulty_opencl.so is not built")
-@pytest.mark.skipif(not DRIVERS["pocl"][1], reason="NO OPENCL DRIVER of pocl")
+@required.needs(DRIVERS["pocl"][1], "NO OPENCL DRIVER of pocl: apt-get install pocl-opencl-icd")
 @pytest.mark.parametrize("fallback", ["", "cpu"])
 def test_what_a_device_lacks_is_refused_or_falls_to_the_cpu(python, fallback):
     result = python(DOUBLES + """
