@@ -19,6 +19,11 @@ mapfile -t files < <(git ls-files --cached --others --exclude-standard "$tests/*
 failed=0
 "$venv/bin/python" -m pytest -q --junitxml "$OUT/results/$framework.xml" "${files[@]}" "$@" || failed=1
 if [[ "$framework" == torch && $# -eq 0 ]]; then
+  say "arrays of platform xpu by DLPack"
+  "$ROOT/dev.d/build" isthmus_xpu_plugin
+  install_extra "$venv" dev.d/requirements/xpu.txt
+  ISTHMUS_REQUIRE_PLUGIN=1 "$venv/bin/python" -m pytest -q --junitxml "$OUT/results/torch-xpu.xml" \
+    python/tests/xpu_test.py -k torch || failed=1
   for device in ISTHMUS CPU; do
     say "PyTorch's database of operations on $device"
     PJRT_DEVICE="$device" "$venv/bin/python" test/pytorch/op_database.py \
