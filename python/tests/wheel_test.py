@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+import required
 
 PYTHON = pathlib.Path(__file__).resolve().parent.parent
 MAX_MEGABYTES = 60
@@ -42,6 +43,16 @@ def test_is_stripped(library):
 
 def test_is_small(library):
     assert library.stat().st_size < MAX_MEGABYTES * 1e6
+
+
+@pytest.mark.parametrize("platform", ["xpu", "cuda"])
+def test_wheels_of_devices_are_small(platform, tmp_path):
+    """Stripped, as tools/wheel_file.py packs it."""
+    built = PYTHON.parent / f"build/release/pjrt/libisthmus_{platform}.so"
+    if not built.is_file():
+        required.lacks(f"{built.name} is not built: ./dev build isthmus_{platform}_plugin")
+    tool("strip", "--strip-unneeded", built, "-o", tmp_path / built.name)
+    assert (tmp_path / built.name).stat().st_size < MAX_MEGABYTES * 1e6
 
 
 def test_needs_system_libraries_only(library):
