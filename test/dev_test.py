@@ -178,10 +178,29 @@ def test_bench_compares_with_the_cuda_plugin_of_the_same_jax():
     assert versions("jax-cuda.txt") == versions("python.txt")
 
 
+def command(name):
+    """A command in Python as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "dev.d" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_doclint_wants_a_comment_of_each_virtual_function():
+    doclint = command("doclint")
+    lines = [
+        "// A device.", "class Device {", " public:", "  virtual ~Device() = default;", "  virtual int number() const = 0;",
+        "  // What it is called.", "  virtual std::string name() const = 0;", "  virtual std::string version() const = 0;",
+        "  virtual bool isLost() const { return false; }  // for good", "",
+        "  // Copies of `bytes` bytes:", "  virtual Status copyFrom(const void* from,", "                          size_t bytes) = 0;",
+        "  virtual Status copyTo(void* to,", "                        size_t bytes) = 0;", "};"]
+    functions = doclint.virtual_functions(lines)
+    assert functions == [4, 6, 7, 8, 11, 13]
+    assert [number for number in functions if not doclint.has_own_comment(lines, number)] == [4, 7]
+
+
 def test_sizes_measures_functions_of_cpp():
-    loader = importlib.machinery.SourceFileLoader("sizes", str(ROOT / "dev.d/sizes"))
-    sizes = importlib.util.module_from_spec(importlib.util.spec_from_loader("sizes", loader))
-    loader.exec_module(sizes)
+    sizes = command("sizes")
     text = "\n".join([
         "namespace a {", "constexpr int kTable[] = {", "  f(1),", "};",
         "class C : public B<int> {", " public:", "  C(int x) : x_(x) {}", "  int first() const {",

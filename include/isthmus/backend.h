@@ -30,7 +30,7 @@ namespace isthmus {
 class Executable {
  public:
   virtual ~Executable() = default;
-  virtual const ProgramInfo& info() const = 0;
+  virtual const ProgramInfo& info() const = 0;  // constant, and asked all the time
 
   // Of a synchronous backend: runs the program on the calling thread (helped by the services' pool)
   // and returns when the results are written. Called concurrently for several devices and several
@@ -53,11 +53,9 @@ class Executable {
   // more, also for several devices in turn. An enqueueing that blocks is never cheap, unless only
   // while traces are recorded, nor is a run that meets other devices.
   virtual bool isCheap() const { return false; }
-
   // True if a run may wait for another device or for user code. One that never does is run by a
   // caller who would wait for its end anyway, if it is short.
   virtual bool mayBlock() const { return true; }
-
   // True if a run calls code of the user or the framework, which may block, or launch and await
   // other programs. It then gets a thread of its own, and holds up no other program of its device.
   virtual bool callsUserCode() const { return false; }
@@ -78,6 +76,7 @@ class Backend : public SynchronousMemory {
 
   // What clients see: "cpu", "xpu". `options` may override it.
   virtual std::string platformName() const = 0;
+  // The same only where executables are: JAX's compilation cache knows a platform by name and this.
   virtual std::string platformVersion() const = 0;
 
   // The devices of a client. Called once, when the client is made with these options; an unknown
@@ -91,6 +90,8 @@ class Backend : public SynchronousMemory {
   // "bytes_limit": what all memories of the device have together; the host's if it is not said.
   virtual AttributeMap memoryStats(int deviceId) const { return {}; }
 
+  // May take long, on many threads. kInvalidArgument: what is wrong with the program, by operation
+  // and source line; kUnimplemented: what is lacking, with types as well.
   virtual StatusOr<std::shared_ptr<const Executable>> compile(const CompileRequest& request) = 0;
   // Of an operation by its name ("stablehlo.sort"), in at least one type: for listings; `compile`
   // has the last word.
@@ -100,6 +101,8 @@ class Backend : public SynchronousMemory {
   virtual StatusOr<std::string> optimizedProgram(const ProgramInfo& info) {
     return unimplemented("this backend does not show optimized programs");
   }
+  // Any bytes may come, and are hostile: kInvalidArgument if `serialize` has not written them, or
+  // they are damaged; kFailedPrecondition if another build has, or for another device.
   virtual StatusOr<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
     return unimplemented("this backend cannot load serialized executables");
   }

@@ -61,18 +61,20 @@ class DeviceCompiler {
   virtual ~DeviceCompiler() = default;
   // Everything but the program that code depends on: version, device, driver. Part of fingerprints.
   virtual std::string identity() const = 0;
-  virtual DeviceTarget target() const = 0;
+  virtual DeviceTarget target() const = 0;  // constant
   // False for an operation ("stablehlo.sort") that the device must have no kernel of: programs with
-  // it are kUnimplemented, by a message with the operation, its types and its source line.
+  // it are kUnimplemented, by a message with its types and source line, unless there are
+  // hostFunctions and ISTHMUS_FALLBACK=cpu has them carry it out.
   virtual bool supports(std::string_view op) const { return true; }
   // Who carries out what the device has no kernel of; null: such programs are refused. Lives as
   // long as the executables, as do the collectives.
   virtual const HostFunctionProvider* hostFunctions() const { return nullptr; }
-  virtual DeviceCollectives* collectives() const { return nullptr; }
-  // The device's code, as bytes, of a module of LLVM IR as text.
+  virtual DeviceCollectives* collectives() const { return nullptr; }  // null: the host does them
+  // The device's code, as bytes, of a module of LLVM IR as text. Blocks; an error fails `compile`.
   virtual StatusOr<std::string> emit(std::string_view llvmIr,
                                      std::span<const DeviceKernel> kernels) const = 0;
-  // Makes code ready to be launched; kernels are numbered as they stand.
+  // Makes code ready to be launched; kernels are numbered as they stand. Blocks. The code is that
+  // of `emit`, perhaps of another process with the same `identity`: damaged files do not get here.
   virtual StatusOr<std::unique_ptr<DeviceKernels>> load(
       std::string_view code, std::span<const DeviceKernel> kernels) const = 0;
 };

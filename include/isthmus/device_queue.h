@@ -1,5 +1,4 @@
-// The asynchronous half of a device: work is handed to it in advance, and events say when it is
-// done.
+// The asynchronous half of a device: work is handed over in advance; events say when it is done.
 //
 // A backend whose devices run beside the host gives out one DeviceQueue per device
 // (Backend::queue), and its executables implement `enqueue`. The runtime then hands over copies and
@@ -35,8 +34,7 @@ namespace isthmus {
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
-  // True once the work is done or has failed. The runtime asks again and again while its watchdog
-  // is on.
+  // True once the work is done or has failed. Asked again and again while there is a watchdog.
   virtual bool isReady() const = 0;
   // Blocks until then. OK, or the error.
   virtual Status await() const = 0;
@@ -75,8 +73,8 @@ class DeviceQueue {
   virtual void release(std::string_view memoryKind, void* data, size_t bytes,
                        DeviceEvents after) = 0;
 
-  // Copies of `bytes` bytes (may be 0). Host memory stays valid, and unchanged or unread, until the
-  // event is ready; it is ordinary memory of any alignment. Offsets are into the block.
+  // Host memory stays valid, and unchanged or unread, until the event is ready; it is ordinary
+  // memory of any alignment. Offsets are into the block. Copies of `bytes` bytes (may be 0):
   virtual StatusOr<DeviceEventRef> copyFromHost(void* device, size_t offset, const void* host,
                                                 size_t bytes, DeviceEvents after) = 0;
   virtual StatusOr<DeviceEventRef> copyToHost(const void* device, size_t offset, void* host,

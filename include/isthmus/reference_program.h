@@ -21,7 +21,7 @@ class ReferenceProgram {
   // Whether there is an operation of this name ("stablehlo.sort"): the evaluator knows all.
   static bool knows(std::string_view op);
 
-  virtual const ProgramInfo& info() const = 0;
+  virtual const ProgramInfo& info() const = 0;  // constant
   // Evaluates the program on the calling thread. The arrays are in host memory, as RunRequest says.
   virtual Status run(std::span<const void* const> parameters,
                      std::span<void* const> results) const = 0;

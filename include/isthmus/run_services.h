@@ -38,6 +38,7 @@ struct CollectiveCall {
 class Collectives {
  public:
   virtual ~Collectives() = default;
+  // Everybody gets the reduction of all inputs, element by element.
   virtual Status allReduce(const CollectiveCall& call, ReductionKind kind, ElementType type,
                            int64_t elements, const void* input, void* output) = 0;
   // Everybody's input has `elements` elements per rank; rank r gets the reduction of block r.
@@ -83,11 +84,12 @@ class RunServices {
   // thread may come in any order. May be nested; a nested call runs on its calling thread.
   virtual void parallelFor(int64_t tiles, int64_t grain, TileFunction function, void* context) = 0;
 
-  // Memory from the pooled host allocator, aligned to kBufferAlignment; null when there is none.
+  // Memory from the pooled host allocator, aligned to kBufferAlignment, null when there is none,
+  // and where it is given back to:
   virtual void* allocateScratch(size_t bytes) = 0;
   virtual void freeScratch(void* data, size_t bytes) = 0;
 
-  virtual Collectives& collectives() = 0;
+  virtual Collectives& collectives() = 0;  // of the client, for all launches
 };
 
 }  // namespace isthmus

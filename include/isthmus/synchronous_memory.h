@@ -16,15 +16,16 @@ class SynchronousMemory {
   virtual StatusOr<void*> allocate(int deviceId, std::string_view memoryKind, size_t bytes) {
     return unimplemented("this backend allocates by its queues");
   }
+  // Gives back what `allocate` returned for so many bytes, of which nothing is used any more.
   virtual void deallocate(int deviceId, std::string_view memoryKind, void* data, size_t bytes) {}
 
   // Whether the host can read and write device memory through its address (IsOnCpu). False of an
   // asynchronous backend.
   virtual bool isHostAddressable() const { return true; }
 
-  // Copies of `bytes` bytes, done when they return; called only if memory is not host-addressable.
   // `device`, `to` and `from` are what `allocate` returned: addresses or handles, never computed
-  // with.
+  // with. Called only if memory is not host-addressable. Copies of `bytes` bytes, done when they
+  // return:
   virtual Status copyFromHost(int deviceId, void* device, size_t offset, const void* host,
                               size_t bytes) {
     return unimplemented("this backend has no copy from the host");
