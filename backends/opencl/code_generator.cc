@@ -16,7 +16,6 @@
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 
@@ -95,7 +94,7 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
   if (!llvm::all_of(op->getOperands(), isWideFloat)) return false;
   const StageSchedule chosen = chooseProduct(op, target);
   if (chosen.product.form == ProductForm::kItems) return true;
-  const unsigned full = vectorLanes(target, kindOf(op->getResult(0))->computeBits());
+  const unsigned full = target.vectorLanes(kindOf(op->getResult(0))->computeBits());
   return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;
 }
 

@@ -33,10 +33,6 @@ void groupBarrier(LoopBuilder& loops) {
   b.CreateCall(declare(loops, kGroupBarrierSymbol, b.getVoidTy()));
 }
 
-bool hasExchange(const TargetModel& target) {
-  return llvm::StringRef(target.triple).starts_with("nvptx") || target.features == kExchangeFeature;
-}
-
 llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance) {
   llvm::IRBuilder<>& b = loops.here();
   llvm::Type* word = b.getInt32Ty();

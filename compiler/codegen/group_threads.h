@@ -9,7 +9,7 @@
 //   i32  isthmus_exchange(i32 value, i32 distance)
 //                                    the value of the thread whose number differs by the one bit
 //                                    `distance`, of a device whose threads read each other's
-//                                    registers (hasExchange)
+//                                    registers (TargetModel::exchangesRegisters)
 //
 // Memory of the group is global variables in the address space kGroupMemorySpace.
 #pragma once
@@ -30,11 +30,6 @@ llvm::Value* threadInGroup(LoopBuilder& loops);
 
 // At the current level. All threads of the group must come here.
 void groupBarrier(LoopBuilder& loops);
-
-// Whether the target's threads read each other's registers: of all that run PTX, and where the
-// target's features are this.
-inline constexpr char kExchangeFeature[] = "+exchange";
-bool hasExchange(const TargetModel& target);
 
 // At the current level: `value`, a number of 1 to 64 bits, of the thread whose number differs by
 // the bit `distance`, which is less than the target's sub-groups have threads. All threads come

@@ -58,8 +58,9 @@ class GroupKernel {
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     ir::FusionOp fusion;
     module_->walk([&](ir::FusionOp op) { fusion = op; });
-    TargetModel gpu = gpuTarget(subgroup > 1 ? "nvptx64-nvidia-cuda" : "spirv64-unknown-unknown");
-    gpu.subgroupSize = subgroup > 1 ? subgroup : kThreads;
+    TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+    gpu.exchangesRegisters = subgroup > 1;
+    gpu.subgroupSize = gpu.exchangesRegisters ? subgroup : kThreads;
     gpu.groupSize = kThreads;
     gpu.threadBits = 128;
     gpu.bufferBytes = 16;

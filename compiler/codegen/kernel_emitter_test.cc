@@ -238,6 +238,7 @@ TEST(KernelEmitter, code_for_avx512_is_generated) {
   target.cpu = "skylake-avx512";
   target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx2,+fma,+f16c";
   target.vectorBits = 512;
+  target.intrinsics = Intrinsics::kX86;
   target.avx512 = target.gathers = target.fma = target.convertsF16 = true;
   cpu::CodegenOptions options;
   options.verify = true;
@@ -285,6 +286,7 @@ TEST(KernelEmitter, arithmetic_on_bf16_rounds_by_an_instruction_where_there_is_o
   target.cpu = "sapphirerapids";
   target.features = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx512bf16,+avx2,+fma,+f16c";
   target.vectorBits = 512;
+  target.intrinsics = Intrinsics::kX86;
   target.avx512 = target.gathers = target.roundsToBf16 = target.fma = target.convertsF16 = true;
   cpu::CodegenOptions options;
   options.verify = true;

@@ -1,59 +1,10 @@
 #include "compiler/codegen/target_instructions.h"
 
+#include "compiler/codegen/nvptx/nvptx_instructions.h"
 #include "compiler/codegen/x86/x86_instructions.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace isthmus::codegen {
-namespace {
-
-// What an intrinsic makes of each lane.
-llvm::Value* ofEachLane(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id,
-                        llvm::ArrayRef<llvm::Type*> types, llvm::ArrayRef<llvm::Value*> operands) {
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operands[0]->getType());
-  if (!vector) return b.CreateIntrinsic(id, types, operands);
-  llvm::Value* result = llvm::PoisonValue::get(vector);
-  for (uint64_t lane = 0; lane < vector->getNumElements(); ++lane) {
-    llvm::SmallVector<llvm::Value*, 2> elements;
-    for (llvm::Value* operand : operands) {
-      elements.push_back(b.CreateExtractElement(operand, lane));
-    }
-    result = b.CreateInsertElement(result, b.CreateIntrinsic(id, types, elements), lane);
-  }
-  return result;
-}
-
-// By the PTX ISA's section on floating-point instructions: ex2.approx and div.full are within 2
-// ulp, rcp.approx within 1.
-class Nvptx : public TargetInstructions {
- public:
-  bool raisesTwo(llvm::Type* type) const override { return type->getScalarType()->isFloatTy(); }
-  llvm::Value* powerOfTwo(llvm::IRBuilder<>& b, llvm::Value* x) const override {
-    return ofEachLane(b, llvm::Intrinsic::nvvm_ex2_approx, {b.getFloatTy()}, x);
-  }
-
-  bool approximatesReciprocal(llvm::Type* type) const override {
-    return type->getScalarType()->isFloatTy();
-  }
-  llvm::Value* reciprocal(llvm::IRBuilder<>& b, llvm::Value* x) const override {
-    return ofEachLane(b, llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, x);
-  }
-
-  bool approximatesQuotient(llvm::Type* type) const override {
-    return type->getScalarType()->isFloatTy();
-  }
-  llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) const override {
-    return ofEachLane(b, llvm::Intrinsic::nvvm_div_full, {}, {x, y});
-  }
-
-  bool contractsProducts() const override { return true; }
-
-  // Of LLVM 22: PTX's shifts clamp, so that it takes them for the choice.
-  bool losesShiftAmounts() const override { return true; }
-};
-
-}  // namespace
-
 llvm::Value* TargetInstructions::scaleByPowerOfTwo(llvm::IRBuilder<>&, llvm::Value*,
                                                    llvm::Value*) const {
   llvm_unreachable("the target has no such instruction");
@@ -83,10 +34,15 @@ llvm::Value* TargetInstructions::shuffleAny(llvm::IRBuilder<>&, llvm::Value*, ll
 
 const TargetInstructions& instructionsOf(const TargetModel& target) {
   static const TargetInstructions none;
-  static const Nvptx nvptx;
-  if (llvm::StringRef(target.triple).starts_with("nvptx")) return nvptx;
-  const TargetInstructions* x86 = x86Instructions(target);
-  return x86 ? *x86 : none;
+  switch (target.intrinsics) {
+    case Intrinsics::kNone:
+      break;
+    case Intrinsics::kX86:
+      return x86Instructions(target);
+    case Intrinsics::kNvptx:
+      return nvptxInstructions();
+  }
+  return none;
 }
 
 }  // namespace isthmus::codegen

@@ -45,7 +45,7 @@ class Grouping {
       if (groupOf_[i] < 0 || graph_.node(i).isRematerialized) continue;
       mergeWithUsers(i);
     }
-    if (options_.multipleOutputs) mergeSiblings();
+    mergeSiblings();
   }
 
   void makeSingleton(int index) {

@@ -163,11 +163,8 @@ class LegalityAnalysis {
       }
       seed(output, kFull);
     }
-    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) {
-      return refuse("the target wants one result a kernel");
-    }
     if (transposes > 0) {
-      if (!options_.transposes) {
+      if (!options_.target.transposesInLoops()) {
         return require(members_.size() == 1, "the target wants transposes by themselves");
       }
       transposes_ = true;
@@ -231,10 +228,7 @@ class LegalityAnalysis {
       fullOutputs |= shape == full_;
       seed(output, shape == full_ ? kFull : kOuter);
     }
-    if (shape_.outputs.size() > 1 && !options_.multipleOutputs) {
-      return refuse("the target wants one result a kernel");
-    }
-    rowAllowed_ = options_.rows && suffix &&
+    rowAllowed_ = options_.target.readsRowsAgain() && suffix &&
                   rowElements * elementBytes(type) <= options_.target.maxRowBytes &&
                   (!outer_.empty() || rowElements <= options_.target.maxSingleRowElements);
     if (fullOutputs && !rowAllowed_) return refuse(kRowRefusal);

@@ -8,7 +8,6 @@
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/IR/Builders.h"
 
@@ -142,7 +141,7 @@ unsigned epilogueLanesFor(ir::FusionOp fusion, const TargetModel& target) {
         widest = std::max(widest, kind->computeBits());
     }
   });
-  return vectorLanes(target, widest);
+  return target.vectorLanes(widest);
 }
 
 unsigned epilogueLanesOf(const StageSchedule& stage) {

@@ -300,6 +300,19 @@ TEST(ChooseSchedule, gives_threads_of_a_gpu_an_element_each_or_a_row_together) {
   EXPECT_EQ(columns->stages[0].groupThreads, 1u);
 }
 
+TEST(ChooseSchedule, has_no_groups_where_threads_share_nothing) {
+  TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
+  gpu.sharesGroupMemory = false;
+  auto check = [&](const Program& program) {
+    StatusOr<KernelSchedule> schedule = chooseSchedule(program.fusion(), gpu);
+    ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+    EXPECT_EQ(schedule->stages[0].groupThreads, 1u);
+    EXPECT_NE(schedule->stages[0].reductions[0].strategy, ReductionStrategy::kGroup);
+  };
+  check(softmax());
+  check(sum("tensor<100x8192xf32>", "tensor<100xf32>", 1));
+}
+
 // JAX's, but for NaN.
 Program argmax(int64_t size) {
   const std::string n = std::to_string(size), floats = "tensor<64x" + n + "xf32>",

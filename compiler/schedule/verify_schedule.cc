@@ -11,7 +11,6 @@
 #include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -39,8 +38,8 @@ class StageVerifier {
     if (!llvm::isPowerOf2_32(stage_.lanes) || stage_.lanes > kMaxLanes) {
       return wrong("lanes must be a power of two up to ", kMaxLanes);
     }
-    if (stage_.lanes > maxVectorElements(target_)) {
-      return wrong("lanes must be at most ", maxVectorElements(target_));
+    if (stage_.lanes > target_.maxVectorElements) {
+      return wrong("lanes must be at most ", target_.maxVectorElements);
     }
     if (target_.device == DeviceKind::kGpu && stage_.kind != StageKind::kDot &&
         stage_.lanes > chosen_.lanes) {

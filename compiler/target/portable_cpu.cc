@@ -1,7 +1,5 @@
 #include "compiler/target/portable_cpu.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace isthmus {
@@ -11,6 +9,7 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   target.triple = std::move(triple);
   target.vectorBits = vectorBits;
   target.fma = true;
+  target.maxVectorElements = maxVectorElementsOf(target.triple);
   target.masksAsIntegers = !target.triple.starts_with("spirv");
   // As of a CPU that is known: registers of 512 bits come with shuffles of any two of them.
   target.maxInterleave = vectorBits >= 512 ? 16 : 4;
@@ -28,14 +27,6 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   // Of 32 registers and of 16.
   target.products.sumRegisters = vectorBits >= 512 ? 28 : 12;
   return target;
-}
-
-unsigned maxVectorElements(const TargetModel& target) {
-  return target.triple.starts_with("spirv") ? 16 : std::numeric_limits<unsigned>::max();
-}
-
-unsigned vectorLanes(const TargetModel& target, unsigned bits) {
-  return std::min(target.lanesOf(bits), maxVectorElements(target));
 }
 
 }  // namespace isthmus

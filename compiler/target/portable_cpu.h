@@ -9,11 +9,4 @@ namespace isthmus {
 // ("spirv64-unknown-unknown").
 TargetModel portableCpuTarget(std::string triple, unsigned vectorBits);
 
-// How many elements a vector's value may have in what is written for the target: 16 in SPIR-V, as
-// many as there are lanes at most elsewhere.
-unsigned maxVectorElements(const TargetModel& target);
-
-// TargetModel::lanesOf within that.
-unsigned vectorLanes(const TargetModel& target, unsigned bits);
-
 }  // namespace isthmus

@@ -11,11 +11,13 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.device = DeviceKind::kGpu;
   target.triple = std::move(triple);
   target.cpu = std::move(cpu);
+  target.maxVectorElements = maxVectorElementsOf(target.triple);
   target.vectorBits = 0;
   target.fma = true;
   target.masksAsIntegers = false;
   target.maxInterleave = 1;
   target.subgroupSize = 32;
+  target.sharesGroupMemory = true;
   target.groupSize = 256;
   target.localBytes = 32 << 10;
   target.l2Bytes = 4 << 20;
@@ -51,6 +53,10 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.maxConcatenated = 64;
   limitParameters(target, kFewestParameters);
   return target;
+}
+
+unsigned maxVectorElementsOf(std::string_view triple) {
+  return triple.starts_with("spirv") ? 16 : std::numeric_limits<unsigned>::max();
 }
 
 void limitParameters(TargetModel& target, int64_t most) {

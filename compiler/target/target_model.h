@@ -1,8 +1,11 @@
 // What the compiler knows of the device that it compiles for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 
 namespace isthmus {
 
@@ -18,6 +21,10 @@ enum class ProductUnit : uint8_t {
   kSubgroups,  // sub-groups, by one instruction for small matrices (Intel's)
   kWarps,      // sub-groups, by tensor cores (NVIDIA's)
 };
+
+// Whose instructions kernels may use that LLVM's portable IR has no words for
+// (compiler/codegen/target_instructions.h).
+enum class Intrinsics : uint8_t { kNone, kX86, kNvptx };
 
 // Of kernels of matrix products and convolutions: sizes at which one form of them becomes faster
 // than another, and what registers and memory are good for. Lines are rows or columns of the
@@ -90,9 +97,12 @@ struct TargetModel {
   // Of x86, for `compiler/codegen/x86`: AVX-512's F, BW, DQ and VL together; VBMI.
   bool avx512 = false;
   bool avx512Vbmi = false;
+  Intrinsics intrinsics = Intrinsics::kNone;
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
+  // Of a vector's value, in what is written for the target.
+  unsigned maxVectorElements = std::numeric_limits<unsigned>::max();
   int64_t maxInterleave = 4;
   int64_t l2Bytes = 1 << 20;
   // Instructions that are in flight at a time, where a vector may be longer than a register; 0: it
@@ -102,8 +112,12 @@ struct TargetModel {
   // What a work-group of threads has (GPUs).
   unsigned subgroupSize = 1;  // threads that run in step
   unsigned groupSize = 1;     // threads of one group, a power of two
-  int64_t localBytes = 0;     // memory that a group's threads share
-  unsigned atomicBits = 32;   // of the longest integers that threads exchange in memory
+  // A group's threads share memory and wait for each other; else each computes by itself. Those of
+  // a sub-group read each other's registers.
+  bool sharesGroupMemory = false;
+  bool exchangesRegisters = false;
+  int64_t localBytes = 0;    // memory that a group's threads share
+  unsigned atomicBits = 32;  // of the longest integers that threads exchange in memory
   // What one instruction adds to memory: each with those before it.
   enum class AtomicFloats { kNone, kF32AndF64, kF16, kBf16 };
   AtomicFloats atomicFloats = AtomicFloats::kNone;
@@ -258,7 +272,12 @@ struct TargetModel {
     return device == DeviceKind::kGpu || vectorBits < bits ? 1 : vectorBits / bits;
   }
   // Whether the threads of a GPU's group share anything.
-  bool hasGroups() const { return device == DeviceKind::kGpu && subgroupSize <= groupSize; }
+  bool hasGroups() const { return device == DeviceKind::kGpu && sharesGroupMemory; }
+  // Whether one kernel goes over a row several times (softmax, layer norm): work-items without
+  // groups cannot share what is between.
+  bool readsRowsAgain() const { return device == DeviceKind::kCpu || hasGroups(); }
+  // Whether loops transpose by blocks in registers, together with other work.
+  bool transposesInLoops() const { return device == DeviceKind::kCpu; }
   // The largest k, and the widest elements in bits, of a top_k that is not a sort which is cut off:
   // a group of threads selects, each thread one at most; elsewhere the host has a function.
   int64_t largestTopK() const { return hasGroups() ? int64_t{groupSize} : INT64_MAX; }
@@ -280,3 +299,8 @@ void limitParameters(TargetModel& target, int64_t most);
 inline constexpr int64_t kFewestParameters = 128;
 
 }  // namespace isthmus
+  // The same, of values in what is written for the target.
+  unsigned vectorLanes(unsigned bits) const { return std::min(lanesOf(bits), maxVectorElements); }
+// How many elements a vector's value may have in what LLVM writes for `triple`.
+unsigned maxVectorElementsOf(std::string_view triple);
+

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/target/nvidia.h"
 #include "compiler/target/portable_cpu.h"
 
 namespace isthmus {
@@ -21,11 +20,11 @@ TEST(TargetModelTest, ACpusLanesFillItsVectors) {
 TEST(TargetModelTest, VectorsInSpirvHaveAtMost16Elements) {
   TargetModel portable = portableCpuTarget("spirv64-unknown-unknown", 512);
   EXPECT_EQ(portable.device, DeviceKind::kCpu);
-  EXPECT_EQ(vectorLanes(portable, 8), 16u);
-  EXPECT_EQ(vectorLanes(portable, 64), 8u);
+  EXPECT_EQ(portable.vectorLanes(8), 16u);
+  EXPECT_EQ(portable.vectorLanes(64), 8u);
   TargetModel host;
   host.vectorBits = 512;
-  EXPECT_EQ(vectorLanes(host, 8), 64u);
+  EXPECT_EQ(host.vectorLanes(8), 64u);
 }
 
 TEST(TargetModelTest, AGpuComputesAnElementAThread) {
@@ -33,21 +32,24 @@ TEST(TargetModelTest, AGpuComputesAnElementAThread) {
   EXPECT_EQ(target.device, DeviceKind::kGpu);
   EXPECT_EQ(target.lanesOf(8), 1u);
   EXPECT_EQ(target.groupSize % target.subgroupSize, 0u);
+  EXPECT_TRUE(target.hasGroups());
+  EXPECT_TRUE(target.readsRowsAgain());
+  EXPECT_FALSE(target.exchangesRegisters);
+  EXPECT_FALSE(target.transposesInLoops());
   // Nothing of a row is kept, which would have to fit the memory of a group.
   EXPECT_EQ(target.maxKeptRowBytes(), 0);
 }
 
-TEST(TargetModelTest, AnNvidiaGpuIsOfItsGeneration) {
-  TargetModel ampere = nvidiaTarget(86), hopper = nvidiaTarget(120);
-  EXPECT_EQ(ampere.cpu, "sm_80");
-  EXPECT_EQ(hopper.cpu, "sm_90");
-  EXPECT_GT(hopper.memoryBytesPerNs, ampere.memoryBytesPerNs);
-  for (const TargetModel& target : {ampere, hopper}) {
-    EXPECT_EQ(target.device, DeviceKind::kGpu);
-    EXPECT_LE(target.wholeRowBytes, target.maxRowBytes);
-    // A group whose threads use all the registers that they may fits one unit.
-    EXPECT_LE(target.groupSize * kNvidiaThreadRegisters, kNvidiaUnitRegisters);
-  }
+TEST(TargetModelTest, WithoutGroupsEachThreadIsByItself) {
+  TargetModel target = gpuTarget("spirv64-unknown-unknown");
+  target.sharesGroupMemory = false;
+  EXPECT_FALSE(target.hasGroups());
+  EXPECT_FALSE(target.readsRowsAgain());
+  EXPECT_EQ(target.largestTopK(), INT64_MAX);
+  TargetModel cpu;
+  EXPECT_FALSE(cpu.hasGroups());
+  EXPECT_TRUE(cpu.readsRowsAgain());
+  EXPECT_TRUE(cpu.transposesInLoops());
 }
 
 }  // namespace

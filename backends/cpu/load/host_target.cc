@@ -10,6 +10,7 @@
 #include "compiler/target/error_handlers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace isthmus::cpu {
 namespace {
@@ -29,6 +30,7 @@ TargetModel detectHost() {
   installErrorHandlers();
   TargetModel target;
   target.triple = llvm::sys::getProcessTriple();
+  if (llvm::Triple(target.triple).isX86()) target.intrinsics = Intrinsics::kX86;
   target.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   // Sorted, since the string becomes part of cache keys and serialized executables.

@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "backends/cuda/codegen/libdevice.h"
+#include "backends/cuda/target/nvidia.h"
 #include "compiler/codegen/analyses.h"
-#include "compiler/target/nvidia.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

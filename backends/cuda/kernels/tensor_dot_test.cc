@@ -13,9 +13,9 @@
 
 #include "backends/cpu/emit/jit.h"
 #include "backends/cpu/load/object_loader.h"
+#include "backends/cuda/target/nvidia.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/products/product_scheduler.h"
-#include "compiler/target/nvidia.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -44,7 +44,7 @@ void setGroups(codegen::WorkItemForm& form) {
   form.barrier = [](llvm::IRBuilder<>& b) {
     callDevice(b, codegen::kGroupBarrierSymbol, b.getVoidTy(), {}, false);
   };
-  if (!codegen::hasExchange(form.target)) return;
+  if (!form.target.exchangesRegisters) return;
   form.exchange = [](llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
     return callDevice(b, codegen::kExchangeSymbol, b.getInt32Ty(), {value, distance}, false);
   };
@@ -54,6 +54,7 @@ codegen::WorkItemForm formOf(const DeviceTarget& device) {
   codegen::WorkItemForm form;
   form.target = device.vectorBits > 0 ? portableCpuTarget(device.triple, device.vectorBits)
                                       : groupTarget(device.triple, device.groups);
+  form.target.intrinsics = intrinsicsOf(device.triple);
   form.globalSpace = device.addressSpace;
   form.convention = llvm::CallingConv::C;
   form.indices = [](llvm::IRBuilder<>& b, const codegen::Items& items) {

@@ -1,11 +1,10 @@
 #include "backends/shared/staging/device_target.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "compiler/codegen/group_threads.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace isthmus {
 namespace {
@@ -26,23 +25,21 @@ TargetModel groupTarget(std::string triple, const DeviceGroups& groups) {
   target.wholeRowBytes = groups.memoryBytes;
   target.bufferBytes = kBufferBytes;
   target.threadBits = std::min(groups.vectorBits, 8 * kBufferBytes);
-  if (groups.subgroupThreads > 0) {
-    target.features = codegen::kExchangeFeature;
-    target.subgroupSize = groups.subgroupThreads;
-  }
-  if (target.groupSize < target.subgroupSize || target.localBytes < kMinLocalBytes) {
-    // Each element is computed by itself.
-    target.subgroupSize = std::numeric_limits<int32_t>::max();
-  }
+  target.exchangesRegisters = groups.subgroupThreads > 0;
+  if (target.exchangesRegisters) target.subgroupSize = groups.subgroupThreads;
+  target.sharesGroupMemory =
+      target.groupSize >= target.subgroupSize && target.localBytes >= kMinLocalBytes;
   return target;
 }
 
+Intrinsics intrinsicsOf(const std::string& triple) {
+  const llvm::Triple parsed(triple);
+  if (parsed.isX86()) return Intrinsics::kX86;
+  return parsed.isNVPTX() ? Intrinsics::kNvptx : Intrinsics::kNone;
+}
+
 void configureStages(const TargetModel& target, PipelineOptions& options) {
-  const bool isCpu = target.device == DeviceKind::kCpu;
   options.fusion.target = target;
-  // Without groups, work-items cannot share a row's intermediate values.
-  options.fusion.rows = isCpu || target.hasGroups();
-  options.fusion.transposes = isCpu;
   options.attention = false;
   options.epilogues = target.products.unit != ProductUnit::kFunctions;
 }

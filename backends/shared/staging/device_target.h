@@ -14,6 +14,9 @@ namespace isthmus {
 // whose memory or threads are too few for any kernel are taken for none.
 TargetModel groupTarget(std::string triple, const DeviceGroups& groups);
 
+// Whose instructions kernels may use, of what LLVM compiles for `triple`.
+Intrinsics intrinsicsOf(const std::string& triple);
+
 // How the stages are to treat programs for the target, whether it has vectors, groups or neither.
 void configureStages(const TargetModel& target, PipelineOptions& options);
 

@@ -3,7 +3,6 @@
 
 #include <numeric>
 
-#include "compiler/target/portable_cpu.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::codegen {
@@ -373,7 +372,7 @@ Val Evaluator::load(llvm::Value* base, const ElementKind& kind, const IndexExpr&
   IndexExpr real = scaleIndex(linear, 2);
   IndexExpr imaginary = add(real, IndexExpr(1));
   unsigned lanes = linear.isUniform() ? 1 : lanes_;
-  bool fits = 2 * static_cast<uint64_t>(lanes) <= maxVectorElements(loops_.target());
+  bool fits = 2 * static_cast<uint64_t>(lanes) <= loops_.target().maxVectorElements;
   if (lanes > 1 && !linear.lanes && linear.laneStride == 1 && fits) {
     // One load of both parts, then taken apart.
     llvm::Value* pointer = loops_.address(base, type, real);
@@ -414,7 +413,7 @@ void Evaluator::store(llvm::Value* base, const ElementKind& kind, const IndexExp
       b.CreateAlignedStore(value.re, pointer, align);
       b.CreateAlignedStore(value.im, b.CreateConstInBoundsGEP1_64(type, pointer, 1), align);
     } else {
-      unsigned pieceLanes = std::min(lanes, maxVectorElements(loops_.target()) / 2);
+      unsigned pieceLanes = std::min(lanes, loops_.target().maxVectorElements / 2);
       for (unsigned begin = 0; begin < lanes; begin += pieceLanes) {
         llvm::SmallVector<int, 16> zip;
         for (unsigned i = begin; i < begin + pieceLanes; ++i) {

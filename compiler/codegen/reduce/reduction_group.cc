@@ -61,7 +61,7 @@ Group ReductionEmitter::emitGroup(const std::optional<Val>& neutral, unsigned th
   rowLanes_ = neighbours;
   const Group own = foldLanes(neutral ? ownFromNeutral(*neutral, threads) : ownFromFirst(threads));
   Group result =
-      hasExchange(loops_.target()) ? exchangedSum(own, threads) : sumInMemory(own, threads);
+      loops_.target().exchangesRegisters ? exchangedSum(own, threads) : sumInMemory(own, threads);
   result = neutral ? withInitial(*neutral, result) : combine(initial_, result);
   for (Val& value : result) value.level = outside_;
   return result;

@@ -164,11 +164,11 @@ class Avx512 : public X86 {
 
 }  // namespace
 
-const TargetInstructions* x86Instructions(const TargetModel& target) {
+const TargetInstructions& x86Instructions(const TargetModel& target) {
   static const Avx512 words(/*shufflesBytes=*/false), bytes(/*shufflesBytes=*/true);
   static const X86 any;
-  if (target.avx512) return target.avx512Vbmi ? &bytes : &words;
-  return target.triple.starts_with("x86_64") ? &any : nullptr;
+  if (!target.avx512) return any;
+  return target.avx512Vbmi ? bytes : words;
 }
 
 }  // namespace isthmus::codegen

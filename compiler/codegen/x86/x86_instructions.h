@@ -5,7 +5,7 @@
 
 namespace isthmus::codegen {
 
-// Null: the target is another. Lives as long as the process.
-const TargetInstructions* x86Instructions(const TargetModel& target);
+// Lives as long as the process.
+const TargetInstructions& x86Instructions(const TargetModel& target);
 
 }  // namespace isthmus::codegen

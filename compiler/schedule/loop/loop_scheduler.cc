@@ -14,7 +14,6 @@
 #include "compiler/schedule/loop/row_blocks.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -178,7 +177,7 @@ void LoopScheduler::chooseLanes() {
     }
   });
   for (const Root& root : roots_) consider(tensorTypeOf(root.value).getElementType());
-  stage_.lanes = vectorLanes(target_, widest);
+  stage_.lanes = target_.vectorLanes(widest);
   if (stage_.lanes > 1 && chooseInterleaving()) return;
   if (lanesMeetRowReductionAlong(stage_.dims.size() - 1)) stage_.lanes = 1;
   auto& dims = stage_.dims;
@@ -526,7 +525,8 @@ bool LoopScheduler::isForGroup(shlo::ReduceOp reduce) const {
   auto type = tensorTypeOf(reduce.getInputs()[0]);
   int64_t innermost = type.getRank() - 1;
   while (innermost > 0 && type.getDimSize(innermost) == 1) --innermost;
-  return canShareInGroup(reduce, target_.subgroupSize, 1) && !reducedAxesOf(reduce).axes.empty() &&
+  return target_.hasGroups() && canShareInGroup(reduce, target_.subgroupSize, 1) &&
+         !reducedAxesOf(reduce).axes.empty() &&
          (llvm::is_contained(reduce.getDimensions(), innermost) ||
           tensorTypeOf(reduce.getResult(0)).getNumElements() < target_.enoughRows);
 }
@@ -642,7 +642,7 @@ int64_t LoopScheduler::neighbours(bool goesByCuts) {
     if (elementCount(type) > elements() / kFew) consider(type);
   }
   for (const Root& root : roots_) consider(root.type());
-  const int64_t lanes = std::min<int64_t>(target_.neighboursOf(widest), maxVectorElements(target_));
+  const int64_t lanes = std::min<int64_t>(target_.neighboursOf(widest), target_.maxVectorElements);
   constexpr size_t kMostCuts = 16;
   const bool isCut = goesByCuts && stage_.cuts.size() <= kMostCuts && stage_.cutsBetween(lanes);
   isWhole = isWhole && (isCut || stage_.cuts.size() == 2);

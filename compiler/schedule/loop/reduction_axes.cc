@@ -8,7 +8,6 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace isthmus {
@@ -90,7 +89,7 @@ ReductionSchedule chooseRowReduction(shlo::ReduceOp reduce, unsigned op,
     auto kind = elementKind(mlir::cast<mlir::RankedTensorType>(input.getType()).getElementType());
     if (kind) widest = std::max(widest, kind->computeBits());
   }
-  schedule.lanes = vectorLanes(target, widest);
+  schedule.lanes = target.vectorLanes(widest);
   while (schedule.lanes > 1 && schedule.lanes > size) schedule.lanes /= 2;
   // While an element is computed the addition of the one before ends: more chains would be more
   // code and more registers.

@@ -7,7 +7,6 @@
 #include "compiler/schedule/loop/scan.h"
 #include "compiler/schedule/loop/update_scheduler.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {

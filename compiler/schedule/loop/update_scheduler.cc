@@ -9,7 +9,6 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/element_kind.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -49,7 +48,7 @@ void tileByCopies(StageSchedule* stage, int64_t count, int64_t copies, const Tar
 }  // namespace
 
 unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t size) {
-  unsigned lanes = vectorLanes(target, computeBits(values));
+  unsigned lanes = target.vectorLanes(computeBits(values));
   while (lanes > 1 && lanes > size) lanes /= 2;
   return lanes;
 }

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cuda/target/nvidia.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/schedule_pass.h"
-#include "compiler/target/nvidia.h"
 #include "compiler/target/portable_cpu.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -90,14 +90,14 @@ TEST(ProductScheduler, groups_have_large_tiles_where_there_are_enough_of_them) {
 
 TEST(ProductScheduler, each_unit_has_its_form) {
   Product narrow(512, 512, 512, "bf16", "bf16");
-  EXPECT_EQ(narrow.text(nvidiaTarget(80)),
+  EXPECT_EQ(narrow.text(cuda::nvidiaTarget(80)),
             "dot results=0 of=0 form=tensors tile=64x64x32 each=32x32 threads=128 ns=1");
   EXPECT_EQ(narrow.text(matrixDevice()),
             "dot results=0 of=0 form=matrices tile=32x32x16 threads=128 ns=1");
   EXPECT_EQ(narrow.text(portableCpuTarget("spirv64-unknown-unknown", 512)),
             "dot results=0 of=0 form=vectors each=8x2 copies=rows,columns lanes=16 grain=8 ns=1");
   Product wide(512, 512, 512, "f32", "f32");
-  EXPECT_NE(wide.text(nvidiaTarget(80)).find("form=groups"), std::string::npos);
+  EXPECT_NE(wide.text(cuda::nvidiaTarget(80)).find("form=groups"), std::string::npos);
   EXPECT_NE(wide.reason().find("tensors: they do not multiply these types as exactly"),
             std::string::npos);
 }
@@ -120,7 +120,7 @@ TEST(ProductScheduler, few_lines_are_shared) {
 TEST(ProductScheduler, a_library_comes_first) {
   Product product(512, 512, 512, "f32", "f32");
   StageSchedule stage =
-      chooseProduct(product.op(), nvidiaTarget(80), [](mlir::Operation*) { return true; });
+      chooseProduct(product.op(), cuda::nvidiaTarget(80), [](mlir::Operation*) { return true; });
   EXPECT_EQ(stage.product.form, ProductForm::kLibrary);
 }
 
@@ -150,7 +150,7 @@ TEST(ProductScheduler, edited_tiles_are_verified) {
   Product narrow(512, 512, 512, "bf16", "bf16");
   auto onWarps = [&](const char* text) {
     return narrow.problemWith(std::string("dot results=0 of=0 form=tensors ") + text,
-                              nvidiaTarget(80));
+                              cuda::nvidiaTarget(80));
   };
   EXPECT_EQ(onWarps("tile=128x64x32 each=64x32 threads=128"), "");
   EXPECT_NE(onWarps("tile=128x64x32 each=64x32 threads=256"), "");

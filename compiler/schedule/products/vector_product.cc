@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/cost/time.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
@@ -179,7 +178,7 @@ namespace {
 bool chooseLanes(const VectorContraction& p, const TargetModel& target, StageSchedule* stage) {
   const ProductModel& model = target.products;
   int64_t rows = sizeOf(p.rows), columns = sizeOf(p.columns);
-  unsigned lanes = vectorLanes(target, p.sum.computeBits());
+  unsigned lanes = target.vectorLanes(p.sum.computeBits());
   bool areSmall = rows * columns * sizeOf(p.sums) < model.minProducts;
   if (lanes < 4 || (areSmall && sizeOf(p.batch) > model.enoughItems)) return false;
   bool isRead = isContiguous(p.columns);

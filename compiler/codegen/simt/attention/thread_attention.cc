@@ -32,7 +32,7 @@ class ThreadAttention {
         block_(loops_, "block", rows.stage.blockRows,
                std::max(sumsWidth_, featuresWidth_) + kAttentionVector) {
     vector_ = ofThread_ % kVector == 0 ? kVector : ofThread_ % 2 == 0 ? 2 : 1;
-    if (!hasExchange(loops_.target())) {
+    if (!loops_.target().exchangesRegisters) {
       partial_.emplace(loops_, "partial", rows.stage.chunk, kAttentionSide);
     }
   }

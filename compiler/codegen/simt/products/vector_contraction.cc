@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/codegen/access/shuffles.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
@@ -377,7 +376,7 @@ Status emitVectorContraction(const VectorPlan& plan, const ProductTask& task, ll
   };
   if (plan.convertsLhs) {
     auto lanes = static_cast<unsigned>(
-        std::min<int64_t>(vectorLanes(form.target, p.sum.computeBits()), p.lhsElements));
+        std::min<int64_t>(form.target.vectorLanes(p.sum.computeBits()), p.lhsElements));
     lanes = llvm::bit_floor(lanes);
     int64_t perItem = std::min(kConvertedElements, p.lhsElements / lanes * lanes);
     add(symbol + "_convert", {llvm::divideCeilSigned(p.lhsElements, perItem), 1, 1},

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/codegen/simt/products/vector_contraction.h"
-#include "compiler/target/portable_cpu.h"
 #include "llvm/ADT/bit.h"
 
 namespace isthmus::codegen {
@@ -103,9 +102,9 @@ OpKernel emitPaddingOfVectors(const PaddedInput& input, const ProductTask& task,
 OpKernel emitPadding(const PaddedInput& input, const ProductTask& task, llvm::Module& module,
                      const WorkItemForm& form, const std::string& symbol) {
   const PaddedDim& inner = input.inOrder[0];
-  auto lanes = static_cast<unsigned>(
-      std::min<int64_t>(vectorLanes(form.target, task.kinds.sum.computeBits()),
-                        llvm::bit_floor(uint64_t(inner.size))));
+  auto lanes =
+      static_cast<unsigned>(std::min<int64_t>(form.target.vectorLanes(task.kinds.sum.computeBits()),
+                                              llvm::bit_floor(uint64_t(inner.size))));
   bool isWhole = inner.size == inner.input && inner.padLow == 0 && inner.stride == 1;
   return lanes >= 4 && isWhole ? emitPaddingOfVectors(input, task, lanes, module, form, symbol)
                                : emitPaddingOfElements(input, task, module, form, symbol);

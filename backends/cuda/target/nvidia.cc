@@ -2,21 +2,23 @@
 // and "NVIDIA H100 Tensor Core GPU Architecture" (2022), SXM modules, and from the CUDA C++
 // Programming Guide's table of technical specifications per compute capability. On an H100 a copy
 // reached 2.96 TB/s, f32 products 51 TFLOP/s and bf16 products 790 (`bench/ceilings.py`).
-#include "compiler/target/nvidia.h"
+#include "backends/cuda/target/nvidia.h"
 
-namespace isthmus {
+namespace isthmus::cuda {
 
 int64_t nvidiaUnits(int capability) { return capability >= 90 ? 132 : 108; }
 
 TargetModel nvidiaTarget(int capability) {
   bool isHopper = capability >= 90;
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
+  target.intrinsics = Intrinsics::kNvptx;
   target.convertsF16 = true;
   target.roundsToBf16 = true;
   // 4352 bytes.
   limitParameters(target, 544);
   target.subgroupSize = 32;
   target.groupSize = 256;
+  target.exchangesRegisters = true;
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
   target.localBytes = 48 << 10;
   target.atomicBits = 64;
@@ -53,4 +55,4 @@ TargetModel nvidiaTarget(int capability) {
   return target;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::cuda

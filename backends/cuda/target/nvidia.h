@@ -1,0 +1,15 @@
+// The models of NVIDIA's GPUs.
+#pragma once
+
+#include "compiler/target/target_model.h"
+
+namespace isthmus::cuda {
+
+// GPUs of compute capability 8.0 and newer: the model of an A100 for capabilities (times ten) from
+// 80 to 89, of an H100 from 90 on.
+TargetModel nvidiaTarget(int capability);
+
+// On how many units groups run at the same time.
+int64_t nvidiaUnits(int capability);
+
+}  // namespace isthmus::cuda
