@@ -36,8 +36,16 @@ struct ProductModel {
   int64_t instructionRows = 1, instructionColumns = 1, instructionBytes = 4;
   // Of the result and of the sums: below, most of what the instruction computes is not used.
   int64_t minInstructionSize = 16;
-  // Results of the instruction that a sub-group computes, where there are many, and where not.
+  // Results of the instruction that a sub-group computes, where there are many, and where not; and
+  // the sub-groups of a group, down the rows and across the columns.
   int64_t largeBlockRows = 4, largeBlockColumns = 2;
+  int64_t smallBlockRows = 1, smallBlockColumns = 1;
+  int64_t subgroupsDown = 4, subgroupsAcross = 2;
+  // So many times the instruction goes along the terms of a tile; tiles that a group's memory holds
+  // at once, where copies to it are under way while one is multiplied.
+  int64_t tileSteps = 1, tilesAtOnce = 1;
+  // Sums of a thread whose other registers hold little.
+  int64_t maxInstructionSums = 64;
 
   // Groups that keep the device busy; if there are as many of large tiles, tiles are large, and
   // each operand is read less often.
@@ -46,6 +54,9 @@ struct ProductModel {
   int64_t minTileLines = 24;
   // Of a tile, in a group's memory: their copies are whole lines of a cache.
   int64_t tileTerms = 16;
+  // Elements that are passed over from line to line there, so that lines begin in other banks and
+  // can be read in vectors.
+  int64_t tilePadding = 4;
   // Along each side of the result, elements that a thread has in registers: of large tiles, of
   // small ones.
   int64_t largeThreadLines = 8, smallThreadLines = 4;

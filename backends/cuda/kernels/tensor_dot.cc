@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cuda/kernels/precision.h"
+#include "backends/cuda/target/nvidia.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/evaluator.h"
 #include "compiler/codegen/group_threads.h"
@@ -19,10 +20,13 @@ namespace {
 using Value = llvm::Value*;
 using Four = std::array<Value, 4>;
 
-constexpr int64_t kChunkBytes = kTensorChunkBytes;
-constexpr unsigned kStages = kTensorStages;
-constexpr unsigned kWarpThreads = 32;
-constexpr int64_t kTileSumBytes = kTensorTermBytes;
+// What cp.async copies at once, and a row of what ldmatrix loads; and how many rows that has.
+constexpr int64_t kChunkBytes = 16, kMatrixRows = 8;
+// Fragments of both operands are of four such matrices: of one block of the result's rows, of two
+// of its columns.
+static_assert(Mma::kRows == 2 * kMatrixRows && Mma::kColumns == kMatrixRows);
+static_assert(Mma::kBytes == 2 * kChunkBytes);
+constexpr int64_t kStepChunks = Mma::kBytes / kChunkBytes;
 // Tiles of neighbouring rows that are computed at about the same time read the same columns.
 constexpr int64_t kRowTilesTogether = 8;
 // A call for each outer batch: so many at most, and each of so much work that calls do not count.
@@ -34,15 +38,17 @@ constexpr double kMinBlasFlops = 2.0 * 32 * 32 * 32, kMinBlasBytes = 256 << 10;
 
 // Of one group: lines of both operands, and how warps share them.
 struct Tile {
-  explicit Tile(const ProductSchedule& product)
-      : rows(product.tileRows),
+  Tile(const ProductSchedule& product, unsigned warpThreads)
+      : warpThreads(warpThreads),
+        rows(product.tileRows),
         columns(product.tileColumns),
         warpRows(static_cast<unsigned>(product.tileRows / product.rows)),
         warpColumns(static_cast<unsigned>(product.tileColumns / product.columns)) {}
 
+  unsigned warpThreads;
   int64_t rows, columns;
   unsigned warpRows, warpColumns;
-  unsigned threads() const { return warpRows * warpColumns * kWarpThreads; }
+  unsigned threads() const { return warpRows * warpColumns * warpThreads; }
 };
 
 // A product that the kernel computes.
@@ -69,7 +75,7 @@ class TensorDotKernel {
 
  private:
   // A tile of an operand in the group's memory: `lines` of it (rows or columns of the result) by
-  // kTileSumBytes along the sums, or the other way round.
+  // tileSumBytes_ along the sums, or the other way round.
   struct Shared {
     const MatrixOperand* operand;
     int64_t lines;       // of the tile
@@ -114,10 +120,12 @@ class TensorDotKernel {
   const TensorOps& ops_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_;
+  unsigned stages_;  // tiles in memory at once
   int64_t elementBytes_;
-  int64_t tileSums_;   // elements
-  unsigned blocks_;    // of 16 rows, of a warp
-  unsigned columns8_;  // blocks of 8 columns, of a warp
+  int64_t tileSums_;  // elements
+  int64_t tileSumBytes_;
+  unsigned blocks_;        // of the instruction's rows, of a warp
+  unsigned columnBlocks_;  // of its columns, of a warp
   Shared lhs_, rhs_;
   Value thread_ = nullptr, lane_ = nullptr, warpRow_ = nullptr, warpColumn_ = nullptr;
   Value batch_ = nullptr, rowTile_ = nullptr, columnTile_ = nullptr;
@@ -128,14 +136,16 @@ TensorDotKernel::TensorDotKernel(const TensorDot& dot, const codegen::ProductTas
                                  const TensorOps& ops, const std::string& symbol)
     : dot_(dot),
       task_(task),
-      tile_(task.product()),
+      tile_(task.product(), form.target.subgroupSize),
       form_(form),
       ops_(ops),
       b_(module.getContext()),
+      stages_(static_cast<unsigned>(form.target.products.tilesAtOnce)),
       elementBytes_(bytesOf(dot.type)),
-      tileSums_(kTileSumBytes / elementBytes_),
-      blocks_(static_cast<unsigned>(task.product().rows / 16)),
-      columns8_(static_cast<unsigned>(task.product().columns / 8)) {
+      tileSums_(task.product().tileTerms),
+      tileSumBytes_(tileSums_ * elementBytes_),
+      blocks_(static_cast<unsigned>(task.product().rows / Mma::kRows)),
+      columnBlocks_(static_cast<unsigned>(task.product().columns / Mma::kColumns)) {
   llvm::LLVMContext& context = module.getContext();
   std::vector<llvm::Type*> types(task.parameters,
                                  llvm::PointerType::get(context, form.globalSpace));
@@ -152,10 +162,10 @@ TensorDotKernel::TensorDotKernel(const TensorDot& dot, const codegen::ProductTas
 TensorDotKernel::Shared TensorDotKernel::share(const MatrixOperand& operand, int64_t lines,
                                                int64_t allLines, const char* name) {
   Shared shared{&operand, lines, allLines, 0, 0, nullptr};
-  shared.rowBytes = operand.alongSums ? kTileSumBytes : lines * elementBytes_;
+  shared.rowBytes = operand.alongSums ? tileSumBytes_ : lines * elementBytes_;
   shared.memoryRows = operand.alongSums ? lines : tileSums_;
   shared.memory = codegen::makeGroupMemory(*function_->getParent(), b_.getInt8Ty(),
-                                           kStages * shared.rowBytes * shared.memoryRows,
+                                           stages_ * shared.rowBytes * shared.memoryRows,
                                            function_->getName() + "_" + name, 128);
   return shared;
 }
@@ -222,45 +232,47 @@ void TensorDotKernel::copyTile(const Shared& shared, Value stage, Value firstSum
   }
 }
 
-// Rows 16 * block … of the warp, a step of 32 bytes along the sums.
+// A block of rows of the warp, a step of the instruction along the sums.
 Four TensorDotKernel::loadLhs(Value stage, unsigned block, unsigned step) {
-  Value first = add(times(warpRow_, static_cast<int64_t>(blocks_) * 16), i32(block * 16));
-  Value matrix = b_.CreateLShr(lane_, i32(3)), row = b_.CreateAnd(lane_, i32(7));
+  Value first = add(times(warpRow_, blocks_ * Mma::kRows), i32(block * Mma::kRows));
+  Value matrix = whole(lane_, kMatrixRows), row = part(lane_, kMatrixRows);
   // Matrices: both halves of the rows at the first sums, then at the others.
   Value lowHalf = b_.CreateAnd(matrix, i32(1)), later = b_.CreateLShr(matrix, i32(1));
   if (lhs_.operand->alongSums) {
-    Value line = add(first, add(times(lowHalf, 8), row));
-    return ops_.loadMatrices(b_, addressIn(lhs_, stage, line, add(i32(step * 2), later)), false);
+    Value line = add(first, add(times(lowHalf, kMatrixRows), row));
+    return ops_.loadMatrices(b_, addressIn(lhs_, stage, line, add(i32(step * kStepChunks), later)),
+                             false);
   }
-  Value sum = add(i32(step * 16), add(times(later, 8), row));
-  Value chunk = add(b_.CreateLShr(first, i32(3)), lowHalf);
+  Value sum = add(i32(step * 2 * kMatrixRows), add(times(later, kMatrixRows), row));
+  Value chunk = add(whole(first, kMatrixRows), lowHalf);
   return ops_.loadMatrices(b_, addressIn(lhs_, stage, sum, chunk), true);
 }
 
-// Two blocks of 8 columns: the first has registers 0 and 1, the second 2 and 3.
+// Two blocks of columns: the first has registers 0 and 1, the second 2 and 3.
 Four TensorDotKernel::loadRhs(Value stage, unsigned pair, unsigned step) {
-  Value first = add(times(warpColumn_, static_cast<int64_t>(columns8_) * 8), i32(pair * 16));
-  Value matrix = b_.CreateLShr(lane_, i32(3)), row = b_.CreateAnd(lane_, i32(7));
+  Value first =
+      add(times(warpColumn_, columnBlocks_ * Mma::kColumns), i32(pair * 2 * Mma::kColumns));
+  Value matrix = whole(lane_, kMatrixRows), row = part(lane_, kMatrixRows);
   Value later = b_.CreateAnd(matrix, i32(1)), second = b_.CreateLShr(matrix, i32(1));
   if (rhs_.operand->alongSums) {
-    Value line = add(first, add(times(second, 8), row));
-    return ops_.loadMatrices(b_, addressIn(rhs_, stage, line, add(i32(step * 2), later)), false);
+    Value line = add(first, add(times(second, kMatrixRows), row));
+    return ops_.loadMatrices(b_, addressIn(rhs_, stage, line, add(i32(step * kStepChunks), later)),
+                             false);
   }
-  Value sum = add(i32(step * 16), add(times(later, 8), row));
-  Value chunk = add(b_.CreateLShr(first, i32(3)), second);
+  Value sum = add(i32(step * 2 * kMatrixRows), add(times(later, kMatrixRows), row));
+  Value chunk = add(whole(first, kMatrixRows), second);
   return ops_.loadMatrices(b_, addressIn(rhs_, stage, sum, chunk), true);
 }
 
 void TensorDotKernel::multiplyTile(Value stage, llvm::MutableArrayRef<Four> sums) {
-  constexpr unsigned kSteps = kTileSumBytes / 32;
-  for (unsigned step = 0; step < kSteps; ++step) {
+  for (unsigned step = 0; step < tileSumBytes_ / Mma::kBytes; ++step) {
     llvm::SmallVector<Four, 4> rows;
     for (unsigned block = 0; block < blocks_; ++block) rows.push_back(loadLhs(stage, block, step));
-    for (unsigned pair = 0; pair < columns8_ / 2; ++pair) {
+    for (unsigned pair = 0; pair < columnBlocks_ / 2; ++pair) {
       Four columns = loadRhs(stage, pair, step);
       for (unsigned block = 0; block < blocks_; ++block) {
         for (unsigned half = 0; half < 2; ++half) {
-          Four& sum = sums[block * columns8_ + pair * 2 + half];
+          Four& sum = sums[block * columnBlocks_ + pair * 2 + half];
           sum = ops_.multiply(b_, dot_.type, rows[block],
                               {columns[half * 2], columns[half * 2 + 1]}, sum);
         }
@@ -313,18 +325,18 @@ void TensorDotKernel::storePair(Value row, Value column, Value first, Value seco
 void TensorDotKernel::storeSums(llvm::ArrayRef<Four> sums) {
   Value laneRow = b_.CreateLShr(lane_, i32(2));
   Value laneColumn = times(b_.CreateAnd(lane_, i32(3)), 2);
-  Value firstRow = add(times(rowTile_, tile_.rows),
-                       add(times(warpRow_, static_cast<int64_t>(blocks_) * 16), laneRow));
+  Value firstRow =
+      add(times(rowTile_, tile_.rows), add(times(warpRow_, blocks_ * Mma::kRows), laneRow));
   Value firstColumn = add(times(columnTile_, tile_.columns),
-                          add(times(warpColumn_, static_cast<int64_t>(columns8_) * 8), laneColumn));
+                          add(times(warpColumn_, columnBlocks_ * Mma::kColumns), laneColumn));
   if (task_.epilogue) return storeByEpilogue(sums, firstRow, firstColumn);
   for (unsigned block = 0; block < blocks_; ++block) {
-    for (unsigned column = 0; column < columns8_; ++column) {
-      const Four& sum = sums[block * columns8_ + column];
-      Value row = add(firstRow, i32(block * 16));
-      Value at = add(firstColumn, i32(column * 8));
+    for (unsigned column = 0; column < columnBlocks_; ++column) {
+      const Four& sum = sums[block * columnBlocks_ + column];
+      Value row = add(firstRow, i32(block * Mma::kRows));
+      Value at = add(firstColumn, i32(column * Mma::kColumns));
       storePair(row, at, sum[0], sum[1]);
-      storePair(add(row, i32(8)), at, sum[2], sum[3]);
+      storePair(add(row, i32(kMatrixRows)), at, sum[2], sum[3]);
     }
   }
 }
@@ -336,11 +348,11 @@ void TensorDotKernel::storeByEpilogue(llvm::ArrayRef<Four> sums, Value firstRow,
   Value table = codegen::makeParameterTable(*function_, task_.parameters);
   codegen::forEachSum(b_, *task_.epilogue, all, [&](Value sum, Value wideNumber) {
     Value number = b_.CreateTrunc(wideNumber, b_.getInt32Ty());
-    // Of four, two neighbours are 8 rows below the others.
+    // Of four, two neighbours are in the lower half of the rows.
     Value four = whole(number, 4), inFour = part(number, 4);
-    Value block = whole(four, columns8_), column8 = part(four, columns8_);
-    Value row = add(firstRow, add(times(block, 16), times(whole(inFour, 2), 8)));
-    Value column = add(firstColumn, add(times(column8, 8), part(inFour, 2)));
+    Value block = whole(four, columnBlocks_), columnBlock = part(four, columnBlocks_);
+    Value row = add(firstRow, add(times(block, Mma::kRows), times(whole(inFour, 2), kMatrixRows)));
+    Value column = add(firstColumn, add(times(columnBlock, Mma::kColumns), part(inFour, 2)));
     whenInside(row, column, [&] {
       Value line = add(times(wide(batch_), dot_.rows), wide(row));
       b_.CreateCall(task_.epilogue, {table, line, line, wide(column), sum});
@@ -350,8 +362,8 @@ void TensorDotKernel::storeByEpilogue(llvm::ArrayRef<Four> sums, Value firstRow,
 
 void TensorDotKernel::emit() {
   thread_ = ops_.threadInGroup(b_);
-  lane_ = part(thread_, kWarpThreads);
-  Value warp = whole(thread_, kWarpThreads);
+  lane_ = part(thread_, tile_.warpThreads);
+  Value warp = whole(thread_, tile_.warpThreads);
   warpRow_ = whole(warp, tile_.warpColumns);
   warpColumn_ = part(warp, tile_.warpColumns);
   locateTile();
@@ -360,7 +372,7 @@ void TensorDotKernel::emit() {
     copyTile(rhs_, stage, firstSum);
   };
   int64_t tiles = tilesOf(dot_.sums, tileSums_);
-  for (unsigned stage = 0; stage + 1 < kStages; ++stage) {
+  for (unsigned stage = 0; stage + 1 < stages_; ++stage) {
     if (static_cast<int64_t>(stage) < tiles) copyBoth(i32(stage), i64(stage * tileSums_));
     ops_.endBatch(b_);
   }
@@ -379,23 +391,23 @@ void TensorDotKernel::emit() {
   };
   llvm::PHINode* number = phi(b_.getInt64Ty(), i64(0));
   llvm::PHINode* stage = phi(b_.getInt32Ty(), i32(0));
-  llvm::PHINode* nextStage = phi(b_.getInt32Ty(), i32(kStages - 1));
-  llvm::SmallVector<Four, 16> carried(size_t{blocks_} * columns8_);
+  llvm::PHINode* nextStage = phi(b_.getInt32Ty(), i32(stages_ - 1));
+  llvm::SmallVector<Four, 16> carried(size_t{blocks_} * columnBlocks_);
   for (Four& sum : carried) {
     for (Value& value : sum) value = phi(sumType, llvm::Constant::getNullValue(sumType));
   }
   llvm::SmallVector<Four, 16> sums = carried;
-  ops_.waitForBatches(b_, kStages - 2);
+  ops_.waitForBatches(b_, stages_ - 2);
   // All threads have their part of this tile, and none multiplies the one before any more.
   ops_.barrier(b_);
   // Beyond the last tile this copies zeros to where nothing is read.
-  copyBoth(nextStage, times(add(number, i64(kStages - 1)), tileSums_));
+  copyBoth(nextStage, times(add(number, i64(stages_ - 1)), tileSums_));
   ops_.endBatch(b_);
   multiplyTile(stage, sums);
   Value following = add(number, i64(1));
   auto turned = [&](Value value) {
     Value next = add(value, i32(1));
-    return b_.CreateSelect(b_.CreateICmpEQ(next, i32(kStages)), i32(0), next);
+    return b_.CreateSelect(b_.CreateICmpEQ(next, i32(stages_)), i32(0), next);
   };
   Value stageAfter = turned(stage), nextStageAfter = turned(nextStage);
   llvm::BasicBlock* latch = b_.GetInsertBlock();

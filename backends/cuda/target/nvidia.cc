@@ -46,11 +46,21 @@ TargetModel nvidiaTarget(int capability) {
   // As many groups as units hold at once.
   constexpr int64_t kGroupsOfUnit = 4;
   target.enoughRows = kGroupsOfUnit * nvidiaUnits(capability);
-  // mma.sync.m16n8 of 32 bytes.
   target.products.unit = ProductUnit::kWarps;
-  target.products.instructionRows = 16;
-  target.products.instructionColumns = 8;
-  target.products.instructionBytes = 32;
+  target.products.instructionRows = Mma::kRows;
+  target.products.instructionColumns = Mma::kColumns;
+  target.products.instructionBytes = Mma::kBytes;
+  // Four warps with 64 rows and columns each, or with 32: a larger part of a tile for each reads
+  // fewer bytes of the group's memory, which is what bounds eight.
+  target.products.subgroupsDown = target.products.subgroupsAcross = 2;
+  target.products.largeBlockRows = 64 / Mma::kRows;
+  target.products.largeBlockColumns = 64 / Mma::kColumns;
+  target.products.smallBlockRows = 32 / Mma::kRows;
+  target.products.smallBlockColumns = 32 / Mma::kColumns;
+  target.products.maxInstructionSums = 128;
+  // Two tiles are on their way while one is multiplied: of large ones that is all of the memory.
+  target.products.tileSteps = 2;
+  target.products.tilesAtOnce = 3;
   target.products.enoughGroups = nvidiaUnits(capability);
   return target;
 }

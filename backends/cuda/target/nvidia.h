@@ -12,4 +12,10 @@ TargetModel nvidiaTarget(int capability);
 // On how many units groups run at the same time.
 int64_t nvidiaUnits(int capability);
 
+// What a warp's mma.sync multiplies: rows and columns of the sums, and bytes of a row of the left
+// operand. The kernel of tensor cores (kernels/tensor_dot.h) is written for its registers.
+struct Mma {
+  static constexpr int64_t kRows = 16, kColumns = 8, kBytes = 32;
+};
+
 }  // namespace isthmus::cuda

@@ -25,5 +25,17 @@ TEST(NvidiaTarget, a_gpu_is_of_its_generation) {
   }
 }
 
+// The kernel of tensor cores keeps its tiles in what a kernel may declare.
+TEST(NvidiaTarget, tiles_of_tensor_cores_fit_a_group) {
+  const TargetModel target = nvidiaTarget(90);
+  const ProductModel& model = target.products;
+  const int64_t rows = model.subgroupsDown * model.largeBlockRows * model.instructionRows;
+  const int64_t columns =
+      model.subgroupsAcross * model.largeBlockColumns * model.instructionColumns;
+  EXPECT_LE((rows + columns) * model.tileSteps * model.instructionBytes * model.tilesAtOnce,
+            target.localBytes);
+  EXPECT_LE(model.subgroupsDown * model.subgroupsAcross * target.subgroupSize, target.groupSize);
+}
+
 }  // namespace
 }  // namespace isthmus::cuda

@@ -63,14 +63,14 @@ llvm::Value* emulate(llvm::IRBuilder<>& b, llvm::GlobalVariable& memory, Type ty
   waitForGroup(b);
   const unsigned perHalf = type == Type::kI8 ? 2 : 1, perWord = 2 * perHalf;
   // Of the sub-group's threads, which are neighbours: their number is a power of two.
-  llvm::Value* first = b.CreateAnd(self, ~uint64_t{MatrixOps::kThreads - 1});
-  for (unsigned thread = 0; thread < MatrixOps::kThreads; ++thread) {
+  llvm::Value* first = b.CreateAnd(self, ~uint64_t{kMatrixThreads - 1});
+  for (unsigned thread = 0; thread < kMatrixThreads; ++thread) {
     llvm::Value* column = b.CreateLoad(a->getType(), slot(b.CreateAdd(first, b.getInt64(thread))));
     for (unsigned e = 0; e < perHalf; ++e) {
       const unsigned k = thread * perHalf + e;
       llvm::Value* word = b.CreateExtractElement(rhs, uint64_t{k / perWord});
       llvm::Value* y = unpack(b, type, word, k % perWord);
-      for (unsigned row = 0; row < MatrixOps::kRows; ++row) {
+      for (unsigned row = 0; row < kMatrixRows; ++row) {
         llvm::Value* x = unpack(b, type, b.CreateExtractElement(column, uint64_t{row}), e);
         llvm::Value* sum = b.CreateExtractElement(sums, uint64_t{row});
         sum = type == Type::kI8 ? b.CreateAdd(sum, b.CreateMul(x, y))
@@ -88,7 +88,7 @@ llvm::Value* emulate(llvm::IRBuilder<>& b, llvm::GlobalVariable& memory, Type ty
 
 MatrixOps intelMatrixOps() {
   MatrixOps ops;
-  ops.require = [](llvm::Function& kernel) { requireSubgroupsOf(MatrixOps::kThreads, kernel); };
+  ops.require = [](llvm::Function& kernel) { requireSubgroupsOf(kMatrixThreads, kernel); };
   auto number = [](const char* name) {
     return [name](llvm::IRBuilder<>& b) -> llvm::Value* {
       llvm::Value* value = callBuiltin(b, name, b.getInt32Ty(), {}, Builtin::kPure);
@@ -108,10 +108,10 @@ MatrixOps emulatedMatrixOps(unsigned groupThreads) {
   MatrixOps ops;
   ops.require = [](llvm::Function&) {};
   ops.threadInSubgroup = [](llvm::IRBuilder<>& b) {
-    return b.CreateAnd(localId(b), uint64_t{MatrixOps::kThreads - 1});
+    return b.CreateAnd(localId(b), uint64_t{kMatrixThreads - 1});
   };
   ops.subgroupInGroup = [](llvm::IRBuilder<>& b) {
-    return b.CreateUDiv(localId(b), b.getInt64(MatrixOps::kThreads));
+    return b.CreateUDiv(localId(b), b.getInt64(kMatrixThreads));
   };
   ops.multiplyAdd = [groupThreads](llvm::IRBuilder<>& b, Type type, llvm::Value* a,
                                    llvm::Value* rhs, llvm::Value* sums) -> llvm::Value* {

@@ -5,6 +5,10 @@
 
 namespace isthmus::opencl {
 
+// The extension's shape for sub-groups of 16: c[8 x 16] += a[8 x k] b[k x 16], where k elements
+// fill 32 bytes.
+inline constexpr unsigned kMatrixThreads = 16, kMatrixRows = 8, kMatrixBytes = 32;
+
 // The functions of cl_intel_subgroup_matrix_multiply_accumulate, which modules import by name: so
 // drivers that have the extension need no SPIR-V extension for it.
 codegen::MatrixOps intelMatrixOps();

@@ -71,9 +71,9 @@ TargetModel kernelTarget(const KernelDevice& device) {
   limitParameters(target, device.maxParameters);
   if (device.matrices != MatrixUnit::kNone) {
     target.products.unit = ProductUnit::kSubgroups;
-    target.products.instructionRows = codegen::MatrixOps::kRows;
-    target.products.instructionColumns = codegen::MatrixOps::kThreads;
-    target.products.instructionBytes = codegen::MatrixOps::kBytes;
+    target.products.instructionRows = kMatrixRows;
+    target.products.instructionColumns = kMatrixThreads;
+    target.products.instructionBytes = kMatrixBytes;
   }
   return target;
 }

@@ -13,12 +13,9 @@ namespace isthmus {
 namespace {
 
 constexpr unsigned kSquareThreads = kProductSide * kProductSide;
-constexpr unsigned kWarpThreads = 32;
 // Of a group that shares the terms of few lines: threads of a line that is read along the terms,
 // and lines side by side that are read across.
 constexpr int64_t kThreadsAlong = 32, kLinesAcross = 32;
-// Of a thread, whose other registers hold little.
-constexpr int64_t kMaxTensorSums = 128;
 constexpr int64_t kMaxGroups = int64_t{1} << 30;
 
 int64_t tilesOf(int64_t size, int64_t tile) { return llvm::divideCeilSigned(size, tile); }
@@ -102,22 +99,37 @@ class ProductScheduler {
     if (product->rows < least || product->columns < least || product->sums < least) {
       return "it is too small";
     }
-    if (tilesOf(product->rows, 64) * tilesOf(product->columns, 64) >
+    if (tensorGroupsOf(*product, tensorTile({}, model_.smallBlockRows, model_.smallBlockColumns)) >
         kMaxGroups / product->batches()) {
       return "it has more groups than can be counted";
     }
-    return isInChunks(*product, *type) ? "" : "operands cannot be read by 16 bytes";
+    return isInChunks(*product, *type, chunkBytes())
+               ? ""
+               : "operands cannot be read by " + std::to_string(chunkBytes()) + " bytes";
   }
 
-  void setTensorTile(StageSchedule* stage, int64_t side, int64_t warpRows,
-                     int64_t warpColumns) const {
-    ProductSchedule& product = stage->product;
+  // What a thread copies to the group's memory at once.
+  int64_t chunkBytes() const { return target_.threadBits / 8; }
+  // Along the terms of a tile.
+  int64_t tensorTermBytes() const { return model_.tileSteps * model_.instructionBytes; }
+
+  // So many results of the instruction for each warp.
+  StageSchedule tensorTile(StageSchedule stage, int64_t blockRows, int64_t blockColumns) const {
+    ProductSchedule& product = stage.product;
     product.form = ProductForm::kTensors;
-    product.tileRows = product.tileColumns = side;
-    product.tileTerms = kTensorTermBytes / bytesOf(*tensorTypeOf(*kinds_));
-    product.rows = side / warpRows;
-    product.columns = side / warpColumns;
-    stage->groupThreads = static_cast<unsigned>(warpRows * warpColumns) * kWarpThreads;
+    product.rows = blockRows * model_.instructionRows;
+    product.columns = blockColumns * model_.instructionColumns;
+    product.tileRows = model_.subgroupsDown * product.rows;
+    product.tileColumns = model_.subgroupsAcross * product.columns;
+    product.tileTerms = tensorTermBytes() / bytesOf(*tensorTypeOf(*kinds_));
+    stage.groupThreads =
+        static_cast<unsigned>(model_.subgroupsDown * model_.subgroupsAcross) * target_.subgroupSize;
+    return stage;
+  }
+  // For each batch item.
+  static int64_t tensorGroupsOf(const MatrixProduct& product, const StageSchedule& stage) {
+    return tilesOf(product.rows, stage.product.tileRows) *
+           tilesOf(product.columns, stage.product.tileColumns);
   }
 
   // "large tiles, 64 of them", or why they are small.
@@ -134,13 +146,10 @@ class ProductScheduler {
     if (!why.empty()) return why;
     MatrixProduct product = *matrixProductOf(op_);
     // Large tiles read each operand less often, if there are enough of them to go round.
-    // Four warps: a larger part of a tile for each reads fewer bytes of the group's memory, which
-    // is what bounds eight.
-    setTensorTile(stage, 128, 2, 2);
-    const int64_t groups =
-        tilesOf(product.rows, 128) * tilesOf(product.columns, 128) * product.batches();
+    const StageSchedule large = tensorTile(*stage, model_.largeBlockRows, model_.largeBlockColumns);
+    const int64_t groups = tensorGroupsOf(product, large) * product.batches();
     const bool isLarge = groups >= model_.enoughGroups;
-    if (!isLarge) setTensorTile(stage, 64, 2, 2);
+    *stage = isLarge ? large : tensorTile(*stage, model_.smallBlockRows, model_.smallBlockColumns);
     *remark = sizeRemark(isLarge, groups);
     return "";
   }
@@ -169,7 +178,7 @@ class ProductScheduler {
   }
 
   int64_t matrixThreads() const {
-    return kMatricesDown * kMatricesAcross * model_.instructionColumns;
+    return model_.subgroupsDown * model_.subgroupsAcross * model_.instructionColumns;
   }
 
   void setMatrixBlocks(StageSchedule* stage, int64_t rows, int64_t columns) const {
@@ -177,9 +186,9 @@ class ProductScheduler {
     product.form = ProductForm::kMatrices;
     product.rows = rows;
     product.columns = columns;
-    product.tileRows = kMatricesDown * rows * model_.instructionRows;
-    product.tileColumns = kMatricesAcross * columns * model_.instructionColumns;
-    product.tileTerms = model_.instructionBytes / instructionBytes();
+    product.tileRows = model_.subgroupsDown * rows * model_.instructionRows;
+    product.tileColumns = model_.subgroupsAcross * columns * model_.instructionColumns;
+    product.tileTerms = model_.tileSteps * model_.instructionBytes / instructionBytes();
     stage->groupThreads = static_cast<unsigned>(matrixThreads());
   }
 
@@ -194,7 +203,7 @@ class ProductScheduler {
     setMatrixBlocks(stage, model_.largeBlockRows, model_.largeBlockColumns);
     const int64_t groups = groupsOf(stage->product);
     const bool isLarge = groups >= model_.enoughGroups;
-    if (!isLarge) setMatrixBlocks(stage, 1, 1);
+    if (!isLarge) setMatrixBlocks(stage, model_.smallBlockRows, model_.smallBlockColumns);
     *remark = sizeRemark(isLarge, groups);
     return "";
   }
@@ -219,7 +228,7 @@ class ProductScheduler {
   }
 
   int64_t groupBytes(const ProductSchedule& product) const {
-    return product.tileTerms * (product.tileRows + product.tileColumns + 2 * kTilePadding) *
+    return product.tileTerms * (product.tileRows + product.tileColumns + 2 * model_.tilePadding) *
            std::max<int64_t>(1, kinds_->sum.computeBits() / 8);
   }
 
@@ -370,30 +379,30 @@ class ProductScheduler {
 std::string ProductScheduler::tensorTileRefusal(const StageSchedule& stage) const {
   if (std::string why = tensorRefusal(); !why.empty()) return why;
   const ProductSchedule& product = stage.product;
-  StageSchedule chosen = stage;
-  setTensorTile(&chosen, 64, 2, 2);
-  if (product.tileTerms != chosen.product.tileTerms) {
-    return "a tile has " + std::to_string(chosen.product.tileTerms) + " terms";
-  }
+  const int64_t terms = tensorTermBytes() / bytesOf(*tensorTypeOf(*kinds_));
+  if (product.tileTerms != terms) return "a tile has " + std::to_string(terms) + " terms";
   auto isCut = [](int64_t tile, int64_t warp, int64_t unit) {
     return tile > 0 && tile <= 256 && warp > 0 && tile % warp == 0 && warp % unit == 0;
   };
-  if (!isCut(product.tileRows, product.rows, 16) ||
-      !isCut(product.tileColumns, product.columns, 16)) {
-    return "warps must have whole blocks of 16 rows and columns of a tile";
+  // Columns are loaded for two instructions at a time.
+  const int64_t unitRows = model_.instructionRows, unitColumns = 2 * model_.instructionColumns;
+  if (!isCut(product.tileRows, product.rows, unitRows) ||
+      !isCut(product.tileColumns, product.columns, unitColumns)) {
+    return "warps must have whole blocks of " + std::to_string(unitRows) + " rows and " +
+           std::to_string(unitColumns) + " columns of a tile";
   }
   const int64_t warps = product.tileRows / product.rows * (product.tileColumns / product.columns);
-  if (stage.groupThreads != warps * kWarpThreads)
+  if (stage.groupThreads != warps * target_.subgroupSize)
     return "there are as many threads as in its warps";
-  const int64_t chunks = kTensorTermBytes / kTensorChunkBytes;
+  const int64_t chunks = tensorTermBytes() / chunkBytes();
   if (product.tileRows * chunks % stage.groupThreads != 0 ||
       product.tileColumns * chunks % stage.groupThreads != 0) {
     return "threads must copy as many chunks each";
   }
-  if (product.rows * product.columns / kWarpThreads > kMaxTensorSums) {
+  if (product.rows * product.columns / target_.subgroupSize > model_.maxInstructionSums) {
     return "sums do not fit a thread's registers";
   }
-  return kTensorStages * (product.tileRows + product.tileColumns) * kTensorTermBytes >
+  return model_.tilesAtOnce * (product.tileRows + product.tileColumns) * tensorTermBytes() >
                  target_.localBytes
              ? "tiles do not fit a group's memory"
              : "";

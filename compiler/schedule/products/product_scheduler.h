@@ -13,10 +13,6 @@ namespace isthmus {
 
 // Of one product, by its types: 256 threads as a square.
 inline constexpr int64_t kProductSide = 16;
-// Sub-groups of a group, down the rows and across the columns, of products by matrix instructions.
-inline constexpr int64_t kMatricesDown = 4, kMatricesAcross = 2;
-// In a group's memory, banks that are passed over from line to line.
-inline constexpr int64_t kTilePadding = 4;
 
 // Whether a library of the device computes an operation, or a fusion of a product and an epilogue;
 // empty where there is none.

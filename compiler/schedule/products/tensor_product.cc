@@ -35,9 +35,9 @@ std::optional<MatrixProduct> dotProductOf(shlo::DotGeneralOp op) {
   return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs, outer->size};
 }
 
-// Whether an operand can be read in vectors.
-bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type) {
-  int64_t vector = kTensorChunkBytes / bytesOf(type);
+// Whether an operand can be read in chunks of `vector` elements.
+bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type,
+                int64_t vector) {
   if (operand.stride % vector != 0 || operand.batchStride % vector != 0 ||
       operand.outerStride % vector != 0) {
     return false;
@@ -80,9 +80,10 @@ std::optional<TensorType> tensorTypeOf(const ProductKinds& kinds) {
   return std::nullopt;
 }
 
-bool isInChunks(const MatrixProduct& product, TensorType type) {
-  return isInChunks(product.lhs, product.rows, product.sums, type) &&
-         isInChunks(product.rhs, product.columns, product.sums, type);
+bool isInChunks(const MatrixProduct& product, TensorType type, int64_t chunkBytes) {
+  const int64_t vector = chunkBytes / bytesOf(type);
+  return isInChunks(product.lhs, product.rows, product.sums, type, vector) &&
+         isInChunks(product.rhs, product.columns, product.sums, type, vector);
 }
 
 }  // namespace isthmus

@@ -9,11 +9,6 @@
 
 namespace isthmus {
 
-// Chunks that are copied to a group's memory, and bytes along the terms of a tile there: 32
-// elements of 16 bits, 64 of 8. Tiles that are there at once: two are on their way while one is
-// multiplied.
-inline constexpr int64_t kTensorChunkBytes = 16, kTensorTermBytes = 64, kTensorStages = 3;
-
 // `op` as a product of matrices, if each role is one dimension, or batches two, and each operand is
 // contiguous along one of its other two: a dot_general, or a convolution that is a product
 // (conv_product.h).
@@ -25,7 +20,7 @@ enum class TensorType : uint8_t { kBf16, kF16, kS8 };
 std::optional<TensorType> tensorTypeOf(const ProductKinds& kinds);
 inline int64_t bytesOf(TensorType type) { return type == TensorType::kS8 ? 1 : 2; }
 
-// Whether each operand is contiguous along a dimension that chunks divide.
-bool isInChunks(const MatrixProduct& product, TensorType type);
+// Whether each operand is contiguous along a dimension that chunks of so many bytes divide.
+bool isInChunks(const MatrixProduct& product, TensorType type, int64_t chunkBytes);
 
 }  // namespace isthmus

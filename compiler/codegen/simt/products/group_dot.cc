@@ -56,9 +56,10 @@ class GroupDotKernel {
 
   // A place in the group's memory: lines are side by side.
   llvm::Value* slot(const Operand& o, llvm::Value* sum, llvm::Value* line) {
-    llvm::Value* index = w_.plus(w_.times(sum, o.tile + kTilePadding), line);
+    llvm::Value* index = w_.plus(w_.times(sum, o.tile + padding()), line);
     return w_.b().CreateInBoundsGEP(memoryType(), o.memory, index);
   }
+  int64_t padding() const { return form_.target.products.tilePadding; }
   llvm::Type* memoryType() {
     llvm::Type* type = kinds_.sum.computeType(module_.getContext());
     return type->isIntegerTy(1) ? llvm::Type::getInt8Ty(module_.getContext()) : type;
@@ -72,7 +73,7 @@ class GroupDotKernel {
     o.kind = isLhs ? kinds_.lhs : kinds_.rhs;
     o.buffer = isLhs ? w_.lhs() : w_.rhs();
     o.tile = tileOf(isLhs);
-    o.memory = makeGroupMemory(module_, memoryType(), product_.tileTerms * (o.tile + kTilePadding),
+    o.memory = makeGroupMemory(module_, memoryType(), product_.tileTerms * (o.tile + padding()),
                                isLhs ? "lhs" : "rhs");
     o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
     o.alongSums = o.stride == 1;

@@ -12,29 +12,31 @@ namespace {
 
 using Type = MatrixOps::Type;
 
-constexpr int64_t kDown = kMatricesDown, kAcross = kMatricesAcross;
-constexpr unsigned kGroupThreads = kDown * kAcross * MatrixOps::kThreads;
-
 class MatrixKernel {
  public:
   MatrixKernel(const ProductProblem& problem, const ProductTask& task, Type type,
-               const MatrixOps& ops, ProductWriter& writer)
+               const ProductModel& model, const MatrixOps& ops, ProductWriter& writer)
       : problem_(problem),
         kinds_(task.kinds),
         type_(type),
-        blocks_{task.product().rows, task.product().columns},
+        model_(model),
+        rowsOfBlock_(static_cast<unsigned>(model.instructionRows)),
+        blocks_{task.product().rows, task.product().columns,
+                task.product().rows * model.instructionRows,
+                task.product().columns * model.instructionColumns},
         ops_(ops),
         w_(writer) {}
 
   void emit() {
     ops_.require(*w_.b().GetInsertBlock()->getParent());
     thread_ = ops_.threadInSubgroup(w_.b());
-    auto [down, across] = w_.divide(ops_.subgroupInGroup(w_.b()), kAcross);
-    firstRow_ = w_.times(w_.plus(w_.times(w_.item(1), kDown), down), blocks_.rows());
-    firstColumn_ = w_.times(w_.plus(w_.times(w_.item(0), kAcross), across), blocks_.columns());
+    auto [down, across] = w_.divide(ops_.subgroupInGroup(w_.b()), model_.subgroupsAcross);
+    firstRow_ = w_.times(w_.plus(w_.times(w_.item(1), model_.subgroupsDown), down), blocks_.rows);
+    firstColumn_ =
+        w_.times(w_.plus(w_.times(w_.item(0), model_.subgroupsAcross), across), blocks_.columns);
     llvm::Type* part = kinds_.sum.computeType(w_.b().getContext());
     llvm::Value* zeros =
-        llvm::Constant::getNullValue(llvm::FixedVectorType::get(part, MatrixOps::kRows));
+        llvm::Constant::getNullValue(llvm::FixedVectorType::get(part, rowsOfBlock_));
     Values none(static_cast<size_t>(blocks_.down * blocks_.across), zeros);
     store(sumOverWindow({}, none));
   }
@@ -55,7 +57,7 @@ class MatrixKernel {
                      });
     }
     findLines(at);
-    const int64_t perStep = MatrixOps::kBytes / elementBytes();
+    const int64_t perStep = model_.instructionBytes / elementBytes();
     return w_.loop(llvm::divideCeilSigned(problem_.terms, perStep), sums,
                    [&](llvm::Value* step, const Values& carried) {
                      return addProducts(w_.times(step, perStep), carried);
@@ -70,7 +72,7 @@ class MatrixKernel {
     };
     rows_.clear();
     columns_.clear();
-    for (int64_t i = 0; i < blocks_.rows(); ++i) {
+    for (int64_t i = 0; i < blocks_.rows; ++i) {
       llvm::Value* row = bounded(w_.plus(firstRow_, w_.i64(i)), problem_.rows);
       rows_.push_back(problem_.lhs(w_, w_.item(2), row, window));
     }
@@ -81,13 +83,13 @@ class MatrixKernel {
   }
 
   llvm::Value* columnOf(llvm::Value* block) {
-    return w_.plus(firstColumn_, w_.plus(thread_, w_.times(block, MatrixOps::kThreads)));
+    return w_.plus(firstColumn_, w_.plus(thread_, w_.times(block, model_.instructionColumns)));
   }
 
   // `count` terms of a line from number `first` on, side by side in an integer.
   llvm::Value* pack(bool isLhs, const Line& line, llvm::Value* first, int64_t count) {
     const int64_t stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
-    const bool hasTail = problem_.terms % (MatrixOps::kBytes / elementBytes()) != 0;
+    const bool hasTail = problem_.terms % (model_.instructionBytes / elementBytes()) != 0;
     const auto bits = static_cast<unsigned>(8 * elementBytes());
     llvm::IRBuilder<>& b = w_.b();
     llvm::Type* element = b.getIntNTy(bits);
@@ -119,19 +121,19 @@ class MatrixKernel {
     Values lhs, rhs;
     for (int64_t i = 0; i < blocks_.down; ++i) {
       llvm::Value* a =
-          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), MatrixOps::kRows));
-      for (unsigned row = 0; row < MatrixOps::kRows; ++row) {
-        const Line& line = rows_[static_cast<size_t>(i) * MatrixOps::kRows + row];
+          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), rowsOfBlock_));
+      for (unsigned row = 0; row < rowsOfBlock_; ++row) {
+        const Line& line = rows_[static_cast<size_t>(i) * rowsOfBlock_ + row];
         llvm::Value* first = w_.plus(firstTerm, w_.times(thread_, perHalf));
         a = b.CreateInsertElement(a, pack(true, line, first, perHalf), row);
       }
       lhs.push_back(a);
     }
     for (const Line& line : columns_) {
-      constexpr unsigned kWords = MatrixOps::kBytes / 4;
+      const auto words = static_cast<unsigned>(model_.instructionBytes / 4);
       llvm::Value* column =
-          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt32Ty(), kWords));
-      for (unsigned word = 0; word < kWords; ++word) {
+          llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt32Ty(), words));
+      for (unsigned word = 0; word < words; ++word) {
         llvm::Value* first = w_.plus(firstTerm, w_.i64(word * perWord));
         column = b.CreateInsertElement(column, pack(false, line, first, perWord), word);
       }
@@ -149,10 +151,10 @@ class MatrixKernel {
   void store(const Values& sums) {
     llvm::IRBuilder<>& b = w_.b();
     KernelWriter::Elements all;
-    for (int64_t i = 0; i < blocks_.rows(); ++i) {
+    for (int64_t i = 0; i < blocks_.rows; ++i) {
       for (int64_t j = 0; j < blocks_.across; ++j) {
-        llvm::Value* block = sums[static_cast<size_t>(i / MatrixOps::kRows * blocks_.across + j)];
-        all.push_back({b.CreateExtractElement(block, static_cast<uint64_t>(i) % MatrixOps::kRows)});
+        llvm::Value* block = sums[static_cast<size_t>(i / rowsOfBlock_ * blocks_.across + j)];
+        all.push_back({b.CreateExtractElement(block, static_cast<uint64_t>(i) % rowsOfBlock_)});
       }
     }
     w_.storeSums(all, [&](llvm::Value* number) {
@@ -171,10 +173,10 @@ class MatrixKernel {
   // Results of the instruction that a sub-group computes.
   struct Blocks {
     int64_t down, across;
-
-    int64_t rows() const { return down * MatrixOps::kRows; }
-    int64_t columns() const { return across * MatrixOps::kThreads; }
+    int64_t rows, columns;  // of all of them
   };
+  const ProductModel& model_;
+  unsigned rowsOfBlock_;
   Blocks blocks_;
   const MatrixOps& ops_;
   ProductWriter& w_;
@@ -197,10 +199,13 @@ StatusOr<OpKernel> emitMatrixProduct(const ProductProblem& problem, const Produc
   const ProductSchedule& product = task.product();
   Items items{llvm::divideCeilSigned(problem.columns, product.tileColumns),
               llvm::divideCeilSigned(problem.rows, product.tileRows), problem.batches};
-  ProductWriter writer(module, form, symbol, task, items, kGroupThreads, false);
-  MatrixKernel(problem, task, typeOf(task.kinds), *form.matrixOps, writer).emit();
+  const ProductModel& model = form.target.products;
+  const auto threads =
+      static_cast<unsigned>(model.subgroupsDown * model.subgroupsAcross * model.instructionColumns);
+  ProductWriter writer(module, form, symbol, task, items, threads, false);
+  MatrixKernel(problem, task, typeOf(task.kinds), model, *form.matrixOps, writer).emit();
   ISTHMUS_RETURN_IF_ERROR(writer.finish());
-  return OpKernel{symbol, items, kGroupThreads};
+  return OpKernel{symbol, items, threads};
 }
 
 }  // namespace isthmus::codegen
