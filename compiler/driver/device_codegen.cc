@@ -33,12 +33,6 @@ void addMoves(const std::vector<Move>& moves, std::vector<Step>& steps) {
   }
 }
 
-// Of an operation's kernels, on one thread: more is worth a launch in each round of a loop, around
-// which the host has a part of its own, or has none. Drivers of CPUs take 20 to 40 us from the end
-// of a command to the beginning of the next one.
-constexpr double kMostHostNs = 100'000;
-constexpr double kMostLaunchedNs = 200'000;
-
 bool callsHost(const std::vector<Step>& steps) {
   return !forEachStep(
       steps, [](const Step& step) { return !std::holds_alternative<HostCall>(step.what); });
@@ -230,8 +224,9 @@ void DeviceCodegen::giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan
   if (isOfLibrary) return;
   // A round of less work needs no launches, since the loop becomes a kernel.
   const bool isKernel = roundNs <= std::max(target.joinedNs, target.commandNs * launches);
-  const bool isLittle = hasHostCall ? kernelNs <= kMostHostNs
-                                    : !isKernel && std::max(kernelNs, productNs) <= kMostLaunchedNs;
+  const bool isLittle = hasHostCall
+                            ? kernelNs <= target.hostRoundNs
+                            : !isKernel && std::max(kernelNs, productNs) <= target.launchedRoundNs;
   if (!isLittle) return;
   // All or none.
   llvm::SmallVector<int, 8> functions;

@@ -17,9 +17,6 @@
 namespace isthmus {
 namespace {
 
-// Bounds on code size, and on what a kernel may have for parameters.
-constexpr int kMostStages = 64;
-constexpr int64_t kMostParameters = 120;
 // Why a step does not join those before it.
 constexpr const char* kTakesLong =
     "one thread would take longer for all of them than the launch that is saved";
@@ -79,8 +76,9 @@ class StepsKernel {
     Needs before = needs_;
     refusal_ = kTakesLong;
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admits(step));
-    const int64_t mostParameters = std::min(
-        kMostParameters, target().maxParameters > 0 ? target().maxParameters : kMostParameters);
+    int64_t mostParameters = target().maxJoinedParameters;
+    if (target().maxParameters > 0)
+      mostParameters = std::min(mostParameters, target().maxParameters);
     if (isAdmitted && static_cast<int64_t>(needs_.parameters.size()) > mostParameters)
       isAdmitted = refuse(kHasManyParameters);
     if (isAdmitted) {
@@ -375,7 +373,7 @@ bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origi
 StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
   if (known == origins_.end()) return refuse(kHasNoPart);
-  if (++needs_.launches > kMostStages) return refuse(kHasManyStages);
+  if (++needs_.launches > target().maxJoinedStages) return refuse(kHasManyStages);
   const KernelOrigin& origin = known->second;
   mlir::Operation* op = origin.op;
   if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);

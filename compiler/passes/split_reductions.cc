@@ -28,9 +28,6 @@ namespace {
 // Of elementwise operations that lead to a reduction and follow the change of its shape.
 constexpr int kMaxChain = 32;
 
-// Of rows that are parts of a reduction: folding a vector of sums is little beside them.
-constexpr int64_t kMinRowElements = 128;
-
 using Dims = llvm::SmallVector<int64_t>;
 
 // Whether each result is one of the values that are combined, as the largest and its index are:
@@ -290,8 +287,8 @@ bool Splitter::chooseParts(shlo::ReduceOp reduce) {
   const int64_t outermost = type.getDimSize(dims_.front());
   // Rows are read as they lie, where parts of them would have the lanes read elements that lie
   // apart: then short ones are parts already.
-  const bool hasRows =
-      !isRows && dims_.back() == type.getRank() - 1 && type.getShape().back() >= kMinRowElements;
+  const bool hasRows = !isRows && dims_.back() == type.getRank() - 1 &&
+                       type.getShape().back() >= target_.minPartRowElements;
   if (dims_.size() > 1 && outermost >= target_.minParts &&
       (hasRows || reduced / outermost >= target_.minPartElements)) {
     chooseKept(type, results);

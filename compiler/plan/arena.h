@@ -22,6 +22,8 @@ struct Room {
   std::vector<Lifetime> taken;  // when it holds something; what is placed there is added
 };
 
+// What whoever lays out memory promises to code for any machine: at least the longest vector's
+// and a line of a cache. Where buffers of the runtime begin as well.
 inline constexpr int64_t kArenaAlignment = 64;
 
 // Gives every block a room, or an aligned offset such that blocks alive together are disjoint;

@@ -14,7 +14,8 @@ namespace isthmus {
 namespace {
 
 // Arrays this small that a loop touches go to the stack, where the optimizer can keep them in
-// registers.
+// registers: a few scalars of any type, on any machine. Longer ones are indexed, which keeps them
+// in memory.
 constexpr int64_t kMaxStackSlotBytes = 32;
 
 constexpr unsigned kBodyRegion = 1;

@@ -223,15 +223,14 @@ class KernelScheduler {
   // What is computed inside of an element: small windows, and reductions in stages that are no
   // loops over results.
   void addInner(StageSchedule& stage) {
-    // Up to a 3x4 window: its indices fold to constants, and neighbours share their loads.
-    constexpr int64_t kMaxUnrolled = 12;
     const bool isLoop = stage.kind == StageKind::kLoop || stage.kind == StageKind::kCopy ||
                         stage.kind == StageKind::kFill;
     unsigned number = 0;
     for (mlir::Operation& op : fusion_.getBody().front()) {
       if (auto window = mlir::dyn_cast<shlo::ReduceWindowOp>(op)) {
         const bool isScan = stage.kind == StageKind::kScan && &op == wholeOpOf(fusion_, stage);
-        if (!isScan && windowElements(window) <= kMaxUnrolled) stage.unrolled.push_back(number);
+        if (!isScan && windowElements(window) <= target_.maxUnrolledWindow)
+          stage.unrolled.push_back(number);
       } else if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op); reduce && !isLoop) {
         stage.reductions.push_back(chooseRowReduction(reduce, number, target_));
       }

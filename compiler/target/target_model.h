@@ -97,9 +97,12 @@ struct TargetModel {
   std::string triple;
   std::string cpu;
   std::string features;
+  Intrinsics intrinsics = Intrinsics::kNone;
 
   // What one thread has.
   unsigned vectorBits = 128;  // of a register; 0: elements are computed one by one
+  // Of a vector's value, in what is written for the target.
+  unsigned maxVectorElements = std::numeric_limits<unsigned>::max();
   bool fma = false;           // a * b + c in one instruction
   bool convertsF16 = false;   // to and from f32 in one instruction
   bool roundsToBf16 = false;  // f32 in one instruction, which on CPUs takes subnormals for zero
@@ -108,12 +111,9 @@ struct TargetModel {
   // Of x86, for `compiler/codegen/x86`: AVX-512's F, BW, DQ and VL together; VBMI.
   bool avx512 = false;
   bool avx512Vbmi = false;
-  Intrinsics intrinsics = Intrinsics::kNone;
   bool masksAsIntegers = true;  // the lanes of a comparison can be read as the bits of an integer
   // The largest distance of lanes, in elements, at which vectors are read or written whole and
   // taken apart or interleaved in registers: shuffling must cost less than single accesses.
-  // Of a vector's value, in what is written for the target.
-  unsigned maxVectorElements = std::numeric_limits<unsigned>::max();
   int64_t maxInterleave = 4;
   int64_t l2Bytes = 1 << 20;
   // Instructions that are in flight at a time, where a vector may be longer than a register; 0: it
@@ -132,8 +132,10 @@ struct TargetModel {
   // What one instruction adds to memory: each with those before it.
   enum class AtomicFloats { kNone, kF32AndF64, kF16, kBf16 };
   AtomicFloats atomicFloats = AtomicFloats::kNone;
-  unsigned threadBits = 0;  // of neighbours that a thread reads and writes at once; 0: of none
-  int64_t bufferBytes = 1;  // the address of every buffer is a multiple of so many
+  unsigned threadBits = 0;      // of neighbours that a thread reads and writes at once; 0: of none
+  int64_t loadsAtOnce = 8;      // of a thread, that are under way
+  int64_t transposedSide = 32;  // of a square that a group transposes in its memory
+  int64_t bufferBytes = 1;      // the address of every buffer is a multiple of so many
 
   // Speeds of one thread (a CPU) or of the whole device (a GPU).
   double memoryBytesPerNs = 10;
@@ -173,17 +175,20 @@ struct TargetModel {
   int64_t maxRowPieces = 8;                // long stretches of rows are read faster than short ones
   unsigned reductionChains = 4;            // of a row: enough to hide the latency of an addition
   unsigned transposedBlockRows = 16;       // of a block that is transposed in registers
-  // Additions for each element of a long row, in which the latency of one that sums them is hidden:
-  // then chains are only worth their code where rows are long.
+  // Additions for each element of a row, in which the latency of one that sums them is hidden: then
+  // chains are not worth their code.
   double hidingAdditions = 10;
-  int64_t longRowVectors = 64;
   double keptAdditions = 10;        // of an element, to be kept rather than computed again
   double tailAdditions = 20;        // of an element, for code of its own at the ends of rows
   int64_t maxBlockRowVectors = 16;  // of rows whose reductions are folded together
   int64_t maxUnrolledOps = 600;     // values computed one by one for a short row
-  int64_t transposedRows = 64;      // of a block: fills lines of the cache
-  int maxKernelOps = 300;           // code size and register pressure grow faster than
-  int maxKernelBuffers = 48;        // what is saved
+  // Elements of a window that are computed one by one: indices fold to constants, and neighbours
+  // share their loads.
+  int64_t maxUnrolledWindow = 12;
+  int64_t shortRowElements = 7;  // of rows that are better left to a lane each
+  int64_t transposedRows = 64;   // of a block: fills lines of the cache
+  int maxKernelOps = 300;        // code size and register pressure grow faster than
+  int maxKernelBuffers = 48;     // what is saved
   // Arrays that a kernel may have at all, where each is a parameter that the device has to have
   // room for; 0: any number.
   int64_t maxParameters = 0;
@@ -211,6 +216,10 @@ struct TargetModel {
   int64_t minScoreTasks = 8;
   int64_t scoreTaskRows = 8;
   int64_t scorePartRows = 64;  // the same where the products sum over rows
+  // A block of scores has one such part of the second-level cache, and so many rows at least: more
+  // where products sum over rows, which go through memory for each block.
+  int64_t scoreCacheShare = 8;
+  int64_t minBlockScoreRows = 8, minSummedScoreRows = 32;
   // Gradients compute scores and weights again, which costs more than fewer bytes of scores cost to
   // store; those of 16 bits cost half as much, and converting them as often as they are read more.
   // Products of so few rows cost more from memory than all that.
@@ -229,6 +238,14 @@ struct TargetModel {
   // Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost
   // even where others could run beside it.
   double enqueueNs = 5'000;
+  // Of what a loop's round computes, on one thread: less is the host's as well, in a loop of which
+  // the host has a part in any case, or has none. Drivers take 20 to 40 us from the end of a
+  // command to the beginning of the next one.
+  double hostRoundNs = 100'000;
+  double launchedRoundNs = 200'000;
+  // Bounds on the code of one such kernel, and on its parameters where the device has none.
+  int64_t maxJoinedStages = 64;
+  int64_t maxJoinedParameters = 120;
   // A GPU's thread is slow, and estimates are of all of them: so much of it.
   int64_t maxJoinedTiles = 64;
   int64_t maxJoinedMovedBytes = 4096;
@@ -268,6 +285,8 @@ struct TargetModel {
   int64_t minParts = 8;
   int64_t maxParts = 64;
   int64_t minPartElements = 512;
+  // Of rows that are such parts: folding a vector of sums is little beside them.
+  int64_t minPartRowElements = 128;
   int64_t maxPartials = 1 << 17;  // results of the first step: more would be much to write and read
   // A scatter of narrow windows goes to several copies first, if each element has many updates.
   int64_t maxScatterCopies = 16;
@@ -282,6 +301,8 @@ struct TargetModel {
   unsigned lanesOf(unsigned bits) const {
     return device == DeviceKind::kGpu || vectorBits < bits ? 1 : vectorBits / bits;
   }
+  // The same, of values in what is written for the target.
+  unsigned vectorLanes(unsigned bits) const { return std::min(lanesOf(bits), maxVectorElements); }
   // Whether the threads of a GPU's group share anything.
   bool hasGroups() const { return device == DeviceKind::kGpu && sharesGroupMemory; }
   // Whether one kernel goes over a row several times (softmax, layer norm): work-items without
@@ -303,6 +324,9 @@ struct TargetModel {
 // sets what it knows better.
 TargetModel gpuTarget(std::string triple, std::string cpu = "");
 
+// How many elements a vector's value may have in what LLVM writes for `triple`.
+unsigned maxVectorElementsOf(std::string_view triple);
+
 // Says that the target's kernels have no more than so many parameters.
 void limitParameters(TargetModel& target, int64_t most);
 
@@ -310,8 +334,3 @@ void limitParameters(TargetModel& target, int64_t most);
 inline constexpr int64_t kFewestParameters = 128;
 
 }  // namespace isthmus
-  // The same, of values in what is written for the target.
-  unsigned vectorLanes(unsigned bits) const { return std::min(lanesOf(bits), maxVectorElements); }
-// How many elements a vector's value may have in what LLVM writes for `triple`.
-unsigned maxVectorElementsOf(std::string_view triple);
-

@@ -12,6 +12,9 @@
 namespace isthmus {
 namespace {
 
+// Scores are computed in f32.
+constexpr int64_t kScoreBytes = 4;
+
 mlir::Operation* onlyUser(mlir::Value value) {
   return value.hasOneUse() ? *value.user_begin() : nullptr;
 }
@@ -168,7 +171,7 @@ const char* scoresRefusal(Attention& attention, shlo::DotGeneralOp scores,
     return "rows have several dimensions";
   }
   // Groups have a block of a row at a time.
-  if (target.device == DeviceKind::kCpu && matrix.cols * 4 > target.maxRowBytes)
+  if (target.device == DeviceKind::kCpu && matrix.cols * kScoreBytes > target.maxRowBytes)
     return "the rows are too long";
   if (batchesOf(scores) != batchesOf(attention.scores[0])) return "the products differ in batches";
   return nullptr;
@@ -425,10 +428,11 @@ void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, bool isOf
     scheduleGroupAttention(fusion, target, stage);
   } else {
     const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);
-    // Sums over rows go through memory for each piece of them.
-    const int64_t least = attention->products.size() > 1 ? 32 : 8;
+    const int64_t least =
+        attention->products.size() > 1 ? target.minSummedScoreRows : target.minBlockScoreRows;
     stage->chunk =
-        std::clamp<int64_t>(target.l2Bytes / 8 / (4 * matrix.cols), least, target.maxScoreRows);
+        std::clamp<int64_t>(target.l2Bytes / target.scoreCacheShare / (kScoreBytes * matrix.cols),
+                            least, target.maxScoreRows);
   }
   mlir::Operation* yield = attention->rows.getBody().front().getTerminator();
   stage->ns =

@@ -10,17 +10,16 @@
 namespace isthmus {
 namespace {
 
-// Most of a tile of fewer rows would be empty.
-constexpr int64_t kMinRows = 16;
-// Elements of the result that a thread keeps in registers beside its scores.
-constexpr int64_t kMaxSumsOfThread = 64;
+// Most of the smallest tile would be empty of fewer rows.
+constexpr int64_t kMinRows = kAttentionSide;
+// Loops over these are unrolled: bounds on code, whatever the device.
 constexpr int64_t kMaxFeatures = 256;
 constexpr int64_t kMaxTile = 128;
 
 struct Tile {
   int64_t rows, keys;
 };
-// The first that fits: products of squares read least.
+// The first that fits the device's groups: products of squares read least.
 constexpr Tile kTiles[] = {{64, 32}, {32, 32}, {64, 16}, {32, 16}, {16, 16}};
 
 int64_t bytesOf(const AttentionShape& shape, const StageSchedule& stage) {
@@ -48,7 +47,8 @@ const char* cutRefusal(const AttentionShape& shape, const StageSchedule& stage,
                        const TargetModel& target) {
   if (bytesOf(shape, stage) > target.localBytes) return "a block does not fit a group's memory";
   if (stage.groupThreads > target.groupSize) return "a group has too few threads";
-  if (sumsOfThread(shape, stage.chunk) > kMaxSumsOfThread) {
+  // Elements of the result, beside its scores.
+  if (sumsOfThread(shape, stage.chunk) > target.products.maxThreadSums) {
     return "results do not fit a thread's registers";
   }
   return nullptr;

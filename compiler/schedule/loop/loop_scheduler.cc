@@ -120,8 +120,7 @@ void LoopScheduler::chooseDims() {
 }
 
 bool LoopScheduler::lanesMeetRowReductionAlong(size_t dim) const {
-  // Rows of a few elements are better left to one lane each.
-  int64_t shortRow = std::max<int64_t>(7, target_.maxInterleave);
+  const int64_t shortRow = std::max(target_.shortRowElements, target_.maxInterleave);
   if (stage_.dims[dim].last < 0) return false;
   for (size_t r = 0; r < roots_.size(); ++r) {
     if (roots_[r].shapedLike) continue;
@@ -564,7 +563,8 @@ void LoopScheduler::chooseThreads() {
 // Threads side by side read neighbours of what is transposed, and write neighbours of the result,
 // where a group takes a square of it through its memory: where all that it reads lies so.
 bool LoopScheduler::chooseTransposedTiles() {
-  constexpr int64_t kMostSide = 32, kMostBytes = 16;
+  // Of an element of any type.
+  constexpr int64_t kMostBytes = 16;
   if (!target_.hasGroups() || roots_.size() != 1 || stage_.dims.size() < 2) {
     return false;
   }
@@ -578,7 +578,7 @@ bool LoopScheduler::chooseTransposedTiles() {
   const auto arguments = fusion_.getBody().getArgumentTypes();
   if (llvm::count_if(arguments, isLarge) != 1) return false;
   if (llvm::any_of(fusion_.getBody().front(), isOther)) return false;
-  const int64_t side = std::min<int64_t>(kMostSide, target_.groupSize);
+  const int64_t side = std::min<int64_t>(target_.transposedSide, target_.groupSize);
   if (side * (side + 1) * kMostBytes > target_.localBytes) return false;
   const int64_t dim = transposedDim(root.value, spaces_[0][stage_.dims.back().last]);
   for (size_t g = 0; dim >= 0 && g + 1 < stage_.dims.size(); ++g) {

@@ -11,16 +11,15 @@
 namespace isthmus::codegen {
 namespace {
 
-constexpr unsigned kVectorBits = 128;
-// Loads of a thread that are under way at once.
-constexpr int64_t kLoadsAtOnce = 8;
+// Of the longest vectors that the kernel reads and writes at once (kAttentionVector).
+constexpr unsigned kVectorBytes = sizeof(float) * kAttentionVector;
 
 }  // namespace
 
 GroupLines::GroupLines(LoopBuilder& loops, const char* name, int64_t lines, int64_t stride)
     : loops_(loops), stride_(stride) {
   memory_ = makeGroupMemory(*loops.function()->getParent(), llvm::Type::getFloatTy(loops.context()),
-                            lines * stride, name, kVectorBits / 8);
+                            lines * stride, name, kVectorBytes);
 }
 
 bool GroupLines::hasVectors(size_t count) const {
@@ -94,7 +93,8 @@ class LineCopy {
       if (begin + threads > pieces) {
         open.back().exists = b().CreateICmpULT(thread, loops_.i64(pieces - begin));
       }
-      if (static_cast<int64_t>(open.size()) == kLoadsAtOnce || begin + threads >= pieces) {
+      if (static_cast<int64_t>(open.size()) == loops_.target().loadsAtOnce ||
+          begin + threads >= pieces) {
         for (const Piece& piece : open) store(piece);
         open.clear();
       }
