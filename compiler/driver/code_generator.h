@@ -20,7 +20,8 @@ namespace isthmus {
 
 // What the driver tells the code of one program.
 struct CodegenSettings {
-  // Check plans and generated code before they are used.
+  // LLVM checks the modules of native code before it compiles them. Who writes PTX or SPIR-V checks
+  // always, as does the driver the plan.
   bool verify = false;
   // Receives files such as plan.txt, *.ll and *.s by name; empty if nobody wants them.
   std::function<void(std::string_view fileName, std::string_view text)> dump = {};

@@ -167,7 +167,7 @@ class Padder {
         .Case<shlo::ScatterOp>([&](auto scatter) { return rewriteScatter(scatter, b); })
         .Default([&](mlir::Operation* other) -> LogicalResult {
           if (fusionClass(other) != FusionClass::kElementwise) {
-            return unsupported(other, "the CPU backend has no code for this operation yet");
+            return unsupported(other, "the compiler has no code for this operation yet");
           }
           setSizes(other->getResult(0), followedSizes(other));
           return mlir::success();

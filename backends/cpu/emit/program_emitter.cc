@@ -13,8 +13,8 @@
 namespace isthmus::cpu {
 namespace {
 
-// A guess for loops, whose length the plan does not know.
-// Enough for a program not to be cheap.
+// Of a loop, whose length the plan does not know: enough for its program not to be cheap, and a
+// guess of how often it runs.
 constexpr double kLoopNs = 1e6;
 constexpr double kGuessedTrips = 100;
 // Constants up to this size are part of the code, where the optimizer sees them.

@@ -22,7 +22,7 @@ func.func @masks(%x: tensor<6xf32>, %n: tensor<i32>) -> (tensor<f32>, tensor<?xf
 func.func @has_no_meaning_yet(%x: tensor<6xf32>, %n: tensor<i32>) -> tensor<?xcomplex<f32>, #stablehlo.bounds<6>> {
   %d = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<6xf32>, tensor<i32>) -> tensor<?xf32, #stablehlo.bounds<6>>
   %c = stablehlo.complex %d, %d : tensor<?xcomplex<f32>, #stablehlo.bounds<6>>
-  // expected-error@+1 {{stablehlo.fft of arrays of bounded size: the CPU backend has no code for this operation yet}}
+  // expected-error@+1 {{stablehlo.fft of arrays of bounded size: the compiler has no code for this operation yet}}
   %r = stablehlo.fft %c, type = FFT, length = [6] : (tensor<?xcomplex<f32>, #stablehlo.bounds<6>>) -> tensor<?xcomplex<f32>, #stablehlo.bounds<6>>
   return %r : tensor<?xcomplex<f32>, #stablehlo.bounds<6>>
 }
