@@ -1,5 +1,6 @@
 """What the documents claim about the tree, compared with the tree."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -24,6 +25,43 @@ def test_getenv_is_in_one_place():
              # Fakes are libraries of their own, and know nothing of ours.
              and "testing" not in path.parts}
     assert found <= allowed
+
+
+def test_architecture_shows_the_stages_in_their_order():
+    tool = ROOT / "build/release/tools/isthmus-opt"
+    if not tool.is_file():
+        (pytest.fail if os.environ.get("ISTHMUS_REQUIRE_PLUGIN") else pytest.skip)("not built: ./dev build isthmus-opt")
+    table = subprocess.run([tool, "--list-stages"], capture_output=True, text=True, check=True).stdout
+    stages = [line.split()[0] for line in table.splitlines() if re.match(r"[a-z]", line)]
+    (line,) = re.findall(r"^bytes ─▶ .*$", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+    assert line.split(" ─▶ ") == ["bytes", *stages, "run"]
+
+
+def test_architecture_names_the_public_headers():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    missing = [file.name for file in (ROOT / "include/isthmus").iterdir() if file.is_file() and f"`{file.name}`" not in text]
+    assert not missing
+
+
+def test_every_pass_has_an_entry_a_file_and_a_test_of_its_name():
+    compiler = ROOT / "compiler"
+    by_hand = [str(file.relative_to(ROOT)) for file in compiler.rglob("*.cc")
+               if re.search(r"getArgument\(\) const|PassRegistration<", file.read_text())]
+    assert not by_hand, f"passes that no passes.td lists: {by_hand}"
+    lists = sorted(compiler.rglob("passes.td"))
+    defined = sorted(re.search(r"GEN_PASS_DEF_(\w+)", file.read_text())[1]
+                     for file in compiler.rglob("*.cc") if "GEN_PASS_DEF_" in file.read_text())
+    entries = {}
+    for passes in lists:
+        for name, argument in re.findall(r'^def (\w+) : Pass<"([\w-]+)"', passes.read_text(), re.M):
+            entries[name.upper()] = argument
+            stem = argument.replace("-", "_")
+            assert name == "".join(part.title() for part in stem.split("_")) + "Pass"
+            files = [file for end in (".cc", "_pass.cc") for file in passes.parent.rglob(stem + end)]
+            assert any(f"GEN_PASS_DEF_{name.upper()}\n" in file.read_text() for file in files), f"no file of {argument}"
+            test = passes.parent / f"test/{stem}.mlir"
+            assert re.search(rf"--?{argument}\b|--to fuse", test.read_text()), f"no test of {argument}"
+    assert len(lists) == 2 and sorted(entries) == defined
 
 
 def test_links_lead_somewhere():

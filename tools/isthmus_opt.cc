@@ -15,12 +15,9 @@
 #include "compiler/dialect/check.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/interpreter.h"
-#include "compiler/fusion/memory_boundaries.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/pipeline.h"
-#include "compiler/schedule/attention/attention_pass.h"
-#include "compiler/schedule/epilogue_pass.h"
-#include "compiler/schedule/schedule_pass.h"
+#include "compiler/schedule/passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tools/run_stages.h"
@@ -64,10 +61,7 @@ int main(int argc, char** argv) {
   if (std::optional<int> status = runStageCommand(argc, argv)) return *status;
   mlir::registerTransformsPasses();
   isthmus::registerIsthmusPasses();
-  isthmus::registerFuseAttentionPass();
-  isthmus::registerFuseEpiloguesPass();
-  isthmus::registerLogMemoryBoundariesPass();
-  isthmus::registerSchedulePass();
+  isthmus::registerIsthmusSchedulePasses();
   mlir::DialectRegistry registry;
   isthmus::registerAllDialects(registry);
   registry.insert<isthmus::check::CheckDialect, isthmus::interpreter::InterpreterDialect>();

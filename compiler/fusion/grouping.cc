@@ -153,7 +153,7 @@ class Grouping {
   }
 
   // A line for each two kernels of which one feeds the other, asked once more in their final form.
-  // Of what is no kernel memory_boundaries.h tells, once products have their epilogues.
+  // Of what is no kernel the pass log-memory-boundaries tells, once products have their epilogues.
   void logRefusals() const {
     llvm::DenseSet<std::pair<int, int>> seen;
     for (int i = 0; i < graph_.size(); ++i) {

@@ -314,6 +314,21 @@ def FusePass : Pass<"fuse", "mlir::ModuleOp"> {
   let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
 }
 
+def LogMemoryBoundariesPass : Pass<"log-memory-boundaries", "mlir::ModuleOp"> {
+  let summary = "Tells the log why values go through memory between kernels and other operations.";
+  let description = [{
+    For fused programs, which it does not change: a line (ISTHMUS_LOG=compile) for each two operations of which one feeds the
+    other and one at least is neither kernel, view nor constant. Of
+    ```mlir
+    %0 = "isthmus.fusion"(%x) …
+    %1 = "stablehlo.sort"(%0) …
+    ```
+    it says that `%0` is not fused into `%1`, since a library operation reads its operands from memory.
+  }];
+  let options = [Option<"hasEpilogues", "has-epilogues", "bool", "true",
+                        "products have been tried with the kernels that read them, and refusals told">];
+}
+
 def OrderForMemoryPass : Pass<"order-for-memory", "mlir::ModuleOp"> {
   let summary = "Runs operations where fewer bytes are alive meanwhile.";
   let description = [{

@@ -5,13 +5,12 @@
 
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
-#include "compiler/fusion/memory_boundaries.h"
 #include "compiler/passes/partition_pass.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/argument_shapes.h"
 #include "compiler/pipeline/custom_partitioning.h"
-#include "compiler/schedule/attention/attention_pass.h"
-#include "compiler/schedule/epilogue_pass.h"
+#include "compiler/schedule/attention/fuse_attention.h"
+#include "compiler/schedule/fuse_epilogues.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/log.h"
@@ -106,7 +105,7 @@ constexpr Stage kStages[] = {
                                                 options.hasKernel));
        }
        if (options.fusion.merge && logsCompilation()) {
-         passes.addPass(createLogMemoryBoundariesPass(hasEpilogues));
+         passes.addPass(createLogMemoryBoundariesPass({hasEpilogues}));
        }
      }},
     {"schedule",

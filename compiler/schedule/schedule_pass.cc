@@ -5,12 +5,17 @@
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/passes.h"
 #include "compiler/schedule/products/product_shape.h"
 #include "isthmus/log.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace isthmus {
+
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "compiler/schedule/passes.h.inc"
+
 namespace {
 
 // "kernel 3 (tensor<8xf32>) -> tensor<8xf32>: add, tanh at f.py:12; loop results=0 …".
@@ -50,18 +55,11 @@ std::string lineOf(mlir::Operation* op, int number, const StageSchedule& stage,
   return text;
 }
 
-class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<mlir::ModuleOp>> {
+class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedulePass)
-
   SchedulePass() = default;
   SchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary)
       : target_(target), isOfLibrary_(std::move(isOfLibrary)) {}
-
-  llvm::StringRef getArgument() const override { return "schedule"; }
-  llvm::StringRef getDescription() const override {
-    return "Decides how each fusion's kernel runs over its elements.";
-  }
 
   void runOnOperation() override {
     int number = 0;
@@ -142,10 +140,6 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
 
 std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary) {
   return std::make_unique<SchedulePass>(target, std::move(isOfLibrary));
-}
-
-void registerSchedulePass() {
-  mlir::PassRegistration<SchedulePass>([] { return createSchedulePass(TargetModel()); });
 }
 
 }  // namespace isthmus

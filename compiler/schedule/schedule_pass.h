@@ -14,7 +14,4 @@ namespace isthmus {
 std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target,
                                                IsOfLibrary isOfLibrary = nullptr);
 
-// Makes -schedule known to command lines; there it is for the default target.
-void registerSchedulePass();
-
 }  // namespace isthmus

@@ -1,8 +1,9 @@
-#include "compiler/schedule/epilogue_pass.h"
+#include "compiler/schedule/fuse_epilogues.h"
 
 #include "compiler/cost/time.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/passes.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,6 +11,10 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace isthmus {
+
+#define GEN_PASS_DEF_FUSEEPILOGUESPASS
+#include "compiler/schedule/passes.h.inc"
+
 namespace {
 
 // The first operation of the block that uses the result, in a region below it or itself.
@@ -170,19 +175,11 @@ class EpilogueFuser {
   const HasKernel& hasKernel_;
 };
 
-class FuseEpiloguesPass
-    : public mlir::PassWrapper<FuseEpiloguesPass, mlir::OperationPass<mlir::ModuleOp>> {
+class FuseEpiloguesPass : public impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseEpiloguesPass)
-
   FuseEpiloguesPass() = default;
   FuseEpiloguesPass(const TargetModel& target, IsOfLibrary isOfLibrary, HasKernel hasKernel)
       : target_(target), isOfLibrary_(std::move(isOfLibrary)), hasKernel_(std::move(hasKernel)) {}
-
-  llvm::StringRef getArgument() const override { return "fuse-epilogues"; }
-  llvm::StringRef getDescription() const override {
-    return "Puts elementwise work on a product's elements into the product's kernel.";
-  }
 
   void runOnOperation() override {
     llvm::SmallVector<mlir::Operation*> products;
@@ -207,10 +204,6 @@ class FuseEpiloguesPass
 std::unique_ptr<mlir::Pass> createFuseEpiloguesPass(const TargetModel& target,
                                                     IsOfLibrary isOfLibrary, HasKernel hasKernel) {
   return std::make_unique<FuseEpiloguesPass>(target, std::move(isOfLibrary), std::move(hasKernel));
-}
-
-void registerFuseEpiloguesPass() {
-  mlir::PassRegistration<FuseEpiloguesPass>([] { return createFuseEpiloguesPass(TargetModel()); });
 }
 
 }  // namespace isthmus

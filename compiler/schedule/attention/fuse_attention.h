@@ -17,7 +17,4 @@ std::unique_ptr<mlir::Pass> createFuseAttentionPass(const TargetModel& target,
                                                     IsOfLibrary isOfLibrary = nullptr,
                                                     bool hasKernels = true);
 
-// For command line tools.
-void registerFuseAttentionPass();
-
 }  // namespace isthmus

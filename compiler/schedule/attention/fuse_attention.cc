@@ -1,4 +1,4 @@
-#include "compiler/schedule/attention/attention_pass.h"
+#include "compiler/schedule/attention/fuse_attention.h"
 
 #include <functional>
 
@@ -8,6 +8,7 @@
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/attention/attention_gradient.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/passes.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,6 +16,10 @@
 #include "mlir/IR/Matchers.h"
 
 namespace isthmus {
+
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "compiler/schedule/passes.h.inc"
+
 namespace {
 
 // Why attention of such scores is better left to kernels of their own; null if it is not.
@@ -347,19 +352,11 @@ void fuse(Attention attention, llvm::DenseSet<mlir::Operation*>& gone) {
   replace(parts, build(attention, parts), gone);
 }
 
-class FuseAttentionPass
-    : public mlir::PassWrapper<FuseAttentionPass, mlir::OperationPass<mlir::ModuleOp>> {
+class FuseAttentionPass : public impl::FuseAttentionPassBase<FuseAttentionPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseAttentionPass)
-
   FuseAttentionPass() = default;
   FuseAttentionPass(const TargetModel& target, IsOfLibrary isOfLibrary, bool hasKernels)
       : target_(target), isOfLibrary_(std::move(isOfLibrary)), hasKernels_(hasKernels) {}
-
-  llvm::StringRef getArgument() const override { return "fuse-attention"; }
-  llvm::StringRef getDescription() const override {
-    return "Makes one kernel of products, the work on their rows and the products of that.";
-  }
 
   void runOnOperation() override {
     llvm::DenseSet<mlir::Operation*> gone;
@@ -497,10 +494,6 @@ class FuseAttentionPass
 std::unique_ptr<mlir::Pass> createFuseAttentionPass(const TargetModel& target,
                                                     IsOfLibrary isOfLibrary, bool hasKernels) {
   return std::make_unique<FuseAttentionPass>(target, std::move(isOfLibrary), hasKernels);
-}
-
-void registerFuseAttentionPass() {
-  mlir::PassRegistration<FuseAttentionPass>([] { return createFuseAttentionPass(TargetModel()); });
 }
 
 }  // namespace isthmus

@@ -21,7 +21,4 @@ std::unique_ptr<mlir::Pass> createFuseEpiloguesPass(const TargetModel& target,
                                                     IsOfLibrary isOfLibrary = nullptr,
                                                     HasKernel hasKernel = nullptr);
 
-// For command line tools.
-void registerFuseEpiloguesPass();
-
 }  // namespace isthmus

@@ -1,9 +1,10 @@
-#include "compiler/fusion/memory_boundaries.h"
-
+// Why values go through memory between a kernel and what no kernel may contain: library operations,
+// loops and branches.
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/source_location.h"
+#include "compiler/passes/passes.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -11,6 +12,10 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace isthmus {
+
+#define GEN_PASS_DEF_LOGMEMORYBOUNDARIESPASS
+#include "compiler/passes/passes.h.inc"
+
 namespace {
 
 // A user of a value in the value's block, and the operation that reads it there: one of a fusion's
@@ -95,37 +100,19 @@ class MemoryBoundaries {
   bool hasEpilogues_;
 };
 
-class LogMemoryBoundariesPass
-    : public mlir::PassWrapper<LogMemoryBoundariesPass, mlir::OperationPass<mlir::ModuleOp>> {
- public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LogMemoryBoundariesPass)
-
-  explicit LogMemoryBoundariesPass(bool hasEpilogues = true) : hasEpilogues_(hasEpilogues) {}
-
-  llvm::StringRef getArgument() const override { return "log-memory-boundaries"; }
-  llvm::StringRef getDescription() const override {
-    return "Tells the log why values go through memory between kernels and other operations.";
-  }
+struct LogMemoryBoundariesPass : impl::LogMemoryBoundariesPassBase<LogMemoryBoundariesPass> {
+  using Base::Base;
 
   void runOnOperation() override {
-    MemoryBoundaries boundaries(hasEpilogues_);
+    MemoryBoundaries boundaries(hasEpilogues);
     getOperation().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
       boundaries.log(op);
       // What is in a kernel does not go through memory.
       return llvm::isa<ir::FusionOp>(op) ? mlir::WalkResult::skip() : mlir::WalkResult::advance();
     });
   }
-
- private:
-  bool hasEpilogues_;
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createLogMemoryBoundariesPass(bool hasEpilogues) {
-  return std::make_unique<LogMemoryBoundariesPass>(hasEpilogues);
-}
-
-void registerLogMemoryBoundariesPass() { mlir::PassRegistration<LogMemoryBoundariesPass>(); }
 
 }  // namespace isthmus
