@@ -13,6 +13,7 @@
 
 #include "backends/simulated/function_backend.h"
 #include "base/trace/recorder.h"
+#include "isthmus/flags.h"
 #include "runtime/client.h"
 #include "runtime/loaded_executable.h"
 
@@ -373,6 +374,21 @@ TEST_P(KernelsAndHost, the_host_does_what_has_no_kernel) {
       })",
                   {2, 1, 1, 5}, {2, 2}),
               ElementsAre(-2, 0, -1, -3));
+}
+
+TEST_P(KernelsAndHost, the_host_does_what_the_device_refuses_where_that_is_asked_for) {
+  const char* text = R"(
+      func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = stablehlo.atan2 %x, %x : tensor<2xf32>
+        return %0 : tensor<2xf32>
+      })";
+  EXPECT_EQ(compileCode(text), StatusCode::kUnimplemented);
+  EXPECT_THAT(message_, HasSubstr("stablehlo.atan2"));
+  setFlagForTest("ISTHMUS_FALLBACK", "cpu");
+  const std::vector<float> angles = run(text, {1, -1}, {2});
+  setFlagForTest("ISTHMUS_FALLBACK", "");
+  EXPECT_THAT(angles,
+              ElementsAre(::testing::FloatEq(0.78539816F), ::testing::FloatEq(-2.3561945F)));
 }
 
 constexpr char kAllReduce[] = R"(
