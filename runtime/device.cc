@@ -21,6 +21,7 @@ Device::Device(Client& client, DeviceDescription description, bool isAddressable
       lanes_{TaskQueue("isthmus-end" + std::to_string(description_.id)),
              TaskQueue("isthmus-h2d" + std::to_string(description_.id)),
              TaskQueue("isthmus-d2h" + std::to_string(description_.id))},
+      givenUpWork_("isthmus-late" + std::to_string(description_.id)),
       inFlight_(
           static_cast<size_t>(std::clamp<int64_t>(flagInt("ISTHMUS_MAX_IN_FLIGHT"), 0, 1 << 20))) {}
 
@@ -56,6 +57,8 @@ Status Device::givenUp() const {
                 "device " + std::to_string(id()) + " was given up after something took too long");
 }
 
+bool Device::mayGiveUp() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
+
 // On a lane's thread, which begins to wait when the work before has ended: the time is the work's
 // own, as far as a device does one thing at a time.
 Status Device::awaitInTime(const DeviceEvent& event, const std::string& what) {
@@ -89,7 +92,19 @@ void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,
   lanes_[static_cast<size_t>(lane)].push(
       [this, event = std::move(event), what = std::move(what), then = std::move(then)]() {
         then(awaitInTime(*event, what));
+        // The device was given up, but may go on.
+        if (!event->isReady()) keepUntilReady(event, then);
       });
+}
+
+void Device::keepUntilReady(DeviceEventRef event, std::function<void(Status)> then) {
+  auto keep = [event = std::move(event), then = std::move(then)] {
+    static_cast<void>(event->await());
+  };
+  auto kept = std::make_unique<decltype(keep)>(std::move(keep));
+  // Without a thread nobody would see the event, and the lanes must not wait for it: for good.
+  if (!givenUpWork_.startThread()) return static_cast<void>(kept.release());
+  givenUpWork_.push([kept = std::move(kept)] { (*kept)(); });
 }
 
 bool Device::throttle(Event done, std::chrono::milliseconds patience) {

@@ -49,13 +49,18 @@ class Device {
 
   // ---- On asynchronous devices ----
 
-  // Each lane tells the ends of its work in the order in which it was handed over.
+  // Each lane tells the ends of its work in the order in which it was handed over, but for work
+  // that is over by then, whose end is told at once.
   enum class Lane { kLaunches, kFromHost, kToHost };
   // Calls `then` with the outcome of `event` (null: done), on a thread of the runtime's, or here
   // and now if it is ready. `what` it is the end of is for errors: work that takes longer than
-  // ISTHMUS_DEVICE_TIMEOUT_SECONDS fails, and the device is given up.
+  // ISTHMUS_DEVICE_TIMEOUT_SECONDS fails, and the device is given up. `then`, which keeps what the
+  // work uses and with that the client, is kept until the event is ready all the same.
   void whenDone(Lane lane, DeviceEventRef event, std::string what,
                 std::function<void(Status)> then);
+  // Whether work may be told to have failed while the device still does it: then it must not use
+  // memory that the caller has back with the error.
+  static bool mayGiveUp();
   // kUnavailable once the device has been given up.
   Status givenUp() const;
 
@@ -93,6 +98,7 @@ class Device {
  private:
   friend class Client;
   Status awaitInTime(const DeviceEvent& event, const std::string& what);
+  void keepUntilReady(DeviceEventRef event, std::function<void(Status)> then);
 
   Client& client_;
   DeviceDescription description_;
@@ -102,6 +108,7 @@ class Device {
   TaskQueue queue_;
   CallerHabit callerHabit_;
   TaskQueue lanes_[3];
+  TaskQueue givenUpWork_;  // waits for what was told to take too long
   std::atomic<bool> isGivenUp_{false};
   ForkMutex inFlightMutex_;
   struct InFlight {

@@ -44,6 +44,29 @@ void enqueueReader(
   });
 }
 
+// Copies to memory of the runtime's, of which `deliver` gets the address in time.
+Event enqueueToStaging(const BufferRef& source, size_t offset, size_t bytes,
+                       std::function<void(const void*)> deliver) {
+  StatusOr<Staging> made = Staging::allocate(bytes);
+  if (!made.ok()) {
+    source->dropHold();
+    return Event::of(made.status());
+  }
+  auto staging = std::make_shared<Staging>(*std::move(made));
+  Promise promise;
+  enqueueReader(
+      source, source->device(), Lane::kToHost,
+      [offset, bytes, staging](Storage& storage, std::vector<DeviceEventRef>& after) {
+        return storage.memory().queue()->copyToHost(storage.data(), offset, staging->data(), bytes,
+                                                    after);
+      },
+      [staging, promise, deliver = std::move(deliver)](Status end) {
+        if (end.ok()) deliver(staging->data());
+        promise.set(std::move(end));
+      });
+  return promise.event();
+}
+
 }  // namespace
 
 StatusOr<Staging> stageFromHost(const ArrayType& type, const void* host,
@@ -59,10 +82,17 @@ StatusOr<Staging> stageFromHost(const ArrayType& type, const void* host,
 
 StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, size_t bytes,
                              Staging staging, std::function<void(const Status&)> onEnd) {
-  std::vector<DeviceEventRef> after;
-  storage.addUsesTo(after);
-  StatusOr<DeviceEventRef> event =
-      storage.memory().queue()->copyFromHost(storage.data(), offset, host, bytes, after);
+  auto hand = [&]() -> StatusOr<DeviceEventRef> {
+    if (Device::mayGiveUp() && staging.data() == nullptr) {
+      ISTHMUS_ASSIGN_OR_RETURN(staging, Staging::allocate(bytes));
+      copyBytes(staging.data(), host, bytes);
+      host = staging.data();
+    }
+    std::vector<DeviceEventRef> after;
+    storage.addUsesTo(after);
+    return storage.memory().queue()->copyFromHost(storage.data(), offset, host, bytes, after);
+  };
+  StatusOr<DeviceEventRef> event = hand();
   if (!event.ok()) {
     onEnd(event.status());
     return event.status();
@@ -86,7 +116,7 @@ StatusOr<Client::FromHost> enqueueFromHost(Memory& memory, const HostArray& arra
   ISTHMUS_RETURN_IF_ERROR(memory.device().givenUp());
   const void* host = array.data;
   bool isBorrowed = array.semantics != HostBufferSemantics::kImmutableOnlyDuringCall &&
-                    (byteStrides.empty() || isDense(type, byteStrides));
+                    (byteStrides.empty() || isDense(type, byteStrides)) && !Device::mayGiveUp();
   Staging staging;
   if (!isBorrowed) {
     ISTHMUS_ASSIGN_OR_RETURN(staging, stageFromHost(type, host, byteStrides));
@@ -121,29 +151,18 @@ Event enqueueToHost(const BufferRef& source, void* host, std::span<const int64_t
   if (byteStrides.empty() || isDense(type, byteStrides)) {
     return enqueueRawToHost(source, host, 0, type.sizeBytes());
   }
-  StatusOr<Staging> made = Staging::allocate(type.sizeBytes());
-  if (!made.ok()) {
-    source->dropHold();
-    return Event::of(made.status());
-  }
-  auto staging = std::make_shared<Staging>(*std::move(made));
   std::vector<int64_t> strides(byteStrides.begin(), byteStrides.end());
-  Promise promise;
-  enqueueReader(
-      source, source->device(), Lane::kToHost,
-      [bytes = type.sizeBytes(), staging](Storage& storage, std::vector<DeviceEventRef>& after) {
-        return storage.memory().queue()->copyToHost(storage.data(), 0, staging->data(), bytes,
-                                                    after);
-      },
-      [source, staging, strides, host, promise](Status end) {
-        if (end.ok()) copyStrided(source->type(), staging->data(), {}, host, strides);
-        promise.set(std::move(end));
-      });
-  return promise.event();
+  return enqueueToStaging(source, 0, type.sizeBytes(), [source, host, strides](const void* data) {
+    copyStrided(source->type(), data, {}, host, strides);
+  });
 }
 
 Event enqueueRawToHost(const BufferRef& source, void* host, size_t offset, size_t bytes) {
   trace::Scope scope("copy to host", {}, static_cast<int64_t>(bytes));
+  if (Device::mayGiveUp()) {
+    return enqueueToStaging(source, offset, bytes,
+                            [host, bytes](const void* data) { copyBytes(host, data, bytes); });
+  }
   Promise promise;
   enqueueReader(
       source, source->device(), Lane::kToHost,

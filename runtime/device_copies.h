@@ -20,9 +20,9 @@ namespace isthmus {
 StatusOr<Staging> stageFromHost(const ArrayType& type, const void* host,
                                 std::span<const int64_t> byteStrides);
 
-// Copies host memory into memory that the caller keeps until the end, which `onEnd` is told first,
-// in any case and once. `staging`, if it is not empty, is kept until then. The event happens at the
-// end; an error means that nothing was handed over.
+// Copies host memory, which the caller keeps until the end, as it keeps the memory that it goes to.
+// `onEnd` is told of the end first, in any case and once. `staging`, if it is not empty, is what
+// `host` is in. The event happens at the end; an error means that nothing was handed over.
 StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, size_t bytes,
                              Staging staging, std::function<void(const Status&)> onEnd);
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -282,6 +284,108 @@ TEST_P(OnSimulatedDevice, AHangIsNoticed) {
   EXPECT_EQ(run(*add, {x.get()}).value()->readyEvent().await().code(), StatusCode::kUnavailable);
   backend.device(0).lose();
   setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+}
+
+// The device goes on with what was told to have failed, on memory that must still be there.
+TEST_P(OnSimulatedDevice, AfterTheTimeoutMemoryStaysUntilTheDeviceIsDone) {
+  Gate gate;
+  auto slow = gated(gate);
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  BufferRef x = buffer({1, 2});
+  ASSERT_TRUE(x->readyEvent().await().ok());
+  BufferRef y = run(*slow, {x.get()}).value();
+  std::vector<float> dense(2, -1), strided(2, -1);
+  const int64_t backwards[] = {-4};
+  Event copied[] = {y->copyToHost(dense.data(), 8).value(),
+                    y->copyToHost(strided.data() + 1, 8, backwards).value()};
+  for (const Event& copy : copied) EXPECT_FALSE(copy.await().ok());
+  y->release();
+  gate.open();
+  // The copies happen when the program has ended.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(dense, ElementsAre(-1, -1));
+  EXPECT_THAT(strided, ElementsAre(-1, -1));
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+}
+
+// What only the test ends.
+class EventOfTest final : public DeviceEvent {
+ public:
+  bool isReady() const override { return gate_.isOpen; }
+  Status await() const override {
+    gate_.isOpen.wait(false);
+    return {};
+  }
+  void end() { gate_.open(); }
+
+ private:
+  Gate gate_;
+};
+
+TEST_P(OnSimulatedDevice, WhatIsGivenUpIsKeptUntilItsEventIsReady) {
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  isthmus::Device& device = *client->addressableDevices()[0];
+  const std::shared_ptr<EventOfTest> ends[] = {std::make_shared<EventOfTest>(),
+                                               std::make_shared<EventOfTest>()};
+  std::weak_ptr<int> kept[2];
+  Promise told[2];
+  for (int i = 0; i < 2; ++i) {
+    auto used = std::make_shared<int>(i);
+    kept[i] = used;
+    device.whenDone(isthmus::Device::Lane::kLaunches, ends[i], "work",
+                    [used, promise = told[i], client = client](Status end) { promise.set(end); });
+  }
+  EXPECT_EQ(told[0].event().await().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(told[1].event().await().code(), StatusCode::kUnavailable);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (const auto& used : kept) EXPECT_FALSE(used.expired());
+  for (const auto& end : ends) end->end();
+  while (!kept[0].expired() || !kept[1].expired()) std::this_thread::yield();
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+}
+
+// Where the device may read late, it reads a copy.
+TEST_P(OnSimulatedDevice, WhereThereIsATimeoutTheCallersArraysAreNotReadLater) {
+  constexpr int64_t kMost = 3 << 20;  // of 4 Mi elements of memory
+  using Upload = std::function<BufferRef(const HostArray&)>;
+  for (const Upload& upload : {
+           Upload([&](const HostArray& array) {
+             auto made = client->bufferFromHost(memory(), array).value();
+             EXPECT_TRUE(made.hostMemoryDone.isReady());
+             return made.buffer;
+           }),
+           Upload([&](const HostArray& array) {
+             auto transfers = HostToDeviceTransfers::create(memory(), {array.type}).value();
+             EXPECT_TRUE(transfers->transferData(0, array.data, 0, 4 * kMost, true).ok());
+             return transfers->retrieve(0).value();
+           }),
+           Upload([&](const HostArray& array) {
+             auto transfers = HostToDeviceTransfers::create(memory(), {array.type}).value();
+             EXPECT_TRUE(transfers->transferArray(0, array).ok());
+             return transfers->retrieve(0).value();
+           }),
+       }) {
+    // Nothing goes there before the program has ended.
+    Gate gate;
+    auto program = load(
+        "gated", DonationKind::kNone,
+        [&gate](const RunRequest&) {
+          gate.isOpen.wait(false);
+          return Status();
+        },
+        kMost / 2);
+    BufferRef y =
+        run(*program, {client->uninitialized(memory(), f32({kMost / 2})).value().get()}).value();
+    y->release();
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "600");
+    std::vector<float> values(kMost, 1);
+    BufferRef x = upload(HostArray{values.data(), f32({kMost}), std::nullopt,
+                                   HostBufferSemantics::kImmutableUntilTransferCompletes});
+    values.assign(kMost, 2);
+    gate.open();
+    EXPECT_EQ(std::ranges::count(read(*x).value(), 1.0f), kMost);
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+  }
 }
 
 TEST_P(OnSimulatedDevice, TransfersInPieces) {
