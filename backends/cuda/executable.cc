@@ -83,8 +83,13 @@ class CudaExecutable::Run final : public AddressStepRunner {
 
   Status enqueue();
   bool isProfiled() const { return profile_.has_value(); }
-  // Hands over the profile of a run that is over.
+  // Waits for the end of the run, and hands over its profile.
   Status recordProfile();
+  // Whether what was enqueued is not over in time, where work is timed; waits for it.
+  bool isStuck() {
+    if (!isLate()) static_cast<void>(settle());
+    return isLate();
+  }
   const std::shared_ptr<NcclRun>& collectives() const { return collectives_.run(); }
 
  private:
@@ -99,6 +104,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
     if (target_) return target_->copy(to, from, static_cast<size_t>(bytes));
     return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
   }
+  StatusOr<UnderWay> underWay() override;
   Status finish() override {
     ISTHMUS_RETURN_IF_ERROR(executable_.finish(device_));
     return collectives() ? collectives()->failure() : Status();
@@ -132,6 +138,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   PinnedPool::Block value_;                 // valueMemory, once it is asked for
   RunCollectives collectives_;
   std::optional<RunProfile> profile_;  // if one is recorded
+  DeviceEventRef before_;              // all that came before the run, if it is timed
   DeviceEvent start_;                  // of the first step
   std::deque<TimedStep> timed_;        // whose times are not known yet
 };
@@ -151,6 +158,7 @@ Status CudaExecutable::Run::timed(int32_t step, bool continuesOperation,
 }
 
 Status CudaExecutable::Run::noteTimes(size_t count) {
+  ISTHMUS_RETURN_IF_ERROR(settle());
   for (; count > 0 && !timed_.empty(); --count) {
     const TimedStep& one = timed_.front();
     ISTHMUS_RETURN_IF_ERROR(driver_.await(device_, one.end));
@@ -162,13 +170,27 @@ Status CudaExecutable::Run::noteTimes(size_t count) {
   return {};
 }
 
+StatusOr<StepRunner::UnderWay> CudaExecutable::Run::underWay() {
+  ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef now, recordEvent(driver_, device_, Queue::kCompute));
+  UnderWay work;
+  auto isOver = [](const DeviceEventRef& event) { return [event] { return event->isReady(); }; };
+  if (before_) work.before.push_back(isOver(before_));
+  work.own.push_back(isOver(now));
+  return work;
+}
+
 Status CudaExecutable::Run::recordProfile() {
+  ISTHMUS_RETURN_IF_ERROR(settle());
+  ISTHMUS_RETURN_IF_ERROR(finish());
   ISTHMUS_RETURN_IF_ERROR(noteTimes(timed_.size()));
   profile_->record();
   return {};
 }
 
 Status CudaExecutable::Run::enqueue() {
+  if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0) {
+    ISTHMUS_ASSIGN_OR_RETURN(before_, recordEvent(driver_, device_, Queue::kCompute));
+  }
   // Steps of a graph have no times of their own.
   if (!executable_.usesGraphs_ || !own().recordsCalls || profile_) return runSteps(image_.steps);
   if (image_.calls.empty()) {
@@ -379,12 +401,16 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   }
   Run run(*this, withScratch);
   if (status.ok()) status = run.enqueue();
-  if (status.ok() && run.isProfiled()) {
-    status = finish(device);
-    if (status.ok()) status = run.recordProfile();
+  if (status.ok() && run.isProfiled()) status = run.recordProfile();
+  if (!status.ok() && run.isStuck()) {
+    status = status.withContext("program " + image_.info.name);
+    ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef end, recordEvent(driver_, device, Queue::kCompute,
+                                                             {run.collectives(), status}));
+    mark->endsWith(end);
+    return end;
   }
   StatusOr<DeviceEventRef> done =
-      status.ok() ? recordEvent(driver_, device, Queue::kCompute, run.collectives()) : status;
+      status.ok() ? recordEvent(driver_, device, Queue::kCompute, {run.collectives(), {}}) : status;
   if (done.ok()) {
     mark->endsWith(*done);
     return done;

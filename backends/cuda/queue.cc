@@ -51,7 +51,8 @@ Status CudaEvent::await() const {
     hasHappened_.store(true, std::memory_order_release);
   }
   finish();
-  return run_ ? run_->failure() : Status();
+  if (run_.collectives) ISTHMUS_RETURN_IF_ERROR(run_.collectives->failure());
+  return run_.failure;
 }
 
 Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after) {
@@ -61,8 +62,7 @@ Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after) {
   return {};
 }
 
-StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
-                                     std::shared_ptr<const NcclRun> run) {
+StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue, RunOutcome run) {
   ISTHMUS_ASSIGN_OR_RETURN(cuda::DeviceEvent event, driver.record(device, queue));
   return DeviceEventRef(
       std::make_shared<CudaEvent>(driver, device, std::move(event), std::move(run)));

@@ -24,14 +24,20 @@ struct CopyEnd {
   size_t bytes = 0;
 };
 
+// How what ends with an event has gone, where the device does not say.
+struct RunOutcome {
+  std::shared_ptr<const NcclRun> collectives;  // which may have failed; null: there are none
+  Status failure;                              // of the host's part, if the others went well
+};
+
 // A point in a stream, and what follows it on the host.
 class CudaEvent final : public isthmus::DeviceEvent {
  public:
   // The driver outlives all events.
   CudaEvent(Driver& driver, int device, cuda::DeviceEvent event)
       : driver_(driver), device_(device), event_(std::move(event)) {}
-  // The end of a run with collectives, which may have failed.
-  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, std::shared_ptr<const NcclRun> run)
+  // The end of a run.
+  CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, RunOutcome run)
       : driver_(driver), device_(device), event_(std::move(event)), run_(std::move(run)) {}
   CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, CopyEnd end)
       : driver_(driver), device_(device), event_(std::move(event)), end_(std::move(end)) {}
@@ -51,7 +57,7 @@ class CudaEvent final : public isthmus::DeviceEvent {
   Driver& driver_;
   int device_;
   cuda::DeviceEvent event_;
-  std::shared_ptr<const NcclRun> run_;
+  RunOutcome run_;
   mutable CopyEnd end_;
   mutable std::once_flag finishOnce_;
   mutable std::atomic<bool> hasHappened_{false};
@@ -59,8 +65,7 @@ class CudaEvent final : public isthmus::DeviceEvent {
 
 // What is enqueued on `queue` afterwards waits for all of them.
 Status waitFor(Driver& driver, int device, Queue queue, DeviceEvents after);
-StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue,
-                                     std::shared_ptr<const NcclRun> run = nullptr);
+StatusOr<DeviceEventRef> recordEvent(Driver& driver, int device, Queue queue, RunOutcome run = {});
 
 class CudaQueue final : public DeviceQueue, private ExternalStreams {
  public:

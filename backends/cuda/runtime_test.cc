@@ -162,8 +162,7 @@ int countInLog(const std::string& what) {
 }
 
 // With so much work in a round that the loop is not one kernel.
-TEST_F(CudaRuntime, loops_read_their_predicate) {
-  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+constexpr const char* kLoopOfTheHost = R"(
     func.func @main(%i: tensor<100000xf32>) -> tensor<100000xf32> {
       %r = stablehlo.while(%x = %i) : tensor<100000xf32>
       cond {
@@ -178,7 +177,10 @@ TEST_F(CudaRuntime, loops_read_their_predicate) {
         stablehlo.return %n : tensor<100000xf32>
       }
       return %r : tensor<100000xf32>
-    })");
+    })";
+
+TEST_F(CudaRuntime, loops_read_their_predicate) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kLoopOfTheHost);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   const FakeKernelScope first("kernel0", isBelowThree), second("kernel1", plusOne);
   StatusOr<Floats> result = run(**executable, {Floats(100000, 0.5f)});
@@ -653,6 +655,35 @@ TEST_F(CudaRuntime, a_second_client_of_other_devices_is_refused) {
   client();
   StatusOr<Ref<Client>> other = makeClient("libnowhere.so.1");
   EXPECT_EQ(other.status().code(), StatusCode::kFailedPrecondition);
+}
+
+// Work that does not end though somebody looks after it, and a host that must not wait for it.
+TEST_F(CudaRuntime, a_hang_before_a_predicate_is_read_is_noticed) {
+  Ref<Client> own = *makeClient(ISTHMUS_FAKE_CUDA);
+  CompileRequest request{kLoopOfTheHost, "mlir", {}};
+  StatusOr<Ref<LoadedExecutable>> executable = own->compile(request);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const FakeKernelScope first("kernel0", isBelowThree), second("kernel1", plusOne);
+  const Floats values(100000, 0.5f);
+  Device& device = *own->addressableDevices().front();
+  HostArray array{values.data(), (*executable)->info().parameters[0].type};
+  BufferRef argument = own->bufferFromHost(*device.defaultMemory(), array)->buffer;
+  ASSERT_TRUE(argument->readyEvent().await().ok());
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "1");
+  FAKE(fake_cuda_hold)(1);
+  const int reads = countInLog("copy 1 on stream");
+  Buffer* arguments[] = {argument.get()};
+  BufferRef result;
+  DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+  ASSERT_TRUE((*executable)->execute({&launch, 1}, {}).ok());
+  Status status = result->readyEvent().await();
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(std::string(device.givenUp().message()), HasSubstr("was given up"));
+  EXPECT_EQ(countInLog("copy 1 on stream"), reads);  // the host did not come to it
+  FAKE(fake_cuda_hold)(0);
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+  setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "32");
 }
 
 // The last test: it breaks the device.

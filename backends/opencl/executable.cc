@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <set>
-#include <thread>
 #include <variant>
 
 #include "backends/opencl/memory_order.h"
@@ -89,7 +87,7 @@ class OpenclExecutable::Run final : public AddressStepRunner {
          executable_.constants_[static_cast<size_t>(request().deviceId)], request().scratch});
   }
   Status swap(const Location& a, const Location& b) override;
-  Status settle() override;
+  StatusOr<UnderWay> underWay() override;
   Status finish() override;
   StatusOr<std::optional<std::vector<void*>>> lend(const HostCall& call) override;
   Status launch(const KernelLaunch& launch) override;
@@ -127,8 +125,6 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   // Of the launches that are over, in their order.
   void noteTimes();
   Status awaitAll();
-  // Until the event has happened, or for `seconds`; kDeadlineExceeded then, and isLate_.
-  Status awaitInTime(const CommandEvent& event, int64_t seconds);
   // The end of all that was enqueued, with this error at last.
   StatusOr<DeviceEventRef> failedEnd(Status error);
   // Waits for the end of the run, whose times are known then.
@@ -153,7 +149,6 @@ class OpenclExecutable::Run final : public AddressStepRunner {
   std::set<MemoryOrder::Command> last_;  // those that no other waits for
   std::vector<CommandEvent> staged_;     // copies of staging memory that nobody has awaited
   Launches launches_;
-  bool isLate_ = false;  // something was waited for in vain
 };
 
 std::vector<CommandEvent> OpenclExecutable::Run::eventsOf(
@@ -254,36 +249,13 @@ Status OpenclExecutable::Run::keepPace() {
   return {};
 }
 
-Status OpenclExecutable::Run::awaitInTime(const CommandEvent& event, int64_t seconds) {
-  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
-  while (!event.isOver()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
-      isLate_ = true;
-      return Status(StatusCode::kDeadlineExceeded,
-                    "a step has not ended on device " + std::to_string(device_) + " after " +
-                        std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
-    }
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
-  }
-  return {};
-}
-
-Status OpenclExecutable::Run::settle() {
-  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
-  if (seconds <= 0) return {};
+StatusOr<StepRunner::UnderWay> OpenclExecutable::Run::underWay() {
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  // Those of programs before, which take their own time one after the other.
-  const int64_t programs = std::max<int64_t>(1, flagInt("ISTHMUS_MAX_IN_FLIGHT"));
-  for (const CommandEvent& event : before_) {
-    ISTHMUS_RETURN_IF_ERROR(awaitInTime(event, seconds * programs));
-  }
-  for (const CommandEvent& event : commands_) {
-    ISTHMUS_RETURN_IF_ERROR(awaitInTime(event, seconds));
-  }
-  return {};
+  UnderWay work;
+  auto isOver = [](const CommandEvent& event) { return [event] { return event.isOver(); }; };
+  for (const CommandEvent& event : before_) work.before.push_back(isOver(event));
+  for (const CommandEvent& event : commands_) work.own.push_back(isOver(event));
+  return work;
 }
 
 Status OpenclExecutable::Run::finish() {
@@ -372,6 +344,7 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
     before_ = {std::move(all)};
   }
   status = runSteps(image_.steps);
+  if (status.ok() && profile_) status = settle();
   if (status.ok() && profile_) {
     ISTHMUS_RETURN_IF_ERROR(finishProfile());
     return DeviceEventRef();
@@ -387,7 +360,9 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
   if (status.ok()) {
     return DeviceEventRef(std::make_shared<OpenclEvent>(*std::move(end), std::move(launches_)));
   }
-  if (isLate_) return failedEnd(std::move(status));
+  // Nor must an error of something else wait for ever.
+  if (!isLate()) static_cast<void>(settle());
+  if (isLate()) return failedEnd(std::move(status));
   Status finished = awaitAll();
   return finished.ok() ? status : finished;
 }

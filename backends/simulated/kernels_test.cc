@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "base/trace/recorder.h"
 #include "isthmus/flags.h"
 #include "runtime/client.h"
+#include "runtime/device.h"
 #include "runtime/loaded_executable.h"
 
 namespace isthmus::simulated {
@@ -488,6 +490,81 @@ TEST_P(KernelsAndHost, a_device_that_fails_ends_what_the_others_wait_for) {
     Status status = result->readyEvent().await();
     EXPECT_THAT(std::string(status.message()), HasSubstr("read an address that is not there"));
   }
+}
+
+// The outcome of a program of one argument whose first kernel hangs on a device that is given a
+// second.
+class HangingKernels : public OnKernels, public ::testing::Test {
+ protected:
+  HangingKernels()
+      : OnKernels(KernelForm::kGroups, Interface::kAsynchronous, &linkedHostFunctions()) {
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+    setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "1");
+  }
+  ~HangingKernels() override {
+    backend_.device(0).lose();
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+    setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "32");
+  }
+  Status hang(const std::string& text, std::vector<int64_t> dims) {
+    auto program = client_->compile({text, "mlir", {}});
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    if (!program.ok()) return program.status();
+    ArrayType type{ElementType::kF32, std::move(dims)};
+    const std::vector<float> values(static_cast<size_t>(type.numElements()), 1);
+    Memory& memory = *client_->addressableDevices()[0]->defaultMemory();
+    BufferRef argument = client_->bufferFromHost(memory, HostArray{values.data(), type})->buffer;
+    EXPECT_TRUE(argument->readyEvent().await().ok());
+    backend_.device(0).inject(Fault::kHang);
+    Buffer* arguments[] = {argument.get()};
+    BufferRef result;
+    DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+    EXPECT_TRUE((*program)->execute({&launch, 1}, {}).ok());
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    if (!result->readyEvent().awaitUntil(deadline)) return internalError("it waits for ever");
+    return result->readyEvent().await();
+  }
+};
+
+constexpr const char* kLoopOfTheHost = R"(
+      func.func @main(%x: tensor<100000xf32>) -> tensor<100000xf32> {
+        %r = stablehlo.while(%a = %x) : tensor<100000xf32>
+        cond {
+          %limit = stablehlo.constant dense<3.0> : tensor<f32>
+          %0 = stablehlo.slice %a [0:1] : (tensor<100000xf32>) -> tensor<1xf32>
+          %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>
+          %2 = stablehlo.compare LT, %1, %limit, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %2 : tensor<i1>
+        } do {
+          %one = stablehlo.constant dense<1.0> : tensor<100000xf32>
+          %0 = stablehlo.add %a, %one : tensor<100000xf32>
+          stablehlo.return %0 : tensor<100000xf32>
+        }
+        return %r : tensor<100000xf32>
+      })";
+
+TEST_F(HangingKernels, before_the_host_reads_a_predicate) {
+  Status status = hang(kLoopOfTheHost, {100000});
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(client_->addressableDevices()[0]->givenUp().message(), HasSubstr("was given up"));
+}
+
+TEST_F(HangingKernels, before_the_host_has_its_part) {
+  Status status = hang(R"(
+      func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+        %0 = stablehlo.exponential %x : tensor<2x2xf32>
+        %1 = stablehlo.cholesky %0, lower = true : tensor<2x2xf32>
+        return %1 : tensor<2x2xf32>
+      })",
+                       {2, 2});
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+}
+
+TEST_F(HangingKernels, while_a_profile_is_recorded) {
+  ASSERT_TRUE(trace::start());
+  Status status = hang(kLoopOfTheHost, {100000});
+  trace::take();
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
 }
 
 INSTANTIATE_TEST_SUITE_P(Interfaces, KernelsAndHost,

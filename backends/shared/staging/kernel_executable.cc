@@ -24,15 +24,21 @@ constexpr size_t kManyEvents = 256;
 // The end of a run: a device need not pass on the errors of what its work waits for.
 class RunEnd final : public DeviceEvent {
  public:
-  explicit RunEnd(std::vector<DeviceEventRef> events) : events_(std::move(events)) {}
+  // The error is the first of these events, else `failure` if that is none.
+  explicit RunEnd(std::vector<DeviceEventRef> events, Status failure = {})
+      : events_(std::move(events)), failure_(std::move(failure)) {}
   bool isReady() const override {
     return std::all_of(events_.rbegin(), events_.rend(),
                        [](const DeviceEventRef& event) { return event->isReady(); });
   }
-  Status await() const override { return awaitEach(events_); }
+  Status await() const override {
+    Status status = awaitEach(events_);
+    return status.ok() ? failure_ : status;
+  }
 
  private:
   const std::vector<DeviceEventRef> events_;
+  const Status failure_;
 };
 
 // Memory of a device, by its queue or without one.
@@ -94,6 +100,15 @@ class KernelExecutable::Run final : public StepRunner {
   // Hands all over. If that fails, nothing of it is under way.
   StatusOr<DeviceEventRef> enqueue() {
     Status status = runSteps(executable_.program_.steps);
+    // Nor must an error of something else wait for ever.
+    if (profile_ || !status.ok()) {
+      Status settled = isLate() ? status : settle();
+      if (status.ok()) status = std::move(settled);
+    }
+    if (isLate()) {
+      events_.insert(events_.end(), before_.begin(), before_.end());
+      return DeviceEventRef(std::make_shared<RunEnd>(std::move(events_), std::move(status)));
+    }
     if (!status.ok()) {
       // The first error is this run's; that of what came before is its arguments'.
       for (const auto* events : {&events_, &before_}) static_cast<void>(awaitEach(*events));
@@ -145,21 +160,34 @@ class KernelExecutable::Run final : public StepRunner {
     ISTHMUS_RETURN_IF_ERROR(move(placeOf(a), placeOf(b), a.bytes));
     return move(placeOf(b), kept, a.bytes);
   }
+  StatusOr<UnderWay> underWay() override {
+    UnderWay work;
+    auto isOver = [](const DeviceEventRef& event) { return [event] { return event->isReady(); }; };
+    for (const DeviceEventRef& event : before_) work.before.push_back(isOver(event));
+    for (const DeviceEventRef& event : events_) work.own.push_back(isOver(event));
+    return work;
+  }
   Status finish() override {
     Status status = awaitEach(staged_);
     staged_.clear();
     return status;
   }
+  // However that ends.
+  Status awaitLast() {
+    ISTHMUS_RETURN_IF_ERROR(settle());
+    static_cast<void>(awaitEach(last_));
+    return {};
+  }
   Status launch(const KernelLaunch& launch) override {
     std::vector<DevicePlace> buffers;
     for (const Location& place : launch.buffers) buffers.push_back(placeOf(place));
     // Devices need not know the time: the host looks at its clock before and after.
-    if (profile_) static_cast<void>(awaitEach(last_));
+    if (profile_) ISTHMUS_RETURN_IF_ERROR(awaitLast());
     const int64_t beginNs = profile_ ? trace::now() : 0;
     ISTHMUS_RETURN_IF_ERROR(
         follow(kernels().launch(request().deviceId, launch.kernel, buffers, last_)));
     if (profile_) {
-      static_cast<void>(awaitEach(last_));
+      ISTHMUS_RETURN_IF_ERROR(awaitLast());
       profile_->addCommand(launch.profileStep, launch.continuesOperation, beginNs, trace::now());
     }
     return {};

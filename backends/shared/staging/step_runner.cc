@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -143,6 +144,37 @@ Status StepRunner::runStep(const Branch& step) {
     ISTHMUS_RETURN_IF_ERROR(read(step.index, &index));
   }
   return runSteps(step.branches[chosenBranch(step, index)]);
+}
+
+Status StepRunner::awaitInTime(const IsOver& isOver, int64_t seconds) {
+  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
+  while (!isOver()) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      isLate_ = true;
+      return Status(StatusCode::kDeadlineExceeded, "a step has not ended on device " +
+                                                       std::to_string(request_.deviceId) +
+                                                       " after " + std::to_string(seconds) +
+                                                       " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+    }
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
+  }
+  return {};
+}
+
+Status StepRunner::settle() {
+  const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
+  if (seconds <= 0) return {};
+  ISTHMUS_ASSIGN_OR_RETURN(const UnderWay work, underWay());
+  // Programs before take their own time, one after the other.
+  const int64_t programs = std::max<int64_t>(1, flagInt("ISTHMUS_MAX_IN_FLIGHT"));
+  for (const IsOver& isOver : work.before) {
+    ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, seconds * programs));
+  }
+  for (const IsOver& isOver : work.own) ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, seconds));
+  return {};
 }
 
 Status StepRunner::read(const Location& from, void* to) {

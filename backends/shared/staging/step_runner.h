@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,9 +38,19 @@ class StepRunner {
   virtual Status put(const Location& to, const void* from) = 0;
   // Exchanges the contents of two places.
   virtual Status swap(const Location& a, const Location& b) = 0;
+  // Work that may be under way on the device: whether it is over, or has failed.
+  using IsOver = std::function<bool()>;
+  struct UnderWay {
+    std::vector<IsOver> before;  // what the run waits for, of programs before
+    std::vector<IsOver> own;     // what it has enqueued, in an order in which it may end
+  };
+  // Called where work is timed, before the host waits for the device. Hands over what was enqueued.
+  virtual StatusOr<UnderWay> underWay() = 0;
   // Called before the host waits for the device. Where work is timed, waits for all that was
-  // enqueued, in time; kDeadlineExceeded if that has not ended.
-  virtual Status settle() { return {}; }
+  // enqueued, in time. kDeadlineExceeded if that has not ended: then isLate(), and who waits for
+  // the device may wait for ever.
+  Status settle();
+  bool isLate() const { return isLate_; }
   // Waits for all that was fetched and put, at least.
   virtual Status finish() = 0;
   virtual Status launch(const KernelLaunch& launch) = 0;
@@ -79,11 +90,13 @@ class StepRunner {
   void exchange(const std::vector<Move>& places);
   // A value that decides what runs next.
   Status read(const Location& from, void* to);
+  Status awaitInTime(const IsOver& isOver, int64_t seconds);
 
   const RunRequest& request_;
   const HostFunctions* host_;
   // Of loops around what is enqueued now, the innermost last, whose places are exchanged.
   std::vector<const std::vector<Move>*> exchanged_;
+  bool isLate_ = false;
 };
 
 // Where places have addresses, of which the device copies.
