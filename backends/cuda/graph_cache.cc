@@ -27,8 +27,15 @@ Status GraphCache::run(const Addresses& addresses, const std::function<Status(Qu
     }
   }
   if (!it->graph) return enqueue(Queue::kCompute);
+  Status status = driver_.launchGraph(device_, Queue::kCompute, *it->graph);
+  if (status.code() == StatusCode::kResourceExhausted) {
+    // Graphs take memory, which there is less of than when this one was made.
+    it->graph = nullptr;
+    isRefused_ = true;
+    return enqueue(Queue::kCompute);
+  }
   ++replays_;
-  return driver_.launchGraph(device_, Queue::kCompute, *it->graph);
+  return status;
 }
 
 int64_t GraphCache::replays() const {

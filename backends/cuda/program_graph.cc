@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "isthmus/log.h"
+
 namespace isthmus::cuda {
 
 class ProgramGraph::Stream final : public Target {
@@ -102,7 +104,7 @@ Status ProgramGraph::build(const std::function<Status(Target&)>& enqueue) {
 
 Status ProgramGraph::run(const std::function<Status(Target&)>& enqueue) {
   std::lock_guard lock(mutex_);
-  if (!std::exchange(hasRun_, true)) {
+  if (!std::exchange(hasRun_, true) || isRefused_) {
     Stream stream(*this);
     return enqueue(stream);
   }
@@ -115,9 +117,24 @@ Status ProgramGraph::run(const std::function<Status(Target&)>& enqueue) {
     if (!status.ok()) graph_ = {};
     ISTHMUS_RETURN_IF_ERROR(status);
   }
-  if (!isBuilt) ISTHMUS_RETURN_IF_ERROR(build(enqueue));
+  if (!isBuilt) {
+    if (Status status = build(enqueue); !status.ok()) return runWithout(status, enqueue);
+  }
+  Status status = driver_.launchGraph(device_, Queue::kCompute, *graph_.graph);
+  if (status.code() == StatusCode::kResourceExhausted) return runWithout(status, enqueue);
   ++replays_;
-  return driver_.launchGraph(device_, Queue::kCompute, *graph_.graph);
+  return status;
+}
+
+Status ProgramGraph::runWithout(const Status& reason,
+                                const std::function<Status(Target&)>& enqueue) {
+  graph_ = {};
+  Stream stream(*this);
+  ISTHMUS_RETURN_IF_ERROR(enqueue(stream));
+  isRefused_ = true;
+  log(LogLevel::kInfo,
+      "a program is launched step by step, since it could not be a graph: ", reason.message());
+  return {};
 }
 
 int64_t ProgramGraph::replays() const {

@@ -15,7 +15,9 @@ namespace isthmus::cuda {
 
 // For programs of launches and copies, in an order that never changes. The second run makes the
 // graph (programs that run once would pay for nothing); later ones change those nodes whose
-// addresses are others, such as results', and launch it. Thread-safe; one run at a time.
+// addresses are others, such as results', and launch it. A program whose graph the driver cannot
+// make or launch, as where memory is short, goes to the compute stream from then on. Thread-safe;
+// one run at a time.
 class ProgramGraph {
  public:
   // Where the launches and copies of a run go: to the compute stream, or into nodes.
@@ -51,11 +53,13 @@ class ProgramGraph {
   };
 
   Status build(const std::function<Status(Target&)>& enqueue);
+  // Without the graph, for good if that goes well; `reason`: what is wrong with it.
+  Status runWithout(const Status& reason, const std::function<Status(Target&)>& enqueue);
 
   Driver& driver_;
   int device_;
   mutable std::mutex mutex_;
-  bool hasRun_ = false;
+  bool hasRun_ = false, isRefused_ = false;
   Graph graph_;
   int64_t replays_ = 0, updates_ = 0;
 };

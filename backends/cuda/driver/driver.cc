@@ -272,6 +272,12 @@ Status Driver::makeRoom(int device) {
   return check(library_.MemPoolTrimTo(one.pool, 0), "cuMemPoolTrimTo");
 }
 
+CUresult Driver::withRoom(int device, const std::function<CUresult()>& call) {
+  CUresult code = call();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && makeRoom(device).ok()) code = call();
+  return code;
+}
+
 void Driver::onExhausted(int device, std::function<void()> free) {
   std::lock_guard lock(devices_[device]->exhaustedMutex);
   devices_[device]->onExhausted.push_back(std::move(free));
@@ -452,13 +458,10 @@ StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std
   CUjitOption options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {said.data(), reinterpret_cast<void*>(kLogBytes)};
   CUmodule module = nullptr;
-  auto load = [&] { return library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values); };
-  CUresult code = load();
-  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
-    ISTHMUS_RETURN_IF_ERROR(makeRoom(device));
-    code = load();
-  }
-  Status status = check(code, "cuModuleLoadDataEx");
+  Status status = check(
+      withRoom(device,
+               [&] { return library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values); }),
+      "cuModuleLoadDataEx");
   if (status.ok()) return std::make_unique<DeviceModule>(*this, device, module);
   said.resize(said.find('\0') == std::string::npos ? said.size() : said.find('\0'));
   return Status(status.code(),
@@ -481,8 +484,12 @@ Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks
   if (blocks == 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   std::vector<void*> places = placesOf(arguments);
-  return check(library_.LaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
-                                     stream(device, queue), places.data(), nullptr),
+  auto launched = [&] {
+    return library_.LaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0,
+                                 stream(device, queue), places.data(), nullptr);
+  };
+  // Nobody may wait while a stream records.
+  return check(queue == Queue::kRecording ? launched() : withRoom(device, launched),
                "cuLaunchKernel");
 }
 
@@ -506,7 +513,9 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
 
 Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.GraphLaunch(graph.handle(), stream(device, queue)), "cuGraphLaunch");
+  return check(
+      withRoom(device, [&] { return library_.GraphLaunch(graph.handle(), stream(device, queue)); }),
+      "cuGraphLaunch");
 }
 
 StatusOr<GraphTemplate> Driver::createGraph(int device) {
@@ -544,8 +553,10 @@ StatusOr<CUgraphNode> Driver::addCopy(GraphTemplate& graph, CUgraphNode after, v
 StatusOr<std::unique_ptr<DeviceGraph>> Driver::instantiate(GraphTemplate graph) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
   CUgraphExec executable = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(check(library_.GraphInstantiate(&executable, graph.handle(), 0),
-                                "cuGraphInstantiateWithFlags"));
+  ISTHMUS_RETURN_IF_ERROR(
+      check(withRoom(graph.device(),
+                     [&] { return library_.GraphInstantiate(&executable, graph.handle(), 0); }),
+            "cuGraphInstantiateWithFlags"));
   return std::make_unique<DeviceGraph>(*this, std::move(graph), executable);
 }
 

@@ -191,7 +191,9 @@ class Driver {
   // Blocks until `event` has happened.
   Status await(int device, const DeviceEvent& event);
 
-  // What the driver's compiler said is part of the error.
+  // Modules, graphs and launches of either take memory of the device, for which room is made where
+  // there is none: kResourceExhausted if that does not help. What the driver's compiler said is
+  // part of the error.
   StatusOr<std::unique_ptr<DeviceModule>> loadModule(int device, const std::string& ptx);
   StatusOr<CUfunction> findKernel(const DeviceModule& module, int device, const std::string& name);
   // `arguments` are addresses, which are copied.
@@ -274,6 +276,8 @@ class Driver {
   StatusOr<CUevent> makeEvent(int device, bool isTimed);
   void giveBack(int device, CUevent event, bool isTimed);
   Status check(CUresult code, const char* call) const { return library_.check(code, call); }
+  // What `call` returns, the second time if it finds room then where it had none.
+  CUresult withRoom(int device, const std::function<CUresult()>& call);
 
   Library library_;
   int version_ = 0;

@@ -315,6 +315,59 @@ TEST(ProgramGraph, an_error_gives_it_up) {
   EXPECT_EQ(l.b[0], 4);
 }
 
+// The driver has no memory for a graph, when it is made or when it is launched: once, or for good.
+TEST(ProgramGraph, is_done_without_where_there_is_no_memory_for_it) {
+  for (const char* function : {"cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
+    for (bool isForGood : {false, true}) {
+      auto driver = makeDriver();
+      Launched l = prepare(*driver);
+      ProgramGraph graph(*driver, 0);
+      FAKE(fake_cuda_fail)(function, CUDA_ERROR_OUT_OF_MEMORY, isForGood ? 1000 : 1);
+      for (int i = 0; i < 5; ++i) {
+        Status status = graph.run([&](ProgramGraph::Target& target) {
+          void* arguments[] = {l.a, l.b};
+          return target.launch(l.kernel, 2, 4, arguments);
+        });
+        ASSERT_TRUE(status.ok()) << status.message();
+      }
+      ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+      EXPECT_EQ(l.b[0], 5);
+      EXPECT_EQ(graph.replays(), isForGood ? 0 : 4);
+      // Room was made, once.
+      EXPECT_EQ(FAKE(fake_cuda_count)("cuMemPoolTrimTo"), 1);
+    }
+  }
+}
+
+TEST(GraphCache, is_done_without_where_there_is_no_memory_for_a_launch) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  GraphCache cache(*driver, 0);
+  void* arguments[] = {l.a, l.b};
+  FAKE(fake_cuda_fail)("cuGraphLaunch", CUDA_ERROR_OUT_OF_MEMORY, 1000);
+  for (int i = 0; i < 5; ++i) {
+    Status status = cache.run({l.a, l.b}, [&](Queue queue) {
+      return driver->launch(0, queue, l.kernel, 2, 4, arguments);
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+  EXPECT_EQ(l.b[0], 5);
+  EXPECT_EQ(cache.replays(), 0);
+}
+
+TEST(CudaDriver, room_is_made_for_a_launch) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  void* arguments[] = {l.a, l.b};
+  FAKE(fake_cuda_fail)("cuLaunchKernel", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  Status status = driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments);
+  EXPECT_TRUE(status.ok()) << status.message();
+  FAKE(fake_cuda_fail)("cuLaunchKernel", CUDA_ERROR_OUT_OF_MEMORY, 2);
+  status = driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+}
+
 TEST(GraphCache, an_error_while_recording_leaves_the_stream_usable) {
   auto driver = makeDriver();
   Launched l = prepare(*driver);

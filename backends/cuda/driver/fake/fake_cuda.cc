@@ -80,6 +80,11 @@ struct Fake {
   std::map<std::string, FakeKernel> kernels;
   std::set<std::string> faulty;
   std::map<std::string, int> counts;
+  struct Failure {
+    CUresult code;
+    int times;
+  };
+  std::map<std::string, Failure> failures;  // by function
   CUresult broken = CUDA_SUCCESS;
   bool isHeld = false;
   std::string log, logCopy;
@@ -364,13 +369,25 @@ void fake_cuda_enqueue(CUstream stream, const std::string& what, std::function<v
           }});
 }
 
+namespace {
+
+CUresult failureOf(const char* function) {
+  auto found = fake().failures.find(function);
+  if (found == fake().failures.end() || found->second.times == 0) return CUDA_SUCCESS;
+  --found->second.times;
+  return found->second.code;
+}
+
+}  // namespace
+
 void fake_cuda_take(int64_t ns) { clockNs += ns; }
 
 // Locks, and refuses calls without a context or after a fault.
-#define FAKE_ENTER                               \
-  std::lock_guard fakeLock(fake().mutex);        \
-  if (currentDevice < 0) return kInvalidContext; \
-  if (fake().broken != CUDA_SUCCESS) return fake().broken;
+#define FAKE_ENTER                                         \
+  std::lock_guard fakeLock(fake().mutex);                  \
+  if (currentDevice < 0) return kInvalidContext;           \
+  if (fake().broken != CUDA_SUCCESS) return fake().broken; \
+  if (CUresult fakeCode = failureOf(__func__)) return fakeCode;
 
 extern "C" {
 
@@ -384,6 +401,7 @@ void fake_cuda_reset(int devices, int capability, uint64_t memoryBytes) {
   f.kernels.clear();
   f.faulty.clear();
   f.counts.clear();
+  f.failures.clear();
   f.isHeld = false;
   f.broken = CUDA_SUCCESS;
   f.log.clear();
@@ -414,6 +432,11 @@ void fake_cuda_fault(const char* name) {
 int fake_cuda_allocations() {
   std::lock_guard lock(fake().mutex);
   return static_cast<int>(fake().allocations.size());
+}
+
+void fake_cuda_fail(const char* function, int code, int times) {
+  std::lock_guard lock(fake().mutex);
+  fake().failures[function] = {code, times};
 }
 
 void fake_cuda_hold(int isHeld) {

@@ -22,6 +22,8 @@ void fake_cuda_take(int64_t ns);
 int fake_cuda_allocations();
 // While it is held, nothing is done because somebody asks whether it is: only waiting helps.
 void fake_cuda_hold(int isHeld);
+// The next `times` calls of the function of CUDA fail with `code` and do nothing.
+void fake_cuda_fail(const char* function, int code, int times);
 // How often some of CUDA's functions were called.
 int fake_cuda_count(const char* name);
 }
