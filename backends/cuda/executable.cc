@@ -375,8 +375,11 @@ StatusOr<std::string> CudaExecutable::serialize() const {
 }
 
 Status CudaExecutable::finish(int device) const {
-  ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef done, recordEvent(driver_, device, Queue::kCompute));
-  return done->await();
+  StatusOr<DeviceEventRef> done = recordEvent(driver_, device, Queue::kCompute);
+  Status status = done.ok() ? (*done)->await() : done.status();
+  if (status.ok() || driver_.isLost(device)) return status;
+  // That says nothing of what was enqueued.
+  return driver_.synchronize(device, Queue::kCompute);
 }
 
 StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
@@ -417,7 +420,7 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   }
   // What was enqueued uses the request.
   Status finished = finish(device);
-  Status error = finished.ok() ? done.status() : driver_.setLost(device, finished);
+  Status error = driver_.isLost(device) ? finished : done.status();
   mark->endsWith(nullptr);
   return error.withContext("program " + image_.info.name);
 }

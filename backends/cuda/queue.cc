@@ -46,8 +46,7 @@ bool CudaEvent::isReady() const {
 
 Status CudaEvent::await() const {
   if (!hasHappened_.load(std::memory_order_acquire)) {
-    Status status = driver_.await(device_, event_);
-    if (!status.ok()) return driver_.setLost(device_, status);
+    ISTHMUS_RETURN_IF_ERROR(driver_.await(device_, event_));
     hasHappened_.store(true, std::memory_order_release);
   }
   finish();

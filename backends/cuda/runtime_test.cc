@@ -657,6 +657,35 @@ TEST_F(CudaRuntime, a_second_client_of_other_devices_is_refused) {
   EXPECT_EQ(other.status().code(), StatusCode::kFailedPrecondition);
 }
 
+// A program that cannot be launched says nothing of its device, whatever else fails for want of
+// memory meanwhile.
+TEST_F(CudaRuntime, a_device_is_not_lost_for_want_of_memory) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const FakeKernelScope kernel("kernel0", addKernel);
+  const Floats values(1000, 2);
+  HostArray array{values.data(), (*executable)->info().parameters[0].type};
+  Memory& memory = *client().addressableDevices().front()->defaultMemory();
+  BufferRef argument = client().bufferFromHost(memory, array)->buffer;
+  Buffer* arguments[] = {argument.get(), argument.get()};
+  auto status = [&] {
+    BufferRef result;
+    DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+    EXPECT_TRUE((*executable)->execute({&launch, 1}, {}).ok());
+    return result->readyEvent().await();
+  };
+  ASSERT_TRUE(status().ok());
+  // The result's memory is there; the launch fails twice, and so does the event of what to wait
+  // for.
+  constexpr int kOutOfMemory = 2;
+  FAKE(fake_cuda_fail)("cuGraphInstantiateWithFlags", kOutOfMemory, 2);
+  FAKE(fake_cuda_fail)("cuLaunchKernel", kOutOfMemory, 2);
+  FAKE(fake_cuda_fail)("cuEventRecord", kOutOfMemory, 1);
+  EXPECT_EQ(status().code(), StatusCode::kResourceExhausted);
+  Status later = status();
+  EXPECT_TRUE(later.ok()) << later.message();
+}
+
 // Work that does not end though somebody looks after it, and a host that must not wait for it.
 TEST_F(CudaRuntime, a_hang_before_a_predicate_is_read_is_noticed) {
   Ref<Client> own = *makeClient(ISTHMUS_FAKE_CUDA);

@@ -20,6 +20,23 @@ constexpr size_t kLogBytes = 16 << 10;
 constexpr size_t kMostKeptEvents = 1024;
 constexpr std::chrono::microseconds kLongestSpin{30};
 
+// Which headers before CUDA 12.8 have no names for.
+constexpr CUresult kErrorContained = 226, kErrorTensorMemoryLeak = 721;
+
+// After these the context is of no use any more: every call on it fails.
+bool isSticky(CUresult code) {
+  constexpr CUresult kCodes[] = {CUDA_ERROR_DEINITIALIZED,        CUDA_ERROR_ECC_UNCORRECTABLE,
+                                 CUDA_ERROR_NVLINK_UNCORRECTABLE, kErrorContained,
+                                 CUDA_ERROR_ILLEGAL_ADDRESS,      CUDA_ERROR_LAUNCH_TIMEOUT,
+                                 CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_ASSERT,
+                                 CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                 CUDA_ERROR_MISALIGNED_ADDRESS,   CUDA_ERROR_INVALID_ADDRESS_SPACE,
+                                 CUDA_ERROR_INVALID_PC,           CUDA_ERROR_LAUNCH_FAILED,
+                                 kErrorTensorMemoryLeak,          CUDA_ERROR_MPS_CLIENT_TERMINATED,
+                                 CUDA_ERROR_EXTERNAL_DEVICE,      CUDA_ERROR_UNKNOWN};
+  return std::ranges::find(kCodes, code) != std::end(kCodes);
+}
+
 CUdeviceptr addressOf(const void* data) { return reinterpret_cast<CUdeviceptr>(data); }
 
 // CUDA takes the address of each argument, and copies what is there.
@@ -199,6 +216,11 @@ StatusOr<ContextScope> Driver::enter(int device) const {
   return ContextScope(&library_, current);
 }
 
+Status Driver::check(int device, CUresult code, const char* call) {
+  Status status = check(code, call);
+  return isSticky(code) ? setLost(device, status) : status;
+}
+
 Status Driver::setLost(int device, const Status& status) {
   constexpr size_t kMostNamed = 3;
   Device& one = *devices_[device];
@@ -251,7 +273,7 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
                              bytes, " bytes: ", use.usedBytes, " of ", facts(device).memoryBytes,
                              " are in use by this process");
   }
-  ISTHMUS_RETURN_IF_ERROR(check(code, "cuMemAllocAsync"));
+  ISTHMUS_RETURN_IF_ERROR(check(device, code, "cuMemAllocAsync"));
   return reinterpret_cast<void*>(address);
 }
 
@@ -269,7 +291,7 @@ Status Driver::makeRoom(int device) {
     ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
   }
   // What the pool keeps in pieces may be enough as a whole.
-  return check(library_.MemPoolTrimTo(one.pool, 0), "cuMemPoolTrimTo");
+  return check(device, library_.MemPoolTrimTo(one.pool, 0), "cuMemPoolTrimTo");
 }
 
 CUresult Driver::withRoom(int device, const std::function<CUresult()>& call) {
@@ -302,13 +324,15 @@ bool Driver::freeKept(int device) {
   return !all.empty();
 }
 
-void* Driver::takeKept(int device, size_t bytes) { return devices_[device]->kept->take(bytes); }
+void* Driver::takeKept(int device, size_t bytes) {
+  return isLost(device) ? nullptr : devices_[device]->kept->take(bytes);
+}
 
 StatusOr<void*> Driver::allocateHost(size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(0));
   void* data = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
+      check(0, library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
             "cuMemHostAlloc"));
   return data;
 }
@@ -333,7 +357,8 @@ MemoryUse Driver::memoryUse(int device) const {
 Status Driver::copy(int device, Queue queue, void* to, const void* from, size_t bytes) {
   if (bytes == 0 || to == from) return {};
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.MemcpyAsync(addressOf(to), addressOf(from), bytes, stream(device, queue)),
+  return check(device,
+               library_.MemcpyAsync(addressOf(to), addressOf(from), bytes, stream(device, queue)),
                "cuMemcpyAsync");
 }
 
@@ -349,24 +374,24 @@ Status Driver::copyBlocks(int device, Queue queue, void* to, size_t toStride, co
   copy.dstPitch = toStride;
   copy.WidthInBytes = bytes;
   copy.Height = blocks;
-  return check(library_.Memcpy2DAsync(&copy, stream(device, queue)), "cuMemcpy2DAsync");
+  return check(device, library_.Memcpy2DAsync(&copy, stream(device, queue)), "cuMemcpy2DAsync");
 }
 
 Status Driver::clear(int device, Queue queue, void* data, size_t bytes) {
   if (bytes == 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.MemsetD8Async(addressOf(data), 0, bytes, stream(device, queue)),
+  return check(device, library_.MemsetD8Async(addressOf(data), 0, bytes, stream(device, queue)),
                "cuMemsetD8Async");
 }
 
 Status Driver::synchronize(int device, Queue queue) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.StreamSynchronize(stream(device, queue)), "cuStreamSynchronize");
+  return check(device, library_.StreamSynchronize(stream(device, queue)), "cuStreamSynchronize");
 }
 
 Status Driver::synchronizeExternal(int device, CUstream external) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.StreamSynchronize(external), "cuStreamSynchronize");
+  return check(device, library_.StreamSynchronize(external), "cuStreamSynchronize");
 }
 
 StatusOr<DeviceEvent> Driver::record(int device, Queue queue) {
@@ -381,7 +406,7 @@ StatusOr<int64_t> Driver::elapsedNs(int device, const DeviceEvent& begin, const 
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   float milliseconds = 0;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EventElapsedTime(&milliseconds, begin.handle(), end.handle()),
+      check(device, library_.EventElapsedTime(&milliseconds, begin.handle(), end.handle()),
             "cuEventElapsedTime"));
   return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
@@ -399,7 +424,7 @@ StatusOr<CUevent> Driver::makeEvent(int device, bool isTimed) {
   CUevent event = nullptr;
   // A thread that waits for long sleeps, instead of asking without end as it does by default.
   unsigned flags = isTimed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC;
-  ISTHMUS_RETURN_IF_ERROR(check(library_.EventCreate(&event, flags), "cuEventCreate"));
+  ISTHMUS_RETURN_IF_ERROR(check(device, library_.EventCreate(&event, flags), "cuEventCreate"));
   return event;
 }
 
@@ -422,13 +447,13 @@ StatusOr<DeviceEvent> Driver::record(int device, Queue queue, bool isTimed) {
   ISTHMUS_ASSIGN_OR_RETURN(CUevent event, makeEvent(device, isTimed));
   DeviceEvent owned(this, device, event, isTimed);
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.EventRecord(event, stream(device, queue)), "cuEventRecord"));
+      check(device, library_.EventRecord(event, stream(device, queue)), "cuEventRecord"));
   return owned;
 }
 
 Status Driver::wait(int device, Queue queue, const DeviceEvent& event) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
-  return check(library_.StreamWaitEvent(stream(device, queue), event.handle(), 0),
+  return check(device, library_.StreamWaitEvent(stream(device, queue), event.handle(), 0),
                "cuStreamWaitEvent");
 }
 
@@ -436,7 +461,7 @@ StatusOr<bool> Driver::isDone(int device, const DeviceEvent& event) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUresult code = library_.EventQuery(event.handle());
   if (code == CUDA_ERROR_NOT_READY) return false;
-  ISTHMUS_RETURN_IF_ERROR(check(code, "cuEventQuery"));
+  ISTHMUS_RETURN_IF_ERROR(check(device, code, "cuEventQuery"));
   return true;
 }
 
@@ -446,10 +471,10 @@ Status Driver::await(int device, const DeviceEvent& event) {
   auto end = std::chrono::steady_clock::now() + kLongestSpin;
   while (std::chrono::steady_clock::now() < end) {
     CUresult code = library_.EventQuery(event.handle());
-    if (code != CUDA_ERROR_NOT_READY) return check(code, "cuEventQuery");
+    if (code != CUDA_ERROR_NOT_READY) return check(device, code, "cuEventQuery");
     std::this_thread::yield();
   }
-  return check(library_.EventSynchronize(event.handle()), "cuEventSynchronize");
+  return check(device, library_.EventSynchronize(event.handle()), "cuEventSynchronize");
 }
 
 StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std::string& ptx) {
@@ -459,6 +484,7 @@ StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std
   void* values[] = {said.data(), reinterpret_cast<void*>(kLogBytes)};
   CUmodule module = nullptr;
   Status status = check(
+      device,
       withRoom(device,
                [&] { return library_.ModuleLoadDataEx(&module, ptx.c_str(), 2, options, values); }),
       "cuModuleLoadDataEx");
@@ -473,7 +499,7 @@ StatusOr<CUfunction> Driver::findKernel(const DeviceModule& module, int device,
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUfunction function = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.ModuleGetFunction(&function, module.handle(), name.c_str()),
+      check(device, library_.ModuleGetFunction(&function, module.handle(), name.c_str()),
             "cuModuleGetFunction")
           .withContext(name));
   return function;
@@ -489,7 +515,7 @@ Status Driver::launch(int device, Queue queue, CUfunction kernel, int64_t blocks
                                  stream(device, queue), places.data(), nullptr);
   };
   // Nobody may wait while a stream records.
-  return check(queue == Queue::kRecording ? launched() : withRoom(device, launched),
+  return check(device, queue == Queue::kRecording ? launched() : withRoom(device, launched),
                "cuLaunchKernel");
 }
 
@@ -499,12 +525,12 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUstream recording = stream(device, Queue::kRecording);
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.StreamBeginCapture(recording, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      check(device, library_.StreamBeginCapture(recording, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
             "cuStreamBeginCapture"));
   Status status = enqueue();
   // Even after an error: the stream must not go on recording.
   CUgraph graph = nullptr;
-  Status ended = check(library_.StreamEndCapture(recording, &graph), "cuStreamEndCapture");
+  Status ended = check(device, library_.StreamEndCapture(recording, &graph), "cuStreamEndCapture");
   GraphTemplate owned(*this, device, graph);
   ISTHMUS_RETURN_IF_ERROR(status);
   ISTHMUS_RETURN_IF_ERROR(ended);
@@ -514,6 +540,7 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::recordGraph(int device,
 Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   return check(
+      device,
       withRoom(device, [&] { return library_.GraphLaunch(graph.handle(), stream(device, queue)); }),
       "cuGraphLaunch");
 }
@@ -521,7 +548,7 @@ Status Driver::launchGraph(int device, Queue queue, const DeviceGraph& graph) {
 StatusOr<GraphTemplate> Driver::createGraph(int device) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUgraph graph = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(check(library_.GraphCreate(&graph, 0), "cuGraphCreate"));
+  ISTHMUS_RETURN_IF_ERROR(check(device, library_.GraphCreate(&graph, 0), "cuGraphCreate"));
   return GraphTemplate(*this, device, graph);
 }
 
@@ -533,7 +560,8 @@ StatusOr<CUgraphNode> Driver::addLaunch(GraphTemplate& graph, CUgraphNode after,
   CUDA_KERNEL_NODE_PARAMS launch = launchNode(kernel, blocks, threads, places);
   CUgraphNode node = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.GraphAddKernelNode(&node, graph.handle(), &after, after ? 1 : 0, &launch),
+      check(graph.device(),
+            library_.GraphAddKernelNode(&node, graph.handle(), &after, after ? 1 : 0, &launch),
             "cuGraphAddKernelNode"));
   return node;
 }
@@ -544,7 +572,8 @@ StatusOr<CUgraphNode> Driver::addCopy(GraphTemplate& graph, CUgraphNode after, v
   CUDA_MEMCPY3D copy = copyNode(to, from, bytes);
   CUgraphNode node = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(library_.GraphAddMemcpyNode(&node, graph.handle(), &after, after ? 1 : 0, &copy,
+      check(graph.device(),
+            library_.GraphAddMemcpyNode(&node, graph.handle(), &after, after ? 1 : 0, &copy,
                                         devices_[graph.device()]->context),
             "cuGraphAddMemcpyNode"));
   return node;
@@ -554,7 +583,8 @@ StatusOr<std::unique_ptr<DeviceGraph>> Driver::instantiate(GraphTemplate graph) 
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
   CUgraphExec executable = nullptr;
   ISTHMUS_RETURN_IF_ERROR(
-      check(withRoom(graph.device(),
+      check(graph.device(),
+            withRoom(graph.device(),
                      [&] { return library_.GraphInstantiate(&executable, graph.handle(), 0); }),
             "cuGraphInstantiateWithFlags"));
   return std::make_unique<DeviceGraph>(*this, std::move(graph), executable);
@@ -565,7 +595,7 @@ Status Driver::updateLaunch(DeviceGraph& graph, CUgraphNode node, CUfunction ker
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
   std::vector<void*> places = placesOf(arguments);
   CUDA_KERNEL_NODE_PARAMS launch = launchNode(kernel, blocks, threads, places);
-  return check(library_.GraphExecKernelNodeSetParams(graph.handle(), node, &launch),
+  return check(graph.device(), library_.GraphExecKernelNodeSetParams(graph.handle(), node, &launch),
                "cuGraphExecKernelNodeSetParams");
 }
 
@@ -573,7 +603,8 @@ Status Driver::updateCopy(DeviceGraph& graph, CUgraphNode node, void* to, const 
                           size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(graph.device()));
   CUDA_MEMCPY3D copy = copyNode(to, from, bytes);
-  return check(library_.GraphExecMemcpyNodeSetParams(graph.handle(), node, &copy,
+  return check(graph.device(),
+               library_.GraphExecMemcpyNodeSetParams(graph.handle(), node, &copy,
                                                      devices_[graph.device()]->context),
                "cuGraphExecMemcpyNodeSetParams");
 }

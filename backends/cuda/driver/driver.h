@@ -2,8 +2,9 @@
 // Status. Nothing above this folder calls CUDA.
 //
 // Each device has a stream for each Queue; what is enqueued on one is in order. All methods may be
-// called from any thread. A fault of a kernel breaks its device for good: every later call on it
-// fails with what was said of the fault first.
+// called from any thread. A fault of a kernel breaks its device for good: the call that tells of
+// it, and every later one on the device, fails with kUnavailable and what was said of the fault
+// first.
 #pragma once
 
 #include <cstdint>
@@ -161,7 +162,7 @@ class Driver {
   // The same of memory that everything enqueued before, on any stream, is done with: it may be kept
   // for takeKept(), and is no part of memoryUse() then. It goes where memory runs out.
   void keep(int device, void* data, size_t bytes);
-  // Memory of exactly so many bytes that nothing uses; null if none is kept.
+  // Memory of exactly so many bytes that nothing uses; null if none is kept, or the device is lost.
   void* takeKept(int device, size_t bytes);
   // `free` is called where memory runs out, before it is asked for again; by any thread.
   void onExhausted(int device, std::function<void()> free);
@@ -226,9 +227,6 @@ class Driver {
   CUstream stream(int device, Queue queue) const {
     return devices_[device]->streams[static_cast<int>(queue)];
   }
-  // Marks the device as broken by what `status` says, unless it is by something else already.
-  // Says what was under way, and returns what all later calls fail with.
-  Status setLost(int device, const Status& status);
   bool isLost(int device) const;
   // `what` (such as a program and its kernels) is under way on the device until `isDone` says so:
   // whoever sees a fault first cannot tell whose it is, but who was at work.
@@ -252,8 +250,8 @@ class Driver {
     std::vector<std::function<void()>> onExhausted;
     std::unique_ptr<KeptBlocks> kept;
     std::mutex eventsMutex;
-    std::vector<CUevent> events;  // that nobody has, without a time
-    std::mutex underWayMutex;
+    std::vector<CUevent> events;         // that nobody has, without a time
+    std::recursive_mutex underWayMutex;  // who asks whether work is done may learn of a fault
     struct Work {
       std::shared_ptr<const std::string> what;
       std::function<bool()> isDone;
@@ -264,6 +262,9 @@ class Driver {
   };
 
   Driver() = default;
+  // Marks the device as broken by what `status` says, unless it is by something else already.
+  // Says what was under way, and returns what all later calls fail with.
+  Status setLost(int device, const Status& status);
   // Frees all that is kept; whether there was anything.
   bool freeKept(int device);
   // Waits for all that frees memory, and gives back what nobody uses.
@@ -276,6 +277,8 @@ class Driver {
   StatusOr<CUevent> makeEvent(int device, bool isTimed);
   void giveBack(int device, CUevent event, bool isTimed);
   Status check(CUresult code, const char* call) const { return library_.check(code, call); }
+  // The same of a call on the device, which is lost after some errors.
+  Status check(int device, CUresult code, const char* call);
   // What `call` returns, the second time if it finds room then where it had none.
   CUresult withRoom(int device, const std::function<CUresult()>& call);
 

@@ -217,18 +217,56 @@ TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
   FAKE(fake_cuda_fault)("add");
   void* arguments[] = {l.a, l.b};
   ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
-  Status status = driver->synchronize(0, Queue::kCompute);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  void* kept = *driver->allocate(0, Queue::kCompute, 100);
+  driver->keep(0, kept, 100);
   driver->setUnderWay(0, std::make_shared<std::string>("program e"), [] { return true; });
   driver->setUnderWay(0, std::make_shared<std::string>("program f"), [] { return false; });
-  Status lost = driver->setLost(0, status);
+  Status lost = driver->synchronize(0, Queue::kCompute);
   EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(lost.message()), HasSubstr("under way: program f"));
-  Status later = driver->copy(0, Queue::kTransfer, l.a, l.b, 4);
-  EXPECT_THAT(std::string(later.message()),
+  EXPECT_THAT(std::string(lost.message()),
               HasSubstr("device 0 was lost by an earlier error: cuStreamSynchronize"));
-  EXPECT_EQ(driver->setLost(0, internalError("something else")).message(), lost.message());
-  EXPECT_EQ(driver->copy(0, Queue::kTransfer, l.a, l.b, 4).message(), later.message());
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("under way: program f"));
+  EXPECT_EQ(driver->synchronize(0, Queue::kTransfer).message(), lost.message());
+  EXPECT_EQ(driver->copy(0, Queue::kTransfer, l.a, l.b, 4).message(), lost.message());
+  EXPECT_EQ(driver->takeKept(0, 100), nullptr);
+  EXPECT_EQ(driver->allocate(0, Queue::kCompute, 100).status().code(), StatusCode::kUnavailable);
+}
+
+// Whichever call it is that the driver tells of it.
+TEST(CudaDriver, the_first_call_after_a_fault_says_what_was_under_way) {
+  const std::function<Status(Driver&, const DeviceEvent&)> calls[] = {
+      [](Driver& driver, const DeviceEvent& event) { return driver.isDone(0, event).status(); },
+      [](Driver& driver, const DeviceEvent& event) { return driver.await(0, event); },
+      [](Driver& driver, const DeviceEvent&) {
+        return driver.allocate(0, Queue::kAllocate, 4).status();
+      },
+      [](Driver& driver, const DeviceEvent&) {
+        return driver.record(0, Queue::kDownload).status();
+      },
+  };
+  for (const auto& call : calls) {
+    auto driver = makeDriver();
+    StatusOr<DeviceEvent> event = driver->record(0, Queue::kCompute);
+    ASSERT_TRUE(event.ok());
+    // Asked for by who is next under way, too.
+    driver->setUnderWay(0, std::make_shared<std::string>("program f"),
+                        [&] { return !driver->isDone(0, *event).ok(); });
+    for (const char* name : {"cuEventQuery", "cuMemAllocAsync", "cuEventRecord"}) {
+      FAKE(fake_cuda_fail)(name, CUDA_ERROR_LAUNCH_FAILED, 1);
+    }
+    Status status = call(*driver, *event);
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("under way: program f"));
+    driver->setUnderWay(0, std::make_shared<std::string>("program g"), [] { return false; });
+  }
+  auto driver = makeDriver();
+  StatusOr<DeviceEvent> event = driver->record(0, Queue::kCompute);
+  driver->setUnderWay(0, std::make_shared<std::string>("program f"),
+                      [&] { return !driver->isDone(0, *event).ok(); });
+  FAKE(fake_cuda_fail)("cuEventQuery", CUDA_ERROR_LAUNCH_FAILED, 1);
+  driver->setUnderWay(0, std::make_shared<std::string>("program g"), [] { return false; });
+  EXPECT_TRUE(driver->isLost(0));
 }
 
 TEST(GraphCache, programs_are_recorded_when_addresses_come_back) {
