@@ -63,8 +63,10 @@ Status Launch::enqueueProgram() {
   flight->request.results = flight->results;
   {
     ScopedFloatMode mode(FloatMode::kProgram);
-    ISTHMUS_ASSIGN_OR_RETURN(flight->event,
-                             executable_->executable_->enqueue(flight->request, after));
+    StatusOr<DeviceEventRef> event = executable_->executable_->enqueue(flight->request, after);
+    // Of memory that the backend has itself: arenas, constants, libraries.
+    if (!event.ok()) return device().defaultMemory()->describeShortage(event.status());
+    flight->event = *std::move(event);
   }
   // From here on the memory may go any time: it waits for the program.
   for (BufferRef& argument : arguments_) (*argument->storage())->addUse(flight->event);

@@ -686,6 +686,30 @@ TEST_F(CudaRuntime, a_device_is_not_lost_for_want_of_memory) {
   EXPECT_TRUE(later.ok()) << later.message();
 }
 
+// Of the 64 MiB that there are.
+TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+    func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+      %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4096xf32>) -> tensor<1024x4096xf32>
+      %m = stablehlo.exponential %b : tensor<1024x4096xf32>
+      %c = stablehlo.optimization_barrier %m : tensor<1024x4096xf32>
+      %s = stablehlo.slice %c [7:8, 0:4096] : (tensor<1024x4096xf32>) -> tensor<1x4096xf32>
+      %r = stablehlo.reshape %s : (tensor<1x4096xf32>) -> tensor<4096xf32>
+      return %r : tensor<4096xf32>
+    })");
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  Memory& memory = *client().addressableDevices().front()->defaultMemory();
+  ArrayType large{ElementType::kF32, {13, 1 << 20}};
+  StatusOr<BufferRef> others = client().uninitialized(memory, large);
+  ASSERT_TRUE(others.ok()) << others.status().message();
+  StatusOr<Floats> result = run(**executable, {Floats(4096)});
+  EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("has no memory for 16777216 bytes"));
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("tensor<13x1048576xf32> of 52.0 MiB"));
+}
+
 // Work that does not end though somebody looks after it, and a host that must not wait for it.
 TEST_F(CudaRuntime, a_hang_before_a_predicate_is_read_is_noticed) {
   Ref<Client> own = *makeClient(ISTHMUS_FAKE_CUDA);

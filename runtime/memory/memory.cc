@@ -15,6 +15,9 @@
 namespace isthmus {
 namespace {
 
+// Blocks that errors name one by one.
+constexpr size_t kListedBlocks = 8;
+
 void raiseTo(std::atomic<int64_t>& maximum, int64_t value) {
   int64_t seen = maximum.load(std::memory_order_relaxed);
   while (seen < value && !maximum.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -65,9 +68,14 @@ Status Memory::describeFailure(const Status& status, size_t bytes) const {
   if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) {
     return status.withContext(place);
   }
-  constexpr size_t kListed = 8;
   return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes),
-                           ", in use are ", blocks_->largest(kListed));
+                           ", in use are ", blocks_->largest(kListedBlocks));
+}
+
+Status Memory::describeShortage(const Status& status) const {
+  if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) return status;
+  return resourceExhausted(status.message(), "; in ", debugString_, " are in use ",
+                           blocks_->largest(kListedBlocks));
 }
 
 // The memories of a device share what there is, but programs use one of them.

@@ -75,6 +75,10 @@ class Memory {
                    std::span<const int64_t> byteStrides) const;
   Status copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes);
 
+  // An error of work that needed memory of its own here: kResourceExhausted lists the largest
+  // blocks as that of `allocate` does, others are as they were.
+  Status describeShortage(const Status& status) const;
+
   MemoryStats stats() const;
   // Forgets peak and largest allocation; counts start again from what is in use.
   void clearStats();
