@@ -277,21 +277,33 @@ StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   return reinterpret_cast<void*>(address);
 }
 
-Status Driver::makeRoom(int device) {
-  for (Queue freeing : {Queue::kCompute, Queue::kTransfer, Queue::kDownload}) {
-    ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
+std::vector<int> Driver::devicesOfGpu(int device) const {
+  std::vector<int> same;
+  for (int other = 0; other < numDevices(); ++other) {
+    if (ordinal(other) == ordinal(device)) same.push_back(other);
   }
-  Device& one = *devices_[device];
-  {
-    std::lock_guard lock(one.exhaustedMutex);
-    for (const auto& free : one.onExhausted) free();
+  return same;
+}
+
+Status Driver::makeRoom(int device) {
+  const std::vector<int> sharing = devicesOfGpu(device);
+  for (int one : sharing) {
+    for (Queue freeing : {Queue::kCompute, Queue::kTransfer, Queue::kDownload}) {
+      ISTHMUS_RETURN_IF_ERROR(synchronize(one, freeing));
+    }
+  }
+  for (int one : sharing) {
+    std::lock_guard lock(devices_[one]->exhaustedMutex);
+    for (const auto& free : devices_[one]->onExhausted) free();
   }
   freeKept(device);
-  for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
-    ISTHMUS_RETURN_IF_ERROR(synchronize(device, freeing));
+  for (int one : sharing) {
+    for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
+      ISTHMUS_RETURN_IF_ERROR(synchronize(one, freeing));
+    }
   }
   // What the pool keeps in pieces may be enough as a whole.
-  return check(device, library_.MemPoolTrimTo(one.pool, 0), "cuMemPoolTrimTo");
+  return check(device, library_.MemPoolTrimTo(devices_[device]->pool, 0), "cuMemPoolTrimTo");
 }
 
 CUresult Driver::withRoom(int device, const std::function<CUresult()>& call) {
@@ -319,9 +331,14 @@ void Driver::keep(int device, void* data, size_t bytes) {
 }
 
 bool Driver::freeKept(int device) {
-  const std::vector<void*> all = devices_[device]->kept->takeAll();
-  for (void* kept : all) free(device, Queue::kAllocate, kept);
-  return !all.empty();
+  bool isAny = false;
+  for (int one : devicesOfGpu(device)) {
+    for (void* kept : devices_[one]->kept->takeAll()) {
+      free(one, Queue::kAllocate, kept);
+      isAny = true;
+    }
+  }
+  return isAny;
 }
 
 void* Driver::takeKept(int device, size_t bytes) {
@@ -350,7 +367,9 @@ MemoryUse Driver::memoryUse(int device) const {
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &use.usedBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &use.peakBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &use.reservedBytes);
-  use.usedBytes -= std::min<uint64_t>(use.usedBytes, devices_[device]->kept->bytes());
+  for (int one : devicesOfGpu(device)) {
+    use.usedBytes -= std::min<uint64_t>(use.usedBytes, devices_[one]->kept->bytes());
+  }
   return use;
 }
 

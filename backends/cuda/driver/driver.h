@@ -164,7 +164,8 @@ class Driver {
   void keep(int device, void* data, size_t bytes);
   // Memory of exactly so many bytes that nothing uses; null if none is kept, or the device is lost.
   void* takeKept(int device, size_t bytes);
-  // `free` is called where memory runs out, before it is asked for again; by any thread.
+  // `free` is called where memory of the device's GPU runs out, before it is asked for again; by
+  // any thread.
   void onExhausted(int device, std::function<void()> free);
   // Page-locked memory of the host, which all devices see.
   StatusOr<void*> allocateHost(size_t bytes);
@@ -265,9 +266,11 @@ class Driver {
   // Marks the device as broken by what `status` says, unless it is by something else already.
   // Says what was under way, and returns what all later calls fail with.
   Status setLost(int device, const Status& status);
-  // Frees all that is kept; whether there was anything.
+  // All devices of the GPU that `device` is of, which have its memory together.
+  std::vector<int> devicesOfGpu(int device) const;
+  // Frees all that is kept on the GPU; whether there was anything.
   bool freeKept(int device);
-  // Waits for all that frees memory, and gives back what nobody uses.
+  // Waits for all that frees memory of the GPU, and gives back what nobody uses.
   Status makeRoom(int device);
   Status openDevice(int ordinal);
   StatusOr<DeviceEvent> record(int device, Queue queue, bool isTimed);

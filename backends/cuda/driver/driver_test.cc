@@ -167,6 +167,20 @@ TEST(CudaDriver, memory_runs_out_with_numbers_and_comes_back) {
   driver->free(0, Queue::kCompute, *again);
 }
 
+TEST(CudaDriver, devices_of_one_gpu_make_room_for_each_other) {
+  FAKE(fake_cuda_reset)(2, 90, 1'000'000);
+  auto driver = *Driver::create(ISTHMUS_FAKE_CUDA, {1}, 2);
+  ASSERT_EQ(driver->numGpus(), 1);
+  // Kept by the other one, or what it frees when it is asked to.
+  driver->keep(1, *driver->allocate(1, Queue::kCompute, 200'000), 200'000);
+  EXPECT_EQ(driver->memoryUse(0).usedBytes, 0u);
+  StatusOr<void*> data = driver->allocate(0, Queue::kCompute, 900'000);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  driver->onExhausted(0, [&] { driver->free(0, Queue::kCompute, std::exchange(*data, nullptr)); });
+  StatusOr<void*> again = driver->allocate(1, Queue::kCompute, 700'000);
+  EXPECT_TRUE(again.ok()) << again.status().message();
+}
+
 TEST(CudaDriver, what_the_drivers_compiler_said_is_in_the_error) {
   auto driver = makeDriver();
   StatusOr<std::unique_ptr<DeviceModule>> module = driver->loadModule(0, "nonsense");
