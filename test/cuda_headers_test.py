@@ -143,7 +143,9 @@ def _driver_checks():
 
 # Our names of values, which are private to blas.cc, and NVIDIA's.
 BLAS_VALUES = {
-    "kSuccess": "CUBLAS_STATUS_SUCCESS", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
+    "kSuccess": "CUBLAS_STATUS_SUCCESS", "kNotInitialized": "CUBLAS_STATUS_NOT_INITIALIZED",
+    "kAllocFailed": "CUBLAS_STATUS_ALLOC_FAILED", "kInvalidValue": "CUBLAS_STATUS_INVALID_VALUE",
+    "kArchMismatch": "CUBLAS_STATUS_ARCH_MISMATCH", "kNotSupported": "CUBLAS_STATUS_NOT_SUPPORTED", "kComputeF32": "CUBLAS_COMPUTE_32F", "kComputeF64": "CUBLAS_COMPUTE_64F",
     "kComputeI32": "CUBLAS_COMPUTE_32I", "kComputeTf32": "CUBLAS_COMPUTE_32F_FAST_TF32",
     "kDescTransA": "CUBLASLT_MATMUL_DESC_TRANSA", "kDescTransB": "CUBLASLT_MATMUL_DESC_TRANSB",
     "kDescEpilogue": "CUBLASLT_MATMUL_DESC_EPILOGUE", "kDescBiasPointer": "CUBLASLT_MATMUL_DESC_BIAS_POINTER",
@@ -205,7 +207,7 @@ def _nccl_checks():
 
 
 DNN_VALUES = {
-    "kSuccess": "CUDNN_STATUS_SUCCESS", "kDataFloat": "CUDNN_DATA_FLOAT", "kFormatNchw": "CUDNN_TENSOR_NCHW",
+    "kSuccess": "CUDNN_STATUS_SUCCESS", "kInternalError": "CUDNN_STATUS_INTERNAL_ERROR", "kDataFloat": "CUDNN_DATA_FLOAT", "kFormatNchw": "CUDNN_TENSOR_NCHW",
     "kFormatNhwc": "CUDNN_TENSOR_NHWC", "kModeConvolution": "CUDNN_CONVOLUTION",
     "kModeCrossCorrelation": "CUDNN_CROSS_CORRELATION", "kMathDefault": "CUDNN_DEFAULT_MATH",
     "kMathTensorOp": "CUDNN_TENSOR_OP_MATH", "kMathFma": "CUDNN_FMA_MATH", "kDeterministic": "CUDNN_DETERMINISTIC",

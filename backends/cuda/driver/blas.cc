@@ -17,7 +17,8 @@ namespace isthmus::cuda {
 // Values of cuBLASLt's enumerations.
 namespace {
 
-constexpr int kSuccess = 0;
+constexpr int kSuccess = 0, kNotInitialized = 1, kAllocFailed = 3, kInvalidValue = 7;
+constexpr int kArchMismatch = 8, kNotSupported = 15;
 constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeI32 = 72, kComputeTf32 = 77;
 constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
@@ -96,6 +97,7 @@ namespace {
 
 Status check(int code, const char* call) {
   if (code == kSuccess) return {};
+  if (code == kAllocFailed) return resourceExhausted(call, " failed for want of memory");
   return internalError(call, " failed with status ", code);
 }
 
@@ -242,12 +244,17 @@ StatusOr<void*> Blas::handleOf(int device) {
   Status& failure = failures_[static_cast<size_t>(device)];
   if (handle) return handle;
   if (!failure.ok()) return failure;
-  failure = check(functions_->Create(&handle), "cublasLtCreate");
-  if (failure.ok()) return handle;
+  int code = functions_->Create(&handle);
+  // It says little of what it lacks.
+  if (code != kSuccess && driver_.makeRoom(device).ok()) code = functions_->Create(&handle);
+  const Status status = check(code, "cublasLtCreate");
+  if (status.ok()) return handle;
+  handle = nullptr;
+  if (code != kNotInitialized && code != kArchMismatch && code != kNotSupported) return status;
   // Such as a version that the driver is too old for. Programs that need it fail, others do
   // without.
+  failure = status;
   log(LogLevel::kWarning, "cuda: ", failure.message(), "; own kernels multiply");
-  handle = nullptr;
   return failure;
 }
 
@@ -300,10 +307,17 @@ StatusOr<std::shared_ptr<BlasPlan>> Blas::makePlan(int device, const BlasProduct
   ISTHMUS_RETURN_IF_ERROR(describe(*functions_, product, *plan));
   int found = 0;
   plan->algorithms.resize(mostAlgorithms);
-  int code = functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
-                                    plan->preference, static_cast<int>(mostAlgorithms),
-                                    plan->algorithms.data(), &found);
-  if (code != kSuccess) found = 0;
+  auto ask = [&] {
+    return functions_->Heuristics(handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
+                                  plan->preference, static_cast<int>(mostAlgorithms),
+                                  plan->algorithms.data(), &found);
+  };
+  int code = ask();
+  if (code == kAllocFailed && driver_.makeRoom(device).ok()) code = ask();
+  // The library says in this way, too, that it does not compute such a product.
+  const bool isRefused = code == kInvalidValue || code == kArchMismatch || code == kNotSupported;
+  if (isRefused) found = 0;
+  if (!isRefused) ISTHMUS_RETURN_IF_ERROR(check(code, "cublasLtMatmulAlgoGetHeuristic"));
   plan->algorithms.resize(std::min(static_cast<size_t>(std::max(found, 0)), mostAlgorithms));
   std::erase_if(plan->algorithms, [](const Heuristic& one) { return one.state != kSuccess; });
   if (plan->algorithms.empty()) {

@@ -16,6 +16,9 @@ namespace {
 
 // Values of cuDNN's enumerations.
 constexpr int kSuccess = 0;
+// From here on codes are of what went wrong this time; smaller ones are of versions, and of what is
+// asked for.
+constexpr int kInternalError = 4000;
 constexpr int kDataFloat = 0;
 constexpr int kFormatNchw = 0, kFormatNhwc = 1;
 constexpr int kModeConvolution = 0, kModeCrossCorrelation = 1;
@@ -223,14 +226,18 @@ Status Dnn::check(int code, const char* call) const {
 
 Status Dnn::open(int device, Handle& handle) {
   if (handle.handle || !handle.failure.ok()) return handle.failure;
-  handle.failure = check(functions_->Create(&handle.handle), "cudnnCreate");
-  if (!handle.failure.ok()) {
-    // Such as a version that the driver is too old for. Programs that need it fail, others do
-    // without.
-    log(LogLevel::kWarning, "cuda: ", handle.failure.message(), "; own kernels convolve");
-    handle.handle = nullptr;
-  }
-  return handle.failure;
+  int code = functions_->Create(&handle.handle);
+  // It says little of what it lacks.
+  if (code != kSuccess && driver_.makeRoom(device).ok()) code = functions_->Create(&handle.handle);
+  Status status = check(code, "cudnnCreate");
+  if (status.ok()) return status;
+  handle.handle = nullptr;
+  if (code >= kInternalError) return status;
+  // Such as a version that the driver is too old for. Programs that need it fail, others do
+  // without.
+  log(LogLevel::kWarning, "cuda: ", status.message(), "; own kernels convolve");
+  handle.failure = status;
+  return status;
 }
 
 Status Dnn::describe(const DnnConvolution& c, DnnPlan& plan) const {
@@ -276,6 +283,7 @@ Status Dnn::choose(void* handle, DnnPlan& plan, int64_t workspaceBytes) const {
   // Not an error: cuDNN says in this way, too, that it does not compute such a convolution.
   int code = calls.choices(handle, calls.first, calls.second, plan.convolution, calls.third,
                            kMaxAlgorithms, &found, choices.data());
+  if (code >= kInternalError) return check(code, calls.choicesName);
   if (code != kSuccess) return unimplemented(check(code, calls.choicesName).message());
   const int wanted = plan.mathType;
   size_t least = 0;

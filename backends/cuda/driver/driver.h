@@ -167,6 +167,9 @@ class Driver {
   // `free` is called where memory of the device's GPU runs out, before it is asked for again; by
   // any thread.
   void onExhausted(int device, std::function<void()> free);
+  // Waits for all that frees memory of the GPU, and gives back what nobody uses: for libraries that
+  // have memory of their own and found none.
+  Status makeRoom(int device);
   // Page-locked memory of the host, which all devices see.
   StatusOr<void*> allocateHost(size_t bytes);
   void freeHost(void* data);
@@ -270,8 +273,6 @@ class Driver {
   std::vector<int> devicesOfGpu(int device) const;
   // Frees all that is kept on the GPU; whether there was anything.
   bool freeKept(int device);
-  // Waits for all that frees memory of the GPU, and gives back what nobody uses.
-  Status makeRoom(int device);
   Status openDevice(int ordinal);
   StatusOr<DeviceEvent> record(int device, Queue queue, bool isTimed);
   // Lets the GPUs that are used see each other's memory, where they can.

@@ -10,8 +10,10 @@
 
 #include "backends/cuda/driver/autotune.h"
 #include "backends/cuda/driver/blas.h"
+#include "backends/cuda/driver/dnn.h"
 #include "backends/cuda/driver/fake/fake_blas.h"
 #include "backends/cuda/driver/fake/fake_cuda.h"
+#include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
 #include "backends/cuda/program_graph.h"
@@ -574,6 +576,47 @@ TEST(Blas, says_once_that_it_cannot_be_used) {
   size_t at = said.find("cublasLtCreate failed with status 1; own kernels multiply");
   ASSERT_NE(at, said.npos) << said;
   EXPECT_EQ(said.find("cublasLtCreate", at + 1), said.npos) << said;
+}
+
+// Once room is made for it; it is asked again where that does not help.
+TEST(Blas, may_find_no_memory_for_a_while) {
+  constexpr int kAllocFailed = 3, kInternalError = 14;
+  auto driver = makeDriver();
+  StatusOr<std::unique_ptr<Blas>> blas = Blas::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(blas.ok()) << blas.status().message();
+  auto code = [&] { return (*blas)->plan(0, numberByNumber()).status().code(); };
+  FAKE(fake_blas_fail)(kInternalError, 2, 0);
+  EXPECT_EQ(code(), StatusCode::kInternal);
+  FAKE(fake_blas_fail)(kAllocFailed, 2, 0);
+  EXPECT_EQ(code(), StatusCode::kResourceExhausted);
+  FAKE(fake_blas_fail)(kAllocFailed, 0, 2);
+  EXPECT_EQ(code(), StatusCode::kResourceExhausted);
+  FAKE(fake_blas_fail)(kInternalError, 0, 1);
+  EXPECT_EQ(code(), StatusCode::kInternal);
+  const int before = FAKE(fake_cuda_count)("cuMemPoolTrimTo");
+  FAKE(fake_blas_fail)(kAllocFailed, 0, 1);
+  EXPECT_EQ(code(), StatusCode::kOk);
+  EXPECT_EQ(FAKE(fake_cuda_count)("cuMemPoolTrimTo"), before + 1);
+}
+
+TEST(Dnn, may_find_no_memory_for_a_while) {
+  constexpr int kInternalError = 4000, kVersionMismatch = 1002;
+  auto driver = makeDriver();
+  StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(dnn.ok()) << dnn.status().message();
+  // Of no sizes: what is asked for comes to a handle first.
+  auto message = [&] {
+    return std::string((*dnn)->plan(0, DnnConvolution(), 1 << 20).status().message());
+  };
+  FAKE(fake_dnn_fail)(kInternalError, 2);
+  EXPECT_THAT(message(), HasSubstr("cudnnCreate failed"));
+  FAKE(fake_dnn_fail)(kInternalError, 1);
+  EXPECT_THAT(message(), testing::Not(HasSubstr("cudnnCreate")));
+  StatusOr<std::unique_ptr<Dnn>> other = Dnn::load(ISTHMUS_FAKE_CUDA, *driver);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  dnn = std::move(other);
+  FAKE(fake_dnn_fail)(kVersionMismatch, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(message(), HasSubstr("cudnnCreate failed"));
 }
 
 // One plan, from two threads with a bias each.

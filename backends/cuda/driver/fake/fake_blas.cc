@@ -67,6 +67,7 @@ struct Preference {
 
 std::atomic<int> questions;
 std::atomic<bool> refusesHandles;
+std::atomic<int> failure, failingHandles, failingQuestions;
 
 constexpr int kBf16 = 14, kI8 = 3, kI32 = 10;  // of cudaDataType
 constexpr int kComputeI32 = 72;                // of cublasComputeType_t
@@ -98,10 +99,16 @@ extern "C" {
 
 int fake_blas_questions() { return questions; }
 void fake_blas_refuse(int isRefused) { refusesHandles = isRefused != 0; }
+void fake_blas_fail(int status, int handles, int questions) {
+  failure = status;
+  failingHandles = handles;
+  failingQuestions = questions;
+}
 
 int cublasLtCreate(void** handle) {
   static int one;
   if (refusesHandles) return kNotInitialized;
+  if (failingHandles > 0) return --failingHandles, failure;
   *handle = &one;
   return kOk;
 }
@@ -180,6 +187,7 @@ static bool isOfIntegers(const Operation& op, void* a, void* b, void* d) {
 // last has failed.
 int cublasLtMatmulAlgoGetHeuristic(void*, void* operation, void* a, void* b, void* c, void* d,
                                    void* preference, int wanted, void* results, int* found) {
+  if (failingQuestions > 0) return --failingQuestions, failure;
   struct Result {
     uint64_t algorithm[8];
     size_t workspaceBytes;

@@ -107,7 +107,13 @@ extern "C" {
 int fake_dnn_questions() { return questions; }
 
 size_t cudnnGetVersion() { return 91900; }
+static std::atomic<int> failure, failingHandles;
+void fake_dnn_fail(int status, int handles) {
+  failure = status;
+  failingHandles = handles;
+}
 int cudnnCreate(void** handle) {
+  if (failingHandles > 0) return --failingHandles, failure;
   static Handle one;
   *handle = &one;
   return kOk;

@@ -6,6 +6,8 @@ extern "C" {
 int fake_dnn_questions();
 // Whether graphs of convolutions are refused, so that the older functions are asked.
 void fake_dnn_refuse_graphs(int isRefused);
+// So many handles fail with this status of cuDNN from now on.
+void fake_dnn_fail(int status, int handles);
 }
 
 // Counts one more.
