@@ -161,22 +161,27 @@ StatusOr<CompileTarget> CudaBackend::compileTarget() const {
     oldest = std::min(oldest, driver->facts(i).capability);
   }
   ISTHMUS_ASSIGN_OR_RETURN(target.capability, ptxCapability(oldest));
+  // Libraries say of any device what they do on all.
+  const int asked = driver->usableDevice();
   target.device = driver->facts(0).name + ", CUDA " + std::to_string(driver->version());
   std::lock_guard lock(mutex_);
   target.libdevice = choice_.libdevice;
   if (Blas* blas = blas_.get()) {
-    target.hasProduct = [blas](const BlasProduct& product) { return blas->plan(0, product).ok(); };
+    target.hasProduct = [blas, asked](const BlasProduct& product) {
+      return blas->plan(asked, product).ok();
+    };
     target.productScratchBytes = kBlasScratchBytes;
   }
   if (Dnn* dnn = dnn_.get()) {
-    target.convolutionScratch = [dnn](const DnnConvolution& convolution) -> StatusOr<int64_t> {
+    target.convolutionScratch = [dnn,
+                                 asked](const DnnConvolution& convolution) -> StatusOr<int64_t> {
       ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
-                               dnn->plan(0, convolution, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
+                               dnn->plan(asked, convolution, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
       return Dnn::scratchBytes(*plan);
     };
-    target.attentionScratch = [dnn](const DnnAttention& attention) -> StatusOr<int64_t> {
+    target.attentionScratch = [dnn, asked](const DnnAttention& attention) -> StatusOr<int64_t> {
       ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<const DnnPlan> plan,
-                               dnn->plan(0, attention, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
+                               dnn->plan(asked, attention, flagInt("ISTHMUS_CUDA_DNN_BYTES")));
       return Dnn::scratchBytes(*plan);
     };
   }

@@ -167,5 +167,39 @@ TEST(CudaCollectives, broadcasts_in_groups) {
                                    ElementsAre(10, 11)));
 }
 
+// The last test: it breaks a device.
+TEST(CudaCollectives, z_a_lost_device_leaves_the_others) {
+  constexpr int kFault = 719;
+  const std::string body = "%r = stablehlo.add %a, %a : tensor<2xf32>";
+  ASSERT_VALUES(run(body, "tensor<2xf32>", "tensor<2xf32>"));
+  // The first device asks next.
+  Device& first = *client().addressableDevices()[0];
+  const float numbers[] = {1, 2};
+  HostArray array{numbers, {ElementType::kF32, {2}}};
+  FAKE(fake_cuda_fail)("cuMemcpyAsync", kFault, 1);
+  EXPECT_EQ(client().bufferFromHost(*first.defaultMemory(), array).status().code(),
+            StatusCode::kUnavailable);
+  EXPECT_EQ(run(body, "tensor<2xf32>", "tensor<2xf32>").status().code(), StatusCode::kUnavailable);
+  for (int i : {1, 2}) {
+    const std::string text = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n" + body +
+                             "\nreturn %r : tensor<2xf32>\n}";
+    CompileRequest request{text, "mlir", {}};
+    request.options.deviceAssignment = {1, 1, {i}};
+    auto executable = client().compile(request);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    Device& device = *client().addressableDevices()[static_cast<size_t>(i)];
+    auto made = client().bufferFromHost(*device.defaultMemory(), array);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    Buffer* arguments[] = {made->buffer.get()};
+    BufferRef result;
+    DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+    ASSERT_TRUE((*executable)->execute({&launch, 1}, {}).ok());
+    float values[2];
+    Status copied = result->copyToHost(values, 8)->await();
+    ASSERT_TRUE(copied.ok()) << copied.message();
+    EXPECT_THAT(values, ElementsAre(2, 4));
+  }
+}
+
 }  // namespace
 }  // namespace isthmus

@@ -71,9 +71,10 @@ class RunMark {
 // One run of the program: where everything is, and the steps in order.
 class CudaExecutable::Run final : public AddressStepRunner {
  public:
-  Run(const CudaExecutable& executable, const RunRequest& request)
+  Run(const CudaExecutable& executable, const OnDevice& own, const RunRequest& request)
       : AddressStepRunner(request, executable.hostFunctions()),
         executable_(executable),
+        own_(own),
         image_(executable.image_),
         driver_(executable.driver_),
         device_(request.deviceId),
@@ -93,7 +94,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   const std::shared_ptr<NcclRun>& collectives() const { return collectives_.run(); }
 
  private:
-  const OnDevice& own() const { return executable_.devices_[device_]; }
+  const OnDevice& own() const { return own_; }
   void* ownAddressOf(const Location& place) const override {
     return isthmus::addressOf(
         place, image_,
@@ -130,6 +131,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   };
 
   const CudaExecutable& executable_;
+  const OnDevice& own_;
   const ProgramImage& image_;
   Driver& driver_;
   int device_;
@@ -281,15 +283,30 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->planRuns();
   executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
-  executable->devices_.resize(driver.numDevices());
+  executable->devices_.resize(static_cast<size_t>(driver.numDevices()));
+  Status failure;
+  bool isLoaded = false;
   for (int device = 0; device < driver.numDevices(); ++device) {
-    StatusOr<OnDevice> loaded = executable->loadOn(device);
-    if (!loaded.ok()) {
-      return loaded.status().withContext("program " + executable->image_.info.name);
-    }
-    executable->devices_[device] = std::move(*loaded);
+    const Status status = executable->on(device).status();
+    isLoaded |= status.ok();
+    if (failure.ok()) failure = status;
+    const bool isTheDevices = status.code() == StatusCode::kUnavailable ||
+                              status.code() == StatusCode::kResourceExhausted;
+    if (!status.ok() && !isTheDevices) return status;
   }
+  if (!isLoaded) return failure;
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+StatusOr<const CudaExecutable::OnDevice*> CudaExecutable::on(int device) const {
+  std::lock_guard lock(mutex_);
+  std::unique_ptr<OnDevice>& own = devices_[static_cast<size_t>(device)];
+  if (own) return static_cast<const OnDevice*>(own.get());
+  auto made = std::make_unique<OnDevice>(driver_, device);
+  Status status = loadOn(device, *made);
+  if (!status.ok()) return status.withContext("program " + image_.info.name);
+  own = std::move(made);
+  return static_cast<const OnDevice*>(own.get());
 }
 
 void CudaExecutable::planRuns() {
@@ -305,8 +322,7 @@ void CudaExecutable::planRuns() {
   }
 }
 
-StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
-  OnDevice own;
+Status CudaExecutable::loadOn(int device, OnDevice& own) const {
   own.graphs = std::make_unique<GraphCache>(driver_, device);
   own.graph = std::make_unique<ProgramGraph>(driver_, device);
   if (!image_.ptx.empty()) {
@@ -330,10 +346,11 @@ StatusOr<CudaExecutable::OnDevice> CudaExecutable::loadOn(int device) {
                                          image_.constants.data(), image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kTransfer));
   }
-  return own;
+  return {};
 }
 
-StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const LibraryWork& work) {
+StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device,
+                                                             const LibraryWork& work) const {
   LibraryPlan plan;
   if (const auto* product = std::get_if<BlasProduct>(&work.what)) {
     if (!blas_) return internalError("cuBLASLt is not loaded");
@@ -349,12 +366,6 @@ StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device, const L
     ISTHMUS_ASSIGN_OR_RETURN(plan.dnn, std::move(asCompiled));
   }
   return plan;
-}
-
-CudaExecutable::~CudaExecutable() {
-  for (size_t device = 0; device < devices_.size(); ++device) {
-    driver_.free(static_cast<int>(device), Queue::kTransfer, devices_[device].constants);
-  }
 }
 
 std::string CudaExecutable::faultText() const {
@@ -387,6 +398,7 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
   trace::Scope scope("run", image_.info.name);
   int device = request.deviceId;
+  ISTHMUS_ASSIGN_OR_RETURN(const OnDevice* own, on(device));
   auto mark = std::make_shared<RunMark>();
   // Before anything is enqueued: another thread may be the first to see a fault of it.
   driver_.setUnderWay(device, faultText_, [mark] { return mark->isOver(); });
@@ -402,7 +414,7 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
     }
     status = taken.status();
   }
-  Run run(*this, withScratch);
+  Run run(*this, *own, withScratch);
   if (status.ok()) status = run.enqueue();
   if (status.ok() && run.isProfiled()) status = run.recordProfile();
   if (!status.ok() && run.isStuck()) {

@@ -32,11 +32,11 @@ struct Libraries {
 
 class CudaExecutable final : public StagedExecutable {
  public:
-  // Loads the kernels on each device and uploads the constants. `identity`:
+  // Loads the kernels on each device and uploads the constants; a device that is lost, or has no
+  // memory now, says so when it is to run the program, which others may. `identity`:
   // CompileTarget::identity() of what it was compiled for, which serialized bytes have.
   static StatusOr<std::shared_ptr<const Executable>> load(const Libraries& libraries,
                                                           std::string identity, ProgramImage image);
-  ~CudaExecutable() override;
 
   // Enqueues all steps on the device's stream; blocks where control flow needs a predicate, or the
   // host has a part.
@@ -58,6 +58,13 @@ class CudaExecutable final : public StagedExecutable {
   };
   // What each device has of the program.
   struct OnDevice {
+    OnDevice(Driver& driver, int device) : driver(driver), device(device) {}
+    ~OnDevice() { driver.free(device, Queue::kTransfer, constants); }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+    Driver& driver;
+    const int device;
     std::unique_ptr<DeviceModule> module;
     std::vector<CUfunction> kernels;
     std::vector<LibraryPlan> calls;
@@ -79,8 +86,10 @@ class CudaExecutable final : public StagedExecutable {
         image_(std::move(image)) {}
   // How runs are enqueued.
   void planRuns();
-  StatusOr<OnDevice> loadOn(int device);
-  StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work);
+  // What the device has, from the first call that finds room on.
+  StatusOr<const OnDevice*> on(int device) const;
+  Status loadOn(int device, OnDevice& own) const;
+  StatusOr<LibraryPlan> planOn(int device, const LibraryWork& work) const;
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
   const StagedProgram& program() const override { return image_; }
@@ -103,7 +112,9 @@ class CudaExecutable final : public StagedExecutable {
   int64_t usedScratchBytes_ = 0;  // the program's own, and what is kept aside in a swap
   int64_t swapOffset_ = 0;
   std::shared_ptr<const std::string> faultText_;
-  std::vector<OnDevice> devices_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<OnDevice>>
+      devices_;  // null: not loaded; guarded by the mutex
 };
 
 }  // namespace isthmus::cuda

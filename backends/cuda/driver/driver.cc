@@ -252,6 +252,13 @@ bool Driver::isLost(int device) const {
   return !one.lost.ok();
 }
 
+int Driver::usableDevice() const {
+  for (int device = 0; device < numDevices(); ++device) {
+    if (!isLost(device)) return device;
+  }
+  return 0;
+}
+
 StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUdeviceptr address = 0;
@@ -346,17 +353,18 @@ void* Driver::takeKept(int device, size_t bytes) {
 }
 
 StatusOr<void*> Driver::allocateHost(size_t bytes) {
-  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(0));
+  const int device = usableDevice();
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   void* data = nullptr;
-  ISTHMUS_RETURN_IF_ERROR(
-      check(0, library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
-            "cuMemHostAlloc"));
+  ISTHMUS_RETURN_IF_ERROR(check(
+      device, library_.MemHostAlloc(&data, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE),
+      "cuMemHostAlloc"));
   return data;
 }
 
 void Driver::freeHost(void* data) {
   if (!data) return;
-  if (auto scope = enter(0); scope.ok()) library_.MemFreeHost(data);
+  if (auto scope = enter(usableDevice()); scope.ok()) library_.MemFreeHost(data);
 }
 
 MemoryUse Driver::memoryUse(int device) const {

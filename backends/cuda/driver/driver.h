@@ -170,7 +170,7 @@ class Driver {
   // Waits for all that frees memory of the GPU, and gives back what nobody uses: for libraries that
   // have memory of their own and found none.
   Status makeRoom(int device);
-  // Page-locked memory of the host, which all devices see.
+  // Page-locked memory of the host, which all devices see, by any that is not lost.
   StatusOr<void*> allocateHost(size_t bytes);
   void freeHost(void* data);
   MemoryUse memoryUse(int device) const;
@@ -232,6 +232,8 @@ class Driver {
     return devices_[device]->streams[static_cast<int>(queue)];
   }
   bool isLost(int device) const;
+  // The first that is not lost; 0 if all are.
+  int usableDevice() const;
   // `what` (such as a program and its kernels) is under way on the device until `isDone` says so:
   // whoever sees a fault first cannot tell whose it is, but who was at work.
   void setUnderWay(int device, std::shared_ptr<const std::string> what,
