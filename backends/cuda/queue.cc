@@ -22,7 +22,7 @@ CudaEvent::~CudaEvent() {
 }
 
 void CudaEvent::finish() const {
-  if (!end_.block.data() && !end_.host) return;
+  if (!isCopy_) return;
   std::call_once(finishOnce_, [this] {
     if (end_.host) std::memcpy(end_.host, end_.block.data(), end_.bytes);
     end_.block = {};

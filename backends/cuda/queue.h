@@ -40,7 +40,11 @@ class CudaEvent final : public isthmus::DeviceEvent {
   CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, RunOutcome run)
       : driver_(driver), device_(device), event_(std::move(event)), run_(std::move(run)) {}
   CudaEvent(Driver& driver, int device, cuda::DeviceEvent event, CopyEnd end)
-      : driver_(driver), device_(device), event_(std::move(event)), end_(std::move(end)) {}
+      : driver_(driver),
+        device_(device),
+        event_(std::move(event)),
+        isCopy_(true),
+        end_(std::move(end)) {}
   ~CudaEvent() override;
 
   // Both carry out the end of a copy, unless another thread does, for which they wait.
@@ -58,7 +62,8 @@ class CudaEvent final : public isthmus::DeviceEvent {
   int device_;
   cuda::DeviceEvent event_;
   RunOutcome run_;
-  mutable CopyEnd end_;
+  const bool isCopy_ = false;  // by page-locked memory, whose end is `end_`
+  mutable CopyEnd end_;        // as it was until finishOnce_
   mutable std::once_flag finishOnce_;
   mutable std::atomic<bool> hasHappened_{false};
 };
