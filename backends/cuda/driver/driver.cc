@@ -262,18 +262,30 @@ int Driver::usableDevice() const {
 StatusOr<void*> Driver::allocate(int device, Queue queue, size_t bytes) {
   ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
   CUdeviceptr address = 0;
-  auto allocated = [&] {
+  auto allocate = [&] {
     return library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
   };
-  CUresult code = allocated();
+  CUresult code = allocate();
   // In the order of the streams, without waiting for them.
-  if (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocated();
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocate();
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     ISTHMUS_RETURN_IF_ERROR(makeRoom(device));
-    code = allocated();
+    code = allocate();
     // What other threads have freed meanwhile was kept.
-    while (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocated();
+    while (code == CUDA_ERROR_OUT_OF_MEMORY && freeKept(device)) code = allocate();
   }
+  return this->allocated(device, code, address, bytes);
+}
+
+StatusOr<void*> Driver::tryAllocate(int device, Queue queue, size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  CUdeviceptr address = 0;
+  const CUresult code =
+      library_.MemAllocAsync(&address, std::max<size_t>(bytes, 1), stream(device, queue));
+  return allocated(device, code, address, bytes);
+}
+
+StatusOr<void*> Driver::allocated(int device, CUresult code, CUdeviceptr address, size_t bytes) {
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
     MemoryUse use = memoryUse(device);
     return resourceExhausted("device ", device, " (", facts(device).name, ") has no memory for ",

@@ -158,6 +158,8 @@ class Driver {
   // gone after what was enqueued before. kResourceExhausted when there is none. Zero bytes give an
   // address too.
   StatusOr<void*> allocate(int device, Queue queue, size_t bytes);
+  // The same if there is memory as things are: makes no room, and waits for nothing.
+  StatusOr<void*> tryAllocate(int device, Queue queue, size_t bytes);
   void free(int device, Queue queue, void* data);
   // The same of memory that everything enqueued before, on any stream, is done with: it may be kept
   // for takeKept(), and is no part of memoryUse() then. It goes where memory runs out.
@@ -273,6 +275,7 @@ class Driver {
   Status setLost(int device, const Status& status);
   // All devices of the GPU that `device` is of, which have its memory together.
   std::vector<int> devicesOfGpu(int device) const;
+  StatusOr<void*> allocated(int device, CUresult code, CUdeviceptr address, size_t bytes);
   // Frees all that is kept on the GPU; whether there was anything.
   bool freeKept(int device);
   Status openDevice(int ordinal);

@@ -485,7 +485,7 @@ StatusOr<size_t> fastestOfCopies(Driver& driver, const std::vector<int>& copies)
 }
 
 TEST(Autotune, finds_the_fastest) {
-  auto driver = makeDriver(1, uint64_t{16} << 20);
+  auto driver = makeDriver(1, uint64_t{64} << 20);
   EXPECT_EQ(*fastestOfCopies(*driver, {40, 1, 40}), 1u);
   EXPECT_EQ(*fastestOfCopies(*driver, {0, 40, 0, 2}), 3u);
   EXPECT_EQ(*fastestOfCopies(*driver, {5}), 0u);
@@ -497,7 +497,11 @@ TEST(Autotune, finds_the_fastest) {
 
 TEST(Autotune, takes_the_first_where_there_is_no_memory) {
   auto driver = makeDriver(1, uint64_t{6} << 20);
+  bool isAsked = false;
+  driver->onExhausted(0, [&] { isAsked = true; });
   EXPECT_EQ(*fastestOfCopies(*driver, {40, 1}), 0u);
+  // Nobody gives anything up for it.
+  EXPECT_FALSE(isAsked);
 }
 
 TEST(Blas, times_algorithms_of_large_products) {
