@@ -282,7 +282,7 @@ StatusOr<std::shared_ptr<const Executable>> CudaExecutable::load(const Libraries
   // Programs that call the user's code are not launched in the same order on all devices.
   if (executable->image_.host.callsUserCode) executable->nccl_ = nullptr;
   executable->planRuns();
-  executable->faultText_ = std::make_shared<const std::string>(executable->faultText());
+  executable->faultText_ = std::make_shared<const WorkText>(executable->faultText());
   executable->devices_.resize(static_cast<size_t>(driver.numDevices()));
   Status failure;
   bool isLoaded = false;
@@ -368,16 +368,21 @@ StatusOr<CudaExecutable::LibraryPlan> CudaExecutable::planOn(int device,
   return plan;
 }
 
-std::string CudaExecutable::faultText() const {
-  std::string kernels;
-  for (size_t i = 0; i < std::min(image_.kernels.size(), kNamedKernels); ++i) {
-    const codegen::KernelInfo& kernel = image_.kernels[i];
-    kernels += (i ? ", " : "") + kernel.name + " (" + kernel.description + ")";
-  }
-  if (image_.kernels.size() > kNamedKernels) {
-    kernels += " and " + std::to_string(image_.kernels.size() - kNamedKernels) + " more";
-  }
-  return "program " + image_.info.name + " with " + kernels;
+WorkText CudaExecutable::faultText() const {
+  const std::string program = "program " + image_.info.name;
+  auto list = [&](size_t count, const char* between) {
+    std::string kernels;
+    for (size_t i = 0; i < count; ++i) {
+      const codegen::KernelInfo& kernel = image_.kernels[i];
+      kernels += (i ? between : "") + kernel.name + " (" + kernel.description + ")";
+    }
+    return kernels;
+  };
+  const size_t count = image_.kernels.size();
+  if (count <= kNamedKernels) return {program + " with " + list(count, ", "), {}};
+  return {program + " with " + list(kNamedKernels, ", ") + " and " +
+              std::to_string(count - kNamedKernels) + " more",
+          program + ":\n  " + list(count, "\n  ")};
 }
 
 StatusOr<std::string> CudaExecutable::serialize() const {

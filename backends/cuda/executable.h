@@ -93,8 +93,9 @@ class CudaExecutable final : public StagedExecutable {
   // Waits for what was enqueued; an error says what may have gone wrong.
   Status finish(int device) const;
   const StagedProgram& program() const override { return image_; }
-  // "program f with kernel0 (stablehlo.add at model.py:7:3)".
-  std::string faultText() const;
+  // "program f with kernel0 (stablehlo.add at model.py:7:3)": the first few kernels, and all of
+  // them.
+  WorkText faultText() const;
 
   Driver& driver_;
   PinnedPool& pinned_;
@@ -111,7 +112,7 @@ class CudaExecutable final : public StagedExecutable {
   bool usesGraphs_ = false;
   int64_t usedScratchBytes_ = 0;  // the program's own, and what is kept aside in a swap
   int64_t swapOffset_ = 0;
-  std::shared_ptr<const std::string> faultText_;
+  std::shared_ptr<const WorkText> faultText_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<OnDevice>>
       devices_;  // null: not loaded; guarded by the mutex

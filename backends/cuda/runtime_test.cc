@@ -741,15 +741,31 @@ TEST_F(CudaRuntime, a_hang_before_a_predicate_is_read_is_noticed) {
 
 // The last test: it breaks the device.
 TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
-  StatusOr<Ref<LoadedExecutable>> executable = compile(kAdd);
+  // Ten kernels, of which an error names the first eight.
+  std::string text = "func.func @main(%v0: tensor<1000xf32>) -> tensor<1000xf32> {\n";
+  const char* const ops[] = {"sine", "cosine", "tanh",  "exponential", "log",
+                             "sqrt", "rsqrt",  "floor", "ceil",        "cbrt"};
+  for (int i = 0; i < 10; ++i) {
+    const std::string from = std::to_string(i), to = std::to_string(i + 1);
+    text += "%a" + from + " = stablehlo." + ops[i] + " %v" + from +
+            " : tensor<1000xf32> loc(\"model.py\":" + to + ":3)\n%v" + to +
+            " = stablehlo.optimization_barrier %a" + from + " : tensor<1000xf32>\n";
+  }
+  StatusOr<Ref<LoadedExecutable>> executable = compile(text + "return %v10 : tensor<1000xf32>\n}");
   ASSERT_TRUE(executable.ok()) << executable.status().message();
-  FAKE(fake_cuda_fault)("kernel0");
-  StatusOr<Floats> result = run(**executable, {Floats(1000), Floats(1000)});
+  FAKE(fake_cuda_fault)("kernel9");
+  testing::internal::CaptureStderr();
+  StatusOr<Floats> result = run(**executable, {Floats(1000)});
+  const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_FALSE(result.ok());
   std::string message(result.status().message());
   EXPECT_THAT(message, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
-  EXPECT_THAT(message, HasSubstr("kernel0 (stablehlo.add at model.py:7:3)"));
-  StatusOr<Floats> later = run(**executable, {Floats(1000), Floats(1000)});
+  EXPECT_THAT(message, HasSubstr("kernel0 (stablehlo.sine at model.py:1:3)"));
+  EXPECT_THAT(message, HasSubstr("kernel7 (stablehlo.floor at model.py:8:3) and 2 more"));
+  EXPECT_EQ(result.status().code(), StatusCode::kUnavailable);
+  // The log has all of them.
+  EXPECT_THAT(said, HasSubstr("kernel9 (stablehlo.cbrt at model.py:10:3)"));
+  StatusOr<Floats> later = run(**executable, {Floats(1000)});
   EXPECT_THAT(std::string(later.status().message()), HasSubstr("was lost by an earlier error"));
   EXPECT_EQ(later.status().code(), StatusCode::kUnavailable);
 }

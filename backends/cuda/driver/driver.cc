@@ -226,18 +226,23 @@ Status Driver::setLost(int device, const Status& status) {
   Device& one = *devices_[device];
   std::string text = "device " + std::to_string(device) +
                      " was lost by an earlier error: " + std::string(status.message());
+  std::string rest;
   {
     std::lock_guard lock(one.underWayMutex);
     for (size_t i = 0; i < std::min(one.underWay.size(), kMostNamed); ++i) {
-      text += (i == 0 ? "; under way: " : "; then: ") + *one.underWay[i].what;
+      const WorkText& what = *one.underWay[i].what;
+      text += (i == 0 ? "; under way: " : "; then: ") + what.name;
+      if (!what.all.empty()) rest += "\n" + what.all;
     }
   }
   std::lock_guard lock(one.mutex);
-  if (one.lost.ok()) one.lost = Status(StatusCode::kUnavailable, text);
+  if (!one.lost.ok()) return one.lost;
+  one.lost = Status(StatusCode::kUnavailable, text);
+  if (!rest.empty()) log(LogLevel::kError, "cuda: ", text, "; all of it:", rest);
   return one.lost;
 }
 
-void Driver::setUnderWay(int device, std::shared_ptr<const std::string> what,
+void Driver::setUnderWay(int device, std::shared_ptr<const WorkText> what,
                          std::function<bool()> isDone) {
   if (isLost(device)) return;
   Device& one = *devices_[device];

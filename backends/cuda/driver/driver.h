@@ -36,6 +36,12 @@ struct MemoryUse {
   uint64_t usedBytes = 0, peakBytes = 0, reservedBytes = 0;
 };
 
+// What a device is at work on, for errors.
+struct WorkText {
+  std::string name;  // such as a program and its first kernels
+  std::string all;   // what the name leaves out, for the log; empty: nothing
+};
+
 class Driver;
 
 // A point in a stream; moves, and goes with its owner.
@@ -238,8 +244,7 @@ class Driver {
   int usableDevice() const;
   // `what` (such as a program and its kernels) is under way on the device until `isDone` says so:
   // whoever sees a fault first cannot tell whose it is, but who was at work.
-  void setUnderWay(int device, std::shared_ptr<const std::string> what,
-                   std::function<bool()> isDone);
+  void setUnderWay(int device, std::shared_ptr<const WorkText> what, std::function<bool()> isDone);
 
  private:
   friend class DeviceEvent;
@@ -261,7 +266,7 @@ class Driver {
     std::vector<CUevent> events;         // that nobody has, without a time
     std::recursive_mutex underWayMutex;  // who asks whether work is done may learn of a fault
     struct Work {
-      std::shared_ptr<const std::string> what;
+      std::shared_ptr<const WorkText> what;
       std::function<bool()> isDone;
     };
     std::deque<Work> underWay;

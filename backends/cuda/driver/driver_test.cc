@@ -41,6 +41,10 @@ std::unique_ptr<Driver> makeDriver(int devices = 1, uint64_t memory = 1 << 20) {
   return std::move(*driver);
 }
 
+std::shared_ptr<const WorkText> workText(const std::string& name) {
+  return std::make_shared<WorkText>(WorkText{name, {}});
+}
+
 // b += a, one float per thread.
 void addKernel(void* const* arguments, unsigned blocks, unsigned threads) {
   for (unsigned i = 0; i < blocks * threads; ++i) {
@@ -235,8 +239,8 @@ TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
   ASSERT_TRUE(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments).ok());
   void* kept = *driver->allocate(0, Queue::kCompute, 100);
   driver->keep(0, kept, 100);
-  driver->setUnderWay(0, std::make_shared<std::string>("program e"), [] { return true; });
-  driver->setUnderWay(0, std::make_shared<std::string>("program f"), [] { return false; });
+  driver->setUnderWay(0, workText("program e"), [] { return true; });
+  driver->setUnderWay(0, workText("program f"), [] { return false; });
   Status lost = driver->synchronize(0, Queue::kCompute);
   EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(lost.message()),
@@ -266,22 +270,20 @@ TEST(CudaDriver, the_first_call_after_a_fault_says_what_was_under_way) {
     StatusOr<DeviceEvent> event = driver->record(0, Queue::kCompute);
     ASSERT_TRUE(event.ok());
     // Asked for by who is next under way, too.
-    driver->setUnderWay(0, std::make_shared<std::string>("program f"),
-                        [&] { return !driver->isDone(0, *event).ok(); });
+    driver->setUnderWay(0, workText("program f"), [&] { return !driver->isDone(0, *event).ok(); });
     for (const char* name : {"cuEventQuery", "cuMemAllocAsync", "cuEventRecord"}) {
       FAKE(fake_cuda_fail)(name, CUDA_ERROR_LAUNCH_FAILED, 1);
     }
     Status status = call(*driver, *event);
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_THAT(std::string(status.message()), HasSubstr("under way: program f"));
-    driver->setUnderWay(0, std::make_shared<std::string>("program g"), [] { return false; });
+    driver->setUnderWay(0, workText("program g"), [] { return false; });
   }
   auto driver = makeDriver();
   StatusOr<DeviceEvent> event = driver->record(0, Queue::kCompute);
-  driver->setUnderWay(0, std::make_shared<std::string>("program f"),
-                      [&] { return !driver->isDone(0, *event).ok(); });
+  driver->setUnderWay(0, workText("program f"), [&] { return !driver->isDone(0, *event).ok(); });
   FAKE(fake_cuda_fail)("cuEventQuery", CUDA_ERROR_LAUNCH_FAILED, 1);
-  driver->setUnderWay(0, std::make_shared<std::string>("program g"), [] { return false; });
+  driver->setUnderWay(0, workText("program g"), [] { return false; });
   EXPECT_TRUE(driver->isLost(0));
 }
 
