@@ -19,6 +19,8 @@ constexpr int kOldestCapability = 80;
 constexpr size_t kLogBytes = 16 << 10;
 constexpr size_t kMostKeptEvents = 1024;
 constexpr std::chrono::microseconds kLongestSpin{30};
+// With work that frees memory, but may wait for the launch that needs it.
+constexpr std::chrono::seconds kPatience{5};
 
 // Which headers before CUDA 12.8 have no names for.
 constexpr CUresult kErrorContained = 226, kErrorTensorMemoryLeak = 721;
@@ -311,23 +313,56 @@ std::vector<int> Driver::devicesOfGpu(int device) const {
 
 Status Driver::makeRoom(int device) {
   const std::vector<int> sharing = devicesOfGpu(device);
-  for (int one : sharing) {
-    for (Queue freeing : {Queue::kCompute, Queue::kTransfer, Queue::kDownload}) {
-      ISTHMUS_RETURN_IF_ERROR(synchronize(one, freeing));
-    }
-  }
-  for (int one : sharing) {
+  // Arenas are freed on the compute stream.
+  freeUnused(sharing);
+  ISTHMUS_RETURN_IF_ERROR(awaitProgress(sharing));
+  // Buffers whose users have ended meanwhile, on a stream that waits for nothing.
+  freeUnused(sharing);
+  for (int one : sharing) ISTHMUS_RETURN_IF_ERROR(synchronize(one, Queue::kAllocate));
+  // What the pool keeps in pieces may be enough as a whole.
+  return check(device, library_.MemPoolTrimTo(devices_[device]->pool, 0), "cuMemPoolTrimTo");
+}
+
+void Driver::freeUnused(const std::vector<int>& devices) {
+  for (int one : devices) {
     std::lock_guard lock(devices_[one]->exhaustedMutex);
     for (const auto& free : devices_[one]->onExhausted) free();
   }
-  freeKept(device);
-  for (int one : sharing) {
-    for (Queue freeing : {Queue::kCompute, Queue::kAllocate}) {
-      ISTHMUS_RETURN_IF_ERROR(synchronize(one, freeing));
+  freeKept(devices.front());
+}
+
+Status Driver::awaitProgress(const std::vector<int>& devices) {
+  struct End {
+    int device;
+    DeviceEvent event;
+  };
+  std::vector<End> ends;
+  const bool mayWaitForUs = numGpus() > 1;
+  for (int one : devices) {
+    for (Queue freeing : {Queue::kCompute, Queue::kTransfer, Queue::kDownload}) {
+      if (!mayWaitForUs) {
+        ISTHMUS_RETURN_IF_ERROR(synchronize(one, freeing));
+        continue;
+      }
+      ISTHMUS_ASSIGN_OR_RETURN(DeviceEvent event, record(one, freeing));
+      ends.push_back({one, std::move(event)});
     }
   }
-  // What the pool keeps in pieces may be enough as a whole.
-  return check(device, library_.MemPoolTrimTo(devices_[device]->pool, 0), "cuMemPoolTrimTo");
+  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    bool isProgress = false;
+    for (size_t i = ends.size(); i-- > 0;) {
+      ISTHMUS_ASSIGN_OR_RETURN(bool isOver, isDone(ends[i].device, ends[i].event));
+      if (!isOver) continue;
+      ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(i));
+      isProgress = true;
+    }
+    if (ends.empty()) return {};
+    const auto now = std::chrono::steady_clock::now();
+    if (isProgress) deadline = now + kPatience;
+    if (now >= deadline) return {};
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 CUresult Driver::withRoom(int device, const std::function<CUresult()>& call) {

@@ -175,8 +175,9 @@ class Driver {
   // `free` is called where memory of the device's GPU runs out, before it is asked for again; by
   // any thread.
   void onExhausted(int device, std::function<void()> free);
-  // Waits for all that frees memory of the GPU, and gives back what nobody uses: for libraries that
-  // have memory of their own and found none.
+  // Waits for what frees memory of the GPU, and gives back what nobody uses: for libraries that
+  // have memory of their own and found none. Of several GPUs one may wait for what this thread is
+  // yet to launch on another: then it waits no longer than something ends.
   Status makeRoom(int device);
   // Page-locked memory of the host, which all devices see, by any that is not lost.
   StatusOr<void*> allocateHost(size_t bytes);
@@ -278,6 +279,11 @@ class Driver {
   // Marks the device as broken by what `status` says, unless it is by something else already.
   // Says what was under way, and returns what all later calls fail with.
   Status setLost(int device, const Status& status);
+  // Waits for all that was enqueued; where there are several GPUs, until nothing of it has ended
+  // for a while.
+  Status awaitProgress(const std::vector<int>& devices);
+  // Lets all who have memory that nobody uses free it.
+  void freeUnused(const std::vector<int>& devices);
   // All devices of the GPU that `device` is of, which have its memory together.
   std::vector<int> devicesOfGpu(int device) const;
   StatusOr<void*> allocated(int device, CUresult code, CUdeviceptr address, size_t bytes);

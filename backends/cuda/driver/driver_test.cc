@@ -173,6 +173,22 @@ TEST(CudaDriver, memory_runs_out_with_numbers_and_comes_back) {
   driver->free(0, Queue::kCompute, *again);
 }
 
+// As a collective that waits for a launch of the thread that asks for memory.
+TEST(CudaDriver, room_is_not_made_of_work_that_does_not_end) {
+  auto driver = makeDriver(2, 1000);
+  void* data = *driver->allocate(0, Queue::kCompute, 800);
+  FAKE(fake_cuda_hold)(1);
+  char host[4];
+  ASSERT_TRUE(driver->copy(0, Queue::kTransfer, host, data, 4).ok());
+  driver->free(0, Queue::kTransfer, data);
+  EXPECT_EQ(driver->allocate(0, Queue::kAllocate, 300).status().code(),
+            StatusCode::kResourceExhausted);
+  FAKE(fake_cuda_hold)(0);
+  // What does end is waited for.
+  StatusOr<void*> later = driver->allocate(0, Queue::kAllocate, 300);
+  EXPECT_TRUE(later.ok()) << later.status().message();
+}
+
 TEST(CudaDriver, devices_of_one_gpu_make_room_for_each_other) {
   FAKE(fake_cuda_reset)(2, 90, 1'000'000);
   auto driver = *Driver::create(ISTHMUS_FAKE_CUDA, {1}, 2);
