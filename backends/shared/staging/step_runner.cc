@@ -168,8 +168,10 @@ Status StepRunner::settle() {
   const int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
   if (seconds <= 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(const UnderWay work, underWay());
-  // Programs before take their own time, one after the other.
-  const int64_t programs = std::max<int64_t>(1, flagInt("ISTHMUS_MAX_IN_FLIGHT"));
+  // Programs before take their own time, one after the other: so many, or any number.
+  constexpr int64_t kMany = 1024;
+  const int64_t inFlight = flagInt("ISTHMUS_MAX_IN_FLIGHT");
+  const int64_t programs = inFlight > 0 ? std::min(inFlight, kMany) : kMany;
   for (const IsOver& isOver : work.before) {
     ISTHMUS_RETURN_IF_ERROR(awaitInTime(isOver, seconds * programs));
   }
