@@ -59,42 +59,54 @@ Status Device::givenUp() const {
 
 bool Device::mayGiveUp() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
 
+bool Device::areReadyBy(DeviceEvents events, std::chrono::steady_clock::time_point deadline) const {
+  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
+  std::chrono::nanoseconds sleep = std::chrono::microseconds(10);
+  for (const DeviceEventRef& event : events) {
+    while (!event->isReady()) {
+      if (!givenUp().ok() || std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::sleep_for(sleep);
+      sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
+    }
+  }
+  return true;
+}
+
 // On a lane's thread, which begins to wait when the work before has ended: the time is the work's
 // own, as far as a device does one thing at a time.
-Status Device::awaitInTime(const DeviceEvent& event, const std::string& what) {
-  int64_t seconds = flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS");
-  if (seconds <= 0) return event.await();
-  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::chrono::nanoseconds sleep = std::chrono::microseconds(10);
-  while (!event.isReady()) {
-    ISTHMUS_RETURN_IF_ERROR(givenUp());
-    if (std::chrono::steady_clock::now() >= deadline) {
-      isGivenUp_.store(true, std::memory_order_release);
-      log(LogLevel::kError, "device ", id(), " has worked on ", what, " for more than ", seconds,
-          " s and is given up");
-      return Status(StatusCode::kDeadlineExceeded,
-                    what + " has not ended on device " + std::to_string(id()) + " after " +
-                        std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
-    }
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
+Status Device::awaitInTime(const DeviceEventRef& event, const std::string& what,
+                           DeviceEvents after) {
+  const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
+  if (limit.count() <= 0) return event->await();
+  // Each of the programs before is watched for itself, unless it is another device's.
+  constexpr size_t kMany = 1024;
+  const auto programs = static_cast<int64_t>(inFlight_.empty() ? kMany : inFlight_.size());
+  static_cast<void>(areReadyBy(after, std::chrono::steady_clock::now() + programs * limit));
+  if (areReadyBy(std::span(&event, 1), std::chrono::steady_clock::now() + limit)) {
+    return event->await();
   }
-  return event.await();
+  ISTHMUS_RETURN_IF_ERROR(givenUp());
+  isGivenUp_.store(true, std::memory_order_release);
+  log(LogLevel::kError, "device ", id(), " has worked on ", what, " for more than ", limit.count(),
+      " s and is given up");
+  return Status(StatusCode::kDeadlineExceeded,
+                what + " has not ended on device " + std::to_string(id()) + " after " +
+                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
 }
 
 void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,
-                      std::function<void(Status)> then) {
+                      std::function<void(Status)> then, std::vector<DeviceEventRef> after) {
   if (event == nullptr || event->isReady()) {
     then(event == nullptr ? Status() : event->await());
     return;
   }
-  lanes_[static_cast<size_t>(lane)].push(
-      [this, event = std::move(event), what = std::move(what), then = std::move(then)]() {
-        then(awaitInTime(*event, what));
-        // The device was given up, but may go on.
-        if (!event->isReady()) keepUntilReady(event, then);
-      });
+  if (!mayGiveUp()) after.clear();
+  lanes_[static_cast<size_t>(lane)].push([this, event = std::move(event), what = std::move(what),
+                                          then = std::move(then), after = std::move(after)]() {
+    then(awaitInTime(event, what, after));
+    // The device was given up, but may go on.
+    if (!event->isReady()) keepUntilReady(event, then);
+  });
 }
 
 void Device::keepUntilReady(DeviceEventRef event, std::function<void(Status)> then) {

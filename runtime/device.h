@@ -54,10 +54,11 @@ class Device {
   enum class Lane { kLaunches, kFromHost, kToHost };
   // Calls `then` with the outcome of `event` (null: done), on a thread of the runtime's, or here
   // and now if it is ready. `what` it is the end of is for errors: work that takes longer than
-  // ISTHMUS_DEVICE_TIMEOUT_SECONDS fails, and the device is given up. `then`, which keeps what the
+  // ISTHMUS_DEVICE_TIMEOUT_SECONDS fails, and the device is given up; what it waits for, `after`,
+  // takes its own time. `then`, which keeps what the
   // work uses and with that the client, is kept until the event is ready all the same.
-  void whenDone(Lane lane, DeviceEventRef event, std::string what,
-                std::function<void(Status)> then);
+  void whenDone(Lane lane, DeviceEventRef event, std::string what, std::function<void(Status)> then,
+                std::vector<DeviceEventRef> after = {});
   // Whether work may be told to have failed while the device still does it: then it must not use
   // memory that the caller has back with the error.
   static bool mayGiveUp();
@@ -97,7 +98,9 @@ class Device {
 
  private:
   friend class Client;
-  Status awaitInTime(const DeviceEvent& event, const std::string& what);
+  // Whether all of them are ready before that time, and before the device is given up.
+  bool areReadyBy(DeviceEvents events, std::chrono::steady_clock::time_point deadline) const;
+  Status awaitInTime(const DeviceEventRef& event, const std::string& what, DeviceEvents after);
   void keepUntilReady(DeviceEventRef event, std::function<void(Status)> then);
 
   Client& client_;

@@ -23,10 +23,10 @@ void enqueueReader(
     std::function<void(Status)> onEnd) {
   source->usable().onReady([source, &device, lane, enqueue = std::move(enqueue),
                             onEnd = std::move(onEnd)](const Status& usable) {
+    std::vector<DeviceEventRef> after;
     auto hand = [&]() -> StatusOr<DeviceEventRef> {
       ISTHMUS_RETURN_IF_ERROR(usable);
       ISTHMUS_RETURN_IF_ERROR(device.givenUp());
-      std::vector<DeviceEventRef> after;
       ISTHMUS_RETURN_IF_ERROR(source->addDefinitionTo(after));
       ISTHMUS_ASSIGN_OR_RETURN(Storage * storage, source->storage());
       ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef event, enqueue(*storage, after));
@@ -36,11 +36,14 @@ void enqueueReader(
     StatusOr<DeviceEventRef> event = hand();
     source->dropHold();
     if (!event.ok()) return onEnd(event.status());
-    device.whenDone(lane, *event, "a copy", [source, onEnd](Status end) {
-      source->definition().onReady([onEnd, end = std::move(end)](const Status& before) {
-        onEnd(before.ok() ? end : before);
-      });
-    });
+    device.whenDone(
+        lane, *event, "a copy",
+        [source, onEnd](Status end) {
+          source->definition().onReady([onEnd, end = std::move(end)](const Status& before) {
+            onEnd(before.ok() ? end : before);
+          });
+        },
+        std::move(after));
   });
 }
 
@@ -82,13 +85,13 @@ StatusOr<Staging> stageFromHost(const ArrayType& type, const void* host,
 
 StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, size_t bytes,
                              Staging staging, std::function<void(const Status&)> onEnd) {
+  std::vector<DeviceEventRef> after;
   auto hand = [&]() -> StatusOr<DeviceEventRef> {
     if (Device::mayGiveUp() && staging.data() == nullptr) {
       ISTHMUS_ASSIGN_OR_RETURN(staging, Staging::allocate(bytes));
       copyBytes(staging.data(), host, bytes);
       host = staging.data();
     }
-    std::vector<DeviceEventRef> after;
     storage.addUsesTo(after);
     return storage.memory().queue()->copyFromHost(storage.data(), offset, host, bytes, after);
   };
@@ -100,11 +103,13 @@ StatusOr<Event> enqueueWrite(Storage& storage, size_t offset, const void* host, 
   storage.addUse(*event);
   Promise promise;
   auto kept = std::make_shared<Staging>(std::move(staging));
-  storage.memory().device().whenDone(Lane::kFromHost, *event, "a copy",
-                                     [promise, kept, onEnd = std::move(onEnd)](const Status& end) {
-                                       onEnd(end);
-                                       promise.set(end);
-                                     });
+  storage.memory().device().whenDone(
+      Lane::kFromHost, *event, "a copy",
+      [promise, kept, onEnd = std::move(onEnd)](const Status& end) {
+        onEnd(end);
+        promise.set(end);
+      },
+      std::move(after));
   return promise.event();
 }
 
@@ -139,10 +144,12 @@ StatusOr<Client::FromHost> enqueueFromHost(Memory& memory, const HostArray& arra
   if (isBorrowed) made.hostMemoryDone = promise.event();
   auto kept = std::make_shared<Staging>(std::move(staging));
   // The client, and with it the device, lives until the end.
-  memory.device().whenDone(Lane::kFromHost, std::move(event), "a copy",
-                           [promise, kept, client = Ref<Client>(&memory.client())](Status end) {
-                             promise.set(std::move(end));
-                           });
+  memory.device().whenDone(
+      Lane::kFromHost, std::move(event), "a copy",
+      [promise, kept, client = Ref<Client>(&memory.client())](Status end) {
+        promise.set(std::move(end));
+      },
+      std::move(after));
   return made;
 }
 

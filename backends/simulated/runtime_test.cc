@@ -286,6 +286,21 @@ TEST_P(OnSimulatedDevice, AHangIsNoticed) {
   setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
 }
 
+TEST_P(OnSimulatedDevice, ACopyHasItsOwnTime) {
+  auto half = load("half", DonationKind::kNone, [](const RunRequest& request) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    for (int i = 0; i < 2; ++i) out(request)[i] = in(request)[i] / 2;
+    return Status();
+  });
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  BufferRef x = buffer({8, 16});
+  for (int i = 0; i < 3; ++i) x = run(*half, {x.get()}).value();
+  StatusOr<std::vector<float>> values = read(*x);
+  setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  EXPECT_THAT(*values, ElementsAre(1, 2));
+}
+
 // The device goes on with what was told to have failed, on memory that must still be there.
 TEST_P(OnSimulatedDevice, AfterTheTimeoutMemoryStaysUntilTheDeviceIsDone) {
   Gate gate;
