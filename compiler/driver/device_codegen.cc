@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "compiler/codegen/kernel_emitter.h"
-#include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -15,6 +14,7 @@
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "compiler/schedule/attention/attention.h"
+#include "compiler/schedule/data/data_scheduler.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
@@ -427,7 +427,7 @@ Support supportByKernels(std::string_view op, DeviceKind device) {
     case KernelDevices::kNone:
       return Support::kByHost;
     case KernelDevices::kGpus:
-      return codegen::hasSortsAndTransforms(device) ? Support::kOnDevice : Support::kByHost;
+      return hasSortsAndTransforms(device) ? Support::kOnDevice : Support::kByHost;
     case KernelDevices::kAll:
       return Support::kOnDevice;
   }

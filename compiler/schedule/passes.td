@@ -40,7 +40,7 @@ def FuseEpiloguesPass : Pass<"fuse-epilogues", "mlir::ModuleOp"> {
 }
 
 def SchedulePass : Pass<"schedule", "mlir::ModuleOp"> {
-  let summary = "Decides how each fusion's kernel runs over its elements.";
+  let summary = "Decides how each kernel runs over its elements.";
   let description = [{
     Before:
     ```mlir
@@ -50,8 +50,10 @@ def SchedulePass : Pass<"schedule", "mlir::ModuleOp"> {
     ```mlir
     %0 = "isthmus.fusion"(%x, %y) <{schedule = ["loop results=0 dims=0-1:512 lanes=4 cuts=0,512 chunk=512 ns=…"]}> …
     ```
-    Products get a schedule of their own where the target's kernels multiply.
+    Products get a schedule of their own where the target's kernels multiply, and sorts, selections and Fourier
+    transforms where it has kernels of them.
   }];
+  let options = [Option<"forGpu", "gpu", "bool", "false", "for a GPU of no vendor in particular">];
   let dependentDialects = ["::isthmus::ir::IsthmusDialect"];
 }
 

@@ -15,15 +15,18 @@ namespace {
 template <typename E, size_t N>
 using Names = std::array<std::pair<E, llvm::StringLiteral>, N>;
 
-constexpr Names<StageKind, 9> kStageKinds = {{{StageKind::kLoop, "loop"},
-                                              {StageKind::kCopy, "copy"},
-                                              {StageKind::kFill, "fill"},
-                                              {StageKind::kScan, "scan"},
-                                              {StageKind::kScatter, "scatter"},
-                                              {StageKind::kUpdateSlice, "update_slice"},
-                                              {StageKind::kSelectAndScatter, "select_and_scatter"},
-                                              {StageKind::kDot, "dot"},
-                                              {StageKind::kAttention, "attention"}}};
+constexpr Names<StageKind, 12> kStageKinds = {{{StageKind::kLoop, "loop"},
+                                               {StageKind::kCopy, "copy"},
+                                               {StageKind::kFill, "fill"},
+                                               {StageKind::kScan, "scan"},
+                                               {StageKind::kScatter, "scatter"},
+                                               {StageKind::kUpdateSlice, "update_slice"},
+                                               {StageKind::kSelectAndScatter, "select_and_scatter"},
+                                               {StageKind::kDot, "dot"},
+                                               {StageKind::kAttention, "attention"},
+                                               {StageKind::kSort, "sort"},
+                                               {StageKind::kTopK, "top_k"},
+                                               {StageKind::kFft, "fft"}}};
 constexpr Names<LoopOrder, 4> kOrders = {{{LoopOrder::kRows, "rows"},
                                           {LoopOrder::kTransposed, "transposed"},
                                           {LoopOrder::kInterleaved, "interleaved"},
@@ -217,6 +220,9 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   if (key == "chunk") return parseNumber(text, &stage->chunk);
   if (key == "grain") return parseNumber(text, &stage->grain);
   if (key == "threads") return parseNumber(text, &stage->groupThreads);
+  if (key == "lines") return parseNumber(text, &stage->lines);
+  if (key == "run") return parseNumber(text, &stage->run);
+  if (key == "factors") return parseList(text, &stage->factors, number);
   if (key == "reduce") return parseList(text, &stage->reductions, element);
   if (key == "kept") return parseList(text, &stage->kept, element);
   if (key == "unroll") return parseList(text, &stage->unrolled, number);
@@ -324,6 +330,7 @@ std::string toString(const StageSchedule& stage) {
     field("along", number(stage.scanDim) + (stage.isScanFromEnd ? ":reversed" : ""));
   }
   if (stage.scanPart != none.scanPart) field("part", nameOf(kScanParts, stage.scanPart).str());
+  if (!stage.factors.empty()) field("factors", listOf(stage.factors, number));
   if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
   if (stage.order != none.order) {
     field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));
@@ -335,6 +342,8 @@ std::string toString(const StageSchedule& stage) {
   if (stage.tiledDims != none.tiledDims) field("tiled", number(stage.tiledDims));
   if (stage.chunk != none.chunk) field("chunk", number(stage.chunk));
   if (stage.grain != none.grain) field("grain", number(stage.grain));
+  if (stage.run != none.run) field("run", number(stage.run));
+  if (stage.lines != none.lines) field("lines", number(stage.lines));
   if (stage.groupThreads != none.groupThreads) field("threads", number(stage.groupThreads));
   if (!stage.reductions.empty()) {
     field("reduce", listOf(stage.reductions, [](auto& reduction) { return textOf(reduction); }));

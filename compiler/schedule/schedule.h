@@ -76,6 +76,10 @@ enum class StageKind {
   kSelectAndScatter,
   kDot,        // a product, and on its sums what the fusion computes of them
   kAttention,  // rows of a product, a fusion of them, and their product, some at a time
+  // Of devices. Where threads of a group share the work, `groupThreads` is more than 1.
+  kSort,  // tiles of rows are sorted, then merged two by two in rounds
+  kTopK,  // the largest elements of rows, or of parts whose largest are rows of the next stage
+  kFft,   // one dimension's Fourier transform, or of work-items one factor of it
 };
 
 // Who computes a product.
@@ -147,9 +151,12 @@ struct StageSchedule {
   RowTail tail = RowTail::kElements;
   int64_t tiledDims = 0;  // so many outer loops are cut into tiles of one index
   // Of the next loop to be cut (other orders than kRows: of `orderDim`). kRowBlocks: rows of a
-  // tile; 1: blocks are of the rows that a call has, from the first on.
+  // tile; 1: blocks are of the rows that a call has, from the first on. kSort: elements of a row
+  // that are sorted before the rounds. kTopK: elements of a row for a group.
   int64_t chunk = 1;
-  int64_t grain = 1;          // so many of those pieces are one tile
+  // So many of those pieces are one tile. kSort: elements that a thread makes of two runs. kTopK:
+  // times that a thread loads `lanes` elements before it compares them.
+  int64_t grain = 1;
   unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
   llvm::SmallVector<ReductionSchedule, 2> reductions;
   llvm::SmallVector<KeptRow, 2> kept;
@@ -164,7 +171,7 @@ struct StageSchedule {
   int64_t tileUnit = 1;  // elements of that dimension in a tile
   int64_t tileCount = 1;
 
-  // Scans: along which dimension of the result, and from which end.
+  // Scans, and Fourier transforms: along which dimension of the result; scans: from which end.
   int64_t scanDim = -1;
   bool isScanFromEnd = false;
   ScanPart scanPart = ScanPart::kNone;
@@ -173,6 +180,11 @@ struct StageSchedule {
   int contraction = -1;     // the dot_general; 0 where there is no fusion
   int sums = -1;            // which of the fusion's results has room for sums meanwhile; -1: none
   ProductSchedule product;  // of devices whose kernels multiply
+
+  // Sorts and Fourier transforms.
+  int64_t lines = 1;  // of a group: rows that are sorted, or lines that are transformed
+  int64_t run = 1;    // kSort: neighbours that a thread sorts by itself, before runs are merged
+  llvm::SmallVector<int64_t, 4> factors;  // kFft: of the dimension's size, in turn
 
   bool operator==(const StageSchedule&) const = default;
 

@@ -4,7 +4,9 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/data/data_scheduler.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/op_schedule.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/products/product_shape.h"
 #include "isthmus/log.h"
@@ -39,19 +41,25 @@ std::string lineOf(ir::FusionOp fusion, int number, const StatusOr<KernelSchedul
   return text;
 }
 
-// "product 3 (tensor<8x8xf32>, …) -> tensor<8x8xf32>: dot_general at f.py:12; dot results=0 …
+// "product 3 (tensor<8x8xf32>, …) -> (tensor<8x8xf32>): dot_general at f.py:12; dot results=0 …
 // (matrices: …)".
-std::string lineOf(mlir::Operation* op, int number, const StageSchedule& stage,
-                   const std::string& reason) {
+std::string lineOf(const char* what, mlir::Operation* op, int number,
+                   const StatusOr<KernelSchedule>& schedule, const std::string& reason) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "product " << number << " (";
+  out << what << " " << number << " (";
   llvm::interleaveComma(op->getOperandTypes(), out);
   out << ") -> (";
   llvm::interleaveComma(op->getResultTypes(), out);
-  out << "): " << op->getName().stripDialect();
+  auto composite = mlir::dyn_cast<shlo::CompositeOp>(op);
+  out << "): " << (composite ? composite.getName() : op->getName().stripDialect());
   if (std::string where = sourceLocation(op->getLoc()); !where.empty()) out << " at " << where;
-  out << "; " << toString(stage) << " (" << reason << ")";
+  if (!schedule.ok()) {
+    out << "; refused: " << schedule.status().message();
+    return text;
+  }
+  for (const StageSchedule& stage : schedule->stages) out << "; " << toString(stage);
+  out << " (" << reason << ")";
   return text;
 }
 
@@ -60,8 +68,10 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
   SchedulePass() = default;
   SchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary)
       : target_(target), isOfLibrary_(std::move(isOfLibrary)) {}
+  explicit SchedulePass(const SchedulePassOptions& options) : SchedulePassBase(options) {}
 
   void runOnOperation() override {
+    if (forGpu) target_ = gpuTarget("spirv64-unknown-unknown");
     int number = 0;
     getOperation().walk([&](ir::FusionOp fusion) {
       // Rows of an attention, which is scheduled after what is in it.
@@ -77,6 +87,7 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
       }
     });
     if (target_.products.unit != ProductUnit::kFunctions) scheduleProducts();
+    scheduleData();
   }
 
  private:
@@ -126,9 +137,23 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
         return;
       }
       std::string reason;
-      StageSchedule stage = chooseProduct(op, target_, isOfLibrary_, &reason);
-      attachProductSchedule(stage, op);
-      if (logsCompilation()) logCompilation(lineOf(op, number++, stage, reason));
+      const KernelSchedule schedule{{chooseProduct(op, target_, isOfLibrary_, &reason)}};
+      attachOpSchedule(schedule, op);
+      if (logsCompilation()) logCompilation(lineOf("product", op, number++, schedule, reason));
+    });
+  }
+
+  // Sorts, selections and Fourier transforms. Those of types and sizes without a kernel are left to
+  // the host.
+  void scheduleData() {
+    int number = 0;
+    getOperation().walk([&](mlir::Operation* op) {
+      if (!isDataOp(op, target_) || mlir::isa<ir::FusionOp>(op->getParentOp())) return;
+      std::string reason;
+      StatusOr<KernelSchedule> schedule = chooseDataSchedule(op, target_, &reason);
+      if (schedule.ok() && schedule->stages.empty()) return;
+      if (schedule.ok()) attachOpSchedule(*schedule, op);
+      if (logsCompilation()) logCompilation(lineOf("data", op, number++, schedule, reason));
     });
   }
 

@@ -1,4 +1,5 @@
-// The schedule pass: each fusion and each product gets the schedule that its kernel will have.
+// The schedule pass: each fusion, product, sort, selection and Fourier transform gets the schedule
+// that its kernels will have.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@
 namespace isthmus {
 
 // A fusion that no kernel can compute is left without one; code generation says why. Products that
-// are no fusions get one where the target's kernels multiply.
+// are no fusions get one where the target's kernels multiply, sorts and the like where it has
+// kernels of them.
 std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target,
                                                IsOfLibrary isOfLibrary = nullptr);
 

@@ -1,5 +1,6 @@
 // Operations that move data, or make it, by kernels of a device: sort, top_k, rng_bit_generator,
-// fft.
+// fft. All but random bits, of which nothing is to be decided, as their schedules say
+// (compiler/schedule/data); kInvalidArgument for an edited schedule that cannot be.
 #pragma once
 
 #include <string>
@@ -11,14 +12,9 @@
 
 namespace isthmus::codegen {
 
-// Whether sorts and Fourier transforms have kernels. Where work-items are vectors of a CPU its host
-// sorts by digits and transforms in whole vectors, faster than these kernels do there, copies
-// included.
-inline bool hasSortsAndTransforms(DeviceKind device) { return device == DeviceKind::kGpu; }
-
 // sort, stable, by any comparator: short runs are sorted in place, then merged two by two. Adds the
 // kernels, whose names begin with `symbol`, to `module`; they appear in the stages as often as they
-// run. For GPUs. kUnimplemented for what the comparator or an element type has no code for.
+// run. kUnimplemented for what the comparator or an element type has no code for.
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol);
 

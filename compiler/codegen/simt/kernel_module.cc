@@ -7,6 +7,7 @@
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
+#include "compiler/schedule/data/data_scheduler.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InstIterator.h"
@@ -150,6 +151,18 @@ void KernelModule::shareFunctions() {
   }
 }
 
+namespace {
+
+// Of an operation that isDataOp.
+StatusOr<OpKernels> emitData(mlir::Operation* op, llvm::Module& module, const WorkItemForm& form,
+                             const std::string& symbol) {
+  if (auto sort = llvm::dyn_cast<shlo::SortOp>(op)) return emitSort(sort, module, form, symbol);
+  if (auto fft = llvm::dyn_cast<shlo::FftOp>(op)) return emitFft(fft, module, form, symbol);
+  return emitTopK(llvm::cast<shlo::CompositeOp>(op), module, form, symbol);
+}
+
+}  // namespace
+
 StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* op) {
   // Of these, types without a kernel are left to the caller.
   auto whereKnown = [](StatusOr<OpKernels> kernels) -> StatusOr<std::optional<OpKernels>> {
@@ -158,17 +171,11 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     return kernels.status();
   };
   std::optional<OpKernels> found;
-  bool isForAll = hasSortsAndTransforms(form_.target.device);
-  if (auto sort = llvm::dyn_cast<shlo::SortOp>(op); sort && isForAll) {
-    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitSort(sort, module_, form_, nextSymbol())));
-  } else if (auto composite = llvm::dyn_cast<shlo::CompositeOp>(op);
-             composite && composite.getName() == "chlo.top_k" && form_.target.hasGroups()) {
-    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitTopK(composite, module_, form_, nextSymbol())));
-  } else if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
+  if (auto random = llvm::dyn_cast<shlo::RngBitGeneratorOp>(op)) {
     ISTHMUS_ASSIGN_OR_RETURN(found,
                              whereKnown(emitRandomBits(random, module_, form_, nextSymbol())));
-  } else if (auto fft = llvm::dyn_cast<shlo::FftOp>(op); fft && isForAll) {
-    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitFft(fft, module_, form_, nextSymbol())));
+  } else if (isDataOp(op, form_.target)) {
+    ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitData(op, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));
   if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return std::optional<Code>();

@@ -5,6 +5,7 @@
 #include "compiler/cost/time.h"
 #include "compiler/cost/work.h"
 #include "compiler/dialect/array_shape.h"
+#include "compiler/schedule/op_schedule.h"
 #include "compiler/schedule/products/tensor_product.h"
 #include "compiler/schedule/products/vector_product.h"
 #include "llvm/Support/MathExtras.h"
@@ -534,11 +535,10 @@ StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
 }
 
 StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel& target) {
-  auto texts = op->getAttrOfType<mlir::ArrayAttr>(kProductScheduleName);
-  if (!texts) return chooseProduct(op, target);
-  auto text = texts.size() == 1 ? llvm::dyn_cast<mlir::StringAttr>(texts[0]) : mlir::StringAttr();
-  if (!text) return invalidArgument("the schedule of a product is one text");
-  ISTHMUS_ASSIGN_OR_RETURN(StageSchedule given, parseStageSchedule(text.getValue()));
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<KernelSchedule> carried, carriedSchedule(op));
+  if (!carried) return chooseProduct(op, target);
+  if (carried->stages.size() != 1) return invalidArgument("the schedule of a product is one text");
+  StageSchedule given = std::move(carried->stages[0]);
   std::string why = productRefusal(op, given, target);
   const bool isOfOp = given.kind == StageKind::kDot && given.contraction == 0 && given.sums < 0 &&
                       given.results == llvm::SmallVector<unsigned, 2>{0};
@@ -547,11 +547,6 @@ StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel
   }
   if (!why.empty()) return invalidArgument("schedule '", toString(given), "': ", why);
   return given;
-}
-
-void attachProductSchedule(const StageSchedule& stage, mlir::Operation* op) {
-  mlir::Builder builder(op->getContext());
-  op->setAttr(kProductScheduleName, builder.getArrayAttr({builder.getStringAttr(toString(stage))}));
 }
 
 }  // namespace isthmus

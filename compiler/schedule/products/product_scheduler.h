@@ -31,11 +31,8 @@ std::string productRefusal(mlir::Operation* op, const StageSchedule& stage,
 StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
                             const IsOfLibrary& isOfLibrary = nullptr,
                             std::string* reason = nullptr);
-// What the attribute below says, verified, or else what is chosen. kInvalidArgument says what is
-// wrong with it.
+// What the operation carries, verified, or else what is chosen. kInvalidArgument says what is
+// wrong.
 StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel& target);
-// An array of one text.
-inline constexpr llvm::StringLiteral kProductScheduleName = "isthmus.schedule";
-void attachProductSchedule(const StageSchedule& stage, mlir::Operation* op);
 
 }  // namespace isthmus

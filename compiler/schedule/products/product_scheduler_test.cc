@@ -5,6 +5,7 @@
 
 #include "backends/cuda/target/nvidia.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/op_schedule.h"
 #include "compiler/schedule/schedule_pass.h"
 #include "compiler/target/portable_cpu.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -51,9 +52,9 @@ class Product {
   // What is said of an edited schedule, as the attribute of the operation.
   std::string problemWith(const std::string& text, const TargetModel& target) {
     mlir::Builder builder(&context_);
-    op_->setAttr(kProductScheduleName, builder.getArrayAttr({builder.getStringAttr(text)}));
+    op_->setAttr(kOpScheduleName, builder.getArrayAttr({builder.getStringAttr(text)}));
     StatusOr<StageSchedule> stage = productScheduleOf(op_, target);
-    op_->removeAttr(kProductScheduleName);
+    op_->removeAttr(kOpScheduleName);
     return stage.ok() ? "" : std::string(stage.status().message());
   }
 
@@ -176,7 +177,7 @@ TEST(ProductScheduler, the_pass_writes_it_into_the_program) {
   mlir::PassManager passes(product.module().getContext());
   passes.addPass(createSchedulePass(gpuTarget("spirv64-unknown-unknown")));
   ASSERT_TRUE(mlir::succeeded(passes.run(product.module())));
-  auto texts = product.op()->getAttrOfType<mlir::ArrayAttr>(kProductScheduleName);
+  auto texts = product.op()->getAttrOfType<mlir::ArrayAttr>(kOpScheduleName);
   ASSERT_TRUE(texts);
   EXPECT_TRUE(llvm::cast<mlir::StringAttr>(texts[0]).getValue().starts_with(
       "dot results=0 of=0 form=groups"));
@@ -187,7 +188,7 @@ TEST(ProductScheduler, the_cpu_backend_has_functions_of_its_own) {
   mlir::PassManager passes(product.module().getContext());
   passes.addPass(createSchedulePass(TargetModel()));
   ASSERT_TRUE(mlir::succeeded(passes.run(product.module())));
-  EXPECT_FALSE(product.op()->hasAttr(kProductScheduleName));
+  EXPECT_FALSE(product.op()->hasAttr(kOpScheduleName));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/op_kernels.h"
+#include "compiler/schedule/data/fft_schedule.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 
@@ -29,14 +30,14 @@ struct FftPass {
   int64_t size = 1;  // of the dimension
   int64_t outer = 1, inner = 1;
   int64_t done = 1;  // product of the factors of earlier passes
-  // Several: in turn, by groups of threads in their memory. One: by a work-item each.
-  llvm::SmallVector<int64_t, 6> factors;
+  // In turn, by groups of so many threads with so many lines in their memory; or one, by
+  // work-items.
+  llvm::SmallVector<int64_t, 4> factors;
+  unsigned groupThreads = 1;
+  int64_t lines = 1;
   bool isInverse = false;
   double scale = 1;
 };
-
-// Points that a thread transforms in registers.
-inline constexpr int64_t kMostFftPoints = 16;
 
 class FftWriter {
  public:
@@ -89,9 +90,7 @@ class FftWriter {
 OpKernel emitItemFft(const FftPass& pass, llvm::Module& module, const WorkItemForm& form,
                      const std::string& name, unsigned buffers);
 
-// Whether groups of threads transform a dimension of this pass's size, by these factors, in memory
-// of theirs.
-bool fitsGroup(const FftPass& pass, llvm::ArrayRef<int64_t> factors, const TargetModel& target);
+// The kernel of all factors, for groups of threads.
 OpKernel emitGroupFft(const FftPass& pass, llvm::Module& module, const WorkItemForm& form,
                       const std::string& name, unsigned buffers);
 

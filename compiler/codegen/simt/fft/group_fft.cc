@@ -1,9 +1,6 @@
 // All factors of a dimension's Fourier transform by groups of threads: each thread has a few points
 // in registers for a factor, and between factors the points of a group's lines are in its memory,
 // so that global memory is read and written once.
-#include <algorithm>
-#include <bit>
-
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/fft/fft_writer.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,52 +8,13 @@
 namespace isthmus::codegen {
 namespace {
 
-// Points of a group's lines together.
-constexpr int64_t kMostGroupPoints = 4096;
-// After so many points in a group's memory one is left out: those that lie apart by a power of two
-// are then in different banks.
-constexpr int64_t kPointBanks = 16;
-
-struct GroupShape {
-  int64_t lines = 1, threads = 1;
-};
-
-int64_t placesOf(int64_t points) { return points + points / kPointBanks; }
-
-// Of the group's memory, for so many lines.
-int64_t localBytesOf(const FftPass& pass, int64_t lines) {
-  const int64_t pointBytes = pass.from.kind.storageBytes * (pass.from.kind.isComplex() ? 1 : 2);
-  return placesOf(lines * pass.size) * pointBytes;
-}
-
-GroupShape shapeOf(const FftPass& pass, const TargetModel& target) {
-  const int64_t all = pass.inner == 1 ? pass.outer : pass.inner;
-  const int64_t others = pass.inner == 1 ? 1 : pass.outer;
-  GroupShape shape;
-  auto groups = [&](int64_t lines) { return others * llvm::divideCeilSigned(all, lines); };
-  auto fits = [&](int64_t lines) {
-    return lines * pass.size <= kMostGroupPoints && localBytesOf(pass, lines) <= target.localBytes;
-  };
-  while (fits(2 * shape.lines) && shape.lines < all &&
-         groups(2 * shape.lines) >= target.enoughRows) {
-    shape.lines *= 2;
-  }
-  // As many threads as have work at the largest factor.
-  const int64_t largest = *llvm::max_element(pass.factors);
-  const int64_t wanted = llvm::divideCeilSigned(shape.lines * pass.size, largest);
-  const auto least = static_cast<int64_t>(target.subgroupSize);
-  shape.threads =
-      std::clamp<int64_t>(llvm::divideCeilSigned(wanted, least) * least, least, target.groupSize);
-  return shape;
-}
-
 class GroupFft : public FftWriter {
  public:
-  GroupFft(const FftPass& pass, const GroupShape& shape, llvm::Module& module,
-           const WorkItemForm& form, KernelWriter& writer)
-      : FftWriter(pass, module, writer), shape_(shape), form_(form) {
+  GroupFft(const FftPass& pass, llvm::Module& module, const WorkItemForm& form,
+           KernelWriter& writer)
+      : FftWriter(pass, module, writer), form_(form) {
     thread_ = b_.CreateTrunc(form.threadInGroup(b_), b_.getInt32Ty());
-    memory_ = makeGroupMemory(module, type(), 2 * placesOf(shape.lines * pass.size), "points");
+    memory_ = makeGroupMemory(module, type(), 2 * fftPlacesOf(pass.lines * pass.size), "points");
   }
 
   void emit() {
@@ -86,17 +44,17 @@ class GroupFft : public FftWriter {
 
   std::vector<Butterfly> read(int64_t factor, int64_t done, bool isFirst) {
     const int64_t stride = p_.size / factor;
-    const int64_t count = shape_.lines * stride;
+    const int64_t count = p_.lines * stride;
     std::vector<Butterfly> all;
-    for (int64_t i = 0; i < count; i += shape_.threads) {
+    for (int64_t i = 0; i < count; i += p_.groupThreads) {
       Butterfly one{};
       llvm::Value* number = b_.CreateAdd(thread_, i32(i));
-      if (i + shape_.threads > count) {
+      if (i + p_.groupThreads > count) {
         one.isInside = b_.CreateICmpULT(number, i32(count));
         number = b_.CreateSelect(one.isInside, number, i32(count - 1));
       }
       // Neighbours have what lies side by side in global memory: points of a line, or lines.
-      const int64_t together = p_.inner == 1 ? stride : shape_.lines;
+      const int64_t together = p_.inner == 1 ? stride : p_.lines;
       llvm::Value* quotient = b_.CreateUDiv(number, i32(together));
       llvm::Value* remainder = b_.CreateURem(number, i32(together));
       one.line = p_.inner == 1 ? quotient : remainder;
@@ -147,9 +105,9 @@ class GroupFft : public FftWriter {
   };
   GlobalLine lineOf(const Butterfly& one) {
     const int64_t count = p_.inner == 1 ? p_.outer : p_.inner;
-    llvm::Value* number = w_.plus(w_.times(w_.item(0), shape_.lines), wide(one.line));
+    llvm::Value* number = w_.plus(w_.times(w_.item(0), p_.lines), wide(one.line));
     llvm::Value* isInside = nullptr;
-    if (count % shape_.lines != 0) {
+    if (count % p_.lines != 0) {
       isInside = b_.CreateICmpULT(number, w_.i64(count));
       number = b_.CreateSelect(isInside, number, w_.i64(count - 1));
     }
@@ -160,8 +118,8 @@ class GroupFft : public FftWriter {
   // Of the group's memory.
   llvm::Value* address(llvm::Value* line, llvm::Value* at) {
     llvm::Value* place = p_.inner == 1 ? b_.CreateAdd(b_.CreateMul(line, i32(p_.size)), at)
-                                       : b_.CreateAdd(b_.CreateMul(at, i32(shape_.lines)), line);
-    place = b_.CreateAdd(place, b_.CreateUDiv(place, i32(kPointBanks)));
+                                       : b_.CreateAdd(b_.CreateMul(at, i32(p_.lines)), line);
+    place = b_.CreateAdd(place, b_.CreateUDiv(place, i32(kFftBanks)));
     return b_.CreateInBoundsGEP(type(), memory_, wide(b_.CreateShl(place, 1)));
   }
   // Both parts at once, where a device has instructions for that: a point is aligned as a whole.
@@ -188,7 +146,6 @@ class GroupFft : public FftWriter {
     }
   }
 
-  const GroupShape& shape_;
   const WorkItemForm& form_;
   llvm::Value* thread_;
   llvm::GlobalVariable* memory_;
@@ -196,21 +153,14 @@ class GroupFft : public FftWriter {
 
 }  // namespace
 
-bool fitsGroup(const FftPass& pass, llvm::ArrayRef<int64_t> factors, const TargetModel& target) {
-  return target.hasGroups() && factors.size() > 1 && pass.size <= kMostGroupPoints &&
-         localBytesOf(pass, 1) <= target.localBytes &&
-         llvm::all_of(factors, [](int64_t factor) { return factor <= kMostFftPoints; });
-}
-
 OpKernel emitGroupFft(const FftPass& pass, llvm::Module& module, const WorkItemForm& form,
                       const std::string& name, unsigned buffers) {
-  const GroupShape shape = shapeOf(pass, form.target);
   const int64_t lines = pass.inner == 1 ? pass.outer : pass.inner;
   OpKernel kernel{name,
-                  {llvm::divideCeilSigned(lines, shape.lines), pass.inner == 1 ? 1 : pass.outer, 1},
-                  static_cast<unsigned>(shape.threads)};
+                  {llvm::divideCeilSigned(lines, pass.lines), pass.inner == 1 ? 1 : pass.outer, 1},
+                  pass.groupThreads};
   KernelWriter writer(module, form, name, buffers, kernel.items, kernel.groupThreads);
-  GroupFft(pass, shape, module, form, writer).emit();
+  GroupFft(pass, module, form, writer).emit();
   writer.finish();
   return kernel;
 }

@@ -3,9 +3,6 @@
 // elements, whose beginnings in both runs it finds by bisection. In rounds over the whole arrays, a
 // group makes a tile of what two runs become: it brings the piece of each to its memory and merges
 // them there. Global memory is read and written in order, by threads side by side.
-#include <algorithm>
-#include <optional>
-
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/sort/sort_writer.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,47 +10,23 @@
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kMostTile = 4096, kLeastTile = 256;
-// Elements that a thread sorts in registers.
-constexpr int64_t kMostRun = 8;
-// Tiles of less than this are not made smaller to have more of them.
-constexpr int64_t kEnoughTile = 1024;
-// After so many elements in a group's memory, one is left out: what threads access that lie apart
-// by a power of two is then in different banks.
-constexpr int64_t kBanks = 32;
-
 // How groups share the work; all are powers of two.
 struct GroupTile {
-  int64_t elements = kMostTile;
-  int64_t perThread = 16;
-  int64_t segment = kMostTile;  // of the tile, for a row or a tile of it
+  explicit GroupTile(const StageSchedule& stage)
+      : elements(stage.chunk * stage.lines),
+        perThread(stage.grain),
+        segment(stage.chunk),
+        run(stage.run) {}
+
+  int64_t elements;
+  int64_t perThread;
+  int64_t segment;  // of the tile, for a row or a tile of it
+  int64_t run;      // elements that a thread sorts in registers
 
   int64_t threads() const { return elements / perThread; }
   int64_t segments() const { return elements / segment; }
-  int64_t places() const { return elements + elements / kBanks; }
-  int64_t run() const { return std::min({kMostRun, perThread, segment}); }
+  int64_t places() const { return sortPlacesOf(elements); }
 };
-
-// None if the arrays' elements are too large.
-std::optional<GroupTile> tileOf(const SortArrays& arrays, const TargetModel& target) {
-  int64_t bytes = 0;
-  for (const ElementKind& kind : arrays.kinds) bytes += kind.storageBytes;
-  constexpr int64_t kBuffers = 2, kBoundBytes = 16;
-  GroupTile tile;
-  while (kBuffers * tile.places() * bytes + kBoundBytes > target.localBytes) tile.elements /= 2;
-  const int64_t all = arrays.rows() * static_cast<int64_t>(
-                                          llvm::PowerOf2Ceil(static_cast<uint64_t>(arrays.length)));
-  while (tile.elements > kEnoughTile && all / tile.elements < target.enoughRows) {
-    tile.elements /= 2;
-  }
-  tile.segment =
-      std::min(tile.elements,
-               static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(arrays.length))));
-  constexpr int64_t kFewPerThread = 4;
-  tile.perThread = tile.elements > 2048 ? 16 : tile.elements > 512 ? 8 : kFewPerThread;
-  if (tile.elements < kLeastTile || tile.threads() > target.groupSize) return std::nullopt;
-  return tile;
-}
 
 class GroupSort : public SortWriter {
  public:
@@ -184,7 +157,8 @@ class GroupSort : public SortWriter {
   // Where a part of a slot is, of one half of the group's memory that begins at `from`.
   llvm::Value* address(size_t k, llvm::Value* from, llvm::Value* slot, unsigned part) {
     const ElementKind& kind = a_.kinds[k];
-    llvm::Value* index = b_.CreateAdd(b_.CreateAdd(from, slot), b_.CreateUDiv(slot, i32(kBanks)));
+    llvm::Value* index =
+        b_.CreateAdd(b_.CreateAdd(from, slot), b_.CreateUDiv(slot, i32(kSortBanks)));
     if (kind.isComplex()) index = b_.CreateAdd(b_.CreateMul(index, i32(2)), i32(part));
     return b_.CreateInBoundsGEP(kind.storageType(b_.getContext()), memory_[k], wide(index));
   }
@@ -271,7 +245,7 @@ class GroupSort : public SortWriter {
 
   // Each thread's, in place, by exchanging neighbours. `size`: of a segment; null if it is full.
   void sortRuns(llvm::Value* size) {
-    const int64_t run = t_.run();
+    const int64_t run = t_.run;
     if (run == 1) return;
     w_.loop(t_.perThread / run, {}, [&](llvm::Value* number, const Values&) {
       llvm::Value* first =
@@ -312,10 +286,10 @@ class GroupSort : public SortWriter {
 
   // Merges runs until a segment is one. Returns where the half of the memory begins that has it.
   llvm::Value* mergeInTile(llvm::Value* size) {
-    const int64_t levels = llvm::Log2_64(static_cast<uint64_t>(t_.segment / t_.run()));
+    const int64_t levels = llvm::Log2_64(static_cast<uint64_t>(t_.segment / t_.run));
     llvm::Value* at = b_.CreateMul(thread_, i32(t_.perThread));
     llvm::Value* end = b_.CreateAdd(b_.CreateAnd(at, i32(-t_.segment)), size);
-    w_.loop(levels, {i32(t_.run()), i32(0)}, [&](llvm::Value*, const Values& now) -> Values {
+    w_.loop(levels, {i32(t_.run), i32(0)}, [&](llvm::Value*, const Values& now) -> Values {
       llvm::Value *run = now[0], *from = now[1];
       llvm::Value* two = b_.CreateShl(run, 1);
       llvm::Value* to = b_.CreateSub(i32(t_.places()), from);
@@ -408,23 +382,21 @@ class GroupSort : public SortWriter {
 
 }  // namespace
 
-OpKernels emitGroupSort(const SortArrays& arrays, llvm::Module& module, const WorkItemForm& form,
-                        const std::string& symbol) {
+OpKernels emitGroupSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+                        const WorkItemForm& form, const std::string& symbol) {
   OpKernels kernels;
-  if (!form.target.hasGroups()) return kernels;
-  std::optional<GroupTile> tile = tileOf(arrays, form.target);
-  if (!tile) return kernels;
+  const GroupTile tile(stage);
   int64_t rounds = 0;
-  for (int64_t run = tile->segment; run < arrays.length; run *= 2) ++rounds;
+  for (int64_t run = tile.segment; run < arrays.length; run *= 2) ++rounds;
   kernels.scratchBytes = rounds > 0 ? arrays.scratchBytes : 0;
-  Items items{llvm::divideCeilSigned(arrays.length, tile->segment),
-              llvm::divideCeilSigned(arrays.rows(), tile->segments()), 1};
+  Items items{llvm::divideCeilSigned(arrays.length, tile.segment),
+              llvm::divideCeilSigned(arrays.rows(), tile.segments()), 1};
   auto emit = [&](const char* suffix, const std::function<void(GroupSort&)>& body) {
-    auto threads = static_cast<unsigned>(tile->threads());
+    auto threads = static_cast<unsigned>(tile.threads());
     OpKernel kernel{symbol + suffix, items, threads};
     KernelWriter writer(module, form, kernel.name, arrays.buffers() - (rounds == 0), items,
                         threads);
-    GroupSort sort(arrays, *tile, module, form, writer);
+    GroupSort sort(arrays, tile, module, form, writer);
     body(sort);
     writer.finish();
     return kernel;

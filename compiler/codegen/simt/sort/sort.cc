@@ -8,29 +8,20 @@
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/sort/sort_writer.h"
+#include "compiler/schedule/data/data_scheduler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace isthmus::codegen {
 namespace {
 
-constexpr int64_t kRun = 16;      // elements that are sorted by insertion; a power of two
-constexpr int64_t kStretch = 16;  // of what is merged, for each work-item
-// Of larger arrays, the arithmetic on sizes need not fit.
-constexpr int64_t kMostSorted = int64_t{1} << 40;
 // i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
 StatusOr<llvm::Function*> emitLess(mlir::Region& comparator, const SortArrays& arrays,
                                    llvm::Module& module, const WorkItemForm& form,
                                    const std::string& name) {
-  bool isAlone = true;
-  mlir::visitUsedValuesDefinedAbove(comparator, [&](mlir::OpOperand* operand) {
-    isAlone &= operand->get().getDefiningOp<shlo::ConstantOp>() != nullptr;
-  });
-  if (!isAlone) return unimplemented("its comparator uses a value from outside");
   // What evaluators belong to; there is nothing in it.
   mlir::OpBuilder builder(comparator.getContext());
   auto fusion =
@@ -87,15 +78,18 @@ class SortKernel : public SortWriter {
  public:
   using Storage = SortStorage;
 
-  SortKernel(const SortArrays& arrays, KernelWriter& writer) : SortWriter(arrays, writer) {
+  // Elements of a run that is sorted by insertion, a power of two, and of what is merged for each
+  // work-item.
+  SortKernel(const SortArrays& arrays, const StageSchedule& stage, KernelWriter& writer)
+      : SortWriter(arrays, writer), run_(stage.run), stretch_(stage.grain) {
     auto [outer, inner] = w_.divide(w_.item(1), a_.inner);
     row_ = w_.plus(w_.times(outer, a_.length * a_.inner), inner);
   }
 
   void sortRuns(Storage to) {
-    llvm::Value* first = w_.times(w_.item(0), kStretch);
-    whenFirst([&] { b_.CreateStore(w_.i64(kRun), runLength(0)); });
-    w_.loop(std::min(kStretch, a_.length), {}, [&](llvm::Value* i, const Values&) {
+    llvm::Value* first = w_.times(w_.item(0), stretch_);
+    whenFirst([&] { b_.CreateStore(w_.i64(run_), runLength(0)); });
+    w_.loop(std::min(stretch_, a_.length), {}, [&](llvm::Value* i, const Values&) {
       llvm::Value* at = w_.plus(first, i);
       w_.branch(b_.CreateICmpULT(at, w_.i64(a_.length)), [&] { insert(at, to); });
       return Values();
@@ -107,8 +101,8 @@ class SortKernel : public SortWriter {
     llvm::Value* run = b_.CreateLoad(b_.getInt64Ty(), runLength(parity));
     llvm::Value* two = b_.CreateShl(run, 1);
     whenFirst([&] { b_.CreateStore(two, runLength(1 - parity)); });
-    llvm::Value* begin = w_.times(w_.item(0), kStretch);
-    llvm::Value* end = least(w_.plus(begin, w_.i64(kStretch)), w_.i64(a_.length));
+    llvm::Value* begin = w_.times(w_.item(0), stretch_);
+    llvm::Value* end = least(w_.plus(begin, w_.i64(stretch_)), w_.i64(a_.length));
     // A stretch covers several pairs of short runs.
     repeatWhile(
         {begin}, [&](const Values& at) { return b_.CreateICmpULT(at[0], end); },
@@ -164,7 +158,7 @@ class SortKernel : public SortWriter {
 
   // Operand number `i` goes behind those of its run that are not greater.
   void insert(llvm::Value* i, Storage to) {
-    llvm::Value* first = b_.CreateAnd(i, w_.i64(-kRun));
+    llvm::Value* first = b_.CreateAnd(i, w_.i64(-run_));
     auto isBefore = [&](const Values& at) {
       // Of an element that is not there, another is compared and not used.
       llvm::Value* exists = b_.CreateICmpUGT(at[0], first);
@@ -210,26 +204,18 @@ class SortKernel : public SortWriter {
         });
   }
 
+  int64_t run_, stretch_;
   llvm::Value* row_;
 };
 
 StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
-  SortArrays arrays;
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
-  int64_t dimension = op.getDimension() < 0 ? op.getDimension() + type.getRank()
-                                            : static_cast<int64_t>(op.getDimension());
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    int64_t& part = d < dimension ? arrays.outer : d == dimension ? arrays.length : arrays.inner;
-    part *= type.getDimSize(d);
-  }
-  if (type.getNumElements() > kMostSorted) return unimplemented("a sort of so many elements");
-  for (mlir::Value operand : op->getOperands()) {
-    auto kind = elementKind(llvm::cast<mlir::RankedTensorType>(operand.getType()).getElementType());
-    if (!kind) return unimplemented("no kernel sorts elements of this type");
-    arrays.kinds.push_back(*kind);
+  ISTHMUS_ASSIGN_OR_RETURN(SortShape shape, sortShapeOf(op));
+  SortArrays arrays{std::move(shape)};
+  const int64_t elements = arrays.rows() * arrays.length;
+  for (const ElementKind& kind : arrays.kinds) {
     arrays.scratchOffsets.push_back(arrays.scratchBytes);
     arrays.scratchBytes += static_cast<int64_t>(
-        llvm::alignTo(static_cast<uint64_t>(type.getNumElements()) * kind->storageBytes, 64));
+        llvm::alignTo(static_cast<uint64_t>(elements) * kind.storageBytes, 64));
   }
   for (mlir::BlockArgument argument : op.getComparator().getArguments()) {
     arrays.isCompared.push_back(!argument.use_empty());
@@ -238,17 +224,17 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
 }
 
 // One work-item for each stretch.
-OpKernels emitItemSort(const SortArrays& arrays, llvm::Module& module, const WorkItemForm& form,
-                       const std::string& symbol) {
+OpKernels emitItemSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+                       const WorkItemForm& form, const std::string& symbol) {
   OpKernels kernels;
   kernels.scratchBytes = arrays.scratchBytes;
   int64_t rounds = 0;
-  for (int64_t run = kRun; run < arrays.length; run *= 2) ++rounds;
-  Items items{llvm::divideCeilSigned(arrays.length, kStretch), arrays.rows(), 1};
+  for (int64_t run = stage.run; run < arrays.length; run *= 2) ++rounds;
+  Items items{llvm::divideCeilSigned(arrays.length, stage.grain), arrays.rows(), 1};
   auto emit = [&](const char* suffix, const std::function<void(SortKernel&)>& body) {
     OpKernel kernel{symbol + suffix, items};
     KernelWriter writer(module, form, kernel.name, arrays.buffers(), items);
-    SortKernel sort(arrays, writer);
+    SortKernel sort(arrays, stage, writer);
     body(sort);
     writer.finish();
     return kernel;
@@ -275,12 +261,14 @@ OpKernels emitItemSort(const SortArrays& arrays, llvm::Module& module, const Wor
 
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol) {
+  ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, dataScheduleOf(op, form.target));
+  if (schedule.stages.empty()) return OpKernels();
+  const StageSchedule& stage = schedule.stages[0];
   ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op));
-  if (arrays.rows() * arrays.length == 0) return OpKernels();
   ISTHMUS_ASSIGN_OR_RETURN(arrays.less,
                            emitLess(op.getComparator(), arrays, module, form, symbol + "_less"));
-  OpKernels kernels = emitGroupSort(arrays, module, form, symbol);
-  if (kernels.stages.empty()) kernels = emitItemSort(arrays, module, form, symbol);
+  const auto emit = stage.groupThreads > 1 ? emitGroupSort : emitItemSort;
+  OpKernels kernels = emit(arrays, stage, module, form, symbol);
   ISTHMUS_RETURN_IF_ERROR(inlineCalls(arrays.less));
   return kernels;
 }

@@ -8,6 +8,7 @@
 #include "compiler/codegen/simt/kernel_writer.h"
 #include "compiler/codegen/simt/op_kernels.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/data/sort_schedule.h"
 #include "isthmus/status.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
@@ -17,16 +18,13 @@ namespace isthmus::codegen {
 // Scratch memory begins with the length of the runs, for even and for odd rounds.
 inline constexpr int64_t kSortHeaderBytes = 64;
 
-struct SortArrays {
-  int64_t outer = 1, length = 1, inner = 1;
-  llvm::SmallVector<ElementKind, 4> kinds;
+struct SortArrays : SortShape {
   llvm::SmallVector<bool, 8> isCompared;  // of each argument of the comparator
   llvm::SmallVector<int64_t, 4> scratchOffsets;
   int64_t scratchBytes = kSortHeaderBytes;
   // i1 less(x0, y0, x1, y1, …): what the comparator gives of elements in registers.
   llvm::Function* less = nullptr;
 
-  int64_t rows() const { return outer * inner; }
   unsigned buffers() const { return static_cast<unsigned>(2 * kinds.size() + 1); }
   bool comparesArray(size_t k) const { return isCompared[2 * k] || isCompared[2 * k + 1]; }
 };
@@ -67,9 +65,8 @@ class SortWriter {
   llvm::IRBuilder<>& b_;
 };
 
-// The kernels for devices whose threads share memory. None where a few elements of all arrays do
-// not fit there.
-OpKernels emitGroupSort(const SortArrays& arrays, llvm::Module& module, const WorkItemForm& form,
-                        const std::string& symbol);
+// The kernels of a stage that groups of threads share.
+OpKernels emitGroupSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+                        const WorkItemForm& form, const std::string& symbol);
 
 }  // namespace isthmus::codegen

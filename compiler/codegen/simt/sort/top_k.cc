@@ -3,11 +3,12 @@
 // largest of these can have any of the row's k largest: their shares are sorted, in the group's
 // memory. Long rows are cut into parts, and the k largest of the parts are rows of the next kernel.
 #include <algorithm>
-#include <bit>
 
 #include "compiler/codegen/group_threads.h"
 #include "compiler/codegen/simt/data_kernels.h"
 #include "compiler/codegen/simt/kernel_writer.h"
+#include "compiler/schedule/data/data_scheduler.h"
+#include "compiler/schedule/data/top_k_schedule.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -19,66 +20,15 @@ namespace {
 // unsigned integer of the same order above, and below the place, counted down, so that the first of
 // equal elements is the largest. 0 is no element's.
 constexpr unsigned kKeyBits = 32;
-constexpr int64_t kRankedBytes = 8;
 
-int64_t powerOf2Ceil(int64_t value) {
-  return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(value)));
-}
-
-// One kernel's work.
-struct Selection {
-  ElementKind kind;
-  int64_t rows = 1, length = 1, k = 1;
-  bool readsOperand = true;              // else what the kernel before it has left
-  int64_t fromOffset = 0, toOffset = 0;  // in bytes, in the scratch memory
-  int64_t threads = 1;
-  int64_t part = 1;  // of a row, for a group
-  // Elements that a thread loads at once, and how often before it compares.
-  int64_t lanes = 1, unrolled = 1;
-
-  int64_t parts() const { return llvm::divideCeilSigned(length, part); }
-  bool isLast() const { return part >= length; }
-  int64_t share() const {
-    return llvm::divideCeilSigned(part, threads * lanes * unrolled) * lanes * unrolled;
-  }
-  int64_t candidates() const { return powerOf2Ceil(k * share()); }
-  int64_t localBytes() const { return (threads + candidates()) * kRankedBytes + k * 4; }
+// One kernel, and where what it reads and leaves lies in the scratch memory, in bytes.
+struct PlacedSelection : Selection {
+  int64_t fromOffset = 0, toOffset = 0;
 };
-
-// How a row is shared out. False where a group has no memory for so many candidates.
-bool chooseParts(Selection& selection, const TargetModel& target) {
-  constexpr int64_t kLanes = 4, kUnrolled = 4;
-  // A group has so many elements at least, where there are enough rows.
-  constexpr int64_t kLeastPart = 4096;
-  selection.threads = target.groupSize;
-  selection.part = selection.length;
-  auto settle = [&] {
-    const bool isWhole =
-        selection.readsOperand && selection.length % kLanes == 0 && selection.part % kLanes == 0;
-    selection.lanes = isWhole ? kLanes : 1;
-    const int64_t loads =
-        llvm::divideCeilSigned(selection.part, selection.threads * selection.lanes);
-    selection.unrolled = std::min<int64_t>(kUnrolled, std::bit_floor(static_cast<uint64_t>(loads)));
-  };
-  settle();
-  auto isFit = [&] { return selection.localBytes() <= target.localBytes; };
-  auto isEnough = [&] {
-    return selection.rows * selection.parts() >= target.enoughRows || selection.part <= kLeastPart;
-  };
-  while (!isFit() || !isEnough()) {
-    const int64_t half =
-        llvm::divideCeilSigned(llvm::divideCeilSigned(selection.part, 2), kLanes) * kLanes;
-    // Each kernel leaves less than it finds.
-    if (half >= selection.part || half < 2 * selection.k) break;
-    selection.part = half;
-    settle();
-  }
-  return isFit();
-}
 
 class TopKKernel {
  public:
-  TopKKernel(const Selection& selection, const WorkItemForm& form, KernelWriter& writer)
+  TopKKernel(const PlacedSelection& selection, const WorkItemForm& form, KernelWriter& writer)
       : s_(selection), form_(form), w_(writer), b_(writer.b()) {
     thread_ = form.threadInGroup(b_);
     llvm::Module& module = *writer.function().getParent();
@@ -309,7 +259,7 @@ class TopKKernel {
                    b_.CreateGEP(b_.getInt32Ty(), w_.buffer(2), at));
   }
 
-  const Selection& s_;
+  const PlacedSelection& s_;
   const WorkItemForm& form_;
   KernelWriter& w_;
   llvm::IRBuilder<>& b_;
@@ -318,46 +268,24 @@ class TopKKernel {
   llvm::Value* first_;  // element of the row that is of this part
 };
 
-StatusOr<Selection> selectionOf(shlo::CompositeOp op, const TargetModel& target) {
-  auto operand = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
-  auto values = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  std::optional<ElementKind> kind = kindOf(op->getOperand(0));
-  Selection selection;
-  selection.length = operand.getShape().back();
-  selection.k = values.getShape().back();
-  selection.rows = selection.length == 0 ? 0 : operand.getNumElements() / selection.length;
-  if (!kind || selection.k > target.largestTopK() ||
-      int64_t{8} * kind->storageBytes > target.widestTopK() || selection.length >= UINT32_MAX) {
-    return unimplemented("no kernel selects so many of these");
-  }
-  selection.kind = *kind;
-  return selection;
-}
-
 }  // namespace
 
 StatusOr<OpKernels> emitTopK(shlo::CompositeOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol) {
-  ISTHMUS_ASSIGN_OR_RETURN(Selection selection, selectionOf(op, form.target));
+  ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, dataScheduleOf(op, form.target));
+  ISTHMUS_ASSIGN_OR_RETURN(SelectionShape shape, selectionShapeOf(op, form.target));
   OpKernels kernels;
-  if (selection.rows * selection.k == 0) return kernels;
-  std::vector<Selection> stages;
-  do {
-    if (!stages.empty()) {
-      const Selection& before = stages.back();
-      selection.readsOperand = false;
-      selection.fromOffset = before.toOffset;
-      selection.length = before.parts() * before.k;
-      selection.toOffset = kernels.scratchBytes;
-    }
-    if (!chooseParts(selection, form.target)) {
-      return unimplemented("a group has no memory to select ", selection.k);
-    }
+  std::vector<PlacedSelection> stages;
+  for (const StageSchedule& stage : schedule.stages) {
+    PlacedSelection selection{{shape, stage}};
+    if (!stages.empty()) selection.fromOffset = stages.back().toOffset;
     if (!selection.isLast()) {
+      selection.toOffset = kernels.scratchBytes;
       kernels.scratchBytes += selection.rows * selection.parts() * selection.k * kRankedBytes;
     }
+    shape = selection.next();
     stages.push_back(selection);
-  } while (!selection.isLast());
+  }
   const unsigned buffers = kernels.scratchBytes > 0 ? 4 : 3;
   for (auto [i, stage] : llvm::enumerate(stages)) {
     OpKernel kernel{symbol + (i == 0 ? "" : "_" + std::to_string(i)),
