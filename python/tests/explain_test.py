@@ -1,5 +1,6 @@
 """Which peak the kernels of a program are measured against, by programs without and with several types."""
 
+import re
 import subprocess
 import sys
 
@@ -77,4 +78,7 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback(tmp_path):
         f"{sys.executable} -m isthmus info --brief | true",
         shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == ""
-    assert "dot_general" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "dot_general" in page
+    # What the CPU's own functions were chosen to do, and why nothing else.
+    assert re.search(r"convolution.* is computed in the form \w+ for \w+ \(depthwise: few groups", page)

@@ -53,19 +53,22 @@ Isa detect() {
   return Isa::kV2;
 }
 
+constexpr const char* kIsaNames[] = {"v2", "v3", "v4", "vnni", "bf16", "amx"};
+
 // What the user allows.
 Isa readMaximum() {
-  constexpr const char* kNames[] = {"v2", "v3", "v4", "vnni", "bf16", "amx"};
   const std::string& name = flagString("ISTHMUS_MAX_ISA");
   if (name.empty()) return kBestIsa;
-  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-  if (found != std::end(kNames)) return static_cast<Isa>(found - std::begin(kNames));
+  const auto* found = std::find(std::begin(kIsaNames), std::end(kIsaNames), name);
+  if (found != std::end(kIsaNames)) return static_cast<Isa>(found - std::begin(kIsaNames));
   logLine(LogLevel::kWarning,
           "ISTHMUS_MAX_ISA=" + name + " is ignored: expected v2, v3, v4, vnni, bf16 or amx");
   return kBestIsa;
 }
 
 std::atomic<Isa> isaCap{kBestIsa};
+// What hostKernels() has found; 0 before.
+std::atomic<int32_t> foundKernels{0};
 
 }  // namespace
 
@@ -74,7 +77,10 @@ Isa hostIsa() {
   return std::min(detected, isaCap.load(std::memory_order_relaxed));
 }
 
-void capIsa(Isa cap) { isaCap.store(cap, std::memory_order_relaxed); }
+void capIsa(Isa cap) {
+  isaCap.store(cap, std::memory_order_relaxed);
+  foundKernels.store(0, std::memory_order_relaxed);
+}
 
 bool hasFastBf16Products() {
 #if defined(__x86_64__)
@@ -90,9 +96,27 @@ bool hasFastBf16Products() {
 #endif
 }
 
+int32_t hostKernels() {
+  // Small products ask each time.
+  int32_t kernels = foundKernels.load(std::memory_order_relaxed);
+  if (kernels != 0) return kernels;
+  const Isa isa = hostIsa();
+  kernels =
+      2 * (1 + static_cast<int32_t>(isa)) + (isa >= Isa::kBf16 && hasFastBf16Products() ? 1 : 0);
+  foundKernels.store(kernels, std::memory_order_relaxed);
+  return kernels;
+}
+
+const char* isaOfKernels(int32_t kernels) { return kIsaNames[kernels / 2 - 1]; }
+
 int64_t secondLevelCacheBytes() {
   static const int64_t bytes = std::max<int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
   return bytes;
+}
+
+int64_t nearCacheBytes() {
+  const int64_t bytes = secondLevelCacheBytes();
+  return bytes > 0 ? bytes : 1 << 20;
 }
 
 }  // namespace isthmus::cpu

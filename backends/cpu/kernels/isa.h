@@ -34,7 +34,15 @@ void capIsa(Isa cap);
 // Thread-safe.
 bool hasFastBf16Products();
 
+// A number for the kernels that this machine has, not 0: machines of one number have the same.
+// Thread-safe.
+int32_t hostKernels();
+// "v3", as ISTHMUS_MAX_ISA says the instruction set of such a number.
+const char* isaOfKernels(int32_t kernels);
+
 // Bytes of a core's second-level cache; 0 where the system does not know. Thread-safe.
 int64_t secondLevelCacheBytes();
+// The same, and a size that is common where the system does not know.
+int64_t nearCacheBytes();
 
 }  // namespace isthmus::cpu

@@ -5,14 +5,29 @@
 #include "compiler/cost/library_time.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 
 namespace isthmus::cpu {
 namespace {
 
 constexpr const char* kDotFunction = "isthmus_rt_dot";
+
+// "dot_general at f.py:12 is computed in the form blocked for v3 (…)".
+template <typename Descriptor>
+void logForm(mlir::Operation* op, const Descriptor& descriptor, const std::string& reason) {
+  if (!logsCompilation()) return;
+  logCompilation(describeBriefly(op) + " is computed in the form " + describeForm(descriptor) +
+                 (reason.empty() ? "" : " (" + reason + ")"));
+}
+
+void decideForm(shlo::DotGeneralOp dot, const TargetModel& target, DotDescriptor& descriptor) {
+  const std::string reason = chooseDotForm(target.l2Bytes, descriptor);
+  logForm(dot, descriptor, reason);
+}
 
 }  // namespace
 
@@ -47,6 +62,7 @@ StatusOr<DotDescriptor> describeDot(shlo::DotGeneralOp dot) {
 StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context) {
   auto dot = llvm::cast<shlo::DotGeneralOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
+  decideForm(dot, context.target, descriptor);
   OperationCode code;
   code.libraryFunction = kDotFunction;
   code.descriptor = descriptorBytes(descriptor);
@@ -65,6 +81,7 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
   descriptor.rhsBuffer = bufferOf(dot.getRhs());
   descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
   descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
+  decideForm(dot, context.target, descriptor);
   callBack(kDotFunction, descriptorBytes(descriptor), context.target.callNs + stage.ns, code,
            context);
   return {};
@@ -104,6 +121,8 @@ StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& co
       ConvDescriptor descriptor,
       makeConvDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
                          result.elementType, result.dims, numbers));
+  const std::string reason = chooseConvForm(descriptor);
+  logForm(op, descriptor, reason);
   OperationCode code;
   code.libraryFunction = "isthmus_rt_conv";
   code.descriptor = descriptorBytes(descriptor);

@@ -1,4 +1,5 @@
-// isthmus_rt_conv: chooses between depthwise loops, windows in place and matrix multiplication.
+// isthmus_rt_conv: depthwise loops, windows in place, sums over positions or matrix multiplication,
+// and which of them suits.
 #include "backends/cpu/kernels/conv/conv.h"
 
 #include <algorithm>
@@ -6,20 +7,21 @@
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
 
 namespace isthmus::cpu {
 
 namespace {
 
-// The results that no tap meets, which dilation makes: zeros. False where this is not to be done
-// in rows of features.
-bool fillUntouched(RunServices& services, const ConvProblem& p, GemmDomain domain) {
-  const ElementType type = p.conv.resultType;
-  if (p.taps() != 0 || p.epilogue || p.rank == 0 || type != floatTypeOf(domain)) return false;
-  if (p.conv.outputFeatureStride != 1 || p.conv.resultColumns != p.conv.outputFeatures)
-    return false;
-  const auto bytes = static_cast<int64_t>(storageBytes(type));
+// Whether no tap meets the results, which dilation makes, and they are zeros in rows of features.
+bool isUntouched(const ConvProblem& p, GemmDomain domain) {
+  return p.taps() == 0 && !p.epilogue && p.rank > 0 && p.conv.resultType == floatTypeOf(domain) &&
+         p.conv.outputFeatureStride == 1 && p.conv.resultColumns == p.conv.outputFeatures;
+}
+
+void fillUntouched(RunServices& services, const ConvProblem& p) {
+  const auto bytes = static_cast<int64_t>(storageBytes(p.conv.resultType));
   const ConvAxis& inner = p.axes[p.rank - 1];
   const auto rowBytes = static_cast<size_t>(p.groups * p.outputFeatures * bytes);
   const int64_t rows = p.positions() / inner.outputSize;
@@ -38,16 +40,78 @@ bool fillUntouched(RunServices& services, const ConvProblem& p, GemmDomain domai
       }
     }
   });
-  return true;
+}
+
+ConvForm formOf(const ConvProblem& p, GemmDomain domain, const Refusals& refusals) {
+  if (!refusals.add("depthwise", depthwiseRefusal(p, domain))) return ConvForm::kDepthwise;
+  if (!refusals.add("transposed_sums", transposedSumsRefusal(p, domain))) {
+    return ConvForm::kTransposedSums;
+  }
+  if (!refusals.add("position_sums", positionSumsRefusal(p, domain))) {
+    return ConvForm::kPositionSums;
+  }
+  if (!refusals.add("windows", windowRefusal(p, domain))) return ConvForm::kWindows;
+  return ConvForm::kProduct;
+}
+
+// False for want of scratch memory.
+bool runForm(RunServices& services, ConvForm form, const ConvProblem& p, GemmDomain domain) {
+  switch (form) {
+    case ConvForm::kDepthwise:
+      return runDepthwise(services, p, domain);
+    case ConvForm::kTransposedSums:
+      return runTransposedSums(services, p, domain);
+    case ConvForm::kPositionSums:
+      return runPositionSums(services, p, domain);
+    case ConvForm::kWindows:
+      return runWindowConv(services, p, domain);
+    case ConvForm::kUndecided:
+    case ConvForm::kProduct:
+      break;
+  }
+  return runConvAsGemm(services, p, domain, isDomainType(domain, p.conv.resultType));
 }
 
 }  // namespace
+
+std::string chooseConvForm(ConvDescriptor& conv) {
+  const GemmDomain domain = chooseDomain(conv.lhsType, conv.rhsType, conv.resultType);
+  conv.formKernels = hostKernels();
+  conv.form = ConvForm::kUndecided;
+  // Problems compute where their operands begin; nothing is read.
+  char nothing = 0;
+  void* const none[3] = {&nothing, &nothing, &nothing};
+  std::string reason;
+  bool isFirst = true;
+  for (const ConvProblem& p : plainProblems(conv, none)) {
+    if (p.positions() == 0 || p.taps() == 0) continue;
+    std::string why;
+    const ConvForm form = formOf(p, domain, Refusals(&why));
+    if (isFirst) {
+      conv.form = form;
+      reason = why;
+    } else if (form != conv.form) {
+      conv.form = ConvForm::kUndecided;
+      return "its input has holes, between which parts are of several forms";
+    }
+    isFirst = false;
+  }
+  return isFirst ? "there is nothing to sum" : reason;
+}
+
+std::string describeForm(const ConvDescriptor& conv) {
+  constexpr const char* kForms[] = {"undecided",     "depthwise", "transposed_sums",
+                                    "position_sums", "windows",   "product"};
+  return std::string(kForms[static_cast<int>(conv.form)]) + " for " +
+         isaOfKernels(conv.formKernels);
+}
 
 extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   const auto& conv = *static_cast<const ConvDescriptor*>(descriptor);
   RunServices& services = *run->services;
   const GemmDomain domain = chooseDomain(conv.lhsType, conv.rhsType, conv.resultType);
-  const bool native = isDomainType(domain, conv.resultType);
+  // Of a program that was compiled for other kernels than this machine has, each part's is found.
+  const bool isDecided = conv.form != ConvForm::kUndecided && conv.formKernels == hostKernels();
   std::vector<ConvProblem> problems = plainProblems(conv, buffers);
   auto epilogue = (conv.flags & kConvHasEpilogue) ? reinterpret_cast<DotEpilogue>(buffers[3])
                                                   : DotEpilogue{nullptr};
@@ -61,13 +125,14 @@ extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void
   for (const ConvProblem& p : problems) {
     const int64_t positions = p.positions();
     elements += positions * p.groups * p.outputFeatures;
-    if (positions == 0 || fillUntouched(services, p, domain)) continue;
-    if (runDepthwise(services, p, domain)) continue;
-    std::optional<bool> done = runTransposedSums(services, p, domain);
-    if (!done) done = runPositionSums(services, p, domain);
-    if (!done) done = runWindowConv(services, p, domain);
-    if (!done) done = runConvAsGemm(services, p, domain, native);
-    if (!*done) {
+    if (positions == 0) continue;
+    if (isUntouched(p, domain)) {
+      fillUntouched(services, p);
+      continue;
+    }
+    // Where nothing is summed, the form is of other parts.
+    const ConvForm form = isDecided && p.taps() > 0 ? conv.form : formOf(p, domain, Refusals());
+    if (!runForm(services, form, p, domain)) {
       return fail(run, resourceExhausted("convolution: no scratch memory for packing operands"));
     }
   }

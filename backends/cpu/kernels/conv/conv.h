@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/gemm/dot.h"
@@ -43,6 +44,16 @@ enum ConvFlags : int32_t {
   kConvHasEpilogue = 1,
 };
 
+// How a convolution is computed.
+enum class ConvForm : int32_t {
+  kUndecided,       // found when it runs, for each part of one whose input has holes
+  kDepthwise,       // one feature in and out of each group, without products
+  kTransposedSums,  // sums over positions, with a transposed copy of the input
+  kPositionSums,    // sums over positions, with both operands in place
+  kWindows,         // windows that are read in place
+  kProduct,         // a product of a matrix of patches and a matrix of kernels
+};
+
 // Plain data without pointers. buffers: lhs, rhs, result[, epilogue, its buffers…].
 struct ConvDescriptor {
   ElementType lhsType;
@@ -50,7 +61,9 @@ struct ConvDescriptor {
   ElementType resultType;
   int32_t flags;
   int32_t spatialRank;
-  int32_t padding;
+  // As chooseConvForm says, of the kernels with the number `formKernels` (hostKernels()): where
+  // there are others, the form is found anew.
+  ConvForm form;
   int64_t batch;           // of the input
   int64_t inputFeatures;   // of the input, all groups
   int64_t outputFeatures;  // of the result, all groups
@@ -64,7 +77,9 @@ struct ConvDescriptor {
   int64_t outputBatchStride;
   int64_t outputFeatureStride;
   ConvSpatialDimension spatial[kMaxConvSpatialDimensions];
-  int64_t reserved[4];
+  int32_t formKernels;
+  int32_t padding;
+  int64_t reserved[3];
 };
 
 // The attributes of stablehlo.convolution. Empty window lists mean ones (padding: zeros, reversal:
@@ -90,6 +105,12 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
                                             ElementType resultType,
                                             std::span<const int64_t> resultDims,
                                             const ConvNumbers& numbers);
+
+// Decides how this machine computes `conv`, whose flags are set, once for all runs. Returns why it
+// is not computed otherwise, in short.
+std::string chooseConvForm(ConvDescriptor& conv);
+// "windows for v3".
+std::string describeForm(const ConvDescriptor& conv);
 
 extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void* const* buffers);
 

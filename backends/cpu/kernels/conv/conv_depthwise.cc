@@ -103,23 +103,31 @@ struct Job {
   }
 };
 
+ElementType depthwiseType(const ConvDescriptor& c, GemmDomain domain) {
+  const bool isBf16 = domain == GemmDomain::kF32 && c.lhsType == ElementType::kBF16;
+  return isBf16 ? c.lhsType : floatTypeOf(domain);
+}
+
 }  // namespace
 
-bool runDepthwise(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+const char* depthwiseRefusal(const ConvProblem& p, GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
-  const bool isBf16 = domain == GemmDomain::kF32 && c.lhsType == ElementType::kBF16;
-  const ElementType type = isBf16 ? c.lhsType : floatTypeOf(domain);
-  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return false;
-  if (p.groups < 4 || p.outputFeatures != 1 || p.inputGroupStride != 1 ||
-      p.kernelGroupStride != 1 || p.outputGroupStride != 1) {
-    return false;
+  const ElementType type = depthwiseType(c, domain);
+  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
+  if (p.groups < 4) return "few groups";
+  if (p.outputFeatures != 1) return "several features of a group";
+  if (p.inputGroupStride != 1 || p.kernelGroupStride != 1 || p.outputGroupStride != 1) {
+    return "features lie apart";
   }
   // Feature groups with several input features each are matrix products; the features of batch
   // groups are the batch that a gradient sums over.
-  if (c.batchGroups == 1 && p.inputFeatures != 1) return false;
+  if (c.batchGroups == 1 && p.inputFeatures != 1) return "several features of a group";
   // Each task lists its terms: too many would not fit the caches.
-  if (p.taps() * p.inputFeatures > (1 << 20)) return false;
+  return p.taps() * p.inputFeatures > (1 << 20) ? "many terms" : nullptr;
+}
 
+bool runDepthwise(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+  const ElementType type = depthwiseType(p.conv, domain);
   Job job{p, chooseKernel(type), services, static_cast<int64_t>(storageBytes(type)), 1, p.groups};
   const int64_t positions = p.positions();
   const double work = static_cast<double>(positions) * static_cast<double>(p.groups) *

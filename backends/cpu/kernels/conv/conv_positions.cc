@@ -34,16 +34,22 @@ class PositionSums {
     sums_ = static_cast<char*>(p_.result);
   }
 
-  // Neighbours along the last axis are the rows of tiles, output features their columns.
-  bool fits() const {
-    if (p_.rank < 2 || !runTile_) return false;
+  // Neighbours along the last axis are the rows of tiles, output features their columns. Null if
+  // they can be.
+  const char* refusal() const {
+    if (p_.rank < 2 || !runTile_) return "no kernel of these types";
     // A single position meets each step once: a product that packs reads them in their order.
-    if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return false;
+    if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return "one position";
     const ConvAxis& rows = p_.axes[p_.rank - 1];
-    return isPlain(rows) && rows.inputStride == 1 && rows.outputSize >= 4 &&
-           p_.conv.outputFeatureStride == 1 && p_.conv.kernelOutputStride == 1 &&
-           p_.outputFeatures % kernels_.vectorLanes == 0 && p_.taps() * p_.inputFeatures >= 64;
+    if (!isPlain(rows) || rows.inputStride != 1 || p_.conv.outputFeatureStride != 1 ||
+        p_.conv.kernelOutputStride != 1) {
+      return "rows are no images that lie side by side";
+    }
+    if (rows.outputSize < 4) return "short rows";
+    if (p_.outputFeatures % kernels_.vectorLanes != 0) return "no whole vectors of features";
+    return p_.taps() * p_.inputFeatures >= 64 ? nullptr : "few terms";
   }
+  bool fits() const { return !refusal(); }
 
   // The same where each group has few features: operands as they are. False if they are others.
   bool chooseGroups() {
@@ -252,34 +258,38 @@ class PositionSums {
 // neighbours along the last window dimension are more rows. Some images are prepared at a time.
 class PreparedSums {
  public:
-  PreparedSums(RunServices& services, const ConvProblem& problem, GemmDomain domain)
-      : services_(services),
-        p_(problem),
+  PreparedSums(const ConvProblem& problem, GemmDomain domain)
+      : p_(problem),
         isNarrow_(domain == GemmDomain::kBf16),
         joins_(rowsCanJoin()),
         conv_(problem.conv),
         prepared_(joins_ ? joined() : problem),
         sums_(prepared_, domain) {}
 
-  // Of bf16 there must be several images, since each takes the place of two.
-  bool fits() const {
-    if (p_.inputFeatures < (isNarrow_ ? 2 : 1) || !sums_.fits()) return false;
+  // Of bf16 there must be several images, since each takes the place of two. Null if it fits.
+  const char* refusal() const {
+    if (p_.inputFeatures < (isNarrow_ ? 2 : 1)) return "few images";
+    if (const char* why = sums_.refusal()) return why;
     for (int d = 0; d < p_.rank; ++d) {
-      if (p_.axes[d].kernelStride < 0) return false;
+      if (p_.axes[d].kernelStride < 0) return "reversed windows";
     }
-    return inputSpan() <= p_.conv.inputFeatureStride && kernelSpan() <= p_.conv.kernelInputStride;
+    const bool liesTogether =
+        inputSpan() <= p_.conv.inputFeatureStride && kernelSpan() <= p_.conv.kernelInputStride;
+    return liesTogether ? nullptr : "images overlap";
   }
+  bool fits() const { return !refusal(); }
   bool pays() const { return joins_; }
 
   // False for want of scratch memory.
-  bool run() {
+  bool run(RunServices& services) {
+    services_ = &services;
     const int64_t inputStride = conv_.inputFeatureStride, kernelStride = conv_.kernelInputStride;
     const int64_t images = isNarrow_ ? ceilDiv(p_.inputFeatures, 2) : p_.inputFeatures;
     const int64_t imageBytes = 4 * (inputStride + kernelStride);
     const int64_t atOnce = std::clamp<int64_t>(kPreparedBytes / imageBytes, 1, images);
-    Scratch<uint32_t> memory(services_, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
+    Scratch<uint32_t> memory(*services_, atOnce * (inputStride + kernelStride) + kMaxGemmLanes);
     const bool rounds = p_.conv.resultType == ElementType::kBF16;
-    Scratch<float> collected(services_, rounds ? resultSpan(p_) : 1);
+    Scratch<float> collected(*services_, rounds ? resultSpan(p_) : 1);
     if (!memory || !collected) return false;
     if (rounds) sums_.setSums(collected.data());
     uint32_t* lhs = memory.data();
@@ -288,16 +298,16 @@ class PreparedSums {
       const int64_t count = std::min(atOnce, images - image);
       prepare(image, count, lhs, rhs);
       sums_.setOperands(lhs - prepared_.inputOffset, rhs - prepared_.kernelOffset, count);
-      sums_.run(services_, image > 0);
+      sums_.run(*services_, image > 0);
     }
     if (rounds) {
       auto* result = static_cast<uint16_t*>(p_.result);
       const auto store = gemmKernels(GemmDomain::kBf16).storeBfloats;
-      sums_.forRows(services_, [&](int64_t offset) {
+      sums_.forRows(*services_, [&](int64_t offset) {
         store(collected.data() + offset, p_.outputFeatures, result + offset);
       });
     }
-    sums_.finish(services_);
+    sums_.finish(*services_);
     return true;
   }
 
@@ -421,7 +431,7 @@ class PreparedSums {
     const int64_t inputPieces =
         joins_ ? ceilDiv(lines * paddedColumns(), piece) : ceilDiv(input, piece);
     const int64_t pieces = inputPieces + ceilDiv(kernel, piece);
-    parallelFor(services_, count * pieces, 1, [&](int64_t begin, int64_t end) {
+    parallelFor(*services_, count * pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = i / pieces, part = i % pieces;
         uint32_t* toLhs = lhs + at * conv_.inputFeatureStride;
@@ -442,7 +452,7 @@ class PreparedSums {
     });
   }
 
-  RunServices& services_;
+  RunServices* services_ = nullptr;
   const ConvProblem& p_;
   bool isNarrow_;
   bool joins_;
@@ -451,12 +461,39 @@ class PreparedSums {
   PositionSums sums_;
 };
 
+// Whether several groups share a vector, if chooseGroups() says so too.
+bool isOfGroups(const ConvDescriptor& c, const ConvProblem& p) {
+  return c.lhsType == c.rhsType && p.groups > 1;
+}
+
+// Of f32, whether operands are prepared although they could be read in place.
+bool isPrepared(const ConvProblem& p, GemmDomain domain) {
+  if (domain != GemmDomain::kF32) return false;
+  const PreparedSums sums(p, domain);
+  return sums.pays() && sums.fits();
+}
+
 }  // namespace
 
-std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& p,
-                                    GemmDomain domain) {
+const char* positionSumsRefusal(const ConvProblem& p, GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
-  if (c.lhsType == c.rhsType && p.groups > 1) {
+  if (isOfGroups(c, p) && PositionSums(p, GemmDomain::kF32).chooseGroups()) return nullptr;
+  domain = narrowDomain(domain, c.lhsType, c.rhsType);
+  if (domain == GemmDomain::kBf16) {
+    if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
+      return "another type of results";
+    }
+    return PreparedSums(p, domain).refusal();
+  }
+  const ElementType type = floatTypeOf(domain);
+  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
+  if (isPrepared(p, domain)) return nullptr;
+  return PositionSums(p, domain).refusal();
+}
+
+bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+  const ConvDescriptor& c = p.conv;
+  if (isOfGroups(c, p)) {
     PositionSums sums(p, GemmDomain::kF32);
     if (sums.chooseGroups()) {
       sums.run(services, false);
@@ -465,22 +502,10 @@ std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& p,
     }
   }
   domain = narrowDomain(domain, c.lhsType, c.rhsType);
-  if (domain == GemmDomain::kBf16) {
-    if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
-      return std::nullopt;
-    }
-    PreparedSums sums(services, p, domain);
-    if (!sums.fits()) return std::nullopt;
-    return sums.run();
-  }
-  const ElementType type = floatTypeOf(domain);
-  if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
-  if (domain == GemmDomain::kF32) {
-    PreparedSums sums(services, p, domain);
-    if (sums.pays() && sums.fits()) return sums.run();
+  if (domain == GemmDomain::kBf16 || isPrepared(p, domain)) {
+    return PreparedSums(p, domain).run(services);
   }
   PositionSums sums(p, domain);
-  if (!sums.fits()) return std::nullopt;
   sums.run(services, false);
   sums.finish(services);
   return true;

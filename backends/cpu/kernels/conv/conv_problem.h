@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/gemm/gemm.h"
+#include "backends/cpu/kernels/refusals.h"
 
 namespace isthmus::cpu {
 
@@ -88,26 +88,29 @@ int64_t resultSpan(const ConvProblem& problem);
 // in the order of the axes: then an epilogue can follow each tile.
 bool positionsAreRows(const ConvProblem& problem);
 
+// How a problem is computed: each form with why it does not suit one, in a few words (null: it
+// does), and how it computes one that it suits. False for want of scratch memory.
+
 // One feature in and out of each group, contiguous features, f32, f64 or bf16: computed without
-// matrix multiplication. False if the problem is not of this kind.
+// matrix multiplication.
+const char* depthwiseRefusal(const ConvProblem& problem, GemmDomain domain);
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous features on both sides, f32, f64 or bf16, rows of at least a few positions: windows
-// are read in place. Nothing if the problem is not of this kind; false for want of scratch memory.
-std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& problem,
-                                  GemmDomain domain);
+// are read in place.
+const char* windowRefusal(const ConvProblem& problem, GemmDomain domain);
+bool runWindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
 // features in whole vectors, f32, f64 or bf16, or groups of few features in f32 or bf16: sums over
 // positions with both operands in place.
-// Nothing if the problem is not of this kind; false for want of scratch memory.
-std::optional<bool> runPositionSums(RunServices& services, const ConvProblem& problem,
-                                    GemmDomain domain);
+const char* positionSumsRefusal(const ConvProblem& problem, GemmDomain domain);
+bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // The same of bf16 on machines whose tiles want steps of rows side by side, with any number of
 // output features: a transposed copy of the input, and a packed one of the other operand.
-std::optional<bool> runTransposedSums(RunServices& services, const ConvProblem& problem,
-                                      GemmDomain domain);
+const char* transposedSumsRefusal(const ConvProblem& problem, GemmDomain domain);
+bool runTransposedSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.

@@ -173,6 +173,19 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   ASSERT_EQ(isthmus_rt_conv(&run.run, &*descriptor, buffers), 0) << run.status.message();
   EXPECT_EQ(run.services.liveScratchBytes(), 0);
   for (auto& visits : record.visits) ASSERT_EQ(visits, 1);
+  // The same where the form was decided before, here or where other kernels are.
+  for (bool isFromElsewhere : {false, true}) {
+    ConvDescriptor decided = *descriptor;
+    chooseConvForm(decided);
+    if (isFromElsewhere) {
+      decided.form = ConvForm::kDepthwise;
+      decided.formKernels = hostKernels() + 1;
+    }
+    std::vector<char> again(result.size(), 0x55);
+    buffers[2] = again.data();
+    ASSERT_EQ(isthmus_rt_conv(&run.run, &decided, buffers), 0) << run.status.message();
+    EXPECT_EQ(again, result) << describeForm(decided);
+  }
 
   std::vector<int64_t> sizes = rolesOf(c, 2), window;
   for (const auto& s : c.spatial) window.push_back(s.kernel);

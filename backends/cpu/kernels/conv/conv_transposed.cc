@@ -30,22 +30,26 @@ int64_t floorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -ceilDiv(-a, b)
 
 class TransposedSums {
  public:
-  TransposedSums(RunServices& services, const ConvProblem& problem)
-      : services_(services), p_(problem), kernels_(gemmKernels(GemmDomain::kBf16)) {}
+  explicit TransposedSums(const ConvProblem& problem)
+      : p_(problem), kernels_(gemmKernels(GemmDomain::kBf16)) {}
 
-  bool fits() {
-    if (!kernels_.transpose || p_.rank < 2 || p_.groups != 1 || p_.inputFeatures == 0) return false;
-    if (!isPlain(rows()) || rows().inputStride != 1 || rows().outputSize * p_.outputFeatures < 64 ||
-        p_.conv.outputFeatureStride != 1 || p_.conv.kernelOutputStride != 1 ||
-        p_.taps() * p_.inputFeatures < 64) {
-      return false;
+  // Null if it fits, which is to be asked before it runs.
+  const char* refusal() {
+    if (!kernels_.transpose) return "tiles do not want steps side by side";
+    if (p_.rank < 2 || p_.groups != 1 || p_.inputFeatures == 0) return "groups, or no images";
+    if (!isPlain(rows()) || rows().inputStride != 1 || p_.conv.outputFeatureStride != 1 ||
+        p_.conv.kernelOutputStride != 1) {
+      return "rows are no images that lie side by side";
     }
+    if (rows().outputSize * p_.outputFeatures < 64) return "few results of a position";
+    if (p_.taps() * p_.inputFeatures < 64) return "few terms";
     chooseAxes();
-    return makeLines();
+    return makeLines() ? nullptr : "taps lie far apart";
   }
 
   // Once it fits; false for want of scratch memory.
-  bool run() {
+  bool run(RunServices& services) {
+    services_ = &services;
     const auto places = static_cast<int64_t>(places_.size());
     const int64_t imageElements =
         inputLines_ * rows().outputSize * places + tapLines_ * along().taps * panels_ * kernels_.nr;
@@ -56,9 +60,9 @@ class TransposedSums {
     leftLine_ = rows().outputSize * rowStride_;
     rightPanelBytes_ = kernels_.panelBytes(kernels_.nr, along().taps * images);
     const int64_t leftBytes = roundUp(inputLines_ * leftLine_ * 2, 64);
-    Scratch<char> memory(services_, leftBytes + tapLines_ * panels_ * rightPanelBytes_);
+    Scratch<char> memory(*services_, leftBytes + tapLines_ * panels_ * rightPanelBytes_);
     const bool rounds = p_.conv.resultType == ElementType::kBF16;
-    Scratch<float> collected(services_, rounds ? resultSpan(p_) : 1);
+    Scratch<float> collected(*services_, rounds ? resultSpan(p_) : 1);
     if (!memory || !collected) return false;
     left_ = memory.data();
     right_ = left_ + leftBytes;
@@ -156,7 +160,7 @@ class TransposedSums {
                                (image + i) * p_.conv.kernelInputStride);
       }
     }
-    parallelFor(services_, inputLines_ + tapLines_, 1, [&](int64_t begin, int64_t end) {
+    parallelFor(*services_, inputLines_ + tapLines_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line) {
         if (line < inputLines_) {
           transposeLine(line, leftOffsets);
@@ -201,7 +205,7 @@ class TransposedSums {
   void addAll(bool accumulate) const {
     const int64_t rowTiles = ceilDiv(rows().outputSize, kernels_.mr);
     const int64_t tasks = windowLines_ * panels_ * rowTiles;
-    parallelFor(services_, tasks, 1, [&](int64_t begin, int64_t end) {
+    parallelFor(*services_, tasks, 1, [&](int64_t begin, int64_t end) {
       const TilesInUse tiles(kernels_);
       for (int64_t task = begin; task < end; ++task) {
         addTo(task / (panels_ * rowTiles), task / rowTiles % panels_, task % rowTiles, rowTiles,
@@ -263,7 +267,7 @@ class TransposedSums {
     if (!sums && !p_.epilogue) return;
     const int64_t positions = p_.positions() / rows().outputSize;
     const int64_t grain = ceilDiv(16384, rows().outputSize * p_.outputFeatures);
-    parallelFor(services_, positions, grain, [&](int64_t begin, int64_t end) {
+    parallelFor(*services_, positions, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (sums) {
           int64_t x[kMaxConvAxes];
@@ -279,7 +283,7 @@ class TransposedSums {
     });
   }
 
-  RunServices& services_;
+  RunServices* services_ = nullptr;
   const ConvProblem& p_;
   const GemmKernels& kernels_;
   int along_ = 0;                                // the axis along which lines go
@@ -298,16 +302,19 @@ class TransposedSums {
 
 }  // namespace
 
-std::optional<bool> runTransposedSums(RunServices& services, const ConvProblem& p,
-                                      GemmDomain domain) {
+const char* transposedSumsRefusal(const ConvProblem& p, GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
   if (narrowDomain(domain, c.lhsType, c.rhsType) != GemmDomain::kBf16 ||
       (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32)) {
-    return std::nullopt;
+    return "not of bf16, or no kernels of it";
   }
-  TransposedSums sums(services, p);
-  if (!sums.fits()) return std::nullopt;
-  return sums.run();
+  return TransposedSums(p).refusal();
+}
+
+bool runTransposedSums(RunServices& services, const ConvProblem& p, GemmDomain) {
+  TransposedSums sums(p);
+  sums.refusal();
+  return sums.run(services);
 }
 
 }  // namespace isthmus::cpu

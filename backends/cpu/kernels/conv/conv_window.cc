@@ -37,8 +37,8 @@ bool needsPadding(const ConvAxis& a) {
 
 class WindowConv {
  public:
-  WindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain)
-      : services_(services), p_(problem), kernels_(gemmKernels(domain)) {
+  WindowConv(const ConvProblem& problem, GemmDomain domain)
+      : p_(problem), kernels_(gemmKernels(domain)) {
     inputBytes_ = static_cast<int64_t>(storageBytes(p_.conv.lhsType));
     resultBytes_ = static_cast<int64_t>(storageBytes(p_.conv.resultType));
     const bool rounds = domain == GemmDomain::kBf16 && p_.conv.resultType == ElementType::kBF16;
@@ -60,31 +60,34 @@ class WindowConv {
     chooseGroupTile();
   }
 
-  bool fits() const {
-    if (rank_ == 0 || !runTile_) return false;
-    if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return false;
+  // Null if windows can be read in place.
+  const char* refusal() const {
+    if (rank_ == 0 || !runTile_) return "no kernel of these types";
+    if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return "features lie apart";
     const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
-    if (!contiguous) return false;
-    if (p_.groups > 1 && p_.inputGroupStride != p_.inputFeatures) return false;
+    if (!contiguous) return "features lie apart";
+    if (p_.groups > 1 && p_.inputGroupStride != p_.inputFeatures) return "groups lie apart";
     // Without windows nothing is read twice: only results that lie apart are better written here.
     // Short rows fill few registers.
     const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
-    if (p_.taps() == 1 && !liesApart && !groupTile_) return false;
-    return p_.inputFeatures > 0 && axes_[rank_ - 1].taps > 0 && inner().outputSize >= 4;
+    if (p_.taps() == 1 && !liesApart && !groupTile_) return "windows of one element";
+    if (p_.inputFeatures == 0 || axes_[rank_ - 1].taps == 0) return "there is nothing to sum";
+    return inner().outputSize >= 4 ? nullptr : "short rows";
   }
 
   // False for want of scratch memory.
-  bool run() {
+  bool run(RunServices& services) {
+    services_ = &services;
     shapeTasks();
     makeRuns();
     const int64_t panels = ceilDiv(p_.outputFeatures, kernels_.nr);
-    Scratch<char> packed(services_, groupTile_ ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
-                                               : p_.groups * panels * panelBytes_);
+    Scratch<char> packed(*services_, groupTile_ ? p_.groups * p_.outputFeatures * steps_ * kSumBytes
+                                                : p_.groups * panels * panelBytes_);
     if (!packed) return false;
     packed_ = packed.data();
     const double work = static_cast<double>(p_.positions()) * static_cast<double>(p_.groups) *
                         static_cast<double>(p_.outputFeatures) * static_cast<double>(steps_);
-    const bool serial = services_.numThreads() == 1 || !worthThreads(work);
+    const bool serial = services_->numThreads() == 1 || !worthThreads(work);
     if (groupTile_) {
       packGroups();
     } else {
@@ -122,7 +125,7 @@ class WindowConv {
   template <typename Function>
   void forEach(bool serial, int64_t tiles, Function function) {
     if (serial || tiles <= 1) return function(int64_t{0}, tiles);
-    parallelFor(services_, tiles, 1, function);
+    parallelFor(*services_, tiles, 1, function);
   }
 
   // A task is a block of neighbours along the last two axes, at one position of the others.
@@ -132,7 +135,7 @@ class WindowConv {
     for (int d = 0; d + 2 < rank_; ++d) rowBytes *= axes_[d].taps;
     rowBytes = std::max(rowBytes * inputBytes_,
                         inner().outputSize * p_.groups * p_.outputFeatures * resultBytes_);
-    const int64_t wanted = int64_t{4} * services_.numThreads();
+    const int64_t wanted = int64_t{4} * services_->numThreads();
     outer_ = 1;
     for (int d = 0; d + 2 < rank_; ++d) outer_ *= axes_[d].outputSize;
     const int64_t rows = hasRows() ? axes_[rank_ - 2].outputSize : 1;
@@ -300,7 +303,7 @@ class WindowConv {
 
   void runTasks(int64_t begin, int64_t end) {
     std::optional<Scratch<char>> box;
-    if (pads_ && !box.emplace(services_, boxElements_ * inputBytes_)) {
+    if (pads_ && !box.emplace(*services_, boxElements_ * inputBytes_)) {
       outOfMemory_ = true;
       return;
     }
@@ -402,7 +405,7 @@ class WindowConv {
     }
   }
 
-  RunServices& services_;
+  RunServices* services_ = nullptr;
   const ConvProblem& p_;
   const GemmKernels& kernels_;
   RunTile runTile_;
@@ -428,20 +431,22 @@ class WindowConv {
 
 }  // namespace
 
-std::optional<bool> runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+const char* windowRefusal(const ConvProblem& p, GemmDomain domain) {
   const ConvDescriptor& c = p.conv;
   domain = narrowDomain(domain, c.lhsType, c.rhsType);
   if (domain == GemmDomain::kBf16) {
     if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
-      return std::nullopt;
+      return "another type of results";
     }
   } else {
     const ElementType type = floatTypeOf(domain);
-    if (c.lhsType != type || c.rhsType != type || c.resultType != type) return std::nullopt;
+    if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
   }
-  WindowConv conv(services, p, domain);
-  if (!conv.fits()) return std::nullopt;
-  return conv.run();
+  return WindowConv(p, domain).refusal();
+}
+
+bool runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+  return WindowConv(p, narrowDomain(domain, p.conv.lhsType, p.conv.rhsType)).run(services);
 }
 
 }  // namespace isthmus::cpu

@@ -1,10 +1,11 @@
-// isthmus_rt_dot: chooses between kernels for skinny matrices and blocked multiplication.
+// isthmus_rt_dot: kernels for skinny matrices and blocked multiplication, and which of them suit.
 #include "backends/cpu/kernels/gemm/dot.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/kernels/gemm/dot_job.h"
+#include "backends/cpu/kernels/isa.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -17,19 +18,52 @@ bool runBlocked(RunServices& services, const DotProblem& p, GemmDomain domain) {
   return tables && runGemm(services, DotJob(p, domain, tables.data()));
 }
 
+DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& refusals) {
+  const GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  DotChoice choice = skinnyFormOf(decodeShape(dot), domain, l2Bytes, refusals);
+  choice.isNear = isNearVectorDot(dot, choice.form, domain);
+  return choice;
+}
+
 }  // namespace
 
 int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result) {
   return gemmKernels(narrowDomain(chooseDomain(lhs, rhs, result), lhs, rhs)).stepsPerElement;
 }
 
+std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot) {
+  std::string reason;
+  const DotChoice choice = decideForm(dot, l2Bytes, Refusals(&reason));
+  dot.form = choice.form;
+  dot.formKernels = hostKernels();
+  dot.flags &= ~(kDotIsSwapped | kDotIsNear);
+  if (choice.isSwapped) dot.flags |= kDotIsSwapped;
+  if (choice.isNear) dot.flags |= kDotIsNear;
+  return reason;
+}
+
+std::string describeForm(const DotDescriptor& dot) {
+  constexpr const char* kForms[] = {"undecided", "blocked",    "row_times_matrix", "dot_products",
+                                    "direct",    "row_by_row", "few_columns"};
+  std::string text =
+      std::string(kForms[static_cast<int>(dot.form)]) + " for " + isaOfKernels(dot.formKernels);
+  if (dot.flags & kDotIsSwapped) text += ", swapped";
+  if (dot.flags & kDotIsNear) text += ", near";
+  return text;
+}
+
 extern "C" int32_t isthmus_rt_dot(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   const auto& dot = *static_cast<const DotDescriptor*>(descriptor);
+  DotChoice choice{dot.form, (dot.flags & kDotIsSwapped) != 0, (dot.flags & kDotIsNear) != 0};
+  // A program may have been compiled for other kernels than this machine has.
+  if (dot.form == DotForm::kUndecided || dot.formKernels != hostKernels()) {
+    choice = decideForm(dot, nearCacheBytes(), Refusals());
+  }
   GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
-  if (runNearVectorDot(dot, buffers, domain)) return 0;
+  if (choice.isNear && runNearVectorDot(dot, choice.form, buffers, domain)) return 0;
   DotProblem p = decodeDot(dot, buffers);
   if (p.batches == 0 || p.rows == 0 || p.cols == 0) return 0;
-  if (runSkinnyDot(*run->services, p, domain)) return 0;
+  if (choice.form != DotForm::kBlocked && runSkinnyDot(*run->services, p, choice, domain)) return 0;
   domain = narrowDomain(domain, dot.lhsType, dot.rhsType);
   if (runBlocked(*run->services, p, domain)) return 0;
   return fail(run, resourceExhausted("dot_general: no scratch memory for packing operands"));

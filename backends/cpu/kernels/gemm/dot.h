@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "backends/cpu/abi.h"
 #include "base/program/dot_roles.h"
@@ -28,6 +29,22 @@ inline constexpr int kMaxDotDimensions = 24;
 enum DotFlags : int32_t {
   // There is a SumsEpilogue, which is called instead of storing the result.
   kDotHasEpilogue = 1,
+  // Of the form: the operands change places, and the result is written transposed.
+  kDotIsSwapped = 2,
+  // Of the form: a matrix times a vector, and so little work that reading the descriptor would be
+  // most of it.
+  kDotIsNear = 4,
+};
+
+// How a product is computed. All but kBlocked are of f32 or f64, with operands where they lie.
+enum class DotForm : int32_t {
+  kUndecided,       // found when it runs
+  kBlocked,         // tiles of packed panels
+  kRowTimesMatrix,  // multiples of the matrix's rows are added up
+  kDotProducts,     // vectors along the terms
+  kDirect,          // tiles, some columns after the other
+  kRowByRow,        // tiles of few terms, some rows after the other
+  kFewColumns,      // tiles of all columns, few rows at a time
 };
 
 // Plain data without pointers; generated code holds it as a constant. Make it with
@@ -53,6 +70,10 @@ struct DotDescriptor {
   int32_t rhsBuffer;
   int32_t sumsBuffer;
   int32_t epilogueBuffer;
+  // As chooseDotForm says, of the kernels with the number `formKernels` (hostKernels()): where
+  // there are others, the form is found anew.
+  DotForm form;
+  int32_t formKernels;
 };
 
 // Called on each finished rectangle of sums, while it is in cache, with all buffers of the dot: the
@@ -86,6 +107,12 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
                                           std::span<const int64_t> rhsBatching,
                                           std::span<const int64_t> lhsContracting,
                                           std::span<const int64_t> rhsContracting);
+
+// Decides how this machine computes `dot`, whose flags and buffers are set, once for all runs.
+// `l2Bytes` is of a core's second-level cache. Returns why it is not computed otherwise, in short.
+std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot);
+// "blocked for v3"; with ", swapped" or ", near" as the flags say.
+std::string describeForm(const DotDescriptor& dot);
 
 // Terms that this machine's instructions for products of two matrices of these types add up in a
 // lane of 32 bits at once: 1 but for narrow types.

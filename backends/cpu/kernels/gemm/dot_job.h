@@ -16,26 +16,10 @@ inline bool sumsShareMemory(const DotDescriptor& dot, void* const* buffers) {
   return false;
 }
 
-// What a descriptor says of its buffers.
-inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
+// What a descriptor says without its buffers.
+inline DotProblem decodeShape(const DotDescriptor& dot) {
   const DotDimension* dims = dot.dims;
-  const bool hasEpilogue = dot.flags & kDotHasEpilogue;
-  const bool hasRoom = dot.sumsBuffer >= 0 && !(hasEpilogue && sumsShareMemory(dot, buffers));
-  void* result = hasRoom ? buffers[dot.sumsBuffer] : nullptr;
-  DotProblem p{dot,
-               buffers[dot.lhsBuffer],
-               buffers[dot.rhsBuffer],
-               result,
-               {},
-               {},
-               {},
-               {},
-               0,
-               0,
-               0,
-               0,
-               nullptr,
-               buffers};
+  DotProblem p{dot, nullptr, nullptr, nullptr, {}, {}, {}, {}, 0, 0, 0, 0, nullptr, nullptr};
   p.batch = {dims, static_cast<size_t>(dot.batchRank)};
   p.m = {p.batch.data() + dot.batchRank, static_cast<size_t>(dot.mRank)};
   p.n = {p.m.data() + dot.mRank, static_cast<size_t>(dot.nRank)};
@@ -44,6 +28,18 @@ inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
   p.rows = groupSize(p.m);
   p.cols = groupSize(p.n);
   p.depth = groupSize(p.k);
+  return p;
+}
+
+// The same with them.
+inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
+  DotProblem p = decodeShape(dot);
+  const bool hasEpilogue = dot.flags & kDotHasEpilogue;
+  const bool hasRoom = dot.sumsBuffer >= 0 && !(hasEpilogue && sumsShareMemory(dot, buffers));
+  p.lhs = buffers[dot.lhsBuffer];
+  p.rhs = buffers[dot.rhsBuffer];
+  p.result = hasRoom ? buffers[dot.sumsBuffer] : nullptr;
+  p.buffers = buffers;
   if (hasEpilogue) {
     p.epilogue = reinterpret_cast<SumsEpilogue>(buffers[dot.epilogueBuffer]);
   }

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/element_access.h"
 #include "backends/cpu/kernels/gemm/dot.h"
 #include "backends/cpu/kernels/gemm/gemm.h"
+#include "backends/cpu/kernels/refusals.h"
 
 namespace isthmus::cpu {
 
@@ -38,12 +39,27 @@ void fillOffsets(std::span<const DotDimension> dims, int64_t* lhs, int64_t* rhs)
 // least 1, so that dividing by it is safe.
 int64_t innerRun(std::span<const DotDimension> dims, int64_t DotDimension::* stride);
 
-// A matrix times a vector of f32 or f64, if it is so little work that decoding the descriptor would
-// be most of it. False if it is not; then nothing was written.
-bool runNearVectorDot(const DotDescriptor& dot, void* const* buffers, GemmDomain domain);
+// What a descriptor says of its form.
+struct DotChoice {
+  DotForm form;
+  bool isSwapped;
+  bool isNear;
+};
 
-// Matrix-vector products and small or narrow matrices of f32 and f64 in place, without packing
-// both operands. False if the problem is none of these; then nothing was written.
-bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain domain);
+// Whether it is a matrix times a vector of f32 or f64, and so little work that decoding the
+// descriptor would be most of it.
+bool isNearVectorDot(const DotDescriptor& dot, DotForm form, GemmDomain domain);
+// Computes it. False if its sums have no room; then nothing was written.
+bool runNearVectorDot(const DotDescriptor& dot, DotForm form, void* const* buffers,
+                      GemmDomain domain);
+
+// Which form suits matrix-vector products and small or narrow matrices of f32 and f64, in place,
+// without packing both operands; kBlocked if the problem is none of these.
+DotChoice skinnyFormOf(const DotProblem& problem, GemmDomain domain, int64_t l2Bytes,
+                       const Refusals& refusals);
+// Computes a product in one of these forms. False if its sums have no room; then nothing was
+// written.
+bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotChoice& choice,
+                  GemmDomain domain);
 
 }  // namespace isthmus::cpu

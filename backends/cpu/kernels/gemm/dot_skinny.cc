@@ -51,25 +51,38 @@ DotOffsets extentOf(const DotProblem& p) {
   return {lowest.lhs < 0 ? 0 : last.lhs + 1, lowest.rhs < 0 ? 0 : last.rhs + 1};
 }
 
+Matrices itemOf(const DotProblem& p) {
+  const Strides m = only(p.m), n = only(p.n), k = only(p.k);
+  const DotOffsets extent = extentOf(p);
+  return {m.size,
+          n.size,
+          k.size,
+          static_cast<const char*>(p.lhs),
+          m.lhs,
+          k.lhs,
+          static_cast<const char*>(p.rhs),
+          k.rhs,
+          n.rhs,
+          static_cast<char*>(p.result),
+          n.size,
+          1,
+          false,
+          extent.lhs,
+          extent.rhs};
+}
+
 Matrices transposed(const Matrices& x) {
   return {x.n,    x.m, x.k,    x.b,    x.bCol,     x.bStep,     x.a,        x.aStep,
           x.aRow, x.c, x.cCol, x.cRow, !x.swapped, x.bReadable, x.aReadable};
 }
 
-enum class Method {
-  kNone,
-  kRowTimesMatrix,
-  kDotProducts,
-  kDirect,
-  kRowByRow,
-  kFewRows,
-};
-
 constexpr int64_t kLineBytes = 64;
 // Of each operand of a product that stays in a first-level cache.
 constexpr int64_t kTinyBytes = 16 << 10;
-// Of a left operand that each strip of columns reads again.
+// Of columns that each row reads again.
 constexpr int64_t kNearBytes = 128 << 10;
+// Of a second-level cache, the part for a left operand that each strip of columns reads again.
+constexpr int64_t kRereadParts = 4;
 // The same where the right one is near: then so many at a time, in tiles of at least so many rows.
 constexpr int64_t kRowsBytes = 256 << 10;
 constexpr int kTallTileRows = 12;
@@ -99,37 +112,53 @@ bool isRightNear(const GemmKernels& kernels, const Matrices& x) {
 }
 
 // What suits the shape; may swap the operands (which transposes the result).
-Method chooseMethod(const GemmKernels& kernels, Matrices& x) {
-  if (x.k == 0) return Method::kNone;
+DotForm chooseForm(const GemmKernels& kernels, int64_t l2Bytes, const Refusals& refusals,
+                   Matrices& x) {
+  constexpr const char* kInPlace = "in place";
+  if (x.k == 0) return refusals.add(kInPlace, "there is nothing to sum"), DotForm::kBlocked;
   const int64_t bytes = kernels.elementBytes;
   if (x.n == 1 && x.m > 1) x = transposed(x);
   if (x.m == 1 && x.bCol == 1 && x.n >= kernels.vectorLanes && x.cCol == 1) {
-    return Method::kRowTimesMatrix;
+    return DotForm::kRowTimesMatrix;
   }
+  refusals.add("row_times_matrix", x.m > 1                     ? "several rows and columns"
+                                   : x.n < kernels.vectorLanes ? "few columns"
+                                                               : "columns lie apart");
   bool bothContiguous = x.bStep == 1 && x.aStep == 1 && x.k >= kernels.vectorLanes;
-  if (bothContiguous && x.m <= kMaxDotRows) return Method::kDotProducts;
+  if (bothContiguous && x.m <= kMaxDotRows) return DotForm::kDotProducts;
   if (bothContiguous && x.n <= kMaxDotRows) {
     x = transposed(x);
-    return Method::kDotProducts;
+    return DotForm::kDotProducts;
   }
   if (x.m == 1 && x.bStep == 1 && x.k * bytes <= kStackBytes && x.k >= kernels.vectorLanes) {
-    return Method::kDotProducts;  // with the vector gathered
+    return DotForm::kDotProducts;  // with the vector gathered
   }
+  refusals.add("dot_products", bothContiguous              ? "many rows and columns"
+                               : x.k < kernels.vectorLanes ? "few terms"
+                                                           : "terms lie apart");
   if (x.cCol != 1) {
-    return Method::kNone;
+    return refusals.add(kInPlace, "the result would be transposed"), DotForm::kBlocked;
   }
   // In place: few tiles of rows, or operands that stay near.
   const bool tiny = x.m * x.k * bytes <= kTinyBytes && x.k * x.n * bytes <= kTinyBytes;
-  if (tiny) return Method::kDirect;
-  if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) return Method::kNone;
-  if (x.k <= kFewSteps && x.m > kernels.mr) return Method::kRowByRow;
+  if (tiny) return DotForm::kDirect;
+  if (x.bCol != 1 || (x.aStep != 1 && x.aRow != 1)) {
+    return refusals.add(kInPlace, "operands lie apart"), DotForm::kBlocked;
+  }
+  if (x.k <= kFewSteps && x.m > kernels.mr) return DotForm::kRowByRow;
+  refusals.add("row_by_row", x.k <= kFewSteps ? "few rows" : "many terms");
   const bool few = areFewRows(kernels, x.m, x.bStep);
   const bool isNarrow = x.n <= 2 * kernels.nr && x.n % kernels.vectorLanes == 0;
-  if (!few && isNarrow && isRightNear(kernels, x) && x.aStep == 1) return Method::kFewRows;
+  if (!few && isNarrow && isRightNear(kernels, x) && x.aStep == 1) return DotForm::kFewColumns;
+  refusals.add("few_columns", few         ? "few rows"
+                              : !isNarrow ? "many columns, or no whole vectors"
+                                          : "the right operand is not near");
   // Tall tiles read a near right operand so seldom that packing it costs more.
-  const bool near =
-      x.m * x.k * bytes <= kNearBytes || (kernels.mr >= kTallTileRows && isRightNear(kernels, x));
-  return few || (near && x.n >= kernels.nr) ? Method::kDirect : Method::kNone;
+  const bool near = x.m * x.k * bytes <= l2Bytes / kRereadParts ||
+                    (kernels.mr >= kTallTileRows && isRightNear(kernels, x));
+  if (few || (near && x.n >= kernels.nr)) return DotForm::kDirect;
+  refusals.add("direct", near ? "few columns" : "many rows, and no operand that stays near");
+  return DotForm::kBlocked;
 }
 
 // Of `columns` columns, how many are tiles of whole vectors: what is left is one tile of its own.
@@ -342,10 +371,7 @@ void runRowByRow(RunServices& services, const GemmKernels& kernels, ElementType 
 }
 
 // Of an operand beside which rows pass through a second-level cache.
-int64_t nearOperandBytes() {
-  const int64_t cache = secondLevelCacheBytes();
-  return (cache > 0 ? cache : 1 << 20) / 2;
-}
+int64_t nearOperandBytes() { return nearCacheBytes() / 2; }
 
 // All of an item with few columns and long rows: few rows at a time, in place, so that the
 // processor foresees each row. Rows that are read again for other columns go a piece of the steps
@@ -382,14 +408,14 @@ void runFewRows(const GemmKernels& kernels, const Matrices& x) {
   }
 }
 
-void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, Method method,
+void runColumns(RunServices& services, const GemmKernels& kernels, ElementType type, DotForm form,
                 const Matrices& x, int64_t begin, int64_t end) {
   const int64_t bytes = kernels.elementBytes;
-  switch (method) {
-    case Method::kRowTimesMatrix:
+  switch (form) {
+    case DotForm::kRowTimesMatrix:
       return kernels.rowTimesMatrix(x.k, x.a, x.aStep, x.b + begin * bytes, x.bStep,
                                     x.c + begin * bytes, end - begin);
-    case Method::kDotProducts: {
+    case DotForm::kDotProducts: {
       alignas(64) char gathered[kStackBytes];
       const char* a = x.a;
       if (x.aStep != 1) {
@@ -402,13 +428,14 @@ void runColumns(RunServices& services, const GemmKernels& kernels, ElementType t
                                  x.b + begin * x.bCol * bytes, x.bCol, end - begin,
                                  x.c + begin * x.cCol * bytes, x.cRow, x.cCol);
     }
-    case Method::kDirect:
+    case DotForm::kDirect:
       return runDirect(services, kernels, type, x, begin, end);
-    case Method::kRowByRow:
+    case DotForm::kRowByRow:
       return runRowByRow(services, kernels, type, x, begin, end);
-    case Method::kFewRows:
+    case DotForm::kFewColumns:
       return runFewRows(kernels, x);
-    case Method::kNone:
+    case DotForm::kUndecided:
+    case DotForm::kBlocked:
       return;
   }
 }
@@ -418,7 +445,7 @@ struct Job {
   const GemmKernels& kernels;
   const DotProblem& p;
   ElementType type;
-  Method method;
+  DotForm form;
   Matrices item;
   int64_t rowParts;
   int64_t columnParts;
@@ -427,7 +454,7 @@ struct Job {
 
   void compute(const Matrices& x, int64_t begin, int64_t end) const {
     if (isTinyItem) return runTiny(kernels, x, begin, end);
-    runColumns(services, kernels, type, method, x, begin, end);
+    runColumns(services, kernels, type, form, x, begin, end);
   }
   void finish(int64_t rowBegin, int64_t rowEnd, int64_t colBegin, int64_t colEnd) const {
     const char* sums =
@@ -457,7 +484,7 @@ struct Job {
         continue;
       }
       const int64_t row = batch * p.rows;
-      const int64_t atOnce = method == Method::kDirect ? kFinishColumns : last - first;
+      const int64_t atOnce = form == DotForm::kDirect ? kFinishColumns : last - first;
       for (int64_t column = first; column < last; column += atOnce) {
         const int64_t end = std::min(last, column + atOnce);
         compute(x, column, end);
@@ -473,31 +500,39 @@ struct Job {
 
 }  // namespace
 
-bool runNearVectorDot(const DotDescriptor& dot, void* const* buffers, GemmDomain domain) {
+bool isNearVectorDot(const DotDescriptor& dot, DotForm form, GemmDomain domain) {
   if (dot.batchRank != 0 || dot.mRank + dot.nRank != 1 || dot.kRank != 1) return false;
-  if (dot.sumsBuffer < 0 || ((dot.flags & kDotHasEpilogue) && sumsShareMemory(dot, buffers))) {
-    return false;
-  }
+  if (dot.sumsBuffer < 0) return false;
   const DotDimension free = dot.dims[0], k = dot.dims[1];
   const ElementType type = floatTypeOf(domain);
   if (dot.lhsType != type || dot.rhsType != type || dot.resultType != type || k.size == 0 ||
       worthThreads(4 * static_cast<double>(free.size) * static_cast<double>(k.size))) {
     return false;
   }
+  const bool isLeft = dot.mRank == 1;
+  const int64_t freeStride = isLeft ? free.lhsStride : free.rhsStride;
+  const int64_t stepStride = isLeft ? k.lhsStride : k.rhsStride;
+  const int64_t vectorStride = isLeft ? k.rhsStride : k.lhsStride;
+  const int64_t lanes = gemmKernels(domain).vectorLanes;
+  if (form == DotForm::kRowTimesMatrix) return freeStride == 1 && free.size >= lanes;
+  return form == DotForm::kDotProducts && stepStride == 1 && vectorStride == 1 && k.size >= lanes;
+}
+
+bool runNearVectorDot(const DotDescriptor& dot, DotForm form, void* const* buffers,
+                      GemmDomain domain) {
+  if ((dot.flags & kDotHasEpilogue) && sumsShareMemory(dot, buffers)) return false;
+  const DotDimension free = dot.dims[0], k = dot.dims[1];
   const GemmKernels& kernels = gemmKernels(domain);
   const bool isLeft = dot.mRank == 1;
   const void* matrix = buffers[isLeft ? dot.lhsBuffer : dot.rhsBuffer];
   const void* vector = buffers[isLeft ? dot.rhsBuffer : dot.lhsBuffer];
-  const int64_t freeStride = isLeft ? free.lhsStride : free.rhsStride;
-  const int64_t stepStride = isLeft ? k.lhsStride : k.rhsStride;
-  const int64_t vectorStride = isLeft ? k.rhsStride : k.lhsStride;
   void* result = buffers[dot.sumsBuffer];
-  if (freeStride == 1 && free.size >= kernels.vectorLanes) {
-    kernels.rowTimesMatrix(k.size, vector, vectorStride, matrix, stepStride, result, free.size);
-  } else if (stepStride == 1 && vectorStride == 1 && k.size >= kernels.vectorLanes) {
-    kernels.dotProducts(k.size, vector, 0, 1, matrix, freeStride, free.size, result, 0, 1);
+  if (form == DotForm::kRowTimesMatrix) {
+    kernels.rowTimesMatrix(k.size, vector, isLeft ? k.rhsStride : k.lhsStride, matrix,
+                           isLeft ? k.lhsStride : k.rhsStride, result, free.size);
   } else {
-    return false;
+    kernels.dotProducts(k.size, vector, 0, 1, matrix, isLeft ? free.lhsStride : free.rhsStride,
+                        free.size, result, 0, 1);
   }
   if (dot.flags & kDotHasEpilogue) {
     const int64_t rows = isLeft ? free.size : 1, columns = isLeft ? 1 : free.size;
@@ -507,31 +542,31 @@ bool runNearVectorDot(const DotDescriptor& dot, void* const* buffers, GemmDomain
   return true;
 }
 
-bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain domain) {
+DotChoice skinnyFormOf(const DotProblem& p, GemmDomain domain, int64_t l2Bytes,
+                       const Refusals& refusals) {
+  const DotChoice blocked{DotForm::kBlocked, false, false};
+  const ElementType type = floatTypeOf(domain);
+  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) {
+    refusals.add("in place", "not all of f32, or of f64");
+    return blocked;
+  }
+  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) {
+    refusals.add("in place", "several dimensions of rows, columns or terms");
+    return blocked;
+  }
+  Matrices item = itemOf(p);
+  const DotForm form = chooseForm(gemmKernels(domain), l2Bytes, refusals, item);
+  return form == DotForm::kBlocked ? blocked : DotChoice{form, item.swapped, false};
+}
+
+bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotChoice& choice,
+                  GemmDomain domain) {
   DotProblem p = problem;
   const ElementType type = floatTypeOf(domain);
-  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) return false;
-  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) return false;
   const GemmKernels& kernels = gemmKernels(domain);
-  const Strides m = only(p.m), n = only(p.n), k = only(p.k);
-  const DotOffsets extent = extentOf(p);
-  Matrices item{m.size,
-                n.size,
-                k.size,
-                static_cast<const char*>(p.lhs),
-                m.lhs,
-                k.lhs,
-                static_cast<const char*>(p.rhs),
-                k.rhs,
-                n.rhs,
-                static_cast<char*>(p.result),
-                n.size,
-                1,
-                false,
-                extent.lhs,
-                extent.rhs};
-  const Method method = chooseMethod(kernels, item);
-  if (method == Method::kNone) return false;
+  const DotForm form = choice.form;
+  Matrices item = itemOf(p);
+  if (choice.isSwapped) item = transposed(item);
   // Sums that no result has room for are all there before an epilogue reads them: beyond what stays
   // in cache, the blocked product's rectangles are better.
   std::optional<Scratch<char>> sums;
@@ -544,11 +579,11 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain d
     item.c = sums->data();
   }
 
-  const bool tiny = method == Method::kDirect && isTiny(kernels, item);
-  Job job{services, kernels, p, type, method, item, 1, 1, item.n, tiny};
+  const bool tiny = form == DotForm::kDirect && isTiny(kernels, item);
+  Job job{services, kernels, p, type, form, item, 1, 1, item.n, tiny};
   const int64_t tiles = (item.m + kernels.mr - 1) / kernels.mr;
   if (const int64_t bytes = item.m * item.k * kernels.elementBytes;
-      method == Method::kDirect && bytes > 2 * kRowsBytes && isRightNear(kernels, item)) {
+      form == DotForm::kDirect && bytes > 2 * kRowsBytes && isRightNear(kernels, item)) {
     job.rowParts = std::min(tiles, bytes / kRowsBytes);
   }
   const double work = static_cast<double>(p.batches) * static_cast<double>(item.m) *
@@ -556,26 +591,26 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, GemmDomain d
   const int threads = services.numThreads();
   // Few rows or steps are bound by memory more than by arithmetic, so fewer operations fill a
   // thread.
-  const bool readsOnce = method != Method::kDirect || item.m <= kernels.mr;
+  const bool readsOnce = form != DotForm::kDirect || item.m <= kernels.mr;
   if (threads == 1 || !worthThreads(readsOnce ? 4 * work : work)) {
     job(0, p.batches * job.rowParts);
     return true;
   }
   if (p.batches < 2 * threads) {
     // Rows that are read piecewise stay in long pieces: pages cost more than waiting for a thread.
-    const int64_t perThread = method == Method::kRowTimesMatrix ? 1 : 4;
+    const int64_t perThread = form == DotForm::kRowTimesMatrix ? 1 : 4;
     const int64_t wanted = (perThread * threads + p.batches - 1) / p.batches;
-    const bool byRows = method == Method::kRowByRow || method == Method::kFewRows;
+    const bool byRows = form == DotForm::kRowByRow || form == DotForm::kFewColumns;
     if (byRows) job.rowParts = std::min(tiles, wanted);
     const int64_t unit = std::max<int64_t>(kernels.nr, 64);
     const int64_t wantedColumns = (wanted + job.rowParts - 1) / job.rowParts;
-    const bool isNear = method == Method::kRowTimesMatrix &&
-                        isNearMatrix(item.k, item.bStep * kernels.elementBytes);
-    if (method != Method::kFewRows && !isNear) {
+    const bool isNear =
+        form == DotForm::kRowTimesMatrix && isNearMatrix(item.k, item.bStep * kernels.elementBytes);
+    if (form != DotForm::kFewColumns && !isNear) {
       job.columnsPerPart = std::max(unit, (item.n / wantedColumns + unit - 1) / unit * unit);
     }
     job.columnParts = (item.n + job.columnsPerPart - 1) / job.columnsPerPart;
-    if (method == Method::kDirect && job.columnParts < wanted) {
+    if (form == DotForm::kDirect && job.columnParts < wanted) {
       job.rowParts = std::min(tiles, (wanted + job.columnParts - 1) / job.columnParts);
     }
   }

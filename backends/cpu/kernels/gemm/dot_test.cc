@@ -171,6 +171,21 @@ void checkCase(const Case& c, std::mt19937& rng, int threads = 2) {
   void* buffers[] = {lhs.data(), rhs.data(), result.data()};
   ASSERT_EQ(isthmus_rt_dot(&run.run, &*descriptor, buffers), 0) << run.status.message();
   EXPECT_EQ(run.services.liveScratchBytes(), 0);
+  // The same where the form was decided before, here or where other kernels are.
+  for (bool isFromElsewhere : {false, true}) {
+    DotDescriptor decided = *descriptor;
+    chooseDotForm(nearCacheBytes(), decided);
+    EXPECT_NE(decided.form, DotForm::kUndecided);
+    if (isFromElsewhere) {
+      decided.form = DotForm::kRowTimesMatrix;
+      decided.flags ^= kDotIsSwapped | kDotIsNear;
+      decided.formKernels = hostKernels() + 1;
+    }
+    std::vector<char> again(result.size(), 0x55);
+    buffers[2] = again.data();
+    ASSERT_EQ(isthmus_rt_dot(&run.run, &decided, buffers), 0) << run.status.message();
+    EXPECT_EQ(again, result) << describeForm(decided);
+  }
   int failures = 0;
   testing::SumOfProducts reference(lhs, c.lhsType, rhs, c.rhsType);
   forEachResult(c, reference, [&](int64_t position) {
@@ -686,6 +701,39 @@ TEST(DotDescriptorTest, MergesDimensionsOfOneStride) {
   EXPECT_EQ(d->nRank, 1);
   EXPECT_EQ(d->kRank, 1);
   EXPECT_EQ(d->dims[2].size, 20);
+}
+
+TEST(DotDescriptorTest, FormsSuitTheShape) {
+  // What the machine has decides how wide vectors are, and with that what is few.
+  auto formOf = [](ElementType type, const std::vector<int64_t>& lhs,
+                   const std::vector<int64_t>& rhs, int64_t rhsContracting, std::string* reason) {
+    const auto contracting = static_cast<int64_t>(lhs.size()) - 1;
+    Case c{type, type, type, lhs, rhs, {}, {}, {contracting}, {rhsContracting}};
+    DotDescriptor descriptor = *describe(c);
+    *reason = chooseDotForm(int64_t{512} << 10, descriptor);
+    std::string form = describeForm(descriptor);
+    return form.substr(0, form.find(' ')) + form.substr(std::min(form.find(','), form.size()));
+  };
+  const auto f32 = ElementType::kF32;
+  std::string reason;
+  EXPECT_EQ(formOf(f32, {100}, {100, 300}, 0, &reason), "row_times_matrix, near");
+  EXPECT_EQ(reason, "");
+  EXPECT_EQ(formOf(f32, {4000}, {4000, 3000}, 0, &reason), "row_times_matrix");
+  EXPECT_EQ(formOf(f32, {300, 100}, {100}, 0, &reason), "dot_products, swapped, near");
+  EXPECT_EQ(reason, "row_times_matrix: columns lie apart");
+  EXPECT_EQ(formOf(f32, {3, 100}, {300, 100}, 1, &reason), "dot_products");
+  EXPECT_EQ(reason, "row_times_matrix: several rows and columns");
+  EXPECT_EQ(formOf(f32, {60, 60}, {60, 60}, 0, &reason), "direct");
+  EXPECT_EQ(formOf(f32, {5000, 16}, {16, 500}, 0, &reason), "row_by_row");
+  EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 16}, 0, &reason), "few_columns");
+  EXPECT_EQ(formOf(f32, {1000, 1000}, {1000, 1000}, 0, &reason), "blocked");
+  EXPECT_EQ(
+      reason,
+      "row_times_matrix: several rows and columns; dot_products: terms lie apart; row_by_row: "
+      "many terms; few_columns: many columns, or no whole vectors; direct: many rows, and no "
+      "operand that stays near");
+  EXPECT_EQ(formOf(ElementType::kBF16, {100}, {100, 300}, 0, &reason), "blocked");
+  EXPECT_EQ(reason, "in place: not all of f32, or of f64");
 }
 
 TEST(DotDescriptorTest, RefusesWhatDoesNotFit) {
