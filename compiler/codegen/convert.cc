@@ -16,16 +16,15 @@ llvm::Type* like(llvm::Value* value, llvm::Type* scalar) {
 }
 
 FloatFormat formatOf(const ElementKind& kind) {
-  if (kind.isF16) return {5, 10, 15, true, true, true, 16};
-  return *kind.format;
+  return kind.isF16 ? *floatFormatOf(ElementType::kF16) : *kind.format;
 }
 
 // The largest finite value.
 double largestOf(const FloatFormat& f) {
   int top = (1 << f.exponentBits) - 1 - f.bias;
   double ulp = std::ldexp(1.0, -f.mantissaBits);
-  if (f.hasInfinity) return std::ldexp(2 - ulp, top - 1);
-  if (f.hasNegativeZero && f.hasNan) return std::ldexp(2 - 2 * ulp, top);
+  if (f.hasInfinity()) return std::ldexp(2 - ulp, top - 1);
+  if (f.hasNegativeZero() && f.hasNan()) return std::ldexp(2 - 2 * ulp, top);
   return std::ldexp(2 - ulp, top);
 }
 
@@ -57,14 +56,14 @@ V roundToFormat(V x, const FloatFormat& f) {
   V subnormal = (magnitude + magic) - magic;
   rounded = select(magnitude < x.k(std::ldexp(1.0, 1 - f.bias)), subnormal, rounded);
   double largest = largestOf(f);
-  double beyond = f.hasInfinity ? std::numeric_limits<double>::infinity()
-                  : f.hasNan    ? nan
-                                : largest;
+  double beyond = f.hasInfinity() ? std::numeric_limits<double>::infinity()
+                  : f.hasNan()    ? nan
+                                  : largest;
   rounded = select(rounded > x.k(largest), beyond, rounded);
   rounded = copySign(rounded, x);
-  if (!f.hasNegativeZero) rounded = rounded + x.k(0.0);  // -0 becomes +0
+  if (!f.hasNegativeZero()) rounded = rounded + x.k(0.0);  // -0 becomes +0
   // Without a NaN of its own, NaN becomes -0.
-  return select(isNan(x), f.hasNan ? x : x.k(-0.0), rounded);
+  return select(isNan(x), f.hasNan() ? x : x.k(-0.0), rounded);
 }
 
 // The code of an f32 that the format has exactly, as i32.
@@ -82,17 +81,17 @@ V packFormat(V x, const FloatFormat& f) {
   int signShift = 31 - (f.exponentBits + f.mantissaBits);
   V sign = shiftRight(bits, signShift) & bits.ki(1 << (f.exponentBits + f.mantissaBits));
   int top = ((1 << f.exponentBits) - 1) << f.mantissaBits;
-  if (f.hasInfinity) {
+  if (f.hasInfinity()) {
     code = select(abs(x) > x.k(largestOf(f)), code.ki(top), code);
     // NaN keeps what fits of its payload, so that moving data does not change it.
     V payload = shiftRight(bits, drop) & bits.ki((1 << f.mantissaBits) - 1);
     payload = select(payload == payload.ki(0), payload.ki(1 << (f.mantissaBits - 1)), payload);
     code = select(isNan(x), payload | payload.ki(top), code);
-  } else if (f.hasNan && f.hasNegativeZero) {
+  } else if (f.hasNan() && f.hasNegativeZero()) {
     code = select(isNan(x), code.ki(top | ((1 << f.mantissaBits) - 1)), code);
   }
   code = code | sign;
-  if (f.hasNan && !f.hasNegativeZero) {
+  if (f.hasNan() && !f.hasNegativeZero()) {
     code = select(isNan(x), code.ki(1 << (f.exponentBits + f.mantissaBits)), code);
   }
   return code;
@@ -112,17 +111,17 @@ V unpackFormat(V code, const FloatFormat& f) {
   V value = select(magnitude < code.ki(1 << f.mantissaBits), subnormal, normal);
   V nan = value.k(std::nan(""));
   int top = ((1 << f.exponentBits) - 1) << f.mantissaBits;
-  if (f.hasInfinity) {
+  if (f.hasInfinity()) {
     value =
         select(magnitude == code.ki(top), value.k(std::numeric_limits<double>::infinity()), value);
     V payload = (magnitude << (23 - f.mantissaBits)) & magnitude.ki(0x7fffff);
     value = select(magnitude > code.ki(top), (payload | payload.ki(0x7f800000)).asFloat(), value);
-  } else if (f.hasNan && f.hasNegativeZero) {
+  } else if (f.hasNan() && f.hasNegativeZero()) {
     value = select(magnitude == code.ki(top | ((1 << f.mantissaBits) - 1)), nan, value);
   }
   V sign = (code & code.ki(1 << width)) << (31 - width);
   V result = (value.asInt() | sign).asFloat();
-  if (f.hasNan && !f.hasNegativeZero) {
+  if (f.hasNan() && !f.hasNegativeZero()) {
     result = select((code & code.ki((2 << width) - 1)) == code.ki(1 << width), nan, result);
   }
   return result;

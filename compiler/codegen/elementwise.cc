@@ -507,7 +507,7 @@ Val Evaluator::elementwise(mlir::Operation* op, llvm::ArrayRef<Val> given) {
     if (!known) return fail(op, "not defined for floating-point numbers");
     level->block = b.GetInsertBlock();
     // The sign alone makes NaN of a zero in formats without a negative one.
-    if (which == OpCode::Shlo_NegOp && kind.format && !kind.format->hasNegativeZero) {
+    if (which == OpCode::Shlo_NegOp && kind.format && !kind.format->hasNegativeZero()) {
       exact = false;
     }
     const Rounded rounded = roundedOf(op, which);

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/float_format.h"
+#include "base/float_format_testing.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/number_format.h"
@@ -61,6 +63,39 @@ TEST(NumberFormat, RoundsToNearestEven) {
                   expected.convertToDouble())
             << elementTypeName(format.type) << " " << value;
       }
+    }
+  }
+}
+
+// What collectives and the CPU's kernels convert by, which shares no code with the evaluator.
+TEST(NumberFormat, AgreesWithTheOtherConversions) {
+  for (ElementType type : kOneByteFloats) {
+    const isthmus::FloatFormat& format = *floatFormatOf(type);
+    auto expectSame = [&](double value) {
+      EXPECT_EQ(encodeFloat(value, type), isthmus::encodeFloat(format, value))
+          << elementTypeName(type) << " " << value;
+    };
+    const int codes = 1 << elementBits(type);
+    for (int code = 0; code < codes; ++code) {
+      const double value = decodeFloat(code, type);
+      const double other = isthmus::decodeFloat(format, code);
+      EXPECT_TRUE(value == other || (std::isnan(value) && std::isnan(other))) << code;
+      EXPECT_EQ(std::signbit(value), std::signbit(other)) << elementTypeName(type) << " " << code;
+      expectSame(value);
+      // What lies between it and the next one: ties, and what is beside them.
+      const double tie = (value + decodeFloat((code + 1) % codes, type)) / 2;
+      for (double near : {tie, std::nextafter(tie, 1e300), std::nextafter(tie, -1e300)}) {
+        expectSame(near);
+      }
+    }
+  }
+}
+
+TEST(NumberFormat, KnownCodes) {
+  for (const EncodedFloat& known : encodedFloats()) {
+    for (size_t i = 0; i < std::size(kOneByteFloats); ++i) {
+      EXPECT_EQ(encodeFloat(known.value, kOneByteFloats[i]), known.codes[i])
+          << elementTypeName(kOneByteFloats[i]) << " " << known.value;
     }
   }
 }

@@ -1,6 +1,7 @@
 // How element types are kept in memory and in registers.
 #include "compiler/target/element_kind.h"
 
+#include "compiler/dialect/types.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace isthmus {
@@ -37,15 +38,6 @@ static ElementKind floatKind(unsigned bits) {
   kind.cls = ElementClass::kFloat;
   kind.bits = bits;
   kind.storageBytes = bits / 8;
-  return kind;
-}
-
-static ElementKind narrowFloat(FloatFormat format) {
-  ElementKind kind = floatKind(8);
-  kind.bits = format.storageBits;
-  kind.storageBytes = 1;
-  kind.small = true;
-  kind.format = format;
   return kind;
 }
 
@@ -92,27 +84,15 @@ std::optional<ElementKind> elementKind(mlir::Type type) {
     kind.small = kind.isBf16 = true;
     return kind;
   }
-  // {exponent bits, mantissa bits, bias, infinity, negative zero, NaN, storage bits}
-  if (mlir::isa<mlir::Float8E5M2Type>(type)) return narrowFloat({5, 2, 15, true, true, true, 8});
-  if (mlir::isa<mlir::Float8E4M3Type>(type)) return narrowFloat({4, 3, 7, true, true, true, 8});
-  if (mlir::isa<mlir::Float8E3M4Type>(type)) return narrowFloat({3, 4, 3, true, true, true, 8});
-  if (mlir::isa<mlir::Float8E4M3FNType>(type)) return narrowFloat({4, 3, 7, false, true, true, 8});
-  if (mlir::isa<mlir::Float8E4M3FNUZType>(type)) {
-    return narrowFloat({4, 3, 8, false, false, true, 8});
-  }
-  if (mlir::isa<mlir::Float8E5M2FNUZType>(type)) {
-    return narrowFloat({5, 2, 16, false, false, true, 8});
-  }
-  if (mlir::isa<mlir::Float8E4M3B11FNUZType>(type)) {
-    return narrowFloat({4, 3, 11, false, false, true, 8});
-  }
-  if (mlir::isa<mlir::Float8E8M0FNUType>(type)) {
-    return narrowFloat({8, 0, 127, false, false, true, 8});
-  }
-  if (mlir::isa<mlir::Float4E2M1FNType>(type)) return narrowFloat({2, 1, 1, false, true, false, 4});
-  if (mlir::isa<mlir::Float6E2M3FNType>(type)) return narrowFloat({2, 3, 1, false, true, false, 6});
-  if (mlir::isa<mlir::Float6E3M2FNType>(type)) return narrowFloat({3, 2, 3, false, true, false, 6});
-  return std::nullopt;
+  if (!mlir::isa<mlir::FloatType>(type)) return std::nullopt;
+  const ElementType narrow = toElementType(type);
+  const FloatFormat* format = floatFormatOf(narrow);
+  if (!format) return std::nullopt;
+  ElementKind kind = floatKind(8);
+  kind.bits = elementBits(narrow);
+  kind.small = true;
+  kind.format = *format;
+  return kind;
 }
 
 }  // namespace isthmus

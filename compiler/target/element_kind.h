@@ -3,23 +3,13 @@
 
 #include <optional>
 
+#include "base/float_format.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Type.h"
 #include "mlir/IR/Types.h"
 #include "mlir/IR/Value.h"
 
 namespace isthmus {
-
-// Floating-point formats that have no LLVM arithmetic here: computed in f32, rounded after each op.
-struct FloatFormat {
-  int exponentBits;
-  int mantissaBits;
-  int bias;
-  bool hasInfinity;      // IEEE-like: the largest exponent is infinity and NaN
-  bool hasNegativeZero;  // false for the FNUZ types, whose 0x80 is NaN
-  bool hasNan;           // false for f4E2M1FN, f6*
-  int storageBits;
-};
 
 enum class ElementClass { kBool, kInteger, kFloat, kComplex };
 
@@ -32,7 +22,7 @@ struct ElementKind {
   bool small = false;  // float that is rounded to `format` after each op
   bool isBf16 = false;
   bool isF16 = false;
-  std::optional<FloatFormat> format;  // f8 and narrower
+  std::optional<FloatFormat> format;  // f8 and narrower, which LLVM has no arithmetic for
   unsigned storageBytes = 0;          // of a whole element
 
   bool isFloat() const { return cls == ElementClass::kFloat; }

@@ -397,6 +397,43 @@ def test_ties_between_powers_go_up(ours, source):
                 {source: (np.array(expected, np.float32).astype(powers), 0)})
 
 
+def test_products_round_ties_between_powers_up(ours):
+    # 1 + 1 + 1 and 4 + 1 + 1: a library function computes it, not generated code.
+    powers = dtype_of("float8_e8m0fnu")
+    left, right = np.array([[1, 1, 1], [4, 1, 1]], powers), np.ones((3, 1), powers)
+    compare_all(run_all(ours, lambda _: lambda a, b: lax.dot(a, b, preferred_element_type=powers), {"dot": (left, right)}),
+                {"dot": (np.array([[4], [8]], powers), 0)})
+
+
+def codes_of(name):
+    """Every value of a type of at most a byte."""
+    bits = 4 if name == "float4_e2m1fn" else 8
+    return np.arange(1 << bits, dtype=np.uint8).view(dtype_of(name))
+
+
+def test_every_code_of_small_floats_is_its_number(ours):
+    # Not the number that is subnormal in f32, which programs may take for zero.
+    inputs = {t: (codes_of(t),) for t in SMALL_FLOATS + SCALES}
+    inputs[SCALES[0]] = (codes_of(SCALES[0])[1:],)
+    results = run_all(ours, lambda _: lambda x: x.astype(np.float32), inputs)
+    compare_all(results, {t: (x.astype(np.float32), 0) for t, (x,) in inputs.items()})
+
+
+def test_numbers_between_all_codes_of_small_floats(ours):
+    def around(name):
+        with np.errstate(all="ignore"):
+            values = codes_of(name).astype(np.float32)
+            ties = (values[:-1] + values[1:]) / 2
+            every = np.concatenate([values, ties, np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-np.inf)),
+                                    np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 3e38], np.float32)])
+        return flushed(every[np.isfinite(every) | (name != "float4_e2m1fn")])
+
+    inputs = {t: (around(t),) for t in SMALL_FLOATS + SCALES}
+    results = run_all(ours, lambda t: lambda x: x.astype(dtype_of(t)), inputs)
+    with np.errstate(all="ignore"):
+        compare_all(results, {t: (x.astype(dtype_of(t)), 0) for t, (x,) in inputs.items()})
+
+
 def test_updates_and_dynamic_slices(ours):
     inputs = {t: (distinct(t, 24).reshape(4, 6), distinct(t, 6).reshape(2, 3), np.int32(3))
               for t in ALL + SCALES}

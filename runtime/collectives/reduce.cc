@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "Eigen/Core"
-#include "runtime/collectives/small_float.h"
+#include "base/float_format.h"
 
 namespace isthmus {
 namespace {
@@ -210,11 +210,11 @@ struct Reduction {
     });
   }
 
-  void smallFloat(const SmallFloatFormat& format) const {
+  void smallFloat(const FloatFormat& format) const {
     std::array<float, 256> decoded;
-    for (int i = 0; i < 256; ++i) decoded[i] = decodeSmallFloat(format, static_cast<uint8_t>(i));
+    for (int i = 0; i < 256; ++i) decoded[i] = decodeFloat(format, i);
     ordered<uint8_t>([&](uint8_t bits) { return decoded[bits]; },
-                     [&](float value) { return encodeSmallFloat(format, value); });
+                     [&](float value) { return static_cast<uint8_t>(encodeFloat(format, value)); });
   }
 
  private:
@@ -241,7 +241,7 @@ bool isFloating(ElementType type) {
     case ElementType::kF64:
       return true;
     default:
-      return smallFloatFormat(type) != nullptr;
+      return floatFormatOf(type) != nullptr;
   }
 }
 
@@ -309,7 +309,7 @@ void reduceElements(ReductionKind kind, ElementType type, std::span<const void* 
     default:
       break;
   }
-  if (const SmallFloatFormat* format = smallFloatFormat(type)) reduction.smallFloat(*format);
+  if (const FloatFormat* format = floatFormatOf(type)) reduction.smallFloat(*format);
 }
 
 }  // namespace isthmus

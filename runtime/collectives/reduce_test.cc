@@ -120,6 +120,12 @@ TEST(Reduce, SmallFloats) {
               ElementsAre(0x46));
   EXPECT_THAT(reduce<uint8_t>(ReductionKind::kMax, ElementType::kF8E5M2, {{0x3c}, {0xbc}}),
               ElementsAre(0x3c));
+  // 1 + 2 is a tie between powers of two, which goes up; 2^-127 squared is zero in f32, which they
+  // do not have.
+  EXPECT_THAT(reduce<uint8_t>(ReductionKind::kSum, ElementType::kF8E8M0FNU, {{127}, {128}}),
+              ElementsAre(129));
+  EXPECT_THAT(reduce<uint8_t>(ReductionKind::kProduct, ElementType::kF8E8M0FNU, {{0}, {0}}),
+              ElementsAre(0xff));
 }
 
 TEST(Reduce, ManyElementsAndInPlace) {

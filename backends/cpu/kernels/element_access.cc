@@ -7,71 +7,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/float_format.h"
+
 namespace isthmus::cpu {
 namespace {
-
-// How a one-byte float is laid out and what its top codes mean.
-enum class Specials { kIeee, kNanOnly, kUnsignedZero, kNone };
-struct SmallFormat {
-  int bits;
-  int exponentBits;
-  int mantissaBits;
-  int bias;
-  Specials specials;
-};
-
-SmallFormat smallFormat(ElementType type) {
-  switch (type) {
-    case ElementType::kF8E5M2:
-      return {8, 5, 2, 15, Specials::kIeee};
-    case ElementType::kF8E4M3:
-      return {8, 4, 3, 7, Specials::kIeee};
-    case ElementType::kF8E3M4:
-      return {8, 3, 4, 3, Specials::kIeee};
-    case ElementType::kF8E4M3FN:
-      return {8, 4, 3, 7, Specials::kNanOnly};
-    case ElementType::kF8E4M3B11FNUZ:
-      return {8, 4, 3, 11, Specials::kUnsignedZero};
-    case ElementType::kF8E5M2FNUZ:
-      return {8, 5, 2, 16, Specials::kUnsignedZero};
-    case ElementType::kF8E4M3FNUZ:
-      return {8, 4, 3, 8, Specials::kUnsignedZero};
-    case ElementType::kF4E2M1FN:
-      return {4, 2, 1, 1, Specials::kNone};
-    case ElementType::kF6E2M3FN:
-      return {6, 2, 3, 1, Specials::kNone};
-    case ElementType::kF6E3M2FN:
-      return {6, 3, 2, 3, Specials::kNone};
-    default:
-      return {8, 8, 0, 127, Specials::kNone};
-  }
-}
-
-float decode(ElementType type, unsigned code) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  if (type == ElementType::kF8E8M0FNU) {
-    return code == 0xFF ? nan : std::ldexp(1.0f, static_cast<int>(code) - 127);
-  }
-  SmallFormat f = smallFormat(type);
-  code &= (1u << f.bits) - 1;
-  bool negative = (code >> (f.bits - 1)) & 1;
-  unsigned magnitude = code & ((1u << (f.bits - 1)) - 1);
-  unsigned exponent = magnitude >> f.mantissaBits;
-  unsigned mantissa = magnitude & ((1u << f.mantissaBits) - 1);
-  unsigned topExponent = (1u << f.exponentBits) - 1;
-  if (f.specials == Specials::kIeee && exponent == topExponent) {
-    if (mantissa != 0) return nan;
-    return negative ? -std::numeric_limits<float>::infinity()
-                    : std::numeric_limits<float>::infinity();
-  }
-  if (f.specials == Specials::kNanOnly && magnitude == (1u << (f.bits - 1)) - 1) return nan;
-  if (f.specials == Specials::kUnsignedZero && negative && magnitude == 0) return nan;
-  float value = exponent == 0
-                    ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissaBits)
-                    : std::ldexp(static_cast<float>(mantissa + (1u << f.mantissaBits)),
-                                 static_cast<int>(exponent) - f.bias - f.mantissaBits);
-  return negative ? -value : value;
-}
 
 struct SmallTables {
   std::array<std::array<float, 256>, 34> values;
@@ -79,7 +18,8 @@ struct SmallTables {
     for (int type = 0; type < 34; ++type) {
       for (unsigned code = 0; code < 256; ++code) {
         auto elementType = static_cast<ElementType>(type);
-        values[type][code] = isFloat8OrSmaller(elementType) ? decode(elementType, code) : 0.0f;
+        values[type][code] =
+            isFloat8OrSmaller(elementType) ? decodeFloat(*floatFormatOf(elementType), code) : 0.0f;
       }
     }
   }
@@ -166,69 +106,8 @@ const float* smallFloatTable(ElementType type) {
   return tables.values[static_cast<size_t>(type)].data();
 }
 
-uint8_t encodeSmallFloat(ElementType type, float value) {
-  SmallFormat f = smallFormat(type);
-  bool isNan = !(value == value);
-  if (type == ElementType::kF8E8M0FNU) {
-    if (isNan || value < 0) return 0xFF;
-    if (value == 0) return 0;
-    int exponent;
-    float fraction = std::frexp(value, &exponent);  // in [0.5, 1)
-    if (std::isinf(value)) return 0xFF;
-    // Ties, at 1.5 * 2^e, go to the even exponent code.
-    int code = exponent - 1 + 127;
-    if (fraction > 0.75f || (fraction == 0.75f && (code & 1))) ++code;
-    return code < 0 ? 0 : code > 254 ? 0xFF : static_cast<uint8_t>(code);
-  }
-  uint8_t sign = std::signbit(value) ? static_cast<uint8_t>(1u << (f.bits - 1)) : 0;
-  unsigned allOnes = (1u << (f.bits - 1)) - 1;
-  unsigned ieeeInfinity = ((1u << f.exponentBits) - 1) << f.mantissaBits;
-  if (isNan) {
-    switch (f.specials) {
-      case Specials::kIeee:
-        return static_cast<uint8_t>(sign | ieeeInfinity | (1u << (f.mantissaBits - 1)));
-      case Specials::kNanOnly:
-        return static_cast<uint8_t>(sign | allOnes);
-      case Specials::kUnsignedZero:
-        return 0x80;
-      case Specials::kNone:
-        return static_cast<uint8_t>(1u << (f.bits - 1));
-    }
-  }
-  float magnitude = std::fabs(value);
-  unsigned code;
-  if (std::isinf(magnitude)) {
-    code = allOnes + 1;
-  } else if (magnitude == 0) {
-    code = 0;
-  } else {
-    // The code is linear in the value between powers of two: round the scaled mantissa.
-    int exponent;
-    std::frexp(magnitude, &exponent);
-    int biased = exponent - 1 + f.bias;
-    if (biased < 1) biased = 1;
-    double scaled = std::ldexp(static_cast<double>(magnitude), f.mantissaBits + f.bias - biased);
-    double rounded = std::nearbyint(scaled);
-    // `rounded` includes the implicit bit for normal numbers.
-    double linear = static_cast<double>(biased - 1) * (1 << f.mantissaBits) + rounded;
-    code = linear > allOnes ? allOnes + 1 : static_cast<unsigned>(linear);
-  }
-  switch (f.specials) {
-    case Specials::kIeee:
-      if (code >= ieeeInfinity) code = ieeeInfinity;
-      break;
-    case Specials::kNanOnly:
-      if (code >= allOnes) code = allOnes;
-      break;
-    case Specials::kUnsignedZero:
-      if (code > allOnes) return 0x80;
-      if (code == 0) return 0;
-      break;
-    case Specials::kNone:
-      if (code > allOnes) code = allOnes;
-      break;
-  }
-  return static_cast<uint8_t>(sign | code);
+uint8_t encodeSmallFloat(ElementType type, double value) {
+  return static_cast<uint8_t>(encodeFloat(*floatFormatOf(type), value));
 }
 
 float halfToFloat(uint16_t bits) {
@@ -370,7 +249,7 @@ void storeElement(void* data, ElementType type, int64_t index, T value) {
         return storeRaw<Complex128>(data, index, {toFloat<double>(value), 0.0});
       }
     default:
-      return storeRaw<uint8_t>(data, index, encodeSmallFloat(type, toFloat<float>(value)));
+      return storeRaw<uint8_t>(data, index, encodeSmallFloat(type, toFloat<double>(value)));
   }
 }
 

@@ -75,9 +75,8 @@ constexpr bool isFloat8OrSmaller(ElementType type) {
 // All values of the one-byte float formats, by their bits (the low 4 or 6 for the narrower ones).
 const float* smallFloatTable(ElementType type);
 
-// Rounds to nearest even. Overflow gives infinity, or NaN where the format has no infinity, or the
-// largest value where it has neither.
-uint8_t encodeSmallFloat(ElementType type, float value);
+// Of a one-byte float format; rounds as `encodeFloat` of base/float_format.h.
+uint8_t encodeSmallFloat(ElementType type, double value);
 
 float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);

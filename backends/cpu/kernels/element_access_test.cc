@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "base/float_format_testing.h"
+
 namespace isthmus::cpu {
 namespace {
 
@@ -51,6 +53,26 @@ TEST(ElementAccessTest, SmallFloatsRoundTripAndRoundToNearestEven) {
   EXPECT_EQ(encodeSmallFloat(E::kF8E4M3FNUZ, 1e9f), 0x80);
   EXPECT_EQ(encodeSmallFloat(E::kF8E4M3FNUZ, -0.0f), 0x00);
   EXPECT_EQ(encodeSmallFloat(E::kF4E2M1FN, 100.0f), 0x7);
+}
+
+TEST(ElementAccessTest, StoresKnownCodes) {
+  for (const EncodedFloat& known : encodedFloats()) {
+    for (size_t i = 0; i < std::size(kOneByteFloats); ++i) {
+      const E type = kOneByteFloats[i];
+      uint8_t single = 0x5a, wide = 0x5a;
+      storeElement<float>(&single, type, 0, known.value);
+      storeElement<double>(&wide, type, 0, known.value);
+      EXPECT_EQ(single, known.codes[i]) << elementTypeName(type) << " " << known.value;
+      EXPECT_EQ(wide, known.codes[i]) << elementTypeName(type) << " " << known.value;
+    }
+  }
+}
+
+// By way of f32 it would become a tie between 16 and 18.
+TEST(ElementAccessTest, NumbersOfF64RoundOnce) {
+  uint8_t code = 0;
+  storeElement<double>(&code, E::kF8E4M3FN, 0, 17 + 0x1p-40);
+  EXPECT_EQ(code, 0x59);
 }
 
 TEST(ElementAccessTest, HalfMatchesHardware) {
