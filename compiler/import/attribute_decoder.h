@@ -194,6 +194,14 @@ mlir::Attribute decodeOutputOperandAlias(DecodeStream& in);
 mlir::Attribute decodeResultAccuracy(DecodeStream& in);
 mlir::Attribute decodeTypeExtensions(DecodeStream& in);
 
+// What the builtin dialect and VHLO write alike, behind different codes. Null as below.
+mlir::Attribute decodeDictionary(DecodeStream& in);
+mlir::Attribute decodeInteger(DecodeStream& in);
+mlir::Attribute decodeFloat(DecodeStream& in);
+mlir::Type decodeComplexType(DecodeStream& in);
+mlir::Type decodeFunctionType(DecodeStream& in);
+mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding);
+
 // The encodings of each dialect. Null with the error in the sink, or in a diagnostic.
 mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
 mlir::Type decodeBuiltinType(DecodeStream& in);

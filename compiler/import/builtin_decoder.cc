@@ -58,24 +58,6 @@ enum TypeCode : uint64_t {
   kFloat8E8M0FNUType = 32,
 };
 
-mlir::Attribute decodeDictionary(DecodeStream& in) {
-  llvm::SmallVector<mlir::NamedAttribute> entries;
-  uint64_t count;
-  if (!in.cursor().count(count)) return {};
-  entries.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) {
-    mlir::StringAttr name;
-    mlir::Attribute value;
-    if (!in.attribute(name) || !in.attribute(value)) return {};
-    if (name.empty()) return in.cursor().fail("has an attribute without a name"), nullptr;
-    entries.emplace_back(name, value);
-  }
-  if (mlir::DictionaryAttr::findDuplicate(entries, /*isSorted=*/false)) {
-    return in.cursor().fail("has the same attribute twice in a dictionary"), nullptr;
-  }
-  return mlir::DictionaryAttr::get(in.getContext(), entries);
-}
-
 mlir::Attribute decodeSymbolRef(DecodeStream& in, bool isFlat) {
   mlir::StringAttr root;
   if (!in.attribute(root)) return {};
@@ -83,32 +65,6 @@ mlir::Attribute decodeSymbolRef(DecodeStream& in, bool isFlat) {
   llvm::SmallVector<mlir::FlatSymbolRefAttr> nested;
   if (!in.attributes(nested)) return {};
   return mlir::SymbolRefAttr::get(root, nested);
-}
-
-mlir::Attribute decodeInteger(DecodeStream& in) {
-  mlir::Type type;
-  if (!in.type(type)) return {};
-  unsigned width;
-  if (type.isIndex()) {
-    width = mlir::IndexType::kInternalStorageBitWidth;
-  } else if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) {
-    width = integer.getWidth();
-  } else {
-    return in.cursor().fail("has an integer of a type that is not one"), nullptr;
-  }
-  llvm::APInt value;
-  if (!in.apInt(width, value)) return {};
-  return mlir::IntegerAttr::get(type, value);
-}
-
-mlir::Attribute decodeFloat(DecodeStream& in) {
-  mlir::Type type;
-  if (!in.type(type)) return {};
-  auto floatType = mlir::dyn_cast<mlir::FloatType>(type);
-  if (!floatType) return in.cursor().fail("has a float of a type that is not one"), nullptr;
-  llvm::APFloat value(floatType.getFloatSemantics());
-  if (!in.apFloat(floatType.getFloatSemantics(), value)) return {};
-  return mlir::FloatAttr::get(type, value);
 }
 
 mlir::Attribute decodeFusedLoc(DecodeStream& in, bool hasMetadata) {
@@ -167,17 +123,6 @@ mlir::Type decodeIntegerType(DecodeStream& in) {
                                 static_cast<mlir::IntegerType::SignednessSemantics>(sign));
 }
 
-mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding) {
-  mlir::Attribute encoding;
-  llvm::SmallVector<int64_t> shape;
-  mlir::Type elementType;
-  if ((hasEncoding && !in.attribute(encoding)) || !in.signedVarInts(shape) ||
-      !in.type(elementType)) {
-    return {};
-  }
-  return makeTensorType(in, shape, elementType, encoding);
-}
-
 }  // namespace
 
 bool isReasonableShape(llvm::ArrayRef<int64_t> shape) {
@@ -203,6 +148,70 @@ mlir::Type makeTensorType(DecodeStream& in, llvm::ArrayRef<int64_t> shape, mlir:
     return in.cursor().fail("has a tensor that is too large or has a negative dimension"), nullptr;
   }
   return mlir::RankedTensorType::getChecked(reportAt(in), shape, elementType, encoding);
+}
+
+mlir::Attribute decodeDictionary(DecodeStream& in) {
+  llvm::SmallVector<mlir::NamedAttribute> entries;
+  uint64_t count;
+  if (!in.cursor().count(count)) return {};
+  entries.reserve(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    mlir::StringAttr name;
+    mlir::Attribute value;
+    if (!in.attribute(name) || !in.attribute(value)) return {};
+    if (name.empty()) return in.cursor().fail("has an attribute without a name"), nullptr;
+    entries.emplace_back(name, value);
+  }
+  if (mlir::DictionaryAttr::findDuplicate(entries, /*isSorted=*/false)) {
+    return in.cursor().fail("has the same attribute twice in a dictionary"), nullptr;
+  }
+  return mlir::DictionaryAttr::get(in.getContext(), entries);
+}
+
+mlir::Attribute decodeInteger(DecodeStream& in) {
+  mlir::Type type;
+  if (!in.type(type)) return {};
+  if (!type.isIntOrIndex()) {
+    return in.cursor().fail("has an integer of a type that is not one"), nullptr;
+  }
+  const unsigned width =
+      type.isIndex() ? mlir::IndexType::kInternalStorageBitWidth : type.getIntOrFloatBitWidth();
+  llvm::APInt value;
+  if (!in.apInt(width, value)) return {};
+  return mlir::IntegerAttr::get(type, value);
+}
+
+mlir::Attribute decodeFloat(DecodeStream& in) {
+  mlir::Type type;
+  if (!in.type(type)) return {};
+  auto floatType = mlir::dyn_cast<mlir::FloatType>(type);
+  if (!floatType) return in.cursor().fail("has a float of a type that is not one"), nullptr;
+  llvm::APFloat value(floatType.getFloatSemantics());
+  if (!in.apFloat(floatType.getFloatSemantics(), value)) return {};
+  return mlir::FloatAttr::get(type, value);
+}
+
+mlir::Type decodeFunctionType(DecodeStream& in) {
+  llvm::SmallVector<mlir::Type> inputs, results;
+  if (!in.types(inputs) || !in.types(results)) return {};
+  return mlir::FunctionType::get(in.getContext(), inputs, results);
+}
+
+mlir::Type decodeComplexType(DecodeStream& in) {
+  mlir::Type element;
+  if (!in.type(element)) return {};
+  return mlir::ComplexType::getChecked(reportAt(in), element);
+}
+
+mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding) {
+  mlir::Attribute encoding;
+  llvm::SmallVector<int64_t> shape;
+  mlir::Type elementType;
+  if ((hasEncoding && !in.attribute(encoding)) || !in.signedVarInts(shape) ||
+      !in.type(elementType)) {
+    return {};
+  }
+  return makeTensorType(in, shape, elementType, encoding);
 }
 
 mlir::Attribute makeDenseElements(DecodeStream& in, mlir::Type type, llvm::ArrayRef<char> bytes) {
@@ -315,11 +324,8 @@ mlir::Type decodeBuiltinType(DecodeStream& in) {
       return decodeIntegerType(in);
     case kIndexType:
       return mlir::IndexType::get(context);
-    case kFunctionType: {
-      llvm::SmallVector<mlir::Type> inputs, results;
-      if (!in.types(inputs) || !in.types(results)) return {};
-      return mlir::FunctionType::get(context, inputs, results);
-    }
+    case kFunctionType:
+      return decodeFunctionType(in);
     case kBF16Type:
       return mlir::BFloat16Type::get(context);
     case kF16Type:
@@ -350,11 +356,8 @@ mlir::Type decodeBuiltinType(DecodeStream& in) {
       return mlir::Float6E3M2FNType::get(context);
     case kFloat8E8M0FNUType:
       return mlir::Float8E8M0FNUType::get(context);
-    case kComplexType: {
-      mlir::Type element;
-      if (!in.type(element)) return {};
-      return mlir::ComplexType::getChecked(reportAt(in), element);
-    }
+    case kComplexType:
+      return decodeComplexType(in);
     case kNoneType:
       return mlir::NoneType::get(context);
     case kRankedTensorType:

@@ -86,47 +86,6 @@ enum TypeCode : uint64_t {
   kFutureType = 42,
 };
 
-mlir::Attribute decodeDictionary(DecodeStream& in) {
-  uint64_t count;
-  if (!in.cursor().count(count)) return {};
-  llvm::SmallVector<mlir::NamedAttribute> entries;
-  entries.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) {
-    mlir::StringAttr name;
-    mlir::Attribute value;
-    if (!in.attribute(name) || !in.attribute(value)) return {};
-    if (name.empty()) return in.cursor().fail("has an attribute without a name"), nullptr;
-    entries.emplace_back(name, value);
-  }
-  if (mlir::DictionaryAttr::findDuplicate(entries, /*isSorted=*/false)) {
-    return in.cursor().fail("has the same attribute twice in a dictionary"), nullptr;
-  }
-  return mlir::DictionaryAttr::get(in.getContext(), entries);
-}
-
-mlir::Attribute decodeFloat(DecodeStream& in) {
-  mlir::Type type;
-  if (!in.type(type)) return {};
-  auto floatType = mlir::dyn_cast<mlir::FloatType>(type);
-  if (!floatType) return in.cursor().fail("has a float of a type that is not one"), nullptr;
-  llvm::APFloat value(floatType.getFloatSemantics());
-  if (!in.apFloat(floatType.getFloatSemantics(), value)) return {};
-  return mlir::FloatAttr::get(type, value);
-}
-
-mlir::Attribute decodeInteger(DecodeStream& in) {
-  mlir::Type type;
-  if (!in.type(type)) return {};
-  if (!type.isIntOrIndex()) {
-    return in.cursor().fail("has an integer of a type that is not one"), nullptr;
-  }
-  const unsigned width =
-      type.isIndex() ? mlir::IndexType::kInternalStorageBitWidth : type.getIntOrFloatBitWidth();
-  llvm::APInt value;
-  if (!in.apInt(width, value)) return {};
-  return mlir::IntegerAttr::get(type, value);
-}
-
 mlir::Attribute decodeAxisRef(DecodeStream& in) {
   mlir::StringAttr name;
   uint64_t hasSubAxis;
@@ -156,17 +115,6 @@ mlir::Attribute decodeMesh(DecodeStream& in) {
     meshAxes.push_back(meshAxis);
   }
   return shlo::MeshAttr::get(in.getContext(), meshAxes, deviceIds);
-}
-
-mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding) {
-  mlir::Attribute encoding;
-  llvm::SmallVector<int64_t> shape;
-  mlir::Type elementType;
-  if ((hasEncoding && !in.attribute(encoding)) || !in.signedVarInts(shape) ||
-      !in.type(elementType)) {
-    return {};
-  }
-  return makeTensorType(in, shape, elementType, encoding);
 }
 
 mlir::Type decodeBufferType(DecodeStream& in) {
@@ -396,16 +344,10 @@ mlir::Type decodeVhloType(DecodeStream& in) {
   if (!in.cursor().varInt(code)) return {};
   if (mlir::Type type = decodeSimpleType(context, code)) return type;
   switch (code) {
-    case kComplexType: {
-      mlir::Type element;
-      if (!in.type(element)) return {};
-      return mlir::ComplexType::getChecked(reportAt(in), element);
-    }
-    case kFunctionType: {
-      llvm::SmallVector<mlir::Type> inputs, results;
-      if (!in.types(inputs) || !in.types(results)) return {};
-      return mlir::FunctionType::get(context, inputs, results);
-    }
+    case kComplexType:
+      return decodeComplexType(in);
+    case kFunctionType:
+      return decodeFunctionType(in);
     case kRankedTensorType:
     case kRankedTensorTypeWithEncoding:
       return decodeTensorType(in, code == kRankedTensorTypeWithEncoding);
