@@ -3,11 +3,10 @@
 #include "compiler/codegen/access/shuffles.h"
 #include "compiler/codegen/evaluator.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace isthmus::codegen {
 namespace {
-
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // Elements `offsets[lane]` of what the vectors hold one after the other.
 llvm::Value* pick(llvm::IRBuilder<>& b, const TargetModel& target,
@@ -93,7 +92,7 @@ llvm::Value* Evaluator::interleavedLoad(llvm::Value* base, llvm::Type* type,
   }
   // Columns next to each other read the same block if it begins at a multiple of the stride.
   int64_t first = linear.constant + std::min<int64_t>(0, linear.laneStride * (lanes - 1));
-  int64_t begin = floorDivide(first, stride) * stride;
+  int64_t begin = llvm::divideFloorSigned(first, stride) * stride;
   IndexExpr uniform = linear;
   uniform.constant = begin;
   uniform.laneStride = 0;

@@ -8,6 +8,7 @@
 #include "compiler/partition/rules/factor_rules.h"
 #include "compiler/partition/rules/reshape_rule.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace isthmus {
 namespace {
@@ -41,16 +42,13 @@ void coarsen(std::vector<AxisPart>& parts) {
   if (last.size == 1) parts.pop_back();
 }
 
-// Towards minus infinity.
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 // The windows that touch each of `shards` blocks, or their rows: as many for each block.
 HaloRows scatteredRows(const Halo& halo, int64_t shards) {
   const int64_t rows = blockRows(halo.size, shards);
   HaloRows needed{halo.operand, halo.dim, {}, 0, 0};
   for (int64_t b = 0; b < shards; ++b) {
-    const int64_t first = floorDivide(b * rows - halo.scatterWindow, halo.stride) + 1;
-    const int64_t last = floorDivide((b + 1) * rows - 1, halo.stride);
+    const int64_t first = llvm::divideFloorSigned(b * rows - halo.scatterWindow, halo.stride) + 1;
+    const int64_t last = llvm::divideFloorSigned((b + 1) * rows - 1, halo.stride);
     needed.request.starts.push_back(halo.isOfWindows ? first : first * halo.stride);
     needed.request.count = std::max(needed.request.count, last - first + 1);
   }
@@ -70,10 +68,10 @@ std::optional<HaloRows> haloRows(const Halo& halo, int64_t shards) {
   if (step % holes != 0 || size == 0) return std::nullopt;
   HaloRows rows{halo.operand, halo.dim, {}, 0, 0};
   for (int64_t b = 0; b < shards; ++b) {
-    rows.request.starts.push_back(floorDivide(b * step - halo.low + holes - 1, holes));
+    rows.request.starts.push_back(llvm::divideFloorSigned(b * step - halo.low + holes - 1, holes));
   }
   const int64_t first = rows.request.starts.front();
-  rows.request.count = floorDivide(extent - 1 - halo.low, holes) - first + 1;
+  rows.request.count = llvm::divideFloorSigned(extent - 1 - halo.low, holes) - first + 1;
   if (rows.request.count <= 0) return std::nullopt;
   rows.low = first * holes + halo.low;
   rows.high = extent - ((rows.request.count - 1) * holes + 1) - rows.low;

@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -21,8 +22,6 @@ namespace {
 constexpr int64_t kBlockBytes = 512 << 10;
 // Of both operands, prepared at a time: what threads find in a shared cache.
 constexpr int64_t kPreparedBytes = 6 << 20;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class PositionSums {
  public:

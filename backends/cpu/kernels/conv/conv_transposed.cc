@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -23,10 +24,6 @@ constexpr int64_t kNearBytes = 256 << 10;
 constexpr int64_t kLineAlignment = 32;  // elements
 // Places of a line, as a multiple of what lies along it.
 constexpr int64_t kMostPadding = 4;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
-int64_t floorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -ceilDiv(-a, b); }
 
 class TransposedSums {
  public:

@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -23,8 +24,6 @@ constexpr int64_t kBoxBytes = 256 << 10;
 constexpr int64_t kPanelBytes = 192 << 10;
 // Of an element of the kernel that is spread for groups.
 constexpr int64_t kSumBytes = 4;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How far the windows of `count` neighbouring positions reach.
 int64_t reach(const ConvAxis& a, int64_t count) {

@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/gemm/dot_job.h"
 #include "backends/cpu/kernels/gemm/few_rows.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -30,9 +31,6 @@ constexpr int64_t kStoredRows = 64;
 
 // Whether a tile of few rows takes as much less time than one of many.
 bool hasTilesOfAnyHeight(const GemmKernels& kernels) { return kernels.elementsPerBlock == 1; }
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
 int64_t offsetOf(std::span<const ResultDimension> dims, int64_t index) {
   int64_t offset = 0;

@@ -11,6 +11,7 @@
 
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/parallel_for.h"
+#include "base/integer_math.h"
 #include "runtime/scratch.h"
 
 namespace isthmus::cpu {
@@ -40,9 +41,6 @@ constexpr int64_t kNearRowsBytes = 900 << 10;
 constexpr int64_t kMinRowsInPlace = 64;
 constexpr int64_t kMaxRowsInPlace = 256;
 constexpr int64_t kAlignment = 64;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
 struct Range {
   int64_t begin;
