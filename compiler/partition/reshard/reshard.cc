@@ -18,12 +18,6 @@ constexpr size_t kMaxStates = 1000;
 // Axes are cut into primes, which gives the search more ways, if there are no more than so many.
 constexpr size_t kMaxPrimes = 6;
 
-int64_t product(llvm::ArrayRef<AxisPart> axes) {
-  int64_t product = 1;
-  for (const AxisPart& axis : axes) product *= axis.size;
-  return product;
-}
-
 // `axes` with neighbours joined, as MeshSharding has them.
 Axes joined(llvm::ArrayRef<AxisPart> axes) {
   Axes parts;
@@ -161,7 +155,7 @@ class Search {
 
   void step(int index, double cost, State next, ReshardStep step) {
     for (size_t d = 0; d < next.dims.size(); ++d) {
-      if (shape_[d] % product(next.dims[d]) != 0) return;
+      if (shape_[d] % blocksOf(next.dims[d]) != 0) return;
     }
     step.axes = joined(step.axes);
     step.before = shardingOf(nodes_[index].state);
@@ -248,7 +242,7 @@ class Search {
   void permute(int index, double cost, const State& state) {
     if (state.unreduced != goal_.unreduced) return;
     for (size_t d = 0; d < state.dims.size(); ++d) {
-      if (product(state.dims[d]) != product(goal_.dims[d])) return;
+      if (blocksOf(state.dims[d]) != blocksOf(goal_.dims[d])) return;
     }
     step(index, cost, goal_, {Kind::kPermute, {}, -1, -1, {}, {}, {}});
   }
@@ -346,8 +340,8 @@ std::vector<ReshardStep> planWithoutSearch(const MeshSharding& from, const MeshS
 
 double bytesMoved(const ReshardStep& step, double arrayBytes) {
   double local = arrayBytes;
-  for (const Axes& axes : step.before.dims) local /= static_cast<double>(product(axes));
-  auto group = static_cast<double>(product(step.axes));
+  for (const Axes& axes : step.before.dims) local /= static_cast<double>(blocksOf(axes));
+  auto group = static_cast<double>(blocksOf(step.axes));
   switch (step.kind) {
     case Kind::kSlice:
       return 0;

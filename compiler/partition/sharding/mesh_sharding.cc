@@ -45,13 +45,13 @@ int64_t index(const std::vector<AxisPart>& parts, int64_t position) {
   return index;
 }
 
-int64_t product(const std::vector<AxisPart>& parts) {
-  int64_t product = 1;
-  for (const AxisPart& part : parts) product *= part.size;
-  return product;
-}
-
 }  // namespace
+
+int64_t blocksOf(llvm::ArrayRef<AxisPart> parts) {
+  int64_t blocks = 1;
+  for (const AxisPart& part : parts) blocks *= part.size;
+  return blocks;
+}
 
 int64_t blockRows(int64_t size, int64_t shards) { return (size + shards - 1) / shards; }
 
@@ -68,11 +68,11 @@ bool areIndependent(const AxisPart& a, const AxisPart& b) {
   return a.stride % (b.stride * b.size) == 0 || b.stride % (a.stride * a.size) == 0;
 }
 
-int64_t MeshSharding::shards(int64_t d) const { return product(dims[d]); }
+int64_t MeshSharding::shards(int64_t d) const { return blocksOf(dims[d]); }
 
 bool MeshSharding::isReplicated() const {
   return unreduced.empty() &&
-         llvm::all_of(dims, [](const auto& parts) { return product(parts) == 1; });
+         llvm::all_of(dims, [](const auto& parts) { return blocksOf(parts) == 1; });
 }
 
 bool MeshSharding::hasSameBlocks(const MeshSharding& other) const {
@@ -173,7 +173,7 @@ MeshSharding MeshSharding::evenPart(llvm::ArrayRef<int64_t> shape) const {
 
 std::string MeshSharding::toOpSharding() const {
   std::string out;
-  if (isReplicated() || product(unreduced) == numPartitions) {
+  if (isReplicated() || blocksOf(unreduced) == numPartitions) {
     // Written out, since no bytes at all would mean that nothing is known.
     appendNumber(out, 1, unreduced.empty() ? kOpShardingReplicated : kOpShardingUnreduced);
     return out;
@@ -190,7 +190,7 @@ std::string MeshSharding::toOpSharding() const {
     tileDims.push_back(size);
     kinds.push_back(static_cast<int64_t>(kind));
   };
-  int64_t summands = product(unreduced);
+  int64_t summands = blocksOf(unreduced);
   addSubgroup(summands, kOpShardingUnreduced);
   addSubgroup(numPartitions / (tiles * summands), kOpShardingReplicated);
   // Devices in order of their tile and summand; those that hold the same follow each other.

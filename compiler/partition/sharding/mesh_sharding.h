@@ -9,6 +9,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/sdy.h"
 #include "isthmus/status.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace isthmus {
@@ -21,6 +22,9 @@ struct AxisPart {
 
   bool operator==(const AxisPart&) const = default;
 };
+
+// Into how many blocks the parts split a dimension together.
+int64_t blocksOf(llvm::ArrayRef<AxisPart> parts);
 
 // How many rows each of `shards` blocks of `size` rows has, padding of the last ones included.
 int64_t blockRows(int64_t size, int64_t shards);

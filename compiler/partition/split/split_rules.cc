@@ -23,12 +23,6 @@ bool sharesAxis(const std::vector<AxisPart>& a, const std::vector<AxisPart>& b) 
   });
 }
 
-int64_t blocksOf(const std::vector<AxisPart>& parts) {
-  int64_t blocks = 1;
-  for (const AxisPart& part : parts) blocks *= part.size;
-  return blocks;
-}
-
 bool divides(const std::vector<AxisPart>& parts, int64_t size) {
   return size % blocksOf(parts) == 0;
 }
