@@ -70,6 +70,7 @@ def Shlo_CholeskyOp : Shlo_Op<"cholesky", [Pure, Shlo_SameElementType, Shlo_Infe
 def Shlo_ConvolutionOp : Shlo_Op<"convolution", [Pure]> {
   let summary = "products of windows of lhs with the kernel rhs, summed";
   let evaluator = [{evaluateConvolution}];
+  let isContraction = 1;
   let computesWithReals = 1;
   let lowering = "library";
   let kernels = "all";
@@ -147,6 +148,7 @@ def Shlo_DotOp : Shlo_Op<"dot", [Pure]> {
 def Shlo_DotGeneralOp : Shlo_Op<"dot_general", [Pure]> {
   let summary = "products summed over contracting dimensions, for each batch index";
   let evaluator = [{evaluateDotGeneral}];
+  let isContraction = 1;
   let computesWithReals = 1;
   let lowering = "library";
   let kernels = "all";

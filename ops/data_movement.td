@@ -78,6 +78,7 @@ def Shlo_DynamicSliceOp : Shlo_MoveOp<"dynamic_slice",
     [AllElementTypesMatch<["operand", "result"]>, Shlo_Infers]> {
   let summary = "a block that starts at computed indices, kept inside the operand";
   let evaluator = [{evaluateDynamicSlice}];
+  let readsPart = 1;
   let lowering = "indexed";
   let indexing = [{indexDynamicSlice}];
   let sharding = [{rule<dynamicSliceRule>}];
@@ -118,6 +119,7 @@ def Shlo_GatherOp : Shlo_MoveOp<"gather",
     [AllElementTypesMatch<["operand", "result"]>, Shlo_Infers]> {
   let summary = "blocks that start at indices read from a tensor";
   let evaluator = [{evaluateGather}];
+  let readsPart = 1;
   let cost = 10;
   let lowering = "indexed";
   let indexing = [{indexGather}];
@@ -213,6 +215,7 @@ def Shlo_SliceOp : Shlo_MoveOp<"slice", [SameOperandsAndResultElementType,
     Shlo_Infers]> {
   let summary = "every stride-th element between fixed bounds";
   let evaluator = [{evaluateSlice}];
+  let readsPart = 1;
   let cost = 0;
   let lowering = "indexed";
   let indexing = [{indexSlice}];

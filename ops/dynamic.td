@@ -3,6 +3,7 @@ include "ops/base.td"
 
 class Shlo_DynamicOp<string mnemonic, list<Trait> traits = []>
     : Shlo_Op<mnemonic, !listconcat([Pure], traits)> {
+  let isDynamic = 1;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 

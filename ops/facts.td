@@ -34,6 +34,12 @@ class OpFacts {
   // leaves all others as they are, and whether a number combined with itself is that number.
   string neutral = "";
   bit isIdempotent = 0;
+  // Whether it sums products over dimensions of both operands.
+  bit isContraction = 0;
+  // Whether it reads but a part of its first operand, as large as its result.
+  bit readsPart = 0;
+  // Whether sizes of its operands or result are computed by the program.
+  bit isDynamic = 0;
   // Which devices other than CPUs compute it by kernels of ours: "all", "gpu" for GPUs alone, "none"
   // that leave it to the host, or "never" where the host does not do it either.
   string kernels = !cond(

@@ -21,7 +21,7 @@ class FactsTable<string dialect> : GenericTable {
   let CppTypeName = "OpFacts";
   let Fields = ["opName", "opCode", "fusionClass", "memoryRole", "workClass", "inPlaceOperand",
                 "cost", "isLibrary", "isCollective", "neutralValue", "isIdempotent",
-                "kernelDevices", "indexing"];
+                "isContraction", "readsPart", "isDynamic", "kernelDevices", "indexing"];
   string TypeOf_neutralValue = "code";
   string TypeOf_kernelDevices = "code";
   string TypeOf_indexing = "code";

@@ -11,6 +11,7 @@
 #include "backends/shared/serialization/sealed_bytes.h"
 #include "backends/shared/staging/device_target.h"
 #include "backends/shared/staging/staged_codegen.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/choose_schedule.h"
@@ -22,10 +23,6 @@
 
 namespace isthmus::cuda {
 namespace {
-
-bool isProduct(mlir::Operation* op) {
-  return llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op);
-}
 
 // As cuBLASLt multiplies it when the program runs, if it does.
 std::optional<BlasProduct> libraryProductOf(const CompileTarget& target, mlir::Operation* op) {
@@ -151,7 +148,7 @@ class CudaCodegen final : public StagedCodegen {
   }
   // As its schedule says.
   bool isOfLibrary(mlir::Operation* op) const {
-    if (!isProduct(op)) return false;
+    if (!isContraction(op)) return false;
     StatusOr<StageSchedule> stage = productScheduleOf(op, form().target);
     return stage.ok() && stage->product.form == ProductForm::kLibrary;
   }
@@ -224,7 +221,7 @@ void CudaCodeGenerator::configure(PipelineOptions& options) const {
   options.isOfLibrary = [target = target_](mlir::Operation* op) {
     auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
     if (fusion) return libraryFusionOf(target, fusion).has_value();
-    return isProduct(op) && libraryWorkOf(target, op).has_value();
+    return isContraction(op) && libraryWorkOf(target, op).has_value();
   };
   options.rewrite = [target = target_](mlir::ModuleOp module) {
     arrangeIntegerProducts(module, [&](shlo::DotGeneralOp product) {

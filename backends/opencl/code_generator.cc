@@ -11,6 +11,7 @@
 #include "backends/shared/staging/staged_codegen.h"
 #include "compiler/cost/time.h"
 #include "compiler/cost/work.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/dot_scheduler.h"
@@ -104,7 +105,7 @@ bool isHostProduct(const DeviceFacts& facts, const TargetModel& target, mlir::Op
   // In vectors on one thread. Without, the device takes several times as long.
   constexpr double kLeastNs = 200'000;
   constexpr double kLeastNsOfVectors = 50'000;
-  if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op) || !isHostDevice(facts, target)) {
+  if (!isContraction(op) || !isHostDevice(facts, target)) {
     return false;
   }
   const double ns = contractionNs(target, workOf(op).products);

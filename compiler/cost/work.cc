@@ -5,6 +5,7 @@
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {
@@ -15,7 +16,8 @@ double readBytes(mlir::OpOperand& use) {
   mlir::Operation* user = use.getOwner();
   double whole = bytesOf(use.get().getType());
   if (use.getOperandNumber() > 0) return whole;
-  if (llvm::isa<shlo::SliceOp, shlo::DynamicSliceOp, shlo::GatherOp>(user)) {
+  const OpFacts* facts = findOpFacts(user);
+  if (facts && facts->readsPart) {
     return std::min(whole, bytesOf(user->getResult(0).getType()));
   }
   // Updated where it is: what is kept is not touched.

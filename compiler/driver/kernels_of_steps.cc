@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/cost/time.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/schedule/attention/attention.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
@@ -42,7 +43,7 @@ int commandsOf(const std::vector<Step>& steps) {
 
 // With an epilogue or without.
 bool isProduct(mlir::Operation* op) {
-  if (llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return true;
+  if (isContraction(op)) return true;
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
   return fusion && isProductWithEpilogue(fusion);
 }

@@ -3,6 +3,7 @@
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,7 +53,8 @@ bool isLookedUp(mlir::Value value) {
     if (values.size() > kMaxChain || values[i].use_empty()) return false;
     for (mlir::OpOperand& use : values[i].getUses()) {
       mlir::Operation* user = use.getOwner();
-      if (llvm::isa<shlo::GatherOp, shlo::DynamicSliceOp, shlo::SliceOp>(user)) {
+      const OpFacts* facts = findOpFacts(user);
+      if (facts && facts->readsPart) {
         if (use.getOperandNumber() != 0 ||
             elementCount(user->getResult(0).getType()) * kLeastShare >
                 elementCount(values[i].getType())) {

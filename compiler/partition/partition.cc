@@ -5,6 +5,7 @@
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/one_device.h"
@@ -739,9 +740,7 @@ class Partitioner {
     while (op && llvm::isa<shlo::TransposeOp>(op) && op->getOperand(0).hasOneUse()) {
       op = op->getOperand(0).getDefiningOp();
     }
-    if (!op || !llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp, shlo::ReduceOp>(op)) {
-      return std::nullopt;
-    }
+    if (!op || !sumsUpFactors(op)) return std::nullopt;
     std::vector<MeshSharding> operandShardings, wanted;
     for (Value operand : op->getOperands()) operandShardings.push_back(propagation_.of(operand));
     wanted.push_back(propagation_.of(op->getResult(0)));
@@ -879,8 +878,9 @@ void dropNestedConstraints(mlir::ModuleOp module) {
     bool isConstraint =
         llvm::isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op) ||
         gspmdCall(op, kGspmdConstraint);
-    if (!isConstraint || llvm::isa<mlir::func::FuncOp, sdy::ManualComputationOp, shlo::WhileOp,
-                                   shlo::CaseOp, shlo::IfOp>(op->getParentOp())) {
+    mlir::Operation* parent = op->getParentOp();
+    if (!isConstraint || isControlFlow(parent) ||
+        llvm::isa<mlir::func::FuncOp, sdy::ManualComputationOp>(parent)) {
       return;
     }
     op->getResult(0).replaceAllUsesWith(op->getOperand(0));

@@ -138,7 +138,7 @@ Status Propagation::seedBlock(mlir::Block& block) {
       ISTHMUS_ASSIGN_OR_RETURN(std::optional<MeshSharding> sharding,
                                gspmdShardingOf(llvm::cast<shlo::CustomCallOp>(op), numPartitions_));
       if (sharding) say(op.getResult(0), *sharding);
-    } else if (llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) {
+    } else if (isControlFlow(&op)) {
       for (mlir::Region& region : op.getRegions()) {
         ISTHMUS_RETURN_IF_ERROR(seedBlock(region.front()));
       }

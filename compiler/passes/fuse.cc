@@ -2,6 +2,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/fusion/build_fusions.h"
 #include "compiler/fusion/copy_constants.h"
@@ -54,7 +55,7 @@ struct FusePass : impl::FusePassBase<FusePass> {
   Status fuseBlock(mlir::Block& block) {
     // Inner blocks first: their uses of outer values are then the uses of their kernels.
     for (mlir::Operation& op : block) {
-      if (!llvm::isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op)) continue;
+      if (!isControlFlow(&op)) continue;
       for (mlir::Region& region : op.getRegions()) {
         for (mlir::Block& inner : region) {
           copyConstantsInto(inner);

@@ -46,10 +46,6 @@ class MemoryBoundaries {
   }
 
  private:
-  static bool isControlFlow(mlir::Operation* op) {
-    OpRole role = roleOf(op);
-    return role == OpRole::kWhile || role == OpRole::kBranch;
-  }
   static bool isComputed(mlir::Operation* op) {
     return roleOf(op) == OpRole::kCompute || isControlFlow(op);
   }

@@ -65,7 +65,7 @@ class Padder {
     for (mlir::Operation& op : llvm::make_early_inc_range(block)) {
       bool concerns = llvm::any_of(op.getResultTypes(), isBounded) ||
                       llvm::any_of(op.getOperands(), [&](Value v) { return sizes_.contains(v); });
-      bool hasBlocks = llvm::isa<shlo::WhileOp, shlo::IfOp, shlo::CaseOp>(op);
+      bool hasBlocks = isControlFlow(&op);
       if ((concerns || hasBlocks) && mlir::failed(rewrite(&op))) return mlir::failure();
     }
     return mlir::success();

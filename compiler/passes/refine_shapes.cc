@@ -1,6 +1,7 @@
 // The refine-shapes pass: shapes that a program computes from constants become types.
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/contraction_shapes.h"
 #include "compiler/passes/dynamic_calls.h"
 #include "compiler/passes/known_integers.h"
@@ -354,11 +355,9 @@ struct RefineShapesPass : impl::RefineShapesPassBase<RefineShapesPass> {
   static bool needsRefining(mlir::func::FuncOp function) {
     return function
         .walk([](mlir::Operation* op) {
-          bool isDynamic =
-              llvm::isa<shlo::GetDimensionSizeOp, shlo::SetDimensionSizeOp, shlo::DynamicReshapeOp,
-                        shlo::DynamicBroadcastInDimOp, shlo::DynamicIotaOp, shlo::DynamicPadOp,
-                        shlo::RealDynamicSliceOp, shlo::DynamicGatherOp, shlo::DynamicConvOp>(op) ||
-              isDynamicCall(op) || !llvm::all_of(op->getResultTypes(), hasKnownShape);
+          const OpFacts* facts = findOpFacts(op);
+          bool isDynamic = (facts && facts->isDynamic) || isDynamicCall(op) ||
+                           !llvm::all_of(op->getResultTypes(), hasKnownShape);
           return isDynamic ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
         })
         .wasInterrupted();

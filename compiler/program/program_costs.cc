@@ -14,7 +14,7 @@ OpWork kindOf(mlir::Operation* op) {
 }
 
 double flopsOf(mlir::Operation* op) {
-  if (llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return 2 * productsOf(op);
+  if (isContraction(op)) return 2 * productsOf(op);
   if (llvm::isa<shlo::ReduceOp>(op)) return elementsOf(op->getOperand(0).getType());
   return kindOf(op) == OpWork::kFlop ? elementsOf(op->getResult(0).getType()) : 0;
 }
@@ -44,8 +44,7 @@ void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs) {
     }
     // Memory is read and written at the edges of fusions and by what stands alone.
     mlir::Operation* parent = op->getParentOp();
-    bool isTopLevel = parent == main.getOperation() || roleOf(parent) == OpRole::kWhile ||
-                      roleOf(parent) == OpRole::kBranch;
+    bool isTopLevel = parent == main.getOperation() || isControlFlow(parent);
     if (!isTopLevel || roleOf(op) != OpRole::kCompute) return;
     bytes += accessedBytes(op);
   });

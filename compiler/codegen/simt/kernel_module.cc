@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/simt/attention/attention_kernel.h"
 #include "compiler/codegen/simt/data_kernels.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/schedule/attention/attention.h"
 #include "compiler/schedule/data/data_scheduler.h"
@@ -178,7 +179,7 @@ StatusOr<std::optional<KernelModule::Code>> KernelModule::add(mlir::Operation* o
     ISTHMUS_ASSIGN_OR_RETURN(found, whereKnown(emitData(op, module_, form_, nextSymbol())));
   }
   if (found) return std::optional<Code>(add(op, *found));
-  if (!llvm::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return std::optional<Code>();
+  if (!isContraction(op)) return std::optional<Code>();
   ISTHMUS_ASSIGN_OR_RETURN(OpKernels emitted,
                            emitProduct(op, module_, form_, nextSymbol(), emitOther_));
   return std::optional<Code>(add(op, emitted));

@@ -85,6 +85,16 @@ OpRole roleOf(mlir::Operation* op) {
   return facts->role;
 }
 
+bool isControlFlow(mlir::Operation* op) {
+  const OpRole role = roleOf(op);
+  return role == OpRole::kWhile || role == OpRole::kBranch;
+}
+
+bool isContraction(mlir::Operation* op) {
+  const OpFacts* facts = findOpFacts(op);
+  return facts && facts->isContraction;
+}
+
 bool isKernel(mlir::Operation* op) {
   FusionClass fusion = fusionClass(op);
   return fusion != FusionClass::kOpaque && fusion != FusionClass::kView &&

@@ -72,6 +72,9 @@ struct OpFacts {
   bool isCollective;  // devices meet in it
   Neutral neutral;    // of an operation on two numbers
   bool isIdempotent;  // whether a number combined with itself by it is that number
+  bool isContraction;
+  bool readsPart;  // of its first operand, as many elements as its result has
+  bool isDynamic;  // sizes of operands or of the result are computed by the program
   KernelDevices kernels;
   void (*indexing)(IndexingBuilder&);  // see indexing.h
 };
@@ -85,6 +88,11 @@ llvm::ArrayRef<OpFacts> allOpFacts();
 
 FusionClass fusionClass(mlir::Operation* op);
 OpRole roleOf(mlir::Operation* op);
+
+// A loop or a branch, whose regions are run by a condition.
+bool isControlFlow(mlir::Operation* op);
+// dot_general and convolution; what is expanded into them is none.
+bool isContraction(mlir::Operation* op);
 
 // Whether the operation is computed by kernels that fusion makes: neither a library's, nor a view,
 // nor a constant.

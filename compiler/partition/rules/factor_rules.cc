@@ -6,6 +6,7 @@
 #include "base/custom_partitioners.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/facts/indexing.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/split/shifts.h"
 #include "llvm/ADT/StringMap.h"
@@ -279,10 +280,13 @@ std::optional<FactorRule> factorRule(mlir::Operation* op) {
   return it->second(op);
 }
 
+bool sumsUpFactors(mlir::Operation* op) {
+  return llvm::isa<shlo::ReduceOp>(op) || isContraction(op);
+}
+
 bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
   if (rule.units.count(factor) != 0) return false;
-  if (rule.summed.contains(factor) && !rule.indexed.contains(factor) &&
-      !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) {
+  if (rule.summed.contains(factor) && !rule.indexed.contains(factor) && !sumsUpFactors(op)) {
     // Zeros are added anywhere, unless somebody relies on where.
     auto scatter = llvm::dyn_cast<shlo::ScatterOp>(op);
     if (!scatter || rule.summands.empty() || scatter.getUniqueIndices() ||

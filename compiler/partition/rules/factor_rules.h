@@ -68,6 +68,10 @@ inline bool isFew(int64_t rows, int64_t of) { return 4 * rows <= of; }
 // Nothing if no rule is known.
 std::optional<FactorRule> factorRule(mlir::Operation* op);
 
+// A reduction or a contraction: of a factor that its results do not have, each device may make the
+// sum of its own block.
+bool sumsUpFactors(mlir::Operation* op);
+
 // Whether blocks of `factor` may have padding behind the last row, which means nothing and stays
 // out of what is summed if the caller masks it.
 bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor);

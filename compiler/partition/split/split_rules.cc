@@ -214,10 +214,6 @@ bool isCheapPick(mlir::Operation* op, const FactorRule& rule, int factor,
                             static_cast<double>(elementCount(gather.getOperand()));
 }
 
-bool isElementwise(mlir::Operation* op) {
-  return op->getNumResults() == 1 && fusionClass(op) == FusionClass::kElementwise;
-}
-
 // How many elements would move if `value` were to be split otherwise: what is repeated, or made of
 // numbers that count, is made anew. As far as `depth` operations tell.
 double elementsBehind(Value value, int depth = 3) {
@@ -228,7 +224,7 @@ double elementsBehind(Value value, int depth = 3) {
   if (auto broadcast = llvm::dyn_cast<shlo::BroadcastInDimOp>(op)) {
     return elementsBehind(broadcast.getOperand(), depth - 1);
   }
-  if (!isElementwise(op) || op->getNumOperands() == 0) return elements;
+  if (fusionClass(op) != FusionClass::kElementwise || op->getNumOperands() == 0) return elements;
   double most = 0;
   for (Value operand : op->getOperands()) most = std::max(most, elementsBehind(operand, depth - 1));
   return std::min(most, elements);
@@ -243,7 +239,8 @@ struct OperandOrder {
 
 OperandOrder orderOfOperands(mlir::Operation* op, llvm::ArrayRef<MeshSharding> operandShardings) {
   auto order = llvm::to_vector(llvm::seq<size_t>(0, op->getNumOperands()));
-  bool areAlike = llvm::isa<shlo::ConcatenateOp>(op) || isElementwise(op);
+  bool areAlike =
+      llvm::isa<shlo::ConcatenateOp>(op) || fusionClass(op) == FusionClass::kElementwise;
   size_t numDeciding = order.size();
   if (!areAlike || order.size() < 2) return {std::move(order), numDeciding};
   llvm::SmallVector<double> elements;
@@ -296,7 +293,7 @@ bool dividesAll(const std::vector<AxisPart>& parts, int factor, mlir::ValueRange
 void addMasks(mlir::Operation* op, const FactorRule& rule, int factor, int64_t shards,
               std::vector<MaskedRows>& masks) {
   const bool isScatter = llvm::isa<shlo::ScatterOp>(op);
-  if (!isScatter && !llvm::isa<shlo::ReduceOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(op)) return;
+  if (!isScatter && !sumsUpFactors(op)) return;
   // Of a scatter the updates, and no indices.
   for (unsigned i = isScatter ? 2 : 0; i < op->getNumOperands(); ++i) {
     for (auto [d, dim] : llvm::enumerate(rule.operands[i])) {

@@ -4,6 +4,7 @@
 #include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "compiler/reference/interpreter.h"
@@ -20,8 +21,8 @@ constexpr int64_t kMaxStepsOfProgram = 1 << 17;
 
 // What is no function of its operands alone, or may not end.
 bool isNeverFolded(mlir::Operation* op) {
-  return llvm::isa<shlo::ConstantOp, shlo::OptimizationBarrierOp, shlo::CrossReplicaSumOp,
-                   shlo::IfOp, shlo::CaseOp, shlo::WhileOp, shlo::CompositeOp>(op);
+  return isControlFlow(op) || llvm::isa<shlo::ConstantOp, shlo::OptimizationBarrierOp,
+                                        shlo::CrossReplicaSumOp, shlo::CompositeOp>(op);
 }
 
 bool isQuantized(mlir::Type type) {
