@@ -73,10 +73,7 @@ Work arithmeticOf(mlir::Operation* op) {
 
 }  // namespace
 
-double elementsOf(mlir::Type type) {
-  auto array = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  return array && array.hasStaticShape() ? static_cast<double>(array.getNumElements()) : 0;
-}
+double elementsOf(mlir::Type type) { return static_cast<double>(elementCount(type)); }
 
 double bytesOf(mlir::Type type) {
   double elements = elementsOf(type);

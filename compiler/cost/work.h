@@ -23,7 +23,8 @@ Work workOf(ir::FusionOp fusion, llvm::ArrayRef<mlir::Value> written);
 // Multiplications of a dot_general or a convolution; 0 for other operations.
 double productsOf(mlir::Operation* op);
 
-// Elements and bytes of a static array; 0 for all else.
+// elementCount() and arrayBytes() of array_shape.h as what is reckoned with, which does not
+// overflow.
 double elementsOf(mlir::Type type);
 double bytesOf(mlir::Type type);
 

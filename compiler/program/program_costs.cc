@@ -19,9 +19,8 @@ double flopsOf(mlir::Operation* op) {
   return kindOf(op) == OpWork::kFlop ? elementsOf(op->getResult(0).getType()) : 0;
 }
 
-}  // namespace
-
-OperationCosts costsOf(mlir::Operation* op) {
+// All but the bytes.
+OperationCosts arithmeticOf(mlir::Operation* op) {
   OperationCosts costs;
   op->walk([&](mlir::Operation* inner) {
     costs.flops += flopsOf(inner);
@@ -29,27 +28,29 @@ OperationCosts costsOf(mlir::Operation* op) {
       costs.transcendentals += elementsOf(inner->getResult(0).getType());
     }
   });
+  return costs;
+}
+
+}  // namespace
+
+OperationCosts costsOf(mlir::Operation* op) {
+  OperationCosts costs = arithmeticOf(op);
   costs.bytes = accessedBytes(op);
   return costs;
 }
 
 void countCosts(mlir::func::FuncOp main, std::map<std::string, double>& costs) {
-  double flops = 0;
-  double transcendentals = 0;
+  const OperationCosts arithmetic = arithmeticOf(main);
   double bytes = 0;
   main.walk([&](mlir::Operation* op) {
-    flops += flopsOf(op);
-    if (kindOf(op) == OpWork::kTranscendental) {
-      transcendentals += elementsOf(op->getResult(0).getType());
-    }
     // Memory is read and written at the edges of fusions and by what stands alone.
     mlir::Operation* parent = op->getParentOp();
     bool isTopLevel = parent == main.getOperation() || isControlFlow(parent);
     if (!isTopLevel || roleOf(op) != OpRole::kCompute) return;
     bytes += accessedBytes(op);
   });
-  costs["flops"] = flops;
-  costs["transcendentals"] = transcendentals;
+  costs["flops"] = arithmetic.flops;
+  costs["transcendentals"] = arithmetic.transcendentals;
   costs["bytes accessed"] = bytes;
 }
 
