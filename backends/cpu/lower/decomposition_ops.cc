@@ -20,11 +20,6 @@ std::optional<Decomposition> decompositionOf(llvm::StringRef target) {
       .Default(std::nullopt);
 }
 
-ElementType realType(ElementType type) {
-  if (type == ElementType::kC64) return ElementType::kF32;
-  return type == ElementType::kC128 ? ElementType::kF64 : type;
-}
-
 // `batch` of a matrix's dimensions, then `inner` ones.
 ArrayType arrayOf(ElementType type, const ArrayType& matrix, std::vector<int64_t> inner) {
   ArrayType array{type, {matrix.dims.begin(), matrix.dims.end() - 2}};
@@ -53,7 +48,7 @@ std::vector<ArrayType> expectedTypes(const DecompositionDescriptor& d, const Arr
     case Decomposition::kLu:
       return {a, a, arrayOf(ElementType::kS32, a, {d.k}), arrayOf(ElementType::kS32, a, {d.m})};
     case Decomposition::kEigh:
-      return {a, a, arrayOf(realType(a.elementType), a, {d.n})};
+      return {a, a, arrayOf(realTypeOf(a.elementType), a, {d.n})};
     case Decomposition::kSvd:  // no such call
       return {};
   }
@@ -83,7 +78,7 @@ StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op, LibraryContext& 
   if (op->getNumOperands() == 0 || types[0].dims.size() < 2) return wrong();
   const ArrayType& a = types[0];
   d.type = a.elementType;
-  if (realType(d.type) != ElementType::kF32 && realType(d.type) != ElementType::kF64) {
+  if (realTypeOf(d.type) != ElementType::kF32 && realTypeOf(d.type) != ElementType::kF64) {
     return unimplemented("another element type than f32, f64, complex<f32> or complex<f64>");
   }
   d.m = a.dims[a.dims.size() - 2];

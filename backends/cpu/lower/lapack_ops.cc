@@ -54,11 +54,6 @@ std::optional<Target> targetOf(llvm::StringRef name) {
   return Target{*routine, type};
 }
 
-ElementType realType(ElementType type) {
-  if (type == ElementType::kC64) return ElementType::kF32;
-  return type == ElementType::kC128 ? ElementType::kF64 : type;
-}
-
 // Whether a matrix of each batch lies in columns, and other arrays in the order of their
 // dimensions.
 bool liesAsLapackReads(const ArrayType& type, bool isMatrix, mlir::Attribute layout) {
@@ -248,7 +243,7 @@ class LapackCall {
   // Without vectors ("N"), what is left of the matrix is not defined.
   StatusOr<OperationCode> lowerSyevd() {
     const ArrayType a = matrixOf(n_, n_);
-    ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realType(target_.type), {n_}), info()}));
+    ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realTypeOf(target_.type), {n_}), info()}));
     ISTHMUS_RETURN_IF_ERROR(letter("mode", "NV").status());
     ISTHMUS_ASSIGN_OR_RETURN(char uplo, letter("uplo", "LU"));
     DecompositionDescriptor d{};
@@ -271,7 +266,7 @@ class LapackCall {
     };
     if (!isSize(d.columns, m_) || !isSize(d.rows, n_)) return wrongTypes();
     const ArrayType a = matrixOf(m_, n_);
-    ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realType(target_.type), {k_}),
+    ISTHMUS_RETURN_IF_ERROR(expect({a}, {a, array(realTypeOf(target_.type), {k_}),
                                          matrixOf(m_, d.columns), matrixOf(d.rows, n_), info()}));
     return decomposition(Decomposition::kSvd, 60, d);
   }

@@ -68,6 +68,12 @@ inline std::span<const int64_t> toSpan(llvm::ArrayRef<int64_t> list) {
   return {list.data(), list.size()};
 }
 
+// Of the parts of a complex type; the type itself otherwise.
+inline ElementType realTypeOf(ElementType type) {
+  if (type == ElementType::kC64) return ElementType::kF32;
+  return type == ElementType::kC128 ? ElementType::kF64 : type;
+}
+
 // The position in a fusion's table of buffers of one of the fusion's arguments.
 int32_t bufferOf(mlir::Value argument);
 
