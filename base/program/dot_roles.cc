@@ -17,7 +17,7 @@ void appendDimension(DotDimensions& dims, DotDimension dim) {
   dims.push_back(dim);
 }
 
-DotRoles dotRolesOf(const DotArray& lhs, const DotArray& rhs, const DotNumbers& numbers) {
+DotRoles dotRolesOf(const StridedArray& lhs, const StridedArray& rhs, const DotNumbers& numbers) {
   DotRoles roles;
   for (size_t i = 0; i < numbers.lhsBatch.size(); ++i) {
     const int64_t l = numbers.lhsBatch[i], r = numbers.rhsBatch[i];

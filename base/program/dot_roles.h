@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/program/strided_array.h"
+
 namespace isthmus {
 
 // Strides are in elements; 0 where the operand does not have the dimension (or is broadcast).
@@ -26,15 +28,11 @@ struct DotRoles {
   DotDimensions batch, rows, columns, sums;
 };
 
-struct DotArray {
-  std::span<const int64_t> sizes;
-  std::span<const int64_t> strides;  // in elements
-};
 // Numbers of dimensions: each in range and given once, those of the two operands of equal sizes.
 struct DotNumbers {
   std::span<const int64_t> lhsBatch, rhsBatch;
   std::span<const int64_t> lhsSums, rhsSums;
 };
-DotRoles dotRolesOf(const DotArray& lhs, const DotArray& rhs, const DotNumbers& numbers);
+DotRoles dotRolesOf(const StridedArray& lhs, const StridedArray& rhs, const DotNumbers& numbers);
 
 }  // namespace isthmus

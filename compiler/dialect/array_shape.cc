@@ -1,5 +1,7 @@
 #include "compiler/dialect/array_shape.h"
 
+#include "base/program/strided_array.h"
+
 #include "compiler/dialect/types.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -36,11 +38,7 @@ llvm::SmallVector<int64_t> squeezedShape(mlir::Type type) {
 
 llvm::SmallVector<int64_t, 6> stridesOf(llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t, 6> strides(shape.size());
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride *= shape[d];
-  }
+  setRowMajorStrides(shape, strides);
   return strides;
 }
 

@@ -1,5 +1,6 @@
 // The HLO instructions that have attributes of their own: data movement, reductions, contractions,
 // collectives.
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/import/hlo/instruction_reader.h"
 #include "llvm/ADT/STLExtras.h"
@@ -405,8 +406,8 @@ bool InstructionReader::setIotaReplicaGroups(const hlo::IotaReplicaGroupList& li
       count / list.num_replica_groups != list.num_devices_per_group) {
     return fail("has replica groups of a bad shape");
   }
-  llvm::SmallVector<int64_t> strides(shape.size(), 1), ids(count);
-  for (int64_t d = std::ssize(shape) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
+  const auto strides = stridesOf(shape);
+  llvm::SmallVector<int64_t> ids(count);
   for (int64_t place = 0; place < count; ++place) {
     int64_t rest = place;
     for (int64_t d : llvm::reverse(order)) {

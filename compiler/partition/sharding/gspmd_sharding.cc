@@ -112,8 +112,7 @@ class Reader {
         std::iota(order_.begin(), order_.end(), 0);
       }
       if (!isPermutation(order_, mesh_.size())) return wrong();
-      Numbers strides(mesh_.size(), 1);
-      for (size_t i = mesh_.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * mesh_[i];
+      const auto strides = stridesOf(mesh_);
       for (int64_t axis : order_) axes.push_back({strides[axis], mesh_[axis]});
       if (std::optional<MeshSharding> sharding = cut(axes)) return sharding;
       devices_ = listOf(axes);

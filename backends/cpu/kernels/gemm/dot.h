@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backends/cpu/abi.h"
 #include "base/program/dot_roles.h"
@@ -97,6 +98,9 @@ struct DotOperand {
   std::span<const int64_t> dims;
   std::span<const int64_t> strides;  // empty: dense row-major
 };
+
+// Of each dimension, in elements.
+std::vector<int64_t> stridesOf(const DotOperand& operand);
 
 // The descriptor of stablehlo.dot_general; dimension numbers as in its attribute. Adjacent
 // dimensions that form one stride are merged. Fails when the numbers do not fit the operands, on

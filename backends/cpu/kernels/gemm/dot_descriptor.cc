@@ -8,17 +8,6 @@
 namespace isthmus::cpu {
 namespace {
 
-std::vector<int64_t> stridesOf(const DotOperand& operand) {
-  if (!operand.strides.empty()) return {operand.strides.begin(), operand.strides.end()};
-  std::vector<int64_t> strides(operand.dims.size());
-  int64_t stride = 1;
-  for (size_t i = strides.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= operand.dims[i];
-  }
-  return strides;
-}
-
 // Marks the dimensions named by `numbers` as taken; fails if one is out of range or taken twice.
 Status takeDimensions(const char* what, std::span<const int64_t> numbers,
                       std::vector<bool>& taken) {
@@ -34,6 +23,13 @@ Status takeDimensions(const char* what, std::span<const int64_t> numbers,
 }
 
 }  // namespace
+
+std::vector<int64_t> stridesOf(const DotOperand& operand) {
+  if (!operand.strides.empty()) return {operand.strides.begin(), operand.strides.end()};
+  std::vector<int64_t> strides(operand.dims.size());
+  setRowMajorStrides(operand.dims, strides);
+  return strides;
+}
 
 StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperand& rhs,
                                           ElementType resultType,
