@@ -8,6 +8,7 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/roles.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
 
@@ -92,35 +93,10 @@ StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& co
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(conv.getLhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(conv.getRhs().getType()));
   ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(conv.getResult().getType()));
-  shlo::ConvDimensionNumbersAttr dims = conv.getDimensionNumbers();
-  std::vector<int64_t> padding;
-  if (auto given = conv.getPadding()) {
-    for (int64_t pad : given->getValues<int64_t>()) padding.push_back(pad);
-  }
-  std::vector<char> reversal;
-  if (auto given = conv.getWindowReversal()) reversal.assign(given->begin(), given->end());
-  static_assert(sizeof(bool) == sizeof(char));
-  ConvNumbers numbers;
-  numbers.inputBatch = dims.getInputBatchDimension();
-  numbers.inputFeature = dims.getInputFeatureDimension();
-  numbers.inputSpatial = toSpan(dims.getInputSpatialDimensions());
-  numbers.kernelInputFeature = dims.getKernelInputFeatureDimension();
-  numbers.kernelOutputFeature = dims.getKernelOutputFeatureDimension();
-  numbers.kernelSpatial = toSpan(dims.getKernelSpatialDimensions());
-  numbers.outputBatch = dims.getOutputBatchDimension();
-  numbers.outputFeature = dims.getOutputFeatureDimension();
-  numbers.outputSpatial = toSpan(dims.getOutputSpatialDimensions());
-  if (auto given = conv.getWindowStrides()) numbers.windowStrides = toSpan(*given);
-  numbers.padding = padding;
-  if (auto given = conv.getLhsDilation()) numbers.lhsDilation = toSpan(*given);
-  if (auto given = conv.getRhsDilation()) numbers.rhsDilation = toSpan(*given);
-  numbers.windowReversal = {reinterpret_cast<const bool*>(reversal.data()), reversal.size()};
-  numbers.featureGroupCount = conv.getFeatureGroupCount();
-  numbers.batchGroupCount = conv.getBatchGroupCount();
   ISTHMUS_ASSIGN_OR_RETURN(
       ConvDescriptor descriptor,
       makeConvDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
-                         result.elementType, result.dims, numbers));
+                         result.elementType, result.dims, convNumbersOf(conv)));
   const std::string reason = chooseConvForm(descriptor);
   logForm(op, descriptor, reason);
   OperationCode code;

@@ -25,38 +25,37 @@ DotRoles dotRolesOf(shlo::DotGeneralOp op) {
                      numbers.getLhsContractingDimensions(), numbers.getRhsContractingDimensions()});
 }
 
+ConvNumbers convNumbersOf(shlo::ConvolutionOp op) {
+  shlo::ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  ConvNumbers numbers{};
+  numbers.inputBatch = dims.getInputBatchDimension();
+  numbers.inputFeature = dims.getInputFeatureDimension();
+  numbers.inputSpatial = dims.getInputSpatialDimensions();
+  numbers.kernelInputFeature = dims.getKernelInputFeatureDimension();
+  numbers.kernelOutputFeature = dims.getKernelOutputFeatureDimension();
+  numbers.kernelSpatial = dims.getKernelSpatialDimensions();
+  numbers.outputBatch = dims.getOutputBatchDimension();
+  numbers.outputFeature = dims.getOutputFeatureDimension();
+  numbers.outputSpatial = dims.getOutputSpatialDimensions();
+  if (auto given = op.getWindowStrides()) numbers.windowStrides = *given;
+  if (auto given = op.getPadding()) {
+    for (int64_t pad : given->getValues<int64_t>()) numbers.padding.push_back(pad);
+  }
+  if (auto given = op.getLhsDilation()) numbers.lhsDilation = *given;
+  if (auto given = op.getRhsDilation()) numbers.rhsDilation = *given;
+  if (auto given = op.getWindowReversal()) numbers.windowReversal = *given;
+  numbers.featureGroupCount = static_cast<int64_t>(op.getFeatureGroupCount());
+  numbers.batchGroupCount = static_cast<int64_t>(op.getBatchGroupCount());
+  return numbers;
+}
+
 ConvRoles convRolesOf(shlo::ConvolutionOp op) {
   Sizes input = shapeOf(op.getLhs()), kernel = shapeOf(op.getRhs());
   Sizes output = shapeOf(op.getResult());
   auto inputStrides = stridesOf(input), kernelStrides = stridesOf(kernel);
   auto outputStrides = stridesOf(output);
-  shlo::ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
-  ConvRoles roles{};
-  roles.batch = input[dims.getInputBatchDimension()];
-  roles.inputFeatures = input[dims.getInputFeatureDimension()];
-  roles.outputFeatures = output[dims.getOutputFeatureDimension()];
-  roles.featureGroups = static_cast<int64_t>(op.getFeatureGroupCount());
-  roles.batchGroups = static_cast<int64_t>(op.getBatchGroupCount());
-  roles.inputBatchStride = inputStrides[dims.getInputBatchDimension()];
-  roles.inputFeatureStride = inputStrides[dims.getInputFeatureDimension()];
-  roles.kernelInputStride = kernelStrides[dims.getKernelInputFeatureDimension()];
-  roles.kernelOutputStride = kernelStrides[dims.getKernelOutputFeatureDimension()];
-  roles.outputBatchStride = outputStrides[dims.getOutputBatchDimension()];
-  roles.outputFeatureStride = outputStrides[dims.getOutputFeatureDimension()];
-  for (size_t s = 0; s < dims.getInputSpatialDimensions().size(); ++s) {
-    int64_t in = dims.getInputSpatialDimensions()[s];
-    int64_t window = dims.getKernelSpatialDimensions()[s];
-    int64_t out = dims.getOutputSpatialDimensions()[s];
-    ConvSpatialRole role{input[in],        kernel[window],        output[out],
-                         inputStrides[in], kernelStrides[window], outputStrides[out]};
-    if (auto given = op.getWindowStrides()) role.windowStride = (*given)[s];
-    if (auto given = op.getPadding()) role.padLow = given->getValues<int64_t>()[2 * s];
-    if (auto given = op.getLhsDilation()) role.lhsDilation = (*given)[s];
-    if (auto given = op.getRhsDilation()) role.rhsDilation = (*given)[s];
-    if (auto given = op.getWindowReversal()) role.isReversed = (*given)[s];
-    roles.spatial.push_back(role);
-  }
-  return roles;
+  return convRolesOf({input, inputStrides}, {kernel, kernelStrides}, {output, outputStrides},
+                     convNumbersOf(op));
 }
 
 }  // namespace isthmus

@@ -15,28 +15,13 @@
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/gemm/dot.h"
+#include "base/program/conv_roles.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
 
 namespace isthmus::cpu {
 
 inline constexpr int kMaxConvSpatialDimensions = 8;
-
-// Sizes and strides in elements.
-struct ConvSpatialDimension {
-  int64_t inputSize;
-  int64_t kernelSize;
-  int64_t outputSize;
-  int64_t inputStride;
-  int64_t kernelStride;
-  int64_t outputStride;
-  int64_t windowStride;
-  int64_t padLow;   // may be negative
-  int64_t padHigh;  // may be negative
-  int64_t lhsDilation;
-  int64_t rhsDilation;
-  int64_t reversed;  // 0 or 1
-};
 
 enum ConvFlags : int32_t {
   // buffers[3] is a DotEpilogue (see dot.h), called with the address of buffers[4]. Its columns are
@@ -76,28 +61,10 @@ struct ConvDescriptor {
   int64_t kernelOutputStride;
   int64_t outputBatchStride;
   int64_t outputFeatureStride;
-  ConvSpatialDimension spatial[kMaxConvSpatialDimensions];
+  ConvSpatialRole spatial[kMaxConvSpatialDimensions];
   int32_t formKernels;
   int32_t padding;
   int64_t reserved[3];
-};
-
-// The attributes of stablehlo.convolution. Empty window lists mean ones (padding: zeros, reversal:
-// none); padding holds low, high for each spatial dimension.
-struct ConvNumbers {
-  int64_t inputBatch, inputFeature;
-  std::span<const int64_t> inputSpatial;
-  int64_t kernelInputFeature, kernelOutputFeature;
-  std::span<const int64_t> kernelSpatial;
-  int64_t outputBatch, outputFeature;
-  std::span<const int64_t> outputSpatial;
-  std::span<const int64_t> windowStrides;
-  std::span<const int64_t> padding;
-  std::span<const int64_t> lhsDilation;
-  std::span<const int64_t> rhsDilation;
-  std::span<const bool> windowReversal;
-  int64_t featureGroupCount = 1;
-  int64_t batchGroupCount = 1;
 };
 
 // Fails when the numbers do not fit the shapes, and beyond kMaxConvSpatialDimensions.

@@ -1,4 +1,4 @@
-// Turns convolution's dimension numbers into sizes and strides by role.
+// Checks a convolution's dimension numbers, and writes down its sizes and strides by role.
 #include <algorithm>
 #include <vector>
 
@@ -7,17 +7,6 @@
 
 namespace isthmus::cpu {
 namespace {
-
-std::vector<int64_t> stridesOf(std::span<const int64_t> dims, std::span<const int64_t> given) {
-  if (!given.empty()) return {given.begin(), given.end()};
-  std::vector<int64_t> strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = strides.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  return strides;
-}
 
 // The two numbers and the spatial ones must be a permutation of the dimensions.
 Status checkRoles(const char* what, size_t rank, int64_t first, int64_t second,
@@ -73,26 +62,28 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
   ISTHMUS_RETURN_IF_ERROR(checkCount("rhs dilation", n.rhsDilation.size(), spatialRank));
   ISTHMUS_RETURN_IF_ERROR(checkCount("window reversal", n.windowReversal.size(), spatialRank));
 
-  std::vector<int64_t> inputStrides = stridesOf(lhs.dims, lhs.strides);
-  std::vector<int64_t> kernelStrides = stridesOf(rhs.dims, rhs.strides);
-  std::vector<int64_t> outputStrides = stridesOf(resultDims, {});
+  const std::vector<int64_t> inputStrides = stridesOf(lhs), kernelStrides = stridesOf(rhs),
+                             outputStrides = stridesOf({resultType, resultDims, {}});
+  const ConvRoles roles = convRolesOf({lhs.dims, inputStrides}, {rhs.dims, kernelStrides},
+                                      {resultDims, outputStrides}, n);
   ConvDescriptor d{};
   d.lhsType = lhs.type;
   d.rhsType = rhs.type;
   d.resultType = resultType;
   d.spatialRank = static_cast<int32_t>(spatialRank);
-  d.batch = lhs.dims[n.inputBatch];
-  d.inputFeatures = lhs.dims[n.inputFeature];
-  d.outputFeatures = resultDims[n.outputFeature];
-  d.featureGroups = n.featureGroupCount;
-  d.batchGroups = n.batchGroupCount;
+  d.batch = roles.batch;
+  d.inputFeatures = roles.inputFeatures;
+  d.outputFeatures = roles.outputFeatures;
+  d.featureGroups = roles.featureGroups;
+  d.batchGroups = roles.batchGroups;
   d.resultColumns = resultDims.back();
-  d.inputBatchStride = inputStrides[n.inputBatch];
-  d.inputFeatureStride = inputStrides[n.inputFeature];
-  d.kernelInputStride = kernelStrides[n.kernelInputFeature];
-  d.kernelOutputStride = kernelStrides[n.kernelOutputFeature];
-  d.outputBatchStride = outputStrides[n.outputBatch];
-  d.outputFeatureStride = outputStrides[n.outputFeature];
+  d.inputBatchStride = roles.inputBatchStride;
+  d.inputFeatureStride = roles.inputFeatureStride;
+  d.kernelInputStride = roles.kernelInputStride;
+  d.kernelOutputStride = roles.kernelOutputStride;
+  d.outputBatchStride = roles.outputBatchStride;
+  d.outputFeatureStride = roles.outputFeatureStride;
+  std::copy(roles.spatial.begin(), roles.spatial.end(), d.spatial);
 
   // Kernels divide by these without asking again.
   if (d.featureGroups < 1 || d.batchGroups < 1 || (d.featureGroups > 1 && d.batchGroups > 1) ||
@@ -110,19 +101,7 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
                            resultDims[n.outputBatch], " do not fit the input");
   }
   for (size_t i = 0; i < spatialRank; ++i) {
-    ConvSpatialDimension& s = d.spatial[i];
-    s.inputSize = lhs.dims[n.inputSpatial[i]];
-    s.kernelSize = rhs.dims[n.kernelSpatial[i]];
-    s.outputSize = resultDims[n.outputSpatial[i]];
-    s.inputStride = inputStrides[n.inputSpatial[i]];
-    s.kernelStride = kernelStrides[n.kernelSpatial[i]];
-    s.outputStride = outputStrides[n.outputSpatial[i]];
-    s.windowStride = n.windowStrides.empty() ? 1 : n.windowStrides[i];
-    s.padLow = n.padding.empty() ? 0 : n.padding[2 * i];
-    s.padHigh = n.padding.empty() ? 0 : n.padding[2 * i + 1];
-    s.lhsDilation = n.lhsDilation.empty() ? 1 : n.lhsDilation[i];
-    s.rhsDilation = n.rhsDilation.empty() ? 1 : n.rhsDilation[i];
-    s.reversed = !n.windowReversal.empty() && n.windowReversal[i];
+    const ConvSpatialRole& s = roles.spatial[i];
     if (s.windowStride < 1 || s.lhsDilation < 1 || s.rhsDilation < 1) {
       return invalidArgument("convolution: window strides and dilations must be positive");
     }

@@ -16,7 +16,7 @@ struct Phase {
 
 int64_t floorMod(int64_t a, int64_t b) { return ((a % b) + b) % b; }
 
-std::vector<Phase> phasesOf(const ConvSpatialDimension& s) {
+std::vector<Phase> phasesOf(const ConvSpatialRole& s) {
   std::vector<Phase> phases;
   const int64_t dilation = s.lhsDilation;
   // Output positions of one residue are this far apart: their first reads differ by whole steps.
@@ -39,8 +39,8 @@ std::vector<Phase> phasesOf(const ConvSpatialDimension& s) {
       a.taps = (s.kernelSize - tap + tapStep - 1) / tapStep;
       a.tapStep = s.rhsDilation * tapStep / dilation;
       a.padLow = -(start + tap * s.rhsDilation) / dilation;
-      a.kernelStride = (s.reversed ? -s.kernelStride : s.kernelStride) * tapStep;
-      phase.kernelOffset = (s.reversed ? s.kernelSize - 1 - tap : tap) * s.kernelStride;
+      a.kernelStride = (s.isReversed ? -s.kernelStride : s.kernelStride) * tapStep;
+      phase.kernelOffset = (s.isReversed ? s.kernelSize - 1 - tap : tap) * s.kernelStride;
     }
     phases.push_back(phase);
   }
