@@ -5,6 +5,7 @@
 #include <new>
 
 #include "backends/cpu/abi.h"
+#include "backends/cpu/exception_guard.h"
 #include "backends/cpu/kernels/concatenate.h"
 #include "backends/cpu/kernels/conv/conv.h"
 #include "backends/cpu/kernels/fft/fft.h"
@@ -15,7 +16,6 @@
 #include "backends/cpu/kernels/rng/rng.h"
 #include "backends/cpu/kernels/sort/sort.h"
 #include "backends/cpu/kernels/special_functions.h"
-#include "backends/cpu/walled.h"
 #include "isthmus/out_of_memory.h"
 
 namespace isthmus::cpu {
@@ -24,19 +24,19 @@ namespace {
 // Constant-initialized, hence null before any constructor below or elsewhere runs.
 constinit LibraryFunction* head = nullptr;
 
-const LibraryFunction kAttention("isthmus_rt_attention", walled<isthmus_rt_attention>);
-const LibraryFunction kConcatenate("isthmus_rt_concatenate", walled<isthmus_rt_concatenate>);
-const LibraryFunction kConv("isthmus_rt_conv", walled<isthmus_rt_conv>);
-const LibraryFunction kDecompose("isthmus_rt_decompose", walled<isthmus_rt_decompose>);
-const LibraryFunction kDot("isthmus_rt_dot", walled<isthmus_rt_dot>);
-const LibraryFunction kFft("isthmus_rt_fft", walled<isthmus_rt_fft>);
-const LibraryFunction kCholesky("isthmus_rt_cholesky", walled<isthmus_rt_cholesky>);
+const LibraryFunction kAttention("isthmus_rt_attention", guarded<isthmus_rt_attention>);
+const LibraryFunction kConcatenate("isthmus_rt_concatenate", guarded<isthmus_rt_concatenate>);
+const LibraryFunction kConv("isthmus_rt_conv", guarded<isthmus_rt_conv>);
+const LibraryFunction kDecompose("isthmus_rt_decompose", guarded<isthmus_rt_decompose>);
+const LibraryFunction kDot("isthmus_rt_dot", guarded<isthmus_rt_dot>);
+const LibraryFunction kFft("isthmus_rt_fft", guarded<isthmus_rt_fft>);
+const LibraryFunction kCholesky("isthmus_rt_cholesky", guarded<isthmus_rt_cholesky>);
 const LibraryFunction kTriangularSolve("isthmus_rt_triangular_solve",
-                                       walled<isthmus_rt_triangular_solve>);
-const LibraryFunction kRng("isthmus_rt_rng", walled<isthmus_rt_rng>);
-const LibraryFunction kSort("isthmus_rt_sort", walled<isthmus_rt_sort>);
-const LibraryFunction kSpecial("isthmus_rt_special", walled<isthmus_rt_special>);
-const LibraryFunction kTopK("isthmus_rt_top_k", walled<isthmus_rt_top_k>);
+                                       guarded<isthmus_rt_triangular_solve>);
+const LibraryFunction kRng("isthmus_rt_rng", guarded<isthmus_rt_rng>);
+const LibraryFunction kSort("isthmus_rt_sort", guarded<isthmus_rt_sort>);
+const LibraryFunction kSpecial("isthmus_rt_special", guarded<isthmus_rt_special>);
+const LibraryFunction kTopK("isthmus_rt_top_k", guarded<isthmus_rt_top_k>);
 
 }  // namespace
 

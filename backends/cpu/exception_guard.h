@@ -1,4 +1,4 @@
-// A wall around the functions that generated code calls.
+// A guard against exceptions around the functions that generated code calls.
 #pragma once
 
 #include "backends/cpu/abi.h"
@@ -12,7 +12,7 @@ int32_t failByException(IsthmusRun* run) noexcept;
 // `function` as generated code may call it: its frames have no unwinding tables, so what is thrown
 // becomes an error of the run.
 template <IsthmusLibraryFunction function>
-int32_t walled(IsthmusRun* run, const void* descriptor, void* const* buffers) noexcept {
+int32_t guarded(IsthmusRun* run, const void* descriptor, void* const* buffers) noexcept {
   try {
     return function(run, descriptor, buffers);
   } catch (...) {
