@@ -8,9 +8,9 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
-#include "compiler/driver/exchange_places.h"
 #include "compiler/driver/host_loops.h"
 #include "compiler/driver/kernels_of_steps.h"
+#include "compiler/driver/swap_addresses.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
 #include "compiler/schedule/attention/attention.h"
@@ -322,7 +322,7 @@ Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) 
     }
   }
   ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels(), origins, profile_, program_.steps));
-  exchangePlaces(program_.steps);
+  swapAddresses(program_.steps);
   if (isHost()) {
     ISTHMUS_RETURN_IF_ERROR(
         addHostLoops(program_.steps, [this](const Loop& loop) { return addHostLoop(loop); }));

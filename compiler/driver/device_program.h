@@ -47,8 +47,8 @@ struct Loop {
   std::vector<Step> body;
   // If not -1, so many rounds, and the predicate need not be read.
   int64_t rounds = -1;
-  // What each round ends with, done by exchanging the addresses of both places: what any step of
-  // the loop accesses of one begins where it does, and is nothing else. exchange_places.h finds
+  // What each round ends with, done by swapping the addresses of both places: what any step of
+  // the loop accesses of one begins where it does, and is nothing else. swap_addresses.h finds
   // them.
   std::vector<Move> exchanges;
   // All of it in one function of the host, over every place of its steps as an input; -1: there is

@@ -34,7 +34,7 @@ class LoopEmitter {
   Status emitStep(const LibraryCall&) { return internalError("a call in a loop of the host"); }
 
   StatusOr<llvm::Value*> isGoingOn(const Loop& loop, llvm::Value* round);
-  void exchange(const std::vector<Move>& places);
+  void swapAddresses(const std::vector<Move>& places);
   void emitKernel(const KernelStage& stage, llvm::Value* buffers);
   void emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor, llvm::Value* buffers);
 
@@ -225,7 +225,7 @@ StatusOr<llvm::Value*> LoopEmitter::isGoingOn(const Loop& loop, llvm::Value* rou
 }
 
 // The checks of places are those of StepRunner: all are there, or the loop is malformed.
-void LoopEmitter::exchange(const std::vector<Move>& places) {
+void LoopEmitter::swapAddresses(const std::vector<Move>& places) {
   for (const Move& move : places) {
     StatusOr<llvm::Value*> a = slotOf(move.to), b = slotOf(move.from);
     if (!a.ok() || !b.ok()) continue;
@@ -249,7 +249,7 @@ Status LoopEmitter::emitStep(const Loop& loop) {
   builder_.CreateCondBr(goesOn, body, end);
   builder_.SetInsertPoint(body);
   ISTHMUS_RETURN_IF_ERROR(emitSteps(loop.body));
-  exchange(loop.exchanges);
+  swapAddresses(loop.exchanges);
   llvm::Value* now = builder_.CreateLoad(builder_.getInt64Ty(), round);
   builder_.CreateStore(builder_.CreateAdd(now, builder_.getInt64(1)), round);
   builder_.CreateBr(test);
@@ -258,10 +258,10 @@ Status LoopEmitter::emitStep(const Loop& loop) {
   llvm::BasicBlock* moves = newBlock();
   llvm::BasicBlock* next = newBlock();
   llvm::Value* rounds = builder_.CreateLoad(builder_.getInt64Ty(), round);
-  llvm::Value* isExchanged = builder_.CreateTrunc(rounds, builder_.getInt1Ty());
-  builder_.CreateCondBr(isExchanged, moves, next);
+  llvm::Value* isSwapped = builder_.CreateTrunc(rounds, builder_.getInt1Ty());
+  builder_.CreateCondBr(isSwapped, moves, next);
   builder_.SetInsertPoint(moves);
-  exchange(loop.exchanges);
+  swapAddresses(loop.exchanges);
   for (const Move& move : loop.exchanges) ISTHMUS_RETURN_IF_ERROR(emitStep(move));
   builder_.CreateBr(next);
   builder_.SetInsertPoint(next);

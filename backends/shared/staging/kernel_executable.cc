@@ -212,7 +212,7 @@ class KernelExecutable::Run final : public StepRunner {
 };
 
 DevicePlace KernelExecutable::Run::placeOf(const Location& ofStep) const {
-  const Location place = exchanged(ofStep);
+  const Location place = swapped(ofStep);
   const DeviceProgram& program = executable_.program_;
   auto index = static_cast<size_t>(place.index);
   auto in = [](void* block, int64_t offset) {

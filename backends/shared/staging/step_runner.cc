@@ -84,11 +84,11 @@ Status StepRunner::runStep(const Move& step) {
 Status StepRunner::runStep(const Loop& step) {
   ISTHMUS_ASSIGN_OR_RETURN(bool isDone, runOnHost(step));
   if (isDone) return {};
-  bool isExchanged = false;
-  ISTHMUS_RETURN_IF_ERROR(runRounds(step, &isExchanged));
-  if (!isExchanged) return {};
+  bool isSwapped = false;
+  ISTHMUS_RETURN_IF_ERROR(runRounds(step, &isSwapped));
+  if (!isSwapped) return {};
   // What comes after the loop knows nothing of it.
-  exchange(step.exchanges);
+  swapAddresses(step.exchanges);
   for (const Move& move : step.exchanges) ISTHMUS_RETURN_IF_ERROR(runStep(move));
   return {};
 }
@@ -104,17 +104,17 @@ StatusOr<bool> StepRunner::runOnHost(const Loop& step) {
   return true;
 }
 
-Status StepRunner::runRound(const Loop& step, bool* isExchanged) {
+Status StepRunner::runRound(const Loop& step, bool* isSwapped) {
   ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
   if (step.exchanges.empty()) return {};
-  exchange(step.exchanges);
-  *isExchanged = !*isExchanged;
+  swapAddresses(step.exchanges);
+  *isSwapped = !*isSwapped;
   return {};
 }
 
-Status StepRunner::runRounds(const Loop& step, bool* isExchanged) {
+Status StepRunner::runRounds(const Loop& step, bool* isSwapped) {
   for (int64_t round = 0; round < step.rounds; ++round) {
-    ISTHMUS_RETURN_IF_ERROR(runRound(step, isExchanged));
+    ISTHMUS_RETURN_IF_ERROR(runRound(step, isSwapped));
     ISTHMUS_RETURN_IF_ERROR(keepPace());
   }
   if (step.rounds >= 0) return {};
@@ -130,7 +130,7 @@ Status StepRunner::runRounds(const Loop& step, bool* isExchanged) {
     uint8_t predicate = 0;
     ISTHMUS_RETURN_IF_ERROR(read(step.predicate, &predicate));
     if (!predicate) return {};
-    ISTHMUS_RETURN_IF_ERROR(runRound(step, isExchanged));
+    ISTHMUS_RETURN_IF_ERROR(runRound(step, isSwapped));
   }
 }
 
@@ -189,17 +189,17 @@ Status StepRunner::read(const Location& from, void* to) {
   return {};
 }
 
-void StepRunner::exchange(const std::vector<Move>& places) {
-  if (!exchanged_.empty() && exchanged_.back() == &places) {
-    exchanged_.pop_back();
+void StepRunner::swapAddresses(const std::vector<Move>& places) {
+  if (!swapped_.empty() && swapped_.back() == &places) {
+    swapped_.pop_back();
   } else {
-    exchanged_.push_back(&places);
+    swapped_.push_back(&places);
   }
 }
 
-Location StepRunner::exchanged(const Location& place) const {
+Location StepRunner::swapped(const Location& place) const {
   Location now = place;
-  for (auto places = exchanged_.rbegin(); places != exchanged_.rend(); ++places) {
+  for (auto places = swapped_.rbegin(); places != swapped_.rend(); ++places) {
     for (const Move& move : **places) {
       const bool isTo = move.to.isSamePlace(now);
       if ((!isTo && !move.from.isSamePlace(now)) || now.bytes > move.to.bytes) continue;

@@ -28,15 +28,15 @@ class StepRunner {
 
   Status runSteps(const std::vector<Step>& steps);
   const RunRequest& request() const { return request_; }
-  // The place at which a step finds `place`, whose addresses the loops around it exchanged.
-  Location exchanged(const Location& place) const;
+  // The place at which a step finds `place`, whose addresses the loops around it swapped.
+  Location swapped(const Location& place) const;
 
   // Enqueues a copy of `to.bytes` bytes between memories of the device.
   virtual Status copy(const Location& to, const Location& from) = 0;
   // The same from or to memory of the host.
   virtual Status fetch(void* to, const Location& from) = 0;
   virtual Status put(const Location& to, const void* from) = 0;
-  // Exchanges the contents of two places.
+  // Swaps the contents of two places.
   virtual Status swap(const Location& a, const Location& b) = 0;
   // Work that may be under way on the device: whether it is over, or has failed.
   using IsOver = std::function<bool()>;
@@ -81,21 +81,21 @@ class StepRunner {
   Status runStep(const Loop& step);
   // All of a loop by one function of the host; false if there is none, or it cannot be used.
   StatusOr<bool> runOnHost(const Loop& step);
-  Status runRounds(const Loop& step, bool* isExchanged);
-  Status runRound(const Loop& step, bool* isExchanged);
+  Status runRounds(const Loop& step, bool* isSwapped);
+  Status runRound(const Loop& step, bool* isSwapped);
   Status runStep(const Branch& step);
   Status finishAfter(const Status& status);
-  // Exchanges the addresses of both places of each move, for all that is enqueued from now on; done
+  // Swaps the addresses of both places of each move, for all that is enqueued from now on; done
   // again, they are where they were.
-  void exchange(const std::vector<Move>& places);
+  void swapAddresses(const std::vector<Move>& places);
   // A value that decides what runs next.
   Status read(const Location& from, void* to);
   Status awaitInTime(const IsOver& isOver, int64_t seconds);
 
   const RunRequest& request_;
   const HostFunctions* host_;
-  // Of loops around what is enqueued now, the innermost last, whose places are exchanged.
-  std::vector<const std::vector<Move>*> exchanged_;
+  // Of loops around what is enqueued now, the innermost last, whose addresses are swapped.
+  std::vector<const std::vector<Move>*> swapped_;
   bool isLate_ = false;
 };
 
@@ -107,7 +107,7 @@ class AddressStepRunner : public StepRunner {
   // Where a place is at the beginning of the run.
   virtual void* ownAddressOf(const Location& place) const = 0;
   // Where it is now.
-  void* addressOf(const Location& place) const { return ownAddressOf(exchanged(place)); }
+  void* addressOf(const Location& place) const { return ownAddressOf(swapped(place)); }
   std::vector<void*> addressesOf(const std::vector<Location>& places) const {
     std::vector<void*> addresses;
     addresses.reserve(places.size());

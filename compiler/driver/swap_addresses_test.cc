@@ -1,4 +1,4 @@
-#include "compiler/driver/exchange_places.h"
+#include "compiler/driver/swap_addresses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,26 +17,26 @@ const Location kFlag{Space::kStack, 0, 0, 1};
 Step launch(std::vector<Location> buffers) { return {KernelLaunch{0, 1, std::move(buffers)}}; }
 Step last(Location to, Location from) { return {Move{.to = to, .from = from, .isLast = true}}; }
 
-Loop exchanged(std::vector<Step> body, std::vector<Step> condition = {}) {
+Loop swapped(std::vector<Step> body, std::vector<Step> condition = {}) {
   Loop loop;
   loop.predicate = kFlag;
   loop.condition = std::move(condition);
   loop.body = std::move(body);
   std::vector<Step> steps{{std::move(loop)}};
-  exchangePlaces(steps);
+  swapAddresses(steps);
   return std::get<Loop>(steps[0].what);
 }
 
-TEST(ExchangePlaces, of_what_a_round_computed) {
+TEST(SwapAddresses, of_what_a_round_computed) {
   Loop loop =
-      exchanged({launch({kResult, arena(0)}), last(kResult, arena(0))}, {launch({kResult, kFlag})});
+      swapped({launch({kResult, arena(0)}), last(kResult, arena(0))}, {launch({kResult, kFlag})});
   EXPECT_THAT(loop.body, SizeIs(1));
   ASSERT_THAT(loop.exchanges, SizeIs(1));
   EXPECT_EQ(loop.exchanges[0].to, kResult);
   EXPECT_EQ(loop.exchanges[0].from, arena(0));
 }
 
-TEST(ExchangePlaces, of_swaps_within_branches_and_loops) {
+TEST(SwapAddresses, of_swaps_within_branches_and_loops) {
   Loop inner;
   inner.predicate = kFlag;
   inner.body = {launch({kResult, arena(0)}),
@@ -44,35 +44,35 @@ TEST(ExchangePlaces, of_swaps_within_branches_and_loops) {
   Branch branch;
   branch.index = kFlag;
   branch.branches = {{{inner}}};
-  Loop outer = exchanged({{branch}, last(arena(128), arena(192))});
+  Loop outer = swapped({{branch}, last(arena(128), arena(192))});
   EXPECT_THAT(outer.exchanges, SizeIs(1));
   const auto& within = std::get<Branch>(outer.body[0].what).branches[0];
   EXPECT_THAT(std::get<Loop>(within[0].what).exchanges, SizeIs(1));
 }
 
-TEST(ExchangePlaces, not_of_what_is_read_again) {
-  Loop loop = exchanged({launch({kResult, arena(0)}), {Move{.to = kResult, .from = arena(0)}}});
+TEST(SwapAddresses, not_of_what_is_read_again) {
+  Loop loop = swapped({launch({kResult, arena(0)}), {Move{.to = kResult, .from = arena(0)}}});
   EXPECT_THAT(loop.exchanges, IsEmpty());
   EXPECT_THAT(loop.body, SizeIs(2));
 }
 
-TEST(ExchangePlaces, not_of_places_of_several_moves) {
-  Loop twice = exchanged({launch({arena(0)}), last(kResult, arena(0)), last(arena(64), arena(0))});
+TEST(SwapAddresses, not_of_places_of_several_moves) {
+  Loop twice = swapped({launch({arena(0)}), last(kResult, arena(0)), last(arena(64), arena(0))});
   EXPECT_THAT(twice.exchanges, IsEmpty());
-  Loop chain = exchanged({launch({arena(0)}), last(kResult, arena(64)), last(arena(64), arena(0))});
+  Loop chain = swapped({launch({arena(0)}), last(kResult, arena(64)), last(arena(64), arena(0))});
   EXPECT_THAT(chain.exchanges, IsEmpty());
   EXPECT_THAT(chain.body, SizeIs(3));
 }
 
-TEST(ExchangePlaces, not_where_parts_are_accessed_with_others) {
+TEST(SwapAddresses, not_where_parts_are_accessed_with_others) {
   for (const Location& other : {arena(32), arena(32, 8), arena(0, 128)}) {
     SCOPED_TRACE(other.toString());
-    Loop loop = exchanged({launch({kResult, arena(0)}), launch({other}), last(kResult, arena(0))});
+    Loop loop = swapped({launch({kResult, arena(0)}), launch({other}), last(kResult, arena(0))});
     EXPECT_THAT(loop.exchanges, IsEmpty());
   }
   // A smaller array at the same place is whole.
   Loop loop =
-      exchanged({launch({arena(0, 8)}), launch({kResult, arena(0)}), last(kResult, arena(0))});
+      swapped({launch({arena(0, 8)}), launch({kResult, arena(0)}), last(kResult, arena(0))});
   EXPECT_THAT(loop.exchanges, SizeIs(1));
 }
 

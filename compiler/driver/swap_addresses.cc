@@ -1,4 +1,4 @@
-#include "compiler/driver/exchange_places.h"
+#include "compiler/driver/swap_addresses.h"
 
 #include <algorithm>
 #include <variant>
@@ -23,12 +23,12 @@ bool touches(const Move& move, const Move& other) {
          move.from.overlaps(other.to) || move.from.overlaps(other.from);
 }
 
-void exchangePlacesOf(Loop& loop) {
+void swapAddressesOf(Loop& loop) {
   // The moves that the body ends with.
   size_t first = loop.body.size();
   while (first > 0 && std::holds_alternative<Move>(loop.body[first - 1].what)) --first;
   auto moveAt = [&](size_t i) -> const Move& { return std::get<Move>(loop.body[i].what); };
-  auto isExchange = [&](size_t i) {
+  auto maySwap = [&](size_t i) {
     const Move& move = moveAt(i);
     if (!move.isSwap && !move.isLast) return false;
     for (size_t other = first; other < loop.body.size(); ++other) {
@@ -38,7 +38,7 @@ void exchangePlacesOf(Loop& loop) {
   };
   std::vector<Step> rest;
   for (size_t i = first; i < loop.body.size(); ++i) {
-    if (isExchange(i)) {
+    if (maySwap(i)) {
       loop.exchanges.push_back(moveAt(i));
     } else {
       rest.push_back(loop.body[i]);
@@ -50,14 +50,14 @@ void exchangePlacesOf(Loop& loop) {
 
 }  // namespace
 
-void exchangePlaces(std::vector<Step>& steps) {
+void swapAddresses(std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* branch = std::get_if<Branch>(&step.what)) {
-      llvm::for_each(branch->branches, exchangePlaces);
+      llvm::for_each(branch->branches, swapAddresses);
     } else if (auto* loop = std::get_if<Loop>(&step.what)) {
-      exchangePlaces(loop->condition);
-      exchangePlaces(loop->body);
-      exchangePlacesOf(*loop);
+      swapAddresses(loop->condition);
+      swapAddresses(loop->body);
+      swapAddressesOf(*loop);
     }
   }
 }
