@@ -9,7 +9,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/driver/host_loops.h"
-#include "compiler/driver/kernels_of_steps.h"
+#include "compiler/driver/step_fusion.h"
 #include "compiler/driver/swap_addresses.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
@@ -223,7 +223,7 @@ void DeviceCodegen::giveLoopToHost(mlir::Operation* loop, const MemoryPlan& plan
   });
   if (isOfLibrary) return;
   // A round of less work needs no launches, since the loop becomes a kernel.
-  const bool isKernel = roundNs <= std::max(target.joinedNs, target.commandNs * launches);
+  const bool isKernel = roundNs <= std::max(target.fusedStepsNs, target.commandNs * launches);
   const bool isLittle = hasHostCall
                             ? kernelNs <= target.hostRoundNs
                             : !isKernel && std::max(kernelNs, productNs) <= target.launchedRoundNs;
@@ -316,12 +316,12 @@ Status DeviceCodegen::generate(mlir::func::FuncOp main, const MemoryPlan& plan) 
   addMoves(plan.movesAt(body.getTerminator()), program_.steps);
   KernelOrigins origins;
   for (auto& [op, code] : code_) {
-    if (!code.kernels || !mayBeInKernelOfSteps(op, kernels().form().target)) continue;
+    if (!code.kernels || !mayFuseStep(op, kernels().form().target)) continue;
     for (auto [number, stage] : llvm::enumerate(code.kernels->stages)) {
       origins[stage.kernel] = {op, number, stage.ns};
     }
   }
-  ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels(), origins, profile_, program_.steps));
+  ISTHMUS_RETURN_IF_ERROR(fuseSteps(kernels(), origins, profile_, program_.steps));
   swapAddresses(program_.steps);
   if (isHost()) {
     ISTHMUS_RETURN_IF_ERROR(

@@ -42,7 +42,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.parallelProductNs = 0;
   target.grainNs = 0;
   target.tileNs = 0;
-  target.joinedNs = 100;
+  target.fusedStepsNs = 100;
   target.maxTiles = int64_t{1} << 40;
   target.maxScatterTiles = int64_t{1} << 40;
   target.minTileBytes = 1;

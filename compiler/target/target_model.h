@@ -233,7 +233,7 @@ struct TargetModel {
   // Steps that become one kernel of one thread, where a host enqueues commands to the device. Of a
   // loop's round, loops inside counted once: about what a host needs for a short one, and for each
   // command of a long one.
-  double joinedNs = 30'000;
+  double fusedStepsNs = 30'000;
   double commandNs = 10'000;
   // Of a launch outside of loops: about what a host needs to enqueue it, so that nothing is lost
   // even where others could run beside it.
@@ -247,8 +247,8 @@ struct TargetModel {
   int64_t maxJoinedStages = 64;
   int64_t maxJoinedParameters = 120;
   // A GPU's thread is slow, and estimates are of all of them: so much of it.
-  int64_t maxJoinedTiles = 64;
-  int64_t maxJoinedMovedBytes = 4096;
+  int64_t maxFusedTiles = 64;
+  int64_t maxFusedMoveBytes = 4096;
 
   // Collectives. Operands and results of one that is under way while others run: larger ones cost
   // more to move than to wait for, and memory.

@@ -495,7 +495,7 @@ def test_matrix_instruction_agrees_with_cpu(xpu, tmp_path):
     assert len(by_matrices) >= (33 if list(tmp_path.glob("*/kernels.spv")) else 0)
 
 
-def test_log_says_which_steps_are_not_joined(xpu):
+def test_log_says_which_steps_are_not_fused(xpu):
     lines = xpu("""
         import jax, jax.numpy as jnp
         def step(i, x):
@@ -504,7 +504,7 @@ def test_log_says_which_steps_are_not_joined(xpu):
             return jax.lax.fori_loop(0, 9, step, small), jax.lax.fori_loop(0, 9, step, large)
         jax.jit(run).lower(jnp.ones(8), jnp.ones(1 << 20)).compile()
     """, ISTHMUS_LOG="compile").stderr.splitlines()
-    refused = [line for line in lines if "is not joined with other steps: " in line]
+    refused = [line for line in lines if "is not fused with other steps: " in line]
     # The large one, and its kernel: the small one is one kernel.
     assert sum("the loop around" in line for line in refused) == 1, lines
     assert any(" add at " in line.replace("stablehlo.", " ") and "take longer" in line for line in refused), lines

@@ -1,4 +1,4 @@
-#include "compiler/driver/kernels_of_steps.h"
+#include "compiler/driver/step_fusion.h"
 
 #include <algorithm>
 #include <optional>
@@ -26,7 +26,7 @@ constexpr const char* kHasManyStages = "the kernel would have too much code";
 constexpr const char* kHasNoPart = "operations of this kind are no part of other kernels";
 constexpr const char* kIsOnHost = "the host carries it out";
 constexpr const char* kIsOfLibrary = "a library of the device carries it out";
-constexpr const char* kLaunchesAreCheap = "only loops are joined where launches cost little";
+constexpr const char* kLaunchesAreCheap = "only loops are fused where launches cost little";
 // A work-item's numbers, which an operation's kernel asks for; no device has such functions.
 constexpr const char* kItemSymbol = "isthmus.item";
 
@@ -64,11 +64,11 @@ double movedNs(const TargetModel& target, double bytes) {
 }
 
 // Steps that follow each other, as one kernel.
-class StepsKernel {
+class FusedSteps {
  public:
-  StepsKernel(codegen::KernelModule& kernels, const KernelOrigins& origins)
+  FusedSteps(codegen::KernelModule& kernels, const KernelOrigins& origins)
       : kernels_(kernels), origins_(origins), module_(kernels.module()) {
-    needs_.mostNs = target().joinedNs;
+    needs_.mostNs = target().fusedStepsNs;
   }
 
   // Adds the step, which outlives this object, if one work-item can run it after the others, and
@@ -142,7 +142,7 @@ class StepsKernel {
   const TargetModel& target() const { return kernels_.form().target; }
   bool isCpu() const { return target().device == DeviceKind::kCpu; }
   // Devices with groups of threads have launches that cost less, and a thread takes longer.
-  bool mayJoinLaunches() const { return !target().hasGroups(); }
+  bool mayFuseLaunches() const { return !target().hasGroups(); }
   // Of the steps that were added.
   struct Needs {
     std::vector<Parameter> parameters;
@@ -161,11 +161,11 @@ class StepsKernel {
   bool isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const;
   StatusOr<bool> admits(const KernelLaunch& launch);
   StatusOr<bool> admits(const Move& move) {
-    if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
+    if (depth_ == 0 && !mayFuseLaunches()) return refuse(kLaunchesAreCheap);
     note(move.from, move.isSwap);
     note(move.to, true);
     ++needs_.commands;
-    if (!isCpu()) return move.to.bytes <= target().maxJoinedMovedBytes;
+    if (!isCpu()) return move.to.bytes <= target().maxFusedMoveBytes;
     double ns = movedNs(target(), static_cast<double>(move.to.bytes));
     needs_.ns += ns;
     return needs_.ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
@@ -175,7 +175,7 @@ class StepsKernel {
     // A GPU's thread takes longer than the commands of any loop.
     if (depth_ == 0 && isCpu()) {
       needs_.mostNs = std::max(
-          target().joinedNs,
+          target().fusedStepsNs,
           needs_.ns + target().commandNs * (commandsOf(loop.condition) + commandsOf(loop.body)));
     }
     ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(loop.condition));
@@ -183,7 +183,7 @@ class StepsKernel {
     return admitsInside(loop.body);
   }
   StatusOr<bool> admits(const Branch& branch) {
-    if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
+    if (depth_ == 0 && !mayFuseLaunches()) return refuse(kLaunchesAreCheap);
     note(branch.index, false);
     for (const std::vector<Step>& steps : branch.branches) {
       ISTHMUS_ASSIGN_OR_RETURN(bool isAdmitted, admitsInside(steps));
@@ -278,7 +278,7 @@ class StepsKernel {
   std::vector<llvm::CallInst*> calls_;
 };
 
-StatusOr<StepsKernel::Parts> StepsKernel::partsOf(ir::FusionOp fusion, const std::string& symbol) {
+StatusOr<FusedSteps::Parts> FusedSteps::partsOf(ir::FusionOp fusion, const std::string& symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(Kernel kernel,
                            emitKernel(fusion, kernels_.form().target, module_, symbol));
   Parts parts;
@@ -296,8 +296,8 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOf(ir::FusionOp fusion, const std
   return parts;
 }
 
-StatusOr<StepsKernel::Parts> StepsKernel::partsOfProduct(mlir::Operation* op,
-                                                         const std::string& symbol) {
+StatusOr<FusedSteps::Parts> FusedSteps::partsOfProduct(mlir::Operation* op,
+                                                       const std::string& symbol) {
   codegen::WorkItemForm form;
   form.target = kernels_.form().target;
   form.globalSpace = 0;
@@ -333,7 +333,7 @@ StatusOr<StepsKernel::Parts> StepsKernel::partsOfProduct(mlir::Operation* op,
 }
 
 // Makes the work-item's numbers parameters of the function, behind its buffers.
-void StepsKernel::takeItemNumbers(const std::string& symbol) {
+void FusedSteps::takeItemNumbers(const std::string& symbol) {
   llvm::Function* old = module_.getFunction(symbol);
   llvm::SmallVector<llvm::Type*, 8> types(old->getFunctionType()->params());
   types.append(3, llvm::Type::getInt64Ty(module_.getContext()));
@@ -357,10 +357,10 @@ void StepsKernel::takeItemNumbers(const std::string& symbol) {
 }
 
 // By what is known without its code.
-bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
+bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin) const {
   if (!isCpu()) {
     const codegen::KernelInfo& info = kernels_.kernels()[static_cast<size_t>(launch.kernel)];
-    return needs_.ns + origin.ns <= needs_.mostNs && info.items[0] <= target().maxJoinedTiles &&
+    return needs_.ns + origin.ns <= needs_.mostNs && info.items[0] <= target().maxFusedTiles &&
            info.groupThreads == 1;
   }
   double ns = origin.ns;
@@ -371,13 +371,13 @@ bool StepsKernel::isLittle(const KernelLaunch& launch, const KernelOrigin& origi
   return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
 }
 
-StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
+StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
   if (known == origins_.end()) return refuse(kHasNoPart);
   if (++needs_.launches > target().maxJoinedStages) return refuse(kHasManyStages);
   const KernelOrigin& origin = known->second;
   mlir::Operation* op = origin.op;
-  if (depth_ == 0 && !mayJoinLaunches()) return refuse(kLaunchesAreCheap);
+  if (depth_ == 0 && !mayFuseLaunches()) return refuse(kLaunchesAreCheap);
   // Nothing is emitted in vain.
   if (!isLittle(launch, origin)) return false;
   if (!emitted_.contains(op)) {
@@ -401,8 +401,7 @@ StatusOr<bool> StepsKernel::admits(const KernelLaunch& launch) {
   return needs_.ns <= needs_.mostNs;
 }
 
-void StepsKernel::emitCount(Builder& b, int64_t count,
-                            llvm::function_ref<void(llvm::Value*)> body) {
+void FusedSteps::emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body) {
   if (count == 1) return body(b.getInt64(0));
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* loop = newBlock("count");
@@ -418,7 +417,7 @@ void StepsKernel::emitCount(Builder& b, int64_t count,
   b.SetInsertPoint(done);
 }
 
-void StepsKernel::emitStep(Builder& b, const KernelLaunch& launch) {
+void FusedSteps::emitStep(Builder& b, const KernelLaunch& launch) {
   const Part& part = partOf(launch);
   if (part.copiesFrom >= 0 && launch.buffers[static_cast<size_t>(part.copiesFrom)].isSamePlace(
                                   launch.buffers[static_cast<size_t>(part.copiesTo)])) {
@@ -451,7 +450,7 @@ void StepsKernel::emitStep(Builder& b, const KernelLaunch& launch) {
   calls_.push_back(b.CreateCall(function, {table, b.getInt64(0), tiles}));
 }
 
-void StepsKernel::emitStep(Builder& b, const Move& move) {
+void FusedSteps::emitStep(Builder& b, const Move& move) {
   if (move.to.bytes <= 0 || move.to.isSamePlace(move.from)) return;
   // Arrays are aligned for any element.
   int64_t width = move.to.bytes % 8 == 0 ? 8 : move.to.bytes % 4 == 0 ? 4 : 1;
@@ -465,7 +464,7 @@ void StepsKernel::emitStep(Builder& b, const Move& move) {
   });
 }
 
-void StepsKernel::emitStep(Builder& b, const Loop& loop) {
+void FusedSteps::emitStep(Builder& b, const Loop& loop) {
   llvm::BasicBlock* condition = newBlock("condition");
   llvm::BasicBlock* body = newBlock("body");
   llvm::BasicBlock* done = newBlock("done");
@@ -480,10 +479,10 @@ void StepsKernel::emitStep(Builder& b, const Loop& loop) {
   b.SetInsertPoint(done);
 }
 
-void StepsKernel::emitStep(Builder& b, const Branch& branch) {
+void FusedSteps::emitStep(Builder& b, const Branch& branch) {
   auto* type = llvm::cast<llvm::IntegerType>(branch.isIf ? b.getInt8Ty() : b.getInt32Ty());
   llvm::Value* index = b.CreateLoad(type, addressOf(branch.index));
-  llvm::BasicBlock* done = newBlock("joined");
+  llvm::BasicBlock* done = newBlock("next");
   std::vector<llvm::BasicBlock*> blocks;
   for (size_t i = 0; i < branch.branches.size(); ++i) blocks.push_back(newBlock("branch"));
   // As chosenBranch() has it.
@@ -503,7 +502,7 @@ void StepsKernel::emitStep(Builder& b, const Branch& branch) {
   b.SetInsertPoint(done);
 }
 
-StatusOr<KernelLaunch> StepsKernel::emit() {
+StatusOr<KernelLaunch> FusedSteps::emit() {
   std::vector<Parameter>& parameters = needs_.parameters;
   // What is only read comes first.
   std::partition(parameters.begin(), parameters.end(),
@@ -534,7 +533,7 @@ StatusOr<KernelLaunch> StepsKernel::emit() {
     }
   }
   discard();
-  if (mayJoinLaunches()) forgetAliasing();
+  if (mayFuseLaunches()) forgetAliasing();
   const codegen::WorkItemForm& form = kernels_.form();
   ISTHMUS_RETURN_IF_ERROR(
       makeWorkItemKernel(module_, symbol, static_cast<unsigned>(launch.buffers.size()), 1, form));
@@ -569,23 +568,23 @@ std::string describeStep(const Step& step, const codegen::KernelModule& kernels)
 
 void logRefusal(const Step& step, const codegen::KernelModule& kernels, const char* why) {
   if (logsCompilation()) {
-    logCompilation(describeStep(step, kernels) + " is not joined with other steps: " + why);
+    logCompilation(describeStep(step, kernels) + " is not fused with other steps: " + why);
   }
 }
 
 }  // namespace
 
-bool mayBeInKernelOfSteps(mlir::Operation* op, const TargetModel& target) {
+bool mayFuseStep(mlir::Operation* op, const TargetModel& target) {
   // A group's kernel cannot be a single thread's.
   if (isProduct(op)) return target.device == DeviceKind::kCpu;
   auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
   return fusion && !attentionOf(fusion);
 }
 
-Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& origins,
-                          StepTable& profile, std::vector<Step>& steps) {
+Status fuseSteps(codegen::KernelModule& kernels, const KernelOrigins& origins, StepTable& profile,
+                 std::vector<Step>& steps) {
   std::vector<Step> made;
-  std::optional<StepsKernel> kernel;
+  std::optional<FusedSteps> kernel;
   size_t begin = 0;  // of the kernel's steps
   auto finish = [&](size_t end) -> Status {
     if (!kernel) return {};
@@ -617,11 +616,11 @@ Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& o
     kernel->discard();
     kernel.reset();
     if (auto* loop = std::get_if<Loop>(&steps[i].what)) {
-      ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, loop->condition));
-      ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, loop->body));
+      ISTHMUS_RETURN_IF_ERROR(fuseSteps(kernels, origins, profile, loop->condition));
+      ISTHMUS_RETURN_IF_ERROR(fuseSteps(kernels, origins, profile, loop->body));
     } else if (auto* branch = std::get_if<Branch>(&steps[i].what)) {
       for (std::vector<Step>& inner : branch->branches) {
-        ISTHMUS_RETURN_IF_ERROR(makeKernelsOfSteps(kernels, origins, profile, inner));
+        ISTHMUS_RETURN_IF_ERROR(fuseSteps(kernels, origins, profile, inner));
       }
     }
     made.push_back(std::move(steps[i]));

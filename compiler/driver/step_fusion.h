@@ -1,4 +1,4 @@
-// Steps of a device's program that become one kernel.
+// Step fusion: steps of a device's program that become one kernel.
 //
 // A host spends microseconds on each step that it enqueues, in each round of a loop, and waits for
 // the device where it reads a predicate. Where steps do so little that one work-item does it in
@@ -16,8 +16,8 @@
 
 namespace isthmus {
 
-// What a kernel was made of: a stage of a fusion, or of another operation that
-// mayBeInKernelOfSteps().
+// What a kernel was made of: a stage of a fusion, or of another operation that may be fused
+// (mayFuseStep).
 struct KernelOrigin {
   mlir::Operation* op = nullptr;
   size_t stage = 0;
@@ -27,13 +27,13 @@ using KernelOrigins = llvm::DenseMap<int, KernelOrigin>;  // by the kernel's num
 
 // Fusions everywhere; products and convolutions on CPUs, whose kernels share nothing between
 // work-items.
-bool mayBeInKernelOfSteps(mlir::Operation* op, const TargetModel& target);
+bool mayFuseStep(mlir::Operation* op, const TargetModel& target);
 
 // Adds kernels to `kernels` and launches them in place of those of `steps`, and of steps inside of
 // them, that they run, whose other kernels `origins` describes. `profile` names those that are
 // added. Loops everywhere; launches that follow each other, and branches, on devices without groups
 // of threads.
-Status makeKernelsOfSteps(codegen::KernelModule& kernels, const KernelOrigins& origins,
-                          StepTable& profile, std::vector<Step>& steps);
+Status fuseSteps(codegen::KernelModule& kernels, const KernelOrigins& origins, StepTable& profile,
+                 std::vector<Step>& steps);
 
 }  // namespace isthmus
