@@ -123,27 +123,27 @@ StatusOr<DeviceEventRef> SimulatedCollectives::enqueue(const CollectiveCall& cal
   std::lock_guard lock(mutex_);
   if (auto found = aborted_.find(launchId); found != aborted_.end()) return found->second;
   auto open = open_.try_emplace({launchId, call.channel, {call.group.begin(), call.group.end()}});
-  std::list<Meeting>& meetings = open.first->second;
-  auto meeting =
-      std::ranges::find_if(meetings, [&](const Meeting& one) { return one.ends[rank] == nullptr; });
-  if (meeting == meetings.end()) {
-    ++meetings_;
-    Meeting fresh;
+  std::list<Rendezvous>& waiting = open.first->second;
+  auto rendezvous = std::ranges::find_if(
+      waiting, [&](const Rendezvous& one) { return one.ends[rank] == nullptr; });
+  if (rendezvous == waiting.end()) {
+    ++begun_;
+    Rendezvous fresh;
     fresh.inputs.resize(ranks);
     fresh.outputs.resize(ranks);
     fresh.ends.resize(ranks);
-    meeting = meetings.insert(meetings.end(), std::move(fresh));
+    rendezvous = waiting.insert(waiting.end(), std::move(fresh));
   }
   DeviceEventRef end = device.promise();
-  meeting->inputs[rank] = from;
-  meeting->outputs[rank] = to;
-  meeting->ends[rank] = end;
-  meeting->after.insert(meeting->after.end(), after.begin(), after.end());
-  if (++meeting->arrived < ranks) return end;
+  rendezvous->inputs[rank] = from;
+  rendezvous->outputs[rank] = to;
+  rendezvous->ends[rank] = end;
+  rendezvous->after.insert(rendezvous->after.end(), after.begin(), after.end());
+  if (++rendezvous->arrived < ranks) return end;
 
-  Meeting all = std::move(*meeting);
-  meetings.erase(meeting);
-  if (meetings.empty()) open_.erase(open.first);
+  Rendezvous all = std::move(*rendezvous);
+  waiting.erase(rendezvous);
+  if (waiting.empty()) open_.erase(open.first);
   auto work = [described = collective,
                sources = std::vector(collective.sources.begin(), collective.sources.end()),
                inputs = all.inputs, outputs = all.outputs, inputBytes]() mutable {
@@ -174,8 +174,8 @@ void SimulatedCollectives::abort(int64_t launchId, const Status& error) {
       continue;
     }
     const auto device = static_cast<int>(std::get<2>(it->first)[0]);
-    for (const Meeting& meeting : it->second) {
-      for (const DeviceEventRef& promised : meeting.ends) {
+    for (const Rendezvous& rendezvous : it->second) {
+      for (const DeviceEventRef& promised : rendezvous.ends) {
         if (promised) backend_.device(device).fail(promised, error);
       }
     }

@@ -25,15 +25,15 @@ class SimulatedCollectives final : public DeviceCollectives {
                                    DevicePlace output, DeviceEvents after) override;
 
   // How many have begun, for tests.
-  int64_t meetings() const {
+  int64_t begun() const {
     std::lock_guard lock(mutex_);
-    return meetings_;
+    return begun_;
   }
 
  private:
   // Launch, channel and group.
   using Key = std::tuple<int64_t, int64_t, std::vector<int64_t>>;
-  struct Meeting {
+  struct Rendezvous {
     std::vector<char*> inputs, outputs;  // by rank; null: has not come
     std::vector<DeviceEventRef> after;
     std::vector<DeviceEventRef> ends;  // by rank
@@ -45,9 +45,9 @@ class SimulatedCollectives final : public DeviceCollectives {
   const SimulatedBackend& backend_;
   mutable std::mutex mutex_;
   // In the order in which they began: a rank comes to the first in which it is not yet.
-  std::map<Key, std::list<Meeting>> open_;
+  std::map<Key, std::list<Rendezvous>> open_;
   std::map<int64_t, Status> aborted_;  // the latest launches that were
-  int64_t meetings_ = 0;
+  int64_t begun_ = 0;
 };
 
 }  // namespace isthmus::simulated

@@ -409,8 +409,7 @@ TEST_P(KernelsAndHost, devices_sum_among_themselves_or_by_the_host) {
   for (int round = 1; round <= 3; ++round) {
     auto results = runOnAll(kAllReduce, {{1, 2, 3}, {10, 20, 30}}, {3});
     EXPECT_THAT(results, ElementsAre(ElementsAre(-22, -44, -66), ElementsAre(-22, -44, -66)));
-    EXPECT_EQ(backend_.collectives().meetings(),
-              GetParam() == Interface::kAsynchronous ? round : 0);
+    EXPECT_EQ(backend_.collectives().begun(), GetParam() == Interface::kAsynchronous ? round : 0);
   }
 }
 
@@ -464,7 +463,7 @@ TEST_P(KernelsAndHost, products_are_reduced_by_the_host) {
   text.replace(text.find(sum), sum.size(), product);
   EXPECT_THAT(runOnAll(text, {{1, 2, 3}, {10, 20, 30}}, {3}),
               ElementsAre(ElementsAre(-40, -160, -360), ElementsAre(-40, -160, -360)));
-  EXPECT_EQ(backend_.collectives().meetings(), 0);
+  EXPECT_EQ(backend_.collectives().begun(), 0);
 }
 
 TEST_P(KernelsAndHost, a_device_that_fails_ends_what_the_others_wait_for) {

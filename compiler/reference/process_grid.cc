@@ -77,20 +77,20 @@ StatusOr<std::vector<std::vector<Value>>> ProcessGrid::exchange(const std::strin
                                                                 const std::vector<uint32_t>& group,
                                                                 uint32_t process,
                                                                 std::vector<Value> brought) {
-  // A fast process may be back before the others have left the last meeting.
-  ISTHMUS_RETURN_IF_ERROR(waitFor([&] { return meetings_[key].brought.count(process) == 0; }));
-  meetings_[key].brought[process] = std::move(brought);
+  // A fast process may be back before the others have left the last rendezvous.
+  ISTHMUS_RETURN_IF_ERROR(waitFor([&] { return rendezvous_[key].brought.count(process) == 0; }));
+  rendezvous_[key].brought[process] = std::move(brought);
   advance();
-  ISTHMUS_RETURN_IF_ERROR(waitFor([&] { return meetings_[key].brought.size() == group.size(); }));
-  Meeting& meeting = meetings_[key];
+  ISTHMUS_RETURN_IF_ERROR(waitFor([&] { return rendezvous_[key].brought.size() == group.size(); }));
+  Rendezvous& rendezvous = rendezvous_[key];
   std::vector<std::vector<Value>> all;
   for (uint32_t member : group) {
-    auto it = meeting.brought.find(member);
-    if (it == meeting.brought.end()) return invalidArgument("processes disagree on their group");
+    auto it = rendezvous.brought.find(member);
+    if (it == rendezvous.brought.end()) return invalidArgument("processes disagree on their group");
     all.push_back(it->second);
   }
-  if (++meeting.left == group.size()) {
-    meetings_.erase(key);
+  if (++rendezvous.left == group.size()) {
+    rendezvous_.erase(key);
     advance();
   }
   return all;

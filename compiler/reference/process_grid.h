@@ -50,7 +50,7 @@ class ProcessGrid {
   StatusOr<std::string> nextInfeed();
 
  private:
-  struct Meeting {
+  struct Rendezvous {
     std::map<uint32_t, std::vector<Value>> brought;
     size_t left = 0;  // how many have taken the values
   };
@@ -68,7 +68,7 @@ class ProcessGrid {
   size_t waiting_ = 0;  // since the last progress
   size_t running_ = 0;  // not finished
   bool isStuck_ = false;
-  std::map<std::string, Meeting> meetings_;
+  std::map<std::string, Rendezvous> rendezvous_;
   std::map<std::string, std::deque<std::vector<Value>>> channels_;
   std::deque<std::string> infeed_;
 };

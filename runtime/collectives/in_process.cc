@@ -51,7 +51,7 @@ class InProcessCollectives::Announcements {
   std::map<std::pair<int64_t, int64_t>, const char*> all_;
 };
 
-// One meeting of a group. It is complete when all of this process have arrived, and may fail only
+// A rendezvous of a group. It is complete when all of this process have arrived, and may fail only
 // before that.
 class InProcessCollectives::Rendezvous {
  public:
@@ -239,7 +239,8 @@ struct InProcessCollectives::Launch {
   // Of one key in the order in which they began: who has set out to the first, and to the next one
   // before all are there, meets the others there too.
   std::multimap<Key, std::shared_ptr<Rendezvous>> open;
-  std::map<Key, uint64_t> wireMeetings;  // how many there have been, of groups that span processes
+  // How many there have been, of groups that span processes.
+  std::map<Key, uint64_t> wireRendezvous;
   std::map<int, std::function<void(const Status&)>> onAbort;  // by device
   Status error;
   size_t participants = 0;  // if known
@@ -247,7 +248,7 @@ struct InProcessCollectives::Launch {
 };
 
 // A participant's view of a rendezvous that is complete.
-struct InProcessCollectives::Meeting {
+struct InProcessCollectives::Participant {
   std::shared_ptr<Rendezvous> rendezvous;
   std::span<const Part> parts;
   size_t numRanks = 0;
@@ -266,58 +267,58 @@ InProcessCollectives::InProcessCollectives(Job* job)
     : job_(job), announcements_(std::make_unique<Announcements>()) {}
 InProcessCollectives::~InProcessCollectives() = default;
 
-StatusOr<InProcessCollectives::Meeting> InProcessCollectives::arrive(const CollectiveCall& call,
-                                                                     const Part& mine,
-                                                                     size_t partialBytes,
-                                                                     bool isByLast) {
-  Meeting meeting;
-  meeting.rank = meeting.numRanks = call.group.size();
+StatusOr<InProcessCollectives::Participant> InProcessCollectives::arrive(const CollectiveCall& call,
+                                                                         const Part& mine,
+                                                                         size_t partialBytes,
+                                                                         bool isByLast) {
+  Participant participant;
+  participant.rank = participant.numRanks = call.group.size();
   for (size_t rank = call.group.size(); rank-- > 0;) {
     if (job_ != nullptr && processOfDevice(call.group[rank]) != job_->processIndex()) continue;
     if (call.group[rank] == call.deviceId) {
-      meeting.rank = rank;
-      meeting.localIndex = 0;
+      participant.rank = rank;
+      participant.localIndex = 0;
     } else {
-      ++meeting.localIndex;
+      ++participant.localIndex;
     }
-    ++meeting.numLocal;
-    meeting.first = rank;
+    ++participant.numLocal;
+    participant.first = rank;
   }
-  if (meeting.rank == call.group.size()) {
+  if (participant.rank == call.group.size()) {
     return internalError(mine.operation, " (", call.description, "): device ", call.deviceId,
                          " is not in its group");
   }
   if (call.group.size() == 1) {
-    meeting.parts = {&mine, 1};
-    return meeting;
+    participant.parts = {&mine, 1};
+    return participant;
   }
   std::lock_guard lock(mutex_);
   Key key{call.channel, {call.group.begin(), call.group.end()}};
   Launch& launch = launches_[call.launchId];
   if (!launch.error.ok()) return launch.error;
   auto [slot, end] = launch.open.equal_range(key);
-  while (slot != end && slot->second->hasArrived(meeting.rank)) ++slot;
+  while (slot != end && slot->second->hasArrived(participant.rank)) ++slot;
   if (slot == end) {
     auto rendezvous =
-        std::make_shared<Rendezvous>(call.group.size(), meeting.numLocal, launch.participants,
+        std::make_shared<Rendezvous>(call.group.size(), participant.numLocal, launch.participants,
                                      job_ == nullptr ? 0 : job_->processIndex(), *announcements_);
     slot = launch.open.emplace(std::move(key), std::move(rendezvous));
   }
-  meeting.rendezvous = slot->second;
-  if (meeting.spansProcesses()) {
+  participant.rendezvous = slot->second;
+  if (participant.spansProcesses()) {
     uint64_t tag = combineHashes(static_cast<uint64_t>(call.launchId), call.channel);
     for (int64_t device : call.group) tag = combineHashes(tag, static_cast<uint64_t>(device));
     tag = combineHashes(stableHash(mine.operation, tag), mine.bytes);
-    meeting.tag = combineHashes(tag, launch.wireMeetings[slot->first]);
+    participant.tag = combineHashes(tag, launch.wireRendezvous[slot->first]);
   }
-  StatusOr<bool> isLast = meeting.rendezvous->arrive(meeting.rank, mine, partialBytes,
-                                                     isByLast && !meeting.spansProcesses());
-  // The next collective of this channel and group is another meeting.
-  if (isLast.ok() && *isLast && meeting.spansProcesses()) ++launch.wireMeetings[slot->first];
+  StatusOr<bool> isLast = participant.rendezvous->arrive(participant.rank, mine, partialBytes,
+                                                         isByLast && !participant.spansProcesses());
+  // The next collective of this channel and group is another rendezvous.
+  if (isLast.ok() && *isLast && participant.spansProcesses()) ++launch.wireRendezvous[slot->first];
   if (!isLast.ok() || *isLast) launch.open.erase(slot);
   if (!isLast.ok()) return isLast.status();
-  meeting.isLast = *isLast;
-  return meeting;
+  participant.isLast = *isLast;
+  return participant;
 }
 
 // How many blocks each participant writes.
@@ -376,18 +377,18 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
   constexpr size_t kSmallWorkBytes = 512 << 10;
   size_t numBlocks = call.group.size() * blocksPerRank(mine, call.group.size());
   const bool isByLast = mine.bytes <= kSmallWorkBytes / std::max<size_t>(1, numBlocks);
-  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, 0, isByLast));
-  if (meeting.rendezvous == nullptr) {
-    work(meeting);
+  ISTHMUS_ASSIGN_OR_RETURN(Participant participant, arrive(call, mine, 0, isByLast));
+  if (participant.rendezvous == nullptr) {
+    work(participant);
     return {};
   }
-  if (isByLast && meeting.isLast) {
-    Rendezvous& rendezvous = *meeting.rendezvous;
-    meeting.parts = rendezvous.parts;
+  if (isByLast && participant.isLast) {
+    Rendezvous& rendezvous = *participant.rendezvous;
+    participant.parts = rendezvous.parts;
     Status status = withoutExceptions([&] {
-      for (size_t rank = 0; rank < meeting.parts.size(); ++rank) {
-        meeting.rank = meeting.localIndex = rank;
-        work(meeting);
+      for (size_t rank = 0; rank < participant.parts.size(); ++rank) {
+        participant.rank = participant.localIndex = rank;
+        work(participant);
       }
     });
     if (status.ok()) {
@@ -398,17 +399,17 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
     return status;
   }
   return nowOrLater(call, [=, this, work = std::move(work)]() mutable -> Status {
-    ISTHMUS_RETURN_IF_ERROR(waitForAll(meeting, call));
+    ISTHMUS_RETURN_IF_ERROR(waitForAll(participant, call));
     if (isByLast) return {};
-    Rendezvous& rendezvous = *meeting.rendezvous;
-    meeting.parts = rendezvous.parts;
+    Rendezvous& rendezvous = *participant.rendezvous;
+    participant.parts = rendezvous.parts;
     // Its own share, then those of who has set out and is not back yet: it may be long in coming.
-    const size_t own = meeting.rank, size = meeting.parts.size();
+    const size_t own = participant.rank, size = participant.parts.size();
     for (size_t i = 0; i < size; ++i) {
       const size_t rank = (own + i) % size;
       if (!rendezvous.takeShare(rank)) continue;
-      meeting.rank = meeting.localIndex = rank;
-      Status worked = withoutExceptions([&] { work(meeting); });
+      participant.rank = participant.localIndex = rank;
+      Status worked = withoutExceptions([&] { work(participant); });
       if (!worked.ok()) rendezvous.failWork(worked);
       rendezvous.endShare();
     }
@@ -417,9 +418,10 @@ Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, 
   });
 }
 
-Status InProcessCollectives::waitForAll(const Meeting& meeting, const CollectiveCall& call) {
-  Status status = meeting.rendezvous->waitForAll(call);
-  // Whoever is still on the way finds the launch broken instead of a meeting that cannot be.
+Status InProcessCollectives::waitForAll(const Participant& participant,
+                                        const CollectiveCall& call) {
+  Status status = participant.rendezvous->waitForAll(call);
+  // Whoever is still on the way finds the launch broken instead of a rendezvous that cannot be.
   if (!status.ok()) abortLaunch(call.launchId, status);
   return status;
 }
@@ -428,21 +430,21 @@ Status InProcessCollectives::waitForAll(const Meeting& meeting, const Collective
 template <typename Work, typename Speak, typename Prepare>
 Status InProcessCollectives::meetOverWire(const CollectiveCall& call, const Part& mine, Work work,
                                           Speak speak, size_t partialBytes, Prepare prepare) {
-  ISTHMUS_ASSIGN_OR_RETURN(Meeting meeting, arrive(call, mine, partialBytes, false));
-  ISTHMUS_RETURN_IF_ERROR(waitForAll(meeting, call));
-  Rendezvous& rendezvous = *meeting.rendezvous;
-  meeting.parts = rendezvous.parts;
+  ISTHMUS_ASSIGN_OR_RETURN(Participant participant, arrive(call, mine, partialBytes, false));
+  ISTHMUS_RETURN_IF_ERROR(waitForAll(participant, call));
+  Rendezvous& rendezvous = *participant.rendezvous;
+  participant.parts = rendezvous.parts;
   if (partialBytes > 0) {
-    prepare(meeting);
+    prepare(participant);
     rendezvous.sync();
   }
-  if (meeting.rank == meeting.first) {
-    WireCollective wire(*job_, call, meeting.parts, meeting.tag);
-    rendezvous.wireStatus = speak(wire, meeting);
+  if (participant.rank == participant.first) {
+    WireCollective wire(*job_, call, participant.parts, participant.tag);
+    rendezvous.wireStatus = speak(wire, participant);
   }
   rendezvous.sync();
   if (!rendezvous.wireStatus.ok()) return rendezvous.wireStatus;
-  Status worked = withoutExceptions([&] { work(meeting); });
+  Status worked = withoutExceptions([&] { work(participant); });
   if (!worked.ok()) rendezvous.failWork(worked);
   rendezvous.sync();
   return rendezvous.workStatus();
@@ -451,7 +453,7 @@ Status InProcessCollectives::meetOverWire(const CollectiveCall& call, const Part
 template <typename Work, typename Speak>
 Status InProcessCollectives::meet(const CollectiveCall& call, const Part& mine, Work work,
                                   Speak speak) {
-  return meet(call, mine, std::move(work), std::move(speak), 0, [](const Meeting&) {});
+  return meet(call, mine, std::move(work), std::move(speak), 0, [](const Participant&) {});
 }
 
 namespace {
@@ -509,11 +511,11 @@ bool InProcessCollectives::needsPartial(const CollectiveCall& call, size_t bytes
 // Reduces this participant's share of the elements of all that are here. Nobody else reads that
 // share of any input, so outputs may be inputs.
 template <typename Outputs>
-void InProcessCollectives::reduceShare(const Meeting& meeting, ReductionKind kind, ElementType type,
-                                       int64_t elements, Outputs&& outputs) {
+void InProcessCollectives::reduceShare(const Participant& participant, ReductionKind kind,
+                                       ElementType type, int64_t elements, Outputs&& outputs) {
   size_t elementBytes = elementSizeBytes(type);
-  auto size = static_cast<int64_t>(meeting.numLocal);
-  auto index = static_cast<int64_t>(meeting.localIndex);
+  auto size = static_cast<int64_t>(participant.numLocal);
+  auto index = static_cast<int64_t>(participant.localIndex);
   int64_t share = elements / size, extra = elements % size;
   int64_t begin = share * index + std::min(index, extra);
   int64_t end = begin + share + (index < extra ? 1 : 0);
@@ -525,7 +527,7 @@ void InProcessCollectives::reduceShare(const Meeting& meeting, ReductionKind kin
     int64_t count = std::min(blockElements, end - begin);
     size_t offset = static_cast<size_t>(begin) * elementBytes;
     inputs.clear();
-    for (const Part& part : meeting.parts) {
+    for (const Part& part : participant.parts) {
       if (part.operation != nullptr) inputs.push_back(advance(part.input, offset));
     }
     reduceElements(kind, type, inputs, block, count);
@@ -540,24 +542,26 @@ Status InProcessCollectives::allReduce(const CollectiveCall& call, ReductionKind
   ISTHMUS_RETURN_IF_ERROR(checkElements(call, type, elements));
   size_t bytes = static_cast<size_t>(elements) * elementSizeBytes(type);
   Part mine{"all-reduce", bytes, input, output};
-  auto work = [=](const Meeting& meeting) {
-    if (!meeting.spansProcesses()) {
-      reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
-        for (const Part& part : meeting.parts) std::memcpy(advance(part.output, at), block, size);
-      });
-    } else if (meeting.rank != meeting.first) {
-      copyBytes(meeting.output(), meeting.parts[meeting.first].output, bytes);
+  auto work = [=](const Participant& participant) {
+    if (!participant.spansProcesses()) {
+      reduceShare(participant, kind, type, elements,
+                  [&](const char* block, size_t at, size_t size) {
+                    for (const Part& part : participant.parts)
+                      std::memcpy(advance(part.output, at), block, size);
+                  });
+    } else if (participant.rank != participant.first) {
+      copyBytes(participant.output(), participant.parts[participant.first].output, bytes);
     }
   };
   bool isPrepared = needsPartial(call, bytes);
-  auto prepare = [=](const Meeting& meeting) {
-    reduceShare(meeting, kind, type, elements, [&](const char* block, size_t at, size_t size) {
-      std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
+  auto prepare = [=](const Participant& participant) {
+    reduceShare(participant, kind, type, elements, [&](const char* block, size_t at, size_t size) {
+      std::memcpy(participant.rendezvous->partial.get() + at, block, size);
     });
   };
-  auto speak = [=](WireCollective& wire, const Meeting& meeting) {
+  auto speak = [=](WireCollective& wire, const Participant& participant) {
     return wire.allReduce(kind, type, elements,
-                          isPrepared ? meeting.rendezvous->partial.get() : input);
+                          isPrepared ? participant.rendezvous->partial.get() : input);
   };
   return meet(call, mine, work, speak, isPrepared ? bytes : 0, prepare);
 }
@@ -571,24 +575,24 @@ Status InProcessCollectives::reduceScatter(const CollectiveCall& call, Reduction
   size_t all = bytes * call.group.size();
   StableInput stable(input, all, output, bytes);
   Part mine{"reduce-scatter", bytes, stable.data(), output};
-  auto work = [=](const Meeting& meeting) {
+  auto work = [=](const Participant& participant) {
     (void)stable;  // kept until then
-    if (meeting.spansProcesses()) return;
+    if (participant.spansProcesses()) return;
     std::vector<const void*> inputs;
-    for (const Part& part : meeting.parts)
-      inputs.push_back(advance(part.input, meeting.rank * bytes));
-    reduceElements(kind, type, inputs, meeting.output(), elements);
+    for (const Part& part : participant.parts)
+      inputs.push_back(advance(part.input, participant.rank * bytes));
+    reduceElements(kind, type, inputs, participant.output(), elements);
   };
   bool isPrepared = needsPartial(call, all);
-  auto prepare = [=](const Meeting& meeting) {
+  auto prepare = [=](const Participant& participant) {
     auto total = elements * static_cast<int64_t>(call.group.size());
-    reduceShare(meeting, kind, type, total, [&](const char* block, size_t at, size_t size) {
-      std::memcpy(meeting.rendezvous->partial.get() + at, block, size);
+    reduceShare(participant, kind, type, total, [&](const char* block, size_t at, size_t size) {
+      std::memcpy(participant.rendezvous->partial.get() + at, block, size);
     });
   };
-  auto speak = [=](WireCollective& wire, const Meeting& meeting) {
+  auto speak = [=](WireCollective& wire, const Participant& participant) {
     return wire.reduceScatter(kind, type, elements,
-                              isPrepared ? meeting.rendezvous->partial.get() : stable.data());
+                              isPrepared ? participant.rendezvous->partial.get() : stable.data());
   };
   return meet(call, mine, work, speak, isPrepared ? all : 0, prepare);
 }
@@ -597,18 +601,18 @@ Status InProcessCollectives::allGather(const CollectiveCall& call, size_t bytes,
                                        void* output) {
   StableInput stable(input, bytes, output, bytes * call.group.size());
   Part mine{"all-gather", bytes, stable.data(), output};
-  auto work = [=](const Meeting& meeting) {
+  auto work = [=](const Participant& participant) {
     (void)stable;  // kept until then
-    const void* received = meeting.parts[meeting.first].output;
-    for (size_t i = 0; i < meeting.parts.size(); ++i) {
-      if (meeting.parts[i].operation != nullptr) {
-        copyBytes(advance(meeting.output(), i * bytes), meeting.parts[i].input, bytes);
-      } else if (meeting.rank != meeting.first) {
-        copyBytes(advance(meeting.output(), i * bytes), advance(received, i * bytes), bytes);
+    const void* received = participant.parts[participant.first].output;
+    for (size_t i = 0; i < participant.parts.size(); ++i) {
+      if (participant.parts[i].operation != nullptr) {
+        copyBytes(advance(participant.output(), i * bytes), participant.parts[i].input, bytes);
+      } else if (participant.rank != participant.first) {
+        copyBytes(advance(participant.output(), i * bytes), advance(received, i * bytes), bytes);
       }
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.allGather(bytes); };
+  auto speak = [=](WireCollective& wire, const Participant&) { return wire.allGather(bytes); };
   return meet(call, mine, work, speak);
 }
 
@@ -617,15 +621,15 @@ Status InProcessCollectives::allToAll(const CollectiveCall& call, size_t bytes, 
   size_t all = bytes * call.group.size();
   StableInput stable(input, all, output, all);
   Part mine{"all-to-all", bytes, stable.data(), output};
-  auto work = [=](const Meeting& meeting) {
+  auto work = [=](const Participant& participant) {
     (void)stable;  // kept until then
-    for (size_t i = 0; i < meeting.parts.size(); ++i) {
-      if (meeting.parts[i].operation == nullptr) continue;
-      copyBytes(advance(meeting.output(), i * bytes),
-                advance(meeting.parts[i].input, meeting.rank * bytes), bytes);
+    for (size_t i = 0; i < participant.parts.size(); ++i) {
+      if (participant.parts[i].operation == nullptr) continue;
+      copyBytes(advance(participant.output(), i * bytes),
+                advance(participant.parts[i].input, participant.rank * bytes), bytes);
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.allToAll(bytes); };
+  auto speak = [=](WireCollective& wire, const Participant&) { return wire.allToAll(bytes); };
   return meet(call, mine, work, speak);
 }
 
@@ -640,16 +644,16 @@ Status InProcessCollectives::permute(const CollectiveCall& call, std::span<const
   StableInput stable(input, bytes, output, bytes);
   Part mine{"collective-permute", bytes, stable.data(), output};
   std::vector<int64_t> list(sources.begin(), sources.end());
-  auto work = [=](const Meeting& meeting) {
+  auto work = [=](const Participant& participant) {
     (void)stable;  // kept until then
-    int64_t source = list[meeting.rank];
+    int64_t source = list[participant.rank];
     if (source == -1) {
-      std::memset(meeting.output(), 0, bytes);
-    } else if (meeting.parts[source].operation != nullptr) {
-      copyBytes(meeting.output(), meeting.parts[source].input, bytes);
+      std::memset(participant.output(), 0, bytes);
+    } else if (participant.parts[source].operation != nullptr) {
+      copyBytes(participant.output(), participant.parts[source].input, bytes);
     }
   };
-  auto speak = [=](WireCollective& wire, const Meeting&) { return wire.permute(list, bytes); };
+  auto speak = [=](WireCollective& wire, const Participant&) { return wire.permute(list, bytes); };
   return meet(call, mine, work, speak);
 }
 

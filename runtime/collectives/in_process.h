@@ -63,16 +63,16 @@ class InProcessCollectives final : public Collectives {
   using Part = CollectivePart;
   struct Key;
   struct Launch;
-  struct Meeting;
+  struct Participant;
 
   // Meets the others of this process.
-  StatusOr<Meeting> arrive(const CollectiveCall& call, const Part& mine, size_t partialBytes,
-                           bool isByLast);
+  StatusOr<Participant> arrive(const CollectiveCall& call, const Part& mine, size_t partialBytes,
+                               bool isByLast);
   static size_t blocksPerRank(const Part& part, size_t ranks);
-  // Meets the others, calls `work(meeting)` when all are there, and waits until all have done
+  // Meets the others, calls `work(participant)` when all are there, and waits until all have done
   // theirs, at once or later; so the functions keep what they need. In a group that spans
-  // processes, before that, one participant calls `speak(wire, meeting)`; with `partialBytes`, all
-  // call `prepare(meeting)` before, which may fill that much memory.
+  // processes, before that, one participant calls `speak(wire, participant)`; with `partialBytes`,
+  // all call `prepare(participant)` before, which may fill that much memory.
   template <typename Work, typename Speak, typename Prepare>
   Status meet(const CollectiveCall& call, const Part& mine, Work work, Speak speak,
               size_t partialBytes, Prepare prepare);
@@ -83,13 +83,13 @@ class InProcessCollectives final : public Collectives {
                       size_t partialBytes, Prepare prepare);
   template <typename Rest>
   static Status nowOrLater(const CollectiveCall& call, Rest rest);
-  Status waitForAll(const Meeting& meeting, const CollectiveCall& call);
+  Status waitForAll(const Participant& participant, const CollectiveCall& call);
 
   bool spansProcesses(const CollectiveCall& call) const;
   bool needsPartial(const CollectiveCall& call, size_t bytes) const;
   // Calls `outputs(block, offset, bytes)` with each piece of this participant's share.
   template <typename Outputs>
-  static void reduceShare(const Meeting& meeting, ReductionKind kind, ElementType type,
+  static void reduceShare(const Participant& participant, ReductionKind kind, ElementType type,
                           int64_t elements, Outputs&& outputs);
 
   Job* job_;

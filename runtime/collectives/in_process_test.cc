@@ -279,15 +279,15 @@ TEST_F(CollectivesTest, SeveralAreUnderWayTogether) {
 
 TEST_F(CollectivesTest, SeveralOfOneChannelAreUnderWayTogether) {
   // As the arrays of one collective. Each device sets out to all before the next one comes.
-  constexpr int kMeetings = 3;
+  constexpr int kRounds = 3;
   for (size_t bytes : {size_t{4}, size_t{1} << 20}) {
     const auto count = static_cast<int64_t>(bytes / 4);
     std::vector<Later> later(4);
-    std::vector<std::vector<int32_t>> values(4 * kMeetings);
+    std::vector<std::vector<int32_t>> values(4 * kRounds);
     for (int device : {2, 0, 3, 1}) {
-      for (int meeting = 0; meeting < kMeetings; ++meeting) {
-        auto& value = values[device * kMeetings + meeting];
-        value.assign(count, device + 100 * meeting);
+      for (int round = 0; round < kRounds; ++round) {
+        auto& value = values[device * kRounds + round];
+        value.assign(count, device + 100 * round);
         Status status =
             collectives.allReduce(startOf(device, 1, later[device]), ReductionKind::kSum,
                                   ElementType::kS32, count, value.data(), value.data());
@@ -295,8 +295,8 @@ TEST_F(CollectivesTest, SeveralOfOneChannelAreUnderWayTogether) {
       }
     }
     expectAllOk(onAll({0, 1, 2, 3}, [&](int device) { return finish(later[device]); }));
-    for (int i = 0; i < 4 * kMeetings; ++i) {
-      EXPECT_TRUE(values[i] == std::vector<int32_t>(count, 6 + 400 * (i % kMeetings)));
+    for (int i = 0; i < 4 * kRounds; ++i) {
+      EXPECT_TRUE(values[i] == std::vector<int32_t>(count, 6 + 400 * (i % kRounds)));
     }
   }
 }

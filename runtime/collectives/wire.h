@@ -24,7 +24,7 @@ struct CollectivePart {
   void* output = nullptr;
 };
 
-// One meeting of a group that spans processes, when all its devices of this process are there.
+// One rendezvous of a group that spans processes, when all its devices of this process are there.
 class WireCollective {
  public:
   // `parts` is by rank, and empty for devices of other processes. `tag` is the same for all that

@@ -15,10 +15,10 @@ namespace {
 
 using Group = StatusOr<std::vector<int64_t>>;
 
-// One call of a library function: what is done at once, or when its results are needed.
-class Meeting {
+// A device in one call of a library function: what is done at once, or when its results are needed.
+class Participant {
  public:
-  Meeting(IsthmusRun* run, const Collective& collective, void* const* buffers)
+  Participant(IsthmusRun* run, const Collective& collective, void* const* buffers)
       : run_(run), collective_(collective), buffers_(buffers) {
     if (collective.head.startedAs < 0 || run->inFlight == nullptr) return;
     flight_ = std::make_unique<CollectiveInFlight>(*run->services);
@@ -90,9 +90,9 @@ class Meeting {
     return 0;
   }
 
-  ~Meeting() { abandon(outOfHostMemory()); }
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
+  ~Participant() { abandon(outOfHostMemory()); }
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
 
  private:
   // With some of the operands under way, others count on the rest of them.
@@ -129,7 +129,7 @@ void swapBlocks(const char* from, char* to, int64_t a, int64_t b, int64_t blockB
   }
 }
 
-// Operands that are reduced together cost two copies, and save a meeting each.
+// Operands that are reduced together cost two copies, and save a rendezvous each.
 constexpr int64_t kMostPackedBytes = int64_t{64} << 10;
 
 // The end of the operands from `first` on that are reduced together.
@@ -145,25 +145,25 @@ int32_t endOfPack(const Collective& collective, int32_t first, int64_t width) {
 }
 
 // Reduces operands [first, end) one behind the other in memory of their own.
-Status allReducePacked(Meeting& meeting, int32_t first, int32_t end) {
+Status allReducePacked(Participant& participant, int32_t first, int32_t end) {
   std::vector<std::pair<char*, int64_t>> parts;  // results, with their sizes in bytes
   int64_t elements = 0;
   for (int32_t i = first; i < end; ++i) {
-    const int64_t count = meeting.collective().operands[i].elements;
-    parts.emplace_back(meeting.result(i), count * meeting.width());
+    const int64_t count = participant.collective().operands[i].elements;
+    parts.emplace_back(participant.result(i), count * participant.width());
     elements += count;
   }
-  ISTHMUS_ASSIGN_OR_RETURN(char* pack, meeting.memory(elements * meeting.width()));
+  ISTHMUS_ASSIGN_OR_RETURN(char* pack, participant.memory(elements * participant.width()));
   char* place = pack;
   for (int32_t i = first; i < end; ++i) {
     const int64_t bytes = parts[i - first].second;
-    if (bytes > 0) std::memcpy(place, meeting.operand(i), bytes);
+    if (bytes > 0) std::memcpy(place, participant.operand(i), bytes);
     place += bytes;
   }
-  const CollectiveDescriptor& head = meeting.head();
-  ISTHMUS_RETURN_IF_ERROR(
-      meeting.peers().allReduce(meeting.call(), head.reduction, head.type, elements, pack, pack));
-  return meeting.then([parts = std::move(parts), pack] {
+  const CollectiveDescriptor& head = participant.head();
+  ISTHMUS_RETURN_IF_ERROR(participant.peers().allReduce(participant.call(), head.reduction,
+                                                        head.type, elements, pack, pack));
+  return participant.then([parts = std::move(parts), pack] {
     const char* place = pack;
     for (auto [result, bytes] : parts) {
       if (bytes > 0) std::memcpy(result, place, bytes);
@@ -172,105 +172,108 @@ Status allReducePacked(Meeting& meeting, int32_t first, int32_t end) {
   });
 }
 
-Status allReduce(Meeting& meeting) {
-  const Collective& collective = meeting.collective();
-  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
-  for (int32_t i = 0, end = 0; i < meeting.count(); i = end) {
-    end = endOfPack(collective, i, meeting.width());
+Status allReduce(Participant& participant) {
+  const Collective& collective = participant.collective();
+  ISTHMUS_RETURN_IF_ERROR(participant.setGroup(findOwnGroup(participant.request(), collective)));
+  for (int32_t i = 0, end = 0; i < participant.count(); i = end) {
+    end = endOfPack(collective, i, participant.width());
     if (end > i + 1) {
-      ISTHMUS_RETURN_IF_ERROR(allReducePacked(meeting, i, end));
+      ISTHMUS_RETURN_IF_ERROR(allReducePacked(participant, i, end));
       continue;
     }
-    ISTHMUS_RETURN_IF_ERROR(meeting.peers().allReduce(
-        meeting.call(), collective.head.reduction, collective.head.type,
-        collective.operands[i].elements, meeting.operand(i), meeting.result(i)));
+    ISTHMUS_RETURN_IF_ERROR(participant.peers().allReduce(
+        participant.call(), collective.head.reduction, collective.head.type,
+        collective.operands[i].elements, participant.operand(i), participant.result(i)));
   }
   return {};
 }
 
-Status allGather(Meeting& meeting) {
-  const Collective& collective = meeting.collective();
-  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
-  const int64_t ranks = meeting.ranks();
-  for (int32_t i = 0; i < meeting.count(); ++i) {
+Status allGather(Participant& participant) {
+  const Collective& collective = participant.collective();
+  ISTHMUS_RETURN_IF_ERROR(participant.setGroup(findOwnGroup(participant.request(), collective)));
+  const int64_t ranks = participant.ranks();
+  for (int32_t i = 0; i < participant.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements * ranks, ranks));
-    const int64_t bytes = operand.elements * meeting.width();
+    const int64_t bytes = operand.elements * participant.width();
     const int64_t outer = operand.joinOuter;
-    char* result = meeting.result(i);
+    char* result = participant.result(i);
     char* received = result;
     if (outer > 1) {
-      ISTHMUS_ASSIGN_OR_RETURN(received, meeting.scratch(bytes * ranks));
+      ISTHMUS_ASSIGN_OR_RETURN(received, participant.scratch(bytes * ranks));
     }
     ISTHMUS_RETURN_IF_ERROR(
-        meeting.peers().allGather(meeting.call(), bytes, meeting.operand(i), received));
+        participant.peers().allGather(participant.call(), bytes, participant.operand(i), received));
     if (outer <= 1 || bytes == 0) continue;
     ISTHMUS_RETURN_IF_ERROR(
-        meeting.then([=] { swapBlocks(received, result, ranks, outer, bytes / outer); }));
+        participant.then([=] { swapBlocks(received, result, ranks, outer, bytes / outer); }));
   }
   return {};
 }
 
-Status reduceScatter(Meeting& meeting) {
-  const Collective& collective = meeting.collective();
-  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
-  const int64_t ranks = meeting.ranks();
-  for (int32_t i = 0; i < meeting.count(); ++i) {
+Status reduceScatter(Participant& participant) {
+  const Collective& collective = participant.collective();
+  ISTHMUS_RETURN_IF_ERROR(participant.setGroup(findOwnGroup(participant.request(), collective)));
+  const int64_t ranks = participant.ranks();
+  for (int32_t i = 0; i < participant.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
     ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements / ranks, ranks));
-    const char* input = meeting.operand(i);
+    const char* input = participant.operand(i);
     if (operand.splitOuter > 1 && operand.elements > 0) {
-      ISTHMUS_ASSIGN_OR_RETURN(char* blocks, meeting.scratch(operand.elements * meeting.width()));
-      swapBlocks(
-          input, blocks, operand.splitOuter, ranks,
-          operand.elements / std::max<int64_t>(1, operand.splitOuter * ranks) * meeting.width());
+      ISTHMUS_ASSIGN_OR_RETURN(char* blocks,
+                               participant.scratch(operand.elements * participant.width()));
+      swapBlocks(input, blocks, operand.splitOuter, ranks,
+                 operand.elements / std::max<int64_t>(1, operand.splitOuter * ranks) *
+                     participant.width());
       input = blocks;
     }
-    ISTHMUS_RETURN_IF_ERROR(meeting.peers().reduceScatter(
-        meeting.call(), collective.head.reduction, collective.head.type, operand.elements / ranks,
-        input, meeting.result(i)));
+    ISTHMUS_RETURN_IF_ERROR(participant.peers().reduceScatter(
+        participant.call(), collective.head.reduction, collective.head.type,
+        operand.elements / ranks, input, participant.result(i)));
   }
   return {};
 }
 
-Status allToAll(Meeting& meeting) {
-  const Collective& collective = meeting.collective();
-  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(findOwnGroup(meeting.request(), collective)));
-  const int64_t ranks = meeting.ranks();
-  for (int32_t i = 0; i < meeting.count(); ++i) {
+Status allToAll(Participant& participant) {
+  const Collective& collective = participant.collective();
+  ISTHMUS_RETURN_IF_ERROR(participant.setGroup(findOwnGroup(participant.request(), collective)));
+  const int64_t ranks = participant.ranks();
+  for (int32_t i = 0; i < participant.count(); ++i) {
     const CollectiveOperand& operand = collective.operands[i];
     ISTHMUS_RETURN_IF_ERROR(checkSplit(collective, operand, ranks));
     ISTHMUS_RETURN_IF_ERROR(checkResult(collective, operand, operand.elements, ranks));
-    const int64_t bytes = operand.elements * meeting.width();
+    const int64_t bytes = operand.elements * participant.width();
     const int64_t outer = operand.joinOuter;
-    const char* input = meeting.operand(i);
+    const char* input = participant.operand(i);
     char* scratch = nullptr;
     if ((operand.splitOuter > 1 || outer > 1) && bytes > 0) {
-      ISTHMUS_ASSIGN_OR_RETURN(scratch, meeting.scratch(2 * bytes));
+      ISTHMUS_ASSIGN_OR_RETURN(scratch, participant.scratch(2 * bytes));
     }
     if (operand.splitOuter > 1 && bytes > 0) {
       swapBlocks(input, scratch, operand.splitOuter, ranks,
                  bytes / std::max<int64_t>(1, operand.splitOuter * ranks));
       input = scratch;
     }
-    char* result = meeting.result(i);
+    char* result = participant.result(i);
     char* output = outer > 1 && bytes > 0 ? scratch + bytes : result;
-    ISTHMUS_RETURN_IF_ERROR(meeting.peers().allToAll(meeting.call(), bytes / ranks, input, output));
+    ISTHMUS_RETURN_IF_ERROR(
+        participant.peers().allToAll(participant.call(), bytes / ranks, input, output));
     if (output == result) continue;
     ISTHMUS_RETURN_IF_ERROR(
-        meeting.then([=] { swapBlocks(output, result, ranks, outer, bytes / ranks / outer); }));
+        participant.then([=] { swapBlocks(output, result, ranks, outer, bytes / ranks / outer); }));
   }
   return {};
 }
 
-Status permute(Meeting& meeting, const StatusOr<std::vector<int64_t>>& sources) {
+Status permute(Participant& participant, const StatusOr<std::vector<int64_t>>& sources) {
   ISTHMUS_RETURN_IF_ERROR(sources.status());
-  ISTHMUS_RETURN_IF_ERROR(meeting.setGroup(everybodyOf(meeting.request(), meeting.collective())));
-  for (int32_t i = 0; i < meeting.count(); ++i) {
-    const int64_t bytes = meeting.collective().operands[i].elements * meeting.width();
-    ISTHMUS_RETURN_IF_ERROR(meeting.peers().permute(meeting.call(), *sources, bytes,
-                                                    meeting.operand(i), meeting.result(i)));
+  ISTHMUS_RETURN_IF_ERROR(
+      participant.setGroup(everybodyOf(participant.request(), participant.collective())));
+  for (int32_t i = 0; i < participant.count(); ++i) {
+    const int64_t bytes = participant.collective().operands[i].elements * participant.width();
+    ISTHMUS_RETURN_IF_ERROR(participant.peers().permute(
+        participant.call(), *sources, bytes, participant.operand(i), participant.result(i)));
   }
   return {};
 }
@@ -281,40 +284,40 @@ extern "C" {
 
 int32_t isthmus_rt_all_reduce(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(allReduce(meeting));
+  Participant participant(run, collective, buffers);
+  return participant.end(allReduce(participant));
 }
 
 int32_t isthmus_rt_all_gather(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(allGather(meeting));
+  Participant participant(run, collective, buffers);
+  return participant.end(allGather(participant));
 }
 
 int32_t isthmus_rt_reduce_scatter(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(reduceScatter(meeting));
+  Participant participant(run, collective, buffers);
+  return participant.end(reduceScatter(participant));
 }
 
 int32_t isthmus_rt_all_to_all(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(allToAll(meeting));
+  Participant participant(run, collective, buffers);
+  return participant.end(allToAll(participant));
 }
 
 int32_t isthmus_rt_collective_permute(IsthmusRun* run, const void* descriptor,
                                       void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(permute(meeting, sourcesByPairs(*run->request, collective)));
+  Participant participant(run, collective, buffers);
+  return participant.end(permute(participant, sourcesByPairs(*run->request, collective)));
 }
 
 int32_t isthmus_rt_collective_broadcast(IsthmusRun* run, const void* descriptor,
                                         void* const* buffers) {
   Collective collective(descriptor);
-  Meeting meeting(run, collective, buffers);
-  return meeting.end(permute(meeting, sourcesOfBroadcast(*run->request, collective)));
+  Participant participant(run, collective, buffers);
+  return participant.end(permute(participant, sourcesOfBroadcast(*run->request, collective)));
 }
 
 int32_t isthmus_rt_await(IsthmusRun* run, const void* descriptor, void* const* buffers) {

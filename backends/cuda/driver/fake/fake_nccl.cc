@@ -46,7 +46,7 @@ struct Arguments {
 };
 
 // One collective: what each rank brings.
-struct Meeting {
+struct Rendezvous {
   std::vector<Arguments> arguments;
   std::vector<Message> inputs;
   int arrived = 0;
@@ -56,7 +56,7 @@ struct Clique {
   std::mutex mutex;
   std::condition_variable changed;
   int ranks = 0;
-  std::map<int64_t, Meeting> meetings;                         // by number
+  std::map<int64_t, Rendezvous> open;                          // by number
   std::map<std::pair<int, int>, std::deque<Message>> mailbox;  // by sender and receiver
 };
 
@@ -129,19 +129,19 @@ int meet(void* handle, const Arguments& arguments, const void* input, size_t byt
   Message own = send(input, bytes, stream, "nccl " + arguments.name);
   std::unique_lock lock(clique.mutex);
   if (comm->isAborted) return kInvalidUsage;
-  Meeting& meeting = clique.meetings[comm->next++];
-  meeting.inputs.resize(static_cast<size_t>(clique.ranks));
-  meeting.inputs[static_cast<size_t>(comm->rank)] = own;
-  meeting.arguments.push_back(arguments);
-  ++meeting.arrived;
+  Rendezvous& rendezvous = clique.open[comm->next++];
+  rendezvous.inputs.resize(static_cast<size_t>(clique.ranks));
+  rendezvous.inputs[static_cast<size_t>(comm->rank)] = own;
+  rendezvous.arguments.push_back(arguments);
+  ++rendezvous.arrived;
   clique.changed.notify_all();
-  clique.changed.wait(lock, [&] { return meeting.arrived == clique.ranks || comm->isAborted; });
+  clique.changed.wait(lock, [&] { return rendezvous.arrived == clique.ranks || comm->isAborted; });
   if (comm->isAborted) return kSystemError;
-  for (const Arguments& other : meeting.arguments) {
+  for (const Arguments& other : rendezvous.arguments) {
     if (other != arguments) return kInvalidUsage;
   }
   std::vector<Bytes> inputs;
-  for (const Message& message : meeting.inputs) {
+  for (const Message& message : rendezvous.inputs) {
     cuStreamWaitEvent(stream, message.event, 0);
     inputs.push_back(message.data);
   }
