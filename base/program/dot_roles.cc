@@ -27,23 +27,23 @@ DotRoles dotRolesOf(const StridedArray& lhs, const StridedArray& rhs, const DotN
     return std::find(some.begin(), some.end(), static_cast<int64_t>(d)) != some.end();
   };
   for (size_t d = 0; d < lhs.sizes.size(); ++d) {
-    if (isAmong(numbers.lhsBatch, d) || isAmong(numbers.lhsSums, d)) continue;
+    if (isAmong(numbers.lhsBatch, d) || isAmong(numbers.lhsContracting, d)) continue;
     appendDimension(roles.rows, {lhs.sizes[d], lhs.strides[d], 0});
   }
   for (size_t d = 0; d < rhs.sizes.size(); ++d) {
-    if (isAmong(numbers.rhsBatch, d) || isAmong(numbers.rhsSums, d)) continue;
+    if (isAmong(numbers.rhsBatch, d) || isAmong(numbers.rhsContracting, d)) continue;
     appendDimension(roles.columns, {rhs.sizes[d], 0, rhs.strides[d]});
   }
   // Their order is free: the lhs in memory order makes long runs.
-  std::vector<size_t> order(numbers.lhsSums.size());
+  std::vector<size_t> order(numbers.lhsContracting.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(-lhs.strides[numbers.lhsSums[a]], a) <
-           std::pair(-lhs.strides[numbers.lhsSums[b]], b);
+    return std::pair(-lhs.strides[numbers.lhsContracting[a]], a) <
+           std::pair(-lhs.strides[numbers.lhsContracting[b]], b);
   });
   for (size_t i : order) {
-    const int64_t l = numbers.lhsSums[i], r = numbers.rhsSums[i];
-    appendDimension(roles.sums, {lhs.sizes[l], lhs.strides[l], rhs.strides[r]});
+    const int64_t l = numbers.lhsContracting[i], r = numbers.rhsContracting[i];
+    appendDimension(roles.contracting, {lhs.sizes[l], lhs.strides[l], rhs.strides[r]});
   }
   return roles;
 }

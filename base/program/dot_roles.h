@@ -22,16 +22,16 @@ using DotDimensions = std::vector<DotDimension>;
 // through one. One of size 1 is left out.
 void appendDimension(DotDimensions& dims, DotDimension dim);
 
-// result[batch, rows, columns] = sum over sums of lhs[batch, rows, sums] * rhs[batch, sums,
-// columns].
+// result[batch, rows, columns] = sum over contracting of lhs[batch, rows, contracting] *
+// rhs[batch, contracting, columns].
 struct DotRoles {
-  DotDimensions batch, rows, columns, sums;
+  DotDimensions batch, rows, columns, contracting;
 };
 
 // Numbers of dimensions: each in range and given once, those of the two operands of equal sizes.
 struct DotNumbers {
   std::span<const int64_t> lhsBatch, rhsBatch;
-  std::span<const int64_t> lhsSums, rhsSums;
+  std::span<const int64_t> lhsContracting, rhsContracting;
 };
 DotRoles dotRolesOf(const StridedArray& lhs, const StridedArray& rhs, const DotNumbers& numbers);
 

@@ -25,14 +25,14 @@ TEST(DotRoles, neighbours_of_a_role_are_one_dimension) {
   EXPECT_THAT(roles.rows, ElementsAre(DotDimension{3, 20, 0}));
   EXPECT_THAT(roles.columns, ElementsAre(DotDimension{6, 0, 1}));
   // In the order in which the lhs has them, whatever theirs is.
-  EXPECT_THAT(roles.sums, ElementsAre(DotDimension{20, 1, 6}));
+  EXPECT_THAT(roles.contracting, ElementsAre(DotDimension{20, 1, 6}));
 }
 
 TEST(DotRoles, dimensions_that_one_operand_has_apart_stay_two) {
   // The rhs has the sums the other way round.
   const DotRoles roles = dotRolesOf({Numbers{4, 5}, Numbers{5, 1}}, {Numbers{5, 4}, Numbers{4, 1}},
                                     {Numbers{}, Numbers{}, Numbers{0, 1}, Numbers{1, 0}});
-  EXPECT_THAT(roles.sums, ElementsAre(DotDimension{4, 5, 1}, DotDimension{5, 1, 4}));
+  EXPECT_THAT(roles.contracting, ElementsAre(DotDimension{4, 5, 1}, DotDimension{5, 1, 4}));
   EXPECT_TRUE(roles.batch.empty() && roles.rows.empty() && roles.columns.empty());
 }
 

@@ -315,7 +315,7 @@ class ProductScheduler {
   std::optional<VectorContraction> contraction(bool isSwapped) const {
     if (dot_) {
       VectorContraction all = contractionOf(*dot_, *kinds_);
-      if (sizeOf(dot_->sums) == 0) return std::nullopt;
+      if (sizeOf(dot_->contracting) == 0) return std::nullopt;
       return isSwapped ? swapped(std::move(all)) : all;
     }
     if (isSwapped || !conv_) return std::nullopt;
@@ -353,10 +353,10 @@ class ProductScheduler {
     product.rows = std::clamp<int64_t>(rows, 1, model_.itemRows);
     product.columns = columns >= model_.manyColumns ? model_.itemColumns : 1;
     const DotDimensions& side = product.isSwapped ? dot_->rows : dot_->columns;
-    if (side.empty() || dot_->sums.empty()) return;
+    if (side.empty() || dot_->contracting.empty()) return;
     const int64_t stride = product.isSwapped ? side.back().lhsStride : side.back().rhsStride;
     product.copiesColumns = stride != 1 && rows >= model_.minRowsToOrder &&
-                            columns >= model_.minItemColumns && sizeOf(dot_->sums) > 1;
+                            columns >= model_.minItemColumns && sizeOf(dot_->contracting) > 1;
   }
 
   std::string tensorTileRefusal(const StageSchedule& stage) const;

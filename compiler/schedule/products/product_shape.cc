@@ -24,14 +24,14 @@ std::optional<ProductKinds> productKindsOf(mlir::Operation* op) {
 }
 
 std::optional<ProductShape> shapeOf(const DotRoles& roles) {
-  if (roles.sums.size() != 1) return std::nullopt;
+  if (roles.contracting.size() != 1) return std::nullopt;
   ProductShape shape;
   shape.batches = sizeOf(roles.batch);
   shape.rows = sizeOf(roles.rows);
   shape.columns = sizeOf(roles.columns);
-  shape.terms = roles.sums[0].size;
-  shape.lhsStride = roles.sums[0].lhsStride;
-  shape.rhsStride = roles.sums[0].rhsStride;
+  shape.terms = roles.contracting[0].size;
+  shape.lhsStride = roles.contracting[0].lhsStride;
+  shape.rhsStride = roles.contracting[0].rhsStride;
   return shape;
 }
 

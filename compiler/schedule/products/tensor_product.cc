@@ -22,7 +22,7 @@ std::optional<MatrixProduct> dotProductOf(shlo::DotGeneralOp op) {
     roles.batch.erase(roles.batch.begin());
   }
   auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
-       sums = only(roles.sums);
+       sums = only(roles.contracting);
   if (!batch || !rows || !columns || !sums) return std::nullopt;
   for (const auto& dim : {*outer, *batch, *rows, *columns, *sums}) {
     if (dim.size < 1 || dim.size > kMaxSize) return std::nullopt;

@@ -91,11 +91,11 @@ VectorContraction contractionOf(const DotRoles& roles, const ProductKinds& kinds
     std::reverse(converted.begin(), converted.end());
     return converted;
   };
-  all.sums = convert(roles.sums, false);
+  all.sums = convert(roles.contracting, false);
   all.columns = convert(roles.columns, true);
   all.rows = convert(roles.rows, true);
   all.batch = convert(roles.batch, true);
-  all.lhsElements = sizeOf(roles.batch) * sizeOf(roles.rows) * sizeOf(roles.sums);
+  all.lhsElements = sizeOf(roles.batch) * sizeOf(roles.rows) * sizeOf(roles.contracting);
   return all;
 }
 

@@ -76,7 +76,8 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
   const DotRoles roles = dotRolesOf({lhs.dims, lhsStrides}, {rhs.dims, rhsStrides},
                                     {lhsBatching, rhsBatching, lhsContracting, rhsContracting});
   std::vector<DotDimension> dims;
-  for (const DotDimensions* group : {&roles.batch, &roles.rows, &roles.columns, &roles.sums}) {
+  for (const DotDimensions* group :
+       {&roles.batch, &roles.rows, &roles.columns, &roles.contracting}) {
     dims.insert(dims.end(), group->begin(), group->end());
   }
   if (dims.size() > kMaxDotDimensions) {
@@ -91,7 +92,7 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
   descriptor.batchRank = static_cast<int32_t>(roles.batch.size());
   descriptor.mRank = static_cast<int32_t>(roles.rows.size());
   descriptor.nRank = static_cast<int32_t>(roles.columns.size());
-  descriptor.kRank = static_cast<int32_t>(roles.sums.size());
+  descriptor.kRank = static_cast<int32_t>(roles.contracting.size());
   std::copy(dims.begin(), dims.end(), descriptor.dims);
   descriptor.lhsBuffer = 0;
   descriptor.rhsBuffer = 1;

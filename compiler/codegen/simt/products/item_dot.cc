@@ -193,7 +193,7 @@ StatusOr<OpKernels> emitItemDot(const DotRoles& roles, const ProductTask& task,
                                 llvm::Module& module, const WorkItemForm& form,
                                 const std::string& symbol) {
   const ProductSchedule& product = task.product();
-  Problem problem{roles.batch, roles.rows, roles.columns, roles.sums};
+  Problem problem{roles.batch, roles.rows, roles.columns, roles.contracting};
   if (product.isSwapped) {
     std::swap(problem.rows, problem.columns);
     problem.isSwapped = true;
