@@ -54,7 +54,8 @@ enum class BlasEpilogue : int {
 inline constexpr int kBlasBias = 4;  // the bit that the last ones of these have
 
 // A product that cuBLASLt computes, by a call for each outer batch: sums in f32, in f64 where the
-// operands are of that width, or of i8 in i32, where both operands lie along the sums.
+// operands are of that width, or of i8 in i32, where both operands lie along the
+// contracting dimension.
 struct BlasProduct : MatrixProduct {
   BlasType operands = BlasType::kF32, result = BlasType::kF32;
   bool isTf32 = false;  // operands of f32 may be rounded to 10 bits of fraction
@@ -62,7 +63,7 @@ struct BlasProduct : MatrixProduct {
 
   double products() const {
     return static_cast<double>(batches()) * static_cast<double>(rows) *
-           static_cast<double>(columns) * static_cast<double>(sums);
+           static_cast<double>(columns) * static_cast<double>(contracting);
   }
   bool hasBias() const { return (static_cast<int>(epilogue) & kBlasBias) != 0; }
 

@@ -18,7 +18,7 @@ constexpr size_t kProductBuffers = 4;
 constexpr unsigned kMaxBlockThreads = 1024;
 
 void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
-  out.write(static_cast<int8_t>(operand.alongSums));
+  out.write(static_cast<int8_t>(operand.alongContracting));
   out.write(operand.stride);
   out.write(operand.batchStride);
   out.write(operand.outerStride);
@@ -26,7 +26,7 @@ void writeOperand(ByteWriter& out, const MatrixOperand& operand) {
 
 MatrixOperand readOperand(ByteReader& in) {
   MatrixOperand operand;
-  operand.alongSums = in.read<int8_t>() != 0;
+  operand.alongContracting = in.read<int8_t>() != 0;
   operand.stride = in.read<int64_t>();
   operand.batchStride = in.read<int64_t>();
   operand.outerStride = in.read<int64_t>();
@@ -34,7 +34,8 @@ MatrixOperand readOperand(ByteReader& in) {
 }
 
 void writeProduct(ByteWriter& out, const BlasProduct& product) {
-  for (int64_t size : {product.outer, product.batch, product.rows, product.columns, product.sums}) {
+  for (int64_t size :
+       {product.outer, product.batch, product.rows, product.columns, product.contracting}) {
     out.write(size);
   }
   writeOperand(out, product.lhs);
@@ -48,7 +49,7 @@ void writeProduct(ByteWriter& out, const BlasProduct& product) {
 BlasProduct readProduct(ByteReader& in) {
   BlasProduct product;
   for (int64_t* size :
-       {&product.outer, &product.batch, &product.rows, &product.columns, &product.sums}) {
+       {&product.outer, &product.batch, &product.rows, &product.columns, &product.contracting}) {
     *size = in.read<int64_t>();
   }
   product.lhs = readOperand(in);
@@ -203,8 +204,8 @@ bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t 
       operand.outerStride < 0) {
     return false;
   }
-  int64_t others = operand.alongSums ? lines : product.sums;
-  int64_t contiguous = operand.alongSums ? product.sums : lines;
+  int64_t others = operand.alongContracting ? lines : product.contracting;
+  int64_t contiguous = operand.alongContracting ? product.contracting : lines;
   int64_t elements = bytes / bytesOf(product.operands);
   // All below 2^62: strides of batches are compared by division.
   int64_t ofOne = (others - 1) * operand.stride + contiguous;
@@ -220,7 +221,7 @@ bool isWithin(const MatrixOperand& operand, const BlasProduct& product, int64_t 
 // The library reads and writes by these numbers, so they must fit the buffers.
 Status checkProduct(const BlasProduct& product, const LibraryCall& call) {
   if (!isSize(product.outer) || !isSize(product.batch) || !isSize(product.rows) ||
-      !isSize(product.columns) || !isSize(product.sums) || bytesOf(product.operands) == 0 ||
+      !isSize(product.columns) || !isSize(product.contracting) || bytesOf(product.operands) == 0 ||
       bytesOf(product.result) == 0 || (product.isTf32 && product.operands != BlasType::kF32) ||
       !isEpilogue(product.epilogue)) {
     return contradiction("a product of matrices");

@@ -46,7 +46,7 @@ ProgramImage makeImage() {
   BlasProduct product;
   product.batch = 2;
   product.rows = 3;
-  product.sums = 5;
+  product.contracting = 5;
   product.columns = 7;
   product.lhs = {true, 5, 15};
   product.rhs = {false, 7, 35};
@@ -105,10 +105,10 @@ TEST(CudaSerialization, everything_comes_back) {
   EXPECT_EQ(product.batch, 2);
   EXPECT_EQ(product.rows, 3);
   EXPECT_EQ(product.columns, 7);
-  EXPECT_EQ(product.sums, 5);
+  EXPECT_EQ(product.contracting, 5);
   EXPECT_TRUE(product.isTf32);
-  EXPECT_TRUE(product.lhs.alongSums);
-  EXPECT_FALSE(product.rhs.alongSums);
+  EXPECT_TRUE(product.lhs.alongContracting);
+  EXPECT_FALSE(product.rhs.alongContracting);
   EXPECT_EQ(product.rhs.stride, 7);
   EXPECT_EQ(product.rhs.batchStride, 35);
 }
@@ -355,7 +355,7 @@ TEST(CudaSerialization, contradictions_are_refused) {
       [](ProgramImage& image) { productOf(image).batch = 3; },
       [](ProgramImage& image) { productOf(image).rows = 0; },
       [](ProgramImage& image) { productOf(image).columns = int64_t{1} << 62; },
-      [](ProgramImage& image) { productOf(image).sums = 6; },
+      [](ProgramImage& image) { productOf(image).contracting = 6; },
       [](ProgramImage& image) { productOf(image).lhs.stride = -1; },
       [](ProgramImage& image) { productOf(image).rhs.stride = 8; },
       [](ProgramImage& image) { productOf(image).rhs.batchStride = int64_t{1} << 62; },

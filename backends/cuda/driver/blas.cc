@@ -149,8 +149,8 @@ uint32_t alignmentOf(const BlasProduct& p, int64_t outerBytes) {
 // Elements from an operand's first to its last.
 int64_t extentOf(const BlasProduct& p, const MatrixOperand& operand, int64_t lines) {
   return (p.outer - 1) * operand.outerStride + (p.batch - 1) * operand.batchStride +
-         ((operand.alongSums ? lines : p.sums) - 1) * operand.stride +
-         (operand.alongSums ? p.sums : lines);
+         ((operand.alongContracting ? lines : p.contracting) - 1) * operand.stride +
+         (operand.alongContracting ? p.contracting : lines);
 }
 
 int64_t outerResultBytes(const BlasProduct& p) {
@@ -167,8 +167,8 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
       check(f.DescCreate(&plan.operation, compute, static_cast<int>(scaleType(p.operands))),
             "cublasLtMatmulDescCreate"));
   // In memory a rhs along its columns is what A is: columns by sums, column-major.
-  int32_t transposeA = p.rhs.alongSums ? kOpT : kOpN;
-  int32_t transposeB = p.lhs.alongSums ? kOpN : kOpT;
+  int32_t transposeA = p.rhs.alongContracting ? kOpT : kOpN;
+  int32_t transposeB = p.lhs.alongContracting ? kOpN : kOpT;
   ISTHMUS_RETURN_IF_ERROR(
       check(f.DescSet(plan.operation, kDescTransA, &transposeA, sizeof(transposeA)),
             "cublasLtMatmulDescSetAttribute"));
@@ -177,8 +177,8 @@ Status describe(const BlasFunctions& f, const BlasProduct& p, BlasPlan& plan) {
             "cublasLtMatmulDescSetAttribute"));
   ISTHMUS_RETURN_IF_ERROR(describeEpilogue(f, p, plan));
   auto layout = [&](Opaque* made, const MatrixOperand& operand, int64_t lines) {
-    return makeLayout(f, made, p.operands, operand.alongSums ? p.sums : lines,
-                      operand.alongSums ? lines : p.sums, operand.stride, p.batch,
+    return makeLayout(f, made, p.operands, operand.alongContracting ? p.contracting : lines,
+                      operand.alongContracting ? lines : p.contracting, operand.stride, p.batch,
                       operand.batchStride);
   };
   ISTHMUS_RETURN_IF_ERROR(layout(&plan.a, p.rhs, p.columns));
@@ -268,7 +268,7 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::plan(int device, const BlasProdu
 StatusOr<std::shared_ptr<const BlasPlan>> Blas::tunedPlan(int device, const BlasProduct& product) {
   const double bytes = static_cast<double>(product.batches()) *
                        static_cast<double>(product.rows + product.columns) *
-                       static_cast<double>(product.sums * bytesOf(product.operands));
+                       static_cast<double>(product.contracting * bytesOf(product.operands));
   if (mostCandidates() == 1 || !isWorthTiming(product.products(), bytes)) {
     return plan(device, product);
   }
@@ -294,7 +294,8 @@ StatusOr<std::shared_ptr<const BlasPlan>> Blas::tune(int device, const BlasProdu
   ISTHMUS_ASSIGN_OR_RETURN(size_t fastest, fastestOf(driver_, device, candidates));
   std::swap(plan->algorithms[0], plan->algorithms[fastest]);
   log(LogLevel::kInfo, "cuda: of ", candidates.count, " algorithms for a product of ", product.rows,
-      " by ", product.sums, " by ", product.columns, ", number ", fastest, " is the fastest");
+      " by ", product.contracting, " by ", product.columns, ", number ", fastest,
+      " is the fastest");
   return std::shared_ptr<const BlasPlan>(std::move(plan));
 }
 
@@ -322,7 +323,7 @@ StatusOr<std::shared_ptr<BlasPlan>> Blas::makePlan(int device, const BlasProduct
   std::erase_if(plan->algorithms, [](const Heuristic& one) { return one.state != kSuccess; });
   if (plan->algorithms.empty()) {
     return unimplemented("cuBLASLt has no algorithm for a product of ", product.rows, " by ",
-                         product.sums, " by ", product.columns);
+                         product.contracting, " by ", product.columns);
   }
   return plan;
 }

@@ -529,7 +529,7 @@ TEST(Blas, times_algorithms_of_large_products) {
   BlasProduct product;
   product.rows = 2;
   product.columns = 1024;
-  product.sums = 1024;
+  product.contracting = 1024;
   product.lhs.stride = product.rhs.stride = 1024;
   auto plan = (*blas)->tunedPlan(0, product);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -556,7 +556,7 @@ TEST(Blas, times_algorithms_of_large_products) {
   setFlagForTest("ISTHMUS_CUDA_AUTOTUNE", "12");
   ASSERT_TRUE(first.ok()) << first.status().message();
   EXPECT_EQ(logOf(**first).find("algorithm"), std::string::npos);
-  product.sums = 8;
+  product.contracting = 8;
   EXPECT_EQ(*(*blas)->tunedPlan(0, product), *(*blas)->plan(0, product));
 }
 

@@ -162,8 +162,8 @@ TensorDotKernel::TensorDotKernel(const TensorDot& dot, const codegen::ProductTas
 TensorDotKernel::Shared TensorDotKernel::share(const MatrixOperand& operand, int64_t lines,
                                                int64_t allLines, const char* name) {
   Shared shared{&operand, lines, allLines, 0, 0, nullptr};
-  shared.rowBytes = operand.alongSums ? tileSumBytes_ : lines * elementBytes_;
-  shared.memoryRows = operand.alongSums ? lines : tileSums_;
+  shared.rowBytes = operand.alongContracting ? tileSumBytes_ : lines * elementBytes_;
+  shared.memoryRows = operand.alongContracting ? lines : tileSums_;
   shared.memory = codegen::makeGroupMemory(*function_->getParent(), b_.getInt8Ty(),
                                            stages_ * shared.rowBytes * shared.memoryRows,
                                            function_->getName() + "_" + name, 128);
@@ -217,12 +217,12 @@ void TensorDotKernel::copyTile(const Shared& shared, Value stage, Value firstSum
     Value index = add(thread_, i32(first));
     Value row = whole(index, chunksPerRow), chunk = part(index, chunksPerRow);
     Value along = wide(times(chunk, perChunk));
-    Value line = add(shared.firstLine, operand.alongSums ? wide(row) : along);
-    Value sum = add(firstSum, operand.alongSums ? along : wide(row));
+    Value line = add(shared.firstLine, operand.alongContracting ? wide(row) : along);
+    Value sum = add(firstSum, operand.alongContracting ? along : wide(row));
     Value isInside = b_.CreateAnd(b_.CreateICmpULT(line, i64(shared.allLines)),
-                                  b_.CreateICmpULT(sum, i64(dot_.sums)));
-    Value place = operand.alongSums ? add(times(line, operand.stride), sum)
-                                    : add(times(sum, operand.stride), line);
+                                  b_.CreateICmpULT(sum, i64(dot_.contracting)));
+    Value place = operand.alongContracting ? add(times(line, operand.stride), sum)
+                                           : add(times(sum, operand.stride), line);
     // Outside nothing is read, from an address that is there.
     place = b_.CreateSelect(isInside, add(shared.base, place), i64(0));
     Value source = function_->getArg(&shared == &lhs_ ? task_.lhs : task_.rhs);
@@ -238,7 +238,7 @@ Four TensorDotKernel::loadLhs(Value stage, unsigned block, unsigned step) {
   Value matrix = whole(lane_, kMatrixRows), row = part(lane_, kMatrixRows);
   // Matrices: both halves of the rows at the first sums, then at the others.
   Value lowHalf = b_.CreateAnd(matrix, i32(1)), later = b_.CreateLShr(matrix, i32(1));
-  if (lhs_.operand->alongSums) {
+  if (lhs_.operand->alongContracting) {
     Value line = add(first, add(times(lowHalf, kMatrixRows), row));
     return ops_.loadMatrices(b_, addressIn(lhs_, stage, line, add(i32(step * kStepChunks), later)),
                              false);
@@ -254,7 +254,7 @@ Four TensorDotKernel::loadRhs(Value stage, unsigned pair, unsigned step) {
       add(times(warpColumn_, columnBlocks_ * Mma::kColumns), i32(pair * 2 * Mma::kColumns));
   Value matrix = whole(lane_, kMatrixRows), row = part(lane_, kMatrixRows);
   Value later = b_.CreateAnd(matrix, i32(1)), second = b_.CreateLShr(matrix, i32(1));
-  if (rhs_.operand->alongSums) {
+  if (rhs_.operand->alongContracting) {
     Value line = add(first, add(times(second, kMatrixRows), row));
     return ops_.loadMatrices(b_, addressIn(rhs_, stage, line, add(i32(step * kStepChunks), later)),
                              false);
@@ -371,7 +371,7 @@ void TensorDotKernel::emit() {
     copyTile(lhs_, stage, firstSum);
     copyTile(rhs_, stage, firstSum);
   };
-  int64_t tiles = tilesOf(dot_.sums, tileSums_);
+  int64_t tiles = tilesOf(dot_.contracting, tileSums_);
   for (unsigned stage = 0; stage + 1 < stages_; ++stage) {
     if (static_cast<int64_t>(stage) < tiles) copyBoth(i32(stage), i64(stage * tileSums_));
     ops_.endBatch(b_);
@@ -430,7 +430,7 @@ bool isWorthALibrary(const MatrixProduct& product, const ElementKind& lhs, const
   const auto batches = static_cast<double>(product.batches()),
              rows = static_cast<double>(product.rows),
              columns = static_cast<double>(product.columns),
-             sums = static_cast<double>(product.sums);
+             sums = static_cast<double>(product.contracting);
   const double flops = 2 * batches * rows * columns * sums;
   if (product.outer > 1) {
     return product.outer <= kMaxBlasCalls &&
@@ -479,14 +479,15 @@ std::optional<BlasProduct> blasProductOf(mlir::Operation* op, bool allowsTf32) {
   if (!operands || !sum || blasTypeOf(*rhs) != operands) return std::nullopt;
   if (!multiplies(*operands, *sum)) return std::nullopt;
   // Of integers it has no other.
-  const bool isAlongSums = product->lhs.alongSums && product->rhs.alongSums;
-  if (operands == BlasType::kI8 && !isAlongSums) return std::nullopt;
+  const bool isAlongContracting = product->lhs.alongContracting && product->rhs.alongContracting;
+  if (operands == BlasType::kI8 && !isAlongContracting) return std::nullopt;
   if (!isWorthALibrary(*product, *lhs, *rhs)) return std::nullopt;
   BlasProduct described;
   static_cast<MatrixProduct&>(described) = *product;
   // What lies apart by nothing, being alone, is not told from its neighbours by cuBLASLt.
   auto separate = [&](MatrixOperand& operand, int64_t lines) {
-    operand.stride = std::max(operand.stride, operand.alongSums ? product->sums : lines);
+    operand.stride =
+        std::max(operand.stride, operand.alongContracting ? product->contracting : lines);
   };
   separate(described.lhs, product->rows);
   separate(described.rhs, product->columns);

@@ -97,7 +97,7 @@ class ProductScheduler {
     std::optional<MatrixProduct> product = matrixProductOf(op_);
     if (!product) return "it is no product of matrices that lie in memory as such";
     const int64_t least = model_.minInstructionSize;
-    if (product->rows < least || product->columns < least || product->sums < least) {
+    if (product->rows < least || product->columns < least || product->contracting < least) {
       return "it is too small";
     }
     if (tensorGroupsOf(*product, tensorTile({}, model_.smallBlockRows, model_.smallBlockColumns)) >

@@ -22,39 +22,41 @@ std::optional<MatrixProduct> dotProductOf(shlo::DotGeneralOp op) {
     roles.batch.erase(roles.batch.begin());
   }
   auto batch = only(roles.batch), rows = only(roles.rows), columns = only(roles.columns),
-       sums = only(roles.contracting);
-  if (!batch || !rows || !columns || !sums) return std::nullopt;
-  for (const auto& dim : {*outer, *batch, *rows, *columns, *sums}) {
+       contracting = only(roles.contracting);
+  if (!batch || !rows || !columns || !contracting) return std::nullopt;
+  for (const auto& dim : {*outer, *batch, *rows, *columns, *contracting}) {
     if (dim.size < 1 || dim.size > kMaxSize) return std::nullopt;
   }
-  auto lhs = matrixOperandOf(rows->lhsStride, sums->lhsStride, batch->lhsStride, outer->lhsStride);
-  auto rhs =
-      matrixOperandOf(columns->rhsStride, sums->rhsStride, batch->rhsStride, outer->rhsStride);
+  auto lhs =
+      matrixOperandOf(rows->lhsStride, contracting->lhsStride, batch->lhsStride, outer->lhsStride);
+  auto rhs = matrixOperandOf(columns->rhsStride, contracting->rhsStride, batch->rhsStride,
+                             outer->rhsStride);
   if (!lhs || !rhs) return std::nullopt;
   if (outer->size > kMaxSize / batch->size) return std::nullopt;
-  return MatrixProduct{batch->size, rows->size, columns->size, sums->size, *lhs, *rhs, outer->size};
+  return MatrixProduct{batch->size, rows->size, columns->size, contracting->size,
+                       *lhs,        *rhs,       outer->size};
 }
 
 // Whether an operand can be read in chunks of `vector` elements.
-bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t sums, TensorType type,
+bool isInChunks(const MatrixOperand& operand, int64_t lines, int64_t contracting, TensorType type,
                 int64_t vector) {
   if (operand.stride % vector != 0 || operand.batchStride % vector != 0 ||
       operand.outerStride % vector != 0) {
     return false;
   }
-  if (operand.alongSums) return sums % vector == 0;
+  if (operand.alongContracting) return contracting % vector == 0;
   // Transposed loads are of 16-bit elements.
   return lines % vector == 0 && type != TensorType::kS8;
 }
 
 }  // namespace
 
-std::optional<MatrixOperand> matrixOperandOf(int64_t lineStride, int64_t sumStride,
+std::optional<MatrixOperand> matrixOperandOf(int64_t lineStride, int64_t contractingStride,
                                              int64_t batchStride, int64_t outerStride) {
-  if (sumStride == 1) return MatrixOperand{true, lineStride, batchStride, outerStride};
+  if (contractingStride == 1) return MatrixOperand{true, lineStride, batchStride, outerStride};
   // The only line lies as one of a matrix across it does.
   if (lineStride == 1 || lineStride == 0) {
-    return MatrixOperand{false, sumStride, batchStride, outerStride};
+    return MatrixOperand{false, contractingStride, batchStride, outerStride};
   }
   return std::nullopt;
 }
@@ -82,8 +84,8 @@ std::optional<TensorType> tensorTypeOf(const ProductKinds& kinds) {
 
 bool isInChunks(const MatrixProduct& product, TensorType type, int64_t chunkBytes) {
   const int64_t vector = chunkBytes / bytesOf(type);
-  return isInChunks(product.lhs, product.rows, product.sums, type, vector) &&
-         isInChunks(product.rhs, product.columns, product.sums, type, vector);
+  return isInChunks(product.lhs, product.rows, product.contracting, type, vector) &&
+         isInChunks(product.rhs, product.columns, product.contracting, type, vector);
 }
 
 }  // namespace isthmus

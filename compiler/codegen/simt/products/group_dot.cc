@@ -45,9 +45,9 @@ class GroupDotKernel {
     ElementKind kind;
     llvm::Value* buffer = nullptr;
     llvm::GlobalVariable* memory = nullptr;
-    int64_t tile = 0;        // lines
-    int64_t stride = 0;      // from term to term
-    bool alongSums = false;  // threads side by side read along the sums, else along the lines
+    int64_t tile = 0;               // lines
+    int64_t stride = 0;             // from term to term
+    bool alongContracting = false;  // threads side by side read along it, else along the lines
     // Of each element that this thread copies: its line and sum in the tile, and whether there is
     // such a line; of the window's element at hand, where the line begins.
     llvm::SmallVector<llvm::Value*, 8> lines, sums, isLine;
@@ -76,13 +76,14 @@ class GroupDotKernel {
     o.memory = makeGroupMemory(module_, memoryType(), product_.tileTerms * (o.tile + padding()),
                                isLhs ? "lhs" : "rhs");
     o.stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
-    o.alongSums = o.stride == 1;
+    o.alongContracting = o.stride == 1;
     const int64_t lines = isLhs ? problem_.rows : problem_.columns;
     for (int64_t i = 0; i < o.tile * product_.tileTerms / kTileThreads; ++i) {
       llvm::Value* index = w_.plus(thread_, w_.i64(i * kTileThreads));
-      auto [quotient, remainder] = w_.divide(index, o.alongSums ? product_.tileTerms : o.tile);
-      o.lines.push_back(o.alongSums ? quotient : remainder);
-      o.sums.push_back(o.alongSums ? remainder : quotient);
+      auto [quotient, remainder] =
+          w_.divide(index, o.alongContracting ? product_.tileTerms : o.tile);
+      o.lines.push_back(o.alongContracting ? quotient : remainder);
+      o.sums.push_back(o.alongContracting ? remainder : quotient);
       llvm::Value* line = w_.plus(firstLine(isLhs), o.lines.back());
       o.isLine.push_back(w_.b().CreateICmpULT(line, w_.i64(lines)));
     }

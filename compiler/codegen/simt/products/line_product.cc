@@ -24,7 +24,7 @@ struct Plan {
       : isSwapped(stage.product.isSwapped),
         few(std::min(problem.rows, problem.columns)),
         many(std::max(problem.rows, problem.columns)),
-        alongSums((isSwapped ? problem.lhsStride : problem.rhsStride) == 1),
+        alongContracting((isSwapped ? problem.lhsStride : problem.rhsStride) == 1),
         lines(stage.product.tileRows),
         splits(stage.product.splits),
         sumsOfGroup(stage.product.tileTerms),
@@ -32,11 +32,11 @@ struct Plan {
 
   bool isSwapped;  // the few lines are the rhs's
   int64_t few, many;
-  bool alongSums;       // the larger operand's sums lie together
-  int64_t lines;        // of the larger operand, of a group
-  int64_t splits;       // groups that share a line's sums
-  int64_t sumsOfGroup;  // a multiple of what its threads take at a time
-  int64_t vector;       // neighbours along the sums that a thread reads at once
+  bool alongContracting;  // the larger operand's sums lie together
+  int64_t lines;          // of the larger operand, of a group
+  int64_t splits;         // groups that share a line's sums
+  int64_t sumsOfGroup;    // a multiple of what its threads take at a time
+  int64_t vector;         // neighbours along the sums that a thread reads at once
 
   int64_t threadsOfLine() const { return kLineThreads / lines; }
 };
@@ -50,7 +50,7 @@ class LineKernel {
   void emit(llvm::Module& module) {
     thread_ = form_.threadInGroup(w_.b());
     std::tie(lineInGroup_, slice_) = w_.divide(thread_, plan_.threadsOfLine());
-    if (!plan_.alongSums) std::tie(slice_, lineInGroup_) = w_.divide(thread_, plan_.lines);
+    if (!plan_.alongContracting) std::tie(slice_, lineInGroup_) = w_.divide(thread_, plan_.lines);
     firstLine_ = w_.times(w_.item(0), plan_.lines);
     llvm::Value* line = w_.plus(firstLine_, lineInGroup_);
     // Of a line that does not exist, another one's sums are computed and not stored.
