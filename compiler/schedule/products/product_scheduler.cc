@@ -172,7 +172,7 @@ class ProductScheduler {
     if (instructionBytes() == 0) return "the instruction does not multiply these types";
     if (!shape_) return "it is summed over several dimensions";
     const int64_t least = model_.minInstructionSize;
-    if (shape_->rows < least || shape_->columns < least || shape_->terms < least) {
+    if (shape_->rows < least || shape_->columns < least || shape_->contracting < least) {
       return "it is too small";
     }
     return target_.groupSize < matrixThreads() ? "groups have too few threads" : "";
@@ -216,7 +216,7 @@ class ProductScheduler {
     if (shape_->rows < model_.minTileLines || shape_->columns < model_.minTileLines) {
       return "tiles would be mostly empty";
     }
-    return shape_->terms < model_.tileTerms ? "it has too few terms" : "";
+    return shape_->contracting < model_.tileTerms ? "it has too few terms" : "";
   }
 
   void setGroupTile(StageSchedule* stage, int64_t lines) const {
@@ -258,7 +258,7 @@ class ProductScheduler {
     if (std::min(shape_->rows, shape_->columns) > model_.maxFewLines) {
       return "neither operand has few lines";
     }
-    if (shape_->terms < model_.minSharedTerms) return "it has too few terms to share";
+    if (shape_->contracting < model_.minSharedTerms) return "it has too few terms to share";
     const int64_t bytes = std::max<int64_t>(1, kinds_->sum.computeBits() / 8);
     return kSquareThreads * std::min(shape_->rows, shape_->columns) * bytes > target_.localBytes
                ? "sums do not fit a group's memory"
@@ -269,7 +269,8 @@ class ProductScheduler {
   unsigned lineVector() const {
     const unsigned lanes = std::min(target_.neighboursOf(kinds_->lhs.storageBytes),
                                     target_.neighboursOf(kinds_->rhs.storageBytes));
-    bool isWhole = shape_->lhsStride == 1 && shape_->rhsStride == 1 && shape_->terms % lanes == 0;
+    bool isWhole =
+        shape_->lhsStride == 1 && shape_->rhsStride == 1 && shape_->contracting % lanes == 0;
     for (const DotDimensions* dims : {&dot_->batch, &dot_->rows, &dot_->columns}) {
       for (const DotDimension& d : *dims) {
         isWhole = isWhole && d.lhsStride % lanes == 0 && d.rhsStride % lanes == 0;
@@ -300,12 +301,12 @@ class ProductScheduler {
     stage->groupThreads = kSquareThreads;
     if (alongTerms) stage->lanes = lineVector();
     const int64_t step = kSquareThreads / product.tileRows * stage->lanes;
-    const int64_t most = std::max<int64_t>(1, shape_->terms / model_.minGroupTerms);
+    const int64_t most = std::max<int64_t>(1, shape_->contracting / model_.minGroupTerms);
     const int64_t groups = tilesOf(many, product.tileRows) * shape_->batches;
     const int64_t splits =
         std::clamp<int64_t>(model_.enoughReadingGroups / std::max<int64_t>(1, groups), 1, most);
-    product.tileTerms = tilesOf(tilesOf(shape_->terms, splits), step) * step;
-    product.splits = tilesOf(shape_->terms, product.tileTerms);
+    product.tileTerms = tilesOf(tilesOf(shape_->contracting, splits), step) * step;
+    product.splits = tilesOf(shape_->contracting, product.tileTerms);
     *remark = std::to_string(groups) + " groups of lines, of " +
               std::to_string(model_.enoughReadingGroups) + " that keep the device reading";
     return "";
@@ -454,7 +455,7 @@ std::string ProductScheduler::lineTileRefusal(const StageSchedule& stage) const 
   }
   const int64_t step = kSquareThreads / product.tileRows * stage.lanes;
   if (product.tileTerms < step || product.tileTerms % step != 0 ||
-      product.splits != tilesOf(shape_->terms, product.tileTerms)) {
+      product.splits != tilesOf(shape_->contracting, product.tileTerms)) {
     return "splits must share all terms, in whole steps of the threads";
   }
   return "";

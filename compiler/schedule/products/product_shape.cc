@@ -29,7 +29,7 @@ std::optional<ProductShape> shapeOf(const DotRoles& roles) {
   shape.batches = sizeOf(roles.batch);
   shape.rows = sizeOf(roles.rows);
   shape.columns = sizeOf(roles.columns);
-  shape.terms = roles.contracting[0].size;
+  shape.contracting = roles.contracting[0].size;
   shape.lhsStride = roles.contracting[0].lhsStride;
   shape.rhsStride = roles.contracting[0].rhsStride;
   return shape;
@@ -40,7 +40,7 @@ std::optional<ProductShape> shapeOf(const ConvRoles& roles) {
   ProductShape shape;
   shape.rows = roles.batch;
   shape.columns = roles.outputFeatures;
-  shape.terms = roles.inputFeatures;
+  shape.contracting = roles.inputFeatures;
   shape.lhsStride = roles.inputFeatureStride;
   shape.rhsStride = roles.kernelInputStride;
   for (const ConvSpatialRole& s : roles.spatial) {

@@ -21,11 +21,12 @@ ElementKind accumulationKind(const ElementKind& lhs, const ElementKind& rhs,
 // Of a dot_general or a convolution; nothing for types without arithmetic.
 std::optional<ProductKinds> productKindsOf(mlir::Operation* op);
 
-// result[batch, row, column] is a sum over all elements of a window, and so many terms for each.
+// result[batch, row, column] is a sum over all elements of a window, and for each over the
+// contracting dimension.
 struct ProductShape {
   int64_t batches = 1, rows = 1, columns = 1;
   llvm::SmallVector<int64_t, 3> window;
-  int64_t terms = 1, lhsStride = 0, rhsStride = 0;  // from term to term, in elements
+  int64_t contracting = 1, lhsStride = 0, rhsStride = 0;  // strides along it, in elements
 
   int64_t elements() const { return batches * rows * columns; }
 };

@@ -113,7 +113,7 @@ class GroupDotKernel {
     }
     findLines(lhs, at);
     findLines(rhs, at);
-    return w_.loop(llvm::divideCeilSigned(problem_.terms, product_.tileTerms), sums,
+    return w_.loop(llvm::divideCeilSigned(problem_.contracting, product_.tileTerms), sums,
                    [&](llvm::Value* number, const Elements& carried) {
                      llvm::Value* first = w_.times(number, product_.tileTerms);
                      // What is in the group's memory is still read by others.
@@ -133,8 +133,8 @@ class GroupDotKernel {
     for (size_t i = 0; i < o.places.size(); ++i) {
       llvm::Value* term = w_.plus(first, o.sums[i]);
       llvm::Value* inside = o.places[i].isInside;
-      if (problem_.terms % product_.tileTerms) {
-        inside = w_.b().CreateAnd(inside, w_.b().CreateICmpULT(term, w_.i64(problem_.terms)));
+      if (problem_.contracting % product_.tileTerms) {
+        inside = w_.b().CreateAnd(inside, w_.b().CreateICmpULT(term, w_.i64(problem_.contracting)));
       }
       // Outside, an element that is there is read and not used.
       llvm::Value* place = w_.plus(o.places[i].place, w_.times(term, o.stride));

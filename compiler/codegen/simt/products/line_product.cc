@@ -107,13 +107,13 @@ class LineKernel {
     const int64_t steps = plan_.sumsOfGroup / step;
     llvm::Value* first =
         w_.plus(w_.times(w_.item(1), plan_.sumsOfGroup), w_.times(slice_, plan_.vector));
-    const bool hasTail = problem_.terms % plan_.sumsOfGroup != 0;
+    const bool hasTail = problem_.contracting % plan_.sumsOfGroup != 0;
     auto addSteps = [&](llvm::Value* number, int64_t count, Elements sums) {
       for (int64_t u = 0; u < count; ++u) {
         llvm::Value* at = w_.times(w_.plus(number, w_.i64(u)), step);
         llvm::Value* term = w_.plus(first, at);
         llvm::Value* isInside =
-            hasTail ? w_.b().CreateICmpULT(term, w_.i64(problem_.terms)) : nullptr;
+            hasTail ? w_.b().CreateICmpULT(term, w_.i64(problem_.contracting)) : nullptr;
         sums = addTerm(term, isInside, sums);
       }
       return sums;

@@ -58,7 +58,7 @@ class MatrixKernel {
     }
     findLines(at);
     const int64_t perStep = model_.instructionBytes / elementBytes();
-    return w_.loop(llvm::divideCeilSigned(problem_.terms, perStep), sums,
+    return w_.loop(llvm::divideCeilSigned(problem_.contracting, perStep), sums,
                    [&](llvm::Value* step, const Values& carried) {
                      return addProducts(w_.times(step, perStep), carried);
                    });
@@ -89,7 +89,7 @@ class MatrixKernel {
   // `count` terms of a line from number `first` on, side by side in an integer.
   llvm::Value* pack(bool isLhs, const Line& line, llvm::Value* first, int64_t count) {
     const int64_t stride = isLhs ? problem_.lhsStride : problem_.rhsStride;
-    const bool hasTail = problem_.terms % (model_.instructionBytes / elementBytes()) != 0;
+    const bool hasTail = problem_.contracting % (model_.instructionBytes / elementBytes()) != 0;
     const auto bits = static_cast<unsigned>(8 * elementBytes());
     llvm::IRBuilder<>& b = w_.b();
     llvm::Type* element = b.getIntNTy(bits);
@@ -100,7 +100,7 @@ class MatrixKernel {
       llvm::Value* place = w_.plus(line.place, w_.times(term, stride));
       llvm::Value* isInside = line.isInside;
       if (hasTail) {
-        llvm::Value* isTerm = b.CreateICmpULT(term, w_.i64(problem_.terms));
+        llvm::Value* isTerm = b.CreateICmpULT(term, w_.i64(problem_.contracting));
         isInside = isInside ? b.CreateAnd(isInside, isTerm) : isTerm;
       }
       // Outside, an element that is there is read and not used: it could be infinite.
