@@ -412,8 +412,9 @@ class Partitioner {
     return wanted;
   }
 
-  // Whether `op` gives a sum over devices of what it gives of each device's summand of `operand`.
-  bool isOfSummands(mlir::Operation& op, Value operand, const MeshSharding& current) {
+  // Whether `op` gives a sum over devices of what it gives of each device's partial sum of
+  // `operand`.
+  bool isOfPartialSums(mlir::Operation& op, Value operand, const MeshSharding& current) {
     if (llvm::isa<shlo::TransposeOp>(op)) return true;
     if (auto reduce = llvm::dyn_cast<shlo::ReduceOp>(op)) {
       std::optional<FactorRule> rule = factorRule(&op);
@@ -435,7 +436,7 @@ class Partitioner {
 
   // Sums and what moves elements go before the sum over devices: that is made once, of what they
   // give, if nobody else needs it sooner.
-  bool buildOnSummands(mlir::Operation& op) {
+  bool buildOnPartialSums(mlir::Operation& op) {
     std::optional<MeshSharding> sum;
     size_t numArrays = 1;
     if (llvm::isa<shlo::AddOp>(op)) {
@@ -457,7 +458,9 @@ class Partitioner {
     } else if ((op.getNumOperands() == 1 || llvm::isa<shlo::ReduceOp>(op)) &&
                op.getNumResults() == 1 && op.getOperand(0).hasOneUse()) {
       MeshSharding current = values_.storedShardingOf(op.getOperand(0));
-      if (!current.unreduced.empty() && isOfSummands(op, op.getOperand(0), current)) sum = current;
+      if (!current.unreduced.empty() && isOfPartialSums(op, op.getOperand(0), current)) {
+        sum = current;
+      }
     }
     if (!sum || sum->unreduced.empty()) return false;
     llvm::SmallVector<Value> operands;
@@ -489,7 +492,7 @@ class Partitioner {
 
   // Computes blocks where a rule says how, else the whole on every device.
   Status buildOperation(mlir::Operation& op) {
-    if (numPartitions_ > 1 && buildOnSummands(op)) return {};
+    if (numPartitions_ > 1 && buildOnPartialSums(op)) return {};
     std::vector<MeshSharding> operandShardings;
     for (Value operand : op.getOperands()) operandShardings.push_back(values_.shardingOf(operand));
     if (buildFirstRows(op, operandShardings)) return {};
@@ -734,8 +737,8 @@ class Partitioner {
     return nullptr;
   }
 
-  // How `added` is likely to come, if as summands.
-  std::optional<MeshSharding> likelySummands(Value added) {
+  // How `added` is likely to come, if as partial sums.
+  std::optional<MeshSharding> likelyPartialSums(Value added) {
     mlir::Operation* op = added.getDefiningOp();
     while (op && llvm::isa<shlo::TransposeOp>(op) && op->getOperand(0).hasOneUse()) {
       op = op->getOperand(0).getDefiningOp();
@@ -749,21 +752,21 @@ class Partitioner {
     return rule->results[0];
   }
 
-  // How a loop may carry sums to which it only adds: as summands, which are summed after it.
-  std::optional<MeshSharding> summandCarry(shlo::WhileOp op, unsigned i,
-                                           const MeshSharding& sharding) {
+  // How a loop may carry sums to which it only adds: as partial sums, which are summed after it.
+  std::optional<MeshSharding> partialSumCarry(shlo::WhileOp op, unsigned i,
+                                              const MeshSharding& sharding) {
     Value added = addedTo(op, i);
     if (!added || !isSummable(op->getResult(i))) return std::nullopt;
     MeshSharding current = values_.storedShardingOf(op->getOperand(i));
     if (!current.unreduced.empty()) return current;
-    std::optional<MeshSharding> summands = likelySummands(added);
+    std::optional<MeshSharding> partialSums = likelyPartialSums(added);
     // Sums that are to be split are scattered at once.
-    if (!summands || !sharding.isReplicated() || !summands->reduced().isReplicated()) {
+    if (!partialSums || !sharding.isReplicated() || !partialSums->reduced().isReplicated()) {
       return std::nullopt;
     }
     MeshSharding carried = sharding;
-    carried.positionOf = summands->positionOf;
-    carried.unreduced = summands->unreduced;
+    carried.positionOf = partialSums->positionOf;
+    carried.unreduced = partialSums->unreduced;
     return carried;
   }
 
@@ -784,8 +787,8 @@ class Partitioner {
       } else if (sharding.isReplicated()) {
         sharding = propagation_.of(argument);
       }
-      if (std::optional<MeshSharding> summands = summandCarry(op, i, sharding)) {
-        sharding = std::move(*summands);
+      if (std::optional<MeshSharding> partialSums = partialSumCarry(op, i, sharding)) {
+        sharding = std::move(*partialSums);
         accumulators_.insert(argument);
       }
       operands.push_back(values_.localOf(operand, sharding, op.getLoc()));
@@ -865,7 +868,7 @@ class Partitioner {
   mlir::OpBuilder builder_;
   SpmdBuilder spmd_;
   LocalValues values_;
-  llvm::DenseSet<Value> accumulators_;  // which loops carry as summands
+  llvm::DenseSet<Value> accumulators_;  // which loops carry as partial sums
   // Of sorts of which only the first rows are used, what begins with those.
   llvm::DenseMap<Value, std::pair<MeshSharding, Value>> sorted_;
   int manualDepth_ = 0;  // how many manual computations the current operation is in

@@ -100,8 +100,9 @@ mlir::Value SpmdBuilder::sum(mlir::Value local, const std::vector<std::vector<in
   return reduce->getResult(0);
 }
 
-mlir::Value SpmdBuilder::summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
-                                 mlir::Location location) {
+mlir::Value SpmdBuilder::partialSum(mlir::Value value,
+                                    const std::vector<std::vector<int64_t>>& groups,
+                                    mlir::Location location) {
   Dims isOther(groups.size() * groups.front().size());
   for (const std::vector<int64_t>& group : groups) {
     for (int64_t p : llvm::ArrayRef<int64_t>(group).drop_front()) isOther[p] = 1;

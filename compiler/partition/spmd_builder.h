@@ -28,14 +28,15 @@ class SpmdBuilder {
   llvm::SmallVector<mlir::Value> reduceParts(shlo::ReduceOp reduce, const MeshSharding& mesh,
                                              const std::vector<AxisPart>& axes);
 
-  // The summand of an array of blocks of dimension `d`: this device's block at its place, and
+  // The partial sum of an array of blocks of dimension `d`: this device's block at its place, and
   // zeros.
   mlir::Value place(mlir::Value local, int64_t d, const MeshSharding& sharding,
                     mlir::Location location);
 
-  // What is one summand of `value`: it on the device that is the first of its group, else zeros.
-  mlir::Value summand(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
-                      mlir::Location location);
+  // What is one partial sum of `value`: it on the device that is the first of its group, else
+  // zeros.
+  mlir::Value partialSum(mlir::Value value, const std::vector<std::vector<int64_t>>& groups,
+                         mlir::Location location);
 
   // What `step` makes of `local`, this device's block before it.
   mlir::Value reshard(mlir::Value local, const ReshardStep& step, mlir::Location location);

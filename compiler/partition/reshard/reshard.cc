@@ -267,7 +267,7 @@ class Search {
       queue_;
 };
 
-// Which block of which array partition `p` has, over all dimensions and summands.
+// Which block of which array partition `p` has, over all dimensions and partial sums.
 std::vector<int64_t> blockOf(const MeshSharding& sharding, llvm::ArrayRef<AxisPart> manual,
                              int64_t p) {
   std::vector<int64_t> block;
@@ -277,11 +277,11 @@ std::vector<int64_t> blockOf(const MeshSharding& sharding, llvm::ArrayRef<AxisPa
   for (size_t d = 0; d < sharding.dims.size(); ++d) {
     block.push_back(sharding.shardIndex(static_cast<int64_t>(d), p));
   }
-  int64_t summand = 0, position = sharding.positionOf[p];
+  int64_t partialSum = 0, position = sharding.positionOf[p];
   for (const AxisPart& axis : sharding.unreduced) {
-    summand = summand * axis.size + position / axis.stride % axis.size;
+    partialSum = partialSum * axis.size + position / axis.stride % axis.size;
   }
-  block.push_back(summand);
+  block.push_back(partialSum);
   return block;
 }
 

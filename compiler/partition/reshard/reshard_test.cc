@@ -68,7 +68,7 @@ Shape startsOf(const MeshSharding& sharding, int64_t p, const Shape& local) {
   return starts;
 }
 
-// What the devices have of `whole`; summands of it if the sharding asks for sums.
+// What the devices have of `whole`; partial sums of it if the sharding asks for sums.
 Devices split(const Block& whole, const MeshSharding& sharding) {
   Shape local = *sharding.localShape(whole.shape);
   Devices devices;

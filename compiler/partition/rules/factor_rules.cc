@@ -289,7 +289,7 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor) {
   if (rule.summed.contains(factor) && !rule.indexed.contains(factor) && !sumsUpFactors(op)) {
     // Zeros are added anywhere, unless somebody relies on where.
     auto scatter = llvm::dyn_cast<shlo::ScatterOp>(op);
-    if (!scatter || rule.summands.empty() || scatter.getUniqueIndices() ||
+    if (!scatter || rule.partialSums.empty() || scatter.getUniqueIndices() ||
         scatter.getIndicesAreSorted()) {
       return false;
     }

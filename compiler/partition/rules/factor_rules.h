@@ -45,8 +45,8 @@ struct FactorRule {
   // else to be combined by the operation's reducer.
   llvm::SmallDenseSet<int> summed;
   bool isSum = true;
-  // Operands that go into the sum as they are: each device needs a summand.
-  std::vector<unsigned> summands;
+  // Operands that go into the sum as they are: each device needs a partial sum.
+  std::vector<unsigned> partialSums;
   // Factors of dimensions of operand 0 that the operation addresses by its indices: they are to
   // count from where a block begins, and what lies elsewhere is left out.
   llvm::SmallDenseSet<int> indexed;
@@ -78,7 +78,7 @@ bool allowsPadding(mlir::Operation* op, const FactorRule& rule, int factor);
 
 // ---- For the files that define rules. -----------------------------------------------------------
 
-// Whether summands of a value may be made on their own: those of a truth value are none.
+// Whether partial sums of a value may be made on their own: those of a truth value are none.
 bool isSummable(mlir::Value value);
 
 // Every operand and result whole; rules fill in what can be split.

@@ -117,7 +117,7 @@ FactorRule scatterRule(shlo::ScatterOp op) {
   mlir::Operation* reducer = numInputs == 1 ? soleOperation(op->getRegion(0)) : nullptr;
   rule.isSum = llvm::isa_and_nonnull<shlo::AddOp>(reducer) && isSummable(op->getResult(0));
   // Each device adds what it has of the updates, or takes the largest, or their product.
-  if (rule.isSum) rule.summands = {0};
+  if (rule.isSum) rule.partialSums = {0};
   bool hasParts = rule.isSum || isNeutral(reducer, op.getInputs()[0]);
   int64_t from = 0;
   auto next = static_cast<int>(rankOf(op.getInputs()[0]));

@@ -190,10 +190,10 @@ std::string MeshSharding::toOpSharding() const {
     tileDims.push_back(size);
     kinds.push_back(static_cast<int64_t>(kind));
   };
-  int64_t summands = blocksOf(unreduced);
-  addSubgroup(summands, kOpShardingUnreduced);
-  addSubgroup(numPartitions / (tiles * summands), kOpShardingReplicated);
-  // Devices in order of their tile and summand; those that hold the same follow each other.
+  int64_t partialSums = blocksOf(unreduced);
+  addSubgroup(partialSums, kOpShardingUnreduced);
+  addSubgroup(numPartitions / (tiles * partialSums), kOpShardingReplicated);
+  // Devices in order of their tile and partial sum; those that hold the same follow each other.
   std::vector<int64_t> devices(numPartitions);
   std::iota(devices.begin(), devices.end(), 0);
   auto tileOf = [&](int64_t p) {
@@ -201,7 +201,7 @@ std::string MeshSharding::toOpSharding() const {
     for (size_t d = 0; d < dims.size(); ++d) {
       tile = tile * tileDims[d] + shardIndex(static_cast<int64_t>(d), p);
     }
-    return tile * summands + index(unreduced, positionOf[p]);
+    return tile * partialSums + index(unreduced, positionOf[p]);
   };
   llvm::stable_sort(devices, [&](int64_t a, int64_t b) { return tileOf(a) < tileOf(b); });
   appendNumber(out, 1, kOpShardingOther);

@@ -24,7 +24,7 @@ class IndexedBlocks {
   // How many rows of the block the op looks at, if it takes or writes `rows`.
   int64_t window(int64_t rows) const { return std::min(rows, block_); }
 
-  // What the op gave, but zeros where another device has what was asked for: a summand.
+  // What the op gave, but zeros where another device has what was asked for: a partial sum.
   mlir::Value masked(mlir::Value result);
 
  private:

@@ -18,8 +18,8 @@ namespace {
 using mlir::RankedTensorType;
 using mlir::Value;
 
-// The dimension of a value split as `current` whose blocks are summands of what `wanted` sums, if
-// all else is split alike.
+// The dimension of a value split as `current` whose blocks are partial sums of what `wanted` sums,
+// if all else is split alike.
 std::optional<int64_t> placeable(const MeshSharding& current, const MeshSharding& wanted) {
   if (current.positionOf != wanted.positionOf) return std::nullopt;
   auto d = llvm::find(current.dims, wanted.unreduced);
@@ -161,7 +161,7 @@ Value LocalValues::fullOf(Value original, mlir::Location location) {
   return reshard(original, whole, location);
 }
 
-// Sums what the devices have, if they have only summands.
+// Sums what the devices have, if they have only partial sums.
 void LocalValues::reducePartialSums(Value original, mlir::Location location) {
   const MeshSharding& current = copies_[original].front().first;
   if (current.unreduced.empty()) return;
@@ -170,11 +170,11 @@ void LocalValues::reducePartialSums(Value original, mlir::Location location) {
 }
 
 // Of a value that is to be a sum of what the devices have.
-Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
-                             mlir::Location location) {
+Value LocalValues::partialSumOf(Value original, const MeshSharding& sharding,
+                                mlir::Location location) {
   reducePartialSums(original, location);
   MeshSharding current = shardingOf(original);
-  // Zeros are summands of themselves.
+  // Zeros are partial sums of themselves.
   auto broadcast = original.getDefiningOp<shlo::BroadcastInDimOp>();
   if (current.hasSameBlocks(sharding.reduced()) && broadcast && isZero(broadcast.getOperand())) {
     return find(original, current);
@@ -187,7 +187,7 @@ Value LocalValues::summandOf(Value original, const MeshSharding& sharding,
   }
   Value sum = find(original, sharding.reduced());
   if (!sum) sum = reshard(original, sharding.reduced(), location);
-  return spmd_.summand(sum, sharding.groups(sharding.unreduced), location);
+  return spmd_.partialSum(sum, sharding.groups(sharding.unreduced), location);
 }
 
 StatusOr<Value> LocalValues::evenOf(Value original, const MeshSharding& sharding,
@@ -198,7 +198,7 @@ StatusOr<Value> LocalValues::evenOf(Value original, const MeshSharding& sharding
 
 Value LocalValues::localOf(Value original, const MeshSharding& sharding, mlir::Location location) {
   if (Value local = find(original, sharding)) return local;
-  if (!sharding.unreduced.empty()) return summandOf(original, sharding, location);
+  if (!sharding.unreduced.empty()) return partialSumOf(original, sharding, location);
   if (mlir::SplatElementsAttr splat; mlir::matchPattern(original, mlir::m_Constant(&splat))) {
     auto block = llvm::cast<RankedTensorType>(blockType(original.getType(), sharding));
     return shlo::ConstantOp::create(builder_, location, splat.resizeSplat(block));

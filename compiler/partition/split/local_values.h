@@ -22,13 +22,13 @@ class LocalValues {
         numPartitions_(numPartitions),
         reshardStepBytes_(target.reshardStepBytes) {}
 
-  // `local` is this device's block, or summand, of `original`.
+  // `local` is this device's block, or partial sum, of `original`.
   void set(mlir::Value original, mlir::Value local, const MeshSharding& sharding);
   void setReplicated(mlir::Value original, mlir::Value full);
   // `original` is the same as `other`.
   void setLike(mlir::Value original, mlir::Value other);
 
-  // What the operation of a value gave: blocks, or summands.
+  // What the operation of a value gave: blocks, or partial sums.
   MeshSharding storedShardingOf(mlir::Value original) const;
   // How a value is split on the devices, once it is summed; not at all if every device has it
   // whole.
@@ -57,8 +57,8 @@ class LocalValues {
  private:
   mlir::Value find(mlir::Value original, const MeshSharding& sharding) const;
   void reducePartialSums(mlir::Value original, mlir::Location location);
-  mlir::Value summandOf(mlir::Value original, const MeshSharding& sharding,
-                        mlir::Location location);
+  mlir::Value partialSumOf(mlir::Value original, const MeshSharding& sharding,
+                           mlir::Location location);
   mlir::Value reshard(mlir::Value original, const MeshSharding& sharding, mlir::Location location);
   // Makes `original` anew, split as `sharding` says, of what it is made of, if that moves less than
   // `cost`; null if not.

@@ -633,7 +633,7 @@ class SplitDecision {
       }
     };
     if (!rule_.isSum) return append(split.combined);
-    for (unsigned operand : rule_.summands) append(split.operands[operand].unreduced);
+    for (unsigned operand : rule_.partialSums) append(split.operands[operand].unreduced);
     for (MeshSharding& result : split.results) append(result.unreduced);
   }
 

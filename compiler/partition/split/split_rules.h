@@ -18,7 +18,8 @@ struct HaloRows {
   // for.
   int64_t low = 0;
   int64_t high = 0;
-  // Each device takes what it has of the rows, and zeros for the others: the result is a summand.
+  // Each device takes what it has of the rows, and zeros for the others: the result is a partial
+  // sum.
   bool isPlaced = false;
 };
 
@@ -30,7 +31,7 @@ struct MaskedRows {
   int64_t rows = 0;
 };
 
-// How an operation is to be split: it computes blocks of its results, or summands of them, from
+// How an operation is to be split: it computes blocks of its results, or partial sums of them, from
 // blocks of its operands.
 struct SplitRule {
   std::vector<MeshSharding> operands;

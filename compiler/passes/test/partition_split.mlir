@@ -135,7 +135,7 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 
 // -----
 
-// Both sides of a contraction split alike give summands, as the gradient of a batch does; what is
+// Both sides of a contraction split alike give partial sums, as the gradient of a batch does; what is
 // asked for unreduced stays so.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tensor<6x5xf32>
@@ -155,7 +155,7 @@ func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 
 // -----
 
-// A whole array is a sum of itself and zeros; a parameter may come as summands.
+// A whole array is a sum of itself and zeros; a parameter may come as partial sums.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = "stablehlo.all_reduce"(%arg0)
 // CHECK: %[[R:.*]] = stablehlo.sine %[[A]]
@@ -199,7 +199,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 
 // -----
 
-// Blocks are summands at their places.
+// Blocks are partial sums at their places.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: all_gather
 // CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %arg0, %{{.*}} : (tensor<8xf32>, tensor<4xf32>, tensor<i64>) -> tensor<8xf32>
@@ -296,7 +296,7 @@ func.func @main(%a: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 
 // -----
 
-// A loop that only adds to a sum carries each device's summand: the devices' are summed once, after it.
+// A loop that only adds to a sum carries each device's partial sum: the devices' are summed once, after it.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.while
 // CHECK-NOT: all_reduce
