@@ -133,3 +133,41 @@ def test_glossary_has_words_that_are_used():
         for word in re.sub(r" \([^)]*\)", "", line.split("|")[1]).strip().lower().split(", "):
             stem = re.sub(r"(e|ing)$", "", word)
             assert re.search(re.sub(r"[ -]", r"[\\s_/-]*", stem), code), f"nothing is called {word}"
+
+
+# Names that were given up, each for the one that the field or the glossary has.
+GIVEN_UP = {
+    r"\bwalled\b": "guarded: a guard against exceptions",
+    r"\bhasExchange\b|\bisthmus_exchange\b|\bkExchange\w+": "sub-group shuffle",
+    r"\bexchangePlaces\w*": "swapAddresses",
+    r"\bMeeting\b": "rendezvous, or participant",
+    r"[kK]ernelsOfSteps|\bjoinedNs\b": "step fusion",
+    r"\b(lhs|rhs|along)Sums\b": "contracting dimension",
+    r"\bsummandOf\b|\blikelySummands\b": "partial sum",
+}
+
+
+def code():
+    return (file for file in tracked() if file.endswith((".cc", ".h", ".td")))
+
+
+def test_names_that_were_given_up_stay_away():
+    for file in code():
+        text = (ROOT / file).read_text()
+        for name, better in GIVEN_UP.items():
+            found = re.search(name, text)
+            assert not found, f"{file} has {found[0]}, which is called {better}"
+
+
+# What more than one file needed, and each had for itself.
+DEFINED_ONCE = {
+    r"int64_t (ceilDiv|roundUp|floorDiv)\(int64_t": "base/integer_math.h",
+    r"const FloatFormat\* \w+\(ElementType": "base/float_format.h",
+}
+
+
+def test_what_has_one_place_is_defined_there():
+    for file in code():
+        for definition, place in DEFINED_ONCE.items():
+            found = re.search(definition, (ROOT / file).read_text())
+            assert not found or file.startswith(place.removesuffix(".h")), f"{file} has its own {found[0]}…, see {place}"
