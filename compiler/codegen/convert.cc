@@ -9,10 +9,7 @@ namespace isthmus::codegen {
 namespace {
 
 llvm::Type* like(llvm::Value* value, llvm::Type* scalar) {
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
-    return llvm::FixedVectorType::get(scalar, vector->getNumElements());
-  }
-  return scalar;
+  return value->getType()->getWithNewType(scalar);
 }
 
 FloatFormat formatOf(const ElementKind& kind) {

@@ -14,21 +14,16 @@
 namespace isthmus::codegen {
 namespace {
 
-llvm::Type* likeType(llvm::Value* value, llvm::Type* scalar) {
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
-    return llvm::FixedVectorType::get(scalar, vector->getNumElements());
-  }
-  return scalar;
-}
-
 V unary(llvm::Intrinsic::ID id, V a) { return {a.c, a.c->b.CreateUnaryIntrinsic(id, a.v)}; }
 
 }  // namespace
 
-V V::asInt() const { return {c, c->b.CreateBitCast(v, likeType(v, c->b.getIntNTy(bits())))}; }
+V V::asInt() const {
+  return {c, c->b.CreateBitCast(v, v->getType()->getWithNewType(c->b.getIntNTy(bits())))};
+}
 V V::asFloat() const {
   llvm::Type* type = bits() == 64 ? c->b.getDoubleTy() : c->b.getFloatTy();
-  return {c, c->b.CreateBitCast(v, likeType(v, type))};
+  return {c, c->b.CreateBitCast(v, v->getType()->getWithNewType(type))};
 }
 
 V operator+(V a, V b) {
@@ -150,7 +145,7 @@ V roundAway(V a) {
 V toInt(V a) { return {a.c, a.c->b.CreateFPToSI(a.v, a.asInt().v->getType())}; }
 V toFloat(V a) {
   llvm::Type* type = a.bits() == 64 ? a.c->b.getDoubleTy() : a.c->b.getFloatTy();
-  return {a.c, a.c->b.CreateSIToFP(a.v, likeType(a.v, type))};
+  return {a.c, a.c->b.CreateSIToFP(a.v, a.v->getType()->getWithNewType(type))};
 }
 
 V polynomial(V x, llvm::ArrayRef<double> coefficients) {

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
+#include "compiler/dialect/array_shape.h"
 #include "compiler/dialect/facts/indexing_rules.h"
 #include "compiler/dialect/facts/op_facts.h"
 
 namespace isthmus {
 namespace {
-
-llvm::ArrayRef<int64_t> staticShapeOf(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? type.getShape() : llvm::ArrayRef<int64_t>();
-}
 
 // Adds `factor` times the expression to `index`; false if it is no sum of multiples, or of several
 // dimensions.
@@ -94,11 +90,11 @@ IndexingBuilder::IndexingBuilder(mlir::Operation* op, unsigned result)
     : op_(op),
       result_(result),
       context_(op->getContext()),
-      resultShape_(staticShapeOf(op->getResult(result))),
+      resultShape_(isthmus::shapeOf(op->getResult(result))),
       operands_(op->getNumOperands()) {}
 
 llvm::ArrayRef<int64_t> IndexingBuilder::shapeOf(unsigned operand) const {
-  return staticShapeOf(op_->getOperand(operand));
+  return isthmus::shapeOf(op_->getOperand(operand));
 }
 
 mlir::AffineExpr IndexingBuilder::symbol(SymbolKind kind, int64_t size) {
@@ -162,7 +158,7 @@ bool readsSameIndex(mlir::Operation* op, unsigned operand, unsigned result) {
   const OpFacts* facts = findOpFacts(op);
   if (!facts || facts->indexing == indexWhole) return false;
   if (facts->indexing == indexElementwise) {
-    return staticShapeOf(op->getOperand(operand)) == staticShapeOf(op->getResult(result));
+    return shapeOf(op->getOperand(operand)) == shapeOf(op->getResult(result));
   }
   return indexingMaps(op, result).operands[operand].isIdentity();
 }
