@@ -20,7 +20,7 @@ bool isOfHost(const Loop& loop) {
 }
 
 // Each beginning once, with the most bytes that a step accesses there.
-std::vector<Location> placesOf(const Loop& loop) {
+std::vector<Location> locationsOf(const Loop& loop) {
   std::vector<Location> places;
   auto add = [&](const Location& place) {
     if (place.space == Location::Space::kNone) return true;
@@ -55,7 +55,7 @@ Status addHostLoops(std::vector<Step>& steps, llvm::function_ref<StatusOr<int>(c
     auto* loop = std::get_if<Loop>(&step.what);
     if (!loop) continue;
     if (isOfHost(*loop)) {
-      loop->onHost.inputs = placesOf(*loop);
+      loop->onHost.inputs = locationsOf(*loop);
       ISTHMUS_ASSIGN_OR_RETURN(loop->onHost.function, add(*loop));
       continue;
     }
