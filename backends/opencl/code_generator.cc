@@ -39,7 +39,7 @@ KernelDevice kernelDevice(const DeviceFacts& facts) {
   if (facts.hasMatrices) device.matrices = MatrixUnit::kIntel;
   // OpenCL C is written without vectors.
   device.hasVectors = facts.takesSpirv;
-  device.hasExchange = facts.hasExchange;
+  device.hasSubgroupShuffle = facts.hasSubgroupShuffle;
   if (isEmulated && facts.takesSpirv) device.matrices = MatrixUnit::kEmulated;
   device.groupItems = static_cast<unsigned>(std::min<size_t>(facts.maxWorkGroupItems, 1024));
   device.localBytes = static_cast<int64_t>(std::min<uint64_t>(facts.localBytes, kMaxLocalBytes));

@@ -44,7 +44,7 @@ struct Position {
 };
 thread_local Position position;
 // What the threads of the group have put there to be read by others.
-thread_local std::array<int32_t, kGroupThreads> exchanged;
+thread_local std::array<int32_t, kGroupThreads> shuffled;
 
 int64_t workItem(int32_t dimension) { return position.item[static_cast<size_t>(dimension)]; }
 int64_t group() { return position.group; }
@@ -56,11 +56,11 @@ void barrier() {
   position = own;
 }
 
-int32_t exchange(int32_t value, int32_t distance) {
+int32_t subgroupShuffle(int32_t value, int32_t distance) {
   const int64_t own = position.threadInGroup;
-  exchanged[static_cast<size_t>(own)] = value;
+  shuffled[static_cast<size_t>(own)] = value;
   barrier();
-  const int32_t other = exchanged[static_cast<size_t>(own ^ distance)];
+  const int32_t other = shuffled[static_cast<size_t>(own ^ distance)];
   barrier();
   return other;
 }
@@ -75,7 +75,7 @@ llvm::orc::SymbolMap deviceFunctions(llvm::orc::LLJIT& jit) {
   add("isthmus_group", &group);
   add("isthmus_thread_in_group", &threadInGroup);
   add("isthmus_group_barrier", &barrier);
-  add("isthmus_exchange", &exchange);
+  add("isthmus_subgroup_shuffle", &subgroupShuffle);
   add("__truncdfhf2", &__truncdfhf2);
   add("__truncsfhf2", &__truncsfhf2);
   add("__extendhfsf2", &__extendhfsf2);

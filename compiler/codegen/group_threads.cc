@@ -33,21 +33,21 @@ void groupBarrier(LoopBuilder& loops) {
   b.CreateCall(declare(loops, kGroupBarrierSymbol, b.getVoidTy()));
 }
 
-llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance) {
+llvm::Value* subgroupShuffle(LoopBuilder& loops, llvm::Value* value, unsigned distance) {
   llvm::IRBuilder<>& b = loops.here();
   llvm::Type* word = b.getInt32Ty();
-  llvm::FunctionCallee function = declare(loops, kExchangeSymbol, word, {word, word});
-  auto exchanged = [&](llvm::Value* bits) {
+  llvm::FunctionCallee function = declare(loops, kSubgroupShuffleSymbol, word, {word, word});
+  auto shuffled = [&](llvm::Value* bits) {
     return b.CreateCall(function, {bits, b.getInt32(distance)});
   };
   llvm::Type* type = value->getType();
   llvm::Value* bits = b.CreateBitCast(value, b.getIntNTy(type->getScalarSizeInBits()));
   if (type->getScalarSizeInBits() <= 32) {
-    llvm::Value* other = exchanged(b.CreateZExtOrTrunc(bits, word));
+    llvm::Value* other = shuffled(b.CreateZExtOrTrunc(bits, word));
     return b.CreateBitCast(b.CreateZExtOrTrunc(other, bits->getType()), type);
   }
-  llvm::Value* low = exchanged(b.CreateTrunc(bits, word));
-  llvm::Value* high = exchanged(b.CreateTrunc(b.CreateLShr(bits, 32), word));
+  llvm::Value* low = shuffled(b.CreateTrunc(bits, word));
+  llvm::Value* high = shuffled(b.CreateTrunc(b.CreateLShr(bits, 32), word));
   llvm::Type* wide = b.getInt64Ty();
   llvm::Value* both =
       b.CreateOr(b.CreateZExt(low, wide), b.CreateShl(b.CreateZExt(high, wide), 32));

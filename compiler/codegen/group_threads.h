@@ -6,10 +6,10 @@
 //   i64  isthmus_thread_in_group()   the number of the calling thread in its group, from 0
 //   void isthmus_group_barrier()     waits for the group's threads, and makes their stores to the
 //                                    group's memory seen by all of them
-//   i32  isthmus_exchange(i32 value, i32 distance)
+//   i32  isthmus_subgroup_shuffle(i32 value, i32 distance)
 //                                    the value of the thread whose number differs by the one bit
 //                                    `distance`, of a device whose threads read each other's
-//                                    registers (TargetModel::exchangesRegisters)
+//                                    registers (TargetModel::shufflesInSubgroup)
 //
 // Memory of the group is global variables in the address space kGroupMemorySpace.
 #pragma once
@@ -22,7 +22,7 @@ namespace isthmus::codegen {
 
 inline constexpr char kThreadInGroupSymbol[] = "isthmus_thread_in_group";
 inline constexpr char kGroupBarrierSymbol[] = "isthmus_group_barrier";
-inline constexpr char kExchangeSymbol[] = "isthmus_exchange";
+inline constexpr char kSubgroupShuffleSymbol[] = "isthmus_subgroup_shuffle";
 inline constexpr unsigned kGroupMemorySpace = 3;
 
 // An i64, computed once at the kernel's entry.
@@ -34,7 +34,7 @@ void groupBarrier(LoopBuilder& loops);
 // At the current level: `value`, a number of 1 to 64 bits, of the thread whose number differs by
 // the bit `distance`, which is less than the target's sub-groups have threads. All threads come
 // here.
-llvm::Value* exchange(LoopBuilder& loops, llvm::Value* value, unsigned distance);
+llvm::Value* subgroupShuffle(LoopBuilder& loops, llvm::Value* value, unsigned distance);
 
 // An array of `count` elements that the threads of a group share, aligned to so many bytes.
 llvm::GlobalVariable* makeGroupMemory(llvm::Module& module, llvm::Type* element, int64_t count,

@@ -32,7 +32,7 @@ std::barrier<>& groupBarrierOfTest() {
 }
 void waitForGroup() { groupBarrierOfTest().arrive_and_wait(); }
 
-int32_t exchangeInGroup(int32_t value, int32_t distance) {
+int32_t shuffleInGroup(int32_t value, int32_t distance) {
   static std::array<int32_t, kThreads> values;
   values[static_cast<size_t>(currentThread)] = value;
   waitForGroup();
@@ -42,7 +42,7 @@ int32_t exchangeInGroup(int32_t value, int32_t distance) {
 }
 
 void* resolve(const std::string& name) {
-  if (name == kExchangeSymbol) return reinterpret_cast<void*>(&exchangeInGroup);
+  if (name == kSubgroupShuffleSymbol) return reinterpret_cast<void*>(&shuffleInGroup);
   if (name == kThreadInGroupSymbol) return reinterpret_cast<void*>(&threadOfGroup);
   if (name == kGroupBarrierSymbol) return reinterpret_cast<void*>(&waitForGroup);
   return cpu::resolveRuntimeSymbol(name);
@@ -59,8 +59,8 @@ class GroupKernel {
     ir::FusionOp fusion;
     module_->walk([&](ir::FusionOp op) { fusion = op; });
     TargetModel gpu = gpuTarget("spirv64-unknown-unknown");
-    gpu.exchangesRegisters = subgroup > 1;
-    gpu.subgroupSize = gpu.exchangesRegisters ? subgroup : kThreads;
+    gpu.shufflesInSubgroup = subgroup > 1;
+    gpu.subgroupSize = gpu.shufflesInSubgroup ? subgroup : kThreads;
     gpu.groupSize = kThreads;
     gpu.threadBits = 128;
     gpu.bufferBytes = 16;

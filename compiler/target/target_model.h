@@ -126,7 +126,7 @@ struct TargetModel {
   // A group's threads share memory and wait for each other; else each computes by itself. Those of
   // a sub-group read each other's registers.
   bool sharesGroupMemory = false;
-  bool exchangesRegisters = false;
+  bool shufflesInSubgroup = false;
   int64_t localBytes = 0;    // memory that a group's threads share
   unsigned atomicBits = 32;  // of the longest integers that threads exchange in memory
   // What one instruction adds to memory: each with those before it.

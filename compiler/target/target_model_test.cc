@@ -34,7 +34,7 @@ TEST(TargetModelTest, AGpuComputesAnElementAThread) {
   EXPECT_EQ(target.groupSize % target.subgroupSize, 0u);
   EXPECT_TRUE(target.hasGroups());
   EXPECT_TRUE(target.readsRowsAgain());
-  EXPECT_FALSE(target.exchangesRegisters);
+  EXPECT_FALSE(target.shufflesInSubgroup);
   EXPECT_FALSE(target.transposesInLoops());
   // Nothing of a row is kept, which would have to fit the memory of a group.
   EXPECT_EQ(target.maxKeptRowBytes(), 0);

@@ -24,7 +24,8 @@ namespace isthmus {
 //   i64  isthmus_thread_in_group()    the number of the thread in its group, from 0
 //   void isthmus_group_barrier()      waits for the group's threads, and makes their stores to the
 //                                     group's memory seen by all of them
-//   i32  isthmus_exchange(i32, i32)   the first argument of the thread whose number in the group
+//   i32  isthmus_subgroup_shuffle(i32, i32)
+//                                     the first argument of the thread whose number in the group
 //                                     differs by the one bit that the second argument is
 //
 // The group's memory is the module's global variables in address space 3: each group has its own,
@@ -32,7 +33,7 @@ namespace isthmus {
 struct DeviceGroups {
   unsigned threads = 0;          // of a group, at most, at least 32; 0: the device has no groups
   int64_t memoryBytes = 0;       // that a group shares, at least 16 KiB
-  unsigned subgroupThreads = 0;  // that exchange registers: a power of two; 0: none do
+  unsigned subgroupThreads = 0;  // that shuffle registers: a power of two; 0: none do
   unsigned atomicBits = 32;  // of the longest integers that are exchanged in the device's memory
   unsigned vectorBits = 0;   // of neighbours that a thread reads and writes at once: up to 128
 };

@@ -114,7 +114,7 @@ codegen::WorkItemForm kernelForm(int capability) {
   };
   form.groupIndex = wide(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
   form.threadInGroup = wide(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
-  form.exchange = [](llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
+  form.subgroupShuffle = [](llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
     constexpr uint32_t kAllThreads = 0xffffffff, kLastLane = 31;
     return b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
                              {b.getInt32(kAllThreads), value, distance, b.getInt32(kLastLane)});

@@ -18,7 +18,7 @@ TargetModel nvidiaTarget(int capability) {
   limitParameters(target, 544);
   target.subgroupSize = 32;
   target.groupSize = 256;
-  target.exchangesRegisters = true;
+  target.shufflesInSubgroup = true;
   // What a kernel may declare; more (163 KiB, 227 KiB) must be asked for at each launch.
   target.localBytes = 48 << 10;
   target.atomicBits = 64;

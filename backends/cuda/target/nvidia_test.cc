@@ -20,7 +20,7 @@ TEST(NvidiaTarget, a_gpu_is_of_its_generation) {
     // A group whose threads use all the registers that they may fits one unit.
     EXPECT_LE(target.groupSize * kThreadRegisters, kUnitRegisters);
     EXPECT_TRUE(target.hasGroups());
-    EXPECT_TRUE(target.exchangesRegisters);
+    EXPECT_TRUE(target.shufflesInSubgroup);
     EXPECT_EQ(target.intrinsics, Intrinsics::kNvptx);
   }
 }

@@ -50,7 +50,7 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeMachine() {
   return machine;
 }
 
-llvm::Value* exchangeInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
+llvm::Value* shuffleInSubgroup(llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
   requireSubgroupsOf(kSubgroupItems, *b.GetInsertBlock()->getParent());
   return callBuiltin(b, "_Z21sub_group_shuffle_xorij", b.getInt32Ty(), {value, distance},
                      Builtin::kConvergent);
@@ -65,7 +65,7 @@ TargetModel kernelTarget(const KernelDevice& device) {
   TargetModel target =
       groupTarget(kTriple, {.threads = device.groupItems,
                             .memoryBytes = device.localBytes,
-                            .subgroupThreads = device.hasExchange ? kSubgroupItems : 0,
+                            .subgroupThreads = device.hasSubgroupShuffle ? kSubgroupItems : 0,
                             .atomicBits = device.atomicBits,
                             .vectorBits = device.hasVectors ? kVectorBits : 0});
   limitParameters(target, device.maxParameters);
@@ -104,7 +104,7 @@ codegen::WorkItemForm kernelForm(const KernelDevice& device) {
     callBuiltin(b, "_Z7barrierj", b.getVoidTy(), {b.getInt32(kLocalMemoryFence)},
                 Builtin::kConvergent);
   };
-  if (device.hasExchange) form.exchange = exchangeInSubgroup;
+  if (device.hasSubgroupShuffle) form.subgroupShuffle = shuffleInSubgroup;
   if (device.matrices == MatrixUnit::kIntel) form.matrixOps = intelMatrixOps();
   if (device.matrices == MatrixUnit::kEmulated) {
     form.matrixOps = emulatedMatrixOps(form.target.groupSize);

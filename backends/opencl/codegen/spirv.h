@@ -34,7 +34,7 @@ struct KernelDevice {
   // Whether work-items of groups may read and write several neighbours as a vector.
   bool hasVectors = false;
   // Whether those of sub-groups of 16, which kernels may ask for, read each other's registers.
-  bool hasExchange = false;
+  bool hasSubgroupShuffle = false;
 };
 
 // OpenCL's kernels in LLVM IR: global memory is address space 1, work-items count themselves.

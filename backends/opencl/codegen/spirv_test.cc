@@ -31,7 +31,7 @@ KernelDevice groupsDevice(MatrixUnit matrices = MatrixUnit::kNone) {
 }
 KernelDevice subGroupsDevice() {
   KernelDevice device = groupsDevice();
-  device.hasVectors = device.hasExchange = true;
+  device.hasVectors = device.hasSubgroupShuffle = true;
   return device;
 }
 const Way kWays[] = {{"wide vectors", {.vectorBits = 512}},

@@ -103,8 +103,8 @@ DeviceFacts readFacts(const Library& library, const std::string& platform, cl_de
   facts.hasNoOrder = (order & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
   facts.hasMatrices = facts.takesSpirv && has("cl_intel_subgroup_matrix_multiply_accumulate") &&
                       has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
-  facts.hasExchange = facts.takesSpirv && has("cl_khr_subgroup_shuffle") &&
-                      has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
+  facts.hasSubgroupShuffle = facts.takesSpirv && has("cl_khr_subgroup_shuffle") &&
+                             has("cl_intel_required_subgroup_size") && reader.hasSubgroupsOf(16);
   facts.memoryBytes = reader.number<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
   if (facts.isCpu) {
     // A CPU's memory is the host's, which needs some; the system ends processes that touch more
@@ -385,10 +385,10 @@ StatusOr<CommandQueue*> Driver::queueOf(int device, Queue queue) {
 std::string DeviceFacts::identity() const {
   return platform + "; " + name + "; " + version + "; driver " + driverVersion + "; " +
          (takesSpirv ? "SPIR-V" : "OpenCL C") + "; " + (hasMatrices ? "matrices; " : "") +
-         (hasExchange ? "exchange; " : "") + (hasUsm ? "USM" : "SVM") + "; vectors of " +
-         std::to_string(vectorBits) + " bits; groups of " + std::to_string(maxWorkGroupItems) +
-         " with " + std::to_string(localBytes) + " bytes; parameters of " +
-         std::to_string(parameterBytes) + " bytes";
+         (hasSubgroupShuffle ? "sub-group shuffle; " : "") + (hasUsm ? "USM" : "SVM") +
+         "; vectors of " + std::to_string(vectorBits) + " bits; groups of " +
+         std::to_string(maxWorkGroupItems) + " with " + std::to_string(localBytes) +
+         " bytes; parameters of " + std::to_string(parameterBytes) + " bytes";
 }
 
 std::vector<size_t> Driver::kindNumbers() const {

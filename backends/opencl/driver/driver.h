@@ -46,7 +46,7 @@ struct DeviceFacts {
   // cl_intel_subgroup_matrix_multiply_accumulate, for sub-groups of 16 threads, in SPIR-V.
   bool hasMatrices = false;
   // Work-items of sub-groups of 16, which kernels may ask for, read each other's registers.
-  bool hasExchange = false;
+  bool hasSubgroupShuffle = false;
   uint64_t memoryBytes = 0;        // of a CPU, what is not left to the host
   uint64_t localBytes = 0;         // per work-group
   uint64_t parameterBytes = 1024;  // of a kernel, together; all devices have as many

@@ -44,9 +44,9 @@ void setGroups(codegen::WorkItemForm& form) {
   form.barrier = [](llvm::IRBuilder<>& b) {
     callDevice(b, codegen::kGroupBarrierSymbol, b.getVoidTy(), {}, false);
   };
-  if (!form.target.exchangesRegisters) return;
-  form.exchange = [](llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
-    return callDevice(b, codegen::kExchangeSymbol, b.getInt32Ty(), {value, distance}, false);
+  if (!form.target.shufflesInSubgroup) return;
+  form.subgroupShuffle = [](llvm::IRBuilder<>& b, llvm::Value* value, llvm::Value* distance) {
+    return callDevice(b, codegen::kSubgroupShuffleSymbol, b.getInt32Ty(), {value, distance}, false);
   };
 }
 

@@ -25,8 +25,8 @@ TargetModel groupTarget(std::string triple, const DeviceGroups& groups) {
   target.wholeRowBytes = groups.memoryBytes;
   target.bufferBytes = kBufferBytes;
   target.threadBits = std::min(groups.vectorBits, 8 * kBufferBytes);
-  target.exchangesRegisters = groups.subgroupThreads > 0;
-  if (target.exchangesRegisters) target.subgroupSize = groups.subgroupThreads;
+  target.shufflesInSubgroup = groups.subgroupThreads > 0;
+  if (target.shufflesInSubgroup) target.subgroupSize = groups.subgroupThreads;
   target.sharesGroupMemory =
       target.groupSize >= target.subgroupSize && target.localBytes >= kMinLocalBytes;
   return target;

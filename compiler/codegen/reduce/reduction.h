@@ -105,7 +105,7 @@ class ReductionEmitter {
                  llvm::function_ref<Group(const Group& carried, const Group& elements)> body);
   Group ownFromNeutral(const Val& neutral, unsigned threads);
   Group ownFromFirst(unsigned threads);
-  Group exchangedSum(Group sum, unsigned threads);
+  Group shuffledSum(Group sum, unsigned threads);
   Group sumInMemory(const Group& own, unsigned threads);
 
   Evaluator& evaluator_;

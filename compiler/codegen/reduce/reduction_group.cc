@@ -61,7 +61,7 @@ Group ReductionEmitter::emitGroup(const std::optional<Val>& neutral, unsigned th
   rowLanes_ = neighbours;
   const Group own = foldLanes(neutral ? ownFromNeutral(*neutral, threads) : ownFromFirst(threads));
   Group result =
-      loops_.target().exchangesRegisters ? exchangedSum(own, threads) : sumInMemory(own, threads);
+      loops_.target().shufflesInSubgroup ? shuffledSum(own, threads) : sumInMemory(own, threads);
   result = neutral ? withInitial(*neutral, result) : combine(initial_, result);
   for (Val& value : result) value.level = outside_;
   return result;
@@ -115,12 +115,12 @@ Group ReductionEmitter::sumInMemory(const Group& own, unsigned threads) {
 }
 
 // Sub-groups sum in registers, and only their sums meet in the group's memory.
-Group ReductionEmitter::exchangedSum(Group sum, unsigned threads) {
+Group ReductionEmitter::shuffledSum(Group sum, unsigned threads) {
   auto overThreads = [&](Group own, unsigned count) {
     for (unsigned distance = count / 2; distance > 0; distance /= 2) {
       Group other;
       for (const Val& value : own) {
-        other.push_back({exchange(loops_, value.re, distance), nullptr, loops_.current()});
+        other.push_back({subgroupShuffle(loops_, value.re, distance), nullptr, loops_.current()});
       }
       own = combine(own, other);
     }

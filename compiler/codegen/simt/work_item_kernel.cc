@@ -45,8 +45,9 @@ void answerGroupCalls(llvm::Function& kernel, const WorkItemForm& form) {
       call->replaceAllUsesWith(form.threadInGroup(b));
     } else if (callee->getName() == kGroupBarrierSymbol) {
       form.barrier(b);
-    } else if (callee->getName() == kExchangeSymbol && form.exchange) {
-      call->replaceAllUsesWith(form.exchange(b, call->getArgOperand(0), call->getArgOperand(1)));
+    } else if (callee->getName() == kSubgroupShuffleSymbol && form.subgroupShuffle) {
+      call->replaceAllUsesWith(
+          form.subgroupShuffle(b, call->getArgOperand(0), call->getArgOperand(1)));
     } else {
       continue;
     }

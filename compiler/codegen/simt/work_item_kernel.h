@@ -38,7 +38,7 @@ struct WorkItemForm {
   // Of devices whose threads read each other's registers: the i32 of the thread whose number
   // differs by the bit `distance`.
   std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Value* value, llvm::Value* distance)>
-      exchange;
+      subgroupShuffle;
   // Only of devices with groups.
   std::optional<MatrixOps> matrixOps;
 };

@@ -32,7 +32,7 @@ class ThreadAttention {
         block_(loops_, "block", rows.stage.blockRows,
                std::max(sumsWidth_, featuresWidth_) + kAttentionVector) {
     vector_ = ofThread_ % kVector == 0 ? kVector : ofThread_ % 2 == 0 ? 2 : 1;
-    if (!loops_.target().exchangesRegisters) {
+    if (!loops_.target().shufflesInSubgroup) {
       partial_.emplace(loops_, "partial", rows.stage.chunk, kAttentionSide);
     }
   }
@@ -187,7 +187,7 @@ class ThreadAttention {
       for (llvm::Value*& value : own) {
         for (auto distance = static_cast<unsigned>(kAttentionSide / 2); distance > 0;
              distance /= 2) {
-          value = combine(value, exchange(loops_, value, distance));
+          value = combine(value, subgroupShuffle(loops_, value, distance));
         }
       }
       return own;

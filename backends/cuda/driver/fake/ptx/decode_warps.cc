@@ -1,4 +1,4 @@
-// What lanes of a warp do together: exchanges, votes, barriers.
+// What lanes of a warp do together: shuffles, votes, barriers.
 #include <algorithm>
 #include <bit>
 

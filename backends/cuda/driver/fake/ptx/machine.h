@@ -101,7 +101,7 @@ class Context {
   char* address(Space space, uint64_t address, size_t bytes, int lane, Access access,
                 const Instruction& i, const void* value = nullptr);
   void fail(Fault::Code code, const Instruction& i, int lane, const std::string& what);
-  void exchanged(uint32_t lanes) { block_.meetings.exchange(warp_, lanes); }
+  void shuffled(uint32_t lanes) { block_.meetings.shuffle(warp_, lanes); }
   void orderLanes(uint32_t lanes) { block_.meetings.ofLanes(warp_, lanes); }
 
   Block& block() { return block_; }

@@ -232,7 +232,7 @@ class Warp {
       waiting &= ~named;
       if ((members & there) != (named & members)) continue;
       i.run(context_, i, named);
-      context_.exchanged(named);
+      context_.shuffled(named);
       setStates(named, State::kRunning);
       setPcs(named, pc + 1);
     }

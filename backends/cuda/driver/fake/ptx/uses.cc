@@ -33,7 +33,7 @@ bool Uses::areOrdered(const User& earlier, int thread, bool isReadThenWrite) con
     return last[earlier.thread] > earlier.ofWarps &&
            last[static_cast<size_t>(thread)] > earlier.ofWarps;
   };
-  return haveMet(meetings_.lastOfThread_) || (isReadThenWrite && haveMet(meetings_.lastExchange_));
+  return haveMet(meetings_.lastOfThread_) || (isReadThenWrite && haveMet(meetings_.lastShuffle_));
 }
 
 bool Uses::agrees(const Users& users, const Use& use, Race& race) const {

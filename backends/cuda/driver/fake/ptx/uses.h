@@ -14,7 +14,7 @@ namespace isthmus::ptx {
 class Meetings {
  public:
   explicit Meetings(int threads)
-      : lastOfThread_(static_cast<size_t>(threads)), lastExchange_(static_cast<size_t>(threads)) {}
+      : lastOfThread_(static_cast<size_t>(threads)), lastShuffle_(static_cast<size_t>(threads)) {}
 
   // Another block begins; the first has number 1.
   void beginBlock() {
@@ -23,15 +23,15 @@ class Meetings {
   }
   void ofAll() { ++ofBlock_; }
   void ofLanes(int warp, uint32_t lanes) { meet(lastOfThread_, warp, lanes); }
-  // They only exchanged values, which orders no memory, but that GPUs read in the order of a warp's
+  // They only shuffled values, which orders no memory, but that GPUs read in the order of a warp's
   // instructions: what was read before is what was there before later writes.
-  void exchange(int warp, uint32_t lanes) { meet(lastExchange_, warp, lanes); }
+  void shuffle(int warp, uint32_t lanes) { meet(lastShuffle_, warp, lanes); }
 
  private:
   friend class Uses;
   uint32_t block_ = 0, ofBlock_ = 0, ofWarps_ = 0;
   void meet(std::vector<uint32_t>& last, int warp, uint32_t lanes);
-  std::vector<uint32_t> lastOfThread_, lastExchange_;  // of its warp
+  std::vector<uint32_t> lastOfThread_, lastShuffle_;  // of its warp
 };
 
 struct Use {
