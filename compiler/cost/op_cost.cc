@@ -56,7 +56,7 @@ double elementCost(mlir::Operation* op) {
 
 InstructionChain instructionChainOf(mlir::Block& body, int64_t elements) {
   // A chain of instructions is most of an operation that takes many.
-  constexpr double kCyclesOfAddition = 4, kCyclesOfInstruction = 2;
+  constexpr double kCyclesOfAddition = 4, kCyclesOfInstruction = 2, kManyInstructions = 5;
   InstructionChain result;
   llvm::DenseMap<mlir::Operation*, double> ends;
   for (mlir::Operation& op : body) {
@@ -71,10 +71,9 @@ InstructionChain instructionChainOf(mlir::Block& body, int64_t elements) {
                     : mlir::dyn_cast<mlir::RankedTensorType>(op.getResult(0).getType());
     // Fewer are computed outside of the loop.
     const bool isOfAll = type && type.getNumElements() == elements;
-    // Lane by lane: no vector's.
-    const bool isApart = isOfAll && type.getElementType().isInteger() &&
-                         mlir::isa<shlo::DivOp, shlo::RemOp, shlo::PowOp>(op);
-    const double count = isOfAll && !isApart ? instructions(&op) : 0;
+    double count = isOfAll ? instructions(&op) : 0;
+    // Divisions of integers and the like, lane by lane: they are no vector's.
+    if (isOfAll && type.getElementType().isInteger() && count >= kManyInstructions) count = 0;
     const double cycles = count > 0 ? std::max(kCyclesOfAddition, count * kCyclesOfInstruction) : 0;
     result.instructions += count;
     ends[&op] = begin + cycles;

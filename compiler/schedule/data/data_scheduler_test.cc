@@ -110,7 +110,7 @@ TargetModel gpu() { return gpuTarget("spirv64-unknown-unknown"); }
 // One whose threads share nothing.
 TargetModel elementsOnly() {
   TargetModel target = gpu();
-  target.groupSize = 0;
+  target.sharesGroupMemory = false;
   return target;
 }
 
