@@ -24,14 +24,15 @@ namespace isthmus {
 namespace {
 
 // Of elementwise operations between two reductions.
-constexpr int kMaxChain = 8;
+constexpr int kMaxReducedChain = 8;
 
 using Dims = llvm::SmallVector<int64_t>;
 
 // Whether the next reduction of what `value` leads to is all that reads it, element by element.
 bool leadsToReduction(mlir::Value value) {
   // A square uses its operand twice.
-  for (int i = 0; i < kMaxChain && !value.use_empty() && llvm::all_equal(value.getUsers()); ++i) {
+  for (int i = 0; i < kMaxReducedChain && !value.use_empty() && llvm::all_equal(value.getUsers());
+       ++i) {
     mlir::Operation* user = *value.user_begin();
     if (auto reduce = mlir::dyn_cast<shlo::ReduceOp>(user)) {
       return llvm::is_contained(reduce.getInputs(), value);
@@ -70,7 +71,7 @@ class NeighborReductions {
     shape_ = squeezedShape(sum.getType());
     values_.insert(sum);
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (values_.size() > kMaxChain || values_[i].use_empty()) return false;
+      if (values_.size() > kMaxReducedChain || values_[i].use_empty()) return false;
       for (mlir::Operation* user : values_[i].getUsers()) {
         if (!follow(values_[i], user)) return false;
       }

@@ -26,7 +26,7 @@ namespace isthmus {
 namespace {
 
 // Of elementwise operations that lead to a reduction and follow the change of its shape.
-constexpr int kMaxChain = 32;
+constexpr int kMaxReductionChain = 32;
 
 using Dims = llvm::SmallVector<int64_t>;
 
@@ -214,7 +214,7 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   bool isForOne = llvm::all_equal(value.getUsers());
   bool follows = op && op->getNumRegions() == 0 &&
                  (isForOne || isRematerializableExpansion(op, target_) || isRecomputed(op)) &&
-                 ++chain <= kMaxChain && op->getBlock() == builder.getInsertionBlock();
+                 ++chain <= kMaxReductionChain && op->getBlock() == builder.getInsertionBlock();
   if (mlir::DenseElementsAttr splat = constantSplat(value)) {
     return shlo::ConstantOp::create(
         builder, value.getLoc(), splat.resizeSplat(splitType(tensorTypeOf(value), dim_, parts_)));
@@ -225,8 +225,8 @@ mlir::Value Splitter::splitValue(mlir::OpBuilder& builder, mlir::Value value, in
   if (auto iota = llvm::dyn_cast_or_null<shlo::IotaOp>(op)) return splitIota(builder, iota);
   if (auto reduce = llvm::dyn_cast_or_null<shlo::ReduceOp>(op); reduce && reducesRows(reduce)) {
     const bool isOwn = isForOne && op->getBlock() == builder.getInsertionBlock();
-    return isOwn && ++chain <= kMaxChain ? splitRows(builder, reduce, chain)
-                                         : reshaped(builder, value, dim_);
+    return isOwn && ++chain <= kMaxReductionChain ? splitRows(builder, reduce, chain)
+                                                  : reshaped(builder, value, dim_);
   }
   if (!follows || fusionClass(op) != FusionClass::kElementwise)
     return reshaped(builder, value, dim_);

@@ -21,7 +21,7 @@ using mlir::Value;
 using Dims = llvm::SmallVector<int64_t>;
 
 // Of elementwise operations between a product and a transpose.
-constexpr int kMaxChain = 8;
+constexpr int kMaxProductChain = 8;
 
 // Whether `times` copies of `value` have no more elements than this; both may be absurdly many.
 bool areAtMost(Value value, int64_t times, int64_t elements) {
@@ -272,7 +272,7 @@ Value onlyArray(mlir::Operation* op) {
 
 // The product that `value` is, or is computed of by scaling, converting and the like.
 shlo::DotGeneralOp productBehind(Value value) {
-  for (int i = 0; i < kMaxChain && value && value.hasOneUse(); ++i) {
+  for (int i = 0; i < kMaxProductChain && value && value.hasOneUse(); ++i) {
     mlir::Operation* op = value.getDefiningOp();
     if (auto dot = llvm::dyn_cast_or_null<shlo::DotGeneralOp>(op)) return dot;
     value = onlyArray(op);
