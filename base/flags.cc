@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <deque>
@@ -99,7 +100,8 @@ constexpr FlagInfo kFlags[] = {
 struct Flag {
   const FlagInfo* info = nullptr;
   std::string text;
-  int64_t number = 0;
+  // A test may set a number while a device's threads read it.
+  std::atomic<int64_t> number = 0;
   bool isSet = false;
 };
 
