@@ -50,6 +50,11 @@ Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedul
     if (llvm::is_contained(stage.unrolled, number)) unrolled_.insert(&op);
     ++number;
   }
+  // What a thread of a group reads again comes from further away than a core's own cache.
+  if (!loops.target().hasGroups()) return;
+  for (const auto& reduces : reductionsOfOneLoop(fusion, stage)) {
+    for (shlo::ReduceOp reduce : reduces) sharedLoops_[reduce] = reduces;
+  }
 }
 
 ReductionSchedule Evaluator::scheduleOf(mlir::Operation* op) {
@@ -99,12 +104,25 @@ Val Evaluator::splat(Val value, unsigned lanes) {
   return value;
 }
 
+const Val* Evaluator::findMemo(const std::string& key) const {
+  for (Level* level = loops_.current(); level; level = level->parent) {
+    if (auto it = level->memo.find(key); it != level->memo.end()) return &it->second[0];
+  }
+  return nullptr;
+}
+
+bool Evaluator::memoised(mlir::Value value, const MultiIndex& index) const {
+  return findMemo(memoKey(value, index, lanes_)) != nullptr;
+}
+
+void Evaluator::memoise(mlir::Value value, const MultiIndex& index, const Val& known) {
+  known.level->memo[memoKey(value, index, lanes_)] = {known};
+}
+
 Val Evaluator::get(mlir::Value value, const MultiIndex& index) {
   if (const Val* known = materialized_.registerOf(value)) return *known;
   std::string key = memoKey(value, index, lanes_);
-  for (Level* level = loops_.current(); level; level = level->parent) {
-    if (auto it = level->memo.find(key); it != level->memo.end()) return it->second[0];
-  }
+  if (const Val* known = findMemo(key)) return *known;
   if (!status_.ok() || depth_ > kMaxDepth || emitted_ > kMaxEmitted) {
     noteError(resourceExhausted("a fusion is too large to become one kernel"));
     ElementKind kind = kindOf(value);
@@ -142,6 +160,8 @@ Val Evaluator::compute(mlir::Value value, const MultiIndex& index) {
       noteError(internalError("a region's argument is used outside of its region"));
       return fail(fusion_, "stray block argument");
     }
+    const llvm::scope_exit restore(
+        [this, saved = std::exchange(readsOperand_, true)] { readsOperand_ = saved; });
     return load(operands_[argument.getArgNumber()], kindOf(value), linearize(index, type), nullptr,
                 type.getNumElements());
   }
@@ -175,9 +195,7 @@ Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
   if (op->getName().getStringRef() == "stablehlo.reduce") {
     llvm::SmallVector<Val, 2> results = reduceAt(op, index);
     // All results of one reduction come from one loop.
-    for (unsigned i = 0; i < results.size(); ++i) {
-      results[i].level->memo[memoKey(op->getResult(i), index, lanes_)] = {results[i]};
-    }
+    for (unsigned i = 0; i < results.size(); ++i) memoise(op->getResult(i), index, results[i]);
     return results[value.getResultNumber()];
   }
   if (op->getName().getStringRef() == "stablehlo.reduce_window") {

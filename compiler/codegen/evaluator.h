@@ -173,6 +173,9 @@ class Evaluator {
   llvm::Value* toStorage(llvm::Value* value, const ElementKind& kind);
 
  private:
+  const Val* findMemo(const std::string& key) const;
+  bool memoised(mlir::Value value, const MultiIndex& index) const;
+  void memoise(mlir::Value value, const MultiIndex& index, const Val& known);
   bool isReducedAlready(mlir::Operation* op, const MultiIndex& index);
   bool isRowAtHand(const MaterializedValues::Row& row, mlir::Value value, const MultiIndex& index);
   IndexExpr positionInRow(const MaterializedValues::Row& row, const MultiIndex& index);
@@ -200,6 +203,8 @@ class Evaluator {
                               Level* level);
   llvm::Value* interleavedLoad(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                Level* level, int64_t count);
+  llvm::LoadInst* loadAligned(llvm::IRBuilder<>& b, llvm::Type* type, llvm::Value* from,
+                              llvm::Align align);
   llvm::Value* loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear, Level* level,
                         int64_t count);
 
@@ -210,10 +215,13 @@ class Evaluator {
   llvm::SmallVector<llvm::Value*, 8> operands_;
   llvm::DenseMap<mlir::Operation*, llvm::GlobalVariable*> tables_;
   llvm::DenseMap<mlir::Operation*, ReductionSchedule> reductions_;
+  // Of a reduction, all that run in one loop with it.
+  llvm::DenseMap<mlir::Operation*, llvm::SmallVector<shlo::ReduceOp, 4>> sharedLoops_;
   llvm::SmallPtrSet<mlir::Operation*, 2> unrolled_;  // windows
   mlir::Operation* activeReduce_ = nullptr;
   const Level* threadsOwn_ = nullptr;
   unsigned lanes_ = 1;
+  bool readsOperand_ = false;
   struct {
     const Symbol* symbol = nullptr;
     unsigned size = 0;

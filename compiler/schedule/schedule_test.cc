@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/loop/reduction_axes.h"
 #include "compiler/schedule/loop/sharing.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -13,6 +14,7 @@
 namespace isthmus {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -435,6 +437,45 @@ TEST(ChooseSchedule, gives_a_thread_neighbours_where_there_are_threads_enough) {
   };
   EXPECT_THAT(bias("1024").schedule(gpu), HasSubstr("lanes=4"));
   EXPECT_THAT(bias("1023").schedule(gpu), Not(HasSubstr("lanes")));
+}
+
+TEST(ReductionsOfOneLoop, do_not_depend_on_each_other) {
+  const std::string type = "tensor<64x1000xf32>", rows = "tensor<64xf32>";
+  auto reduce = [&](const std::string& name, const std::string& of, const std::string& dim = "1") {
+    return "%" + name + " = stablehlo.reduce(%" + of + " init: %z) applies stablehlo.add across " +
+           "dimensions = [" + dim + "] : (" + type + ", tensor<f32>) -> " +
+           (dim == "1" ? rows : "tensor<1000xf32>") + "\n";
+  };
+  const std::string squares =
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n%q = stablehlo.multiply %x, %x : " + type +
+      "\n";
+  auto loopsOf = [](const Program& program) {
+    StatusOr<KernelSchedule> schedule =
+        chooseSchedule(program.fusion(), gpuTarget("spirv64-unknown-unknown"));
+    EXPECT_TRUE(schedule.ok());
+    std::vector<size_t> sizes;
+    for (const auto& loop : reductionsOfOneLoop(program.fusion(), schedule->stages[0])) {
+      sizes.push_back(loop.size());
+    }
+    return sizes;
+  };
+  const std::string sum = "%y = stablehlo.add %a, %b : " + rows;
+  EXPECT_THAT(loopsOf(Program(type, rows, squares + reduce("a", "x") + reduce("b", "q") + sum)),
+              ElementsAre(2));
+  // The second needs the first one's result.
+  const std::string less = "%l = stablehlo.broadcast_in_dim %a, dims = [0] : (" + rows + ") -> " +
+                           type + "\n%m = stablehlo.subtract %q, %l : " + type + "\n";
+  EXPECT_THAT(
+      loopsOf(Program(type, rows, squares + reduce("a", "x") + less + reduce("b", "m") + sum)),
+      ElementsAre());
+  // Four, of which two need one of the others: two loops, one after the other.
+  EXPECT_THAT(
+      loopsOf(Program(type, rows,
+                      squares + reduce("a", "x") + reduce("b", "q") + less + reduce("c", "m") +
+                          reduce("d", "l") + "%e = stablehlo.add %a, %b : " + rows +
+                          "\n%f = stablehlo.add %c, %d : " + rows +
+                          "\n%y = stablehlo.add %e, %f : " + rows)),
+      ElementsAre(2, 2));
 }
 
 TEST(VerifySchedule, keeps_the_parts_of_a_scan_together) {

@@ -161,6 +161,45 @@ def test_histograms_agree_with_cpu(cuda):  # noqa: F811
     cuda(COMPARE + kernels.HISTOGRAMS, JAX_PLATFORMS="cuda,cpu")
 
 
+def test_rows_that_are_added_agree_with_cpu(cuda):  # noqa: F811
+    """By one instruction for four neighbours, where those lie at a multiple of 16 bytes."""
+    cuda(COMPARE + """
+    where = np.random.default_rng(0).integers(-2, 260, (1024,)).astype(np.int32)
+    for columns in (64, 63, 4):
+        compare(lambda t, i, u: t.at[i].add(u), array(250, columns), where, array(1024, columns), tolerance=1e-4)
+    compare(lambda t, i, u: t.at[i].add(u), array(250, 4, 16), where, array(1024, 4, 16), tolerance=1e-4)
+    compare(lambda t, i, u: t.at[i, 1:61].add(u), array(250, 64), where, array(1024, 60), tolerance=1e-4)
+    compare(lambda t, i: t.at[i].add(1.0), array(250, 64), where, tolerance=1e-4)
+    """, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_reductions_that_share_a_loop_agree_with_cpu(cuda):  # noqa: F811
+    cuda(COMPARE + """
+    x = array(128, 1024)
+    x[3, 5], x[4, 7], x[5] = np.nan, -np.inf, -np.inf
+    compare(lambda x: jax.nn.softmax(x), x, tolerance=1e-5)
+    for columns in (33, 768, 4096):
+        for axis in (0, 1):
+            compare(lambda x: (x.sum(axis), (x * x).sum(axis), x.max(axis), x.min(axis), jnp.prod(1 + x * 1e-3, axis)),
+                    array(128, columns), tolerance=1e-3)
+        compare(lambda x: x / x.sum(1, keepdims=True) + x.max(1, keepdims=True) * (x * x).sum(1, keepdims=True),
+                array(128, columns) + 2, tolerance=1e-3)
+    # A row's sum is read at the threads' own columns.
+    compare(lambda x: x - x.sum(1)[None, :] + x.max(1)[:, None], array(256, 256), tolerance=1e-4)
+    """, JAX_PLATFORMS="cuda,cpu")
+
+
+def test_extrema_order_zeros_and_keep_nans(cuda):  # noqa: F811
+    cuda(COMPARE + """
+    some = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1], np.float32)
+    a, b = np.meshgrid(some, some)
+    for f in (jnp.maximum, jnp.minimum):
+        compare(lambda a, b: f(a, b), a, b, tolerance=0)
+        compare(lambda a, b: jnp.where(jnp.isnan(f(a, b)), 0, 1 / f(a, b)), a, b, tolerance=0)
+        compare(lambda a: jnp.where(jnp.isnan(a), 0, 1 / f(a, 0)), a, tolerance=0)
+    """, JAX_PLATFORMS="cuda,cpu")
+
+
 def test_fourier_transforms_are_exact(cuda):  # noqa: F811
     cuda(COMPARE + TRANSFORMS, JAX_PLATFORMS="cuda,cpu")
 

@@ -144,6 +144,25 @@ func.func @main(%x: tensor<256x1000xf32>) -> tensor<256x1000xf32> {
   return %y : tensor<256x1000xf32>
 }
 
+// case reduce bf16 row_in_registers
+func.func @main(%x: tensor<256x2048xbf16>) -> tensor<256x2048xbf16> {
+  %l = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1] : (tensor<256x2048xbf16>, tensor<bf16>) -> tensor<256xbf16>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<256xbf16>) -> tensor<256x2048xbf16>
+  %y = stablehlo.subtract %x, %mb : tensor<256x2048xbf16>
+  return %y : tensor<256x2048xbf16>
+}
+
+// case reduce bf16 sums_in_one_loop
+func.func @main(%x: tensor<16384x112x64xbf16>) -> (tensor<16384x64xf32>, tensor<16384x64xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %f = stablehlo.convert %x : (tensor<16384x112x64xbf16>) -> tensor<16384x112x64xf32>
+  %q = stablehlo.multiply %f, %f : tensor<16384x112x64xf32>
+  %a = stablehlo.reduce(%f init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16384x112x64xf32>, tensor<f32>) -> tensor<16384x64xf32>
+  %b = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16384x112x64xf32>, tensor<f32>) -> tensor<16384x64xf32>
+  return %a, %b : tensor<16384x64xf32>, tensor<16384x64xf32>
+}
+
 // case transpose f16 matrix
 func.func @main(%a: tensor<2048x1024xf16>) -> tensor<1024x2048xf16> {
   %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<2048x1024xf16>) -> tensor<1024x2048xf16>

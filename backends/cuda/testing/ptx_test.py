@@ -57,6 +57,28 @@ def test_rows_are_reduced_by_groups(programs):
     assert all("shfl.sync.bfly" in one.file.read_text() and one.shared <= 2 * 8 * 4 for one in rows)
 
 
+def test_a_row_that_its_threads_hold_is_read_once(programs):
+    texts = named(programs, "row_in_registers")
+    assert len(texts) == 2
+    for text in texts:
+        assert text.count("ld.global") == 1 and "bar.sync" in text and "max.NaN.f32" in text
+
+
+def test_sums_of_one_array_are_one_loop(programs):
+    texts = named(programs, "sums_in_one_loop")
+    assert len(texts) == 2
+    for text in texts:
+        # Four steps of the loop, each with one element of it.
+        assert text.count("ld.global.b16") == 4 and text.count("fma.rn.f32") == 4
+
+
+def test_neighbours_are_added_to_memory_together(programs):
+    texts = {one.capability: one.file.read_text() for one in programs if (one.op, one.name) == ("scatter", "rows")}
+    vector = "red.relaxed.gpu.global.add.v4.f32"
+    assert vector in texts[90] and "atom.global.add.f32" not in texts[90]
+    assert vector not in texts[80] and "atom.global.add.f32" in texts[80]
+
+
 def test_work_on_sums_is_done_by_the_products_kernel(programs):
     found = {name: [one for one in programs if one.name == name]
              for name in ("bias_relu_of_tensor_cores", "bias_gelu_of_tensor_cores", "bias_gelu_of_tiles")}

@@ -305,6 +305,16 @@ Val Evaluator::selectValue(const Condition& condition, Val a, Val b) {
   return result;
 }
 
+llvm::LoadInst* Evaluator::loadAligned(llvm::IRBuilder<>& b, llvm::Type* type, llvm::Value* from,
+                                       llvm::Align align) {
+  llvm::LoadInst* loaded = b.CreateAlignedLoad(type, from, align);
+  if (readsOperand_ && loops_.target().hasGroups()) {
+    loaded->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                        llvm::MDNode::get(loops_.context(), {}));
+  }
+  return loaded;
+}
+
 llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const IndexExpr& linear,
                                  Level* level, int64_t count) {
   unsigned lanes = linear.isUniform() ? 1 : lanes_;
@@ -316,16 +326,16 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     return elements == 0 ? pointer : b.CreateConstInBoundsGEP1_64(type, pointer, elements);
   };
   if (lanes == 1) {
-    return loops_.at(level).CreateAlignedLoad(type, offset(linear.constant), align);
+    return loadAligned(loops_.at(level), type, offset(linear.constant), align);
   }
   llvm::Type* vector = withLanes(type, lanes);
   if (!linear.lanes && linear.laneStride == 1) {
     llvm::Align known = alignmentOf(loops_, type, linear);
-    return loops_.at(level).CreateAlignedLoad(vector, offset(linear.constant), known);
+    return loadAligned(loops_.at(level), vector, offset(linear.constant), known);
   }
   if (!linear.lanes && linear.laneStride == -1) {
     int64_t first = linear.constant - static_cast<int64_t>(lanes) + 1;
-    llvm::Value* loaded = loops_.at(level).CreateAlignedLoad(vector, offset(first), align);
+    llvm::Value* loaded = loadAligned(loops_.at(level), vector, offset(first), align);
     return loops_.at(level).CreateVectorReverse(loaded);
   }
   // From cheap to dear: columns of a block that is read anyway, of whole vectors nearby, element by
@@ -347,7 +357,7 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       llvm::Value* index = b.CreateSExt(b.CreateExtractElement(indices, lane), b.getInt64Ty());
-      llvm::Value* element = b.CreateAlignedLoad(type, b.CreateGEP(type, from, index), align);
+      llvm::Value* element = loadAligned(b, type, b.CreateGEP(type, from, index), align);
       result = b.CreateInsertElement(result, element, lane);
     }
     return result;
@@ -355,7 +365,7 @@ llvm::Value* Evaluator::loadPart(llvm::Value* base, llvm::Type* type, const Inde
   llvm::Value* result = llvm::PoisonValue::get(vector);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     llvm::Value* from = offset(linear.constant + linear.laneStride * lane);
-    result = b.CreateInsertElement(result, b.CreateAlignedLoad(type, from, align), lane);
+    result = b.CreateInsertElement(result, loadAligned(b, type, from, align), lane);
   }
   return result;
 }
@@ -378,8 +388,8 @@ Val Evaluator::load(llvm::Value* base, const ElementKind& kind, const IndexExpr&
     llvm::Value* pointer = loops_.address(base, type, real);
     llvm::IRBuilder<>& b = loops_.at(level);
     if (real.constant) pointer = b.CreateConstInBoundsGEP1_64(type, pointer, real.constant);
-    llvm::Value* both = b.CreateAlignedLoad(withLanes(type, 2 * lanes), pointer,
-                                            llvm::Align(type->getScalarSizeInBits() / 8));
+    llvm::Value* both = loadAligned(b, withLanes(type, 2 * lanes), pointer,
+                                    llvm::Align(type->getScalarSizeInBits() / 8));
     llvm::SmallVector<int, 16> even, odd;
     for (unsigned i = 0; i < lanes; ++i) {
       even.push_back(2 * i);

@@ -54,29 +54,52 @@ MultiIndex indexInOperand(Evaluator& evaluator, shlo::ReduceOp reduce, const Mul
   return base;
 }
 
-ReductionEmitter::ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce,
+ReductionEmitter::ReductionEmitter(Evaluator& evaluator, llvm::ArrayRef<shlo::ReduceOp> reduces,
                                    const MultiIndex& index)
     : evaluator_(evaluator),
       loops_(evaluator.loops()),
-      reduce_(reduce),
-      axes_(reducedAxesOf(reduce)),
+      reduces_(reduces),
+      reduce_(reduces[0]),
+      axes_(reducedAxesOf(reduces[0])),
       isUniform_(index.isUniform()),
       outside_(loops_.current()) {
-  for (mlir::Value value : reduce.getInitValues())
-    initial_.push_back(evaluator.get(value, MultiIndex()));
-  base_ = indexInOperand(evaluator, reduce, index, axes_);
+  for (shlo::ReduceOp reduce : reduces_) {
+    for (mlir::Value value : reduce.getInitValues()) {
+      initial_.push_back(evaluator.get(value, MultiIndex()));
+    }
+  }
+  base_ = indexInOperand(evaluator, reduce_, index, axes_);
 }
 
 Group ReductionEmitter::inputsAt(const MultiIndex& index) {
   Group values;
-  for (mlir::Value input : reduce_.getInputs()) values.push_back(evaluator_.get(input, index));
+  for (shlo::ReduceOp reduce : reduces_) {
+    for (mlir::Value input : reduce.getInputs()) values.push_back(evaluator_.get(input, index));
+  }
   return values;
 }
 
 Group ReductionEmitter::combine(llvm::ArrayRef<Val> a, llvm::ArrayRef<Val> b) {
-  llvm::SmallVector<Val, 4> arguments(a.begin(), a.end());
-  arguments.append(b.begin(), b.end());
-  return evaluator_.evaluateRegion(reduce_.getBody(), arguments);
+  Group values;
+  for (shlo::ReduceOp reduce : reduces_) {
+    const size_t width = reduce.getInputs().size();
+    llvm::SmallVector<Val, 4> arguments(a.take_front(width));
+    arguments.append(b.begin(), b.begin() + width);
+    values.append(evaluator_.evaluateRegion(reduce.getBody(), arguments));
+    a = a.drop_front(width);
+    b = b.drop_front(width);
+  }
+  return values;
+}
+
+std::optional<Group> ReductionEmitter::neutral() {
+  Group values;
+  for (shlo::ReduceOp reduce : reduces_) {
+    std::optional<Val> value = neutralValueOf(reduce, loops_, evaluator_);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
 }
 
 Group ReductionEmitter::splat(Group values, unsigned lanes) {
@@ -119,14 +142,21 @@ Group ReductionEmitter::emitLane(bool unrolls) {
   return unflatten(result, start, loops_.current());
 }
 
-Group ReductionEmitter::withInitial(const Val& neutral, Group result) {
-  bool startsNeutral = initial_[0].re == neutral.re;
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantFP>(initial_[0].re)) {
-    // 0 + x is x but for x = -0, where it is what a sum that starts from 0 gives.
-    startsNeutral =
-        constant->isExactlyValue(llvm::cast<llvm::ConstantFP>(neutral.re)->getValueAPF());
+Group ReductionEmitter::withInitial(const Group& neutral, Group result) {
+  auto startsNeutral = [&](size_t i) {
+    if (auto* constant = llvm::dyn_cast<llvm::ConstantFP>(initial_[i].re)) {
+      // 0 + x is x but for x = -0, where it is what a sum that starts from 0 gives.
+      return constant->isExactlyValue(llvm::cast<llvm::ConstantFP>(neutral[i].re)->getValueAPF());
+    }
+    return initial_[i].re == neutral[i].re;
+  };
+  const auto all = llvm::seq<size_t>(0, neutral.size());
+  if (llvm::all_of(all, startsNeutral)) return result;
+  Group combined = combine(splat(initial_, result[0].lanes()), result);
+  for (size_t i : all) {
+    if (startsNeutral(i)) combined[i] = result[i];
   }
-  return startsNeutral ? result : combine(splat(initial_, result[0].lanes()), result);
+  return combined;
 }
 
 Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
@@ -139,11 +169,10 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
     return emitLane(unrolls && evaluator_.lanes() > 1);
   }
   if (schedule.strategy == ReductionStrategy::kGroup) {
-    std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
     // Where threads are at different places, each has to reduce for itself.
     const bool isShared = canShareInGroup(reduce_, schedule.lanes, schedule.interleave) &&
                           !evaluator_.isThreadsOwn(evaluator_.levelOf(base_));
-    return isShared ? emitGroup(neutral, schedule.lanes, schedule.interleave) : emitRow(1, 1);
+    return isShared ? emitGroup(neutral(), schedule.lanes, schedule.interleave) : emitRow(1, 1);
   }
   // What is left of a vector of results, one by one: here lanes are free to share each.
   if (schedule.strategy == ReductionStrategy::kLane) {
@@ -158,7 +187,23 @@ llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIn
   mlir::Operation* outerReduce = activeReduce_;
   activeReduce_ = op;
   auto restore = llvm::scope_exit([&] { activeReduce_ = outerReduce; });
-  return ReductionEmitter(*this, reduce, index).emit(scheduleOf(op));
+  ReductionSchedule schedule = scheduleOf(op);
+  llvm::SmallVector<shlo::ReduceOp, 4> reduces = {reduce};
+  if (auto it = sharedLoops_.find(op); it != sharedLoops_.end()) {
+    for (shlo::ReduceOp other : it->second) {
+      if (other == reduce || memoised(other->getResult(0), index)) continue;
+      reduces.push_back(other);
+      schedule.interleave = std::max(schedule.interleave, scheduleOf(other).interleave);
+    }
+  }
+  Group values = ReductionEmitter(*this, reduces, index).emit(schedule);
+  const size_t own = op->getNumResults();
+  for (auto [other, value] :
+       llvm::zip(llvm::ArrayRef(reduces).drop_front(), llvm::ArrayRef(values).drop_front(own))) {
+    memoise(other->getResult(0), index, value);
+  }
+  values.truncate(own);
+  return values;
 }
 
 }  // namespace isthmus::codegen

@@ -41,9 +41,15 @@ llvm::Value* foldInOrder(llvm::IRBuilder<>& b, llvm::Value* keys, bool isMaximum
 
 class ReductionEmitter {
  public:
-  ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index);
+  ReductionEmitter(Evaluator& evaluator, shlo::ReduceOp reduce, const MultiIndex& index)
+      : ReductionEmitter(evaluator, llvm::ArrayRef(reduce), index) {}
+  // Of several reductions that share their loops: of operands of one shape along the same axes,
+  // none of another's result, and each of a reducer with a neutral value if they are more than one.
+  ReductionEmitter(Evaluator& evaluator, llvm::ArrayRef<shlo::ReduceOp> reduces,
+                   const MultiIndex& index);
 
-  // The reduction's values, one for each lane of the context if `index` differs between them.
+  // The values of the reductions, one after the other; one for each lane of the context if `index`
+  // differs between them.
   Group emit(const ReductionSchedule& schedule);
   // One row's value as a vector that is not folded to a number yet: what foldRowBlock takes. The
   // reducer has a neutral value, and the row no fewer elements than there are lanes.
@@ -62,8 +68,10 @@ class ReductionEmitter {
   // `body` at each index along the axes from `axis` up to `end`.
   Values overAxes(size_t axis, size_t end, const MultiIndex& at, const Values& carried,
                   const Step& body);
+  // What the reducers leave unchanged, if each has such a value.
+  std::optional<Group> neutral();
   // Combines with the initial values, unless that changes nothing.
-  Group withInitial(const Val& neutral, Group result);
+  Group withInitial(const Group& neutral, Group result);
 
   // Each lane for itself (reduction.cc).
   Group emitLane(bool unrolls);
@@ -72,14 +80,14 @@ class ReductionEmitter {
   // Lanes share the last axis (reduction_row.cc): several vector accumulators, folded into one
   // vector, then halved down to one lane.
   Group emitRow(unsigned lanes, unsigned accumulators);
-  Group emitRowFromNeutral(const Val& neutral);
-  llvm::SmallVector<Group, 4> accumulateRow(const Val& neutral, bool* hasTail);
+  Group emitRowFromNeutral(const Group& neutral);
+  llvm::SmallVector<Group, 4> accumulateRow(const Group& neutral, bool* hasTail);
   Group emitRowFromFirst();
   MultiIndex atLast(MultiIndex at, const IndexExpr& i, int64_t offset, bool isVector) const;
   llvm::SmallVector<Group, 4> overVectors(const MultiIndex& at, llvm::SmallVector<Group, 4> groups,
                                           int64_t begin);
   Group overTail(const MultiIndex& at, const Group& start);
-  Group overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral);
+  Group overLastVector(const MultiIndex& at, const Group& sum, const Group& neutral);
   Group foldAccumulators(llvm::SmallVector<Group, 4> groups);
   Group fold(llvm::SmallVector<Group, 4> groups) { return foldLanes(foldAccumulators(groups)); }
   Group foldLanes(Group group);
@@ -99,18 +107,19 @@ class ReductionEmitter {
   llvm::Value* inOrderOfApart(const Group& state);
 
   // Threads share the last axis (reduction_group.cc).
-  Group emitGroup(const std::optional<Val>& neutral, unsigned threads, unsigned neighbours);
+  Group emitGroup(const std::optional<Group>& neutral, unsigned threads, unsigned neighbours);
   Values overOwn(int64_t begin, int64_t end, unsigned threads, const MultiIndex& at,
                  const Group& carried,
                  llvm::function_ref<Group(const Group& carried, const Group& elements)> body);
-  Group ownFromNeutral(const Val& neutral, unsigned threads);
+  Group ownFromNeutral(const Group& neutral, unsigned threads);
   Group ownFromFirst(unsigned threads);
   Group shuffledSum(Group sum, unsigned threads);
   Group sumInMemory(const Group& own, unsigned threads);
 
   Evaluator& evaluator_;
   LoopBuilder& loops_;
-  shlo::ReduceOp reduce_;
+  llvm::SmallVector<shlo::ReduceOp, 4> reduces_;
+  shlo::ReduceOp reduce_;  // the first
   ReducedAxes axes_;
   MultiIndex base_;
   bool isUniform_;

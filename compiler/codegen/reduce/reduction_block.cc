@@ -13,8 +13,7 @@ llvm::Value* ReductionEmitter::emitRowVector(const ReductionSchedule& schedule) 
   rowLanes_ = schedule.lanes;
   accumulators_ = schedule.interleave;
   bool hasTail = false;
-  std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
-  const Group sum = foldAccumulators(accumulateRow(*neutral, &hasTail));
+  const Group sum = foldAccumulators(accumulateRow(*neutral(), &hasTail));
   if (isApart_) return inOrderOfApart(sum);
   llvm::Value* lanes = sum[0].re;
   if (!isExtremumOfFloats(reduce_, lanes->getType())) return lanes;
@@ -95,8 +94,7 @@ Group ReductionEmitter::foldRowBlock(llvm::Value* partial, llvm::Type* vector, u
     llvm::IRBuilder<>& b = loops_.here();
     all = b.CreateBitCast(inOrder(b, all), vectorOfRows(lanes));
   }
-  std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
-  return withInitial(*neutral, {{all, nullptr, loops_.current()}});
+  return withInitial(*neutral(), {{all, nullptr, loops_.current()}});
 }
 
 bool Evaluator::isReducedAlready(mlir::Operation* op, const MultiIndex& index) {

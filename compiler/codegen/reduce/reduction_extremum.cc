@@ -16,8 +16,8 @@ enum : unsigned { kNumber, kSign, kNan };
 
 bool ReductionEmitter::keepsApart(llvm::Type* vector) const {
   const TargetModel& target = loops_.target();
-  return rowLanes_ > 1 && target.masksAsIntegers && isExtremumOfFloats(reduce_, vector) &&
-         !instructionsOf(target).computesInType(vector);
+  return rowLanes_ > 1 && reduces_.size() == 1 && target.masksAsIntegers &&
+         isExtremumOfFloats(reduce_, vector) && !instructionsOf(target).computesInType(vector);
 }
 
 Group ReductionEmitter::apart(const Val& neutral) {

@@ -32,8 +32,8 @@ LoopBuilder::Values ReductionEmitter::overOwn(
 }
 
 // What a thread reduces of the elements that are its own, from the neutral value on.
-Group ReductionEmitter::ownFromNeutral(const Val& neutral, unsigned threads) {
-  const Group start = splat({neutral}, rowLanes_);
+Group ReductionEmitter::ownFromNeutral(const Group& neutral, unsigned threads) {
+  const Group start = splat(neutral, rowLanes_);
   const int64_t size = axes_.axes.back().size;
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     return overOwn(0, size, threads, at, unflatten(carried, start, loops_.current()),
@@ -56,7 +56,7 @@ Group ReductionEmitter::ownFromFirst(unsigned threads) {
 }
 
 // The threads' results meet in registers or in the group's memory, by halves.
-Group ReductionEmitter::emitGroup(const std::optional<Val>& neutral, unsigned threads,
+Group ReductionEmitter::emitGroup(const std::optional<Group>& neutral, unsigned threads,
                                   unsigned neighbours) {
   rowLanes_ = neighbours;
   const Group own = foldLanes(neutral ? ownFromNeutral(*neutral, threads) : ownFromFirst(threads));

@@ -197,7 +197,8 @@ Group ReductionEmitter::overTail(const MultiIndex& at, const Group& start) {
 
 // The row's last vector, in which the lanes that the vector before has had hold the neutral value:
 // one evaluation, where elements one by one would be up to all lanes but one.
-Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, const Val& neutral) {
+Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum,
+                                       const Group& neutral) {
   const int64_t lanes = rowLanes_, size = axes_.axes.back().size;
   llvm::SmallVector<llvm::Constant*, 16> isNew;
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -209,25 +210,23 @@ Group ReductionEmitter::overLastVector(const MultiIndex& at, const Group& sum, c
   Group inputs = splat(inputsAt(atLast(at, IndexExpr(size - lanes), 0, true)), rowLanes_);
   // An extremum may have an element twice.
   if (isApart_) return addApart(sum, inputs[0].re);
-  const Group others = splat({neutral}, rowLanes_);
-  for (Val& value : inputs) {
-    llvm::IRBuilder<>& builder = loops_.here();
-    value.re = builder.CreateSelect(mask, value.re, others[0].re);
-    if (value.im) value.im = builder.CreateSelect(mask, value.im, others[0].im);
+  const Group others = splat(neutral, rowLanes_);
+  for (auto [value, other] : llvm::zip(inputs, others)) {
+    value.re = loops_.here().CreateSelect(mask, value.re, other.re);
     value.level = loops_.current();
   }
   return splat(combine(sum, inputs), rowLanes_);
 }
 
 // What accumulators and, last, the elements of no vector give.
-llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Val& neutral, bool* hasTail) {
-  const Group first = splat({neutral}, rowLanes_);
+llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Group& neutral, bool* hasTail) {
+  const Group first = splat(neutral, rowLanes_);
   isApart_ = keepsApart(first[0].re->getType());
   llvm::SmallVector<Group, 4> all(accumulators_, isApart_ ? apart(first[0]) : first);
   const int64_t size = axes_.axes.back().size;
   const bool overlaps = rowLanes_ > 1 && vectorEnd() != size && vectorEnd() > 0;
   *hasTail = vectorEnd() != size && !overlaps;
-  if (*hasTail) all.push_back({neutral});
+  if (*hasTail) all.push_back(neutral);
   Step row = [&](const MultiIndex& at, const Values& carried) -> Values {
     llvm::SmallVector<Group, 4> current = unflattenAll(carried, all, loops_.current());
     Group rest;
@@ -241,7 +240,7 @@ llvm::SmallVector<Group, 4> ReductionEmitter::accumulateRow(const Val& neutral, 
   return unflattenAll(flat, all, loops_.current());
 }
 
-Group ReductionEmitter::emitRowFromNeutral(const Val& neutral) {
+Group ReductionEmitter::emitRowFromNeutral(const Group& neutral) {
   bool hasTail = false;
   llvm::SmallVector<Group, 4> all = accumulateRow(neutral, &hasTail);
   if (!hasTail) return withInitial(neutral, fold(all));
@@ -266,10 +265,10 @@ Group ReductionEmitter::emitRowFromFirst() {
 
 Group ReductionEmitter::emitRow(unsigned lanes, unsigned accumulators) {
   rowLanes_ = lanes;
-  std::optional<Val> neutral = neutralValueOf(reduce_, loops_, evaluator_);
+  std::optional<Group> start = neutral();
   // Without a neutral value a second accumulator would have nothing to start from.
-  accumulators_ = neutral ? accumulators : 1;
-  Group result = neutral ? emitRowFromNeutral(*neutral) : emitRowFromFirst();
+  accumulators_ = start ? accumulators : 1;
+  Group result = start ? emitRowFromNeutral(*start) : emitRowFromFirst();
   for (Val& value : result) value.level = outside_;
   return result;
 }

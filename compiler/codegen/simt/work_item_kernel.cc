@@ -11,6 +11,7 @@
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -18,7 +19,18 @@
 namespace isthmus::codegen {
 namespace {
 
-// Makes all addresses what they are: global, or private. The loop over one tile goes.
+// An operand's elements are what they were until the last reader has read them, so that one that a
+// thread reads again, behind a barrier, is in a register. No later pass may know: the result of
+// another kernel, or of this one, may take the operand's place, before which its elements have to
+// be read.
+void forgetInvariance(llvm::Function& kernel) {
+  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    instruction.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+  }
+}
+
+// Makes all addresses what they are: global, or private. The loop over one tile goes, and so do
+// those of few rounds, of which what is computed may be needed again.
 void simplify(llvm::Function& kernel) {
   Analyses analyses;
   llvm::FunctionPassManager passes;
@@ -28,10 +40,12 @@ void simplify(llvm::Function& kernel) {
   llvm::LoopPassManager loopPasses;
   loopPasses.addPass(llvm::IndVarSimplifyPass());
   loopPasses.addPass(llvm::LoopDeletionPass());
+  loopPasses.addPass(llvm::LoopFullUnrollPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses)));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
   passes.run(kernel, analyses.functions);
+  forgetInvariance(kernel);
 }
 
 // Calls of what a kernel of a group asks of its device become what the device has for it.

@@ -126,6 +126,47 @@ TEST(WorkItemKernel, a_group_asks_its_device) {
   EXPECT_EQ(module->getFunction("meet")->size(), 1u);
 }
 
+// Reads one element of an operand before and behind a barrier.
+constexpr const char* kReadTwice = R"(
+  declare i64 @isthmus_thread_in_group()
+  declare void @isthmus_group_barrier()
+  define void @twice(ptr noalias %buffers, i64 %begin, i64 %end) {
+    %operand = load ptr, ptr %buffers
+    %from = getelementptr i64, ptr %operand, i64 %begin
+    %first = load i64, ptr %from, !invariant.load !0
+    call void @isthmus_group_barrier()
+    %second = load i64, ptr %from, !invariant.load !0
+    %slot = getelementptr ptr, ptr %buffers, i64 1
+    %result = load ptr, ptr %slot
+    %sum = add i64 %first, %second
+    %to = getelementptr i64, ptr %result, i64 %begin
+    store i64 %sum, ptr %to
+    ret void
+  }
+  !0 = !{}
+)";
+
+TEST(WorkItemKernel, an_operand_is_read_once_and_no_later_pass_may_read_it_elsewhere) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = parse(kReadTwice, context);
+  WorkItemForm form = testForm();
+  form.groupIndex = [](llvm::IRBuilder<>& b) -> llvm::Value* {
+    llvm::Module& module = *b.GetInsertBlock()->getModule();
+    return b.CreateCall(module.getOrInsertFunction("group", b.getInt64Ty()), {});
+  };
+  form.threadInGroup = form.groupIndex;
+  form.barrier = form.groupIndex;
+  ASSERT_TRUE(makeWorkItemKernel(*module, "twice", 2, 9, form, 64).ok());
+  int loads = 0;
+  for (llvm::BasicBlock& block : *module->getFunction("twice")) {
+    for (llvm::Instruction& instruction : block) {
+      loads += llvm::isa<llvm::LoadInst>(instruction);
+      EXPECT_FALSE(instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load));
+    }
+  }
+  EXPECT_EQ(loads, 1);
+}
+
 TEST(WorkItemKernel, missing_function_is_an_error) {
   llvm::LLVMContext context;
   llvm::Module module("empty", context);

@@ -8,6 +8,7 @@
 #include "compiler/dialect/combiner.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace isthmus {
@@ -32,6 +33,66 @@ ReducedAxes reducedAxesOf(shlo::ReduceOp reduce) {
     result.axes.push_back({reduce.getDimensions().back(), 1});
   }
   return result;
+}
+
+namespace {
+
+bool haveOneLoop(shlo::ReduceOp a, shlo::ReduceOp b) {
+  if (tensorTypeOf(a.getInputs()[0]).getShape() != tensorTypeOf(b.getInputs()[0]).getShape() ||
+      a.getDimensions() != b.getDimensions()) {
+    return false;
+  }
+  // What may be read as one dimension of the one's operand may have to be told apart of the
+  // other's.
+  const ReducedAxes first = reducedAxesOf(a), second = reducedAxesOf(b);
+  return first.merged == second.merged && first.axes.size() == second.axes.size();
+}
+
+}  // namespace
+
+llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> reductionsOfOneLoop(
+    ir::FusionOp fusion, const StageSchedule& stage) {
+  struct Loop {
+    ReductionSchedule schedule;
+    unsigned depth;
+    llvm::SmallVector<shlo::ReduceOp, 4> reduces;
+  };
+  llvm::SmallVector<Loop, 4> loops;
+  // How many reductions one after the other a value takes: those that take as many do not depend on
+  // each other.
+  llvm::DenseMap<mlir::Operation*, unsigned> depths;
+  unsigned number = 0;
+  for (mlir::Operation& op : fusion.getBody().front()) {
+    unsigned depth = 0;
+    for (mlir::Value operand : op.getOperands()) {
+      if (mlir::Operation* from = operand.getDefiningOp()) depth = std::max(depth, depths[from]);
+    }
+    auto reduce = mlir::dyn_cast<shlo::ReduceOp>(op);
+    const ReductionSchedule* schedule = stage.reductionOf(number++);
+    depths[&op] = depth + (reduce ? 1 : 0);
+    if (!reduce || !schedule || !hasNeutralValue(reduce)) continue;
+    if (schedule->strategy != ReductionStrategy::kRow &&
+        schedule->strategy != ReductionStrategy::kGroup) {
+      continue;
+    }
+    ReductionSchedule key = *schedule;
+    key.op = 0;
+    // Of accumulators a loop has as many as the reduction with most of them.
+    if (key.strategy == ReductionStrategy::kRow) key.interleave = 0;
+    auto takes = [&](const Loop& loop) {
+      return loop.depth == depth && loop.schedule == key && haveOneLoop(loop.reduces[0], reduce);
+    };
+    if (auto* loop = llvm::find_if(loops, takes); loop != loops.end()) {
+      loop->reduces.push_back(reduce);
+    } else {
+      loops.push_back({key, depth, {reduce}});
+    }
+  }
+  llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> shared;
+  for (Loop& loop : loops) {
+    if (loop.reduces.size() > 1) shared.push_back(std::move(loop.reduces));
+  }
+  return shared;
 }
 
 bool hasNeutralValue(shlo::ReduceOp reduce) {

@@ -23,6 +23,12 @@ struct ReducedAxes {
 };
 ReducedAxes reducedAxesOf(shlo::ReduceOp reduce);
 
+// Which reductions of a stage may share their loops, as computed by one strategy along the same
+// axes of operands of one shape: those of a list, of two or more, do not depend on each other, nor
+// does any list on another one in a circle.
+llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> reductionsOfOneLoop(
+    ir::FusionOp fusion, const StageSchedule& stage);
+
 // Whether the reducer is one op that some value leaves unchanged, so that accumulators can start
 // from that.
 bool hasNeutralValue(shlo::ReduceOp reduce);
