@@ -27,6 +27,10 @@ llvm::Value* TargetInstructions::extremum(llvm::IRBuilder<>&, llvm::Value*, llvm
   llvm_unreachable("the target has no such instruction");
 }
 
+void TargetInstructions::addAtomically(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*) const {
+  llvm_unreachable("the target has no such instruction");
+}
+
 llvm::Value* TargetInstructions::shuffleAny(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
                                             llvm::ArrayRef<int>) const {
   llvm_unreachable("the target has no such instruction");

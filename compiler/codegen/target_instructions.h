@@ -27,6 +27,14 @@ class TargetInstructions {
   virtual llvm::Value* extremum(llvm::IRBuilder<>&, llvm::Value*, llvm::Value*,
                                 bool isMaximum) const;
 
+  // Whether llvm.maximum and llvm.minimum of this type are an instruction each: NaN if an operand
+  // is, and -0 is less than +0.
+  virtual bool ordersNumbers(llvm::Type*) const { return false; }
+
+  // Adds a vector of f32 to memory as TargetModel::atomicVectorBits has it, each lane for itself.
+  // Not called where that is 0.
+  virtual void addAtomically(llvm::IRBuilder<>&, llvm::Value* to, llvm::Value* vector) const;
+
   // Whether reciprocal is there for this type.
   virtual bool approximatesReciprocal(llvm::Type*) const { return false; }
   // 1 / x within 2^-14 of it, where both are normal numbers. Not called unless

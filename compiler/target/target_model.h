@@ -132,6 +132,7 @@ struct TargetModel {
   // What one instruction adds to memory: each with those before it.
   enum class AtomicFloats { kNone, kF32AndF64, kF16, kBf16 };
   AtomicFloats atomicFloats = AtomicFloats::kNone;
+  unsigned atomicVectorBits = 0;  // of f32s side by side that one instruction adds; 0: of one only
   unsigned threadBits = 0;      // of neighbours that a thread reads and writes at once; 0: of none
   int64_t loadsAtOnce = 8;      // of a thread, that are under way
   int64_t transposedSide = 32;  // of a square that a group transposes in its memory

@@ -12,6 +12,8 @@ TargetModel nvidiaTarget(int capability) {
   bool isHopper = capability >= 90;
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", isHopper ? "sm_90" : "sm_80");
   target.intrinsics = Intrinsics::kNvptx;
+  // Additions of vectors to memory are of PTX 8.1: drivers from CUDA 12.1 on take it.
+  if (isHopper) target.features = "+ptx81";
   target.convertsF16 = true;
   target.roundsToBf16 = true;
   // 4352 bytes.
@@ -24,6 +26,7 @@ TargetModel nvidiaTarget(int capability) {
   target.atomicBits = 64;
   target.atomicFloats =
       isHopper ? TargetModel::AtomicFloats::kBf16 : TargetModel::AtomicFloats::kF16;
+  target.atomicVectorBits = isHopper ? 128 : 0;
   target.threadBits = 128;
   target.bufferBytes = 16;
   target.l2Bytes = int64_t{isHopper ? 50 : 40} << 20;

@@ -95,15 +95,18 @@ void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedT
   Evaluator& evaluator = kernel.evaluator();
   int64_t count = updates.getNumElements();
   TiledDim tiles = tiledDimOf(kernel, stage, TileSpace::kIndices, count);
-  evaluator.setLanes(1);
+  const int64_t lanes = stage.lanes;
+  evaluator.setLanes(stage.lanes);
   LoopBuilder::Bounds bounds;
   bounds.lo = tiles.lo ? tiles.lo : loops.i64(0);
   bounds.hi = tiles.hi ? tiles.hi : loops.i64(count);
+  bounds.step = lanes;
+  bounds.multipleOf = lanes;
   if (stage.groupThreads > 1) {
     bounds.lo = loops.here().CreateAdd(bounds.lo, threadInGroup(loops));
     bounds.step = stage.groupThreads;
   }
-  bounds.range = {0, count - 1};
+  bounds.range = {0, count - lanes};
   loops.loop(bounds, {}, [&](const IndexExpr& number, const Values&) {
     MultiIndex at;
     at.dims.resize(updates.getRank());
@@ -115,6 +118,7 @@ void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedT
         evaluator.divideIndex(rest, updates.getDimSize(d), &rest, &at.dims[d]);
       }
     }
+    if (lanes > 1) at.dims.back().laneStride = 1;
     body(at);
     return Values();
   });

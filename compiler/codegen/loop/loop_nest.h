@@ -25,7 +25,8 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
               const std::function<void(llvm::ArrayRef<IndexExpr>)>& body,
               const TiledDim& tiled = {});
 
-// Each of the updates of the tiles at hand, which `stage` has cut into runs of them.
+// Each of the updates of the tiles at hand, which `stage` has cut into runs of them; where it has
+// lanes, so many neighbours of a row at a time.
 void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
                 const std::function<void(const MultiIndex&)>& body);
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "compiler/codegen/target_instructions.h"
 #include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 
@@ -56,6 +57,7 @@ class AtomicUpdate {
         wordBits_(kind.storageBytes == 8 ? 64 : 32) {}
 
   void emit(llvm::Value* base, const IndexExpr& linear, mlir::Region& combiner, const Val& update) {
+    if (linear.laneStride == 1) return addVector(base, linear, update);
     llvm::SyncScope::ID scope = loops_.context().getOrInsertSyncScopeID("device");
     if (auto op = instructionFor(soleOperation(combiner), kind_, loops_.target())) {
       return updateAtOnce(*op, base, linear, update, scope);
@@ -76,6 +78,15 @@ class AtomicUpdate {
   }
 
  private:
+  // Of the neighbours that the schedule has chosen, whose combiner is an addition.
+  void addVector(llvm::Value* base, const IndexExpr& linear, const Val& update) {
+    llvm::Value* vector = evaluator_.splat(update, evaluator_.lanes()).re;
+    llvm::Value* index = loops_.uniformPart(linear);
+    llvm::IRBuilder<>& b = loops_.here();
+    llvm::Value* to = b.CreateGEP(vector->getType()->getScalarType(), base, index);
+    instructionsOf(loops_.target()).addAtomically(b, to, vector);
+  }
+
   void updateAtOnce(Update op, llvm::Value* base, const IndexExpr& linear, const Val& update,
                     llvm::SyncScope::ID scope) {
     llvm::Value* index = loops_.uniformPart(linear);

@@ -618,6 +618,9 @@ bool readsNeighbours(mlir::Operation& op, int64_t lanes, bool isCut) {
   }
   if (op.getNumResults() != 1) return false;
   const llvm::ArrayRef<int64_t> shape = tensorTypeOf(op.getResult(0)).getShape();
+  if (mlir::isa<shlo::BitcastConvertOp>(op)) {
+    return tensorTypeOf(op.getOperand(0)).getShape() == shape;
+  }
   if (auto concatenate = mlir::dyn_cast<shlo::ConcatenateOp>(op)) {
     const auto dim = static_cast<int64_t>(concatenate.getDimension());
     return isCut && (dim + 1 == static_cast<int64_t>(shape.size()) || shape.back() % lanes == 0);

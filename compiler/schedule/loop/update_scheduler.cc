@@ -6,6 +6,7 @@
 #include "compiler/cost/private_copies.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/array_shape.h"
+#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/schedule/loop/scatter_dims.h"
 #include "compiler/target/element_kind.h"
@@ -26,15 +27,33 @@ unsigned computeBits(mlir::ValueRange values) {
 
 // All updates side by side, a thread each, where there are more of them than tiles so far and those
 // leave threads idle.
-void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates,
-                   const TargetModel& target) {
+void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates, const TargetModel& target,
+                   unsigned lanes = 1) {
   int64_t count = updates.getNumElements();
   const int64_t enough = target.enoughRows * static_cast<int64_t>(target.groupSize);
   if (stage->tileCount >= std::min(count, enough)) return;
-  stage->lanes = 1;
+  stage->lanes = lanes;
   stage->tileCount = 1;
-  tileBy(stage, TileSpace::kIndices, kAllUpdates, count, target.minScatterUpdates,
-         target.maxScatterTiles);
+  tileBy(stage, TileSpace::kIndices, kAllUpdates, count,
+         std::max<int64_t>(target.minScatterUpdates, lanes), target.maxScatterTiles);
+}
+
+// How many neighbours one instruction adds to the operand.
+unsigned lanesAtOnce(shlo::ScatterOp scatter, const ScatterDims& dims, const TargetModel& target) {
+  constexpr unsigned kBits = 32;
+  if (target.atomicVectorBits <= kBits || scatter->getNumResults() != 1 ||
+      !dims.isInnermostWindow ||
+      dims.isMovedByIndex(static_cast<int64_t>(dims.windowDims.size()) - 1) ||
+      !llvm::isa_and_nonnull<shlo::AddOp>(soleOperation(scatter.getUpdateComputation()))) {
+    return 1;
+  }
+  auto to = tensorTypeOf(scatter->getResult(0)), from = tensorTypeOf(scatter.getUpdates()[0]);
+  if (!to.getElementType().isF32()) return 1;
+  // An address is a multiple of what is added there.
+  const int64_t lanes = target.atomicVectorBits / kBits;
+  const bool isAligned = to.getShape().back() % lanes == 0 && from.getShape().back() % lanes == 0 &&
+                         target.bufferBytes * 8 % target.atomicVectorBits == 0;
+  return isAligned ? static_cast<unsigned>(lanes) : 1;
 }
 
 // All updates side by side, those of each copy for a group of threads.
@@ -101,7 +120,7 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedu
   // Where lanes are threads, an update needs no neighbours.
   if (target.device == DeviceKind::kGpu &&
       (!canMeet || (isOne && canExchange(tensorTypeOf(scatter->getResult(0)), target)))) {
-    tileByUpdates(stage, updates, target);
+    tileByUpdates(stage, updates, target, canMeet ? lanesAtOnce(scatter, dims, target) : 1);
   }
   if (const int64_t copies = privateCopies(scatter, target); copies > 0) {
     tileByCopies(stage, updates.getNumElements(), copies, target);

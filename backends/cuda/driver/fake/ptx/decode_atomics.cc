@@ -82,6 +82,24 @@ void atomic(Context& c, const Instruction& i, uint32_t lanes) {
   }
 }
 
+// Neighbours, each by itself; the address is a multiple of what they take together.
+void addNeighbours(Context& c, const Instruction& i, uint32_t lanes) {
+  const uint64_t* base = c.from(i, 0);
+  const size_t count = i.numFrom - 1u;
+  for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+    int lane = std::countr_zero(rest);
+    uint64_t address = base[lane] + static_cast<uint64_t>(i.offset);
+    char* data = c.address(i.space, address, count * sizeof(float), lane, Access::kAtomic, i);
+    if (!data) return;
+    for (size_t n = 0; n < count; ++n) {
+      float old;
+      std::memcpy(&old, data + n * sizeof(float), sizeof(float));
+      float updated = canonical(old + fromSlot<float>(c.from(i, n + 1)[lane]));
+      std::memcpy(data + n * sizeof(float), &updated, sizeof(float));
+    }
+  }
+}
+
 template <typename T>
 Handler ofIntegers(std::string_view op) {
   if (op == "add") return &atomic<T, &add<T>>;
@@ -154,7 +172,14 @@ bool decodeAtomics(Spelling& s, Instruction& i) {
   std::string_view op =
       s.takeOneOf({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
   bool isHalf = op == "add" && s.take("noftz");
+  std::string_view vector = s.takeOneOf({"v2", "v4"});
   i.type = s.takeType();
+  if (!vector.empty()) {
+    i.run = &addNeighbours;
+    return !hasResult && op == "add" && i.type == Type::kF32 && i.space == Space::kGlobal &&
+           s.operands.size() == 2 && s.place(i, false) &&
+           i.numFrom == 1 + static_cast<size_t>(vector[1] - '0');
+  }
   i.run = isHalf ? addOfHalves(i.type) : updateOf(op, i.type);
   size_t expected = (hasResult ? 3u : 2u) + (op == "cas" ? 1u : 0u);
   return i.run && s.operands.size() == expected && s.place(i, hasResult);

@@ -279,6 +279,12 @@ TEST(PtxThreads, atomics_see_each_other) {
   EXPECT_EQ(once("dec.u32", 0, 5), 5u);
   EXPECT_EQ(once("add.f32", bitsOf(1.5f), bitsOf(2.0f)), bitsOf(3.5f));
   EXPECT_EQ(once("add.noftz.f16x2", 0x3c003c00, 0x3c004000), 0x40004200u);
+  // Each neighbour by itself.
+  uint64_t pair = uint64_t{bitsOf(1.5f)} << 32 | bitsOf(2.0f);
+  EXPECT_EQ(wide("mov.b64 {%r, %u}, %b; red.relaxed.gpu.global.add.v2.f32 [%in], {%r, %u}; "
+                 "ld.global.b64 %d, [%in];",
+                 pair, uint64_t{bitsOf(0.5f)} << 32 | bitsOf(1.0f)),
+            uint64_t{bitsOf(2.0f)} << 32 | bitsOf(3.0f));
 }
 
 TEST(PtxThreads, copies_are_there_after_the_wait_alone) {
