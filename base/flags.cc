@@ -67,7 +67,8 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_CUDA_DNN_BYTES", FlagType::kInt, "536870912",
      "Scratch memory that a convolution by cuDNN may have on platform cuda, in bytes."},
     {"ISTHMUS_CUDA_GRAPHS", FlagType::kBool, "1",
-     "Programs of platform cuda without control flow are recorded as graphs and launched whole."},
+     "Programs of platform cuda without control flow are recorded as graphs and launched whole, if "
+     "their first runs show that it is faster."},
     {"ISTHMUS_CUDA_NCCL", FlagType::kLibrary, "libnccl.so.2",
      "Library of collectives of platform cuda; empty: none, and the host carries them out."},
     {"ISTHMUS_CUDA_TF32", FlagType::kBool, "0",

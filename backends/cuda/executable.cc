@@ -83,6 +83,8 @@ class CudaExecutable::Run final : public AddressStepRunner {
   }
 
   Status enqueue();
+  // As a graph: false if there is none yet, and the steps were enqueued.
+  StatusOr<bool> enqueueGraph();
   bool isProfiled() const { return profile_.has_value(); }
   // Waits for the end of the run, and hands over its profile.
   Status recordProfile();
@@ -195,20 +197,29 @@ Status CudaExecutable::Run::enqueue() {
   }
   // Steps of a graph have no times of their own.
   if (!executable_.usesGraphs_ || !own().recordsCalls || profile_) return runSteps(image_.steps);
+  return own().choice->run([this] { return runSteps(image_.steps); },
+                           [this] { return enqueueGraph(); });
+}
+
+StatusOr<bool> CudaExecutable::Run::enqueueGraph() {
   if (image_.calls.empty()) {
-    return own().graph->run([this](ProgramGraph::Target& target) {
+    const int64_t before = own().graph->replays();
+    ISTHMUS_RETURN_IF_ERROR(own().graph->run([this](ProgramGraph::Target& target) {
       target_ = &target;
       return runSteps(image_.steps);
-    });
+    }));
+    return own().graph->replays() > before;
   }
+  const int64_t before = own().graphs->replays();
   // What a library enqueues can be recorded, but not brought to other addresses.
   GraphCache::Addresses addresses(request().parameters.begin(), request().parameters.end());
   addresses.insert(addresses.end(), request().results.begin(), request().results.end());
   addresses.push_back(request().scratch);
-  return own().graphs->run(addresses, [this](Queue queue) {
+  ISTHMUS_RETURN_IF_ERROR(own().graphs->run(addresses, [this](Queue queue) {
     queue_ = queue;
     return runSteps(image_.steps);
-  });
+  }));
+  return own().graphs->replays() > before;
 }
 
 Status CudaExecutable::Run::launch(const KernelLaunch& launch) {
@@ -325,6 +336,7 @@ void CudaExecutable::planRuns() {
 Status CudaExecutable::loadOn(int device, OnDevice& own) const {
   own.graphs = std::make_unique<GraphCache>(driver_, device);
   own.graph = std::make_unique<ProgramGraph>(driver_, device);
+  own.choice = std::make_unique<LaunchChoice>(driver_, device);
   if (!image_.ptx.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(own.module, driver_.loadModule(device, image_.ptx));
     for (const codegen::KernelInfo& kernel : image_.kernels) {

@@ -11,6 +11,7 @@
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/graph_cache.h"
+#include "backends/cuda/launch_choice.h"
 #include "backends/cuda/program.h"
 #include "backends/cuda/program_graph.h"
 #include "backends/cuda/queue.h"
@@ -73,6 +74,7 @@ class CudaExecutable final : public StagedExecutable {
     // One of both is used: the second by programs that call no library.
     std::unique_ptr<GraphCache> graphs;
     std::unique_ptr<ProgramGraph> graph;
+    std::unique_ptr<LaunchChoice> choice;
   };
 
   CudaExecutable(const Libraries& libraries, std::string identity, ProgramImage image)

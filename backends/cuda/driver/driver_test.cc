@@ -16,6 +16,7 @@
 #include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "backends/cuda/graph_cache.h"
+#include "backends/cuda/launch_choice.h"
 #include "backends/cuda/program_graph.h"
 #include "isthmus/flags.h"
 
@@ -340,6 +341,51 @@ TEST(GraphCache, what_cannot_be_recorded_is_enqueued_as_it_is) {
   EXPECT_EQ(l.b[0], 5);
   EXPECT_EQ(recordings, 1);
   EXPECT_EQ(cache.replays(), 0);
+}
+
+TEST(LaunchChoice, takes_the_way_that_is_over_earlier) {
+  auto driver = makeDriver();
+  Launched l = prepare(*driver);
+  void* arguments[] = {l.a, l.b};
+  auto launch = [&](int times) -> Status {
+    for (int i = 0; i < times; ++i) {
+      ISTHMUS_RETURN_IF_ERROR(driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments));
+    }
+    return {};
+  };
+  // Each launch takes the fake's device as long as the next.
+  auto choose = [&](int steps, int inGraph, int untilMade) -> std::pair<std::optional<bool>, bool> {
+    LaunchChoice choice(*driver, 0);
+    bool ranGraph = false;
+    for (int i = 0; i < 20; ++i) {
+      ranGraph = false;
+      Status status = choice.run([&] { return launch(steps); },
+                                 [&]() -> StatusOr<bool> {
+                                   ranGraph = true;
+                                   const bool isMade = untilMade-- <= 0;
+                                   ISTHMUS_RETURN_IF_ERROR(launch(isMade ? inGraph : steps));
+                                   return isMade;
+                                 });
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    }
+    return {choice.takesGraph(), ranGraph};
+  };
+  EXPECT_EQ(choose(9, 2, 0), std::pair(std::optional(true), true));
+  EXPECT_EQ(choose(2, 9, 0), std::pair(std::optional(false), false));
+  // While there is no graph, nothing is known of it.
+  EXPECT_EQ(choose(9, 2, 5), std::pair(std::optional(true), true));
+  EXPECT_EQ(choose(9, 2, 99), std::pair(std::optional<bool>(), true));
+}
+
+TEST(LaunchChoice, errors_are_those_of_the_run) {
+  auto driver = makeDriver();
+  LaunchChoice choice(*driver, 0);
+  auto fails = [] { return internalError("no such kernel"); };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(choice.run(fails, [&]() -> StatusOr<bool> { return fails(); }).code(),
+              StatusCode::kInternal);
+  }
 }
 
 TEST(ProgramGraph, follows_the_addresses_of_each_run) {
