@@ -69,6 +69,9 @@ constexpr FlagInfo kFlags[] = {
     {"ISTHMUS_CUDA_GRAPHS", FlagType::kBool, "1",
      "Programs of platform cuda without control flow are recorded as graphs and launched whole, if "
      "their first runs show that it is faster."},
+    {"ISTHMUS_CUDA_MARK_KERNELS", FlagType::kBool, "0",
+     "Devices of platform cuda note where in a program they are, so that the error after a fault "
+     "names the kernel. Slower: nothing is launched as a graph."},
     {"ISTHMUS_CUDA_NCCL", FlagType::kLibrary, "libnccl.so.2",
      "Library of collectives of platform cuda; empty: none, and the host carries them out."},
     {"ISTHMUS_CUDA_TF32", FlagType::kBool, "0",

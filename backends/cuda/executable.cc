@@ -43,6 +43,11 @@ std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
   return count;
 }
 
+// "kernel0 (stablehlo.add at model.py:7:3)".
+std::string textOf(const codegen::KernelInfo& kernel) {
+  return kernel.name + " (" + kernel.description + ")";
+}
+
 // Whether one run is over: not before its event is known.
 class RunMark {
  public:
@@ -105,7 +110,9 @@ class CudaExecutable::Run final : public AddressStepRunner {
   Status swap(const Location& a, const Location& b) override;
   Status copyMemory(void* to, const void* from, int64_t bytes) override {
     if (target_) return target_->copy(to, from, static_cast<size_t>(bytes));
-    return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes));
+    return marked(
+        [] { return std::string("a copy"); },
+        [&] { return driver_.copy(device_, queue_, to, from, static_cast<size_t>(bytes)); });
   }
   StatusOr<UnderWay> underWay() override;
   Status finish() override {
@@ -118,6 +125,12 @@ class CudaExecutable::Run final : public AddressStepRunner {
   void* valueMemory() override;
   void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
     if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
+  }
+  // Enqueues what a fault is to be told of as `what()`, if work is marked.
+  template <typename What, typename Enqueue>
+  Status marked(const What& what, const Enqueue& enqueue) {
+    if (!driver_.marksWork()) return enqueue();
+    return driver_.enqueueMarked(device_, what() + executable_.ofProgram(), enqueue);
   }
   // Enqueues what is one step in a profile, between two events if one is recorded.
   Status timed(int32_t step, bool continuesOperation, const std::function<Status()>& enqueue);
@@ -225,21 +238,26 @@ StatusOr<bool> CudaExecutable::Run::enqueueGraph() {
 Status CudaExecutable::Run::launch(const KernelLaunch& launch) {
   const std::vector<void*> buffers = addressesOf(launch.buffers);
   const LaunchShape& shape = image_.shapes[launch.kernel];
+  const codegen::KernelInfo& kernel = image_.kernels[launch.kernel];
   if (target_) {
     return target_->launch(own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
-        .withContext(image_.kernels[launch.kernel].description);
+        .withContext(kernel.description);
   }
   return timed(launch.profileStep, launch.continuesOperation, [&] {
-    return driver_
-        .launch(device_, queue_, own().kernels[launch.kernel], shape.blocks, shape.threads, buffers)
-        .withContext(image_.kernels[launch.kernel].description);
+    return marked([&] { return textOf(kernel); },
+                  [&] {
+                    return driver_.launch(device_, queue_, own().kernels[launch.kernel],
+                                          shape.blocks, shape.threads, buffers);
+                  })
+        .withContext(kernel.description);
   });
 }
 
 Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
   const LibraryPlan& plan = own().calls[call.call];
   const std::vector<void*> buffers = addressesOf(call.buffers);
-  Status status = timed(call.profileStep, false, [&]() -> Status {
+  const std::string& description = image_.calls[call.call].description;
+  auto enqueue = [&]() -> Status {
     const size_t last = buffers.size() - 1;
     void* scratch = buffers[last];
     if (plan.dnn) {
@@ -249,8 +267,10 @@ Status CudaExecutable::Run::callLibrary(const LibraryCall& call) {
     const void* bias = last > 3 ? buffers[2] : nullptr;
     return executable_.blas_->multiply(device_, queue_, *plan.product, buffers[0], buffers[1], bias,
                                        buffers[last - 1], scratch);
-  });
-  return status.withContext(image_.calls[call.call].description);
+  };
+  auto what = [&] { return (plan.dnn ? "cuDNN (" : "cuBLASLt (") + description + ")"; };
+  Status status = timed(call.profileStep, false, [&] { return marked(what, enqueue); });
+  return status.withContext(description);
 }
 
 StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
@@ -261,6 +281,12 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
   // One that the host carries out takes no time here, and is noted by it.
   bool isEnqueued = false;
   ISTHMUS_RETURN_IF_ERROR(timed(call.profileStep, false, [&]() -> Status {
+    if (driver_.marksWork()) {
+      // Not as one with what is enqueued, which waits until other devices have come as far. Nobody
+      // else launches on the device meanwhile.
+      ISTHMUS_RETURN_IF_ERROR(driver_.mark(
+          device_, "a collective (" + function.description + ")" + executable_.ofProgram()));
+    }
     ISTHMUS_ASSIGN_OR_RETURN(isEnqueued, collectives_.enqueue(function, inputs, outputs));
     return {};
   }));
@@ -324,7 +350,7 @@ void CudaExecutable::planRuns() {
   std::optional<int64_t> count = countStraight(image_.steps);
   isStraight_ = count.has_value();
   isShort_ = isStraight_ && *count <= kMostRecorded;
-  usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS");
+  usesGraphs_ = isShort_ && flagBool("ISTHMUS_CUDA_GRAPHS") && !driver_.marksWork();
   usedScratchBytes_ = image_.scratchBytes;
   if (int64_t swapped = swappedBytes(image_.steps); swapped > 0) {
     swapOffset_ =
@@ -385,8 +411,7 @@ WorkText CudaExecutable::faultText() const {
   auto list = [&](size_t count, const char* between) {
     std::string kernels;
     for (size_t i = 0; i < count; ++i) {
-      const codegen::KernelInfo& kernel = image_.kernels[i];
-      kernels += (i ? between : "") + kernel.name + " (" + kernel.description + ")";
+      kernels += (i ? between : "") + textOf(image_.kernels[i]);
     }
     return kernels;
   };
@@ -433,6 +458,11 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   }
   Run run(*this, *own, withScratch);
   if (status.ok()) status = run.enqueue();
+  // What comes behind is not this program's.
+  if (driver_.marksWork()) {
+    const Status marked = driver_.mark(device, "");
+    if (status.ok()) status = marked;
+  }
   if (status.ok() && run.isProfiled()) status = run.recordProfile();
   if (!status.ok() && run.isStuck()) {
     status = status.withContext("program " + image_.info.name);

@@ -98,6 +98,7 @@ class CudaExecutable final : public StagedExecutable {
   // "program f with kernel0 (stablehlo.add at model.py:7:3)": the first few kernels, and all of
   // them.
   WorkText faultText() const;
+  std::string ofProgram() const { return " of program " + image_.info.name; }
 
   Driver& driver_;
   PinnedPool& pinned_;

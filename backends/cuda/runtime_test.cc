@@ -741,9 +741,8 @@ TEST_F(CudaRuntime, a_hang_before_a_predicate_is_read_is_noticed) {
   setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "32");
 }
 
-// The last test: it breaks the device.
-TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
-  // Ten kernels, of which an error names the first eight.
+// Ten kernels, of lines 1 to 10 of model.py.
+std::string tenKernels() {
   std::string text = "func.func @main(%v0: tensor<1000xf32>) -> tensor<1000xf32> {\n";
   const char* const ops[] = {"sine", "cosine", "tanh",  "exponential", "log",
                              "sqrt", "rsqrt",  "floor", "ceil",        "cbrt"};
@@ -753,7 +752,13 @@ TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
             " : tensor<1000xf32> loc(\"model.py\":" + to + ":3)\n%v" + to +
             " = stablehlo.optimization_barrier %a" + from + " : tensor<1000xf32>\n";
   }
-  StatusOr<Ref<LoadedExecutable>> executable = compile(text + "return %v10 : tensor<1000xf32>\n}");
+  return text + "return %v10 : tensor<1000xf32>\n}";
+}
+
+// One of these is the last test: they break the device.
+TEST_F(CudaRuntime, z_a_fault_names_what_was_under_way_and_breaks_the_device) {
+  if (flagBool("ISTHMUS_CUDA_MARK_KERNELS")) GTEST_SKIP();
+  StatusOr<Ref<LoadedExecutable>> executable = compile(tenKernels());
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   FAKE(fake_cuda_fault)("kernel9");
   testing::internal::CaptureStderr();
@@ -770,6 +775,25 @@ TEST_F(CudaRuntime, z_a_fault_names_the_kernel_and_breaks_the_device) {
   StatusOr<Floats> later = run(**executable, {Floats(1000)});
   EXPECT_THAT(std::string(later.status().message()), HasSubstr("was lost by an earlier error"));
   EXPECT_EQ(later.status().code(), StatusCode::kUnavailable);
+}
+
+// In a process of its own (backends/cuda/CMakeLists.txt).
+TEST_F(CudaRuntime, z_a_fault_names_the_one_kernel_where_kernels_are_marked) {
+  if (!flagBool("ISTHMUS_CUDA_MARK_KERNELS")) GTEST_SKIP();
+  StatusOr<Ref<LoadedExecutable>> good = compile(kAdd), executable = compile(tenKernels());
+  ASSERT_TRUE(good.ok()) << good.status().message();
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_TRUE(run(**good, {Floats(1000), Floats(1000)}, 3).ok());
+  EXPECT_EQ(countInLog("graph on stream"), 0);
+  FAKE(fake_cuda_fault)("kernel6");
+  StatusOr<Floats> result = run(**executable, {Floats(1000)});
+  EXPECT_EQ(result.status().code(), StatusCode::kUnavailable);
+  std::string message(result.status().message());
+  EXPECT_THAT(message, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(message,
+              HasSubstr("; it was at kernel6 (stablehlo.rsqrt at model.py:7:3) of program main"));
+  EXPECT_THAT(message, Not(HasSubstr("kernel5 (")));
+  EXPECT_THAT(message, Not(HasSubstr("kernel7 (")));
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #include "backends/cuda/driver/driver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "isthmus/flags.h"
 #include "isthmus/log.h"
 
 namespace isthmus::cuda {
@@ -101,6 +103,7 @@ StatusOr<std::unique_ptr<Driver>> Driver::create(const std::string& library,
                                                  std::vector<int64_t> wanted, int count) {
   std::unique_ptr<Driver> driver(new Driver);
   ISTHMUS_ASSIGN_OR_RETURN(driver->library_, loadLibrary(library));
+  driver->marksWork_ = flagBool("ISTHMUS_CUDA_MARK_KERNELS");
   ISTHMUS_RETURN_IF_ERROR(
       driver->check(driver->library_.DriverGetVersion(&driver->version_), "cuDriverGetVersion"));
   int physical = 0;
@@ -201,6 +204,15 @@ Status Driver::openDevice(int ordinal) {
     ISTHMUS_RETURN_IF_ERROR(
         check(library_.StreamCreate(&one, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
   }
+  if (marksWork_) {
+    // The host's: what is in the memory of a device cannot be read after a fault.
+    void* reached = nullptr;
+    ISTHMUS_RETURN_IF_ERROR(
+        check(library_.MemHostAlloc(&reached, sizeof(uint32_t), CU_MEMHOSTALLOC_PORTABLE),
+              "cuMemHostAlloc"));
+    device->reachedMark = new (reached) uint32_t(0);
+    device->marks.push_back({0, ""});
+  }
   devices_.push_back(std::move(device));
   return {};
 }
@@ -229,7 +241,9 @@ Status Driver::setLost(int device, const Status& status) {
   std::string text = "device " + std::to_string(device) +
                      " was lost by an earlier error: " + std::string(status.message());
   std::string rest;
-  {
+  if (const std::string at = markedWork(device); !at.empty()) {
+    text += "; it was at" + at;
+  } else {
     std::lock_guard lock(one.underWayMutex);
     for (size_t i = 0; i < std::min(one.underWay.size(), kMostNamed); ++i) {
       const WorkText& what = *one.underWay[i].what;
@@ -242,6 +256,57 @@ Status Driver::setLost(int device, const Status& status) {
   one.lost = Status(StatusCode::kUnavailable, text);
   if (!rest.empty()) log(LogLevel::kError, "cuda: ", text, "; all of it:", rest);
   return one.lost;
+}
+
+// Devices that share a GPU are lost together, whose fault it was.
+std::string Driver::markedWork(int device) {
+  std::string text;
+  for (int other : devicesOfGpu(device)) {
+    Device& one = *devices_[other];
+    if (!one.reachedMark) continue;
+    std::lock_guard lock(one.marksMutex);
+    forgetPassedMarks(one);
+    if (one.marks.front().what.empty()) continue;
+    text += (text.empty() ? " " : ", or ") + one.marks.front().what;
+  }
+  return text;
+}
+
+// Numbers start anew after 2^32, but not so many are under way.
+void Driver::forgetPassedMarks(Device& device) {
+  const uint32_t reached =
+      std::atomic_ref<uint32_t>(*device.reachedMark).load(std::memory_order_acquire);
+  auto isPassed = [&](const Device::Mark& mark) {
+    return static_cast<int32_t>(mark.number - reached) < 0;
+  };
+  while (isPassed(device.marks.front())) device.marks.pop_front();
+}
+
+Status Driver::markInOrder(int device, std::string what) {
+  Device& one = *devices_[device];
+  uint32_t number = 0;
+  {
+    std::lock_guard lock(one.marksMutex);
+    forgetPassedMarks(one);
+    number = one.marks.back().number + 1;
+    one.marks.push_back({number, std::move(what)});
+  }
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(device,
+               library_.StreamWriteValue32(stream(device, Queue::kCompute),
+                                           addressOf(one.reachedMark), number, 0),
+               "cuStreamWriteValue32");
+}
+
+Status Driver::mark(int device, std::string what) {
+  std::lock_guard order(devices_[device]->markOrder);
+  return markInOrder(device, std::move(what));
+}
+
+Status Driver::enqueueMarked(int device, std::string what, const std::function<Status()>& enqueue) {
+  std::lock_guard order(devices_[device]->markOrder);
+  ISTHMUS_RETURN_IF_ERROR(markInOrder(device, std::move(what)));
+  return enqueue();
 }
 
 void Driver::setUnderWay(int device, std::shared_ptr<const WorkText> what,

@@ -246,6 +246,13 @@ class Driver {
   // `what` (such as a program and its kernels) is under way on the device until `isDone` says so:
   // whoever sees a fault first cannot tell whose it is, but who was at work.
   void setUnderWay(int device, std::shared_ptr<const WorkText> what, std::function<bool()> isDone);
+  // Whether devices note what they are at (ISTHMUS_CUDA_MARK_KERNELS): then a fault tells, instead
+  // of what was under way.
+  bool marksWork() const { return marksWork_; }
+  // Where they do: from here on the compute stream is at `what`; empty: at nothing.
+  Status mark(int device, std::string what);
+  // The same of what `enqueue` puts there, between which other threads put nothing.
+  Status enqueueMarked(int device, std::string what, const std::function<Status()>& enqueue);
 
  private:
   friend class DeviceEvent;
@@ -271,6 +278,14 @@ class Driver {
       std::function<bool()> isDone;
     };
     std::deque<Work> underWay;
+    std::mutex markOrder;   // of marks and what they are of
+    std::mutex marksMutex;  // of `marks`
+    struct Mark {
+      uint32_t number;
+      std::string what;
+    };
+    std::deque<Mark> marks;           // from the one that was reached last on; never empty then
+    uint32_t* reachedMark = nullptr;  // its number, in page-locked memory; null: nothing is marked
     mutable std::mutex mutex;
     Status lost;
   };
@@ -279,6 +294,12 @@ class Driver {
   // Marks the device as broken by what `status` says, unless it is by something else already.
   // Says what was under way, and returns what all later calls fail with.
   Status setLost(int device, const Status& status);
+  // What the GPU of the device is at, as far as it is marked: " a, or b"; else empty.
+  std::string markedWork(int device);
+  // mark(), by whom nobody comes before.
+  Status markInOrder(int device, std::string what);
+  // Forgets the marks before the one that the device has reached.
+  static void forgetPassedMarks(Device& device);
   // Waits for all that was enqueued; where there are several GPUs, until nothing of it has ended
   // for a while.
   Status awaitProgress(const std::vector<int>& devices);
@@ -304,6 +325,7 @@ class Driver {
 
   Library library_;
   int version_ = 0;
+  bool marksWork_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

@@ -270,6 +270,31 @@ TEST(CudaDriver, a_fault_breaks_the_device_for_good) {
   EXPECT_EQ(driver->allocate(0, Queue::kCompute, 100).status().code(), StatusCode::kUnavailable);
 }
 
+TEST(CudaDriver, a_fault_names_the_work_that_was_marked) {
+  setFlagForTest("ISTHMUS_CUDA_MARK_KERNELS", "1");
+  for (bool isBehind : {false, true}) {
+    auto driver = makeDriver(2);
+    Launched l = prepare(*driver);
+    const FakeKernelScope kernel("add", addKernel);
+    void* arguments[] = {l.a, l.b};
+    auto launch = [&] { return driver->launch(0, Queue::kCompute, l.kernel, 2, 4, arguments); };
+    driver->setUnderWay(0, workText("program f"), [] { return false; });
+    ASSERT_TRUE(driver->enqueueMarked(0, "kernel a", launch).ok());
+    ASSERT_TRUE(driver->synchronize(0, Queue::kCompute).ok());
+    ASSERT_TRUE(driver->enqueueMarked(0, "kernel b", launch).ok());
+    if (isBehind) ASSERT_TRUE(driver->mark(0, "").ok());
+    FAKE(fake_cuda_fault)("add");
+    ASSERT_TRUE(launch().ok());
+    ASSERT_TRUE(driver->enqueueMarked(0, "kernel c", launch).ok());
+    const Status lost = driver->synchronize(0, Queue::kCompute);
+    EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
+    // What was not marked is as much as without marks.
+    EXPECT_THAT(std::string(lost.message()),
+                testing::EndsWith(isBehind ? "; under way: program f" : "; it was at kernel b"));
+  }
+  setFlagForTest("ISTHMUS_CUDA_MARK_KERNELS", "0");
+}
+
 // Whichever call it is that the driver tells of it.
 TEST(CudaDriver, the_first_call_after_a_fault_says_what_was_under_way) {
   const std::function<Status(Driver&, const DeviceEvent&)> calls[] = {

@@ -26,6 +26,7 @@ namespace isthmus::cuda {
   X(StreamCreate, "cuStreamCreate", (CUstream*, unsigned))                                        \
   X(StreamSynchronize, "cuStreamSynchronize", (CUstream))                                         \
   X(StreamWaitEvent, "cuStreamWaitEvent", (CUstream, CUevent, unsigned))                          \
+  X(StreamWriteValue32, "cuStreamWriteValue32_v2", (CUstream, CUdeviceptr, uint32_t, unsigned))   \
   X(StreamBeginCapture, "cuStreamBeginCapture_v2", (CUstream, int))                               \
   X(StreamEndCapture, "cuStreamEndCapture", (CUstream, CUgraph*))                                 \
   X(EventCreate, "cuEventCreate", (CUevent*, unsigned))                                           \

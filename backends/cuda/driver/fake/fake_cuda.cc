@@ -1,6 +1,7 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -543,6 +544,19 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   FAKE_ENTER
   auto* which = reinterpret_cast<Event*>(event);
   return enqueue(streamOf(stream), {nullptr, which, which->recorded});
+}
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
+                                 unsigned flags) {
+  FAKE_ENTER
+  if (flags != 0 || address % sizeof(value) != 0 || !find(address) ||
+      !isWhole(address, sizeof(value))) {
+    return kInvalidValue;
+  }
+  return enqueue(streamOf(stream), {[=] {
+                   std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(address))
+                       .store(value, std::memory_order_release);
+                   return CUDA_SUCCESS;
+                 }});
 }
 CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
   FAKE_ENTER
