@@ -49,7 +49,8 @@ class CudaBackend final : public DriverBackend<Driver, CudaQueue, CudaChoice> {
   Libraries libraries() const;
   StatusOr<std::unique_ptr<Driver>> createDriver(const CudaChoice& choice) override;
   std::unique_ptr<CudaQueue> createQueue(Driver& driver, int device) override {
-    arenas_.push_back(std::make_unique<ScratchArena>(driver, device));
+    arenas_.push_back(
+        std::make_unique<ScratchArena>(driver, device, ProgramMemory::of(*this, device)));
     return std::make_unique<CudaQueue>(driver, *pinned_, device);
   }
   // What programs are compiled for: the client's devices, with the libraries that are there.

@@ -383,6 +383,8 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kTransfer, own.constants,
                                          image_.constants.data(), image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kTransfer));
+    own.counted = ProgramMemory::of(linkedBackend(), device)
+                      .add(image_.constants.size(), "constants of " + image_.info.name);
   }
   return {};
 }
@@ -448,8 +450,8 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   RunRequest withScratch = request;
   ScratchArena::Lease scratch;
   if (status.ok() && isStraight_ && usedScratchBytes_ > 0) {
-    StatusOr<ScratchArena::Lease> taken =
-        arenas_[static_cast<size_t>(device)]->take(static_cast<size_t>(usedScratchBytes_));
+    StatusOr<ScratchArena::Lease> taken = arenas_[static_cast<size_t>(device)]->take(
+        static_cast<size_t>(usedScratchBytes_), image_.info.name);
     if (taken.ok()) {
       scratch = std::move(*taken);
       withScratch.scratch = scratch.data();

@@ -17,6 +17,7 @@
 #include "backends/cuda/queue.h"
 #include "backends/cuda/scratch_arena.h"
 #include "backends/shared/staging/staged_executable.h"
+#include "base/program_memory.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {
@@ -71,6 +72,7 @@ class CudaExecutable final : public StagedExecutable {
     std::vector<LibraryPlan> calls;
     bool recordsCalls = true;  // all of them may be part of a graph
     void* constants = nullptr;
+    ProgramMemory::Block counted;
     // One of both is used: the second by programs that call no library.
     std::unique_ptr<GraphCache> graphs;
     std::unique_ptr<ProgramGraph> graph;

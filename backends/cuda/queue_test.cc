@@ -189,18 +189,23 @@ TEST_F(CudaQueueTest, memory_that_is_about_to_be_free_is_waited_for) {
 
 TEST_F(CudaQueueTest, programs_share_an_arena_that_grows) {
   start(1000);
-  ScratchArena arena(*driver_, 0);
-  void* first = arena.take(100)->data();
-  EXPECT_EQ(arena.take(60)->data(), first);
+  ProgramMemory counted;
+  ScratchArena arena(*driver_, 0, counted);
+  void* first = arena.take(100, "f")->data();
+  EXPECT_EQ(arena.take(60, "g")->data(), first);
   EXPECT_EQ(usedBytes(), 100u);
   // Not beside the smaller one: there is no memory for both.
-  ASSERT_TRUE(arena.take(950).ok());
+  ASSERT_TRUE(arena.take(950, "h").ok());
   EXPECT_EQ(usedBytes(), 950u);
-  EXPECT_EQ(arena.take(1001).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(counted.bytes(), 950);
+  ASSERT_EQ(counted.entries().size(), 1u);
+  EXPECT_EQ(counted.entries()[0].what, "temporaries of h");
+  EXPECT_EQ(arena.take(1001, "i").status().code(), StatusCode::kResourceExhausted);
   // It goes where memory runs out, but not from under a program.
-  ASSERT_TRUE(arena.take(600).ok());
+  ASSERT_TRUE(arena.take(600, "j").ok());
   EXPECT_NE(allocate(700), nullptr);
-  StatusOr<ScratchArena::Lease> lease = arena.take(300);
+  EXPECT_EQ(counted.bytes(), 0);
+  StatusOr<ScratchArena::Lease> lease = arena.take(300, "k");
   ASSERT_TRUE(lease.ok()) << lease.status().message();
   EXPECT_EQ(queue_->allocate("device", 100).status().code(), StatusCode::kResourceExhausted);
 }

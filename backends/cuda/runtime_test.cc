@@ -688,9 +688,8 @@ TEST_F(CudaRuntime, a_device_is_not_lost_for_want_of_memory) {
   EXPECT_TRUE(later.ok()) << later.message();
 }
 
-// Of the 64 MiB that there are.
-TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
-  StatusOr<Ref<LoadedExecutable>> executable = compile(R"(
+// With temporaries of 16 MiB.
+constexpr const char* kWithArena = R"(
     func.func @main(%x: tensor<4096xf32>) -> tensor<4096xf32> {
       %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4096xf32>) -> tensor<1024x4096xf32>
       %m = stablehlo.exponential %b : tensor<1024x4096xf32>
@@ -698,7 +697,11 @@ TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
       %s = stablehlo.slice %c [7:8, 0:4096] : (tensor<1024x4096xf32>) -> tensor<1x4096xf32>
       %r = stablehlo.reshape %s : (tensor<1x4096xf32>) -> tensor<4096xf32>
       return %r : tensor<4096xf32>
-    })");
+    })";
+
+// Of the 64 MiB that there are.
+TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
+  StatusOr<Ref<LoadedExecutable>> executable = compile(kWithArena);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   Memory& memory = *client().addressableDevices().front()->defaultMemory();
   ArrayType large{ElementType::kF32, {13, 1 << 20}};
@@ -710,6 +713,42 @@ TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
               HasSubstr("has no memory for 16777216 bytes"));
   EXPECT_THAT(std::string(result.status().message()),
               HasSubstr("tensor<13x1048576xf32> of 52.0 MiB"));
+}
+
+TEST_F(CudaRuntime, memory_of_programs_is_in_use_and_listed) {
+  Device& device = *client().addressableDevices().front();
+  // A table that no kernel computes.
+  std::string table;
+  for (int i = 0; i < 1024; ++i) table += (i ? "," : "") + std::to_string(i * i % 1013) + ".0";
+  const std::string type = "tensor<1024xf32>";
+  {
+    StatusOr<Ref<LoadedExecutable>> executable =
+        compile("func.func @main(%x: " + type + ") -> " + type +
+                " {\n%t = stablehlo.constant dense<[" + table + "]> : " + type +
+                "\n%r = stablehlo.add %x, %t : " + type + "\nreturn %r : " + type + "\n}");
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const FakeKernelScope kernel("kernel0", nothing);
+    StatusOr<Ref<LoadedExecutable>> withArena = compile(kWithArena);
+    ASSERT_TRUE(withArena.ok()) << withArena.status().message();
+    ASSERT_TRUE(run(**withArena, {Floats(4096)}).ok());
+    StatusOr<Ref<Client>> limited =
+        Client::create(linkedBackend(), {{"cuda_library", std::string(ISTHMUS_FAKE_CUDA)},
+                                         {"cuda_blas", std::string(ISTHMUS_FAKE_CUDA)},
+                                         {"cuda_dnn", std::string()},
+                                         {"memory_limit_bytes", int64_t{1000}}});
+    ASSERT_TRUE(limited.ok()) << limited.status().message();
+    Device& other = *(*limited)->addressableDevices().front();
+    EXPECT_EQ(other.memoryStats().bytesInUse, (16 << 20) + 4096);
+    EXPECT_EQ(other.memoryStats().peakBytesInUse, (16 << 20) + 4096);
+    StatusOr<BufferRef> refused =
+        (*limited)->uninitialized(*other.defaultMemory(), {ElementType::kF32, {1000}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(std::string(refused.status().message()),
+                HasSubstr("in use are 2 blocks of 16.0 MiB: memory of 16.0 MiB (temporaries of "
+                          "main), memory of 4.0 KiB (constants of main)"));
+  }
+  // The arena stays for others.
+  EXPECT_EQ(device.memoryStats().bytesInUse, 16 << 20);
 }
 
 // Work that does not end though somebody looks after it, and a host that must not wait for it.

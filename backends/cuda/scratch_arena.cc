@@ -17,11 +17,12 @@ ScratchArena::Lease::~Lease() {
   arena_->isLeased_ = false;
 }
 
-ScratchArena::ScratchArena(Driver& driver, int device) : driver_(driver), device_(device) {
+ScratchArena::ScratchArena(Driver& driver, int device, ProgramMemory& memory)
+    : driver_(driver), device_(device), memory_(memory) {
   driver_.onExhausted(device, [this] { drop(); });
 }
 
-StatusOr<ScratchArena::Lease> ScratchArena::take(size_t bytes) {
+StatusOr<ScratchArena::Lease> ScratchArena::take(size_t bytes, const std::string& program) {
   std::unique_lock leased(leased_);
   {
     std::lock_guard lock(mutex_);
@@ -36,6 +37,7 @@ StatusOr<ScratchArena::Lease> ScratchArena::take(size_t bytes) {
   std::lock_guard lock(mutex_);
   data_ = data;
   bytes_ = bytes;
+  counted_ = memory_.add(bytes, "temporaries of " + program);
   isLeased_ = true;
   return Lease(this, data_, std::move(leased));
 }
@@ -45,6 +47,7 @@ void ScratchArena::drop() {
   if (isLeased_) return;
   driver_.free(device_, Queue::kCompute, std::exchange(data_, nullptr));
   bytes_ = 0;
+  counted_ = {};
 }
 
 }  // namespace isthmus::cuda

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <mutex>
+#include <string>
 
 #include "backends/cuda/driver/driver.h"
+#include "base/program_memory.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {
@@ -14,8 +16,8 @@ namespace isthmus::cuda {
 // largest program; goes where memory runs out. Thread-safe.
 class ScratchArena {
  public:
-  // The driver outlives it.
-  ScratchArena(Driver& driver, int device);
+  // Both outlive it. What the arena has is counted in `memory`.
+  ScratchArena(Driver& driver, int device, ProgramMemory& memory);
 
   // Holds the arena while a program is enqueued.
   class Lease {
@@ -33,20 +35,22 @@ class ScratchArena {
     void* data_ = nullptr;
     std::unique_lock<std::mutex> lock_;
   };
-  // At least `bytes` bytes for what is enqueued on the compute stream. Blocks while another program
-  // is enqueued. kResourceExhausted if there is no memory.
-  StatusOr<Lease> take(size_t bytes);
+  // At least `bytes` bytes for what is enqueued on the compute stream, for the program of that
+  // name. Blocks while another program is enqueued. kResourceExhausted if there is no memory.
+  StatusOr<Lease> take(size_t bytes, const std::string& program);
 
  private:
   void drop();
 
   Driver& driver_;
   int device_;
+  ProgramMemory& memory_;
   std::mutex leased_;
   std::mutex mutex_;  // of what follows
   bool isLeased_ = false;
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  ProgramMemory::Block counted_;
 };
 
 }  // namespace isthmus::cuda

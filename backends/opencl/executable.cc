@@ -416,6 +416,8 @@ Status OpenclExecutable::build() {
     ISTHMUS_ASSIGN_OR_RETURN(own, driver_.allocate(device, image_.constants.size()));
     ISTHMUS_RETURN_IF_ERROR(
         driver_.copyNow(device, own, image_.constants.data(), image_.constants.size()));
+    counted_.push_back(ProgramMemory::of(linkedBackend(), device)
+                           .add(image_.constants.size(), "constants of " + image_.info.name));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "backends/opencl/driver/driver.h"
 #include "backends/opencl/program.h"
 #include "backends/shared/staging/staged_executable.h"
+#include "base/program_memory.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::opencl {
@@ -50,6 +51,7 @@ class OpenclExecutable final : public StagedExecutable {
   std::unique_ptr<Program> program_;
   std::vector<std::unique_ptr<DeviceKernels>> kernels_;  // by device
   std::vector<void*> constants_;  // by device, in its own memory; null: there are none
+  std::vector<ProgramMemory::Block> counted_;
 };
 
 }  // namespace isthmus::opencl

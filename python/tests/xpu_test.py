@@ -317,6 +317,21 @@ def test_programs_come_from_the_compilation_cache(xpu, tmp_path):
     assert "jit_f" in third.stderr
 
 
+def test_constants_of_programs_are_in_use(xpu):
+    result = xpu("""
+        import gc, jax, numpy as np
+        table = np.random.rand(3000).astype(np.float32)
+        used = lambda: jax.devices()[0].memory_stats()["bytes_in_use"]
+        before = used()
+        f = jax.jit(lambda x: x * table).lower(table).compile()
+        print(used() - before)
+        del f
+        gc.collect()
+        print(used() - before)
+    """)
+    assert result.stdout == "12000\n0\n"
+
+
 def test_full_memory_names_what_fills_it(xpu):
     result = xpu("""
         import jax, jax.numpy as jnp, numpy as np

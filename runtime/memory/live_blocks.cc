@@ -6,6 +6,15 @@
 #include <vector>
 
 namespace isthmus {
+namespace {
+
+std::string liveBlockText(std::string_view kind, size_t bytes, std::string_view what) {
+  std::string text = std::string(kind) + " of " + byteSizeText(bytes);
+  if (!what.empty()) text.append(" (").append(what).append(")");
+  return text;
+}
+
+}  // namespace
 
 std::string byteSizeText(size_t bytes) {
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -19,9 +28,8 @@ std::string byteSizeText(size_t bytes) {
 }
 
 void LiveBlocks::add(const void* data, size_t bytes, const BlockOrigin& origin) {
-  std::string text = origin.type != nullptr ? origin.type->toString() : "memory";
-  text += " of " + byteSizeText(bytes);
-  if (!origin.what.empty()) text.append(" (").append(origin.what).append(")");
+  const std::string kind = origin.type != nullptr ? origin.type->toString() : "memory";
+  std::string text = liveBlockText(kind, bytes, origin.what);
   std::lock_guard lock(mutex_);
   blocks_[data] = {bytes, std::move(text)};
 }
@@ -31,11 +39,20 @@ void LiveBlocks::remove(const void* data) {
   blocks_.erase(data);
 }
 
-std::string LiveBlocks::largest(size_t count) const {
+std::string LiveBlocks::largest(size_t count,
+                                std::span<const ProgramMemory::Entry> programs) const {
+  std::vector<Block> ofPrograms;
+  for (const ProgramMemory::Entry& one : programs) {
+    ofPrograms.push_back({one.bytes, liveBlockText("memory", one.bytes, one.what)});
+  }
   std::lock_guard lock(mutex_);
   std::vector<const Block*> sorted;
   size_t bytes = 0;
   for (const auto& [data, block] : blocks_) {
+    sorted.push_back(&block);
+    bytes += block.bytes;
+  }
+  for (const Block& block : ofPrograms) {
     sorted.push_back(&block);
     bytes += block.bytes;
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/program_memory.h"
 #include "isthmus/types.h"
 #include "runtime/threads/fork_mutex.h"
 
@@ -22,8 +24,9 @@ class LiveBlocks {
  public:
   void add(const void* data, size_t bytes, const BlockOrigin& origin);
   void remove(const void* data);
-  // "3 blocks of 1.2 GiB: f32[1024,1024] of 4.0 MiB (result …), …": the largest `count` of them.
-  std::string largest(size_t count) const;
+  // "3 blocks of 1.2 GiB: f32[1024,1024] of 4.0 MiB (result …), …": the largest `count` of them,
+  // and of what programs have beside.
+  std::string largest(size_t count, std::span<const ProgramMemory::Entry> programs) const;
 
  private:
   struct Block {

@@ -60,7 +60,10 @@ Memory::Memory(Client& client, Device& device, int id, int kindId, std::string k
       deviceId_(device.id()),
       isHostAddressable_(backend_.isHostAddressable()),
       bytesLimit_(shareOf(limitOf(backend_, deviceId_), share)) {
-  if (!isHostAddressable_) blocks_ = std::make_unique<LiveBlocks>();
+  if (isHostAddressable_) return;
+  blocks_ = std::make_unique<LiveBlocks>();
+  // Where programs have their own.
+  if (kind_ == "device") programs_ = &ProgramMemory::of(backend_, deviceId_);
 }
 
 Status Memory::describeFailure(const Status& status, size_t bytes) const {
@@ -69,13 +72,19 @@ Status Memory::describeFailure(const Status& status, size_t bytes) const {
     return status.withContext(place);
   }
   return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes),
-                           ", in use are ", blocks_->largest(kListedBlocks));
+                           ", in use are ", largestBlocks());
 }
 
 Status Memory::describeShortage(const Status& status) const {
   if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) return status;
   return resourceExhausted(status.message(), "; in ", debugString_, " are in use ",
-                           blocks_->largest(kListedBlocks));
+                           largestBlocks());
+}
+
+std::string Memory::largestBlocks() const {
+  std::vector<ProgramMemory::Entry> programs;
+  if (programs_ != nullptr) programs = programs_->entries();
+  return blocks_->largest(kListedBlocks, programs);
 }
 
 // The memories of a device share what there is, but programs use one of them.
@@ -103,7 +112,7 @@ StatusOr<void*> Memory::allocate(size_t bytes, const BlockOrigin& origin,
   auto size = static_cast<int64_t>(bytes);
   int64_t inUse = bytesInUse_.fetch_add(size, std::memory_order_relaxed) + size;
   allocations_.fetch_add(1, std::memory_order_relaxed);
-  raiseTo(peakBytesInUse_, inUse);
+  raiseTo(peakBytesInUse_, inUse + programBytes());
   raiseTo(largestAllocation_, size);
   return data;
 }
@@ -175,8 +184,10 @@ Status Memory::copyFrom(void* data, const Memory& source, const void* sourceData
 
 MemoryStats Memory::stats() const {
   MemoryStats stats;
-  stats.bytesInUse = bytesInUse_.load(std::memory_order_relaxed);
-  stats.peakBytesInUse = peakBytesInUse_.load(std::memory_order_relaxed);
+  stats.bytesInUse = bytesInUse_.load(std::memory_order_relaxed) + programBytes();
+  // Nobody told when programs took more.
+  stats.peakBytesInUse =
+      std::max(peakBytesInUse_.load(std::memory_order_relaxed), stats.bytesInUse);
   stats.allocations = allocations_.load(std::memory_order_relaxed);
   stats.largestAllocation = largestAllocation_.load(std::memory_order_relaxed);
   stats.bytesLimit = stats.bytesReservable = bytesLimit_;
@@ -187,7 +198,8 @@ MemoryStats Memory::stats() const {
 }
 
 void Memory::clearStats() {
-  peakBytesInUse_.store(bytesInUse_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  peakBytesInUse_.store(bytesInUse_.load(std::memory_order_relaxed) + programBytes(),
+                        std::memory_order_relaxed);
   largestAllocation_.store(0, std::memory_order_relaxed);
   allocations_.store(0, std::memory_order_relaxed);
 }

@@ -20,7 +20,8 @@ class Backend;
 class Client;
 class Device;
 
-// Bytes are those that programs and buffers asked for, rounded by nothing.
+// Bytes are those that programs and buffers asked for, rounded by nothing; what programs keep of a
+// device that is not the host (arenas, constants) is in use, but no allocation.
 struct MemoryStats {
   int64_t bytesInUse = 0;
   int64_t peakBytesInUse = 0;
@@ -88,6 +89,8 @@ class Memory {
                                  DeviceEventRef* available);
   Status describeFailure(const Status& status, size_t bytes) const;
   Status checkLimit(size_t bytes) const;
+  std::string largestBlocks() const;
+  int64_t programBytes() const { return programs_ == nullptr ? 0 : programs_->bytes(); }
 
   Client& client_;
   Backend& backend_;
@@ -105,6 +108,7 @@ class Memory {
   std::atomic<int64_t> peakBytesInUse_{0};
   std::atomic<int64_t> allocations_{0};
   std::atomic<int64_t> largestAllocation_{0};
+  ProgramMemory* programs_ = nullptr;  // of the device, if this is where they have their own
 };
 
 }  // namespace isthmus

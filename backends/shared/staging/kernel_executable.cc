@@ -338,8 +338,8 @@ KernelExecutable::KernelExecutable(Backend& backend, const DeviceCompiler& compi
 }
 
 KernelExecutable::~KernelExecutable() {
-  for (auto [device, block] : constants_) {
-    DeviceBlocks(backend_, device).release(block, program_.constants.size(), {});
+  for (const auto& [device, constants] : constants_) {
+    DeviceBlocks(backend_, device).release(constants.block, program_.constants.size(), {});
   }
 }
 
@@ -359,7 +359,7 @@ StatusOr<void*> KernelExecutable::constants(int device) const {
   const std::string& bytes = program_.constants;
   if (bytes.empty()) return static_cast<void*>(nullptr);
   std::lock_guard lock(mutex_);
-  if (auto found = constants_.find(device); found != constants_.end()) return found->second;
+  if (auto found = constants_.find(device); found != constants_.end()) return found->second.block;
   DeviceBlocks memory(backend_, device);
   ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, memory.allocate(bytes.size()));
   DeviceEvents after;
@@ -370,7 +370,9 @@ StatusOr<void*> KernelExecutable::constants(int device) const {
     memory.release(block.data, bytes.size(), after);
     return status;
   }
-  constants_[device] = block.data;
+  constants_[device] = {
+      block.data,
+      ProgramMemory::of(backend_, device).add(bytes.size(), "constants of " + program_.info.name)};
   return block.data;
 }
 

@@ -8,6 +8,7 @@
 
 #include "backends/shared/staging/kernel_program.h"
 #include "backends/shared/staging/staged_executable.h"
+#include "base/program_memory.h"
 #include "isthmus/backend.h"
 #include "isthmus/device_compiler.h"
 
@@ -44,7 +45,11 @@ class KernelExecutable final : public StagedExecutable {
   size_t swapOffset_;  // in the scratch memory
   size_t scratchBytes_;
   mutable std::mutex mutex_;
-  mutable std::map<int, void*> constants_;  // by device; guarded by the mutex
+  struct Constants {
+    void* block = nullptr;
+    ProgramMemory::Block counted;
+  };
+  mutable std::map<int, Constants> constants_;  // by device; guarded by the mutex
 };
 
 }  // namespace isthmus
