@@ -16,9 +16,37 @@ const CudaEvent& ownOf(const DeviceEventRef& event) {
 
 }  // namespace
 
+void HostCopies::carryOut(void* part) {
+  const Part& one = *static_cast<const Part*>(part);
+  std::lock_guard lock(one.owner->mutex_);
+  if (!one.owner->isCancelled_) std::memcpy(one.to, one.from, one.bytes);
+}
+
+void HostCopies::cancel() {
+  std::lock_guard lock(mutex_);
+  isCancelled_ = true;
+}
+
+void HostCopies::abandon(std::unique_ptr<HostCopies> copies) {
+  struct Abandoned {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<HostCopies>> all;
+  };
+  static Abandoned& abandoned = *new Abandoned;
+  copies->cancel();
+  std::lock_guard lock(abandoned.mutex);
+  abandoned.all.push_back(std::move(copies));
+}
+
 CudaEvent::~CudaEvent() {
   // Nobody has waited: the copy still uses the block.
-  if (end_.block.data() && !isOver()) (void)driver_.await(device_, event_);
+  if (end_.block.data() && !isOver() && driver_.await(device_, event_).ok()) hasHappened_ = true;
+  if (end_.parts && !hasHappened_) HostCopies::abandon(std::move(end_.parts));
+}
+
+Status CudaEvent::failed(Status status) const {
+  if (end_.parts) end_.parts->cancel();
+  return status;
 }
 
 void CudaEvent::finish() const {
@@ -32,6 +60,7 @@ void CudaEvent::finish() const {
 bool CudaEvent::isOver() const {
   if (hasHappened_.load(std::memory_order_acquire)) return true;
   StatusOr<bool> isDone = driver_.isDone(device_, event_);
+  if (!isDone.ok()) static_cast<void>(failed(isDone.status()));
   if (isDone.ok() && *isDone) hasHappened_.store(true, std::memory_order_release);
   return !isDone.ok() || *isDone;
 }
@@ -46,7 +75,8 @@ bool CudaEvent::isReady() const {
 
 Status CudaEvent::await() const {
   if (!hasHappened_.load(std::memory_order_acquire)) {
-    ISTHMUS_RETURN_IF_ERROR(driver_.await(device_, event_));
+    Status status = driver_.await(device_, event_);
+    if (!status.ok()) return failed(std::move(status));
     hasHappened_.store(true, std::memory_order_release);
   }
   finish();
@@ -134,8 +164,7 @@ StatusOr<DeviceEventRef> CudaQueue::copyFromHost(void* device, size_t offset, co
                                                  size_t bytes, DeviceEvents after) {
   void* to = static_cast<char*>(device) + offset;
   StatusOr<PinnedPool::Block> block = pinned_.take(std::max<size_t>(bytes, 1));
-  // Right all the same, but the caller waits.
-  if (!block.ok()) return copy(Queue::kTransfer, to, host, bytes, after);
+  if (!block.ok()) return copyByPieces(Queue::kTransfer, to, host, bytes, after);
   if (bytes > 0) std::memcpy(block->data(), host, bytes);
   ISTHMUS_RETURN_IF_ERROR(waitFor(driver_, device_, Queue::kTransfer, after));
   ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, Queue::kTransfer, to, block->data(), bytes));
@@ -146,17 +175,65 @@ StatusOr<DeviceEventRef> CudaQueue::copyToHost(const void* device, size_t offset
                                                size_t bytes, DeviceEvents after) {
   const void* from = static_cast<const char*>(device) + offset;
   StatusOr<PinnedPool::Block> block = pinned_.take(std::max<size_t>(bytes, 1));
-  if (!block.ok()) return copy(Queue::kDownload, host, from, bytes, after);
+  if (!block.ok()) return copyByPieces(Queue::kDownload, host, from, bytes, after);
   ISTHMUS_RETURN_IF_ERROR(waitFor(driver_, device_, Queue::kDownload, after));
   ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, Queue::kDownload, block->data(), from, bytes));
   return recordCopy(Queue::kDownload, {std::move(*block), host, bytes});
 }
 
+// The driver copies what is not page-locked while the caller waits. So that nobody does, each piece
+// goes by one block, to or from which a thread of the driver copies it in the stream's order.
+StatusOr<DeviceEventRef> CudaQueue::copyByPieces(Queue queue, void* to, const void* from,
+                                                 size_t bytes, DeviceEvents after) {
+  const size_t pieceBytes = pinned_.sizes().pieceBytes;
+  StatusOr<PinnedPool::Block> block = pinned_.take(std::min(bytes, pieceBytes));
+  // Right all the same, but the caller waits.
+  if (!block.ok()) return copy(queue, to, from, bytes, after);
+  const bool isDownload = queue == Queue::kDownload;
+  void* const pinned = block->data();
+  CopyEnd end{std::move(*block)};
+  end.parts = std::make_unique<HostCopies>();
+  for (size_t done = 0; done < bytes; done += pieceBytes) {
+    const size_t now = std::min(pieceBytes, bytes - done);
+    if (isDownload) {
+      end.parts->add(static_cast<char*>(to) + done, pinned, now);
+    } else {
+      end.parts->add(pinned, static_cast<const char*>(from) + done, now);
+    }
+  }
+  auto enqueue = [&]() -> Status {
+    ISTHMUS_RETURN_IF_ERROR(waitFor(driver_, device_, queue, after));
+    for (size_t done = 0; done < bytes; done += pieceBytes) {
+      const size_t part = done / pieceBytes, now = std::min(pieceBytes, bytes - done);
+      if (isDownload) {
+        const void* source = static_cast<const char*>(from) + done;
+        ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, queue, pinned, source, now));
+        ISTHMUS_RETURN_IF_ERROR(end.parts->enqueue(driver_, device_, queue, part));
+      } else {
+        void* target = static_cast<char*>(to) + done;
+        ISTHMUS_RETURN_IF_ERROR(end.parts->enqueue(driver_, device_, queue, part));
+        ISTHMUS_RETURN_IF_ERROR(driver_.copy(device_, queue, target, pinned, now));
+      }
+    }
+    return {};
+  };
+  if (Status status = enqueue(); !status.ok()) {
+    settle(queue, std::move(end));
+    return status;
+  }
+  return recordCopy(queue, std::move(end));
+}
+
+// What was enqueued uses the block, and the host's parts.
+void CudaQueue::settle(Queue queue, CopyEnd end) {
+  const Status status = driver_.synchronize(device_, queue);
+  if (!status.ok() && end.parts) HostCopies::abandon(std::move(end.parts));
+}
+
 StatusOr<DeviceEventRef> CudaQueue::recordCopy(Queue queue, CopyEnd end) {
   StatusOr<cuda::DeviceEvent> event = driver_.record(device_, queue);
   if (!event.ok()) {
-    // The copy may be under way, and uses the block.
-    (void)driver_.synchronize(device_, queue);
+    settle(queue, std::move(end));
     return event.status();
   }
   return DeviceEventRef(

@@ -17,11 +17,39 @@
 
 namespace isthmus::cuda {
 
+// Parts of a copy that a thread of the driver carries out in the order of a stream.
+class HostCopies {
+ public:
+  void add(void* to, const void* from, size_t bytes) { parts_.push_back({this, to, from, bytes}); }
+  // Enqueues one, once all have been added.
+  Status enqueue(Driver& driver, int device, Queue queue, size_t part) {
+    return driver.callHost(device, queue, carryOut, &parts_[part]);
+  }
+  // After an error, of which the driver tells before all that it does has ended: what the parts are
+  // copied from and to is not used any more. The driver may still call for one.
+  static void abandon(std::unique_ptr<HostCopies> copies);
+  void cancel();
+
+ private:
+  struct Part {
+    HostCopies* owner;
+    void* to;
+    const void* from;
+    size_t bytes;
+  };
+  static void carryOut(void* part);
+
+  std::vector<Part> parts_;
+  std::mutex mutex_;
+  bool isCancelled_ = false;
+};
+
 // What the host does when a copy by page-locked memory has ended on the device.
 struct CopyEnd {
   PinnedPool::Block block;
   void* host = nullptr;  // where its bytes go; null: nowhere
   size_t bytes = 0;
+  std::unique_ptr<HostCopies> parts = nullptr;  // null: the device does all
 };
 
 // How what ends with an event has gone, where the device does not say.
@@ -57,6 +85,8 @@ class CudaEvent final : public isthmus::DeviceEvent {
 
  private:
   void finish() const;
+  // The host has no part any more in what has failed.
+  Status failed(Status status) const;
 
   Driver& driver_;
   int device_;
@@ -111,7 +141,12 @@ class CudaQueue final : public DeviceQueue, private ExternalStreams {
   };
   StatusOr<DeviceEventRef> copy(Queue queue, void* to, const void* from, size_t bytes,
                                 DeviceEvents after);
+  // The same by less page-locked memory than there are bytes, without waiting as well.
+  StatusOr<DeviceEventRef> copyByPieces(Queue queue, void* to, const void* from, size_t bytes,
+                                        DeviceEvents after);
   StatusOr<DeviceEventRef> recordCopy(Queue queue, CopyEnd end);
+  // Waits for a copy that has no event.
+  void settle(Queue queue, CopyEnd end);
   void freeLeaving(size_t mostLookedAt);
 
   Driver& driver_;

@@ -20,12 +20,12 @@ class CudaQueueTest : public testing::Test {
  protected:
   void SetUp() override { start(1 << 20); }
 
-  void start(uint64_t memoryBytes) {
+  void start(uint64_t memoryBytes, PinnedPool::Sizes sizes = {}) {
     queue_.reset();
     pinned_.reset();
     FAKE(fake_cuda_reset)(1, 90, memoryBytes);
     driver_ = std::move(*Driver::create(ISTHMUS_FAKE_CUDA, {}, 0));
-    pinned_ = std::make_unique<PinnedPool>(*driver_);
+    pinned_ = std::make_unique<PinnedPool>(*driver_, sizes);
     queue_ = std::make_unique<CudaQueue>(*driver_, *pinned_, 0);
   }
   void* allocate(size_t bytes) {
@@ -89,7 +89,7 @@ TEST_F(CudaQueueTest, whoever_asks_first_ends_a_copy) {
 
 TEST_F(CudaQueueTest, page_locked_memory_is_limited) {
   start(uint64_t{4} << 30);
-  size_t bytes = PinnedPool::kLargestBlockBytes + 1;
+  size_t bytes = PinnedPool::Sizes().largestBlockBytes + 1;
   EXPECT_EQ(pinned_->take(bytes).status().code(), StatusCode::kResourceExhausted);
   // Blocks that nobody uses are kept up to a limit.
   int before = FAKE(fake_cuda_allocations)();
@@ -185,6 +185,34 @@ TEST_F(CudaQueueTest, memory_that_is_about_to_be_free_is_waited_for) {
   queue_->release("device", data, 800, after);
   EXPECT_NE(allocate(900), nullptr);
   EXPECT_EQ(FAKE(fake_cuda_count)("cuMemPoolTrimTo"), 1);
+}
+
+// Though more than is page-locked for it.
+TEST_F(CudaQueueTest, nobody_waits_for_large_copies) {
+  start(1 << 20, {.largestBlockBytes = 1000, .pieceBytes = 300});
+  std::vector<int> sent(1000), received(1000, -1);
+  std::iota(sent.begin(), sent.end(), 0);
+  void* data = allocate(4000);
+  FAKE(fake_cuda_hold)(1);
+  StatusOr<DeviceEventRef> written = queue_->copyFromHost(data, 0, sent.data(), 4000, {});
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  DeviceEventRef after[] = {*written};
+  StatusOr<DeviceEventRef> read = queue_->copyToHost(data, 400, received.data(), 3600, after);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_FALSE((*read)->isReady());
+  EXPECT_EQ(received[0], -1);
+  EXPECT_TRUE((*read)->await().ok());
+  EXPECT_TRUE((*read)->isReady());
+  EXPECT_EQ(std::vector<int>(received.begin(), received.begin() + 900),
+            std::vector<int>(sent.begin() + 100, sent.end()));
+  EXPECT_EQ(received[900], -1);
+  EXPECT_THAT(FAKE(fake_cuda_log)(), Not(HasSubstr("ordinary memory")));
+  // What goes wrong is the event's error, and nothing arrives.
+  StatusOr<DeviceEventRef> again = queue_->copyToHost(data, 0, received.data(), 4000, {});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  FAKE(fake_cuda_fail)("cuEventQuery", CUDA_ERROR_ILLEGAL_ADDRESS, 1);
+  EXPECT_EQ((*again)->await().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(received[0], 100);
 }
 
 TEST_F(CudaQueueTest, programs_share_an_arena_that_grows) {

@@ -506,6 +506,12 @@ Status Driver::copy(int device, Queue queue, void* to, const void* from, size_t 
                "cuMemcpyAsync");
 }
 
+Status Driver::callHost(int device, Queue queue, void (*function)(void*), void* argument) {
+  ISTHMUS_ASSIGN_OR_RETURN(ContextScope scope, enter(device));
+  return check(device, library_.LaunchHostFunc(stream(device, queue), function, argument),
+               "cuLaunchHostFunc");
+}
+
 Status Driver::copyBlocks(int device, Queue queue, void* to, size_t toStride, const void* from,
                           size_t fromStride, size_t bytes, size_t blocks) {
   if (bytes == 0 || blocks == 0) return {};

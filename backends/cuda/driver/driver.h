@@ -186,6 +186,9 @@ class Driver {
 
   // From and to any memory of host or devices. Memory of the host must stay until the copy is done.
   Status copy(int device, Queue queue, void* to, const void* from, size_t bytes);
+  // Calls `function` with `argument` on a thread of the driver when all that was enqueued before is
+  // done without an error. It must not call CUDA, nor wait for who does.
+  Status callHost(int device, Queue queue, void (*function)(void*), void* argument);
   // Between memories of the device: `blocks` blocks of `bytes`, each so many bytes behind the last.
   Status copyBlocks(int device, Queue queue, void* to, size_t toStride, const void* from,
                     size_t fromStride, size_t bytes, size_t blocks);

@@ -51,6 +51,7 @@ namespace isthmus::cuda {
     (CUmodule*, const void*, unsigned, CUjitOption*, void**))                                     \
   X(ModuleUnload, "cuModuleUnload", (CUmodule))                                                   \
   X(ModuleGetFunction, "cuModuleGetFunction", (CUfunction*, CUmodule, const char*))               \
+  X(LaunchHostFunc, "cuLaunchHostFunc", (CUstream, CUhostFn, void*))                              \
   X(LaunchKernel, "cuLaunchKernel",                                                               \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,  \
      void**, void**))                                                                             \

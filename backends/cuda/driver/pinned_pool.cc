@@ -30,7 +30,7 @@ PinnedPool::Block::~Block() {
 }
 
 StatusOr<PinnedPool::Block> PinnedPool::take(size_t bytes) {
-  if (bytes > kLargestBlockBytes) {
+  if (bytes > sizes_.largestBlockBytes) {
     return resourceExhausted("no page-locked block of ", bytes, " bytes is made for a copy");
   }
   size_t size = rounded(bytes);

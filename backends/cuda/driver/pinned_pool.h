@@ -19,10 +19,15 @@ class PinnedPool {
   static constexpr size_t kMostKeptBytes = size_t{256} << 20;
   // Of all blocks together.
   static constexpr size_t kMostBytes = size_t{4} << 30;
-  // Of a copy; to lock more pages takes longer than it saves.
-  static constexpr size_t kLargestBlockBytes = size_t{1} << 30;
+  struct Sizes {
+    // Of a copy; to lock more pages takes longer than it saves.
+    size_t largestBlockBytes = size_t{1} << 30;
+    // Of a larger one, which goes piece by piece.
+    size_t pieceBytes = size_t{32} << 20;
+  };
 
-  explicit PinnedPool(Driver& driver) : driver_(driver) {}
+  explicit PinnedPool(Driver& driver) : PinnedPool(driver, Sizes()) {}
+  PinnedPool(Driver& driver, const Sizes& sizes) : driver_(driver), sizes_(sizes) {}
 
   // Goes back to the pool with its owner, who then must have no copy of it under way.
   class Block {
@@ -41,11 +46,13 @@ class PinnedPool {
   };
   // At least `bytes` bytes, more than 0. kResourceExhausted if there is none, or that is too much.
   StatusOr<Block> take(size_t bytes);
+  const Sizes& sizes() const { return sizes_; }
 
  private:
   void give(void* data, size_t bytes);
 
   Driver& driver_;
+  const Sizes sizes_;
   std::mutex mutex_;
   std::map<size_t, std::vector<void*>> kept_;  // by size
   size_t keptBytes_ = 0;

@@ -728,6 +728,16 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
                  }});
 }
 
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
+  FAKE_ENTER
+  Stream* one = streamOf(stream);
+  record("host function on stream " + std::to_string(one->number));
+  return enqueue(one, {[=] {
+                   function(argument);
+                   return CUDA_SUCCESS;
+                 }});
+}
+
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   FAKE_ENTER
   const CUDA_MEMCPY2D c = *copy;
