@@ -1,8 +1,12 @@
 // Devices: lookup of memories, sums of statistics, and launches that can still be poisoned.
 #include "runtime/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -12,6 +16,37 @@
 #include "runtime/threads/fork.h"
 
 namespace isthmus {
+namespace {
+
+// Work of devices that were given up, which has not ended.
+std::atomic<int64_t> givenUpAndRunning{0};
+
+// Drivers wait at exit for what runs, for ever, or take apart what it uses; and nobody can stop it.
+void leaveWithoutDrivers(int status, void* process) {
+  constexpr auto kPatience = std::chrono::seconds(1);
+  // Not in the child of a fork, in which nothing of it runs.
+  if (getpid() != static_cast<pid_t>(reinterpret_cast<intptr_t>(process))) return;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (givenUpAndRunning > 0) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      log(LogLevel::kWarning,
+          "the process ends while a device that was given up still works; its "
+          "driver is not told");
+      std::fflush(nullptr);
+      _exit(status);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Called before what was registered earlier, such as by drivers when they were loaded.
+void leaveWithoutDriversAtExit() {
+  static const int registered =
+      on_exit(leaveWithoutDrivers, reinterpret_cast<void*>(static_cast<intptr_t>(getpid())));
+  static_cast<void>(registered);
+}
+
+}  // namespace
 
 Device::Device(Client& client, DeviceDescription description, bool isAddressable)
     : client_(client),
@@ -110,8 +145,11 @@ void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,
 }
 
 void Device::keepUntilReady(DeviceEventRef event, std::function<void(Status)> then) {
+  leaveWithoutDriversAtExit();
+  ++givenUpAndRunning;
   auto keep = [event = std::move(event), then = std::move(then)] {
     static_cast<void>(event->await());
+    --givenUpAndRunning;
   };
   auto kept = std::make_unique<decltype(keep)>(std::move(keep));
   // Without a thread nobody would see the event, and the lanes must not wait for it: for good.

@@ -426,7 +426,7 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_program_without_end_is_given_up(xpu, name):
     result = xpu(f"""
-        import jax, jax.numpy as jnp, os
+        import jax, jax.numpy as jnp
         from jax import lax
         x = jax.block_until_ready(jnp.ones((64, 64)))
         y = jax.jit({ENDLESS[name]})(x)
@@ -435,9 +435,8 @@ def test_program_without_end_is_given_up(xpu, name):
                 print(array.block_until_ready())
             except Exception as error:
                 print(str(error).replace("\\n", " "))
-        os.sys.stdout.flush()
-        os._exit(0)  # a kernel may run on
     """, ISTHMUS_DEVICE_TIMEOUT_SECONDS=1)
+    # The process has ended, though a kernel may have run on.
     errors = result.stdout.splitlines()
     assert len(errors) == 2 and all("DEADLINE_EXCEEDED" in error or "given up" in error for error in errors), errors
 
