@@ -106,6 +106,51 @@ class OnSimulatedDevice : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, OnSimulatedDevice, ::testing::Range(0, 6));
 
+// As whoever loads the plugin says.
+TEST(SimulatedDevices, OptionsOfTheClientSayTheOrderAndTheLatency) {
+  constexpr int kPrograms = 12;
+  constexpr int64_t kLatencyUs = 2000;
+  std::vector<std::vector<int>> orders;
+  for (int64_t seed : {0, 7}) {
+    SimulatedBackend& backend = newBackend({});
+    Ref<Client> client =
+        Client::create(backend, {{"order_seed", seed}, {"latency_us", kLatencyUs}}).value();
+    Gate gate;
+    std::vector<int> order;  // by the device's one thread that computes
+    std::vector<Ref<LoadedExecutable>> programs;
+    for (int i = 0; i <= kPrograms; ++i) {
+      ProgramInfo info;
+      info.outputs = {output(f32({2}))};
+      programs.push_back(
+          client
+              ->load(backend.wrap(std::make_shared<FunctionExecutable>(info,
+                                                                       [&, i](const RunRequest&) {
+                                                                         if (i == 0)
+                                                                           gate.isOpen.wait(false);
+                                                                         order.push_back(i);
+                                                                         return Status();
+                                                                       })))
+              .value());
+    }
+    std::vector<BufferRef> results;
+    for (const Ref<LoadedExecutable>& program : programs) {
+      DeviceLaunch launch{{}, {&results.emplace_back(), 1}, nullptr};
+      ASSERT_TRUE(program->execute({&launch, 1}, {}).ok());
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    gate.open();
+    for (const BufferRef& result : results) EXPECT_TRUE(result->readyEvent().await().ok());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin,
+              std::chrono::microseconds(kPrograms * kLatencyUs));
+    results.clear();
+    orders.push_back(order);
+  }
+  std::vector<int> sorted = orders[1];
+  std::ranges::sort(sorted);
+  EXPECT_EQ(orders[0], sorted);
+  EXPECT_NE(orders[1], sorted);
+}
+
 TEST_P(OnSimulatedDevice, ArraysGoThereAndBack) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
   for (auto semantics : {HostBufferSemantics::kImmutableOnlyDuringCall,
