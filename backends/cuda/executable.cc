@@ -378,11 +378,12 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     own.calls.push_back(*std::move(plan));
   }
   if (!image_.constants.empty()) {
+    // On the stream on which nothing waits: copies may be behind a program that does not end.
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,
-                             driver_.allocate(device, Queue::kTransfer, image_.constants.size()));
-    ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kTransfer, own.constants,
+                             driver_.allocate(device, Queue::kAllocate, image_.constants.size()));
+    ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kAllocate, own.constants,
                                          image_.constants.data(), image_.constants.size()));
-    ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kTransfer));
+    ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kAllocate));
     own.counted = ProgramMemory::of(linkedBackend(), device)
                       .add(image_.constants.size(), "constants of " + image_.info.name);
   }

@@ -715,17 +715,20 @@ TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
               HasSubstr("tensor<13x1048576xf32> of 52.0 MiB"));
 }
 
-TEST_F(CudaRuntime, memory_of_programs_is_in_use_and_listed) {
-  Device& device = *client().addressableDevices().front();
-  // A table that no kernel computes.
+// With a table of 4 KiB that no kernel computes.
+std::string withTable() {
   std::string table;
   for (int i = 0; i < 1024; ++i) table += (i ? "," : "") + std::to_string(i * i % 1013) + ".0";
   const std::string type = "tensor<1024xf32>";
+  return "func.func @main(%x: " + type + ") -> " + type + " {\n%t = stablehlo.constant dense<[" +
+         table + "]> : " + type + "\n%r = stablehlo.add %x, %t : " + type +
+         "\nreturn %r : " + type + "\n}";
+}
+
+TEST_F(CudaRuntime, memory_of_programs_is_in_use_and_listed) {
+  Device& device = *client().addressableDevices().front();
   {
-    StatusOr<Ref<LoadedExecutable>> executable =
-        compile("func.func @main(%x: " + type + ") -> " + type +
-                " {\n%t = stablehlo.constant dense<[" + table + "]> : " + type +
-                "\n%r = stablehlo.add %x, %t : " + type + "\nreturn %r : " + type + "\n}");
+    StatusOr<Ref<LoadedExecutable>> executable = compile(withTable());
     ASSERT_TRUE(executable.ok()) << executable.status().message();
     const FakeKernelScope kernel("kernel0", nothing);
     StatusOr<Ref<LoadedExecutable>> withArena = compile(kWithArena);
@@ -749,6 +752,22 @@ TEST_F(CudaRuntime, memory_of_programs_is_in_use_and_listed) {
   }
   // The arena stays for others.
   EXPECT_EQ(device.memoryStats().bytesInUse, 16 << 20);
+}
+
+// Such as copies of results of a program that does not end.
+TEST_F(CudaRuntime, programs_are_loaded_while_copies_wait) {
+  client();
+  DeviceQueue& queue = *linkedBackend().queue(0);
+  StatusOr<DeviceQueue::Block> block = queue.allocate("device", 400);
+  ASSERT_TRUE(block.ok()) << block.status().message();
+  const Floats values(100, 1);
+  FAKE(fake_cuda_hold)(1);
+  DeviceEventRef copied = *queue.copyFromHost(block->data, 0, values.data(), 400, {});
+  ASSERT_TRUE(compile(withTable()).ok());
+  EXPECT_FALSE(copied->isReady());
+  FAKE(fake_cuda_hold)(0);
+  EXPECT_TRUE(copied->await().ok());
+  queue.release("device", block->data, 400, {});
 }
 
 // Work that does not end though somebody looks after it, and a host that must not wait for it.
