@@ -44,6 +44,15 @@ def test_counts_what_passes_of_what_passes_on_the_cpu(truth, tmp_path):
     assert text.count("`a_test.T.g`") == 1
 
 
+def test_a_sample_by_another_seed_has_a_line_of_its_own(truth, tmp_path):
+    path = report(tmp_path, "jax", "intel", sample=40, seed=0)
+    truth.PAGE.write_text("\n".join(truth.of_platforms()) + "\n")
+    path.unlink()
+    report(tmp_path, "jax", "intel", sample=40, seed=3)
+    assert [row.split("|")[3].strip() for row in rows("\n".join(truth.of_platforms()))] == [
+        "JAX's tests, every 40th", "JAX's tests, every 40th by seed 3"]
+
+
 def test_keeps_lines_whose_report_is_not_there(truth, tmp_path):
     path = report(tmp_path, "stablehlo", "pocl", lost=["f"])
     report(tmp_path, "smoke", "intel", reference=5)

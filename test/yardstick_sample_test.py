@@ -23,3 +23,9 @@ def test_depends_on_names_alone():
     # What is collected on one platform only changes little.
     more = pytest_options.sample([*NAMES, "a_test.py::T::other"], 20)
     assert len(more & pytest_options.sample(NAMES, 20)) >= 4
+
+
+def test_every_seed_has_a_sample_of_its_own():
+    samples = [frozenset(pytest_options.sample(NAMES, 20, seed)) for seed in range(4)]
+    assert samples[0] == pytest_options.sample(NAMES, 20)
+    assert len(set(samples)) == 4 and all(len(one) == 5 for one in samples)

@@ -56,6 +56,7 @@ def run_file(path, platform, directory, options):
     environment = {
         **os.environ, "JAX_PLATFORMS": named, "JAX_NUM_GENERATED_CASES": str(options.cases),
         "PYTHONDONTWRITEBYTECODE": "1", "ISTHMUS_YARDSTICK_SAMPLE": str(options.sample),
+        "ISTHMUS_YARDSTICK_SEED": str(options.seed),
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))}
     if platform != "cpu":
         environment |= platforms.environment(options)
@@ -134,6 +135,7 @@ def main():
              if re.search(options.only, name)}
     found = {"cpu": {}, options.platform: {}}
     suffix = f"-sample-{options.sample}" if options.sample > 1 else ""
+    suffix += f"-seed-{options.seed}" if options.sample > 1 and options.seed else ""
     for name, path in files.items():
         for platform in found:
             where = platform if platform == "cpu" else platforms.label(options)

@@ -23,6 +23,7 @@ def add_options(parser):
     parser.add_argument("--driver", choices=[*opencl_drivers.DRIVERS, "fake"],
                         help="whose devices platform xpu has; fake: platform cuda without a GPU, whose PTX is interpreted")
     parser.add_argument("--sample", type=int, default=1, help="every Nth test only, of each file")
+    parser.add_argument("--seed", type=int, default=0, help="another sample for every number")
 
 
 def label(options):
@@ -42,9 +43,9 @@ def environment(options):
     return {"ISTHMUS_XPU_LIBRARY_PATH": str(opencl_drivers.LIBRARY), **variables}
 
 
-def sample(items, name, every):
-    """Every `every`th of the items, which depends on their names alone."""
-    kept = pytest_options.sample([name(item) for item in items], every)
+def sample(items, name, options):
+    """The items that --sample and --seed ask for, which depends on their names alone."""
+    kept = pytest_options.sample([name(item) for item in items], options.sample, options.seed)
     return [item for item in items if name(item) in kept]
 
 
@@ -57,6 +58,6 @@ def write_report(yardstick, options, passing_there, lost, crashed):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({
         "yardstick": yardstick, "platform": options.platform, "driver": options.driver or "",
-        "sample": options.sample, "reference": passing_there, "lost": sorted(lost),
+        "sample": options.sample, "seed": options.seed, "reference": passing_there, "lost": sorted(lost),
         "crashed": sorted(crashed)}, indent=1) + "\n")
     print(f"report: {os.path.relpath(path)}")

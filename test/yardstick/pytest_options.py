@@ -1,8 +1,8 @@
 """A plugin of pytest in jax_tests.py's workers: which device JAX's tests believe in, and a sample of them.
 
 ISTHMUS_YARDSTICK_DEVICE is JAX's own flag jax_test_dut ("device under test"). ISTHMUS_YARDSTICK_SAMPLE is
-N: of each file every Nth test, rounded up. Which ones depends on their names alone, so that they are the
-same on all platforms, whatever else was collected. ISTHMUS_YARDSTICK_FAKE_GPU: there is a GPU, whatever JAX sees.
+N: of each file every Nth test, rounded up. Which ones depends on their names and ISTHMUS_YARDSTICK_SEED alone, so that
+they are the same on all platforms, whatever else was collected. ISTHMUS_YARDSTICK_FAKE_GPU: there is a GPU, whatever JAX sees.
 """
 
 import os
@@ -10,10 +10,10 @@ import sys
 import zlib
 
 
-def sample(names, every):
-    """Every `every`th of the names, rounded up: those with the smallest checksums."""
+def sample(names, every, seed=0):
+    """Every `every`th of the names, rounded up: those with the smallest checksums, which start with the seed."""
     count = -(-len(names) // every)
-    return set(sorted(names, key=lambda name: (zlib.crc32(name.encode()), name))[:count])
+    return set(sorted(names, key=lambda name: (zlib.crc32(name.encode(), seed), name))[:count])
 
 
 def pytest_configure(config):
@@ -33,6 +33,6 @@ def pytest_collection_modifyitems(config, items):
     if every <= 1:
         return
     name = lambda item: item.nodeid.split("/")[-1]  # noqa: E731
-    kept = sample([name(item) for item in items], every)
+    kept = sample([name(item) for item in items], every, int(os.environ.get("ISTHMUS_YARDSTICK_SEED", "0")))
     config.hook.pytest_deselected(items=[item for item in items if name(item) not in kept])
     items[:] = [item for item in items if name(item) in kept]

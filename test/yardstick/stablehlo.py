@@ -82,7 +82,7 @@ def main():
         return run_files(options)
     items = [item for item in stablehlo_programs.programs(options.stablehlo)
              if re.search(options.only, item["name"])]
-    items = platforms.sample(items, lambda item: item["name"], options.sample)
+    items = platforms.sample(items, lambda item: item["name"], options)
     if not items:
         parser.error(f"no programs in {options.stablehlo} match")
     found = {}
