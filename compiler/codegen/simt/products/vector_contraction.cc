@@ -164,9 +164,12 @@ void TileKernel::storeTile(const Values& sums, llvm::Value* firstColumn, llvm::V
   const int64_t lanes = plan_.sumsAreLanes ? 1 : plan_.lanes;
   KernelWriter::Elements all;
   const llvm::ArrayRef<llvm::Value*> rows = resultRows_;
+  // The lanes of a result of one column are rows, which an epilogue is told one by one.
+  const bool areRows = w_.hasEpilogue() && p_.resultColumns == 1;
+  const bool storesVectors = lanes == 1 || (stride == 1 && !areRows);
   for (llvm::Value* sum : sums) {
     if (plan_.sumsAreLanes) sum = w_.sumOfLanes(sum, p_.sum);
-    if (lanes == 1 || stride == 1) {
+    if (storesVectors) {
       all.push_back({sum});
       continue;
     }
