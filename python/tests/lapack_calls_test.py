@@ -259,14 +259,16 @@ def test_info_and_what_is_not_computed(tmp_path):
     ((COLUMNS, "dense<[1, 0]> : tensor<2xindex>"), "LAPACK's matrices lie in columns"),
     (("76 : ui8", "65 : ui8"), "attribute uplo is not a ui8, one of LU"),
     (("76 : ui8", "76 : i32"), "attribute uplo is not a ui8, one of LU"),
-    (("tensor<i32>", "tensor<i64>"), "do not have the types of this routine"),
-    (("dpotrf", "spotrf"), "do not have the types of this routine"),
+    (("tensor<i32>", "tensor<i64>"), "operands and results do not have the types of this routine"),
+    (("dpotrf", "spotrf"), "operands and results do not have the types of this routine"),
     (("dpotrf", "dpotri"), "no handler is registered for @lapack_dpotri_ffi"),
 ], ids=lambda value: value if isinstance(value, str) else value[1][:12])
 def test_wrong_calls_are_refused(changed, message, tmp_path):
     text = call("lapack_dpotrf_ffi", "uplo = 76 : ui8", COLUMNS, ["tensor<3x3xf64>", "tensor<i32>"],
                 [COLUMNS, "dense<> : tensor<0xindex>"])
-    with pytest.raises(AssertionError, match=message):
+    # Each says which call, of which types, and where.
+    named = rf"stablehlo.custom_call @lapack_\w+ \(.*\) -> \(.*\): {message}.* \[at \S+:\d+:\d+\]"
+    with pytest.raises(AssertionError, match=named):
         run(tmp_path, (text.replace(*changed), [np.eye(3)]))
 
 

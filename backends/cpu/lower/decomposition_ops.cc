@@ -32,7 +32,7 @@ StatusOr<bool> readsLower(shlo::CustomCallOp call) {
   auto config = llvm::dyn_cast_or_null<mlir::StringAttr>(call.getBackendConfigAttr());
   llvm::StringRef text = config ? config.getValue().split(',').first : llvm::StringRef("1");
   if (text != "0" && text != "1") {
-    return invalidArgument("Eigh: backend_config begins with '", text.str(), "', expected 0 or 1");
+    return invalidArgument("backend_config begins with '", text.str(), "', expected 0 or 1");
   }
   return text == "1";
 }
@@ -72,8 +72,7 @@ StatusOr<OperationCode> lowerDecomposition(mlir::Operation* op, LibraryContext& 
     }
   }
   auto wrong = [&] {
-    return invalidArgument("@", call.getCallTargetName().str(),
-                           ": operands and results do not have the types of this decomposition");
+    return invalidArgument("operands and results do not have the types of this decomposition");
   };
   if (op->getNumOperands() == 0 || types[0].dims.size() < 2) return wrong();
   const ArrayType& a = types[0];

@@ -119,8 +119,7 @@ class LapackCall {
 
   Status refuse(const std::string& reason) const { return unsupportedOp(op_, reason); }
   Status wrongTypes() const {
-    return invalidArgument("@", call_.target,
-                           ": operands and results do not have the types of this routine");
+    return invalidArgument("operands and results do not have the types of this routine");
   }
 
   // Operands and results must be these, matrices in columns.
@@ -150,8 +149,7 @@ class LapackCall {
                           attribute.type == ElementType::kU8 && attribute.bytes.size() == 1;
       if (isByte && letters.contains(attribute.bytes[0])) return attribute.bytes[0];
     }
-    return invalidArgument("@", call_.target, ": attribute ", name, " is not a ui8, one of ",
-                           letters.str());
+    return invalidArgument("attribute ", name, " is not a ui8, one of ", letters.str());
   }
 
   template <typename Descriptor>

@@ -56,10 +56,9 @@ StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& 
   Builder builder = builderOf(op->getName().getStringRef());
   if (!builder) return unsupportedOp(op, "the CPU backend has no code for this operation yet");
   StatusOr<OperationCode> code = builder(op, context);
-  if (!code.ok() && code.status().code() != StatusCode::kUnimplemented) return code;
-  // Builders say what is missing; the operation and its position are added here.
+  // Builders say what is missing or wrong; the operation and its position are added here.
   if (!code.ok() && code.status().message().find(" -> ") == std::string_view::npos) {
-    return unsupportedOp(op, code.status().message());
+    return atOp(op, code.status());
   }
   return code;
 }
