@@ -33,7 +33,7 @@ std::optional<int64_t> countStraight(const std::vector<Step>& steps) {
       std::optional<int64_t> body = countStraight(loop->body);
       if (loop->rounds < 0 || !body) return std::nullopt;
       more = loop->rounds > kMostRecorded && *body > 0 ? kMostRecorded + 1 : *body * loop->rounds;
-      more += std::ssize(loop->exchanges);
+      more += std::ssize(loop->addressSwaps);
     } else if (std::holds_alternative<HostCall>(step.what) ||
                std::holds_alternative<Branch>(step.what)) {
       return std::nullopt;

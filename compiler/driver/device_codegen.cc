@@ -373,7 +373,7 @@ bool forEachPlace(const Step& step, llvm::function_ref<bool(const Location&)> vi
   if (auto* move = std::get_if<Move>(&step.what)) return visit(move->to) && visit(move->from);
   if (auto* branch = std::get_if<Branch>(&step.what)) return visit(branch->index);
   const Loop& loop = std::get<Loop>(step.what);
-  return visit(loop.predicate) && llvm::all_of(loop.exchanges, [&](const Move& move) {
+  return visit(loop.predicate) && llvm::all_of(loop.addressSwaps, [&](const Move& move) {
            return visit(move.to) && visit(move.from);
          });
 }
@@ -385,7 +385,7 @@ int64_t swappedBytes(const std::vector<Step>& steps) {
   };
   forEachStep(steps, [&](const Step& step) {
     if (auto* move = std::get_if<Move>(&step.what)) consider(*move);
-    if (auto* loop = std::get_if<Loop>(&step.what)) llvm::for_each(loop->exchanges, consider);
+    if (auto* loop = std::get_if<Loop>(&step.what)) llvm::for_each(loop->addressSwaps, consider);
     return true;
   });
   return bytes;

@@ -50,7 +50,7 @@ struct Loop {
   // What each round ends with, done by swapping the addresses of both places: what any step of
   // the loop accesses of one begins where it does, and is nothing else. swap_addresses.h finds
   // them.
-  std::vector<Move> exchanges;
+  std::vector<Move> addressSwaps;
   // All of it in one function of the host, over every place of its steps as an input; -1: there is
   // none. host_loops.h finds such loops.
   HostCall onHost{-1, {}, {}};

@@ -34,7 +34,7 @@ std::vector<Location> locationsOf(const Loop& loop) {
   };
   auto visit = [&](const Step& step) { return forEachPlace(step, add); };
   add(loop.predicate);
-  for (const Move& move : loop.exchanges) {
+  for (const Move& move : loop.addressSwaps) {
     add(move.to);
     add(move.from);
   }

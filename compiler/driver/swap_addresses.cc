@@ -39,7 +39,7 @@ void swapAddressesOf(Loop& loop) {
   std::vector<Step> rest;
   for (size_t i = first; i < loop.body.size(); ++i) {
     if (maySwap(i)) {
-      loop.exchanges.push_back(moveAt(i));
+      loop.addressSwaps.push_back(moveAt(i));
     } else {
       rest.push_back(loop.body[i]);
     }

@@ -7,7 +7,7 @@
 
 namespace isthmus {
 
-// Makes moves at the ends of loops' bodies swaps of addresses (Loop::exchanges), where the loop
+// Makes moves at the ends of loops' bodies swaps of addresses (Loop::addressSwaps), where the loop
 // does the same then: what a round computed into one place, the next reads there, and computes into
 // the other. A round of a loop whose host enqueues its steps would cost a command for each move,
 // and for large arrays the time of a copy.

@@ -31,9 +31,9 @@ TEST(SwapAddresses, of_what_a_round_computed) {
   Loop loop =
       swapped({launch({kResult, arena(0)}), last(kResult, arena(0))}, {launch({kResult, kFlag})});
   EXPECT_THAT(loop.body, SizeIs(1));
-  ASSERT_THAT(loop.exchanges, SizeIs(1));
-  EXPECT_EQ(loop.exchanges[0].to, kResult);
-  EXPECT_EQ(loop.exchanges[0].from, arena(0));
+  ASSERT_THAT(loop.addressSwaps, SizeIs(1));
+  EXPECT_EQ(loop.addressSwaps[0].to, kResult);
+  EXPECT_EQ(loop.addressSwaps[0].from, arena(0));
 }
 
 TEST(SwapAddresses, of_swaps_within_branches_and_loops) {
@@ -45,22 +45,22 @@ TEST(SwapAddresses, of_swaps_within_branches_and_loops) {
   branch.index = kFlag;
   branch.branches = {{{inner}}};
   Loop outer = swapped({{branch}, last(arena(128), arena(192))});
-  EXPECT_THAT(outer.exchanges, SizeIs(1));
+  EXPECT_THAT(outer.addressSwaps, SizeIs(1));
   const auto& within = std::get<Branch>(outer.body[0].what).branches[0];
-  EXPECT_THAT(std::get<Loop>(within[0].what).exchanges, SizeIs(1));
+  EXPECT_THAT(std::get<Loop>(within[0].what).addressSwaps, SizeIs(1));
 }
 
 TEST(SwapAddresses, not_of_what_is_read_again) {
   Loop loop = swapped({launch({kResult, arena(0)}), {Move{.to = kResult, .from = arena(0)}}});
-  EXPECT_THAT(loop.exchanges, IsEmpty());
+  EXPECT_THAT(loop.addressSwaps, IsEmpty());
   EXPECT_THAT(loop.body, SizeIs(2));
 }
 
 TEST(SwapAddresses, not_of_places_of_several_moves) {
   Loop twice = swapped({launch({arena(0)}), last(kResult, arena(0)), last(arena(64), arena(0))});
-  EXPECT_THAT(twice.exchanges, IsEmpty());
+  EXPECT_THAT(twice.addressSwaps, IsEmpty());
   Loop chain = swapped({launch({arena(0)}), last(kResult, arena(64)), last(arena(64), arena(0))});
-  EXPECT_THAT(chain.exchanges, IsEmpty());
+  EXPECT_THAT(chain.addressSwaps, IsEmpty());
   EXPECT_THAT(chain.body, SizeIs(3));
 }
 
@@ -68,12 +68,12 @@ TEST(SwapAddresses, not_where_parts_are_accessed_with_others) {
   for (const Location& other : {arena(32), arena(32, 8), arena(0, 128)}) {
     SCOPED_TRACE(other.toString());
     Loop loop = swapped({launch({kResult, arena(0)}), launch({other}), last(kResult, arena(0))});
-    EXPECT_THAT(loop.exchanges, IsEmpty());
+    EXPECT_THAT(loop.addressSwaps, IsEmpty());
   }
   // A smaller array at the same place is whole.
   Loop loop =
       swapped({launch({arena(0, 8)}), launch({kResult, arena(0)}), last(kResult, arena(0))});
-  EXPECT_THAT(loop.exchanges, SizeIs(1));
+  EXPECT_THAT(loop.addressSwaps, SizeIs(1));
 }
 
 }  // namespace

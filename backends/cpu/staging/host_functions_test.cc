@@ -156,7 +156,7 @@ TEST_F(HostFunctionsTest, loops_of_the_host_are_one_function) {
   loop.condition = {{HostCall{of[2], {n, end}, {flag}}}};
   loop.predicate = flag;
   loop.body = {{branch}, {HostCall{of[0], {x, y}, {next}}}, {HostCall{of[1], {n, one}, {n}}}};
-  loop.exchanges = {{.to = x, .from = next}};
+  loop.addressSwaps = {{.to = x, .from = next}};
   std::vector<Step> steps{{std::move(loop)}};
   Status added =
       addHostLoops(steps, [&](const Loop& found) { return codegen.table->addLoop(found); });

@@ -65,7 +65,7 @@ struct StepWriter {
     writePlace(out, step.predicate);
     writeStepList(out, step.body);
     out.write(step.rounds);
-    out.writeList(step.exchanges, *this);
+    out.writeList(step.addressSwaps, *this);
     (*this)(step.onHost);
   }
   void operator()(const Branch& step) const {
@@ -147,7 +147,7 @@ Step readStep(ByteReader& in, int depth) {
       step.predicate = readPlace(in);
       step.body = readStepList(in, depth + 1);
       step.rounds = in.read<int64_t>();
-      step.exchanges = in.readList([&] { return readMove(in); });
+      step.addressSwaps = in.readList([&] { return readMove(in); });
       step.onHost = readHostCall(in);
       return {std::move(step)};
     }
@@ -219,7 +219,7 @@ class StepChecks {
     }
     if (step.rounds < -1) return contradiction("rounds of a loop");
     if (step.onHost.function != -1) ISTHMUS_RETURN_IF_ERROR((*this)(step.onHost));
-    for (const Move& exchange : step.exchanges) ISTHMUS_RETURN_IF_ERROR((*this)(exchange));
+    for (const Move& swap : step.addressSwaps) ISTHMUS_RETURN_IF_ERROR((*this)(swap));
     ISTHMUS_RETURN_IF_ERROR(check(step.condition));
     return check(step.body);
   }

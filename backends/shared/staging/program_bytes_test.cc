@@ -47,7 +47,7 @@ Program makeProgram() {
   loop.predicate = flag;
   loop.body = {{HostCall{0, {in}, {arena}, 0}}, {Move{out, arena, true}}};
   loop.rounds = 5;
-  loop.exchanges = {{.to = out, .from = arena}};
+  loop.addressSwaps = {{.to = out, .from = arena}};
   loop.onHost = {0, {out, arena}, {}};
   Branch branch;
   branch.index = number;
@@ -116,9 +116,9 @@ TEST(ProgramBytes, everything_comes_back) {
   EXPECT_EQ(device.profile.steps[1].flops, 2);
   EXPECT_EQ(std::get<HostCall>(loop.body[0].what).outputs[0].offset, 64);
   EXPECT_TRUE(std::get<Move>(loop.body[1].what).isSwap);
-  ASSERT_EQ(loop.exchanges.size(), 1u);
-  EXPECT_EQ(loop.exchanges[0].to, (Location{Space::kResult, 0, 0, 16}));
-  EXPECT_FALSE(loop.exchanges[0].isSwap);
+  ASSERT_EQ(loop.addressSwaps.size(), 1u);
+  EXPECT_EQ(loop.addressSwaps[0].to, (Location{Space::kResult, 0, 0, 16}));
+  EXPECT_FALSE(loop.addressSwaps[0].isSwap);
   EXPECT_EQ(loop.onHost.function, 0);
   EXPECT_EQ(loop.onHost.inputs.size(), 2u);
   EXPECT_EQ(std::get<LibraryCall>(device.steps[2].what).call, 2);
@@ -170,7 +170,7 @@ TEST(ProgramBytes, contradictions_are_refused) {
       [&](Program& program) { loop(program).rounds = -2; },
       [&](Program& program) { std::get<HostCall>(loop(program).body[0].what).function = 1; },
       [&](Program& program) { std::get<Move>(loop(program).body[1].what).from.bytes = 8; },
-      [&](Program& program) { loop(program).exchanges[0].from.bytes = 8; },
+      [&](Program& program) { loop(program).addressSwaps[0].from.bytes = 8; },
       [&](Program& program) { loop(program).onHost.function = 1; },
       [&](Program& program) { loop(program).onHost.inputs[0].bytes = 1 << 20; },
       [](Program& program) { std::get<Branch>(program.device.steps[1].what).index.bytes = 8; },

@@ -88,8 +88,8 @@ Status StepRunner::runStep(const Loop& step) {
   ISTHMUS_RETURN_IF_ERROR(runRounds(step, &isSwapped));
   if (!isSwapped) return {};
   // What comes after the loop knows nothing of it.
-  swapAddresses(step.exchanges);
-  for (const Move& move : step.exchanges) ISTHMUS_RETURN_IF_ERROR(runStep(move));
+  swapAddresses(step.addressSwaps);
+  for (const Move& move : step.addressSwaps) ISTHMUS_RETURN_IF_ERROR(runStep(move));
   return {};
 }
 
@@ -106,8 +106,8 @@ StatusOr<bool> StepRunner::runOnHost(const Loop& step) {
 
 Status StepRunner::runRound(const Loop& step, bool* isSwapped) {
   ISTHMUS_RETURN_IF_ERROR(runSteps(step.body));
-  if (step.exchanges.empty()) return {};
-  swapAddresses(step.exchanges);
+  if (step.addressSwaps.empty()) return {};
+  swapAddresses(step.addressSwaps);
   *isSwapped = !*isSwapped;
   return {};
 }
