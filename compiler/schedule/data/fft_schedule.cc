@@ -9,7 +9,7 @@ namespace {
 
 // Of larger prime factors, each point is a sum of its own; sizes with still larger ones are the
 // host's, which has an algorithm for them.
-constexpr int64_t kMostSummands = 256;
+constexpr int64_t kMaxRadix = 256;
 constexpr int64_t kMostLength = int64_t{1} << 24;
 constexpr int64_t kMostTransformed = int64_t{1} << 40;
 // Points of a group's lines together.
@@ -21,7 +21,7 @@ constexpr int64_t kMostThreadPoints = 256;
 // large.
 llvm::SmallVector<int64_t, 4> factorsOf(int64_t size) {
   llvm::SmallVector<int64_t, 24> primes;
-  for (int64_t prime = 2; prime <= kMostSummands; ++prime) {
+  for (int64_t prime = 2; prime <= kMaxRadix; ++prime) {
     for (; size % prime == 0; size /= prime) primes.push_back(prime);
   }
   if (size != 1) return {};
@@ -79,8 +79,8 @@ void shareLines(const FftShape& shape, const FftDim& dim, const TargetModel& tar
 std::string stageRefusal(const FftShape& shape, const FftDim& dim, const StageSchedule& stage,
                          const TargetModel& target) {
   for (int64_t factor : stage.factors) {
-    if (factor < 1 || factor > kMostSummands) {
-      return "factors must be from 1 to " + std::to_string(kMostSummands);
+    if (factor < 1 || factor > kMaxRadix) {
+      return "factors must be from 1 to " + std::to_string(kMaxRadix);
     }
   }
   if (stage.groupThreads == 1) {
