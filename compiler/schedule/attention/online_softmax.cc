@@ -50,7 +50,7 @@ struct Powers {
   int exponentials = 0, sums = 0;
 
   bool operator==(const Powers&) const = default;
-  bool isFree() const { return exponentials == 0 && sums == 0; }
+  bool isIndependent() const { return exponentials == 0 && sums == 0; }
 };
 
 class SoftmaxFinder {
@@ -105,7 +105,8 @@ class SoftmaxFinder {
   }
 
   static std::optional<Powers> combine(mlir::Operation* op, llvm::ArrayRef<Powers> of) {
-    if (llvm::all_of(of, [](const Powers& powers) { return powers.isFree(); })) return Powers();
+    if (llvm::all_of(of, [](const Powers& powers) { return powers.isIndependent(); }))
+      return Powers();
     using Result = std::optional<Powers>;
     return llvm::TypeSwitch<mlir::Operation*, Result>(op)
         .Case<shlo::MulOp>([&](auto) -> Result {
@@ -117,7 +118,7 @@ class SoftmaxFinder {
         .Case<shlo::NegOp, shlo::ConvertOp, shlo::BroadcastInDimOp, shlo::ReshapeOp>(
             [&](auto) -> Result { return of[0]; })
         .Case<shlo::SelectOp>([&](auto) -> Result {
-          if (!of[0].isFree()) return std::nullopt;
+          if (!of[0].isIndependent()) return std::nullopt;
           if (isZero(behindBroadcast(op->getOperand(1)))) return of[2];
           if (isZero(behindBroadcast(op->getOperand(2))) || of[1] == of[2]) return of[1];
           return std::nullopt;
