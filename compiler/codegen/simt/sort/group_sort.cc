@@ -58,27 +58,27 @@ class GroupSort : public SortWriter {
       llvm::Value* rest = b_.CreateSub(w_.i64(a_.length), first);
       size = b_.CreateTrunc(least(rest, w_.i64(t_.segment)), b_.getInt32Ty());
     }
-    auto placeOf = [&](llvm::Value* slot) {
+    auto indexAt = [&](llvm::Value* slot) {
       llvm::Value* within = b_.CreateAnd(slot, i32(t_.segment - 1));
       llvm::Value* row = rowOf(slot);
-      Place place;
-      if (!isFull) place.isInside = b_.CreateICmpULT(within, size);
+      PredicatedIndex at;
+      if (!isFull) at.isInside = b_.CreateICmpULT(within, size);
       if (a_.rows() % t_.segments() != 0) {
         llvm::Value* isRow = b_.CreateICmpULT(row, w_.i64(a_.rows()));
-        place.isInside = place.isInside ? b_.CreateAnd(place.isInside, isRow) : isRow;
+        at.isInside = at.isInside ? b_.CreateAnd(at.isInside, isRow) : isRow;
         row = least(row, w_.i64(a_.rows() - 1));
       }
-      // Of a place outside, another element is read, which stays behind those inside.
+      // Of an index outside, another element is read, which stays behind those inside.
       if (!isFull) within = least(within, b_.CreateSub(size, i32(1)));
-      place.index = indexOf(row, w_.plus(first, wide(within)));
-      return place;
+      at.index = indexOf(row, w_.plus(first, wide(within)));
+      return at;
     };
-    copyIn(SortStorage::kOperands, [&](llvm::Value* slot) { return placeOf(slot).index; });
+    copyIn(SortStorage::kOperands, [&](llvm::Value* slot) { return indexAt(slot).index; });
     form_.barrier(b_);
     sortRuns(isFull ? nullptr : size);
     llvm::Value* from = mergeInTile(size);
     form_.barrier(b_);
-    copyOut(to, from, placeOf);
+    copyOut(to, from, indexAt);
   }
 
   // From `from` to `to`, in rounds of this parity.
@@ -112,13 +112,13 @@ class GroupSort : public SortWriter {
     form_.barrier(b_);
     const bool isFull = a_.length % t_.elements == 0;
     copyOut(to, i32(t_.places()), [&](llvm::Value* slot) {
-      return Place{indexOf(row, w_.plus(first, wide(slot))),
-                   isFull ? nullptr : b_.CreateICmpULT(slot, count)};
+      return PredicatedIndex{indexOf(row, w_.plus(first, wide(slot))),
+                             isFull ? nullptr : b_.CreateICmpULT(slot, count)};
     });
   }
 
  private:
-  struct Place {
+  struct PredicatedIndex {
     llvm::Value* index = nullptr;     // of an element in global memory
     llvm::Value* isInside = nullptr;  // null: it is
   };
@@ -234,12 +234,12 @@ class GroupSort : public SortWriter {
     }
   }
   void copyOut(SortStorage to, llvm::Value* from,
-               const std::function<Place(llvm::Value* slot)>& placeOf) {
+               const std::function<PredicatedIndex(llvm::Value* slot)>& indexAt) {
     for (int64_t i = 0; i < t_.perThread; ++i) {
       llvm::Value* slot = slotOf(i);
-      Place place = placeOf(slot);
-      auto copy = [&] { storeBits(all_, to, place.index, loadBits(all_, from, slot)); };
-      place.isInside ? w_.branch(place.isInside, copy) : copy();
+      PredicatedIndex at = indexAt(slot);
+      auto copy = [&] { storeBits(all_, to, at.index, loadBits(all_, from, slot)); };
+      at.isInside ? w_.branch(at.isInside, copy) : copy();
     }
   }
 
