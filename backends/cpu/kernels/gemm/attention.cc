@@ -96,8 +96,9 @@ struct Scores {
                       readsInPlace(domain, kernels, dot.lhsType, leftStep())),
         isRightInPlace(isLeftInPlace && readsRightInPlace(problem, domain, kernels, problem.rows)),
         isDotProducts(isLeftInPlace && kernels.dotProducts && problem.rows <= kMaxDotRows &&
-                      problem.depth >= kernels.vectorLanes && dot.rhsType == floatTypeOf(domain) &&
-                      problem.n.size() <= 1 && leftStep() == 1 && problem.k[0].rhsStride == 1 &&
+                      problem.contracting >= kernels.vectorLanes &&
+                      dot.rhsType == floatTypeOf(domain) && problem.n.size() <= 1 &&
+                      leftStep() == 1 && problem.k[0].rhsStride == 1 &&
                       isDomainType(domain, dot.resultType)),
         isDirect(roundsInRegisters() || isDomainType(domain, dot.resultType)) {}
 
@@ -137,7 +138,8 @@ struct Product {
         columnDims(d.result + d.batchRank + d.rowRank, static_cast<size_t>(d.columnRank)),
         width(problem.cols),
         // Rows' steps are neighbours, those of columns are not.
-        isWeightsInPlace(readsInPlace(domain, kernels, weightType, d.sumsRows ? problem.depth : 1)),
+        isWeightsInPlace(
+            readsInPlace(domain, kernels, weightType, d.sumsRows ? problem.contracting : 1)),
         isRightInPlace(isWeightsInPlace && readsRightInPlace(problem, domain, kernels, rows)),
         isDirect(isDomainType(domain, d.values.resultType) && rowDims.size() <= 1 &&
                  columnDims.size() == 1 && columnDims[0].stride == 1) {}
@@ -198,7 +200,7 @@ struct Attention {
   // Multiplications and additions.
   double work() const {
     int64_t depth = 0;
-    for (int i = 0; i < d.scoresCount; ++i) depth += scores[i]->problem.depth;
+    for (int i = 0; i < d.scoresCount; ++i) depth += scores[i]->problem.contracting;
     for (int i = 0; i < d.productCount; ++i) depth += products[i]->width;
     return static_cast<double>(depth) * static_cast<double>(batches) * static_cast<double>(rows) *
            static_cast<double>(columns);
@@ -248,7 +250,7 @@ struct TaskMemory {
     int64_t panelBytes = 0, sumBytes = 0, widest = 0;
     for (int i = 0; i < a.d.scoresCount; ++i) {
       const GemmKernels& k = a.scores[i]->kernels;
-      const int64_t depth = a.scores[i]->problem.depth;
+      const int64_t depth = a.scores[i]->problem.contracting;
       const Scores& s = *a.scores[i];
       keys[i] = add(s.packsKeys() ? ceilDiv(a.columns, k.nr) * k.panelBytes(k.nr, depth) : 0);
       if (!s.isLeftInPlace) {
@@ -352,7 +354,7 @@ struct Jobs {
 
   static int64_t tableSize(const Attention& a) {
     int64_t total = a.columns + a.rowsAtATime;
-    auto add = [&](const DotProblem& p) { total += p.rows + p.cols + 2 * p.depth; };
+    auto add = [&](const DotProblem& p) { total += p.rows + p.cols + 2 * p.contracting; };
     for (int i = 0; i < a.d.scoresCount; ++i) {
       if (a.scores[i]->packs()) add(a.scores[i]->problem);
     }
@@ -365,7 +367,7 @@ struct Jobs {
   Jobs(const Attention& a, int64_t* tables) {
     auto add = [&](std::optional<DotJob>& job, const DotProblem& p, GemmDomain domain) {
       job.emplace(p, domain, tables);
-      tables += p.rows + p.cols + 2 * p.depth;
+      tables += p.rows + p.cols + 2 * p.contracting;
     };
     for (int i = 0; i < a.d.scoresCount; ++i) {
       if (a.scores[i]->packs()) add(scores[i], a.scores[i]->problem, a.scores[i]->domain);
@@ -524,7 +526,7 @@ class Task {
     for (int i = 0; i < a_.d.scoresCount; ++i) {
       if (!a_.scores[i]->packsKeys()) continue;
       packColumns(*jobs_.scores[i], a_.scores[i]->kernels, batch, a_.columns, 0,
-                  a_.scores[i]->problem.depth, memory_.keys[i]);
+                  a_.scores[i]->problem.contracting, memory_.keys[i]);
     }
   }
 
@@ -563,10 +565,10 @@ class Task {
                       static_cast<int64_t>(storageBytes(p.dot.lhsType)),
               scores.leftRow(), scores.leftStep(), 0};
     }
-    const int64_t panelBytes = k.panelBytes(k.mr, p.depth);
+    const int64_t panelBytes = k.panelBytes(k.mr, p.contracting);
     forTiles(k, count, [&](int64_t row, int rows, int64_t tile) {
       jobs_.scores[index]->packA(batch, memory_.rowPanels + tile * panelBytes, k.mr, firstRow + row,
-                                 rows, 0, p.depth);
+                                 rows, 0, p.contracting);
     });
     return {memory_.rowPanels, 0, 0, panelBytes};
   }
@@ -580,16 +582,17 @@ class Task {
     char* result = memory_.scores[index] + at * a_.columns * scores.elementBytes();
     if (scores.isDotProducts) {
       const int64_t columnStride = p.n.empty() ? 0 : p.n[0].rhsStride;
-      return k.dotProducts(p.depth, left.data, left.rowStride, static_cast<int>(count),
+      return k.dotProducts(p.contracting, left.data, left.rowStride, static_cast<int>(count),
                            rightInPlace(p, batch, 0).data, columnStride, a_.columns, result,
                            a_.columns, 1);
     }
     const RightColumns keys =
-        scores.isRightInPlace ? rightInPlace(p, batch, 0)
-                              : RightColumns{memory_.keys[index], 0, k.panelBytes(k.nr, p.depth)};
+        scores.isRightInPlace
+            ? rightInPlace(p, batch, 0)
+            : RightColumns{memory_.keys[index], 0, k.panelBytes(k.nr, p.contracting)};
     SumsAt sums{scores.isDirect ? result : memory_.sums, a_.columns};
     if (scores.roundsInRegisters()) sums.roundsBy = k.runTileToBfloats;
-    multiply(k, left, keys, p.depth, count, a_.columns, sums);
+    multiply(k, left, keys, p.contracting, count, a_.columns, sums);
     if (scores.isDirect) return;
     storeSums(scores.domain, sums.data, count * a_.columns, p.dot.resultType, result, 0);
   }

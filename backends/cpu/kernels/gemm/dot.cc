@@ -14,7 +14,7 @@ namespace {
 bool runBlocked(RunServices& services, const DotProblem& p, GemmDomain domain) {
   constexpr int64_t kLocalEntries = 512;
   int64_t local[kLocalEntries];
-  Scratch<int64_t> tables(services, p.rows + p.cols + 2 * p.depth, local, kLocalEntries);
+  Scratch<int64_t> tables(services, p.rows + p.cols + 2 * p.contracting, local, kLocalEntries);
   return tables && runGemm(services, DotJob(p, domain, tables.data()));
 }
 

@@ -27,7 +27,7 @@ inline DotProblem decodeShape(const DotDescriptor& dot) {
   p.batches = groupSize(p.batch);
   p.rows = groupSize(p.m);
   p.cols = groupSize(p.n);
-  p.depth = groupSize(p.k);
+  p.contracting = groupSize(p.k);
   return p;
 }
 
@@ -49,14 +49,14 @@ inline DotProblem decodeDot(const DotDescriptor& dot, void* const* buffers) {
 // Operands behind tables of offsets: any number of dimensions in each group.
 class DotJob : public GemmJob {
  public:
-  // `tables` has room for rows + cols + 2 * depth offsets.
+  // `tables` has room for rows + cols + 2 * contracting offsets.
   DotJob(const DotProblem& problem, GemmDomain gemmDomain, int64_t* tables)
       : p_(problem), kernels_(gemmKernels(gemmDomain)) {
     domain = gemmDomain;
     batches = p_.batches;
     m = p_.rows;
     n = p_.cols;
-    k = p_.depth;
+    k = p_.contracting;
     rowOffsets_ = tables;
     colOffsets_ = rowOffsets_ + m;
     kLhs_ = colOffsets_ + n;

@@ -16,7 +16,7 @@ struct DotProblem {
   const void* rhs;
   void* result;  // null if there is an epilogue but no memory for sums
   std::span<const DotDimension> batch, m, n, k;
-  int64_t batches, rows, cols, depth;
+  int64_t batches, rows, cols, contracting;
   SumsEpilogue epilogue;
   void* const* buffers;
 };
