@@ -98,7 +98,8 @@ constexpr FlagInfo kFlags[] = {
      "How far programs are optimised: 0 not at all, 1 simplified but not fused, 2 all. The "
      "compiler option isthmus_optimization of a program overrides it."},
     {"ISTHMUS_OVERRIDE", FlagType::kString, "",
-     "Folder of edited dumps that replace the program after their stage."},
+     "Folder of edited dumps that replace the program after their stage: programs (NN-STAGE.mlir), "
+     "LLVM IR (*.ll) and PTX (kernels.ptx)."},
 };
 
 struct Flag {

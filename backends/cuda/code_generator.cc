@@ -1,6 +1,8 @@
 // From a fused program to PTX and the steps that launch it.
 #include "backends/cuda/code_generator.h"
 
+#include <cctype>
+
 #include "backends/cuda/kernels/blas_epilogue.h"
 #include "backends/cuda/kernels/conv_dnn.h"
 #include "backends/cuda/kernels/dnn_epilogue.h"
@@ -107,6 +109,37 @@ std::optional<LibraryFusion> libraryFusionOf(const CompileTarget& target, ir::Fu
                        "cuDNN"};
 }
 
+constexpr const char* kPtxFile = "kernels.ptx";
+
+// How a kernel is declared in PTX: its name and parameters, without spaces; empty if it is not
+// there.
+std::string declarationOf(const std::string& ptx, const std::string& kernel) {
+  for (size_t at = 0; (at = ptx.find(".entry", at)) != std::string::npos;) {
+    const size_t end = ptx.find(')', at);
+    if (end == std::string::npos) break;
+    std::string text;
+    for (; at <= end; ++at) {
+      if (!std::isspace(static_cast<unsigned char>(ptx[at]))) text += ptx[at];
+    }
+    if (llvm::StringRef(text).starts_with(".entry" + kernel + "(")) return text;
+  }
+  return "";
+}
+
+// Why edited PTX cannot stand for what was generated; empty if it can, as far as is known before
+// the driver assembles it.
+std::string misfitOf(const std::string& edited, const std::string& generated,
+                     llvm::ArrayRef<codegen::KernelInfo> kernels) {
+  for (const codegen::KernelInfo& kernel : kernels) {
+    const std::string declaration = declarationOf(edited, kernel.name);
+    if (declaration.empty()) return "it lacks the kernel " + kernel.name;
+    if (declaration != declarationOf(generated, kernel.name)) {
+      return "its kernel " + kernel.name + " has other parameters";
+    }
+  }
+  return "";
+}
+
 class CudaCodegen final : public StagedCodegen {
  public:
   CudaCodegen(const CompileTarget& target, CudaCodeGenerator::Loader loader,
@@ -156,6 +189,7 @@ class CudaCodegen final : public StagedCodegen {
   CompileTarget target_;
   CudaCodeGenerator::Loader loader_;
   std::vector<LibraryWork> calls_;
+  bool isPtxEdited_ = false;
 };
 
 StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::FusionOp fusion) {
@@ -173,7 +207,7 @@ StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::
 }
 
 Status CudaCodegen::writeKernels(ProgramImage& image) {
-  dumpKernels();
+  ISTHMUS_RETURN_IF_ERROR(dumpAndOverrideKernels());
   for (const codegen::KernelInfo& kernel : image.kernels) {
     ISTHMUS_ASSIGN_OR_RETURN(LaunchShape shape, launchShape(kernel));
     image.shapes.push_back(shape);
@@ -181,7 +215,14 @@ Status CudaCodegen::writeKernels(ProgramImage& image) {
   if (image.kernels.empty()) return {};
   ISTHMUS_ASSIGN_OR_RETURN(
       image.ptx, compileToPtx(module(), target_.capability, image.kernels, target_.libdevice));
-  dump("kernels.ptx", image.ptx);
+  dump(kPtxFile, image.ptx);
+  if (std::optional<std::string> edited = readOverride(kPtxFile)) {
+    if (std::string why = misfitOf(*edited, image.ptx, image.kernels); !why.empty()) {
+      return invalidArgument("override ", kPtxFile, ": ", why);
+    }
+    image.ptx = *std::move(edited);
+    isPtxEdited_ = true;
+  }
   return {};
 }
 
@@ -197,7 +238,9 @@ StatusOr<std::shared_ptr<const Executable>> CudaCodegen::load(DeviceProgram prog
   image.info.memory.generatedCodeBytes =
       static_cast<int64_t>(image.ptx.size() + image.constants.size());
   trace::Scope scope("stage", "load");
-  return loader_(std::move(image));
+  StatusOr<std::shared_ptr<const Executable>> loaded = loader_(std::move(image));
+  if (loaded.ok() || !isPtxEdited_) return loaded;
+  return loaded.status().withContext("override " + std::string(kPtxFile));
 }
 
 }  // namespace

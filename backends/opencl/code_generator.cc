@@ -155,7 +155,7 @@ class OpenclCodegen final : public StagedCodegen {
 };
 
 Status OpenclCodegen::writeKernels(ProgramImage& image) {
-  dumpKernels();
+  ISTHMUS_RETURN_IF_ERROR(dumpAndOverrideKernels());
   if (image.kernels.empty()) return {};
   callBuiltins(module());
   if (facts_.takesSpirv) {

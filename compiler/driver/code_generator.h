@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct CodegenSettings {
   bool verify = false;
   // Receives files such as plan.txt, *.ll and *.s by name; empty if nobody wants them.
   std::function<void(std::string_view fileName, std::string_view text)> dump = {};
+  // An edited file, which replaces what is dumped by this name; nothing if there is none. From any
+  // thread; empty if there are none at all.
+  std::function<std::optional<std::string>(std::string_view fileName)> readOverride = {};
 };
 
 // An operation that computes: a fusion, or one that stands alone.

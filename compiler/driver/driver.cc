@@ -124,6 +124,14 @@ StatusOr<PlannedProgram> planProgram(const CodeGenerator& generator, mlir::Modul
   return PlannedProgram{main, std::move(info), std::move(codegen), std::move(plan)};
 }
 
+// The dump outlives what the settings are for.
+void setOverrides(const Dump& dump, CodegenSettings& settings) {
+  if (!dump.overrides()) return;
+  settings.readOverride = [&dump](std::string_view fileName) {
+    return dump.readOverride(fileName);
+  };
+}
+
 StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& generator,
                                                           const CompileRequest& request,
                                                           mlir::OwningOpRef<mlir::ModuleOp>& module,
@@ -151,6 +159,7 @@ StatusOr<std::shared_ptr<const Executable>> compileModule(const CodeGenerator& g
       dump.write(fileName, text);
     };
   }
+  setOverrides(dump, settings);
   return generateProgram(generator, *module, std::move(info), std::move(settings));
 }
 
@@ -230,6 +239,7 @@ StatusOr<std::string> textAfterStage(const CodeGenerator& generator,
       out << (last == "generate" ? "; " : "# ") << name << "\n" << content;
     };
   }
+  setOverrides(dump, settings);
   ProgramInfo info;
   info.name = module->getName().value_or("main").str();
   info.options = options.compile;

@@ -22,6 +22,8 @@ class Dump {
   Dump(std::string_view dumpRoot, std::string_view overrideRoot, std::string_view programName);
 
   bool enabled() const { return !folder_.empty(); }
+  // Whether there may be edited files.
+  bool overrides() const { return !overrideFolder_.empty(); }
 
   // Where write() puts a file; relative if the root is.
   std::string pathOf(std::string_view fileName) const { return folder_ / fileName; }

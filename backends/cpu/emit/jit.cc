@@ -9,6 +9,7 @@
 #include "backends/cpu/emit/constants_in_memory.h"
 #include "backends/cpu/emit/llvm_workarounds.h"
 #include "compiler/codegen/analyses.h"
+#include "compiler/codegen/edited_module.h"
 #include "compiler/target/error_handlers.h"
 #include "isthmus/memory_reserve.h"
 #include "isthmus/out_of_memory.h"
@@ -226,12 +227,20 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
     llvm::raw_string_ostream stream(*options.llvmIr);
     module.print(stream, nullptr);
   }
+  std::unique_ptr<llvm::Module> edited;
+  if (options.readOverride) {
+    const std::string fileName = module.getName().str() + ".ll";
+    if (std::optional<std::string> text = options.readOverride(fileName)) {
+      ISTHMUS_ASSIGN_OR_RETURN(edited, codegen::readEditedModule(module, *text, fileName));
+    }
+  }
+  llvm::Module& compiled = edited ? *edited : module;
   if (options.assembly) {
     // Code generation rewrites IR, so the text comes from a copy of its own.
-    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(compiled);
     ISTHMUS_RETURN_IF_ERROR(emitAssembly(*copy, machine, *options.assembly));
   }
-  ISTHMUS_ASSIGN_OR_RETURN(std::string object, generator->emitObject(module));
+  ISTHMUS_ASSIGN_OR_RETURN(std::string object, generator->emitObject(compiled));
   generatorPool().giveBack(std::move(generator));
   return object;
 }

@@ -4,7 +4,9 @@
 // no LLVM.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +45,9 @@ struct CodegenOptions {
   CodegenEffort effort = CodegenEffort::kDefault;
   bool verify = false;            // run LLVM's verifier first; a broken module is kInternal
   std::string* llvmIr = nullptr;  // if set, gets the module as text, as it goes to code generation
+  // If set, gives what is compiled in place of the module NAME, after llvmIr was written: the text
+  // of NAME.ll, or nothing. What is no such module is kInvalidArgument.
+  std::function<std::optional<std::string>(std::string_view fileName)> readOverride = {};
   std::string* assembly = nullptr;  // if set, gets the assembly text (compiles a second time)
 };
 

@@ -159,6 +159,7 @@ StatusOr<std::vector<std::string>> KernelModules::compile(const CodegenSettings&
   }
   CodegenOptions options;
   options.verify = settings.verify;
+  options.readOverride = settings.readOverride;
   if (!settings.dump) {
     return compileModules(modules_, target_, options, threads);
   }

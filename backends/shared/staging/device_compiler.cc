@@ -109,10 +109,10 @@ class KernelCodegen final : public StagedCodegen {
   StatusOr<std::shared_ptr<const Executable>> load(DeviceProgram program) override {
     KernelProgram image;
     ISTHMUS_RETURN_IF_ERROR(finishImage(std::move(program), image));
-    dumpKernels();
+    ISTHMUS_RETURN_IF_ERROR(dumpAndOverrideKernels());
     if (!image.kernels.empty()) {
       trace::Scope scope("stage", "compile");
-      ISTHMUS_ASSIGN_OR_RETURN(image.code, compiler_.emit(kernelText(), deviceKernels(image)));
+      ISTHMUS_ASSIGN_OR_RETURN(image.code, compiler_.emit(moduleText(), deviceKernels(image)));
     }
     image.info.memory.generatedCodeBytes =
         static_cast<int64_t>(image.code.size() + image.constants.size());
@@ -121,6 +121,12 @@ class KernelCodegen final : public StagedCodegen {
   }
 
  private:
+  std::string moduleText() {
+    std::string text;
+    llvm::raw_string_ostream(text) << module();
+    return text;
+  }
+
   Backend& backend_;
   const DeviceCompiler& compiler_;
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/codegen/edited_module.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -51,12 +52,18 @@ StatusOr<int> StagedCodegen::addHostLoop(const Loop& loop) {
   return host_->addLoop(loop);
 }
 
-void StagedCodegen::dumpKernels() const {
-  if (!settings_.dump) return;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module_->print(stream, nullptr);
-  settings_.dump("kernels.ll", text);
+Status StagedCodegen::dumpAndOverrideKernels() {
+  constexpr const char* kFile = "kernels.ll";
+  if (settings_.dump) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module_->print(stream, nullptr);
+    settings_.dump(kFile, text);
+  }
+  if (std::optional<std::string> text = readOverride(kFile)) {
+    ISTHMUS_ASSIGN_OR_RETURN(edited_, codegen::readEditedModule(*module_, *text, kFile));
+  }
+  return {};
 }
 
 Status StagedCodegen::finishImage(DeviceProgram program, StagedProgram& image) {

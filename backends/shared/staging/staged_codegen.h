@@ -34,14 +34,20 @@ class StagedCodegen : public DeviceCodegen {
   codegen::KernelModule& kernels() final { return *kernels_; }
 
   llvm::LLVMContext& context() { return context_; }
-  llvm::Module& module() { return *module_; }
+  llvm::Module& module() { return edited_ ? *edited_ : *module_; }
   const codegen::WorkItemForm& form() const { return form_; }
   // For whoever wants files that show how a program is compiled.
   void dump(std::string_view fileName, std::string_view text) const {
     if (settings_.dump) settings_.dump(fileName, text);
   }
-  // The kernels in LLVM IR, as kernels.ll.
-  void dumpKernels() const;
+  // The text of an edited file, which replaces what is dumped by this name; nothing if there is
+  // none.
+  std::optional<std::string> readOverride(std::string_view fileName) const {
+    return settings_.readOverride ? settings_.readOverride(fileName) : std::nullopt;
+  }
+  // Writes the kernels, which are all there, in LLVM IR as kernels.ll. From here on, an edited file
+  // of this name is module(). kInvalidArgument if it cannot stand for them.
+  Status dumpAndOverrideKernels();
   // Makes `image` of the finished program and what the host does of it.
   Status finishImage(DeviceProgram program, StagedProgram& image);
 
@@ -50,6 +56,7 @@ class StagedCodegen : public DeviceCodegen {
   codegen::WorkItemForm form_;
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
+  std::unique_ptr<llvm::Module> edited_;  // null: there is no override
   std::optional<codegen::KernelModule> kernels_;
   std::unique_ptr<HostFunctionTable> host_;  // null: the host does nothing
 };
