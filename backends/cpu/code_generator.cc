@@ -133,6 +133,10 @@ void CpuCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.target = target_;
   options.channelsLast = true;
   options.overlapsCollectives = true;
+  options.functionFormOf = [this](mlir::Operation* product, const StageSchedule& stage,
+                                  std::string* reason) {
+    return functionFormOf(product, stage, target_, reason);
+  };
 }
 
 StatusOr<std::unique_ptr<ProgramCodegen>> CpuCodeGenerator::begin(CodegenSettings settings) const {

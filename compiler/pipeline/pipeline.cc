@@ -113,7 +113,8 @@ constexpr Stage kStages[] = {
      "isthmus.fusion", "isthmus.fusion with schedules",
      [](mlir::OpPassManager& passes, const PipelineOptions& options) {
        if (options.simplify && options.fusion.merge) passes.addPass(createOrderForMemoryPass());
-       passes.addPass(createSchedulePass(options.fusion.target, options.isOfLibrary));
+       passes.addPass(
+           createSchedulePass(options.fusion.target, options.isOfLibrary, options.functionFormOf));
        if (options.overlapsCollectives && options.fusion.merge) {
          passes.addPass(createOverlapCollectivesPass(options.fusion.target));
        }

@@ -14,6 +14,7 @@
 
 #include "compiler/fusion/fusion_options.h"
 #include "compiler/pipeline/dump.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -41,6 +42,9 @@ struct PipelineOptions {
   std::function<void(mlir::ModuleOp)> rewrite = {};
   // Which products a library of the device computes; empty: none.
   std::function<bool(mlir::Operation*)> isOfLibrary = {};
+  // In which form the backend's own function computes a product, where kernels of a device do not;
+  // empty: it is decided when calls are emitted.
+  FunctionFormOf functionFormOf = {};
   // Whether the device may have a kernel of an operation or a fusion; empty: of all. What lacks one
   // is no part of another's kernel.
   std::function<bool(mlir::Operation*)> hasKernel = {};

@@ -198,6 +198,11 @@ bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage)
   if (key == "rows") return parseList(text, &stage->rowResults, number);
   if (key == "of") return parseNumber(text, &stage->contraction);
   if (key == "sums") return parseNumber(text, &stage->sums);
+  if (key == "function") {  // "blocked"; "direct:swapped"
+    auto [name, order] = text.split(':');
+    stage->function = {name.str(), order == "swapped"};
+    return !name.empty() && (order.empty() || stage->function.isSwapped);
+  }
   if (key == "along") {  // "1"; "1:reversed"
     auto [dim, direction] = text.split(':');
     stage->isScanFromEnd = direction == "reversed";
@@ -325,6 +330,9 @@ std::string toString(const StageSchedule& stage) {
   if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
   if (stage.contraction >= 0) field("of", number(stage.contraction));
   if (stage.sums >= 0) field("sums", number(stage.sums));
+  if (!stage.function.name.empty()) {
+    field("function", stage.function.name + (stage.function.isSwapped ? ":swapped" : ""));
+  }
   printProduct(stage.product, field);
   if (stage.scanDim >= 0) {
     field("along", number(stage.scanDim) + (stage.isScanFromEnd ? ":reversed" : ""));

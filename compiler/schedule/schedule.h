@@ -116,6 +116,15 @@ struct ProductSchedule {
   bool operator==(const ProductSchedule&) const = default;
 };
 
+// How the backend's own function (CPUs) computes a product or a convolution. Which forms there are
+// only the backend knows, which verifies what is said.
+struct FunctionForm {
+  std::string name;        // empty: the backend decides when it emits the call
+  bool isSwapped = false;  // the operands change places
+
+  bool operator==(const FunctionForm&) const = default;
+};
+
 // Which part of a scan a stage is. A line is all elements along the scanned dimension; a tile of
 // the parts is a block of one, of `chunk` elements, whose `groupThreads` threads take `grain`
 // neighbours each at a time.
@@ -180,6 +189,7 @@ struct StageSchedule {
   int contraction = -1;     // the dot_general; 0 where there is no fusion
   int sums = -1;            // which of the fusion's results has room for sums meanwhile; -1: none
   ProductSchedule product;  // of devices whose kernels multiply
+  FunctionForm function;    // of CPUs, whose functions do
 
   // Sorts and Fourier transforms.
   int64_t lines = 1;  // of a group: rows that are sorted, or lines that are transformed

@@ -66,8 +66,10 @@ std::string lineOf(const char* what, mlir::Operation* op, int number,
 class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
  public:
   SchedulePass() = default;
-  SchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary)
-      : target_(target), isOfLibrary_(std::move(isOfLibrary)) {}
+  SchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary, FunctionFormOf functionFormOf)
+      : target_(target),
+        isOfLibrary_(std::move(isOfLibrary)),
+        functionFormOf_(std::move(functionFormOf)) {}
   explicit SchedulePass(const SchedulePassOptions& options) : SchedulePassBase(options) {}
 
   void runOnOperation() override {
@@ -81,12 +83,19 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
       StatusOr<KernelSchedule> schedule =
           isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
       if (schedule.ok() && isOfLibrary_ && !isInner) giveToLibrary(fusion, *schedule);
+      std::string reason;
+      if (schedule.ok() && isFunction(*schedule)) {
+        StageSchedule& stage = schedule->stages[0];
+        stage.function = functionFormOf_(contractionOf(fusion), stage, &reason);
+      }
       if (schedule.ok()) attachSchedule(*schedule, fusion);
       if (logsCompilation()) {
-        logCompilation(lineOf(fusion, number++, schedule) + reasonOf(fusion, schedule));
+        if (reason.empty()) reason = reasonOf(fusion, schedule);
+        logCompilation(lineOf(fusion, number++, schedule) +
+                       (reason.empty() ? "" : " (" + reason + ")"));
       }
     });
-    if (target_.products.unit != ProductUnit::kFunctions) scheduleProducts();
+    if (target_.products.unit != ProductUnit::kFunctions || functionFormOf_) scheduleProducts();
     scheduleData();
   }
 
@@ -95,6 +104,12 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
   static bool isProduct(const KernelSchedule& schedule) {
     return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kDot &&
            schedule.stages[0].product.form != ProductForm::kNone;
+  }
+  // With an epilogue, where functions of the backend multiply and it says in which form.
+  bool isFunction(const KernelSchedule& schedule) const {
+    return functionFormOf_ && schedule.stages.size() == 1 &&
+           schedule.stages[0].kind == StageKind::kDot &&
+           schedule.stages[0].product.form == ProductForm::kNone;
   }
   static bool isAttention(const KernelSchedule& schedule) {
     return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kAttention;
@@ -125,19 +140,23 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
     StageSchedule stage = schedule->stages[0];
     std::string reason;
     scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &stage, &reason);
-    return " (" + reason + ")";
+    return reason;
   }
 
-  // Of those that are kernels by themselves.
+  // Of those that are kernels, or calls of functions, by themselves.
   void scheduleProducts() {
+    const bool areFunctions = target_.products.unit == ProductUnit::kFunctions;
     int number = 0;
     getOperation().walk([&](mlir::Operation* op) {
       if (!mlir::isa<shlo::DotGeneralOp, shlo::ConvolutionOp>(op) ||
-          mlir::isa<ir::FusionOp>(op->getParentOp()) || !productKindsOf(op)) {
+          mlir::isa<ir::FusionOp>(op->getParentOp()) || (!areFunctions && !productKindsOf(op))) {
         return;
       }
       std::string reason;
-      const KernelSchedule schedule{{chooseProduct(op, target_, isOfLibrary_, &reason)}};
+      const KernelSchedule schedule{{areFunctions
+                                         ? functionCallOf(op, target_, functionFormOf_, &reason)
+                                         : chooseProduct(op, target_, isOfLibrary_, &reason)}};
+      if (schedule.stages[0].function.name.empty() && areFunctions) return;
       attachOpSchedule(schedule, op);
       if (logsCompilation()) logCompilation(lineOf("product", op, number++, schedule, reason));
     });
@@ -159,12 +178,14 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
 
   TargetModel target_;
   IsOfLibrary isOfLibrary_;
+  FunctionFormOf functionFormOf_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary) {
-  return std::make_unique<SchedulePass>(target, std::move(isOfLibrary));
+std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target, IsOfLibrary isOfLibrary,
+                                               FunctionFormOf functionFormOf) {
+  return std::make_unique<SchedulePass>(target, std::move(isOfLibrary), std::move(functionFormOf));
 }
 
 }  // namespace isthmus

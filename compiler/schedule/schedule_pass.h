@@ -11,9 +11,10 @@
 namespace isthmus {
 
 // A fusion that no kernel can compute is left without one; code generation says why. Products that
-// are no fusions get one where the target's kernels multiply, sorts and the like where it has
-// kernels of them.
+// are no fusions get one where the target's kernels multiply, or `functionFormOf` says in which
+// form its functions do; sorts and the like where it has kernels of them.
 std::unique_ptr<mlir::Pass> createSchedulePass(const TargetModel& target,
-                                               IsOfLibrary isOfLibrary = nullptr);
+                                               IsOfLibrary isOfLibrary = nullptr,
+                                               FunctionFormOf functionFormOf = nullptr);
 
 }  // namespace isthmus

@@ -22,6 +22,11 @@ constexpr unsigned kMaxInterleave = 64;
 constexpr int64_t kMaxBlockRows = 16;
 constexpr int64_t kMaxStackBytes = 1 << 20;
 
+// Whether a function of the backend computes the product of a stage.
+bool hasFunction(const StageSchedule& stage) {
+  return stage.kind == StageKind::kDot && stage.product.form == ProductForm::kNone;
+}
+
 // Checks one stage against what was chosen for it: the structure must be the same, numbers may
 // differ within limits.
 class StageVerifier {
@@ -48,6 +53,9 @@ class StageVerifier {
     if (stage_.groupThreads != 1 &&
         (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {
       return wrong("threads must be a power of two up to ", target_.groupSize);
+    }
+    if (!hasFunction(chosen_) && stage_.function != FunctionForm()) {
+      return wrong("no function of the backend computes it");
     }
     ISTHMUS_RETURN_IF_ERROR(checkInner());
     if (stage_.kind == StageKind::kDot) return checkProduct();
@@ -363,6 +371,10 @@ class StageVerifier {
 Status verifySchedule(const KernelSchedule& schedule, ir::FusionOp fusion,
                       const TargetModel& target) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule chosen, chooseSchedule(fusion, target));
+  // The backend checks which of its function's forms is said.
+  if (schedule.stages.size() == 1 && hasFunction(chosen.stages[0])) {
+    chosen.stages[0].function = schedule.stages[0].function;
+  }
   if (schedule == chosen) return {};
   if (schedule.stages.size() != chosen.stages.size()) {
     return invalidArgument("the schedule has ", schedule.stages.size(), " stages, expected ",

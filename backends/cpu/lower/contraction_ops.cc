@@ -8,6 +8,7 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/schedule/dot_scheduler.h"
+#include "compiler/schedule/products/product_scheduler.h"
 #include "compiler/schedule/products/roles.h"
 #include "isthmus/log.h"
 #include "llvm/IR/Module.h"
@@ -25,12 +26,84 @@ void logForm(mlir::Operation* op, const Descriptor& descriptor, const std::strin
                  (reason.empty() ? "" : " (" + reason + ")"));
 }
 
-void decideForm(shlo::DotGeneralOp dot, const TargetModel& target, DotDescriptor& descriptor) {
-  const std::string reason = chooseDotForm(target.l2Bytes, descriptor);
-  logForm(dot, descriptor, reason);
+std::string chooseForm(const TargetModel& target, DotDescriptor& descriptor) {
+  return chooseDotForm(target.l2Bytes, descriptor);
+}
+std::string chooseForm(const TargetModel&, ConvDescriptor& descriptor) {
+  return chooseConvForm(descriptor);
+}
+std::string setForm(const FunctionForm& form, DotDescriptor& descriptor) {
+  return setDotForm(form.name, form.isSwapped, descriptor);
+}
+std::string setForm(const FunctionForm& form, ConvDescriptor& descriptor) {
+  if (form.isSwapped) return "the operands of a convolution stay in their places";
+  return setConvForm(form.name, descriptor);
+}
+
+bool isSwapped(const DotDescriptor& descriptor) { return descriptor.flags & kDotIsSwapped; }
+bool isSwapped(const ConvDescriptor&) { return false; }
+
+// The form that the schedule says, or where it says none, the one that suits.
+template <typename Descriptor>
+Status decideForm(mlir::Operation* op, const FunctionForm& said, const TargetModel& target,
+                  Descriptor& descriptor) {
+  // Why another would suit is wanted in the log only.
+  const bool choose = said.name.empty();
+  std::string reason;
+  if (choose || logsCompilation()) reason = chooseForm(target, descriptor);
+  if (!choose) {
+    const std::string chosen(formNameOf(descriptor));
+    if (std::string why = setForm(said, descriptor); !why.empty()) {
+      return invalidArgument(describeBriefly(op), ": the form of its schedule: ", why);
+    }
+    if (chosen != said.name) reason = "as its schedule says";
+  }
+  logForm(op, descriptor, reason);
+  return {};
+}
+
+// With an epilogue whose sums lie where `stage` says.
+void addEpilogue(ir::FusionOp fusion, const StageSchedule& stage, DotDescriptor& descriptor) {
+  shlo::DotGeneralOp dot = contractionOf(fusion);
+  const auto operands = static_cast<int32_t>(fusion->getNumOperands());
+  descriptor.flags |= kDotHasEpilogue;
+  descriptor.lhsBuffer = bufferOf(dot.getLhs());
+  descriptor.rhsBuffer = bufferOf(dot.getRhs());
+  descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
+  descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
+}
+
+StatusOr<FunctionForm> formSaidOf(mlir::Operation* op, const LibraryContext& context) {
+  return context.isOfDevice ? FunctionForm() : functionFormCarriedBy(op);
+}
+
+StatusOr<ConvDescriptor> describeConv(shlo::ConvolutionOp conv) {
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(conv.getLhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(conv.getRhs().getType()));
+  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(conv.getResult().getType()));
+  return makeConvDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
+                            result.elementType, result.dims, convNumbersOf(conv));
 }
 
 }  // namespace
+
+FunctionForm functionFormOf(mlir::Operation* op, const StageSchedule& stage,
+                            const TargetModel& target, std::string* reason) {
+  // What cannot be described is refused when its call is emitted.
+  auto formOf = [&](auto descriptor) {
+    *reason = chooseForm(target, descriptor);
+    return FunctionForm{std::string(formNameOf(descriptor)), isSwapped(descriptor)};
+  };
+  if (auto conv = mlir::dyn_cast<shlo::ConvolutionOp>(op)) {
+    StatusOr<ConvDescriptor> descriptor = describeConv(conv);
+    return descriptor.ok() ? formOf(*descriptor) : FunctionForm();
+  }
+  StatusOr<DotDescriptor> descriptor = describeDot(mlir::cast<shlo::DotGeneralOp>(op));
+  if (!descriptor.ok()) return {};
+  auto fusion = mlir::dyn_cast<ir::FusionOp>(op->getParentOp());
+  if (fusion) addEpilogue(fusion, stage, *descriptor);
+  return formOf(*descriptor);
+}
 
 int32_t bufferOf(mlir::Value argument) {
   return static_cast<int32_t>(mlir::cast<mlir::BlockArgument>(argument).getArgNumber());
@@ -63,7 +136,8 @@ StatusOr<DotDescriptor> describeDot(shlo::DotGeneralOp dot) {
 StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& context) {
   auto dot = llvm::cast<shlo::DotGeneralOp>(op);
   ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
-  decideForm(dot, context.target, descriptor);
+  ISTHMUS_ASSIGN_OR_RETURN(FunctionForm form, formSaidOf(op, context));
+  ISTHMUS_RETURN_IF_ERROR(decideForm(op, form, context.target, descriptor));
   OperationCode code;
   code.libraryFunction = kDotFunction;
   code.descriptor = descriptorBytes(descriptor);
@@ -76,13 +150,8 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, context.target));
   const StageSchedule& stage = schedule.stages[0];
   ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
-  const auto operands = static_cast<int32_t>(fusion->getNumOperands());
-  descriptor.flags |= kDotHasEpilogue;
-  descriptor.lhsBuffer = bufferOf(dot.getLhs());
-  descriptor.rhsBuffer = bufferOf(dot.getRhs());
-  descriptor.sumsBuffer = stage.sums < 0 ? -1 : operands + stage.sums;
-  descriptor.epilogueBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
-  decideForm(dot, context.target, descriptor);
+  addEpilogue(fusion, stage, descriptor);
+  ISTHMUS_RETURN_IF_ERROR(decideForm(dot, stage.function, context.target, descriptor));
   callBack(kDotFunction, descriptorBytes(descriptor), context.target.callNs + stage.ns, code,
            context);
   return {};
@@ -90,15 +159,9 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
 
 StatusOr<OperationCode> lowerConvolution(mlir::Operation* op, LibraryContext& context) {
   auto conv = llvm::cast<shlo::ConvolutionOp>(op);
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType lhs, toArrayType(conv.getLhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType rhs, toArrayType(conv.getRhs().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(ArrayType result, toArrayType(conv.getResult().getType()));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      ConvDescriptor descriptor,
-      makeConvDescriptor({lhs.elementType, lhs.dims, {}}, {rhs.elementType, rhs.dims, {}},
-                         result.elementType, result.dims, convNumbersOf(conv)));
-  const std::string reason = chooseConvForm(descriptor);
-  logForm(op, descriptor, reason);
+  ISTHMUS_ASSIGN_OR_RETURN(ConvDescriptor descriptor, describeConv(conv));
+  ISTHMUS_ASSIGN_OR_RETURN(FunctionForm form, formSaidOf(op, context));
+  ISTHMUS_RETURN_IF_ERROR(decideForm(op, form, context.target, descriptor));
   OperationCode code;
   code.libraryFunction = "isthmus_rt_conv";
   code.descriptor = descriptorBytes(descriptor);

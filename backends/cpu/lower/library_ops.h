@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/gemm/dot.h"
 #include "base/program/custom_call.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/schedule/schedule.h"
 #include "compiler/target/target_model.h"
 #include "isthmus/status.h"
 #include "mlir/IR/Operation.h"
@@ -27,6 +28,7 @@ struct LibraryContext {
   bool mayBlock = false;        // set by operations that wait for others
   std::string exchanges = {};   // what these exchange, one after the other
   bool needsOptimizer = false;  // set by functions with kOptimizeAttribute
+  bool isOfDevice = false;      // what operations outside of fusions say of kernels is a device's
 };
 
 // The code of an operation outside of fusions. kUnimplemented, naming op, types and source
@@ -36,6 +38,12 @@ StatusOr<OperationCode> lowerToLibraryCall(mlir::Operation* op, LibraryContext& 
 // Makes of `code`, the kernel of a fusion with a dot_general, the call of the library function with
 // that kernel as its epilogue.
 Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext& context);
+
+// In which form the library function computes a product, a dot_general or a convolution, that
+// stands alone or with an epilogue as `stage` says: one without a name if there is no function for
+// it. `reason` is why in no other.
+FunctionForm functionFormOf(mlir::Operation* product, const StageSchedule& stage,
+                            const TargetModel& target, std::string* reason);
 
 // The same for a fusion that is an attention, with the kernel of its rows.
 Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& context);

@@ -113,7 +113,7 @@ class CpuFunctionTable final : public HostFunctionTable {
   CpuFunctionTable(std::string platform, JitModule module)
       : platform_(std::move(platform)),
         module_(std::move(module)),
-        context_{.target = hostTarget(), .module = *module_.module} {}
+        context_{.target = hostTarget(), .module = *module_.module, .isOfDevice = true} {}
   StatusOr<int> add(mlir::Operation* op) override;
   StatusOr<int> addLoop(const Loop& loop) override;
   StatusOr<HostProgram> finish() override;

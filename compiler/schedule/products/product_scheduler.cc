@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/cost/library_time.h"
 #include "compiler/cost/time.h"
 #include "compiler/cost/work.h"
 #include "compiler/dialect/array_shape.h"
@@ -546,8 +547,38 @@ StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel
   if (!isOfOp) {
     why = "the product is another";
   }
+  if (given.function != FunctionForm()) why = "no function of the backend computes it";
   if (!why.empty()) return invalidArgument("schedule '", toString(given), "': ", why);
   return given;
+}
+
+StageSchedule functionCallOf(mlir::Operation* op, const TargetModel& target,
+                             const FunctionFormOf& formOf, std::string* reason) {
+  StageSchedule stage;
+  stage.kind = StageKind::kDot;
+  stage.results = {0};
+  stage.contraction = 0;
+  stage.ns = libraryNs(target, op);
+  stage.function = formOf(op, stage, reason);
+  return stage;
+}
+
+StatusOr<FunctionForm> functionFormCarriedBy(mlir::Operation* op) {
+  ISTHMUS_ASSIGN_OR_RETURN(std::optional<KernelSchedule> carried, carriedSchedule(op));
+  if (!carried) return FunctionForm();
+  if (carried->stages.size() != 1) return invalidArgument("the schedule of a product is one text");
+  const StageSchedule& given = carried->stages[0];
+  StageSchedule call;
+  call.kind = StageKind::kDot;
+  call.results = {0};
+  call.contraction = 0;
+  call.function = given.function;
+  call.ns = given.ns;
+  if (given != call) {
+    return invalidArgument("schedule '", toString(given),
+                           "': of a product that a function computes, only its form can be said");
+  }
+  return given.function;
 }
 
 }  // namespace isthmus

@@ -42,15 +42,36 @@ void fillUntouched(RunServices& services, const ConvProblem& p) {
   });
 }
 
+constexpr const char* kFormNames[] = {"undecided",     "depthwise", "transposed_sums",
+                                      "position_sums", "windows",   "product"};
+
+const char* nameOf(ConvForm form) { return kFormNames[static_cast<int>(form)]; }
+
+// Null if the form computes the problem.
+const char* refusalOf(ConvForm form, const ConvProblem& p, GemmDomain domain, Asked asked) {
+  switch (form) {
+    case ConvForm::kDepthwise:
+      return depthwiseRefusal(p, domain, asked);
+    case ConvForm::kTransposedSums:
+      return transposedSumsRefusal(p, domain);
+    case ConvForm::kPositionSums:
+      return positionSumsRefusal(p, domain, asked);
+    case ConvForm::kWindows:
+      return windowRefusal(p, domain, asked);
+    case ConvForm::kUndecided:
+    case ConvForm::kProduct:
+      break;
+  }
+  return nullptr;
+}
+
 ConvForm formOf(const ConvProblem& p, GemmDomain domain, const Refusals& refusals) {
-  if (!refusals.add("depthwise", depthwiseRefusal(p, domain))) return ConvForm::kDepthwise;
-  if (!refusals.add("transposed_sums", transposedSumsRefusal(p, domain))) {
-    return ConvForm::kTransposedSums;
+  for (ConvForm form : {ConvForm::kDepthwise, ConvForm::kTransposedSums, ConvForm::kPositionSums,
+                        ConvForm::kWindows}) {
+    if (!refusals.add(nameOf(form), refusalOf(form, p, domain, Asked::kWhetherItSuits))) {
+      return form;
+    }
   }
-  if (!refusals.add("position_sums", positionSumsRefusal(p, domain))) {
-    return ConvForm::kPositionSums;
-  }
-  if (!refusals.add("windows", windowRefusal(p, domain))) return ConvForm::kWindows;
   return ConvForm::kProduct;
 }
 
@@ -99,11 +120,30 @@ std::string chooseConvForm(ConvDescriptor& conv) {
   return isFirst ? "there is nothing to sum" : reason;
 }
 
+std::string setConvForm(std::string_view name, ConvDescriptor& conv) {
+  const auto* at = std::find(std::begin(kFormNames), std::end(kFormNames), name);
+  if (at == std::end(kFormNames)) {
+    return "convolutions have no form of the name " + std::string(name);
+  }
+  const auto form = static_cast<ConvForm>(at - std::begin(kFormNames));
+  const GemmDomain domain = chooseDomain(conv.lhsType, conv.rhsType, conv.resultType);
+  char nothing = 0;
+  void* const none[3] = {&nothing, &nothing, &nothing};
+  for (const ConvProblem& p : plainProblems(conv, none)) {
+    if (p.positions() == 0 || p.taps() == 0) continue;
+    if (const char* why = refusalOf(form, p, domain, Asked::kWhetherItCan)) {
+      return std::string(name) + ": " + why;
+    }
+  }
+  conv.form = form;
+  conv.formKernels = hostKernels();
+  return "";
+}
+
+std::string_view formNameOf(const ConvDescriptor& conv) { return nameOf(conv.form); }
+
 std::string describeForm(const ConvDescriptor& conv) {
-  constexpr const char* kForms[] = {"undecided",     "depthwise", "transposed_sums",
-                                    "position_sums", "windows",   "product"};
-  return std::string(kForms[static_cast<int>(conv.form)]) + " for " +
-         isaOfKernels(conv.formKernels);
+  return std::string(formNameOf(conv)) + " for " + isaOfKernels(conv.formKernels);
 }
 
 extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void* const* buffers) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "backends/cpu/abi.h"
 #include "backends/cpu/kernels/gemm/dot.h"
@@ -76,6 +77,10 @@ StatusOr<ConvDescriptor> makeConvDescriptor(const DotOperand& lhs, const DotOper
 // Decides how this machine computes `conv`, whose flags are set, once for all runs. Returns why it
 // is not computed otherwise, in short.
 std::string chooseConvForm(ConvDescriptor& conv);
+// Has it computed in the form called `name` ("windows"), where the kernels can do that, if it suits
+// or not. Why they cannot, as a part of a sentence; empty if they can.
+std::string setConvForm(std::string_view name, ConvDescriptor& conv);
+std::string_view formNameOf(const ConvDescriptor& conv);
 // "windows for v3".
 std::string describeForm(const ConvDescriptor& conv);
 

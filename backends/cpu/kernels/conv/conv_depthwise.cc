@@ -110,11 +110,11 @@ ElementType depthwiseType(const ConvDescriptor& c, GemmDomain domain) {
 
 }  // namespace
 
-const char* depthwiseRefusal(const ConvProblem& p, GemmDomain domain) {
+const char* depthwiseRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) {
   const ConvDescriptor& c = p.conv;
   const ElementType type = depthwiseType(c, domain);
   if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
-  if (p.groups < 4) return "few groups";
+  if (asked == Asked::kWhetherItSuits && p.groups < 4) return "few groups";
   if (p.outputFeatures != 1) return "several features of a group";
   if (p.inputGroupStride != 1 || p.kernelGroupStride != 1 || p.outputGroupStride != 1) {
     return "features lie apart";

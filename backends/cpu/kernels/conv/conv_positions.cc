@@ -35,20 +35,21 @@ class PositionSums {
 
   // Neighbours along the last axis are the rows of tiles, output features their columns. Null if
   // they can be.
-  const char* refusal() const {
+  const char* refusal(Asked asked) const {
+    const bool mustSuit = asked == Asked::kWhetherItSuits;
     if (p_.rank < 2 || !runTile_) return "no kernel of these types";
     // A single position meets each step once: a product that packs reads them in their order.
-    if (p_.positions() == p_.axes[p_.rank - 1].outputSize) return "one position";
+    if (mustSuit && p_.positions() == p_.axes[p_.rank - 1].outputSize) return "one position";
     const ConvAxis& rows = p_.axes[p_.rank - 1];
     if (!isPlain(rows) || rows.inputStride != 1 || p_.conv.outputFeatureStride != 1 ||
         p_.conv.kernelOutputStride != 1) {
       return "rows are no images that lie side by side";
     }
-    if (rows.outputSize < 4) return "short rows";
+    if (mustSuit && rows.outputSize < 4) return "short rows";
     if (p_.outputFeatures % kernels_.vectorLanes != 0) return "no whole vectors of features";
-    return p_.taps() * p_.inputFeatures >= 64 ? nullptr : "few terms";
+    if (p_.taps() * p_.inputFeatures == 0) return "there is nothing to sum";
+    return mustSuit && p_.taps() * p_.inputFeatures < 64 ? "few terms" : nullptr;
   }
-  bool fits() const { return !refusal(); }
 
   // The same where each group has few features: operands as they are. False if they are others.
   bool chooseGroups() {
@@ -266,9 +267,9 @@ class PreparedSums {
         sums_(prepared_, domain) {}
 
   // Of bf16 there must be several images, since each takes the place of two. Null if it fits.
-  const char* refusal() const {
+  const char* refusal(Asked asked) const {
     if (p_.inputFeatures < (isNarrow_ ? 2 : 1)) return "few images";
-    if (const char* why = sums_.refusal()) return why;
+    if (const char* why = sums_.refusal(asked)) return why;
     for (int d = 0; d < p_.rank; ++d) {
       if (p_.axes[d].kernelStride < 0) return "reversed windows";
     }
@@ -276,7 +277,7 @@ class PreparedSums {
         inputSpan() <= p_.conv.inputFeatureStride && kernelSpan() <= p_.conv.kernelInputStride;
     return liesTogether ? nullptr : "images overlap";
   }
-  bool fits() const { return !refusal(); }
+  bool suits() const { return !refusal(Asked::kWhetherItSuits); }
   bool pays() const { return joins_; }
 
   // False for want of scratch memory.
@@ -469,12 +470,12 @@ bool isOfGroups(const ConvDescriptor& c, const ConvProblem& p) {
 bool isPrepared(const ConvProblem& p, GemmDomain domain) {
   if (domain != GemmDomain::kF32) return false;
   const PreparedSums sums(p, domain);
-  return sums.pays() && sums.fits();
+  return sums.pays() && sums.suits();
 }
 
 }  // namespace
 
-const char* positionSumsRefusal(const ConvProblem& p, GemmDomain domain) {
+const char* positionSumsRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) {
   const ConvDescriptor& c = p.conv;
   if (isOfGroups(c, p) && PositionSums(p, GemmDomain::kF32).chooseGroups()) return nullptr;
   domain = narrowDomain(domain, c.lhsType, c.rhsType);
@@ -482,12 +483,12 @@ const char* positionSumsRefusal(const ConvProblem& p, GemmDomain domain) {
     if (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32) {
       return "another type of results";
     }
-    return PreparedSums(p, domain).refusal();
+    return PreparedSums(p, domain).refusal(asked);
   }
   const ElementType type = floatTypeOf(domain);
   if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
   if (isPrepared(p, domain)) return nullptr;
-  return PositionSums(p, domain).refusal();
+  return PositionSums(p, domain).refusal(asked);
 }
 
 bool runPositionSums(RunServices& services, const ConvProblem& p, GemmDomain domain) {

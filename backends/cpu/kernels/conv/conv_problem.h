@@ -88,23 +88,26 @@ int64_t resultSpan(const ConvProblem& problem);
 // in the order of the axes: then an epilogue can follow each tile.
 bool positionsAreRows(const ConvProblem& problem);
 
-// How a problem is computed: each form with why it does not suit one, in a few words (null: it
-// does), and how it computes one that it suits. False for want of scratch memory.
+// What is asked of a form: whether it is a good one for a problem, or whether it gives its results.
+enum class Asked { kWhetherItSuits, kWhetherItCan };
+
+// How a problem is computed: each form with why it does not suit one, or cannot compute it, in a
+// few words (null: it does), and how it computes one. False for want of scratch memory.
 
 // One feature in and out of each group, contiguous features, f32, f64 or bf16: computed without
 // matrix multiplication.
-const char* depthwiseRefusal(const ConvProblem& problem, GemmDomain domain);
+const char* depthwiseRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runDepthwise(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous features on both sides, f32, f64 or bf16, rows of at least a few positions: windows
 // are read in place.
-const char* windowRefusal(const ConvProblem& problem, GemmDomain domain);
+const char* windowRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runWindowConv(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Contiguous "batches" (the input features of a gradient with respect to the kernel) and output
 // features in whole vectors, f32, f64 or bf16, or groups of few features in f32 or bf16: sums over
 // positions with both operands in place.
-const char* positionSumsRefusal(const ConvProblem& problem, GemmDomain domain);
+const char* positionSumsRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // The same of bf16 on machines whose tiles want steps of rows side by side, with any number of

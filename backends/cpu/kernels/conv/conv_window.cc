@@ -60,17 +60,18 @@ class WindowConv {
   }
 
   // Null if windows can be read in place.
-  const char* refusal() const {
+  const char* refusal(Asked asked) const {
     if (rank_ == 0 || !runTile_) return "no kernel of these types";
     if (p_.conv.outputFeatureStride != 1 && p_.outputFeatures != 1) return "features lie apart";
     const bool contiguous = p_.conv.inputFeatureStride == 1 || p_.inputFeatures == 1;
     if (!contiguous) return "features lie apart";
     if (p_.groups > 1 && p_.inputGroupStride != p_.inputFeatures) return "groups lie apart";
+    if (p_.inputFeatures == 0 || axes_[rank_ - 1].taps == 0) return "there is nothing to sum";
+    if (asked == Asked::kWhetherItCan) return nullptr;
     // Without windows nothing is read twice: only results that lie apart are better written here.
     // Short rows fill few registers.
     const bool liesApart = inner().outputStride > p_.groups * p_.outputFeatures;
     if (p_.taps() == 1 && !liesApart && !groupTile_) return "windows of one element";
-    if (p_.inputFeatures == 0 || axes_[rank_ - 1].taps == 0) return "there is nothing to sum";
     return inner().outputSize >= 4 ? nullptr : "short rows";
   }
 
@@ -430,7 +431,7 @@ class WindowConv {
 
 }  // namespace
 
-const char* windowRefusal(const ConvProblem& p, GemmDomain domain) {
+const char* windowRefusal(const ConvProblem& p, GemmDomain domain, Asked asked) {
   const ConvDescriptor& c = p.conv;
   domain = narrowDomain(domain, c.lhsType, c.rhsType);
   if (domain == GemmDomain::kBf16) {
@@ -441,7 +442,7 @@ const char* windowRefusal(const ConvProblem& p, GemmDomain domain) {
     const ElementType type = floatTypeOf(domain);
     if (c.lhsType != type || c.rhsType != type || c.resultType != type) return "mixed types";
   }
-  return WindowConv(p, domain).refusal();
+  return WindowConv(p, domain).refusal(asked);
 }
 
 bool runWindowConv(RunServices& services, const ConvProblem& p, GemmDomain domain) {

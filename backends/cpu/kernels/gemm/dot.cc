@@ -18,6 +18,17 @@ bool runBlocked(RunServices& services, const DotProblem& p, GemmDomain domain) {
   return tables && runGemm(services, DotJob(p, domain, tables.data()));
 }
 
+constexpr const char* kFormNames[] = {"undecided", "blocked",    "row_times_matrix", "dot_products",
+                                      "direct",    "row_by_row", "few_columns"};
+
+void setChoice(const DotChoice& choice, DotDescriptor& dot) {
+  dot.form = choice.form;
+  dot.formKernels = hostKernels();
+  dot.flags &= ~(kDotIsSwapped | kDotIsNear);
+  if (choice.isSwapped) dot.flags |= kDotIsSwapped;
+  if (choice.isNear) dot.flags |= kDotIsNear;
+}
+
 DotChoice decideForm(const DotDescriptor& dot, int64_t l2Bytes, const Refusals& refusals) {
   const GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
   DotChoice choice = skinnyFormOf(decodeShape(dot), domain, l2Bytes, refusals);
@@ -33,20 +44,32 @@ int termsAtOnce(ElementType lhs, ElementType rhs, ElementType result) {
 
 std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot) {
   std::string reason;
-  const DotChoice choice = decideForm(dot, l2Bytes, Refusals(&reason));
-  dot.form = choice.form;
-  dot.formKernels = hostKernels();
-  dot.flags &= ~(kDotIsSwapped | kDotIsNear);
-  if (choice.isSwapped) dot.flags |= kDotIsSwapped;
-  if (choice.isNear) dot.flags |= kDotIsNear;
+  setChoice(decideForm(dot, l2Bytes, Refusals(&reason)), dot);
   return reason;
 }
 
+std::string setDotForm(std::string_view name, bool isSwapped, DotDescriptor& dot) {
+  const auto* at = std::find(std::begin(kFormNames) + 1, std::end(kFormNames), name);
+  if (at == std::end(kFormNames)) return "products have no form of the name " + std::string(name);
+  const auto form = static_cast<DotForm>(at - std::begin(kFormNames));
+  const GemmDomain domain = chooseDomain(dot.lhsType, dot.rhsType, dot.resultType);
+  const char* why = nullptr;
+  if (form == DotForm::kBlocked) {
+    if (isSwapped) why = "its operands stay in their places";
+  } else {
+    why = skinnyFormRefusal(decodeShape(dot), form, isSwapped, domain);
+  }
+  if (why) return std::string(name) + ": " + why;
+  setChoice({form, isSwapped, isNearVectorDot(dot, form, domain)}, dot);
+  return "";
+}
+
+std::string_view formNameOf(const DotDescriptor& dot) {
+  return kFormNames[static_cast<int>(dot.form)];
+}
+
 std::string describeForm(const DotDescriptor& dot) {
-  constexpr const char* kForms[] = {"undecided", "blocked",    "row_times_matrix", "dot_products",
-                                    "direct",    "row_by_row", "few_columns"};
-  std::string text =
-      std::string(kForms[static_cast<int>(dot.form)]) + " for " + isaOfKernels(dot.formKernels);
+  std::string text = std::string(formNameOf(dot)) + " for " + isaOfKernels(dot.formKernels);
   if (dot.flags & kDotIsSwapped) text += ", swapped";
   if (dot.flags & kDotIsNear) text += ", near";
   return text;

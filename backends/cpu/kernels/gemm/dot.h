@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/cpu/abi.h"
@@ -115,6 +116,11 @@ StatusOr<DotDescriptor> makeDotDescriptor(const DotOperand& lhs, const DotOperan
 // Decides how this machine computes `dot`, whose flags and buffers are set, once for all runs.
 // `l2Bytes` is of a core's second-level cache. Returns why it is not computed otherwise, in short.
 std::string chooseDotForm(int64_t l2Bytes, DotDescriptor& dot);
+// Has it computed in the form called `name` ("blocked"), with its operands in each other's place if
+// `isSwapped`, where the kernels can do that, if it suits or not. Why they cannot, as a part of a
+// sentence; empty if they can.
+std::string setDotForm(std::string_view name, bool isSwapped, DotDescriptor& dot);
+std::string_view formNameOf(const DotDescriptor& dot);
 // "blocked for v3"; with ", swapped" or ", near" as the flags say.
 std::string describeForm(const DotDescriptor& dot);
 

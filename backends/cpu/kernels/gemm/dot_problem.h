@@ -57,6 +57,9 @@ bool runNearVectorDot(const DotDescriptor& dot, DotForm form, void* const* buffe
 // without packing both operands; kBlocked if the problem is none of these.
 DotChoice skinnyFormOf(const DotProblem& problem, GemmDomain domain, int64_t l2Bytes,
                        const Refusals& refusals);
+// Why a product cannot be computed in such a form, whether it suits or not; null if it can.
+const char* skinnyFormRefusal(const DotProblem& problem, DotForm form, bool isSwapped,
+                              GemmDomain domain);
 // Computes a product in one of these forms. False if its sums have no room; then nothing was
 // written.
 bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotChoice& choice,

@@ -542,21 +542,76 @@ bool runNearVectorDot(const DotDescriptor& dot, DotForm form, void* const* buffe
   return true;
 }
 
+namespace {
+
+// Sums that no result has room for are all there before an epilogue reads them: beyond what stays
+// in cache, the blocked product's rectangles are better.
+bool isRoomForSums(const DotProblem& p, const GemmKernels& kernels) {
+  return p.batches * p.rows * p.cols * kernels.elementBytes <= kScratchSumsBytes;
+}
+
+// Why no form of this file can compute a product.
+const char* inPlaceRefusal(const DotProblem& p, GemmDomain domain) {
+  const ElementType type = floatTypeOf(domain);
+  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) {
+    return "not all of f32, or of f64";
+  }
+  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) {
+    return "several dimensions of rows, columns or terms";
+  }
+  const bool hasRoom = p.dot.sumsBuffer >= 0 || isRoomForSums(p, gemmKernels(domain));
+  return hasRoom ? nullptr : "no result has room for its sums";
+}
+
+}  // namespace
+
 DotChoice skinnyFormOf(const DotProblem& p, GemmDomain domain, int64_t l2Bytes,
                        const Refusals& refusals) {
   const DotChoice blocked{DotForm::kBlocked, false, false};
-  const ElementType type = floatTypeOf(domain);
-  if (p.dot.lhsType != type || p.dot.rhsType != type || p.dot.resultType != type) {
-    refusals.add("in place", "not all of f32, or of f64");
-    return blocked;
-  }
-  if (p.m.size() > 1 || p.n.size() > 1 || p.k.size() > 1) {
-    refusals.add("in place", "several dimensions of rows, columns or terms");
-    return blocked;
-  }
+  if (refusals.add("in place", inPlaceRefusal(p, domain))) return blocked;
   Matrices item = itemOf(p);
   const DotForm form = chooseForm(gemmKernels(domain), l2Bytes, refusals, item);
   return form == DotForm::kBlocked ? blocked : DotChoice{form, item.swapped, false};
+}
+
+const char* skinnyFormRefusal(const DotProblem& p, DotForm form, bool isSwapped,
+                              GemmDomain domain) {
+  if (const char* why = inPlaceRefusal(p, domain)) return why;
+  const GemmKernels& kernels = gemmKernels(domain);
+  const int64_t bytes = kernels.elementBytes;
+  const Matrices x = isSwapped ? transposed(itemOf(p)) : itemOf(p);
+  if (x.k == 0) return "there is nothing to sum";
+  const char* const kTransposed = "the result would be transposed";
+  const char* const kApart = "operands lie apart";
+  const bool isLeftALine = x.aStep == 1 || x.aRow == 1;
+  switch (form) {
+    case DotForm::kRowTimesMatrix:
+      if (x.m != 1) return "several rows";
+      if (x.n < kernels.vectorLanes) return "few columns";
+      return x.bCol == 1 && x.cCol == 1 ? nullptr : "columns lie apart";
+    case DotForm::kDotProducts: {
+      if (x.k < kernels.vectorLanes) return "few terms";
+      if (x.m > kMaxDotRows) return "many rows";
+      const bool isGathered = x.m == 1 && x.k * bytes <= kStackBytes;
+      return x.bStep == 1 && (x.aStep == 1 || isGathered) ? nullptr : "terms lie apart";
+    }
+    case DotForm::kDirect:
+      return x.cCol == 1 ? nullptr : kTransposed;
+    case DotForm::kRowByRow:
+      if (x.cCol != 1) return kTransposed;
+      if (x.k > kFewSteps) return "many terms";
+      return x.bCol == 1 && isLeftALine ? nullptr : kApart;
+    case DotForm::kFewColumns:
+      if (x.cCol != 1) return kTransposed;
+      if (x.n > 2 * kernels.nr || x.n % kernels.vectorLanes != 0) {
+        return "many columns, or no whole vectors";
+      }
+      return x.bCol == 1 && x.aStep == 1 ? nullptr : kApart;
+    case DotForm::kUndecided:
+    case DotForm::kBlocked:
+      break;
+  }
+  return "it is no such form";
 }
 
 bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotChoice& choice,
@@ -567,13 +622,10 @@ bool runSkinnyDot(RunServices& services, const DotProblem& problem, const DotCho
   const DotForm form = choice.form;
   Matrices item = itemOf(p);
   if (choice.isSwapped) item = transposed(item);
-  // Sums that no result has room for are all there before an epilogue reads them: beyond what stays
-  // in cache, the blocked product's rectangles are better.
   std::optional<Scratch<char>> sums;
   if (!p.result) {
-    const int64_t bytes = p.batches * p.rows * p.cols * kernels.elementBytes;
-    if (bytes > kScratchSumsBytes) return false;
-    sums.emplace(services, bytes);
+    if (!isRoomForSums(p, kernels)) return false;
+    sums.emplace(services, p.batches * p.rows * p.cols * kernels.elementBytes);
     if (!*sums) return false;
     p.result = sums->data();
     item.c = sums->data();
