@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/codegen/control_flow.h"
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/facts/op_facts.h"
@@ -236,20 +237,22 @@ class FusedSteps {
     return emitted_.at(origin.op)[origin.stage];
   }
 
-  void emitSteps(Builder& b, const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      std::visit([&](const auto& what) { emitStep(b, what); }, step.what);
-    }
+  Status emitSteps(Builder& b, const std::vector<Step>& steps) {
+    for (const Step& step : steps) ISTHMUS_RETURN_IF_ERROR(emitStep(b, step));
+    return {};
+  }
+  Status emitStep(Builder& b, const Step& step) {
+    return std::visit([&](const auto& what) { return emitStep(b, what); }, step.what);
   }
   // for (i = 0; i < count; ++i), of at least one round.
   void emitCount(Builder& b, int64_t count, llvm::function_ref<void(llvm::Value*)> body);
-  void emitStep(Builder& b, const KernelLaunch& launch);
-  void emitStep(Builder& b, const Move& move);
-  void emitStep(Builder& b, const Loop& loop);
-  void emitStep(Builder& b, const Branch& branch);
+  Status emitStep(Builder& b, const KernelLaunch& launch);
+  Status emitStep(Builder& b, const Move& move);
+  Status emitStep(Builder& b, const Loop& loop);
+  Status emitStep(Builder& b, const Branch& branch);
   // admits() has refused these.
-  void emitStep(Builder&, const HostCall&) {}
-  void emitStep(Builder&, const LibraryCall&) {}
+  Status emitStep(Builder&, const HostCall&) { return internalError("a call of the host"); }
+  Status emitStep(Builder&, const LibraryCall&) { return internalError("a call of a library"); }
 
   // Each inlined call has scopes of its own, by which kernels would differ that are equal
   // otherwise; no OpenCL driver is told of them.
@@ -417,11 +420,11 @@ void FusedSteps::emitCount(Builder& b, int64_t count, llvm::function_ref<void(ll
   b.SetInsertPoint(done);
 }
 
-void FusedSteps::emitStep(Builder& b, const KernelLaunch& launch) {
+Status FusedSteps::emitStep(Builder& b, const KernelLaunch& launch) {
   const Part& part = partOf(launch);
   if (part.copiesFrom >= 0 && launch.buffers[static_cast<size_t>(part.copiesFrom)].isSamePlace(
                                   launch.buffers[static_cast<size_t>(part.copiesTo)])) {
-    return;
+    return {};
   }
   llvm::Function* function = module_.getFunction(part.symbol);
   if (!part.isOfFusion) {
@@ -436,7 +439,7 @@ void FusedSteps::emitStep(Builder& b, const KernelLaunch& launch) {
         });
       });
     });
-    return;
+    return {};
   }
   // In the entry block, the memory is one of the kernel's.
   Builder entry(&*function_->getEntryBlock().getFirstInsertionPt());
@@ -448,10 +451,11 @@ void FusedSteps::emitStep(Builder& b, const KernelLaunch& launch) {
   }
   llvm::Value* tiles = b.getInt64(static_cast<uint64_t>(part.tiles));
   calls_.push_back(b.CreateCall(function, {table, b.getInt64(0), tiles}));
+  return {};
 }
 
-void FusedSteps::emitStep(Builder& b, const Move& move) {
-  if (move.to.bytes <= 0 || move.to.isSamePlace(move.from)) return;
+Status FusedSteps::emitStep(Builder& b, const Move& move) {
+  if (move.to.bytes <= 0 || move.to.isSamePlace(move.from)) return {};
   // Arrays are aligned for any element.
   int64_t width = move.to.bytes % 8 == 0 ? 8 : move.to.bytes % 4 == 0 ? 4 : 1;
   llvm::Type* type = b.getIntNTy(static_cast<unsigned>(8 * width));
@@ -462,44 +466,23 @@ void FusedSteps::emitStep(Builder& b, const Move& move) {
     if (move.isSwap) b.CreateStore(b.CreateLoad(type, to), from);
     b.CreateStore(value, to);
   });
+  return {};
 }
 
-void FusedSteps::emitStep(Builder& b, const Loop& loop) {
-  llvm::BasicBlock* condition = newBlock("condition");
-  llvm::BasicBlock* body = newBlock("body");
-  llvm::BasicBlock* done = newBlock("done");
-  b.CreateBr(condition);
-  b.SetInsertPoint(condition);
-  emitSteps(b, loop.condition);
-  llvm::Value* predicate = b.CreateLoad(b.getInt8Ty(), addressOf(loop.predicate));
-  b.CreateCondBr(b.CreateICmpNE(predicate, b.getInt8(0)), body, done);
-  b.SetInsertPoint(body);
-  emitSteps(b, loop.body);
-  b.CreateBr(condition);
-  b.SetInsertPoint(done);
+Status FusedSteps::emitStep(Builder& b, const Loop& loop) {
+  auto emitCondition = [&]() -> StatusOr<llvm::Value*> {
+    ISTHMUS_RETURN_IF_ERROR(emitSteps(b, loop.condition));
+    llvm::Value* predicate = b.CreateLoad(b.getInt8Ty(), addressOf(loop.predicate));
+    return b.CreateICmpNE(predicate, b.getInt8(0));
+  };
+  return codegen::emitLoop(b, emitCondition, [&] { return emitSteps(b, loop.body); });
 }
 
-void FusedSteps::emitStep(Builder& b, const Branch& branch) {
-  auto* type = llvm::cast<llvm::IntegerType>(branch.isIf ? b.getInt8Ty() : b.getInt32Ty());
+Status FusedSteps::emitStep(Builder& b, const Branch& branch) {
+  llvm::Type* type = branch.isIf ? b.getInt8Ty() : b.getInt32Ty();
   llvm::Value* index = b.CreateLoad(type, addressOf(branch.index));
-  llvm::BasicBlock* done = newBlock("next");
-  std::vector<llvm::BasicBlock*> blocks;
-  for (size_t i = 0; i < branch.branches.size(); ++i) blocks.push_back(newBlock("branch"));
-  // As chosenBranch() has it.
-  if (branch.isIf) {
-    b.CreateCondBr(b.CreateICmpNE(index, b.getInt8(0)), blocks.front(), blocks.back());
-  } else {
-    llvm::SwitchInst* choice = b.CreateSwitch(index, blocks.back());
-    for (size_t i = 0; i + 1 < blocks.size(); ++i) {
-      choice->addCase(llvm::ConstantInt::get(type, i), blocks[i]);
-    }
-  }
-  for (auto [block, steps] : llvm::zip(blocks, branch.branches)) {
-    b.SetInsertPoint(block);
-    emitSteps(b, steps);
-    b.CreateBr(done);
-  }
-  b.SetInsertPoint(done);
+  return codegen::emitBranches(b, index, branch.isIf, branch.branches.size(),
+                               [&](size_t i) { return emitSteps(b, branch.branches[i]); });
 }
 
 StatusOr<KernelLaunch> FusedSteps::emit() {
@@ -522,9 +505,7 @@ StatusOr<KernelLaunch> FusedSteps::emit() {
     launch.buffers.push_back(parameter.location);
     launch.inputs += parameter.isWritten ? 0 : 1;
   }
-  for (const Step* step : steps_) {
-    std::visit([&](const auto& what) { emitStep(b, what); }, step->what);
-  }
+  for (const Step* step : steps_) ISTHMUS_RETURN_IF_ERROR(emitStep(b, *step));
   b.CreateRetVoid();
   for (llvm::CallInst* call : calls_) {
     llvm::InlineFunctionInfo info;

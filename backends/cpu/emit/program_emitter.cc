@@ -1,11 +1,11 @@
 // Emits isthmus_main: calls over fixed addresses, loops and branches as native control flow.
 #include "backends/cpu/emit/program_emitter.h"
 
-#include "backends/cpu/load/copy_functions.h"
+#include "backends/cpu/emit/step_calls.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "compiler/codegen/control_flow.h"
 #include "compiler/plan/op_error.h"
 #include "compiler/program/constant_bytes.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -37,7 +37,8 @@ class ProgramEmitter {
         entry_(context_),
         pointer_(llvm::PointerType::getUnqual(context_)),
         int32_(builder_.getInt32Ty()),
-        int64_(builder_.getInt64Ty()) {}
+        int64_(builder_.getInt64Ty()),
+        calls_(module, builder_, entry_, [this] { return argument(0); }) {}
 
   StatusOr<ProgramEstimate> emit();
 
@@ -46,13 +47,11 @@ class ProgramEmitter {
   Status emitOperation(mlir::Operation* op);
   Status emitWhile(mlir::Operation* op);
   Status emitBranch(mlir::Operation* op);
+  Status emitRegion(mlir::Region& region);
   void emitStep(mlir::Operation* op);
   bool isAllInlined(mlir::Operation* loop) const;
-  void emitKernel(const KernelStage& stage, llvm::Value* buffers);
   void emitMoves(const std::vector<Move>& moves);
   void emitMove(const Move& move);
-  llvm::CallInst* emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor,
-                                  llvm::Value* buffers);
   StatusOr<llvm::Value*> loadPredicate(mlir::Value value, llvm::Type* type);
 
   llvm::Value* addressOf(const Location& location);
@@ -61,8 +60,6 @@ class ProgramEmitter {
   llvm::Value* entryOf(unsigned table, llvm::DenseMap<int, llvm::Value*>& known, int index,
                        llvm::StringRef name);
   Status prepareConstants();
-  llvm::Value* makeBuffers(llvm::ArrayRef<llvm::Value*> addresses);
-  llvm::GlobalVariable* dataGlobal(llvm::StringRef bytes, llvm::StringRef name);
   llvm::BasicBlock* newBlock(llvm::StringRef name) {
     return llvm::BasicBlock::Create(context_, name, function_);
   }
@@ -81,6 +78,7 @@ class ProgramEmitter {
   llvm::PointerType* pointer_;
   llvm::IntegerType* int32_;
   llvm::IntegerType* int64_;
+  StepCalls calls_;
 
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* failed_ = nullptr;
@@ -93,7 +91,6 @@ class ProgramEmitter {
   llvm::DenseMap<int, llvm::Value*> results_;
   std::vector<llvm::Value*> constantAddresses_;
   std::vector<llvm::Value*> stackSlots_;
-  llvm::StringMap<llvm::GlobalVariable*> globals_;
   double trips_ = 1;
   ProgramEstimate estimate_;
 };
@@ -113,6 +110,7 @@ StatusOr<ProgramEstimate> ProgramEmitter::emit() {
   llvm::BasicBlock* entry = newBlock("entry");
   llvm::BasicBlock* start = newBlock("start");
   failed_ = newBlock("failed");
+  calls_.setFailed(failed_);
   entry_.SetInsertPoint(entry);
   entry_.SetInsertPoint(entry_.CreateBr(start));
   builder_.SetInsertPoint(start);
@@ -153,7 +151,7 @@ Status ProgramEmitter::prepareConstants() {
     StatusOr<std::string> bytes = constantBytes(op->getAttr("value"));
     if (!bytes.ok()) return atOp(op, bytes.status());
     if (static_cast<int64_t>(bytes->size()) <= kMaxCodeConstantBytes) {
-      constantAddresses_.push_back(dataGlobal(*bytes, "constant"));
+      constantAddresses_.push_back(calls_.data(*bytes, "constant"));
       continue;
     }
     if (!pool) {
@@ -163,16 +161,6 @@ Status ProgramEmitter::prepareConstants() {
         entry_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), pool, constants_.add(*bytes)));
   }
   return {};
-}
-
-llvm::GlobalVariable* ProgramEmitter::dataGlobal(llvm::StringRef bytes, llvm::StringRef name) {
-  llvm::GlobalVariable*& global = globals_[bytes];
-  if (global) return global;
-  llvm::Constant* data = llvm::ConstantDataArray::getString(context_, bytes, /*AddNull=*/false);
-  global = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
-                                    llvm::GlobalValue::PrivateLinkage, data, name);
-  global->setAlignment(llvm::Align(kBufferAlignment));
-  return global;
 }
 
 llvm::Value* ProgramEmitter::loadPointer(llvm::Value* table, int index, llvm::StringRef name) {
@@ -219,17 +207,6 @@ llvm::Value* ProgramEmitter::addressOf(const Location& location) {
   return nullptr;
 }
 
-// Each call has a table of its own, which the optimizer dissolves where the callee is inlined and
-// fills outside of loops elsewhere.
-llvm::Value* ProgramEmitter::makeBuffers(llvm::ArrayRef<llvm::Value*> addresses) {
-  auto* type = llvm::ArrayType::get(pointer_, std::max<size_t>(addresses.size(), 1));
-  llvm::Value* table = entry_.CreateAlloca(type, nullptr, "buffers");
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    builder_.CreateStore(addresses[i], builder_.CreateConstInBoundsGEP1_64(pointer_, table, i));
-  }
-  return table;
-}
-
 Status ProgramEmitter::emitBlock(mlir::Block& block) {
   for (mlir::Operation& op : block) {
     switch (roleOf(&op)) {
@@ -272,18 +249,20 @@ Status ProgramEmitter::emitOperation(mlir::Operation* op) {
     if (!function) return internalError("generated function ", callback, " is missing");
     addresses.push_back(function);
   }
-  llvm::Value* buffers = makeBuffers(addresses);
+  llvm::Value* buffers = calls_.makeBuffers(addresses);
   emitStep(op);
 
   if (!code.libraryFunction.empty()) {
-    emitLibraryCall(code.libraryFunction, code.descriptor, buffers);
+    calls_.callLibrary(code.libraryFunction, code.descriptor, buffers);
     account(code.estimatedNs);
     return {};
   }
   for (const KernelStage& stage : code.stages) {
     const bool isInPlace =
         stage.copiesFrom >= 0 && places[stage.copiesFrom].isSamePlace(places[stage.copiesTo]);
-    if (!isInPlace) emitKernel(stage, buffers);
+    if (isInPlace) continue;
+    account(stage.nsPerTile * static_cast<double>(stage.tiles));
+    calls_.callKernel(stage, buffers);
   }
   return {};
 }
@@ -329,37 +308,6 @@ bool ProgramEmitter::isAllInlined(mlir::Operation* loop) const {
   return true;
 }
 
-void ProgramEmitter::emitKernel(const KernelStage& stage, llvm::Value* buffers) {
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, int64_, int64_}, false);
-  llvm::FunctionCallee kernel = module_.getOrInsertFunction(stage.symbol, type);
-  account(stage.nsPerTile * static_cast<double>(stage.tiles));
-  if (stage.tiles < 2 || stage.share == 0) {
-    builder_.CreateCall(kernel, {buffers, builder_.getInt64(0), builder_.getInt64(stage.tiles)});
-    return;
-  }
-  llvm::Value* run = argument(0);
-  // The first field of IsthmusRun.
-  llvm::Value* parallelFor = builder_.CreateLoad(pointer_, run);
-  auto* parallelType = llvm::FunctionType::get(
-      builder_.getVoidTy(), {pointer_, pointer_, pointer_, int64_, int64_}, false);
-  builder_.CreateCall(parallelType, parallelFor,
-                      {run, kernel.getCallee(), buffers, builder_.getInt64(stage.tiles),
-                       builder_.getInt64(stage.share)});
-}
-
-llvm::CallInst* ProgramEmitter::emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor,
-                                                llvm::Value* buffers) {
-  auto* type = llvm::FunctionType::get(int32_, {pointer_, pointer_, pointer_}, false);
-  llvm::FunctionCallee callee = module_.getOrInsertFunction(name, type);
-  llvm::Value* data = llvm::ConstantPointerNull::get(pointer_);
-  if (!descriptor.empty()) data = dataGlobal(descriptor, "descriptor");
-  llvm::CallInst* call = builder_.CreateCall(callee, {argument(0), data, buffers});
-  llvm::BasicBlock* next = newBlock("next");
-  builder_.CreateCondBr(builder_.CreateICmpEQ(call, builder_.getInt32(0)), next, failed_);
-  builder_.SetInsertPoint(next);
-  return call;
-}
-
 void ProgramEmitter::emitMoves(const std::vector<Move>& moves) {
   for (const Move& move : moves) emitMove(move);
 }
@@ -370,24 +318,7 @@ void ProgramEmitter::emitMove(const Move& move) {
   account(static_cast<double>(bytes) / target_.memoryBytesPerNs);
   llvm::Value* to = addressOf(move.to);
   llvm::Value* from = addressOf(move.from);
-  if (bytes <= 32) {
-    // Small arrays move through a register.
-    llvm::Type* type = builder_.getIntNTy(static_cast<unsigned>(bytes * 8));
-    llvm::Value* first = builder_.CreateAlignedLoad(type, from, llvm::Align(1));
-    llvm::Value* second =
-        move.isSwap ? builder_.CreateAlignedLoad(type, to, llvm::Align(1)) : nullptr;
-    builder_.CreateAlignedStore(first, to, llvm::Align(1));
-    if (second) builder_.CreateAlignedStore(second, from, llvm::Align(1));
-    return;
-  }
-  if (!move.isSwap && bytes < target_.minParallelBytes) {
-    builder_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), bytes);
-    return;
-  }
-  MoveDescriptor descriptor{bytes};
-  emitLibraryCall(move.isSwap ? "isthmus_rt_swap" : "isthmus_rt_copy",
-                  llvm::StringRef(reinterpret_cast<const char*>(&descriptor), sizeof(descriptor)),
-                  makeBuffers({from, to}));
+  calls_.move(move, to, from, target_.minParallelBytes);
 }
 
 StatusOr<llvm::Value*> ProgramEmitter::loadPredicate(mlir::Value value, llvm::Type* type) {
@@ -406,59 +337,38 @@ Status ProgramEmitter::emitWhile(mlir::Operation* op) {
   if (isStep) emitStep(op);
   isInStep_ |= isStep;
   emitMoves(plan_.movesInto(op));
-  llvm::BasicBlock* test = newBlock("while.test");
-  llvm::BasicBlock* body = newBlock("while.body");
-  llvm::BasicBlock* exit = newBlock("while.exit");
   double outerTrips = trips_;
   trips_ *= kGuessedTrips;
-
-  builder_.CreateBr(test);
-  builder_.SetInsertPoint(test);
-  mlir::Block& condition = op->getRegion(0).front();
-  ISTHMUS_RETURN_IF_ERROR(emitBlock(condition));
-  ISTHMUS_ASSIGN_OR_RETURN(
-      llvm::Value * predicate,
-      loadPredicate(condition.getTerminator()->getOperand(0), builder_.getInt8Ty()));
-  builder_.CreateCondBr(builder_.CreateICmpNE(predicate, builder_.getInt8(0)), body, exit);
-
-  builder_.SetInsertPoint(body);
-  mlir::Block& block = op->getRegion(1).front();
-  ISTHMUS_RETURN_IF_ERROR(emitBlock(block));
-  emitMoves(plan_.movesAt(&block.back()));
-  builder_.CreateBr(test);
-
-  builder_.SetInsertPoint(exit);
+  auto emitCondition = [&]() -> StatusOr<llvm::Value*> {
+    mlir::Block& condition = op->getRegion(0).front();
+    ISTHMUS_RETURN_IF_ERROR(emitBlock(condition));
+    ISTHMUS_ASSIGN_OR_RETURN(
+        llvm::Value * predicate,
+        loadPredicate(condition.getTerminator()->getOperand(0), builder_.getInt8Ty()));
+    return builder_.CreateICmpNE(predicate, builder_.getInt8(0));
+  };
+  ISTHMUS_RETURN_IF_ERROR(
+      codegen::emitLoop(builder_, emitCondition, [&] { return emitRegion(op->getRegion(1)); }));
   trips_ = outerTrips;
   if (isStep) isInStep_ = false;
   return {};
 }
 
-// An index outside of the branches takes the last one, as does true the first and false the second.
+// The body of a loop or a branch, and what it hands on.
+Status ProgramEmitter::emitRegion(mlir::Region& region) {
+  mlir::Block& block = region.front();
+  ISTHMUS_RETURN_IF_ERROR(emitBlock(block));
+  emitMoves(plan_.movesAt(&block.back()));
+  return {};
+}
+
 Status ProgramEmitter::emitBranch(mlir::Operation* op) {
   bool isIf = op->getName().getStringRef() == "stablehlo.if";
   ISTHMUS_ASSIGN_OR_RETURN(
       llvm::Value * index,
       loadPredicate(op->getOperand(0), isIf ? builder_.getInt8Ty() : builder_.getInt32Ty()));
-  llvm::BasicBlock* exit = newBlock("branch.exit");
-  llvm::SmallVector<llvm::BasicBlock*, 4> blocks;
-  for (unsigned i = 0; i < op->getNumRegions(); ++i) blocks.push_back(newBlock("branch"));
-  if (isIf) {
-    builder_.CreateCondBr(builder_.CreateICmpNE(index, builder_.getInt8(0)), blocks[0], blocks[1]);
-  } else {
-    llvm::SwitchInst* choice = builder_.CreateSwitch(index, blocks.back(), blocks.size());
-    for (unsigned i = 0; i + 1 < blocks.size(); ++i) {
-      choice->addCase(builder_.getInt32(i), blocks[i]);
-    }
-  }
-  for (unsigned i = 0; i < blocks.size(); ++i) {
-    builder_.SetInsertPoint(blocks[i]);
-    mlir::Block& block = op->getRegion(i).front();
-    ISTHMUS_RETURN_IF_ERROR(emitBlock(block));
-    emitMoves(plan_.movesAt(&block.back()));
-    builder_.CreateBr(exit);
-  }
-  builder_.SetInsertPoint(exit);
-  return {};
+  return codegen::emitBranches(builder_, index, isIf, op->getNumRegions(),
+                               [&](size_t i) { return emitRegion(op->getRegion(i)); });
 }
 
 }  // namespace

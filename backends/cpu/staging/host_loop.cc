@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "backends/cpu/load/copy_functions.h"
+#include "backends/cpu/emit/step_calls.h"
+#include "compiler/codegen/control_flow.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -21,7 +22,8 @@ class LoopEmitter {
         context_(module_.getContext()),
         builder_(context_),
         entry_(context_),
-        pointer_(builder_.getPtrTy()) {}
+        pointer_(builder_.getPtrTy()),
+        calls_(module_, builder_, entry_, [this] { return argument(0); }) {}
   StatusOr<int64_t> emit();
 
  private:
@@ -35,13 +37,10 @@ class LoopEmitter {
 
   StatusOr<llvm::Value*> isGoingOn(const Loop& loop, llvm::Value* round);
   void swapAddresses(const std::vector<Move>& places);
-  void emitKernel(const KernelStage& stage, llvm::Value* buffers);
-  void emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor, llvm::Value* buffers);
 
   // Where the address of a place is.
   StatusOr<llvm::Value*> slotOf(const Location& place);
   StatusOr<llvm::Value*> addressOf(const Location& place);
-  llvm::Value* makeBuffers(llvm::ArrayRef<llvm::Value*> addresses);
   llvm::BasicBlock* newBlock() { return llvm::BasicBlock::Create(context_, "", function_); }
   llvm::Value* argument(unsigned index) { return function_->getArg(index); }
 
@@ -53,6 +52,7 @@ class LoopEmitter {
   llvm::IRBuilder<> builder_;
   llvm::IRBuilder<> entry_;  // at the end of the entry block
   llvm::PointerType* pointer_;
+  StepCalls calls_;
   llvm::BasicBlock* failed_ = nullptr;
   std::vector<llvm::Value*> slots_;  // of loop_.onHost.inputs
   llvm::Value* scratch_ = nullptr;
@@ -63,6 +63,7 @@ StatusOr<int64_t> LoopEmitter::emit() {
   llvm::BasicBlock* entry = newBlock();
   llvm::BasicBlock* start = newBlock();
   failed_ = newBlock();
+  calls_.setFailed(failed_);
   entry_.SetInsertPoint(entry);
   entry_.SetInsertPoint(entry_.CreateBr(start));
   builder_.SetInsertPoint(start);
@@ -105,15 +106,6 @@ StatusOr<llvm::Value*> LoopEmitter::addressOf(const Location& place) {
   return builder_.CreateLoad(pointer_, slot);
 }
 
-llvm::Value* LoopEmitter::makeBuffers(llvm::ArrayRef<llvm::Value*> addresses) {
-  auto* type = llvm::ArrayType::get(pointer_, std::max<size_t>(addresses.size(), 1));
-  llvm::Value* table = entry_.CreateAlloca(type);
-  for (auto [i, address] : llvm::enumerate(addresses)) {
-    builder_.CreateStore(address, builder_.CreateConstInBoundsGEP1_64(pointer_, table, i));
-  }
-  return table;
-}
-
 Status LoopEmitter::emitStep(const HostCall& call) {
   const TableFunction& of = functions_[static_cast<size_t>(call.function)];
   llvm::SmallVector<llvm::Value*, 8> addresses;
@@ -126,10 +118,10 @@ Status LoopEmitter::emitStep(const HostCall& call) {
   if (of.function.scratchBytes > 0) addresses.push_back(scratch_);
   scratchBytes_ = std::max(scratchBytes_, of.function.scratchBytes);
   if (!of.stages.empty()) {
-    llvm::Value* buffers = makeBuffers(addresses);
+    llvm::Value* buffers = calls_.makeBuffers(addresses);
     for (const KernelStage& stage : of.stages) {
       if (stage.copiesFrom < 0) {
-        emitKernel(stage, buffers);
+        calls_.callKernel(stage, buffers);
         continue;
       }
       llvm::BasicBlock* copies = newBlock();
@@ -138,7 +130,7 @@ Status LoopEmitter::emitStep(const HostCall& call) {
           builder_.CreateICmpEQ(addresses[stage.copiesFrom], addresses[stage.copiesTo]);
       builder_.CreateCondBr(isThere, next, copies);
       builder_.SetInsertPoint(copies);
-      emitKernel(stage, buffers);
+      calls_.callKernel(stage, buffers);
       builder_.CreateBr(next);
       builder_.SetInsertPoint(next);
     }
@@ -149,66 +141,15 @@ Status LoopEmitter::emitStep(const HostCall& call) {
     if (!callback) return internalError("generated function ", name, " is missing");
     addresses.push_back(callback);
   }
-  emitLibraryCall(of.function.function, of.function.descriptor, makeBuffers(addresses));
+  calls_.callLibrary(of.function.function, of.function.descriptor, calls_.makeBuffers(addresses));
   return {};
 }
 
-void LoopEmitter::emitKernel(const KernelStage& stage, llvm::Value* buffers) {
-  llvm::Type* int64 = builder_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_, int64, int64}, false);
-  llvm::FunctionCallee kernel = module_.getOrInsertFunction(stage.symbol, type);
-  llvm::Value* tiles = builder_.getInt64(stage.tiles);
-  if (stage.tiles < 2 || stage.share == 0) {
-    builder_.CreateCall(kernel, {buffers, builder_.getInt64(0), tiles});
-    return;
-  }
-  // The first field of IsthmusRun.
-  llvm::Value* parallelFor = builder_.CreateLoad(pointer_, argument(0));
-  auto* parallelType = llvm::FunctionType::get(builder_.getVoidTy(),
-                                               {pointer_, pointer_, pointer_, int64, int64}, false);
-  builder_.CreateCall(
-      parallelType, parallelFor,
-      {argument(0), kernel.getCallee(), buffers, tiles, builder_.getInt64(stage.share)});
-}
-
-void LoopEmitter::emitLibraryCall(llvm::StringRef name, llvm::StringRef descriptor,
-                                  llvm::Value* buffers) {
-  auto* type =
-      llvm::FunctionType::get(builder_.getInt32Ty(), {pointer_, pointer_, pointer_}, false);
-  llvm::FunctionCallee callee = module_.getOrInsertFunction(name, type);
-  llvm::Value* data = llvm::ConstantPointerNull::get(pointer_);
-  if (!descriptor.empty()) {
-    llvm::Constant* bytes = llvm::ConstantDataArray::getString(context_, descriptor, false);
-    auto* global = new llvm::GlobalVariable(module_, bytes->getType(), true,
-                                            llvm::GlobalValue::PrivateLinkage, bytes, "descriptor");
-    global->setAlignment(llvm::Align(kBufferAlignment));
-    data = global;
-  }
-  llvm::Value* code = builder_.CreateCall(callee, {argument(0), data, buffers});
-  llvm::BasicBlock* next = newBlock();
-  builder_.CreateCondBr(builder_.CreateICmpEQ(code, builder_.getInt32(0)), next, failed_);
-  builder_.SetInsertPoint(next);
-}
-
 Status LoopEmitter::emitStep(const Move& move) {
-  constexpr int64_t kMostRegisterBytes = 32;
-  const int64_t bytes = move.to.bytes;
-  if (bytes == 0) return {};
+  if (move.to.bytes == 0) return {};
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * to, addressOf(move.to));
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * from, addressOf(move.from));
-  if (bytes <= kMostRegisterBytes) {
-    llvm::Type* type = builder_.getIntNTy(static_cast<unsigned>(bytes * 8));
-    llvm::Value* first = builder_.CreateAlignedLoad(type, from, llvm::Align(1));
-    llvm::Value* second =
-        move.isSwap ? builder_.CreateAlignedLoad(type, to, llvm::Align(1)) : nullptr;
-    builder_.CreateAlignedStore(first, to, llvm::Align(1));
-    if (second) builder_.CreateAlignedStore(second, from, llvm::Align(1));
-    return {};
-  }
-  const MoveDescriptor descriptor{bytes};
-  emitLibraryCall(move.isSwap ? "isthmus_rt_swap" : "isthmus_rt_copy",
-                  {reinterpret_cast<const char*>(&descriptor), sizeof(descriptor)},
-                  makeBuffers({from, to}));
+  calls_.move(move, to, from, /*leastShared=*/0);
   return {};
 }
 
@@ -238,22 +179,17 @@ void LoopEmitter::swapAddresses(const std::vector<Move>& places) {
 
 // As StepRunner runs it: `round` counts, and its last bit says whether places are exchanged.
 Status LoopEmitter::emitStep(const Loop& loop) {
-  llvm::BasicBlock* test = newBlock();
-  llvm::BasicBlock* body = newBlock();
-  llvm::BasicBlock* end = newBlock();
   llvm::Value* round = entry_.CreateAlloca(builder_.getInt64Ty());
   builder_.CreateStore(builder_.getInt64(0), round);
-  builder_.CreateBr(test);
-  builder_.SetInsertPoint(test);
-  ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * goesOn, isGoingOn(loop, round));
-  builder_.CreateCondBr(goesOn, body, end);
-  builder_.SetInsertPoint(body);
-  ISTHMUS_RETURN_IF_ERROR(emitSteps(loop.body));
-  swapAddresses(loop.addressSwaps);
-  llvm::Value* now = builder_.CreateLoad(builder_.getInt64Ty(), round);
-  builder_.CreateStore(builder_.CreateAdd(now, builder_.getInt64(1)), round);
-  builder_.CreateBr(test);
-  builder_.SetInsertPoint(end);
+  auto emitBody = [&]() -> Status {
+    ISTHMUS_RETURN_IF_ERROR(emitSteps(loop.body));
+    swapAddresses(loop.addressSwaps);
+    llvm::Value* now = builder_.CreateLoad(builder_.getInt64Ty(), round);
+    builder_.CreateStore(builder_.CreateAdd(now, builder_.getInt64(1)), round);
+    return {};
+  };
+  ISTHMUS_RETURN_IF_ERROR(
+      codegen::emitLoop(builder_, [&] { return isGoingOn(loop, round); }, emitBody));
   if (loop.addressSwaps.empty()) return {};
   llvm::BasicBlock* moves = newBlock();
   llvm::BasicBlock* next = newBlock();
@@ -268,27 +204,12 @@ Status LoopEmitter::emitStep(const Loop& loop) {
   return {};
 }
 
-// An index outside of the branches takes the last one; true the first of two.
 Status LoopEmitter::emitStep(const Branch& branch) {
   ISTHMUS_ASSIGN_OR_RETURN(llvm::Value * place, addressOf(branch.index));
-  llvm::Value* index =
-      branch.isIf ? builder_.CreateZExt(
-                        builder_.CreateICmpEQ(builder_.CreateLoad(builder_.getInt8Ty(), place),
-                                              builder_.getInt8(0)),
-                        builder_.getInt32Ty())
-                  : static_cast<llvm::Value*>(builder_.CreateLoad(builder_.getInt32Ty(), place));
-  llvm::BasicBlock* end = newBlock();
-  std::vector<llvm::BasicBlock*> blocks;
-  for (size_t i = 0; i < branch.branches.size(); ++i) blocks.push_back(newBlock());
-  llvm::SwitchInst* choice = builder_.CreateSwitch(index, blocks.back());
-  for (unsigned i = 0; i + 1 < blocks.size(); ++i) choice->addCase(builder_.getInt32(i), blocks[i]);
-  for (auto [block, steps] : llvm::zip(blocks, branch.branches)) {
-    builder_.SetInsertPoint(block);
-    ISTHMUS_RETURN_IF_ERROR(emitSteps(steps));
-    builder_.CreateBr(end);
-  }
-  builder_.SetInsertPoint(end);
-  return {};
+  llvm::Type* type = branch.isIf ? builder_.getInt8Ty() : builder_.getInt32Ty();
+  return codegen::emitBranches(builder_, builder_.CreateLoad(type, place), branch.isIf,
+                               branch.branches.size(),
+                               [&](size_t i) { return emitSteps(branch.branches[i]); });
 }
 
 }  // namespace
