@@ -133,7 +133,7 @@ void CpuCodeGenerator::configure(PipelineOptions& options) const {
   options.fusion.target = target_;
   options.channelsLast = true;
   options.overlapsCollectives = true;
-  options.functionFormOf = [this](mlir::Operation* product, const StageSchedule& stage,
+  options.functionFormOf = [this](mlir::Operation* product, const DotStage& stage,
                                   std::string* reason) {
     return functionFormOf(product, stage, target_, reason);
   };

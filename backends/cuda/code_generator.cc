@@ -182,7 +182,7 @@ class CudaCodegen final : public StagedCodegen {
   // As its schedule says.
   bool isOfLibrary(mlir::Operation* op) const {
     if (!isContraction(op)) return false;
-    StatusOr<StageSchedule> stage = productScheduleOf(op, form().target);
+    StatusOr<DotStage> stage = productScheduleOf(op, form().target);
     return stage.ok() && stage->product.form == ProductForm::kLibrary;
   }
 
@@ -195,7 +195,11 @@ class CudaCodegen final : public StagedCodegen {
 StatusOr<std::optional<DeviceCodegen::OtherCode>> CudaCodegen::selectFusion(ir::FusionOp fusion) {
   if (!isProductWithEpilogue(fusion) && !attentionOf(fusion)) return std::optional<OtherCode>();
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form().target));
-  if (schedule.stages[0].product.form != ProductForm::kLibrary) return std::optional<OtherCode>();
+  const auto* dot = schedule.only<DotStage>();
+  const auto* attention = schedule.only<AttentionStage>();
+  const bool isOfLibrary =
+      (dot && dot->product.form == ProductForm::kLibrary) || (attention && attention->isOfLibrary);
+  if (!isOfLibrary) return std::optional<OtherCode>();
   std::optional<LibraryFusion> found = libraryFusionOf(target_, fusion);
   if (!found) return invalidArgument("no library computes a fusion that is to be one's");
   if (logsCompilation()) {

@@ -93,7 +93,7 @@ bool hasHostVectors(const TargetModel& target, mlir::Operation* op) {
     return kind && (kind->isComplex() || (kind->isFloat() && !kind->small));
   };
   if (!llvm::all_of(op->getOperands(), isWideFloat)) return false;
-  const StageSchedule chosen = chooseProduct(op, target);
+  const DotStage chosen = chooseProduct(op, target);
   if (chosen.product.form == ProductForm::kItems) return true;
   const unsigned full = target.vectorLanes(kindOf(op->getResult(0))->computeBits());
   return llvm::isa<shlo::ConvolutionOp>(op) && chosen.lanes < full;

@@ -22,14 +22,22 @@ MultiIndex indexIn(const Root& root, const SumsMatrix& matrix, const IndexExpr& 
   return index;
 }
 
+// The values that the fusion stores of each sum.
+llvm::SmallVector<Root, 4> rootsOfSums(ir::FusionOp fusion, const DotStage& stage) {
+  llvm::SmallVector<Root, 4> roots;
+  mlir::Operation* yield = fusion.getBody().front().getTerminator();
+  for (unsigned result : stage.results) roots.push_back({yield->getOperand(result), result});
+  return roots;
+}
+
 class EpilogueEmitter {
  public:
-  EpilogueEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  EpilogueEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const DotStage& stage)
       : kernel_(kernel),
         loops_(kernel.loops()),
         evaluator_(kernel.evaluator()),
         lanes_(stage.lanes),
-        roots_(rootsOf(fusion, stage)) {
+        roots_(rootsOfSums(fusion, stage)) {
     auto dot = mlir::cast<shlo::DotGeneralOp>(opNumbered(fusion, stage.contraction));
     matrix_ = sumsMatrixOf(dot);
     kind_ = evaluator_.kindOf(sumsTypeOf(dot));
@@ -170,13 +178,13 @@ class EpilogueEmitter {
 // The same of sums in registers, at one place.
 class SumsEmitter {
  public:
-  SumsEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  SumsEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const DotStage& stage)
       : kernel_(kernel),
         loops_(kernel.loops()),
         evaluator_(kernel.evaluator()),
         dot_(contractionOf(fusion)),
         lanes_(epilogueLanesOf(stage)),
-        roots_(rootsOf(fusion, stage)),
+        roots_(rootsOfSums(fusion, stage)),
         matrix_(sumsMatrixOf(dot_)),
         firstResult_(fusion->getNumOperands()) {}
 
@@ -217,7 +225,7 @@ class SumsEmitter {
 
 }  // namespace
 
-void emitEpilogue(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitEpilogue(KernelBuilder& kernel, ir::FusionOp fusion, const DotStage& stage) {
   if (stage.product.form != ProductForm::kNone) return SumsEmitter(kernel, fusion, stage).emit();
   EpilogueEmitter(kernel, fusion, stage).emit();
 }

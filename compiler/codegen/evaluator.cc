@@ -39,15 +39,15 @@ std::string memoKey(mlir::Value value, const MultiIndex& index, unsigned lanes) 
 
 }  // namespace
 
-Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedule& stage,
+Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const FusedStage* stage,
                      llvm::ArrayRef<llvm::Value*> operands)
     : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {
   unsigned number = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (const ReductionSchedule* reduction = stage.reductionOf(number)) {
+    if (const ReductionSchedule* reduction = stage ? stage->reductionOf(number) : nullptr) {
       reductions_[&op] = *reduction;
     }
-    if (llvm::is_contained(stage.unrolled, number)) unrolled_.insert(&op);
+    if (stage && llvm::is_contained(stage->unrolled, number)) unrolled_.insert(&op);
     ++number;
   }
   // What a thread of a group reads again comes from further away than a core's own cache.

@@ -51,8 +51,8 @@ struct Condition {
 class Evaluator {
  public:
   // `operands` are the addresses of the fusion's operands, defined in the entry block; `stage` says
-  // how its reductions are computed.
-  Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const StageSchedule& stage,
+  // how its reductions are computed; null where there are none.
+  Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const FusedStage* stage,
             llvm::ArrayRef<llvm::Value*> operands);
 
   const Status& status() const { return status_; }

@@ -8,8 +8,7 @@ namespace isthmus::codegen {
 namespace {
 
 // What a device's kernel has in registers of the sums that it hands to an epilogue.
-llvm::Type* typeOfSums(ir::FusionOp fusion, const StageSchedule& stage,
-                       llvm::LLVMContext& context) {
+llvm::Type* typeOfSums(ir::FusionOp fusion, const DotStage& stage, llvm::LLVMContext& context) {
   llvm::Type* type = elementKind(sumsTypeOf(contractionOf(fusion)))->computeType(context);
   const unsigned lanes = epilogueLanesOf(stage);
   return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
@@ -25,11 +24,11 @@ KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedu
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::SmallVector<llvm::Type*, 7> parameters = {pointer, i64, i64};
-  if (stage.kind == StageKind::kDot) {
-    if (stage.product.form == ProductForm::kNone) {
+  if (const auto* dot = stage.as<DotStage>()) {
+    if (dot->product.form == ProductForm::kNone) {
       parameters.append({i64, i64, pointer, i64});
     } else {
-      parameters.append({i64, typeOfSums(fusion, stage, context)});
+      parameters.append({i64, typeOfSums(fusion, *dot, context)});
     }
   }
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
@@ -60,7 +59,7 @@ KernelBuilder::KernelBuilder(const StageContext& stageContext, const StageSchedu
   if (wide) loops_->useWideLanes();
   llvm::SmallVector<llvm::Value*, 8> operands;
   for (unsigned i = 0; i < fusion.getOperands().size(); ++i) operands.push_back(buffer(i));
-  evaluator_.emplace(*loops_, fusion, stage, operands);
+  evaluator_.emplace(*loops_, fusion, stage.as<FusedStage>(), operands);
 }
 
 llvm::Value* KernelBuilder::buffer(unsigned index) {

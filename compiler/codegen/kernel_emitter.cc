@@ -15,25 +15,20 @@ using codegen::KernelBuilder;
 using codegen::StageContext;
 
 void emitBody(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
-  switch (stage.kind) {
-    case StageKind::kLoop:
-    case StageKind::kCopy:
-    case StageKind::kFill:
-      return codegen::LoopKernel(kernel, fusion, stage).emit();
-    case StageKind::kScan:
-      return stage.scanPart == ScanPart::kNone ? codegen::emitScan(kernel, fusion, stage)
-                                               : codegen::emitScanPart(kernel, fusion, stage);
-    case StageKind::kScatter:
-      return codegen::emitScatter(kernel, fusion, stage);
-    case StageKind::kUpdateSlice:
-      return codegen::emitUpdateSlice(kernel, fusion, stage);
-    case StageKind::kSelectAndScatter:
-      return codegen::emitSelectAndScatter(kernel, fusion, stage);
-    case StageKind::kDot:
-      return codegen::emitEpilogue(kernel, fusion, stage);
-    case StageKind::kAttention:
-      return;  // has no kernel of its own
+  if (const auto* loop = stage.as<LoopStage>()) {
+    codegen::LoopKernel(kernel, fusion, *loop).emit();
+  } else if (const auto* scan = stage.as<ScanStage>()) {
+    scan->scanPart == ScanPart::kNone ? codegen::emitScan(kernel, fusion, *scan)
+                                      : codegen::emitScanPart(kernel, fusion, *scan);
+  } else if (const auto* update = stage.as<UpdateStage>()) {
+    const auto emit = update->kind == StageKind::kScatter       ? codegen::emitScatter
+                      : update->kind == StageKind::kUpdateSlice ? codegen::emitUpdateSlice
+                                                                : codegen::emitSelectAndScatter;
+    emit(kernel, fusion, *update);
+  } else if (const auto* dot = stage.as<DotStage>()) {
+    codegen::emitEpilogue(kernel, fusion, *dot);
   }
+  // Attention has no kernel of its own, and other stages are of no fusion.
 }
 
 StatusOr<KernelStage> emitStage(const StageContext& context, const StageSchedule& stage,
@@ -44,11 +39,14 @@ StatusOr<KernelStage> emitStage(const StageContext& context, const StageSchedule
   KernelStage result;
   result.symbol = symbol;
   result.tiles = stage.tiles();
-  result.nsPerTile = stage.ns / static_cast<double>(result.tiles);
-  result.share = std::min(stage.share, result.tiles);
-  result.groupThreads = stage.groupThreads;
-  if (stage.kind == StageKind::kCopy) {
-    Root root = rootsOf(context.fusion, stage)[0];
+  result.nsPerTile = stage.base().ns / static_cast<double>(result.tiles);
+  if (const auto* fused = stage.as<FusedStage>()) {
+    result.share = std::min(fused->share, result.tiles);
+  }
+  result.groupThreads = stage.base().groupThreads;
+  const auto* loop = stage.as<LoopStage>();
+  if (loop && loop->kind == StageKind::kCopy) {
+    Root root = rootsOf(context.fusion, *loop)[0];
     result.copiesFrom = root.operand;
     if (root.operand >= 0) {
       result.copiesTo = static_cast<int>(context.fusion->getNumOperands() + root.result);

@@ -64,8 +64,9 @@ class KernelScheduler {
       }
     }
     for (StageSchedule& stage : schedule_.stages) {
-      addInner(stage);
-      chooseShare(stage);
+      auto* fused = stage.as<FusedStage>();
+      addInner(*fused);
+      chooseShare(*fused, stage.tiles());
     }
     return std::move(schedule_);
   }
@@ -75,8 +76,7 @@ class KernelScheduler {
     if (const char* why = partsRefusal(attention, target_)) {
       return unimplemented("no kernel computes these rows between products: ", why);
     }
-    StageSchedule stage;
-    stage.kind = StageKind::kAttention;
+    AttentionStage stage;
     for (unsigned i = 0; i < done_.size(); ++i) stage.results.push_back(i);
     const char* why = attentionRefusal(attention, target_);
     if (why && target_.device == DeviceKind::kCpu) {
@@ -99,8 +99,7 @@ class KernelScheduler {
         return unimplemented("the operands of a kernel's product must be in memory");
       }
     }
-    StageSchedule stage;
-    stage.kind = StageKind::kDot;
+    DotStage stage;
     for (unsigned i = 0; i < done_.size(); ++i) stage.results.push_back(i);
     scheduleDot(fusion_, target_, &stage);
     schedule_.stages.push_back(std::move(stage));
@@ -115,7 +114,7 @@ class KernelScheduler {
       if (!done_[j] && isLoop(j) && hasRowsOf(j, first)) addLoop(j);
     }
     if (done_[first]) return;
-    StageSchedule stage;
+    LoopStage stage;
     for (unsigned j = first; j < done_.size(); ++j) {
       if (done_[j] || squeezed(yield->getOperand(j)) != squeezed(yield->getOperand(first))) {
         continue;
@@ -140,7 +139,7 @@ class KernelScheduler {
                                               llvm::ArrayRef<int64_t>(outer);
   }
 
-  void addRowResults(StageSchedule& stage) {
+  void addRowResults(LoopStage& stage) {
     if (!finishesRows(stage)) return;
     for (unsigned j = 0; j < done_.size(); ++j) {
       mlir::Value value = yieldOf(fusion_)->getOperand(j);
@@ -155,7 +154,7 @@ class KernelScheduler {
   }
 
   // Whether `value` is computed from a reduction that lanes or threads share, row by row.
-  bool isReducedFromRows(mlir::Value value, const StageSchedule& stage) const {
+  bool isReducedFromRows(mlir::Value value, const LoopStage& stage) const {
     llvm::SmallPtrSet<mlir::Operation*, 16> rows, seen;
     for (const ReductionSchedule& reduction : stage.reductions) {
       if (reduction.strategy == ReductionStrategy::kRow ||
@@ -173,48 +172,55 @@ class KernelScheduler {
     return false;
   }
 
-  Status addWhole(StageKind kind, mlir::Operation* op, unsigned first) {
+  // The results of `op`, which must all be the fusion's; empty if they are not.
+  llvm::SmallVector<unsigned, 2> takeResults(mlir::Operation* op, unsigned first) {
     mlir::Operation* yield = yieldOf(fusion_);
-    StageSchedule stage;
-    stage.kind = kind;
+    llvm::SmallVector<unsigned, 2> results;
     for (mlir::Value result : op->getResults()) {
       bool found = false;
       for (unsigned j = first; j < done_.size() && !found; ++j) {
         if (yield->getOperand(j) != result || done_[j]) continue;
         done_[j] = found = true;
-        stage.results.push_back(j);
+        results.push_back(j);
       }
-      if (!found) {
-        return unimplemented("a fusion must yield all results of ",
-                             op->getName().getStringRef().str());
-      }
+      if (!found) return {};
     }
-    if (kind == StageKind::kScatter || kind == StageKind::kUpdateSlice) {
-      for (unsigned result : stage.results) addBefore(StageKind::kCopy, result);
+    return results;
+  }
+
+  Status addWhole(StageKind kind, mlir::Operation* op, unsigned first) {
+    const llvm::SmallVector<unsigned, 2> results = takeResults(op, first);
+    if (results.empty()) {
+      return unimplemented("a fusion must yield all results of ",
+                           op->getName().getStringRef().str());
     }
-    if (kind == StageKind::kSelectAndScatter) addBefore(StageKind::kFill, stage.results[0]);
-    switch (kind) {
-      case StageKind::kScatter:
-        scheduleScatter(fusion_, target_, &stage);
-        break;
-      case StageKind::kUpdateSlice:
-        scheduleUpdateSlice(fusion_, target_, &stage);
-        break;
-      case StageKind::kSelectAndScatter:
-        scheduleSelectAndScatter(fusion_, target_, &stage);
-        break;
-      default:
-        stage.scanDim = scanOf(op)->dim;
-        stage.isScanFromEnd = scanOf(op)->fromEnd;
-        llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
-        return {};
+    if (kind == StageKind::kScan) {
+      ScanStage stage;
+      stage.results = results;
+      stage.scanDim = scanOf(op)->dim;
+      stage.isScanFromEnd = scanOf(op)->fromEnd;
+      llvm::append_range(schedule_.stages, scheduleScan(fusion_, target_, stage));
+      return {};
+    }
+    const bool isFilled = kind == StageKind::kSelectAndScatter;
+    for (unsigned result : results) {
+      addBefore(isFilled ? StageKind::kFill : StageKind::kCopy, result);
+      if (isFilled) break;
+    }
+    UpdateStage stage(kind);
+    stage.results = results;
+    if (kind == StageKind::kScatter) {
+      scheduleScatter(fusion_, target_, &stage);
+    } else if (kind == StageKind::kUpdateSlice) {
+      scheduleUpdateSlice(fusion_, target_, &stage);
+    } else {
+      scheduleSelectAndScatter(fusion_, target_, &stage);
     }
     schedule_.stages.push_back(std::move(stage));
     return {};
   }
 
-  void chooseShare(StageSchedule& stage) {
-    const int64_t tiles = stage.tiles();
+  void chooseShare(FusedStage& stage, int64_t tiles) const {
     if (target_.device != DeviceKind::kCpu || tiles < 2 || stage.ns < target_.parallelNs) return;
     const double nsPerTile = std::max(stage.ns / static_cast<double>(tiles), 1e-3);
     stage.share = std::clamp<int64_t>(std::llround(target_.grainNs / nsPerTile), 1, tiles);
@@ -222,7 +228,7 @@ class KernelScheduler {
 
   // What is computed inside of an element: small windows, and reductions in stages that are no
   // loops over results.
-  void addInner(StageSchedule& stage) {
+  void addInner(FusedStage& stage) {
     const bool isLoop = stage.kind == StageKind::kLoop || stage.kind == StageKind::kCopy ||
                         stage.kind == StageKind::kFill;
     unsigned number = 0;
@@ -239,8 +245,7 @@ class KernelScheduler {
   }
 
   void addBefore(StageKind kind, unsigned result) {
-    StageSchedule stage;
-    stage.kind = kind;
+    LoopStage stage(kind);
     stage.results = {result};
     scheduleLoop(fusion_, target_, &stage);
     schedule_.stages.push_back(std::move(stage));
@@ -258,7 +263,7 @@ mlir::RankedTensorType Root::type() const {
   return mlir::cast<mlir::RankedTensorType>((shapedLike ? shapedLike : value).getType());
 }
 
-mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageSchedule& stage) {
+mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageBase& stage) {
   return yieldOf(fusion)->getOperand(stage.results[0]).getDefiningOp();
 }
 
@@ -269,7 +274,7 @@ mlir::Operation* opNumbered(ir::FusionOp fusion, unsigned number) {
   return nullptr;
 }
 
-llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& stage) {
+llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const LoopStage& stage) {
   llvm::SmallVector<Root, 4> roots;
   for (unsigned result : stage.results) {
     mlir::Value value = yieldOf(fusion)->getOperand(result);
@@ -290,7 +295,7 @@ llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& sta
   return roots;
 }
 
-llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& stage) {
+llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const LoopStage& stage) {
   llvm::SmallVector<Root, 2> roots;
   for (unsigned result : stage.rowResults) {
     roots.push_back({yieldOf(fusion)->getOperand(result), result});
@@ -298,7 +303,7 @@ llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& 
   return roots;
 }
 
-bool finishesRows(const StageSchedule& stage) {
+bool finishesRows(const LoopStage& stage) {
   if (stage.kind != StageKind::kLoop) return false;
   const auto loops = static_cast<int64_t>(stage.dims.size());
   if (stage.order == LoopOrder::kRowBlocks) return stage.orderDim + 2 == loops;

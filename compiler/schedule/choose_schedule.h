@@ -30,15 +30,15 @@ struct Root {
 
   mlir::RankedTensorType type() const;
 };
-llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const StageSchedule& stage);
+llvm::SmallVector<Root, 4> rootsOf(ir::FusionOp fusion, const LoopStage& stage);
 // What a loop stores after each row.
-llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const StageSchedule& stage);
+llvm::SmallVector<Root, 2> rowRootsOf(ir::FusionOp fusion, const LoopStage& stage);
 
 // Whether each row of a loop stage is computed by one piece, which knows when it is finished.
-bool finishesRows(const StageSchedule& stage);
+bool finishesRows(const LoopStage& stage);
 
 // The op that computes the results of a stage which is no loop.
-mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageSchedule& stage);
+mlir::Operation* wholeOpOf(ir::FusionOp fusion, const StageBase& stage);
 
 // Ops by their numbers in the fusion's block.
 mlir::Operation* opNumbered(ir::FusionOp fusion, unsigned number);

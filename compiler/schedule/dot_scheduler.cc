@@ -144,14 +144,14 @@ unsigned epilogueLanesFor(ir::FusionOp fusion, const TargetModel& target) {
   return target.vectorLanes(widest);
 }
 
-unsigned epilogueLanesOf(const StageSchedule& stage) {
+unsigned epilogueLanesOf(const DotStage& stage) {
   const ProductSchedule& product = stage.product;
   const bool isAlongColumns =
       product.form == ProductForm::kVectors && !product.isSwapped && !product.vectorsAlongTerms;
   return isAlongColumns ? stage.lanes : 1;
 }
 
-void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleDot(ir::FusionOp fusion, const TargetModel& target, DotStage* stage) {
   mlir::Operation* product = productOf(fusion);
   mlir::Operation* yield = fusion.getBody().front().getTerminator();
   unsigned number = 0;

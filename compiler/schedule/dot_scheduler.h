@@ -37,9 +37,9 @@ const char* epilogueRefusal(ir::FusionOp fusion, mlir::Value sums, shlo::DotGene
 // Lanes of the widest type that `fusion` computes with.
 unsigned epilogueLanesFor(ir::FusionOp fusion, const TargetModel& target);
 // How many neighbours along the columns an epilogue is given at once, of a device's kernel.
-unsigned epilogueLanesOf(const StageSchedule& stage);
+unsigned epilogueLanesOf(const DotStage& stage);
 
 // Fills in all but the kind and the results of `stage`.
-void scheduleDot(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage);
+void scheduleDot(ir::FusionOp fusion, const TargetModel& target, DotStage* stage);
 
 }  // namespace isthmus

@@ -79,23 +79,6 @@ bool parseNumber(llvm::StringRef text, T* value) {
   return error == std::errc() && end == text.end();
 }
 
-// Elements separated by commas, each read by `parse`.
-template <typename List, typename Parse>
-bool parseList(llvm::StringRef text, List* list, Parse parse) {
-  list->clear();
-  llvm::SmallVector<llvm::StringRef, 8> parts;
-  text.split(parts, ',');
-  for (llvm::StringRef part : parts) {
-    if (!parse(part, &list->emplace_back())) return false;
-  }
-  return true;
-}
-
-template <typename List, typename Print>
-std::string listOf(const List& list, Print print) {
-  return llvm::join(llvm::map_range(list, print), ",");
-}
-
 // "0-1:4096"; "2:128" for one dimension; ":1" for a number's loop.
 std::string textOf(const LoopDim& dim) {
   std::string text;
@@ -151,94 +134,15 @@ bool parse(llvm::StringRef text, KeptRow* row) {
   return parseNumber(value, &row->value) && parseNumber(writer, &row->writer);
 }
 
-// "128x64x16": as many numbers as there are places.
-bool parseSizes(llvm::StringRef text, std::initializer_list<int64_t*> sizes) {
-  llvm::SmallVector<llvm::StringRef, 3> parts;
-  text.split(parts, 'x');
-  return parts.size() == sizes.size() && llvm::all_of(llvm::zip(parts, sizes), [](auto pair) {
-           return parseNumber(std::get<0>(pair), std::get<1>(pair));
-         });
+template <typename T>
+  requires std::is_arithmetic_v<T>
+bool parse(llvm::StringRef text, T* value) {
+  return parseNumber(text, value);
 }
 
-// "rows,columns": each name of `text` sets a flag.
-bool parseFlags(llvm::StringRef text, llvm::ArrayRef<std::pair<llvm::StringRef, bool*>> flags) {
-  llvm::SmallVector<llvm::StringRef, 2> parts;
-  text.split(parts, ',');
-  return llvm::all_of(parts, [&](llvm::StringRef part) {
-    for (auto [name, flag] : flags) {
-      if (part == name) return *flag = true;
-    }
-    return false;
-  });
-}
-
-bool parseField(llvm::StringRef key, llvm::StringRef text, ProductSchedule* product) {
-  if (key == "form") return valueOf(kForms, text, &product->form);
-  if (key == "tile") {
-    return parseSizes(text, {&product->tileRows, &product->tileColumns, &product->tileTerms});
-  }
-  if (key == "each") return parseSizes(text, {&product->rows, &product->columns});
-  if (key == "splits") return parseNumber(text, &product->splits);
-  if (key == "with") {
-    return parseFlags(text, {{"swapped", &product->isSwapped},
-                             {"terms", &product->vectorsAlongTerms},
-                             {"mixed", &product->mixesRows},
-                             {"floats", &product->inFloats}});
-  }
-  if (key == "copies") {
-    return parseFlags(text, {{"rows", &product->copiesRows}, {"columns", &product->copiesColumns}});
-  }
-  return false;
-}
-
-bool parseField(llvm::StringRef key, llvm::StringRef text, StageSchedule* stage) {
-  auto number = [](llvm::StringRef part, auto* value) { return parseNumber(part, value); };
-  auto element = [](llvm::StringRef part, auto* value) { return parse(part, value); };
-  if (key == "results") return parseList(text, &stage->results, number);
-  if (key == "rows") return parseList(text, &stage->rowResults, number);
-  if (key == "of") return parseNumber(text, &stage->contraction);
-  if (key == "sums") return parseNumber(text, &stage->sums);
-  if (key == "function") {  // "blocked"; "direct:swapped"
-    auto [name, order] = text.split(':');
-    stage->function = {name.str(), order == "swapped"};
-    return !name.empty() && (order.empty() || stage->function.isSwapped);
-  }
-  if (key == "along") {  // "1"; "1:reversed"
-    auto [dim, direction] = text.split(':');
-    stage->isScanFromEnd = direction == "reversed";
-    return (direction.empty() || stage->isScanFromEnd) && parseNumber(dim, &stage->scanDim);
-  }
-  if (key == "part") return valueOf(kScanParts, text, &stage->scanPart);
-  if (key == "lanes") return parseNumber(text, &stage->lanes);
-  if (key == "share") return parseNumber(text, &stage->share);
-  if (key == "ns") return parseNumber(text, &stage->ns);
-  if (key == "dims") return parseList(text, &stage->dims, element);
-  if (key == "order") {
-    auto [order, dim] = text.split('@');
-    return valueOf(kOrders, order, &stage->order) &&
-           (dim.empty() || parseNumber(dim, &stage->orderDim));
-  }
-  if (key == "block") return parseNumber(text, &stage->blockRows);
-  if (key == "cuts") return parseList(text, &stage->cuts, number);
-  if (key == "tails") return valueOf(kTails, text, &stage->tail);
-  if (key == "tiled") return parseNumber(text, &stage->tiledDims);
-  if (key == "chunk") return parseNumber(text, &stage->chunk);
-  if (key == "grain") return parseNumber(text, &stage->grain);
-  if (key == "threads") return parseNumber(text, &stage->groupThreads);
-  if (key == "lines") return parseNumber(text, &stage->lines);
-  if (key == "run") return parseNumber(text, &stage->run);
-  if (key == "factors") return parseList(text, &stage->factors, number);
-  if (key == "reduce") return parseList(text, &stage->reductions, element);
-  if (key == "kept") return parseList(text, &stage->kept, element);
-  if (key == "unroll") return parseList(text, &stage->unrolled, number);
-  if (key == "tiles") {  // "indices@0:64x8"
-    auto [space, rest] = text.split('@');
-    auto [dim, size] = rest.split(':');
-    auto [count, unit] = size.split('x');
-    return valueOf(kTileSpaces, space, &stage->tileSpace) && parseNumber(dim, &stage->tileDim) &&
-           parseNumber(count, &stage->tileCount) && parseNumber(unit, &stage->tileUnit);
-  }
-  return parseField(key, text, &stage->product);
+template <std::integral T>
+std::string textOf(T number) {
+  return std::to_string(number);
 }
 
 // To four digits: what an estimate is worth, and the same text on every machine.
@@ -248,35 +152,297 @@ std::string textOf(double number) {
   return text;
 }
 
-using Field = llvm::function_ref<void(const char* key, const std::string& value)>;
-
-void printProduct(const ProductSchedule& product, Field field) {
-  if (product.form == ProductForm::kNone) return;
-  auto number = [](int64_t value) { return std::to_string(value); };
-  auto flags = [](llvm::ArrayRef<std::pair<const char*, bool>> all) {
-    llvm::SmallVector<std::string, 3> names;
-    for (auto [name, isSet] : all) {
-      if (isSet) names.push_back(name);
-    }
-    return llvm::join(names, ",");
-  };
-  field("form", nameOf(kForms, product.form).str());
-  if (product.tileRows > 0) {
-    field("tile", number(product.tileRows) + "x" + number(product.tileColumns) + "x" +
-                      number(product.tileTerms));
-  }
-  if (product.rows != 1 || product.columns != 1) {
-    field("each", number(product.rows) + "x" + number(product.columns));
-  }
-  if (product.splits != 1) field("splits", number(product.splits));
-  std::string with = flags({{"swapped", product.isSwapped},
-                            {"terms", product.vectorsAlongTerms},
-                            {"mixed", product.mixesRows},
-                            {"floats", product.inFloats}});
-  if (!with.empty()) field("with", with);
-  std::string copies = flags({{"rows", product.copiesRows}, {"columns", product.copiesColumns}});
-  if (!copies.empty()) field("copies", copies);
+std::string textOf(const KeptRow& row) {
+  return std::to_string(row.value) + "@" + std::to_string(row.writer);
 }
+
+template <typename T, unsigned N>
+std::string textOf(const llvm::SmallVector<T, N>& list) {
+  return llvm::join(llvm::map_range(list, [](const T& element) { return textOf(element); }), ",");
+}
+
+template <typename T, unsigned N>
+bool parse(llvm::StringRef text, llvm::SmallVector<T, N>* list) {
+  list->clear();
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  text.split(parts, ',');
+  return llvm::all_of(parts,
+                      [&](llvm::StringRef part) { return parse(part, &list->emplace_back()); });
+}
+
+std::string textOf(RowTail tail) { return nameOf(kTails, tail).str(); }
+bool parse(llvm::StringRef text, RowTail* tail) { return valueOf(kTails, text, tail); }
+std::string textOf(ScanPart part) { return nameOf(kScanParts, part).str(); }
+bool parse(llvm::StringRef text, ScanPart* part) { return valueOf(kScanParts, text, part); }
+std::string textOf(ProductForm form) { return nameOf(kForms, form).str(); }
+bool parse(llvm::StringRef text, ProductForm* form) { return valueOf(kForms, text, form); }
+
+// "blocked"; "direct:swapped".
+std::string textOf(const FunctionForm& form) {
+  return form.name + (form.isSwapped ? ":swapped" : "");
+}
+bool parse(llvm::StringRef text, FunctionForm* form) {
+  auto [name, order] = text.split(':');
+  *form = {name.str(), order == "swapped"};
+  return !name.empty() && (order.empty() || form->isSwapped);
+}
+
+// "interleaved@1".
+struct OrderField {
+  LoopOrder& order;
+  int64_t& dim;
+};
+std::string textOf(const OrderField& field) {
+  return nameOf(kOrders, field.order).str() + "@" + textOf(field.dim);
+}
+bool parse(llvm::StringRef text, OrderField* field) {
+  auto [order, dim] = text.split('@');
+  return valueOf(kOrders, order, &field->order) && (dim.empty() || parseNumber(dim, &field->dim));
+}
+
+// "1"; "1:reversed".
+struct DirectionField {
+  int64_t& dim;
+  bool& isFromEnd;
+};
+std::string textOf(const DirectionField& field) {
+  return textOf(field.dim) + (field.isFromEnd ? ":reversed" : "");
+}
+bool parse(llvm::StringRef text, DirectionField* field) {
+  auto [dim, direction] = text.split(':');
+  field->isFromEnd = direction == "reversed";
+  return (direction.empty() || field->isFromEnd) && parseNumber(dim, &field->dim);
+}
+
+// "indices@0:64x8".
+struct TilesField {
+  WholeStage& stage;
+};
+std::string textOf(const TilesField& field) {
+  const WholeStage& stage = field.stage;
+  return nameOf(kTileSpaces, stage.tileSpace).str() + "@" + textOf(stage.tileDim) + ":" +
+         textOf(stage.tileCount) + "x" + textOf(stage.tileUnit);
+}
+bool parse(llvm::StringRef text, TilesField* field) {
+  WholeStage& stage = field->stage;
+  auto [space, rest] = text.split('@');
+  auto [dim, size] = rest.split(':');
+  auto [count, unit] = size.split('x');
+  return valueOf(kTileSpaces, space, &stage.tileSpace) && parseNumber(dim, &stage.tileDim) &&
+         parseNumber(count, &stage.tileCount) && parseNumber(unit, &stage.tileUnit);
+}
+
+// "128x64x16": as many numbers as there are.
+struct SizesField {
+  llvm::SmallVector<int64_t*, 3> sizes;
+};
+std::string textOf(const SizesField& field) {
+  return llvm::join(llvm::map_range(field.sizes, [](int64_t* size) { return textOf(*size); }), "x");
+}
+bool parse(llvm::StringRef text, SizesField* field) {
+  llvm::SmallVector<llvm::StringRef, 3> parts;
+  text.split(parts, 'x');
+  return parts.size() == field->sizes.size() &&
+         llvm::all_of(llvm::zip(parts, field->sizes),
+                      [](auto pair) { return parseNumber(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+// "rows,columns": the names of the flags that are set.
+struct FlagsField {
+  llvm::SmallVector<std::pair<llvm::StringRef, bool*>, 4> flags;
+
+  bool isAnySet() const {
+    return llvm::any_of(flags, [](auto flag) { return *flag.second; });
+  }
+};
+std::string textOf(const FlagsField& field) {
+  std::string text;
+  for (auto [name, flag] : field.flags) {
+    if (*flag) text += (text.empty() ? "" : ",") + name.str();
+  }
+  return text;
+}
+bool parse(llvm::StringRef text, FlagsField* field) {
+  llvm::SmallVector<llvm::StringRef, 2> parts;
+  text.split(parts, ',');
+  return llvm::all_of(parts, [&](llvm::StringRef part) {
+    for (auto [name, flag] : field->flags) {
+      if (part == name) return *flag = true;
+    }
+    return false;
+  });
+}
+
+// The fields of each kind's record, in the order of the text: `visit(key, field, isPrinted)`.
+
+template <typename Visit>
+void fieldsOf(ProductSchedule& product, Visit& visit) {
+  const bool isThere = product.form != ProductForm::kNone;
+  FlagsField with{{{"swapped", &product.isSwapped},
+                   {"terms", &product.vectorsAlongTerms},
+                   {"mixed", &product.mixesRows},
+                   {"floats", &product.inFloats}}};
+  FlagsField copies{{{"rows", &product.copiesRows}, {"columns", &product.copiesColumns}}};
+  visit("form", product.form, isThere);
+  visit("tile", SizesField{{&product.tileRows, &product.tileColumns, &product.tileTerms}},
+        isThere && product.tileRows > 0);
+  visit("each", SizesField{{&product.rows, &product.columns}},
+        isThere && (product.rows != 1 || product.columns != 1));
+  visit("splits", product.splits, isThere && product.splits != 1);
+  visit("with", with, isThere && with.isAnySet());
+  visit("copies", copies, isThere && copies.isAnySet());
+}
+
+// What is said last of all stages of fusions.
+template <typename Visit>
+void endOf(FusedStage& stage, Visit& visit) {
+  visit("share", stage.share, stage.share != 0);
+  visit("ns", stage.ns, true);
+}
+
+template <typename Visit>
+void fieldsOf(LoopStage& stage, Visit& visit) {
+  const LoopStage none;
+  visit("results", stage.results, true);
+  visit("rows", stage.rowResults, !stage.rowResults.empty());
+  visit("dims", stage.dims, !stage.dims.empty());
+  visit("order", OrderField{stage.order, stage.orderDim}, stage.order != none.order);
+  visit("block", stage.blockRows, stage.blockRows != none.blockRows);
+  visit("lanes", stage.lanes, stage.lanes != none.lanes);
+  visit("cuts", stage.cuts, !stage.cuts.empty());
+  visit("tails", stage.tail, stage.tail != none.tail);
+  visit("tiled", stage.tiledDims, stage.tiledDims != none.tiledDims);
+  visit("chunk", stage.chunk, stage.chunk != none.chunk);
+  visit("grain", stage.grain, stage.grain != none.grain);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("reduce", stage.reductions, !stage.reductions.empty());
+  visit("kept", stage.kept, !stage.kept.empty());
+  visit("unroll", stage.unrolled, !stage.unrolled.empty());
+  endOf(stage, visit);
+}
+
+template <typename Visit>
+void insideAndTilesOf(WholeStage& stage, Visit& visit) {
+  visit("reduce", stage.reductions, !stage.reductions.empty());
+  visit("unroll", stage.unrolled, !stage.unrolled.empty());
+  visit("tiles", TilesField{stage}, stage.tileSpace != TileSpace::kNone);
+  endOf(stage, visit);
+}
+
+template <typename Visit>
+void fieldsOf(ScanStage& stage, Visit& visit) {
+  const ScanStage none;
+  visit("results", stage.results, true);
+  visit("along", DirectionField{stage.scanDim, stage.isScanFromEnd}, stage.scanDim >= 0);
+  visit("part", stage.scanPart, stage.scanPart != none.scanPart);
+  visit("lanes", stage.lanes, stage.lanes != none.lanes);
+  visit("chunk", stage.chunk, stage.chunk != none.chunk);
+  visit("grain", stage.grain, stage.grain != none.grain);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  insideAndTilesOf(stage, visit);
+}
+
+template <typename Visit>
+void fieldsOf(UpdateStage& stage, Visit& visit) {
+  visit("results", stage.results, true);
+  visit("lanes", stage.lanes, stage.lanes != 1);
+  visit("threads", stage.groupThreads, stage.groupThreads != 1);
+  insideAndTilesOf(stage, visit);
+}
+
+template <typename Visit>
+void fieldsOf(DotStage& stage, Visit& visit) {
+  const DotStage none;
+  visit("results", stage.results, true);
+  visit("of", stage.contraction, stage.contraction >= 0);
+  visit("sums", stage.sums, stage.sums >= 0);
+  visit("function", stage.function, !stage.function.name.empty());
+  fieldsOf(stage.product, visit);
+  visit("lanes", stage.lanes, stage.lanes != none.lanes);
+  visit("grain", stage.grain, stage.grain != none.grain);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("ns", stage.ns, true);
+}
+
+template <typename Visit>
+void fieldsOf(AttentionStage& stage, Visit& visit) {
+  const AttentionStage none;
+  FlagsField form{{{nameOf(kForms, ProductForm::kLibrary), &stage.isOfLibrary}}};
+  visit("results", stage.results, true);
+  visit("form", form, stage.isOfLibrary);
+  visit("dims", stage.dims, !stage.dims.empty());
+  visit("block", stage.keys, stage.keys != none.keys);
+  visit("tiled", stage.tiledDims, stage.tiledDims != none.tiledDims);
+  visit("chunk", stage.rows, stage.rows != none.rows);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("ns", stage.ns, true);
+}
+
+template <typename Visit>
+void fieldsOf(SortStage& stage, Visit& visit) {
+  const SortStage none;
+  visit("results", stage.results, true);
+  visit("chunk", stage.chunk, stage.chunk != none.chunk);
+  visit("grain", stage.grain, stage.grain != none.grain);
+  visit("run", stage.run, stage.run != none.run);
+  visit("lines", stage.lines, stage.lines != none.lines);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("ns", stage.ns, true);
+}
+
+template <typename Visit>
+void fieldsOf(TopKStage& stage, Visit& visit) {
+  const TopKStage none;
+  visit("results", stage.results, true);
+  visit("lanes", stage.lanes, stage.lanes != none.lanes);
+  visit("chunk", stage.chunk, stage.chunk != none.chunk);
+  visit("grain", stage.grain, stage.grain != none.grain);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("ns", stage.ns, true);
+}
+
+template <typename Visit>
+void fieldsOf(FftStage& stage, Visit& visit) {
+  const FftStage none;
+  visit("results", stage.results, true);
+  visit("along", stage.dim, stage.dim >= 0);
+  visit("factors", stage.factors, !stage.factors.empty());
+  visit("lines", stage.lines, stage.lines != none.lines);
+  visit("threads", stage.groupThreads, stage.groupThreads != none.groupThreads);
+  visit("ns", stage.ns, true);
+}
+
+class FieldPrinter {
+ public:
+  explicit FieldPrinter(std::string* text) : text_(*text) {}
+
+  template <typename Field>
+  void operator()(const char* key, const Field& field, bool isPrinted) {
+    if (isPrinted) text_ += std::string(" ") + key + "=" + textOf(field);
+  }
+
+ private:
+  std::string& text_;
+};
+
+// Reads one field, if the record has it.
+class FieldReader {
+ public:
+  FieldReader(llvm::StringRef key, llvm::StringRef value) : key_(key), value_(value) {}
+
+  template <typename Field>
+  void operator()(const char* key, Field&& field, bool) {
+    if (key_ != key) return;
+    isThere_ = true;
+    isRead_ = parse(value_, &field);
+  }
+  bool isThere() const { return isThere_; }
+  bool isRead() const { return isRead_; }
+
+ private:
+  llvm::StringRef key_, value_;
+  bool isThere_ = false, isRead_ = false;
+};
 
 }  // namespace
 
@@ -285,7 +451,7 @@ std::string_view nameOf(ProductForm form) {
   return {name.data(), name.size()};
 }
 
-int64_t StageSchedule::pieces() const {
+int64_t LoopStage::pieces() const {
   if (dims.empty()) return 1;
   int64_t count = 1;
   if (order == LoopOrder::kRows) {
@@ -307,12 +473,53 @@ int64_t StageSchedule::pieces() const {
   return count * ((dims[orderDim].size + chunk - 1) / chunk);
 }
 
-int64_t StageSchedule::tiles() const {
-  if (tileSpace != TileSpace::kNone) return tileCount;
-  return std::max<int64_t>(1, (pieces() + grain - 1) / grain);
+int64_t LoopStage::tiles() const { return std::max<int64_t>(1, (pieces() + grain - 1) / grain); }
+
+int64_t AttentionStage::tiles() const {
+  if (dims.empty()) return 1;
+  int64_t count = (dims.back().size + rows - 1) / rows;
+  for (int64_t d = 0; d < tiledDims; ++d) count *= dims[static_cast<size_t>(d)].size;
+  return count;
 }
 
-const ReductionSchedule* StageSchedule::reductionOf(unsigned op) const {
+StageSchedule StageSchedule::ofKind(StageKind kind) {
+  switch (kind) {
+    case StageKind::kLoop:
+    case StageKind::kCopy:
+    case StageKind::kFill:
+      return LoopStage(kind);
+    case StageKind::kScan:
+      return ScanStage();
+    case StageKind::kScatter:
+    case StageKind::kUpdateSlice:
+    case StageKind::kSelectAndScatter:
+      return UpdateStage(kind);
+    case StageKind::kDot:
+      return DotStage();
+    case StageKind::kAttention:
+      return AttentionStage();
+    case StageKind::kSort:
+      return SortStage();
+    case StageKind::kTopK:
+      return TopKStage();
+    case StageKind::kFft:
+      return FftStage();
+  }
+  return LoopStage();
+}
+
+StageBase& StageSchedule::base() {
+  return std::visit([](StageBase& stage) -> StageBase& { return stage; }, of_);
+}
+
+int64_t StageSchedule::tiles() const {
+  if (const auto* loop = as<LoopStage>()) return loop->tiles();
+  if (const auto* attention = as<AttentionStage>()) return attention->tiles();
+  const auto* whole = as<WholeStage>();
+  return whole && whole->tileSpace != TileSpace::kNone ? whole->tileCount : 1;
+}
+
+const ReductionSchedule* FusedStage::reductionOf(unsigned op) const {
   for (const ReductionSchedule& reduction : reductions) {
     if (reduction.op == op) return &reduction;
   }
@@ -320,66 +527,30 @@ const ReductionSchedule* StageSchedule::reductionOf(unsigned op) const {
 }
 
 std::string toString(const StageSchedule& stage) {
-  const StageSchedule none;
-  std::string text = nameOf(kStageKinds, stage.kind).str();
-  auto field = [&](const char* key, const std::string& value) {
-    text += std::string(" ") + key + "=" + value;
-  };
-  auto number = [](int64_t value) { return std::to_string(value); };
-  field("results", listOf(stage.results, number));
-  if (!stage.rowResults.empty()) field("rows", listOf(stage.rowResults, number));
-  if (stage.contraction >= 0) field("of", number(stage.contraction));
-  if (stage.sums >= 0) field("sums", number(stage.sums));
-  if (!stage.function.name.empty()) {
-    field("function", stage.function.name + (stage.function.isSwapped ? ":swapped" : ""));
-  }
-  printProduct(stage.product, field);
-  if (stage.scanDim >= 0) {
-    field("along", number(stage.scanDim) + (stage.isScanFromEnd ? ":reversed" : ""));
-  }
-  if (stage.scanPart != none.scanPart) field("part", nameOf(kScanParts, stage.scanPart).str());
-  if (!stage.factors.empty()) field("factors", listOf(stage.factors, number));
-  if (!stage.dims.empty()) field("dims", listOf(stage.dims, [](auto& dim) { return textOf(dim); }));
-  if (stage.order != none.order) {
-    field("order", nameOf(kOrders, stage.order).str() + "@" + number(stage.orderDim));
-  }
-  if (stage.blockRows != none.blockRows) field("block", number(stage.blockRows));
-  if (stage.lanes != none.lanes) field("lanes", number(stage.lanes));
-  if (!stage.cuts.empty()) field("cuts", listOf(stage.cuts, number));
-  if (stage.tail != none.tail) field("tails", nameOf(kTails, stage.tail).str());
-  if (stage.tiledDims != none.tiledDims) field("tiled", number(stage.tiledDims));
-  if (stage.chunk != none.chunk) field("chunk", number(stage.chunk));
-  if (stage.grain != none.grain) field("grain", number(stage.grain));
-  if (stage.run != none.run) field("run", number(stage.run));
-  if (stage.lines != none.lines) field("lines", number(stage.lines));
-  if (stage.groupThreads != none.groupThreads) field("threads", number(stage.groupThreads));
-  if (!stage.reductions.empty()) {
-    field("reduce", listOf(stage.reductions, [](auto& reduction) { return textOf(reduction); }));
-  }
-  if (!stage.kept.empty()) {
-    field("kept", listOf(stage.kept,
-                         [&](auto& row) { return number(row.value) + "@" + number(row.writer); }));
-  }
-  if (!stage.unrolled.empty()) field("unroll", listOf(stage.unrolled, number));
-  if (stage.tileSpace != none.tileSpace) {
-    field("tiles", nameOf(kTileSpaces, stage.tileSpace).str() + "@" + number(stage.tileDim) + ":" +
-                       number(stage.tileCount) + "x" + number(stage.tileUnit));
-  }
-  if (stage.share != none.share) field("share", number(stage.share));
-  field("ns", textOf(stage.ns));
+  std::string text = nameOf(kStageKinds, stage.kind()).str();
+  FieldPrinter print(&text);
+  StageSchedule copy = stage;
+  copy.visit([&](auto& of) { fieldsOf(of, print); });
   return text;
 }
 
 StatusOr<StageSchedule> parseStageSchedule(std::string_view given) {
-  StageSchedule stage;
+  StageKind kind;
   llvm::SmallVector<llvm::StringRef, 16> words;
   llvm::StringRef(given.data(), given.size()).split(words, ' ', -1, /*KeepEmpty=*/false);
-  if (words.empty() || !valueOf(kStageKinds, words[0], &stage.kind)) {
+  if (words.empty() || !valueOf(kStageKinds, words[0], &kind)) {
     return invalidArgument("schedule '", given, "' does not begin with a kind of stage");
   }
+  StageSchedule stage = StageSchedule::ofKind(kind);
   for (llvm::StringRef word : llvm::drop_begin(words)) {
     auto [key, value] = word.split('=');
-    if (!parseField(key, value, &stage)) {
+    FieldReader read(key, value);
+    stage.visit([&](auto& of) { fieldsOf(of, read); });
+    if (!read.isThere()) {
+      return invalidArgument("schedule field '", word.str(), "': a stage of the kind ",
+                             words[0].str(), " has no such field");
+    }
+    if (!read.isRead()) {
       return invalidArgument("schedule field '", word.str(), "' is not understood");
     }
   }

@@ -2,9 +2,13 @@
 // emission.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "isthmus/status.h"
 #include "llvm/ADT/STLExtras.h"
@@ -139,64 +143,53 @@ enum class ScanPart {
 // What the tiles of a stage that is no loop over results are parts of.
 enum class TileSpace { kNone, kIndices, kWindow };
 
-// One generated function. Its work is cut into tiles, which are independent of each other.
-struct StageSchedule {
+// What stages of all kinds have.
+struct StageBase {
   StageKind kind = StageKind::kLoop;
-  llvm::SmallVector<unsigned, 2> results;  // which of the fusion's it writes
+  llvm::SmallVector<unsigned, 2> results;  // which of the fusion's or the operation's it writes
   unsigned lanes = 1;
-  double ns = 1;  // estimate of the whole, on one thread of a CPU or a whole GPU
+  double ns = 1;              // estimate of the whole, on one thread of a CPU or a whole GPU
+  unsigned groupThreads = 1;  // that share a tile (GPUs)
 
+  bool operator==(const StageBase&) const = default;
+
+ protected:
+  explicit StageBase(StageKind of) : kind(of) {}
+};
+
+// Of fusions, whose elements are computed in loops.
+struct FusedStage : StageBase {
   // Tiles that a CPU's thread takes at a time; 0: one thread computes all.
   int64_t share = 0;
+  llvm::SmallVector<ReductionSchedule, 2> reductions;
+  llvm::SmallVector<unsigned, 2> unrolled;  // windows that are computed without loops
 
-  // Loops, copies and fills.
+  const ReductionSchedule* reductionOf(unsigned op) const;
+  bool operator==(const FusedStage&) const = default;
+
+ protected:
+  using StageBase::StageBase;
+};
+
+// A loop over results, a copy or a fill.
+struct LoopStage : FusedStage {
+  explicit LoopStage(StageKind kind = StageKind::kLoop) : FusedStage(kind) {}
+
   llvm::SmallVector<LoopDim, 4> dims;  // outermost first
   LoopOrder order = LoopOrder::kRows;
   int64_t orderDim = -1;
-  // kRowBlocks: as many as the reductions have lanes; attention by groups: keys at a time, for
-  // tiles of `chunk` rows.
-  int64_t blockRows = 1;
+  int64_t blockRows = 1;               // kRowBlocks: as many as the reductions have lanes
   llvm::SmallVector<int64_t, 4> cuts;  // of the innermost loop, its ends included
   RowTail tail = RowTail::kElements;
   int64_t tiledDims = 0;  // so many outer loops are cut into tiles of one index
   // Of the next loop to be cut (other orders than kRows: of `orderDim`). kRowBlocks: rows of a
-  // tile; 1: blocks are of the rows that a call has, from the first on. kSort: elements of a row
-  // that are sorted before the rounds. kTopK: elements of a row for a group.
+  // tile; 1: blocks are of the rows that a call has, from the first on.
   int64_t chunk = 1;
-  // So many of those pieces are one tile. kSort: elements that a thread makes of two runs. kTopK:
-  // times that a thread loads `lanes` elements before it compares them.
-  int64_t grain = 1;
-  unsigned groupThreads = 1;  // that share a tile and run along the last loop (GPUs)
-  llvm::SmallVector<ReductionSchedule, 2> reductions;
+  int64_t grain = 1;  // so many of those pieces are one tile
   llvm::SmallVector<KeptRow, 2> kept;
-  llvm::SmallVector<unsigned, 2> unrolled;  // windows that are computed without loops
   // Results with an element for each row of the last loop, written after the row: what reductions
   // of the row give is there then, and need not be computed by a stage of their own.
   llvm::SmallVector<unsigned, 2> rowResults;
-
-  // Others.
-  TileSpace tileSpace = TileSpace::kNone;
-  int64_t tileDim = -1;
-  int64_t tileUnit = 1;  // elements of that dimension in a tile
-  int64_t tileCount = 1;
-
-  // Scans, and Fourier transforms: along which dimension of the result; scans: from which end.
-  int64_t scanDim = -1;
-  bool isScanFromEnd = false;
-  ScanPart scanPart = ScanPart::kNone;
-
-  // Products.
-  int contraction = -1;     // the dot_general; 0 where there is no fusion
-  int sums = -1;            // which of the fusion's results has room for sums meanwhile; -1: none
-  ProductSchedule product;  // of devices whose kernels multiply
-  FunctionForm function;    // of CPUs, whose functions do
-
-  // Sorts and Fourier transforms.
-  int64_t lines = 1;  // of a group: rows that are sorted, or lines that are transformed
-  int64_t run = 1;    // kSort: neighbours that a thread sorts by itself, before runs are merged
-  llvm::SmallVector<int64_t, 4> factors;  // kFft: of the dimension's size, in turn
-
-  bool operator==(const StageSchedule&) const = default;
 
   // Whether all cuts lie between vectors of so many elements.
   bool cutsBetween(int64_t lanes) const {
@@ -205,11 +198,171 @@ struct StageSchedule {
   // Pieces before `grain` joins them.
   int64_t pieces() const;
   int64_t tiles() const;
-  const ReductionSchedule* reductionOf(unsigned op) const;
+  bool operator==(const LoopStage&) const = default;
+};
+
+// Of an operation that is computed with all its results.
+struct WholeStage : FusedStage {
+  TileSpace tileSpace = TileSpace::kNone;
+  int64_t tileDim = -1;
+  int64_t tileUnit = 1;  // elements of that dimension in a tile
+  int64_t tileCount = 1;
+
+  bool operator==(const WholeStage&) const = default;
+
+ protected:
+  using FusedStage::FusedStage;
+};
+
+struct ScanStage : WholeStage {
+  ScanStage() : WholeStage(StageKind::kScan) {}
+
+  int64_t scanDim = -1;  // of the result, along which it runs
+  bool isScanFromEnd = false;
+  ScanPart scanPart = ScanPart::kNone;
+  int64_t chunk = 1;  // of a part: elements of a block
+  int64_t grain = 1;  // neighbours that a thread of a group takes at a time
+
+  bool operator==(const ScanStage&) const = default;
+};
+
+// A scatter, a dynamic_update_slice or a select_and_scatter.
+struct UpdateStage : WholeStage {
+  explicit UpdateStage(StageKind kind) : WholeStage(kind) {}
+
+  bool operator==(const UpdateStage&) const = default;
+};
+
+// A product, and what a fusion computes of its sums.
+struct DotStage : StageBase {
+  DotStage() : StageBase(StageKind::kDot) {}
+
+  int contraction = -1;     // the dot_general; 0 where there is no fusion
+  int sums = -1;            // which of the fusion's results has room for sums meanwhile; -1: none
+  FunctionForm function;    // of CPUs, whose functions multiply
+  ProductSchedule product;  // of devices whose kernels do
+  int64_t grain = 1;        // kVectors: tiles of a work-item
+
+  bool operator==(const DotStage&) const = default;
+};
+
+struct AttentionStage : StageBase {
+  AttentionStage() : StageBase(StageKind::kAttention) {}
+
+  bool isOfLibrary = false;            // all of it is one's
+  int64_t rows = 1;                    // of a tile, or of scores that a CPU computes at a time
+  int64_t keys = 1;                    // at a time, of groups
+  llvm::SmallVector<LoopDim, 2> dims;  // of groups: batch items, and their rows
+  int64_t tiledDims = 0;               // of these, batch items
+
+  int64_t tiles() const;
+  bool operator==(const AttentionStage&) const = default;
+};
+
+struct SortStage : StageBase {
+  SortStage() : StageBase(StageKind::kSort) {}
+
+  int64_t chunk = 1;  // elements of a row that are sorted before the rounds
+  int64_t grain = 1;  // elements that a thread makes of two runs
+  int64_t run = 1;    // neighbours that a thread sorts by itself, before runs are merged
+  int64_t lines = 1;  // rows of a group
+
+  bool operator==(const SortStage&) const = default;
+};
+
+struct TopKStage : StageBase {
+  TopKStage() : StageBase(StageKind::kTopK) {}
+
+  int64_t chunk = 1;  // elements of a row for a group
+  int64_t grain = 1;  // times that a thread loads `lanes` elements before it compares them
+
+  bool operator==(const TopKStage&) const = default;
+};
+
+struct FftStage : StageBase {
+  FftStage() : StageBase(StageKind::kFft) {}
+
+  int64_t dim = -1;                       // of the operand, along which it transforms
+  llvm::SmallVector<int64_t, 4> factors;  // of the dimension's size, in turn
+  int64_t lines = 1;                      // of a group
+
+  bool operator==(const FftStage&) const = default;
+};
+
+// One generated function. Its work is cut into tiles, which are independent of each other.
+class StageSchedule {
+ public:
+  StageSchedule() = default;  // a loop
+  // Of its kind's record.
+  template <typename Stage>
+    requires std::derived_from<std::remove_cvref_t<Stage>, StageBase>
+  StageSchedule(Stage&& stage) : of_(std::forward<Stage>(stage)) {}  // NOLINT: as variants do
+  // With all fields at their defaults.
+  static StageSchedule ofKind(StageKind kind);
+
+  // What the stage has of any kind.
+  StageBase& base();
+  const StageBase& base() const { return const_cast<StageSchedule*>(this)->base(); }
+  StageKind kind() const { return base().kind; }
+  // Its record, if it is of this type (or derived from it), else null.
+  template <typename Stage>
+  Stage* as() {
+    return std::visit(
+        [](auto& stage) -> Stage* {
+          if constexpr (std::derived_from<std::remove_reference_t<decltype(stage)>, Stage>) {
+            return &stage;
+          } else {
+            return nullptr;
+          }
+        },
+        of_);
+  }
+  template <typename Stage>
+  const Stage* as() const {
+    return const_cast<StageSchedule*>(this)->as<Stage>();
+  }
+  template <typename Visitor>
+  decltype(auto) visit(Visitor&& visitor) {
+    return std::visit(std::forward<Visitor>(visitor), of_);
+  }
+  template <typename Visitor>
+  decltype(auto) visit(Visitor&& visitor) const {
+    return std::visit(std::forward<Visitor>(visitor), of_);
+  }
+
+  int64_t tiles() const;
+
+  bool operator==(const StageSchedule&) const = default;
+
+ private:
+  std::variant<LoopStage, ScanStage, UpdateStage, DotStage, AttentionStage, SortStage, TopKStage,
+               FftStage>
+      of_;
 };
 
 struct KernelSchedule {
   llvm::SmallVector<StageSchedule, 1> stages;  // run one after the other
+
+  // The records of all stages; empty if some are of another kind.
+  template <typename Stage>
+  llvm::SmallVector<Stage, 2> all() const {
+    llvm::SmallVector<Stage, 2> records;
+    for (const StageSchedule& stage : stages) {
+      const auto* record = stage.as<Stage>();
+      if (!record) return {};
+      records.push_back(*record);
+    }
+    return records;
+  }
+  // The record of the only stage, if it is of this kind, else null.
+  template <typename Stage>
+  Stage* only() {
+    return stages.size() == 1 ? stages[0].as<Stage>() : nullptr;
+  }
+  template <typename Stage>
+  const Stage* only() const {
+    return stages.size() == 1 ? stages[0].as<Stage>() : nullptr;
+  }
 
   bool operator==(const KernelSchedule&) const = default;
 };
@@ -217,7 +370,8 @@ struct KernelSchedule {
 std::string_view nameOf(ProductForm form);
 
 // "loop results=0 dims=0-1:4096,2:128 lanes=16 …": fields at their defaults are left out. Parsing
-// is the exact inverse; kInvalidArgument names the field that it does not understand.
+// is the exact inverse; kInvalidArgument names the field that a stage of this kind does not have,
+// or whose value is not understood.
 std::string toString(const StageSchedule& stage);
 StatusOr<StageSchedule> parseStageSchedule(std::string_view text);
 

@@ -84,9 +84,9 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
           isInner ? rowScheduleOf(fusion, target_) : chooseSchedule(fusion, target_);
       if (schedule.ok() && isOfLibrary_ && !isInner) giveToLibrary(fusion, *schedule);
       std::string reason;
-      if (schedule.ok() && isFunction(*schedule)) {
-        StageSchedule& stage = schedule->stages[0];
-        stage.function = functionFormOf_(contractionOf(fusion), stage, &reason);
+      auto* dot = schedule.ok() ? schedule->only<DotStage>() : nullptr;
+      if (dot && functionFormOf_ && dot->product.form == ProductForm::kNone) {
+        dot->function = functionFormOf_(contractionOf(fusion), *dot, &reason);
       }
       if (schedule.ok()) attachSchedule(*schedule, fusion);
       if (logsCompilation()) {
@@ -100,32 +100,17 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
   }
 
  private:
-  // With an epilogue, on a device whose kernels multiply.
-  static bool isProduct(const KernelSchedule& schedule) {
-    return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kDot &&
-           schedule.stages[0].product.form != ProductForm::kNone;
-  }
-  // With an epilogue, where functions of the backend multiply and it says in which form.
-  bool isFunction(const KernelSchedule& schedule) const {
-    return functionFormOf_ && schedule.stages.size() == 1 &&
-           schedule.stages[0].kind == StageKind::kDot &&
-           schedule.stages[0].product.form == ProductForm::kNone;
-  }
-  static bool isAttention(const KernelSchedule& schedule) {
-    return schedule.stages.size() == 1 && schedule.stages[0].kind == StageKind::kAttention;
-  }
-
   // If one computes it.
   void giveToLibrary(ir::FusionOp fusion, KernelSchedule& schedule) {
-    StageSchedule& stage = schedule.stages[0];
-    if (isProduct(schedule) && isOfLibrary_(fusion)) {
-      scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &stage);
-    } else if (isAttention(schedule) && isOfLibrary_(fusion)) {
-      StageSchedule call;
-      call.kind = stage.kind;
-      call.results = stage.results;
+    auto* dot = schedule.only<DotStage>();
+    auto* attention = schedule.only<AttentionStage>();
+    if (dot && dot->product.form != ProductForm::kNone && isOfLibrary_(fusion)) {
+      scheduleProduct(productOf(fusion), target_, ofFusion(fusion), dot);
+    } else if (attention && isOfLibrary_(fusion)) {
+      AttentionStage call;
+      call.results = attention->results;
       scheduleAttention(fusion, target_, true, &call);
-      stage = std::move(call);
+      *attention = std::move(call);
     }
   }
 
@@ -134,10 +119,11 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
     return [this, fusion](mlir::Operation*) { return isOfLibrary_ && isOfLibrary_(fusion); };
   }
 
-  // Of a product with an epilogue: why it has its form.
+  // Of a product with an epilogue, on a device whose kernels multiply: why it has its form.
   std::string reasonOf(ir::FusionOp fusion, const StatusOr<KernelSchedule>& schedule) const {
-    if (!schedule.ok() || !isProduct(*schedule)) return "";
-    StageSchedule stage = schedule->stages[0];
+    const auto* dot = schedule.ok() ? schedule->only<DotStage>() : nullptr;
+    if (!dot || dot->product.form == ProductForm::kNone) return "";
+    DotStage stage = *dot;
     std::string reason;
     scheduleProduct(productOf(fusion), target_, ofFusion(fusion), &stage, &reason);
     return reason;
@@ -153,10 +139,10 @@ class SchedulePass : public impl::SchedulePassBase<SchedulePass> {
         return;
       }
       std::string reason;
-      const KernelSchedule schedule{{areFunctions
-                                         ? functionCallOf(op, target_, functionFormOf_, &reason)
-                                         : chooseProduct(op, target_, isOfLibrary_, &reason)}};
-      if (schedule.stages[0].function.name.empty() && areFunctions) return;
+      DotStage stage = areFunctions ? functionCallOf(op, target_, functionFormOf_, &reason)
+                                    : chooseProduct(op, target_, isOfLibrary_, &reason);
+      if (stage.function.name.empty() && areFunctions) return;
+      const KernelSchedule schedule{{std::move(stage)}};
       attachOpSchedule(schedule, op);
       if (logsCompilation()) logCompilation(lineOf("product", op, number++, schedule, reason));
     });

@@ -106,16 +106,41 @@ TEST(ScheduleText, is_read_as_it_was_written) {
   StatusOr<StageSchedule> stage = parseStageSchedule(text);
   ASSERT_TRUE(stage.ok()) << stage.status().message();
   EXPECT_EQ(toString(*stage), text);
-  EXPECT_EQ(stage->dims[0], (LoopDim{0, 1, 4096}));
-  EXPECT_EQ(stage->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4}));
-  EXPECT_EQ(stage->reductions[2], (ReductionSchedule{9, ReductionStrategy::kLane, 1, 10, 8, 2}));
-  EXPECT_EQ(stage->kept[0], (KeptRow{3, 5}));
+  const auto* loop = stage->as<LoopStage>();
+  ASSERT_NE(loop, nullptr);
+  EXPECT_EQ(loop->dims[0], (LoopDim{0, 1, 4096}));
+  EXPECT_EQ(loop->reductions[0], (ReductionSchedule{5, ReductionStrategy::kRow, 16, 4}));
+  EXPECT_EQ(loop->reductions[2], (ReductionSchedule{9, ReductionStrategy::kLane, 1, 10, 8, 2}));
+  EXPECT_EQ(loop->kept[0], (KeptRow{3, 5}));
   const char* scatter = "scatter results=0 lanes=8 tiles=window@1:4x256 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scatter)), scatter);
   const char* scan =
       "scan results=0 along=2:reversed part=blocks chunk=1024 grain=4 threads=256 "
       "tiles=indices@-1:9x1 ns=10";
   EXPECT_EQ(toString(*parseStageSchedule(scan)), scan);
+  for (const char* other :
+       {"dot results=0 of=2 sums=1 function=direct:swapped lanes=8 ns=1",
+        "dot results=0 of=0 form=vectors tile=6x2x1 each=6x2 splits=3 with=swapped,terms "
+        "copies=rows,columns lanes=8 grain=2 threads=64 ns=1",
+        "attention results=0 form=library ns=1",
+        "attention results=0,1 dims=0-1:8,2:512 block=32 tiled=1 chunk=64 threads=256 ns=1",
+        "sort results=0 chunk=1024 grain=8 run=4 lines=2 threads=128 ns=1",
+        "top_k results=0,1 lanes=4 chunk=3128 grain=4 threads=256 ns=1",
+        "fft results=0 along=1 factors=16,4 lines=2 threads=24 ns=1"}) {
+    StatusOr<StageSchedule> read = parseStageSchedule(other);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(toString(*read), other);
+  }
+}
+
+TEST(ScheduleText, has_the_fields_of_its_kind_only) {
+  for (const char* text :
+       {"loop factors=4", "copy of=0", "scan order=blocks@0", "scatter dims=0:8", "dot chunk=4",
+        "dot reduce=1:row", "attention lanes=8", "sort lanes=4", "top_k run=2", "fft chunk=8"}) {
+    StatusOr<StageSchedule> stage = parseStageSchedule(text);
+    ASSERT_FALSE(stage.ok()) << text;
+    EXPECT_THAT(stage.status().message(), HasSubstr("has no such field")) << text;
+  }
 }
 
 TEST(ScheduleText, names_the_field_that_it_does_not_understand) {
@@ -287,19 +312,19 @@ TEST(ChooseSchedule, gives_threads_of_a_gpu_an_element_each_or_a_row_together) {
   StatusOr<KernelSchedule> elements = chooseSchedule(exponential().fusion(), gpu);
   ASSERT_TRUE(elements.ok());
   EXPECT_EQ(elements->stages[0].tiles(), 64 * 1001);
-  EXPECT_EQ(elements->stages[0].lanes, 1u);
-  EXPECT_EQ(elements->stages[0].groupThreads, 1u);
+  EXPECT_EQ(elements->stages[0].base().lanes, 1u);
+  EXPECT_EQ(elements->stages[0].base().groupThreads, 1u);
   StatusOr<KernelSchedule> rows = chooseSchedule(softmax().fusion(), gpu);
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows->stages[0].tiles(), 64);
-  EXPECT_EQ(rows->stages[0].groupThreads, 256u);
-  EXPECT_EQ(rows->stages[0].reductions[0].strategy, ReductionStrategy::kGroup);
+  EXPECT_EQ(rows->stages[0].base().groupThreads, 256u);
+  EXPECT_EQ(rows->only<LoopStage>()->reductions[0].strategy, ReductionStrategy::kGroup);
   // Threads side by side read columns side by side.
   StatusOr<KernelSchedule> columns =
       chooseSchedule(sum("tensor<100x8192xf32>", "tensor<8192xf32>", 0).fusion(), gpu);
   ASSERT_TRUE(columns.ok());
   EXPECT_EQ(columns->stages[0].tiles(), 8192);
-  EXPECT_EQ(columns->stages[0].groupThreads, 1u);
+  EXPECT_EQ(columns->stages[0].base().groupThreads, 1u);
 }
 
 TEST(ChooseSchedule, has_no_groups_where_threads_share_nothing) {
@@ -308,8 +333,8 @@ TEST(ChooseSchedule, has_no_groups_where_threads_share_nothing) {
   auto check = [&](const Program& program) {
     StatusOr<KernelSchedule> schedule = chooseSchedule(program.fusion(), gpu);
     ASSERT_TRUE(schedule.ok()) << schedule.status().message();
-    EXPECT_EQ(schedule->stages[0].groupThreads, 1u);
-    EXPECT_NE(schedule->stages[0].reductions[0].strategy, ReductionStrategy::kGroup);
+    EXPECT_EQ(schedule->stages[0].base().groupThreads, 1u);
+    EXPECT_NE(schedule->only<LoopStage>()->reductions[0].strategy, ReductionStrategy::kGroup);
   };
   check(softmax());
   check(sum("tensor<100x8192xf32>", "tensor<100xf32>", 1));
@@ -562,14 +587,14 @@ TEST(ChooseSchedule, schedules_reductions_inside_of_updates) {
   StatusOr<KernelSchedule> schedule = chooseSchedule(update.fusion(), vectorCpu());
   ASSERT_TRUE(schedule.ok()) << schedule.status().message();
   const StageSchedule& stage = schedule->stages.back();
-  EXPECT_EQ(stage.kind, StageKind::kUpdateSlice);
+  EXPECT_EQ(stage.kind(), StageKind::kUpdateSlice);
   EXPECT_THAT(toString(stage), HasSubstr("reduce=2:row:16x4"));
   KernelSchedule edited = *schedule;
-  edited.stages.back().reductions.clear();
+  edited.stages.back().as<UpdateStage>()->reductions.clear();
   EXPECT_THAT(verifySchedule(edited, update.fusion(), vectorCpu()).message(),
               HasSubstr("how op 2 reduces"));
   edited = *schedule;
-  edited.stages.back().reductions[0].strategy = ReductionStrategy::kLane;
+  edited.stages.back().as<UpdateStage>()->reductions[0].strategy = ReductionStrategy::kLane;
   EXPECT_THAT(verifySchedule(edited, update.fusion(), vectorCpu()).message(),
               HasSubstr("share rows only"));
 }

@@ -1,5 +1,7 @@
 // What an edited schedule may say.
 #include <algorithm>
+#include <concepts>
+#include <type_traits>
 
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
@@ -23,23 +25,24 @@ constexpr int64_t kMaxBlockRows = 16;
 constexpr int64_t kMaxStackBytes = 1 << 20;
 
 // Whether a function of the backend computes the product of a stage.
-bool hasFunction(const StageSchedule& stage) {
-  return stage.kind == StageKind::kDot && stage.product.form == ProductForm::kNone;
+bool hasFunction(const DotStage& stage) { return stage.product.form == ProductForm::kNone; }
+
+int64_t bytesOf(mlir::Value value) {
+  auto kind = kindOf(value);
+  return kind ? kind->storageBytes : 8;
 }
 
 // Checks one stage against what was chosen for it: the structure must be the same, numbers may
-// differ within limits.
+// differ within limits. By its kind's record.
+template <typename Stage>
 class StageVerifier {
  public:
-  StageVerifier(const StageSchedule& stage, const StageSchedule& chosen, ir::FusionOp fusion,
+  StageVerifier(const Stage& stage, const Stage& chosen, ir::FusionOp fusion,
                 const TargetModel& target)
       : stage_(stage), chosen_(chosen), fusion_(fusion), target_(target) {}
 
   Status run() const {
-    if (stage_.kind != chosen_.kind || stage_.results != chosen_.results ||
-        stage_.rowResults != chosen_.rowResults) {
-      return wrong("the stage computes other results than the fusion has");
-    }
+    if (stage_.kind != chosen_.kind || stage_.results != chosen_.results) return wrongResults();
     if (!llvm::isPowerOf2_32(stage_.lanes) || stage_.lanes > kMaxLanes) {
       return wrong("lanes must be a power of two up to ", kMaxLanes);
     }
@@ -54,23 +57,8 @@ class StageVerifier {
         (stage_.groupThreads > target_.groupSize || !llvm::isPowerOf2_32(stage_.groupThreads))) {
       return wrong("threads must be a power of two up to ", target_.groupSize);
     }
-    if (!hasFunction(chosen_) && stage_.function != FunctionForm()) {
-      return wrong("no function of the backend computes it");
-    }
-    ISTHMUS_RETURN_IF_ERROR(checkInner());
-    if (stage_.kind == StageKind::kDot) return checkProduct();
-    if (stage_.kind == StageKind::kAttention) return checkAttention();
-    bool isLoop = stage_.kind == StageKind::kLoop || stage_.kind == StageKind::kCopy ||
-                  stage_.kind == StageKind::kFill;
-    if (!isLoop) return checkWhole();
-    ISTHMUS_RETURN_IF_ERROR(checkDims());
-    ISTHMUS_RETURN_IF_ERROR(checkOrder());
-    ISTHMUS_RETURN_IF_ERROR(checkTiles());
-    if (!stage_.rowResults.empty() &&
-        (!finishesRows(stage_) || stage_.dims.back().first != chosen_.dims.back().first)) {
-      return wrong("results of rows need whole rows");
-    }
-    return checkReductions();
+    if constexpr (std::derived_from<Stage, FusedStage>) ISTHMUS_RETURN_IF_ERROR(checkInner());
+    return checkOwn();
   }
 
  private:
@@ -78,25 +66,12 @@ class StageVerifier {
   Status wrong(Parts&&... parts) const {
     return invalidArgument("schedule '", toString(stage_), "': ", std::forward<Parts>(parts)...);
   }
-
-  Status checkAttention() const {
-    // Whether it is one's, the backend says.
-    const bool isOfLibrary = stage_.product.form == ProductForm::kLibrary;
-    if (isOfLibrary && target_.device == DeviceKind::kGpu) return {};
-    if (stage_.product.form != ProductForm::kNone) return wrong("rows have kernels of their own");
-    if (chosen_.product.form == ProductForm::kLibrary) return wrong("only a library computes it");
-    if (target_.device == DeviceKind::kGpu) {
-      if (stage_.dims != chosen_.dims || stage_.tiledDims != chosen_.tiledDims ||
-          stage_.grain != 1 || stage_.order != LoopOrder::kRows) {
-        return wrong("tiles are of rows of a batch item");
-      }
-      const char* why = tileRefusal(fusion_, stage_, target_);
-      return why ? wrong(why) : Status();
-    }
-    constexpr int64_t kMostRows = 1024;
-    if (stage_.chunk >= 1 && stage_.chunk <= kMostRows) return {};
-    return wrong("chunk must be from 1 to ", kMostRows, " rows");
+  Status wrongResults() const {
+    return wrong("the stage computes other results than the fusion has");
   }
+
+  // What a stage of this kind has of its own.
+  Status checkOwn() const;
 
   Status checkInner() const {
     if (stage_.share < 0 || (stage_.share > 0 && target_.device != DeviceKind::kCpu)) {
@@ -112,41 +87,15 @@ class StageVerifier {
     return {};
   }
 
-  Status checkProduct() const {
-    if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
-    mlir::Operation* product = opNumbered(fusion_, chosen_.contraction);
-    auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(product);
-    if (!dot && stage_.product.form != ProductForm::kLibrary) {
-      return wrong("only libraries compute a convolution with other work");
-    }
-    if (chosen_.product.form != ProductForm::kNone) {
-      if (stage_.sums >= 0) return wrong("sums stay in registers");
-      std::string why = productRefusal(product, stage_, target_);
-      return why.empty() ? Status() : wrong(why);
-    }
-    if (stage_.product.form != ProductForm::kNone) return wrong("no kernels multiply");
-    if (stage_.lanes > chosen_.lanes)
-      return wrong("at most ", chosen_.lanes, " lanes lie together");
-    if (stage_.sums == chosen_.sums) return {};
-    const bool isResult =
-        stage_.sums >= 0 && stage_.sums < static_cast<int>(fusion_->getNumResults());
-    if (isResult &&
-        canHoldSums(dot, tensorTypeOf(fusion_->getResult(stage_.sums)).getElementType()))
-      return {};
-    return wrong("the sums have no room there");
-  }
-
-  Status checkWhole() const {
-    if (stage_.lanes > chosen_.lanes)
-      return wrong("at most ", chosen_.lanes, " lanes lie together");
-    if (stage_.kind == StageKind::kScan) ISTHMUS_RETURN_IF_ERROR(checkScan());
+  // Of an operation that is computed with all its results.
+  Status checkWhole(bool isPart = false) const {
     for (const ReductionSchedule& reduction : stage_.reductions) {
       if (reduction.strategy != ReductionStrategy::kRow) {
         return wrong("lanes of a stage without loops share rows only");
       }
     }
     ISTHMUS_RETURN_IF_ERROR(checkReductions());
-    bool isUncut = stage_.tileSpace == TileSpace::kNone && stage_.scanPart == ScanPart::kNone;
+    bool isUncut = stage_.tileSpace == TileSpace::kNone && !isPart;
     bool isSame = stage_.tileSpace == chosen_.tileSpace && stage_.tileDim == chosen_.tileDim &&
                   stage_.tileUnit == chosen_.tileUnit && stage_.tileCount == chosen_.tileCount;
     if (!isUncut && !isSame) return wrong("tiles would meet in the result");
@@ -155,22 +104,6 @@ class StageVerifier {
       return wrong("threads do not share a tile");
     }
     return {};
-  }
-
-  Status checkScan() const {
-    if (stage_.scanDim != chosen_.scanDim || stage_.isScanFromEnd != chosen_.isScanFromEnd) {
-      return wrong("the scan runs along another dimension");
-    }
-    if (stage_.scanPart != chosen_.scanPart || stage_.chunk != chosen_.chunk) {
-      return wrong("the parts of a scan go together");
-    }
-    if ((stage_.groupThreads > 1) != (chosen_.groupThreads > 1)) {
-      return wrong("threads that share a block are another number of tiles");
-    }
-    constexpr int64_t kMaxElements = 16;
-    const int64_t most = stage_.groupThreads > 1 ? kMaxElements : 1;
-    return stage_.grain >= 1 && stage_.grain <= most ? Status()
-                                                     : wrong("grain must be from 1 to ", most);
   }
 
   // The loops must cover the space, each dimension once and in order.
@@ -209,7 +142,7 @@ class StageVerifier {
       return wrong("the order needs vectors along a loop other than the last");
     }
     // What cuts loops and sums row by row knows rows only.
-    if (!stage_.kept.empty() || accumulates(stage_) || stage_.cuts.size() != 2) {
+    if (!stage_.kept.empty() || accumulates() || stage_.cuts.size() != 2) {
       return wrong("the order allows no cuts, kept rows or accumulation");
     }
     if (stage_.order == LoopOrder::kTransposed) {
@@ -278,37 +211,47 @@ class StageVerifier {
     return {};
   }
 
-  static bool accumulates(const StageSchedule& stage) {
-    return llvm::any_of(stage.reductions, [](const ReductionSchedule& reduction) {
+  bool accumulates() const {
+    return llvm::any_of(stage_.reductions, [](const ReductionSchedule& reduction) {
       return reduction.strategy == ReductionStrategy::kAccumulate;
     });
   }
 
   Status checkReductions() const {
-    int64_t stackBytes = 0;
     for (const ReductionSchedule& reduction : stage_.reductions) {
       auto reduce = mlir::dyn_cast_or_null<shlo::ReduceOp>(opNumbered(fusion_, reduction.op));
       if (!reduce) return wrong("op ", reduction.op, " is no reduction");
       const ReductionSchedule* chosen = chosen_.reductionOf(reduction.op);
+      if (!chosen) return wrong("op ", reduction.op, " is not reduced by this stage");
       ISTHMUS_RETURN_IF_ERROR(checkReduction(reduction, reduce, *chosen));
-      if (reduction.strategy != ReductionStrategy::kAccumulate) continue;
-      for (mlir::Value result : reduce->getResults()) stackBytes += stage_.chunk * bytesOf(result);
+    }
+    for (const ReductionSchedule& chosen : chosen_.reductions) {
+      if (!stage_.reductionOf(chosen.op)) {
+        return wrong("it does not say how op ", chosen.op, " reduces");
+      }
+    }
+    return {};
+  }
+
+  // Accumulators and kept rows.
+  Status checkStack() const {
+    int64_t stackBytes = 0;
+    bool isMixed = false;
+    for (const ReductionSchedule& reduction : stage_.reductions) {
+      if (reduction.strategy != ReductionStrategy::kAccumulate) {
+        isMixed = accumulates();
+        continue;
+      }
+      for (mlir::Value result : opNumbered(fusion_, reduction.op)->getResults()) {
+        stackBytes += stage_.chunk * bytesOf(result);
+      }
     }
     for (const KeptRow& row : stage_.kept) {
       if (!llvm::is_contained(chosen_.kept, row)) return wrong("a row cannot be kept");
       stackBytes += stage_.dims.back().size * bytesOf(opNumbered(fusion_, row.value)->getResult(0));
     }
     if (stackBytes > kMaxStackBytes) return wrong("it takes ", stackBytes, " bytes of stack");
-    bool isMixed = accumulates(stage_) &&
-                   llvm::any_of(stage_.reductions, [](const ReductionSchedule& reduction) {
-                     return reduction.strategy != ReductionStrategy::kAccumulate;
-                   });
     if (isMixed) return wrong("either all reductions accumulate or none");
-    for (const ReductionSchedule& chosen : chosen_.reductions) {
-      if (!stage_.reductionOf(chosen.op)) {
-        return wrong("it does not say how op ", chosen.op, " reduces");
-      }
-    }
     return {};
   }
 
@@ -355,16 +298,112 @@ class StageVerifier {
     return {};
   }
 
-  static int64_t bytesOf(mlir::Value value) {
-    auto kind = kindOf(value);
-    return kind ? kind->storageBytes : 8;
-  }
-
-  const StageSchedule& stage_;
-  const StageSchedule& chosen_;
+  const Stage& stage_;
+  const Stage& chosen_;
   ir::FusionOp fusion_;
   const TargetModel& target_;
 };
+
+template <>
+Status StageVerifier<LoopStage>::checkOwn() const {
+  if (stage_.rowResults != chosen_.rowResults) return wrongResults();
+  ISTHMUS_RETURN_IF_ERROR(checkDims());
+  ISTHMUS_RETURN_IF_ERROR(checkOrder());
+  ISTHMUS_RETURN_IF_ERROR(checkTiles());
+  if (!stage_.rowResults.empty() &&
+      (!finishesRows(stage_) || stage_.dims.back().first != chosen_.dims.back().first)) {
+    return wrong("results of rows need whole rows");
+  }
+  ISTHMUS_RETURN_IF_ERROR(checkReductions());
+  return checkStack();
+}
+
+template <>
+Status StageVerifier<ScanStage>::checkOwn() const {
+  if (stage_.lanes > chosen_.lanes) return wrong("at most ", chosen_.lanes, " lanes lie together");
+  if (stage_.scanDim != chosen_.scanDim || stage_.isScanFromEnd != chosen_.isScanFromEnd) {
+    return wrong("the scan runs along another dimension");
+  }
+  if (stage_.scanPart != chosen_.scanPart || stage_.chunk != chosen_.chunk) {
+    return wrong("the parts of a scan go together");
+  }
+  if ((stage_.groupThreads > 1) != (chosen_.groupThreads > 1)) {
+    return wrong("threads that share a block are another number of tiles");
+  }
+  constexpr int64_t kMaxElements = 16;
+  const int64_t most = stage_.groupThreads > 1 ? kMaxElements : 1;
+  if (stage_.grain < 1 || stage_.grain > most) return wrong("grain must be from 1 to ", most);
+  return checkWhole(stage_.scanPart != ScanPart::kNone);
+}
+
+template <>
+Status StageVerifier<UpdateStage>::checkOwn() const {
+  if (stage_.lanes > chosen_.lanes) return wrong("at most ", chosen_.lanes, " lanes lie together");
+  return checkWhole();
+}
+
+template <>
+Status StageVerifier<DotStage>::checkOwn() const {
+  if (!hasFunction(chosen_) && stage_.function != FunctionForm()) {
+    return wrong("no function of the backend computes it");
+  }
+  if (stage_.contraction != chosen_.contraction) return wrong("the product is another");
+  mlir::Operation* product = opNumbered(fusion_, static_cast<unsigned>(chosen_.contraction));
+  auto dot = mlir::dyn_cast<shlo::DotGeneralOp>(product);
+  if (!dot && stage_.product.form != ProductForm::kLibrary) {
+    return wrong("only libraries compute a convolution with other work");
+  }
+  if (!hasFunction(chosen_)) {
+    if (stage_.sums >= 0) return wrong("sums stay in registers");
+    std::string why = productRefusal(product, stage_, target_);
+    return why.empty() ? Status() : wrong(why);
+  }
+  if (!hasFunction(stage_)) return wrong("no kernels multiply");
+  if (stage_.lanes > chosen_.lanes) return wrong("at most ", chosen_.lanes, " lanes lie together");
+  if (stage_.sums == chosen_.sums) return {};
+  const bool isResult =
+      stage_.sums >= 0 && stage_.sums < static_cast<int>(fusion_->getNumResults());
+  if (isResult &&
+      canHoldSums(dot, tensorTypeOf(fusion_->getResult(stage_.sums)).getElementType())) {
+    return {};
+  }
+  return wrong("the sums have no room there");
+}
+
+template <>
+Status StageVerifier<AttentionStage>::checkOwn() const {
+  // Whether it is one's, the backend says.
+  if (stage_.isOfLibrary && target_.device == DeviceKind::kGpu) return {};
+  if (stage_.isOfLibrary) return wrong("rows have kernels of their own");
+  if (chosen_.isOfLibrary) return wrong("only a library computes it");
+  if (target_.device == DeviceKind::kGpu) {
+    if (stage_.dims != chosen_.dims || stage_.tiledDims != chosen_.tiledDims) {
+      return wrong("tiles are of rows of a batch item");
+    }
+    const char* why = tileRefusal(fusion_, stage_, target_);
+    return why ? wrong(why) : Status();
+  }
+  constexpr int64_t kMostRows = 1024;
+  if (stage_.rows >= 1 && stage_.rows <= kMostRows) return {};
+  return wrong("chunk must be from 1 to ", kMostRows, " rows");
+}
+
+// Operations outside of fusions (compiler/schedule/data).
+template <typename Stage>
+Status StageVerifier<Stage>::checkOwn() const {
+  return wrong("it is no stage of a fusion");
+}
+
+Status verifyStage(const StageSchedule& stage, const StageSchedule& chosen, ir::FusionOp fusion,
+                   const TargetModel& target) {
+  return stage.visit([&](const auto& of) {
+    using Stage = std::remove_cvref_t<decltype(of)>;
+    const auto* same = chosen.as<Stage>();
+    if (same) return StageVerifier<Stage>(of, *same, fusion, target).run();
+    return invalidArgument("schedule '", toString(stage),
+                           "': the stage computes other results than the fusion has");
+  });
+}
 
 }  // namespace
 
@@ -372,17 +411,16 @@ Status verifySchedule(const KernelSchedule& schedule, ir::FusionOp fusion,
                       const TargetModel& target) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule chosen, chooseSchedule(fusion, target));
   // The backend checks which of its function's forms is said.
-  if (schedule.stages.size() == 1 && hasFunction(chosen.stages[0])) {
-    chosen.stages[0].function = schedule.stages[0].function;
-  }
+  const auto* given = schedule.only<DotStage>();
+  auto* dot = chosen.only<DotStage>();
+  if (given && dot && hasFunction(*dot)) dot->function = given->function;
   if (schedule == chosen) return {};
   if (schedule.stages.size() != chosen.stages.size()) {
     return invalidArgument("the schedule has ", schedule.stages.size(), " stages, expected ",
                            chosen.stages.size());
   }
   for (size_t i = 0; i < chosen.stages.size(); ++i) {
-    Status status = StageVerifier(schedule.stages[i], chosen.stages[i], fusion, target).run();
-    ISTHMUS_RETURN_IF_ERROR(status);
+    ISTHMUS_RETURN_IF_ERROR(verifyStage(schedule.stages[i], chosen.stages[i], fusion, target));
   }
   return {};
 }

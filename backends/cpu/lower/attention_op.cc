@@ -131,7 +131,9 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
     of.resultBuffer = operands + descriptor.productCount++;
   }
   descriptor.kernelBuffer = operands + static_cast<int32_t>(fusion->getNumResults());
-  descriptor.rowsAtATime = schedule.stages[0].chunk;
+  const auto* stage = schedule.only<AttentionStage>();
+  if (!stage) return internalError("the kernel of attention has another schedule");
+  descriptor.rowsAtATime = stage->rows;
   descriptor.rowsPerTask = context.target.scoreTaskRows;
   descriptor.rowsPerPart = context.target.scorePartRows;
   const unsigned buffers = attention.rows->getNumOperands() + attention.rows->getNumResults();
@@ -158,8 +160,7 @@ Status callWithRows(ir::FusionOp fusion, OperationCode& code, LibraryContext& co
         kWeightsBuffer - descriptor.weightsCount++;
   }
 
-  callBack("isthmus_rt_attention", descriptorBytes(descriptor), schedule.stages[0].ns, code,
-           context);
+  callBack("isthmus_rt_attention", descriptorBytes(descriptor), stage->ns, code, context);
   return {};
 }
 

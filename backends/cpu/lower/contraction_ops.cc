@@ -63,7 +63,7 @@ Status decideForm(mlir::Operation* op, const FunctionForm& said, const TargetMod
 }
 
 // With an epilogue whose sums lie where `stage` says.
-void addEpilogue(ir::FusionOp fusion, const StageSchedule& stage, DotDescriptor& descriptor) {
+void addEpilogue(ir::FusionOp fusion, const DotStage& stage, DotDescriptor& descriptor) {
   shlo::DotGeneralOp dot = contractionOf(fusion);
   const auto operands = static_cast<int32_t>(fusion->getNumOperands());
   descriptor.flags |= kDotHasEpilogue;
@@ -87,8 +87,8 @@ StatusOr<ConvDescriptor> describeConv(shlo::ConvolutionOp conv) {
 
 }  // namespace
 
-FunctionForm functionFormOf(mlir::Operation* op, const StageSchedule& stage,
-                            const TargetModel& target, std::string* reason) {
+FunctionForm functionFormOf(mlir::Operation* op, const DotStage& stage, const TargetModel& target,
+                            std::string* reason) {
   // What cannot be described is refused when its call is emitted.
   auto formOf = [&](auto descriptor) {
     *reason = chooseForm(target, descriptor);
@@ -148,7 +148,9 @@ StatusOr<OperationCode> lowerDotGeneral(mlir::Operation* op, LibraryContext& con
 Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext& context) {
   shlo::DotGeneralOp dot = contractionOf(fusion);
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, context.target));
-  const StageSchedule& stage = schedule.stages[0];
+  const auto* only = schedule.only<DotStage>();
+  if (!only) return internalError("the kernel of a product has another schedule");
+  const DotStage& stage = *only;
   ISTHMUS_ASSIGN_OR_RETURN(DotDescriptor descriptor, describeDot(dot));
   addEpilogue(fusion, stage, descriptor);
   ISTHMUS_RETURN_IF_ERROR(decideForm(dot, stage.function, context.target, descriptor));

@@ -42,7 +42,7 @@ Status callWithEpilogue(ir::FusionOp fusion, OperationCode& code, LibraryContext
 // In which form the library function computes a product, a dot_general or a convolution, that
 // stands alone or with an epilogue as `stage` says: one without a name if there is no function for
 // it. `reason` is why in no other.
-FunctionForm functionFormOf(mlir::Operation* product, const StageSchedule& stage,
+FunctionForm functionFormOf(mlir::Operation* product, const DotStage& stage,
                             const TargetModel& target, std::string* reason);
 
 // The same for a fusion that is an attention, with the kernel of its rows.

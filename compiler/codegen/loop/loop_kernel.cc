@@ -10,7 +10,7 @@
 
 namespace isthmus::codegen {
 
-LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+LoopKernel::LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const LoopStage& stage)
     : kernel_(kernel),
       loops_(kernel.loops()),
       evaluator_(kernel.evaluator()),

@@ -11,7 +11,7 @@ namespace isthmus::codegen {
 // Emits the body of one stage that is a loop, a copy or a fill.
 class LoopKernel {
  public:
-  LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage);
+  LoopKernel(KernelBuilder& kernel, ir::FusionOp fusion, const LoopStage& stage);
 
   void emit();
 
@@ -89,7 +89,7 @@ class LoopKernel {
   LoopBuilder& loops_;
   Evaluator& evaluator_;
   ir::FusionOp fusion_;
-  const StageSchedule& stage_;
+  const LoopStage& stage_;
   llvm::SmallVector<Root, 4> roots_;
   llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 4> spaces_;  // of each root
   llvm::SmallVector<llvm::Value*, 4> results_;

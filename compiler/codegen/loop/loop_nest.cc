@@ -75,8 +75,7 @@ class LoopNest {
 
 }  // namespace
 
-TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace space,
-                    int64_t size) {
+TiledDim tiledDimOf(KernelBuilder& kernel, const WholeStage& stage, TileSpace space, int64_t size) {
   if (stage.tileSpace != space || stage.tileCount == 1) return {};
   LoopBuilder& loops = kernel.loops();
   llvm::IRBuilder<>& b = loops.here();
@@ -89,7 +88,7 @@ TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace
   return tiled;
 }
 
-void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
+void forUpdates(KernelBuilder& kernel, const UpdateStage& stage, mlir::RankedTensorType updates,
                 const std::function<void(const MultiIndex&)>& body) {
   LoopBuilder& loops = kernel.loops();
   Evaluator& evaluator = kernel.evaluator();

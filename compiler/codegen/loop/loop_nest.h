@@ -16,8 +16,7 @@ struct TiledDim {
 
 // The part of a dimension of `size` elements that the tiles at hand have, if `stage` cuts `space`
 // into tiles.
-TiledDim tiledDimOf(KernelBuilder& kernel, const StageSchedule& stage, TileSpace space,
-                    int64_t size);
+TiledDim tiledDimOf(KernelBuilder& kernel, const WholeStage& stage, TileSpace space, int64_t size);
 
 // Loops over all of `sizes`, or the tiles of one of them, the last in steps of `lanes` with a
 // scalar rest.
@@ -27,7 +26,7 @@ void loopNest(KernelBuilder& kernel, llvm::ArrayRef<int64_t> sizes, unsigned lan
 
 // Each of the updates of the tiles at hand, which `stage` has cut into runs of them; where it has
 // lanes, so many neighbours of a row at a time.
-void forUpdates(KernelBuilder& kernel, const StageSchedule& stage, mlir::RankedTensorType updates,
+void forUpdates(KernelBuilder& kernel, const UpdateStage& stage, mlir::RankedTensorType updates,
                 const std::function<void(const MultiIndex&)>& body);
 
 }  // namespace isthmus::codegen

@@ -11,7 +11,7 @@ namespace isthmus::codegen {
 // memory.
 class ScanOperands {
  protected:
-  ScanOperands(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  ScanOperands(KernelBuilder& kernel, ir::FusionOp fusion, const ScanStage& stage)
       : kernel_(kernel),
         loops_(kernel.loops()),
         evaluator_(kernel.evaluator()),
@@ -28,7 +28,7 @@ class ScanOperands {
   KernelBuilder& kernel_;
   LoopBuilder& loops_;
   Evaluator& evaluator_;
-  const StageSchedule& stage_;
+  const ScanStage& stage_;
   shlo::ReduceWindowOp reduce_;
   mlir::RankedTensorType type_;
   llvm::SmallVector<llvm::Value*, 2> bases_;  // of the results

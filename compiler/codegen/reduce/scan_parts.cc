@@ -20,7 +20,7 @@ using Values = LoopBuilder::Values;
 
 class ScanPartEmitter : ScanOperands {
  public:
-  ScanPartEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  ScanPartEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const ScanStage& stage)
       : ScanOperands(kernel, fusion, stage), size_(type_.getDimSize(stage_.scanDim)) {
     for (mlir::Value value : reduce_.getInitValues()) {
       initial_.push_back(evaluator_.get(value, MultiIndex()));
@@ -287,7 +287,7 @@ class ScanPartEmitter : ScanOperands {
 
 }  // namespace
 
-void emitScanPart(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitScanPart(KernelBuilder& kernel, ir::FusionOp fusion, const ScanStage& stage) {
   ScanPartEmitter(kernel, fusion, stage).emit();
 }
 

@@ -94,7 +94,7 @@ namespace {
 // Runs along one dimension for each index of the others, carrying the reduction so far.
 class ScanEmitter : ScanOperands {
  public:
-  ScanEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  ScanEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const ScanStage& stage)
       : ScanOperands(kernel, fusion, stage) {}
 
   void emit() {
@@ -169,7 +169,7 @@ class ScanEmitter : ScanOperands {
 
 }  // namespace
 
-void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitScan(KernelBuilder& kernel, ir::FusionOp fusion, const ScanStage& stage) {
   ScanEmitter(kernel, fusion, stage).emit();
 }
 

@@ -22,7 +22,7 @@ llvm::Value* asI64(LoopBuilder& loops, const Val& value, const ElementKind& kind
 
 class ScatterEmitter {
  public:
-  ScatterEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  ScatterEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateStage& stage)
       : kernel_(kernel),
         loops_(kernel.loops()),
         evaluator_(kernel.evaluator()),
@@ -210,7 +210,7 @@ class ScatterEmitter {
   KernelBuilder& kernel_;
   LoopBuilder& loops_;
   Evaluator& evaluator_;
-  const StageSchedule& stage_;
+  const UpdateStage& stage_;
   shlo::ScatterOp scatter_;
   shlo::ScatterDimensionNumbersAttr numbers_;
   ScatterDims dims_;
@@ -222,11 +222,11 @@ class ScatterEmitter {
 
 }  // namespace
 
-void emitScatter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitScatter(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateStage& stage) {
   ScatterEmitter(kernel, fusion, stage).emit();
 }
 
-void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateStage& stage) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, stage));
   auto to = tensorTypeOf(update->getResult(0)), block = tensorTypeOf(update.getUpdate());
   Evaluator& evaluator = kernel.evaluator();

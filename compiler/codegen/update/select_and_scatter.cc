@@ -14,7 +14,7 @@ using Position = llvm::SmallVector<IndexExpr, 6>;
 
 class SelectAndScatterEmitter {
  public:
-  SelectAndScatterEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage)
+  SelectAndScatterEmitter(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateStage& stage)
       : kernel_(kernel),
         loops_(kernel.loops()),
         evaluator_(kernel.evaluator()),
@@ -155,7 +155,7 @@ class SelectAndScatterEmitter {
   KernelBuilder& kernel_;
   LoopBuilder& loops_;
   Evaluator& evaluator_;
-  const StageSchedule& stage_;
+  const UpdateStage& stage_;
   shlo::SelectAndScatterOp select_;
   SelectWindow window_;
   mlir::RankedTensorType to_, source_;
@@ -166,7 +166,7 @@ class SelectAndScatterEmitter {
 
 }  // namespace
 
-void emitSelectAndScatter(KernelBuilder& kernel, ir::FusionOp fusion, const StageSchedule& stage) {
+void emitSelectAndScatter(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateStage& stage) {
   SelectAndScatterEmitter(kernel, fusion, stage).emit();
 }
 

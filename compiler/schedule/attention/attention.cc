@@ -392,8 +392,9 @@ static bool reducesRows(ir::FusionOp rows) {
 StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& target) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(rows, target));
   auto refuse = [] { return unimplemented("the kernel does not compute rows one by one"); };
-  if (schedule.stages.size() != 1) return refuse();
-  StageSchedule& stage = schedule.stages[0];
+  auto* loop = schedule.only<LoopStage>();
+  if (!loop) return refuse();
+  LoopStage& stage = *loop;
   auto type = tensorTypeOf(rows->getResult(0));
   const auto loops = static_cast<int64_t>(stage.dims.size());
   // Loops over rows, and one over the elements of each unless those are only reduced.
@@ -420,17 +421,17 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
 }
 
 void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, bool isOfLibrary,
-                       StageSchedule* stage) {
+                       AttentionStage* stage) {
   std::optional<Attention> attention = attentionOf(fusion);
   if (isOfLibrary) {
-    stage->product.form = ProductForm::kLibrary;
+    stage->isOfLibrary = true;
   } else if (target.device == DeviceKind::kGpu) {
     scheduleGroupAttention(fusion, target, stage);
   } else {
     const SumsMatrix matrix = sumsMatrixOf(attention->scores[0]);
     const int64_t least =
         attention->products.size() > 1 ? target.minSummedScoreRows : target.minBlockScoreRows;
-    stage->chunk =
+    stage->rows =
         std::clamp<int64_t>(target.l2Bytes / target.scoreCacheShare / (kScoreBytes * matrix.cols),
                             least, target.maxScoreRows);
   }

@@ -76,6 +76,6 @@ StatusOr<KernelSchedule> rowScheduleOf(ir::FusionOp rows, const TargetModel& tar
 // Fills in all but the kind and the results of `stage`: of a kernel's, or of one that a library
 // computes.
 void scheduleAttention(ir::FusionOp fusion, const TargetModel& target, bool isOfLibrary,
-                       StageSchedule* stage);
+                       AttentionStage* stage);
 
 }  // namespace isthmus

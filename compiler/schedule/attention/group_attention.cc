@@ -22,8 +22,8 @@ struct Tile {
 // The first that fits the device's groups: products of squares read least.
 constexpr Tile kTiles[] = {{64, 32}, {32, 32}, {64, 16}, {32, 16}, {16, 16}};
 
-int64_t bytesOf(const AttentionShape& shape, const StageSchedule& stage) {
-  const int64_t rows = stage.chunk, keys = stage.blockRows;
+int64_t bytesOf(const AttentionShape& shape, const AttentionStage& stage) {
+  const int64_t rows = stage.rows, keys = stage.keys;
   auto line = [](int64_t size) {
     return static_cast<int64_t>(llvm::alignTo(size, kAttentionVector)) + kAttentionVector;
   };
@@ -37,18 +37,18 @@ int64_t sumsOfThread(const AttentionShape& shape, int64_t rows) {
   return rows / kAttentionSide * llvm::divideCeilSigned(shape.numFeatures(), kAttentionSide);
 }
 
-void cut(StageSchedule* stage, Tile tile) {
-  stage->chunk = tile.rows;
-  stage->blockRows = tile.keys;
+void cut(AttentionStage* stage, Tile tile) {
+  stage->rows = tile.rows;
+  stage->keys = tile.keys;
   stage->groupThreads = static_cast<unsigned>(kAttentionSide * kAttentionSide);
 }
 
-const char* cutRefusal(const AttentionShape& shape, const StageSchedule& stage,
+const char* cutRefusal(const AttentionShape& shape, const AttentionStage& stage,
                        const TargetModel& target) {
   if (bytesOf(shape, stage) > target.localBytes) return "a block does not fit a group's memory";
   if (stage.groupThreads > target.groupSize) return "a group has too few threads";
   // Elements of the result, beside its scores.
-  if (sumsOfThread(shape, stage.chunk) > target.products.maxThreadSums) {
+  if (sumsOfThread(shape, stage.rows) > target.products.maxThreadSums) {
     return "results do not fit a thread's registers";
   }
   return nullptr;
@@ -67,7 +67,7 @@ bool isOfProductUnit(shlo::DotGeneralOp dot, const TargetModel& target) {
 }
 
 // False if nothing fits.
-bool chooseCut(const AttentionShape& shape, const TargetModel& target, StageSchedule* stage) {
+bool chooseCut(const AttentionShape& shape, const TargetModel& target, AttentionStage* stage) {
   for (Tile tile : kTiles) {
     cut(stage, tile);
     const bool isEmpty = tile.rows > kAttentionSide && tile.rows >= 2 * shape.numRows();
@@ -99,23 +99,22 @@ const char* groupAttentionRefusal(Attention attention, const TargetModel& target
   if (shape.numFeatures() > kMaxFeatures || shape.numSums() > kMaxFeatures) {
     return "rows of queries or of results are too long for a group";
   }
-  StageSchedule stage;
+  AttentionStage stage;
   return chooseCut(shape, target, &stage) ? nullptr : "a block does not fit a group's memory";
 }
 
-const char* tileRefusal(ir::FusionOp fusion, const StageSchedule& stage,
+const char* tileRefusal(ir::FusionOp fusion, const AttentionStage& stage,
                         const TargetModel& target) {
-  const bool isCut = stage.chunk >= kAttentionSide && stage.chunk % kAttentionSide == 0 &&
-                     stage.blockRows >= kAttentionSide && stage.blockRows % kAttentionSide == 0;
+  const bool isCut = stage.rows >= kAttentionSide && stage.rows % kAttentionSide == 0 &&
+                     stage.keys >= kAttentionSide && stage.keys % kAttentionSide == 0;
   if (!isCut) return "rows and keys of a tile must be multiples of 16";
   if (stage.groupThreads != kAttentionSide * kAttentionSide) return "a tile has 256 threads";
   // Bounds on code size as well.
-  if (stage.chunk > kMaxTile || stage.blockRows > kMaxTile)
-    return "a tile has too many rows or keys";
+  if (stage.rows > kMaxTile || stage.keys > kMaxTile) return "a tile has too many rows or keys";
   return cutRefusal(attentionShapeOf(*attentionOf(fusion)), stage, target);
 }
 
-void scheduleGroupAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleGroupAttention(ir::FusionOp fusion, const TargetModel& target, AttentionStage* stage) {
   Attention attention = *attentionOf(fusion);
   const AttentionShape shape = attentionShapeOf(attention);
   const auto batchRank = static_cast<int64_t>(shape.batch.size());

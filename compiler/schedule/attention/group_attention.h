@@ -19,11 +19,12 @@ inline constexpr int64_t kAttentionVector = 4;
 
 // How a stage of kind kAttention is cut: `chunk` rows of one batch item are a tile, `blockRows`
 // keys a block. Fills in all but the kind and the results of `stage`.
-void scheduleGroupAttention(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage);
+void scheduleGroupAttention(ir::FusionOp fusion, const TargetModel& target, AttentionStage* stage);
 
 // Why no group of the device computes it; null if one does. A part of a sentence.
 const char* groupAttentionRefusal(Attention attention, const TargetModel& target);
 // The same of an attention that is cut as `stage` says.
-const char* tileRefusal(ir::FusionOp fusion, const StageSchedule& stage, const TargetModel& target);
+const char* tileRefusal(ir::FusionOp fusion, const AttentionStage& stage,
+                        const TargetModel& target);
 
 }  // namespace isthmus

@@ -7,61 +7,38 @@
 #include "compiler/schedule/data/sort_schedule.h"
 #include "compiler/schedule/data/top_k_schedule.h"
 #include "compiler/schedule/op_schedule.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace isthmus {
 namespace {
+
+// A stage of the operation of which nothing is decided yet.
+template <typename Stage>
+Stage baseOf(mlir::Operation* op, const TargetModel& target) {
+  Stage stage;
+  for (unsigned i = 0; i < op->getNumResults(); ++i) stage.results.push_back(i);
+  stage.ns = std::max(1.0, workNs(target, workOf(op)));
+  return stage;
+}
 
 StageKind kindOfStages(mlir::Operation* op) {
   if (llvm::isa<shlo::SortOp>(op)) return StageKind::kSort;
   return llvm::isa<shlo::FftOp>(op) ? StageKind::kFft : StageKind::kTopK;
 }
 
-StageSchedule baseOf(mlir::Operation* op, const TargetModel& target) {
-  StageSchedule stage;
-  stage.kind = kindOfStages(op);
-  for (unsigned i = 0; i < op->getNumResults(); ++i) stage.results.push_back(i);
-  stage.ns = std::max(1.0, workNs(target, workOf(op)));
-  return stage;
-}
-
-// Of `given`, what a stage of this kind says; the rest is as `base`.
-StageSchedule ownFields(const StageSchedule& given, const StageSchedule& base) {
-  StageSchedule own = base;
-  own.ns = given.ns;
-  own.groupThreads = given.groupThreads;
-  switch (base.kind) {
-    case StageKind::kSort:
-      own.run = given.run;
-      own.lines = given.lines;
-      own.chunk = given.chunk;
-      own.grain = given.grain;
-      break;
-    case StageKind::kTopK:
-      own.lanes = given.lanes;
-      own.chunk = given.chunk;
-      own.grain = given.grain;
-      break;
-    default:
-      own.scanDim = given.scanDim;
-      own.factors = given.factors;
-      own.lines = given.lines;
-  }
-  return own;
-}
-
-std::string commonRefusal(const StageSchedule& stage, const StageSchedule& base,
-                          const TargetModel& target) {
-  if (stage.kind != base.kind || stage.results != base.results) return "the operation is another";
-  // Which one, the text shows.
-  if (ownFields(stage, base) != stage) return "a stage of this kind has no such field";
+std::string commonRefusal(const StageBase& stage, mlir::Operation* op, const TargetModel& target) {
+  const bool isOfAllResults = stage.results.size() == op->getNumResults() &&
+                              llvm::all_of(llvm::enumerate(stage.results), [](auto result) {
+                                return result.value() == result.index();
+                              });
+  if (stage.kind != kindOfStages(op) || !isOfAllResults) return "the operation is another";
   if (stage.groupThreads == 1) return "";  // work-items
   if (!target.hasGroups()) return "the device has no groups of threads";
   const bool isPower = llvm::isPowerOf2_32(stage.groupThreads);
-  if (stage.groupThreads == 0 || stage.groupThreads > target.groupSize ||
-      (!isPower && base.kind != StageKind::kFft)) {
-    return std::string("threads must be ") +
-           (base.kind == StageKind::kFft ? "" : "a power of two ") + "up to " +
+  const bool isFft = stage.kind == StageKind::kFft;
+  if (stage.groupThreads == 0 || stage.groupThreads > target.groupSize || (!isPower && !isFft)) {
+    return std::string("threads must be ") + (isFft ? "" : "a power of two ") + "up to " +
            std::to_string(target.groupSize);
   }
   return "";
@@ -72,16 +49,16 @@ StatusOr<std::string> refusalOf(mlir::Operation* op, const KernelSchedule& sched
   return llvm::TypeSwitch<mlir::Operation*, StatusOr<std::string>>(op)
       .Case([&](shlo::SortOp sort) -> StatusOr<std::string> {
         ISTHMUS_ASSIGN_OR_RETURN(SortShape shape, sortShapeOf(sort));
-        if (schedule.stages.size() != 1) return std::string("a sort has one stage");
-        return sortRefusal(shape, schedule.stages[0], target);
+        const auto* stage = schedule.only<SortStage>();
+        return stage ? sortRefusal(shape, *stage, target) : std::string("a sort has one stage");
       })
       .Case([&](shlo::CompositeOp topK) -> StatusOr<std::string> {
         ISTHMUS_ASSIGN_OR_RETURN(SelectionShape shape, selectionShapeOf(topK, target));
-        return topKRefusal(shape, schedule, target);
+        return topKRefusal(shape, schedule.all<TopKStage>(), target);
       })
       .Case([&](shlo::FftOp fft) -> StatusOr<std::string> {
         ISTHMUS_ASSIGN_OR_RETURN(FftShape shape, fftShapeOf(fft));
-        return fftRefusal(shape, schedule, target);
+        return fftRefusal(shape, schedule.all<FftStage>(), target);
       });
 }
 
@@ -104,23 +81,22 @@ bool isDataOp(mlir::Operation* op, const TargetModel& target) {
 
 StatusOr<KernelSchedule> chooseDataSchedule(mlir::Operation* op, const TargetModel& target,
                                             std::string* reason) {
-  const StageSchedule base = baseOf(op, target);
   return llvm::TypeSwitch<mlir::Operation*, StatusOr<KernelSchedule>>(op)
       .Case([&](shlo::SortOp sort) -> StatusOr<KernelSchedule> {
         ISTHMUS_ASSIGN_OR_RETURN(SortShape shape, sortShapeOf(sort));
         if (shape.isEmpty()) return KernelSchedule();
-        KernelSchedule schedule{{base}};
-        scheduleSort(shape, target, &schedule.stages[0], reason);
-        return schedule;
+        auto stage = baseOf<SortStage>(op, target);
+        scheduleSort(shape, target, &stage, reason);
+        return KernelSchedule{{std::move(stage)}};
       })
       .Case([&](shlo::CompositeOp topK) -> StatusOr<KernelSchedule> {
         ISTHMUS_ASSIGN_OR_RETURN(SelectionShape shape, selectionShapeOf(topK, target));
         if (shape.isEmpty()) return KernelSchedule();
-        return scheduleTopK(shape, target, base, reason);
+        return scheduleTopK(shape, target, baseOf<TopKStage>(op, target), reason);
       })
       .Case([&](shlo::FftOp fft) -> StatusOr<KernelSchedule> {
         ISTHMUS_ASSIGN_OR_RETURN(FftShape shape, fftShapeOf(fft));
-        return scheduleFft(shape, target, base, reason);
+        return scheduleFft(shape, target, baseOf<FftStage>(op, target), reason);
       })
       .Default([](mlir::Operation*) -> StatusOr<KernelSchedule> {
         return unimplemented("no kernel of data");
@@ -134,7 +110,7 @@ StatusOr<KernelSchedule> dataScheduleOf(mlir::Operation* op, const TargetModel& 
   std::string why;
   if (chosen.stages.empty()) why = "there is nothing to compute";
   for (const StageSchedule& stage : given->stages) {
-    if (why.empty()) why = commonRefusal(stage, baseOf(op, target), target);
+    if (why.empty()) why = commonRefusal(stage.base(), op, target);
   }
   if (why.empty()) {
     ISTHMUS_ASSIGN_OR_RETURN(why, refusalOf(op, *given, target));

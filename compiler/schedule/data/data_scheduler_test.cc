@@ -36,7 +36,7 @@ class DataOp {
     if (!schedule.ok()) return std::string(schedule.status().message());
     std::string text;
     for (StageSchedule& stage : schedule->stages) {
-      stage.ns = 1;
+      stage.base().ns = 1;
       // What is printed is read again.
       StatusOr<StageSchedule> parsed = parseStageSchedule(toString(stage));
       EXPECT_TRUE(parsed.ok()) << parsed.status().message();

@@ -61,7 +61,7 @@ std::string groupFftRefusal(const FftShape& shape, const FftDim& dim,
 }
 
 void shareLines(const FftShape& shape, const FftDim& dim, const TargetModel& target,
-                StageSchedule* stage) {
+                FftStage* stage) {
   const int64_t others = dim.inner == 1 ? 1 : dim.outer;
   auto groups = [&](int64_t lines) { return others * llvm::divideCeilSigned(dim.lines(), lines); };
   while (fitsGroup(shape, dim, 2 * stage->lines, target) && stage->lines < dim.lines() &&
@@ -76,7 +76,7 @@ void shareLines(const FftShape& shape, const FftDim& dim, const TargetModel& tar
       std::clamp<int64_t>(llvm::divideCeilSigned(wanted, least) * least, least, target.groupSize));
 }
 
-std::string stageRefusal(const FftShape& shape, const FftDim& dim, const StageSchedule& stage,
+std::string stageRefusal(const FftShape& shape, const FftDim& dim, const FftStage& stage,
                          const TargetModel& target) {
   for (int64_t factor : stage.factors) {
     if (factor < 1 || factor > kMaxRadix) {
@@ -149,14 +149,14 @@ StatusOr<FftShape> fftShapeOf(shlo::FftOp op) {
 }
 
 StatusOr<KernelSchedule> scheduleFft(const FftShape& shape, const TargetModel& target,
-                                     const StageSchedule& base, std::string* reason) {
+                                     const FftStage& base, std::string* reason) {
   KernelSchedule schedule;
   std::string all;
   for (const FftDim& dim : shape.dims) {
     llvm::SmallVector<int64_t, 4> factors = factorsOf(dim.size);
     if (factors.empty()) return unimplemented("no kernel transforms a dimension of ", dim.size);
-    StageSchedule stage = base;
-    stage.scanDim = dim.dim;
+    FftStage stage = base;
+    stage.dim = dim.dim;
     std::string why = groupFftRefusal(shape, dim, factors, target);
     if (why.empty()) {
       stage.factors = std::move(factors);
@@ -174,13 +174,13 @@ StatusOr<KernelSchedule> scheduleFft(const FftShape& shape, const TargetModel& t
   return schedule;
 }
 
-std::string fftRefusal(const FftShape& shape, const KernelSchedule& schedule,
+std::string fftRefusal(const FftShape& shape, llvm::ArrayRef<FftStage> stages,
                        const TargetModel& target) {
-  const auto* stage = schedule.stages.begin();
+  const FftStage* stage = stages.begin();
   for (const FftDim& dim : shape.dims) {
     int64_t done = 1;
     bool isFirst = true, isGroup = false;
-    for (; stage != schedule.stages.end() && stage->scanDim == dim.dim; ++stage) {
+    for (; stage != stages.end() && stage->dim == dim.dim; ++stage) {
       if (isGroup || (!isFirst && stage->groupThreads > 1)) {
         return "a group transforms by all factors of a dimension";
       }
@@ -200,7 +200,7 @@ std::string fftRefusal(const FftShape& shape, const KernelSchedule& schedule,
              std::to_string(done) + ", expected " + std::to_string(dim.size);
     }
   }
-  return stage == schedule.stages.end() ? "" : "there is no further dimension";
+  return stage == stages.end() ? "" : "there is no further dimension";
 }
 
 }  // namespace isthmus

@@ -42,9 +42,9 @@ inline int64_t fftPlacesOf(int64_t points) { return points + points / kFftBanks;
 // The stages, each of which begins as `base`. kUnimplemented of sizes with large prime factors.
 // `reason`, if not null: why groups do not transform a dimension.
 StatusOr<KernelSchedule> scheduleFft(const FftShape& shape, const TargetModel& target,
-                                     const StageSchedule& base, std::string* reason = nullptr);
+                                     const FftStage& base, std::string* reason = nullptr);
 // Why it cannot be done so; empty if it can. A part of a sentence.
-std::string fftRefusal(const FftShape& shape, const KernelSchedule& schedule,
+std::string fftRefusal(const FftShape& shape, llvm::ArrayRef<FftStage> stages,
                        const TargetModel& target);
 
 }  // namespace isthmus

@@ -36,7 +36,7 @@ bool isPower(int64_t value) {
 }
 
 // Why groups do not sort; empty if they do. All numbers are powers of two.
-std::string chooseTile(const SortShape& shape, const TargetModel& target, StageSchedule* stage,
+std::string chooseTile(const SortShape& shape, const TargetModel& target, SortStage* stage,
                        std::string* reason) {
   if (!target.hasGroups()) return "the device has none";
   int64_t elements = kMostTile;
@@ -61,7 +61,7 @@ std::string chooseTile(const SortShape& shape, const TargetModel& target, StageS
   return "";
 }
 
-std::string tileRefusalOf(const SortShape& shape, const StageSchedule& stage,
+std::string tileRefusalOf(const SortShape& shape, const SortStage& stage,
                           const TargetModel& target) {
   for (int64_t number : {stage.chunk, stage.grain, stage.run, stage.lines}) {
     if (!isPower(number)) return "chunk, grain, run and lines must be powers of two";
@@ -113,9 +113,9 @@ StatusOr<SortShape> sortShapeOf(shlo::SortOp op) {
   return shape;
 }
 
-void scheduleSort(const SortShape& shape, const TargetModel& target, StageSchedule* stage,
+void scheduleSort(const SortShape& shape, const TargetModel& target, SortStage* stage,
                   std::string* reason) {
-  StageSchedule tiled = *stage;
+  SortStage tiled = *stage;
   const std::string why = chooseTile(shape, target, &tiled, reason);
   if (why.empty()) {
     *stage = std::move(tiled);
@@ -126,8 +126,7 @@ void scheduleSort(const SortShape& shape, const TargetModel& target, StageSchedu
   if (reason) *reason = "groups: " + why;
 }
 
-std::string sortRefusal(const SortShape& shape, const StageSchedule& stage,
-                        const TargetModel& target) {
+std::string sortRefusal(const SortShape& shape, const SortStage& stage, const TargetModel& target) {
   if (stage.groupThreads > 1) return tileRefusalOf(shape, stage, target);
   if (stage.lines != 1) return "work-items sort rows apart";
   if (stage.chunk != stage.run || !isPower(stage.run) || stage.run > kMostInsertedRun) {

@@ -31,10 +31,9 @@ inline int64_t sortPlacesOf(int64_t elements) { return elements + elements / kSo
 
 // Fills in what `stage` says of a sort that is not empty. `reason`, if not null: why work-items do
 // it, or why tiles are as large as they are.
-void scheduleSort(const SortShape& shape, const TargetModel& target, StageSchedule* stage,
+void scheduleSort(const SortShape& shape, const TargetModel& target, SortStage* stage,
                   std::string* reason = nullptr);
 // Why it cannot be done so; empty if it can. A part of a sentence.
-std::string sortRefusal(const SortShape& shape, const StageSchedule& stage,
-                        const TargetModel& target);
+std::string sortRefusal(const SortShape& shape, const SortStage& stage, const TargetModel& target);
 
 }  // namespace isthmus

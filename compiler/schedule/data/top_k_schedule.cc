@@ -13,9 +13,9 @@ constexpr int64_t kLeastPart = 4096;
 constexpr int64_t kMostLoadBytes = 16, kMostLoads = 16;
 
 // Lanes and loads that suit a part of this size.
-StageSchedule partOf(const SelectionShape& shape, const TargetModel& target,
-                     const StageSchedule& base, int64_t part) {
-  StageSchedule stage = base;
+TopKStage partOf(const SelectionShape& shape, const TargetModel& target, const TopKStage& base,
+                 int64_t part) {
+  TopKStage stage = base;
   stage.groupThreads = target.groupSize;
   stage.chunk = part;
   const bool isWhole = shape.readsOperand && shape.length % kLanes == 0 && part % kLanes == 0;
@@ -26,9 +26,9 @@ StageSchedule partOf(const SelectionShape& shape, const TargetModel& target,
 }
 
 // How a row is shared out. Nothing where a group has no memory for so many candidates.
-std::optional<StageSchedule> chooseParts(const SelectionShape& shape, const TargetModel& target,
-                                         const StageSchedule& base) {
-  StageSchedule stage = partOf(shape, target, base, shape.length);
+std::optional<TopKStage> chooseParts(const SelectionShape& shape, const TargetModel& target,
+                                     const TopKStage& base) {
+  TopKStage stage = partOf(shape, target, base, shape.length);
   auto isFit = [&] { return Selection(shape, stage).localBytes() <= target.localBytes; };
   auto isEnough = [&] {
     return shape.rows * Selection(shape, stage).parts() >= target.enoughRows ||
@@ -45,7 +45,7 @@ std::optional<StageSchedule> chooseParts(const SelectionShape& shape, const Targ
   return stage;
 }
 
-std::string partRefusal(const SelectionShape& shape, const StageSchedule& stage,
+std::string partRefusal(const SelectionShape& shape, const TopKStage& stage,
                         const TargetModel& target) {
   if (int64_t{stage.groupThreads} < shape.k || stage.groupThreads < 2) {
     return "there must be threads for the " + std::to_string(shape.k) + " largest";
@@ -90,13 +90,16 @@ StatusOr<SelectionShape> selectionShapeOf(shlo::CompositeOp op, const TargetMode
 }
 
 StatusOr<KernelSchedule> scheduleTopK(const SelectionShape& shape, const TargetModel& target,
-                                      const StageSchedule& base, std::string* reason) {
+                                      const TopKStage& base, std::string* reason) {
   KernelSchedule schedule;
-  for (SelectionShape now = shape;; now = Selection(now, schedule.stages.back()).next()) {
-    std::optional<StageSchedule> stage = chooseParts(now, target, base);
+  SelectionShape now = shape;
+  for (bool isDone = false; !isDone;) {
+    std::optional<TopKStage> stage = chooseParts(now, target, base);
     if (!stage) return unimplemented("a group has no memory to select ", shape.k);
+    const Selection selection(now, *stage);
+    isDone = selection.isLast();
+    now = selection.next();
     schedule.stages.push_back(*std::move(stage));
-    if (Selection(now, schedule.stages.back()).isLast()) break;
   }
   if (reason) {
     const bool isWhole = schedule.stages.size() == 1;
@@ -108,11 +111,11 @@ StatusOr<KernelSchedule> scheduleTopK(const SelectionShape& shape, const TargetM
   return schedule;
 }
 
-std::string topKRefusal(const SelectionShape& shape, const KernelSchedule& schedule,
+std::string topKRefusal(const SelectionShape& shape, llvm::ArrayRef<TopKStage> stages,
                         const TargetModel& target) {
   SelectionShape now = shape;
   bool isDone = false;
-  for (const StageSchedule& stage : schedule.stages) {
+  for (const TopKStage& stage : stages) {
     if (isDone) return "a stage follows that which has whole rows";
     if (std::string why = partRefusal(now, stage, target); !why.empty()) return why;
     const Selection selection(now, stage);

@@ -26,7 +26,7 @@ inline constexpr int64_t kRankedBytes = 8;
 
 // One kernel: a shape, and what the stage says of it.
 struct Selection : SelectionShape {
-  Selection(const SelectionShape& shape, const StageSchedule& stage)
+  Selection(const SelectionShape& shape, const TopKStage& stage)
       : SelectionShape(shape),
         threads(stage.groupThreads),
         part(stage.chunk),
@@ -58,9 +58,9 @@ StatusOr<SelectionShape> selectionShapeOf(shlo::CompositeOp op, const TargetMode
 // a group has no memory for what may be among the largest. `reason`, if not null: why parts are as
 // large as they are.
 StatusOr<KernelSchedule> scheduleTopK(const SelectionShape& shape, const TargetModel& target,
-                                      const StageSchedule& base, std::string* reason = nullptr);
+                                      const TopKStage& base, std::string* reason = nullptr);
 // Why it cannot be done so; empty if it can. A part of a sentence.
-std::string topKRefusal(const SelectionShape& shape, const KernelSchedule& schedule,
+std::string topKRefusal(const SelectionShape& shape, llvm::ArrayRef<TopKStage> stages,
                         const TargetModel& target);
 
 }  // namespace isthmus

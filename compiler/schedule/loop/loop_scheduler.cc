@@ -22,7 +22,7 @@ namespace {
 
 class LoopScheduler {
  public:
-  LoopScheduler(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage)
+  LoopScheduler(ir::FusionOp fusion, const TargetModel& target, LoopStage* stage)
       : fusion_(fusion), target_(target), stage_(*stage), roots_(rootsOf(fusion, *stage)) {
     for (const Root& root : roots_) spaces_.push_back(spaceOf(root.type()));
     unsigned number = 0;
@@ -71,7 +71,7 @@ class LoopScheduler {
 
   ir::FusionOp fusion_;
   const TargetModel& target_;
-  StageSchedule& stage_;
+  LoopStage& stage_;
   llvm::SmallVector<Root, 4> roots_;
   llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 4> spaces_;
   llvm::DenseMap<mlir::Operation*, unsigned> numbers_;
@@ -749,7 +749,7 @@ llvm::SmallVector<int64_t, 6> spaceOf(mlir::RankedTensorType type) {
   return space;
 }
 
-void scheduleLoop(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleLoop(ir::FusionOp fusion, const TargetModel& target, LoopStage* stage) {
   LoopScheduler(fusion, target, stage).run();
 }
 

@@ -57,10 +57,10 @@ int64_t chunkFor(const Lines& all, int64_t unit, const TargetModel& target) {
 
 class ScanScheduler {
  public:
-  ScanScheduler(const StageSchedule& stage, const Lines& all, const TargetModel& target)
+  ScanScheduler(const ScanStage& stage, const Lines& all, const TargetModel& target)
       : stage_(stage), all_(all), target_(target) {}
 
-  llvm::SmallVector<StageSchedule, 3> run(bool canBeCut) {
+  llvm::SmallVector<ScanStage, 3> run(bool canBeCut) {
     const bool hasGroups = target_.hasGroups();
     const bool isForGroups =
         canBeCut && hasGroups && all_.inner < kMinInner && all_.size >= target_.subgroupSize;
@@ -85,7 +85,7 @@ class ScanScheduler {
  private:
   // `share`: of all elements, those that the part reads.
   void add(ScanPart part, unsigned threads, int64_t chunk, int64_t tilesOfLine, double share) {
-    StageSchedule stage = stage_;
+    ScanStage stage = stage_;
     stage.scanPart = part;
     stage.groupThreads = threads;
     stage.chunk = chunk;
@@ -97,23 +97,23 @@ class ScanScheduler {
     stages_.push_back(std::move(stage));
   }
 
-  const StageSchedule& stage_;
+  const ScanStage& stage_;
   Lines all_;
   const TargetModel& target_;
-  llvm::SmallVector<StageSchedule, 3> stages_;
+  llvm::SmallVector<ScanStage, 3> stages_;
 };
 
 }  // namespace
 
-llvm::SmallVector<StageSchedule, 3> scheduleScan(ir::FusionOp fusion, const TargetModel& target,
-                                                 const StageSchedule& given) {
+llvm::SmallVector<ScanStage, 3> scheduleScan(ir::FusionOp fusion, const TargetModel& target,
+                                             const ScanStage& given) {
   mlir::Operation* op = wholeOpOf(fusion, given);
   int64_t dim = given.scanDim;
   auto type = tensorTypeOf(op->getResult(0));
   if (target.device == DeviceKind::kGpu && type.getNumElements() > 0) {
     return ScanScheduler(given, linesOf(type, dim), target).run(canCut(op));
   }
-  StageSchedule stage = given;
+  ScanStage stage = given;
   int64_t rank = type.getRank();
   // Lanes run along the innermost dimension, beside each other.
   if (dim != rank - 1) {

@@ -25,7 +25,7 @@ struct ScatterDims {
 // Whether the tiles of a scatter or select_and_scatter are runs of all updates in their order in
 // memory (TileSpace::kIndices of dimension kAllUpdates), which may meet in the result.
 inline constexpr int64_t kAllUpdates = -1;
-inline bool tilesAreUpdates(const StageSchedule& stage) {
+inline bool tilesAreUpdates(const UpdateStage& stage) {
   return stage.tileSpace == TileSpace::kIndices && stage.tileDim == kAllUpdates;
 }
 

@@ -33,9 +33,10 @@ struct Rows {
 std::optional<Rows> rowsOf(ir::FusionOp fusion, unsigned result, int64_t elements) {
   std::optional<mlir::ArrayAttr> carried = fusion.getSchedule();
   if (!carried || carried->size() != 1) return std::nullopt;
-  StatusOr<StageSchedule> stage =
+  StatusOr<StageSchedule> parsed =
       parseStageSchedule(mlir::cast<mlir::StringAttr>((*carried)[0]).getValue());
-  if (!stage.ok() || stage->kind != StageKind::kLoop || stage->reductions.empty() ||
+  const auto* stage = parsed.ok() ? parsed->as<LoopStage>() : nullptr;
+  if (!stage || stage->kind != StageKind::kLoop || stage->reductions.empty() ||
       !llvm::is_contained(stage->results, result)) {
     return std::nullopt;
   }
@@ -169,9 +170,10 @@ bool readsInPlace(mlir::Value value, mlir::Value argument, const std::optional<R
 bool isReducedBefore(ir::FusionOp fusion, unsigned result, unsigned other, mlir::Value argument) {
   std::optional<mlir::ArrayAttr> carried = fusion.getSchedule();
   if (!carried || carried->size() != 1) return false;
-  StatusOr<StageSchedule> stage =
+  StatusOr<StageSchedule> parsed =
       parseStageSchedule(mlir::cast<mlir::StringAttr>((*carried)[0]).getValue());
-  if (!stage.ok() || !llvm::is_contained(stage->results, result) ||
+  const auto* stage = parsed.ok() ? parsed->as<LoopStage>() : nullptr;
+  if (!stage || !llvm::is_contained(stage->results, result) ||
       !llvm::is_contained(stage->rowResults, other)) {
     return false;
   }
@@ -194,8 +196,12 @@ bool areStoredTogether(ir::FusionOp fusion, unsigned a, unsigned b) {
     StatusOr<StageSchedule> stage =
         parseStageSchedule(mlir::cast<mlir::StringAttr>(text).getValue());
     if (!stage.ok()) return false;
-    if (llvm::is_contained(stage->results, a)) return llvm::is_contained(stage->results, b);
-    if (llvm::is_contained(stage->rowResults, a)) return llvm::is_contained(stage->rowResults, b);
+    const llvm::ArrayRef<unsigned> results = stage->base().results;
+    if (llvm::is_contained(results, a)) return llvm::is_contained(results, b);
+    const auto* loop = stage->as<LoopStage>();
+    if (loop && llvm::is_contained(loop->rowResults, a)) {
+      return llvm::is_contained(loop->rowResults, b);
+    }
   }
   return false;
 }

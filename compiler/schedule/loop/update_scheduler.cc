@@ -27,7 +27,7 @@ unsigned computeBits(mlir::ValueRange values) {
 
 // All updates side by side, a thread each, where there are more of them than tiles so far and those
 // leave threads idle.
-void tileByUpdates(StageSchedule* stage, mlir::RankedTensorType updates, const TargetModel& target,
+void tileByUpdates(UpdateStage* stage, mlir::RankedTensorType updates, const TargetModel& target,
                    unsigned lanes = 1) {
   int64_t count = updates.getNumElements();
   const int64_t enough = target.enoughRows * static_cast<int64_t>(target.groupSize);
@@ -57,7 +57,7 @@ unsigned lanesAtOnce(shlo::ScatterOp scatter, const ScatterDims& dims, const Tar
 }
 
 // All updates side by side, those of each copy for a group of threads.
-void tileByCopies(StageSchedule* stage, int64_t count, int64_t copies, const TargetModel& target) {
+void tileByCopies(UpdateStage* stage, int64_t count, int64_t copies, const TargetModel& target) {
   stage->groupThreads = target.groupSize;
   stage->lanes = 1;
   stage->tileCount = 1;
@@ -72,7 +72,7 @@ unsigned lanesFor(const TargetModel& target, mlir::ValueRange values, int64_t si
   return lanes;
 }
 
-void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
+void tileBy(WholeStage* stage, TileSpace space, int64_t dim, int64_t size, int64_t least,
             int64_t most) {
   if (size == 0 || most == 0) return;
   int64_t unit = std::max<int64_t>(
@@ -85,7 +85,7 @@ void tileBy(StageSchedule* stage, TileSpace space, int64_t dim, int64_t size, in
   stage->tileCount = count;
 }
 
-void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, UpdateStage* stage) {
   auto scatter = mlir::cast<shlo::ScatterOp>(wholeOpOf(fusion, *stage));
   ScatterDims dims(scatter);
   auto updates = tensorTypeOf(scatter.getUpdates()[0]);
@@ -134,7 +134,7 @@ void scheduleScatter(ir::FusionOp fusion, const TargetModel& target, StageSchedu
   stage->ns = (ns + places) / target.scalarOpsPerNs + 10;
 }
 
-void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSchedule* stage) {
+void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, UpdateStage* stage) {
   auto update = mlir::cast<shlo::DynamicUpdateSliceOp>(wholeOpOf(fusion, *stage));
   auto block = tensorTypeOf(update.getUpdate());
   if (block.getRank() > 0) {
@@ -143,8 +143,7 @@ void scheduleUpdateSlice(ir::FusionOp fusion, const TargetModel& target, StageSc
   stage->ns = kernelNs(target, fusion, {update.getUpdate()});
 }
 
-void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target,
-                              StageSchedule* stage) {
+void scheduleSelectAndScatter(ir::FusionOp fusion, const TargetModel& target, UpdateStage* stage) {
   auto select = mlir::cast<shlo::SelectAndScatterOp>(wholeOpOf(fusion, *stage));
   auto to = tensorTypeOf(select->getResult(0)), source = tensorTypeOf(select.getSource());
   SelectWindow window(select);

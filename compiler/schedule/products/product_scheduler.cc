@@ -37,7 +37,7 @@ class ProductScheduler {
     }
   }
 
-  void choose(const IsOfLibrary& isOfLibrary, StageSchedule* stage, std::string* reason) const {
+  void choose(const IsOfLibrary& isOfLibrary, DotStage* stage, std::string* reason) const {
     *stage = base(*stage);
     std::string why;
     auto note = [&](const char* form, const std::string& refusal) {
@@ -51,7 +51,7 @@ class ProductScheduler {
       stage->product.form = ProductForm::kItems;
       note("items", "there is nothing to compute");
     } else if (kinds_) {
-      using Choose = std::string (ProductScheduler::*)(StageSchedule*, std::string*) const;
+      using Choose = std::string (ProductScheduler::*)(DotStage*, std::string*) const;
       constexpr std::pair<const char*, Choose> kOrder[] = {
           {"tensors", &ProductScheduler::chooseTensors},
           {"matrices", &ProductScheduler::chooseMatrices},
@@ -61,7 +61,7 @@ class ProductScheduler {
       std::string remark;
       bool isChosen = false;
       for (auto [form, choose] : kOrder) {
-        StageSchedule tried = base(*stage);
+        DotStage tried = base(*stage);
         isChosen = note(form, (this->*choose)(&tried, &remark));
         if (!isChosen) continue;
         *stage = std::move(tried);
@@ -73,13 +73,13 @@ class ProductScheduler {
     if (reason) *reason = why;
   }
 
-  std::string refusal(const StageSchedule& stage) const;
+  std::string refusal(const DotStage& stage) const;
 
  private:
   bool isEmpty() const { return elementCount(op_->getResult(0)) == 0; }
   // What no form has chosen yet.
-  StageSchedule base(const StageSchedule& stage) const {
-    StageSchedule none = stage;
+  DotStage base(const DotStage& stage) const {
+    DotStage none = stage;
     none.product = {};
     none.lanes = 1;
     none.grain = 1;
@@ -116,7 +116,7 @@ class ProductScheduler {
   int64_t tensorTermBytes() const { return model_.tileSteps * model_.instructionBytes; }
 
   // So many results of the instruction for each warp.
-  StageSchedule tensorTile(StageSchedule stage, int64_t blockRows, int64_t blockColumns) const {
+  DotStage tensorTile(DotStage stage, int64_t blockRows, int64_t blockColumns) const {
     ProductSchedule& product = stage.product;
     product.form = ProductForm::kTensors;
     product.rows = blockRows * model_.instructionRows;
@@ -129,7 +129,7 @@ class ProductScheduler {
     return stage;
   }
   // For each batch item.
-  static int64_t tensorGroupsOf(const MatrixProduct& product, const StageSchedule& stage) {
+  static int64_t tensorGroupsOf(const MatrixProduct& product, const DotStage& stage) {
     return tilesOf(product.rows, stage.product.tileRows) *
            tilesOf(product.columns, stage.product.tileColumns);
   }
@@ -143,12 +143,12 @@ class ProductScheduler {
            std::to_string(model_.enoughGroups);
   }
 
-  std::string chooseTensors(StageSchedule* stage, std::string* remark) const {
+  std::string chooseTensors(DotStage* stage, std::string* remark) const {
     std::string why = tensorRefusal();
     if (!why.empty()) return why;
     MatrixProduct product = *matrixProductOf(op_);
     // Large tiles read each operand less often, if there are enough of them to go round.
-    const StageSchedule large = tensorTile(*stage, model_.largeBlockRows, model_.largeBlockColumns);
+    const DotStage large = tensorTile(*stage, model_.largeBlockRows, model_.largeBlockColumns);
     const int64_t groups = tensorGroupsOf(product, large) * product.batches();
     const bool isLarge = groups >= model_.enoughGroups;
     *stage = isLarge ? large : tensorTile(*stage, model_.smallBlockRows, model_.smallBlockColumns);
@@ -183,7 +183,7 @@ class ProductScheduler {
     return model_.subgroupsDown * model_.subgroupsAcross * model_.instructionColumns;
   }
 
-  void setMatrixBlocks(StageSchedule* stage, int64_t rows, int64_t columns) const {
+  void setMatrixBlocks(DotStage* stage, int64_t rows, int64_t columns) const {
     ProductSchedule& product = stage->product;
     product.form = ProductForm::kMatrices;
     product.rows = rows;
@@ -199,7 +199,7 @@ class ProductScheduler {
            shape_->batches;
   }
 
-  std::string chooseMatrices(StageSchedule* stage, std::string* remark) const {
+  std::string chooseMatrices(DotStage* stage, std::string* remark) const {
     std::string why = matrixRefusal();
     if (!why.empty()) return why;
     setMatrixBlocks(stage, model_.largeBlockRows, model_.largeBlockColumns);
@@ -220,7 +220,7 @@ class ProductScheduler {
     return shape_->contracting < model_.tileTerms ? "it has too few terms" : "";
   }
 
-  void setGroupTile(StageSchedule* stage, int64_t lines) const {
+  void setGroupTile(DotStage* stage, int64_t lines) const {
     ProductSchedule& product = stage->product;
     product.form = ProductForm::kGroups;
     product.rows = product.columns = lines;
@@ -234,7 +234,7 @@ class ProductScheduler {
            std::max<int64_t>(1, kinds_->sum.computeBits() / 8);
   }
 
-  std::string chooseGroups(StageSchedule* stage, std::string* remark) const {
+  std::string chooseGroups(DotStage* stage, std::string* remark) const {
     std::string why = groupRefusal();
     if (!why.empty()) return why;
     setGroupTile(stage, model_.largeThreadLines);
@@ -286,7 +286,7 @@ class ProductScheduler {
     return (isSwapped ? shape_->lhsStride : shape_->rhsStride) == 1;
   }
 
-  std::string chooseLines(StageSchedule* stage, std::string* remark) const {
+  std::string chooseLines(DotStage* stage, std::string* remark) const {
     std::string why = lineRefusal();
     if (!why.empty()) return why;
     ProductSchedule& product = stage->product;
@@ -326,7 +326,7 @@ class ProductScheduler {
     return contractionOf(*conv_, *kinds_, *input);
   }
 
-  std::string chooseVectorTiles(StageSchedule* stage, std::string*) const {
+  std::string chooseVectorTiles(DotStage* stage, std::string*) const {
     if (target_.device != DeviceKind::kCpu) return "threads are the lanes";
     for (bool isSwapped : {false, true}) {
       std::optional<VectorContraction> problem = contraction(isSwapped);
@@ -337,7 +337,7 @@ class ProductScheduler {
     return "it has hardly any columns or terms to make vectors of";
   }
 
-  void chooseItems(StageSchedule* stage) const {
+  void chooseItems(DotStage* stage) const {
     ProductSchedule& product = stage->product;
     product = {.form = ProductForm::kItems};
     if (conv_) {
@@ -361,12 +361,12 @@ class ProductScheduler {
                             columns >= model_.minItemColumns && sizeOf(dot_->contracting) > 1;
   }
 
-  std::string tensorTileRefusal(const StageSchedule& stage) const;
-  std::string matrixTileRefusal(const StageSchedule& stage) const;
-  std::string groupTileRefusal(const StageSchedule& stage) const;
-  std::string lineTileRefusal(const StageSchedule& stage) const;
-  std::string vectorTileRefusal(const StageSchedule& stage) const;
-  std::string itemRefusal(const StageSchedule& stage) const;
+  std::string tensorTileRefusal(const DotStage& stage) const;
+  std::string matrixTileRefusal(const DotStage& stage) const;
+  std::string groupTileRefusal(const DotStage& stage) const;
+  std::string lineTileRefusal(const DotStage& stage) const;
+  std::string vectorTileRefusal(const DotStage& stage) const;
+  std::string itemRefusal(const DotStage& stage) const;
 
   mlir::Operation* op_;
   const TargetModel& target_;
@@ -379,7 +379,7 @@ class ProductScheduler {
 
 // ---- What an edited schedule may say ------------------------------------------------------------
 
-std::string ProductScheduler::tensorTileRefusal(const StageSchedule& stage) const {
+std::string ProductScheduler::tensorTileRefusal(const DotStage& stage) const {
   if (std::string why = tensorRefusal(); !why.empty()) return why;
   const ProductSchedule& product = stage.product;
   const int64_t terms = tensorTermBytes() / bytesOf(*tensorTypeOf(*kinds_));
@@ -411,19 +411,19 @@ std::string ProductScheduler::tensorTileRefusal(const StageSchedule& stage) cons
              : "";
 }
 
-std::string ProductScheduler::matrixTileRefusal(const StageSchedule& stage) const {
+std::string ProductScheduler::matrixTileRefusal(const DotStage& stage) const {
   if (std::string why = matrixRefusal(); !why.empty()) return why;
   const ProductSchedule& product = stage.product;
   if (product.rows < 1 || product.columns < 1 ||
       product.rows * product.columns * model_.instructionRows > model_.maxThreadSums) {
     return "sums do not fit a thread's registers";
   }
-  StageSchedule expected = stage;
+  DotStage expected = stage;
   setMatrixBlocks(&expected, product.rows, product.columns);
   return expected == stage ? "" : "the tile follows from what each sub-group computes";
 }
 
-std::string ProductScheduler::groupTileRefusal(const StageSchedule& stage) const {
+std::string ProductScheduler::groupTileRefusal(const DotStage& stage) const {
   if (std::string why = groupRefusal(); !why.empty()) return why;
   const ProductSchedule& product = stage.product;
   if (product.rows < 1 || product.columns < 1 ||
@@ -442,7 +442,7 @@ std::string ProductScheduler::groupTileRefusal(const StageSchedule& stage) const
   return groupBytes(product) > target_.localBytes ? "a tile does not fit a group's memory" : "";
 }
 
-std::string ProductScheduler::lineTileRefusal(const StageSchedule& stage) const {
+std::string ProductScheduler::lineTileRefusal(const DotStage& stage) const {
   if (std::string why = lineRefusal(); !why.empty()) return why;
   const ProductSchedule& product = stage.product;
   if (product.isSwapped != (shape_->columns < shape_->rows)) return "the few lines are the others";
@@ -462,9 +462,9 @@ std::string ProductScheduler::lineTileRefusal(const StageSchedule& stage) const 
   return "";
 }
 
-std::string ProductScheduler::vectorTileRefusal(const StageSchedule& stage) const {
+std::string ProductScheduler::vectorTileRefusal(const DotStage& stage) const {
   if (target_.device != DeviceKind::kCpu) return "threads are the lanes";
-  StageSchedule own;
+  DotStage own;
   std::optional<VectorContraction> problem = contraction(stage.product.isSwapped);
   if (!problem || !chooseVectors(*problem, target_, &own)) {
     return "it has hardly any columns or terms to make vectors of";
@@ -474,8 +474,8 @@ std::string ProductScheduler::vectorTileRefusal(const StageSchedule& stage) cons
   return why ? why : "";
 }
 
-std::string ProductScheduler::itemRefusal(const StageSchedule& stage) const {
-  StageSchedule chosen = base(stage);
+std::string ProductScheduler::itemRefusal(const DotStage& stage) const {
+  DotStage chosen = base(stage);
   chooseItems(&chosen);
   const ProductSchedule& product = stage.product;
   if (product.isSwapped != chosen.product.isSwapped) return "neighbours are of the other operand";
@@ -489,7 +489,7 @@ std::string ProductScheduler::itemRefusal(const StageSchedule& stage) const {
   return "";
 }
 
-std::string ProductScheduler::refusal(const StageSchedule& stage) const {
+std::string ProductScheduler::refusal(const DotStage& stage) const {
   if (!kinds_) return "there is no arithmetic of these types";
   if (isEmpty()) return "";
   switch (stage.product.form) {
@@ -516,19 +516,17 @@ std::string ProductScheduler::refusal(const StageSchedule& stage) const {
 }  // namespace
 
 void scheduleProduct(mlir::Operation* op, const TargetModel& target, const IsOfLibrary& isOfLibrary,
-                     StageSchedule* stage, std::string* reason) {
+                     DotStage* stage, std::string* reason) {
   ProductScheduler(op, target).choose(isOfLibrary, stage, reason);
 }
 
-std::string productRefusal(mlir::Operation* op, const StageSchedule& stage,
-                           const TargetModel& target) {
+std::string productRefusal(mlir::Operation* op, const DotStage& stage, const TargetModel& target) {
   return ProductScheduler(op, target).refusal(stage);
 }
 
-StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
-                            const IsOfLibrary& isOfLibrary, std::string* reason) {
-  StageSchedule stage;
-  stage.kind = StageKind::kDot;
+DotStage chooseProduct(mlir::Operation* op, const TargetModel& target,
+                       const IsOfLibrary& isOfLibrary, std::string* reason) {
+  DotStage stage;
   stage.results = {0};
   stage.contraction = 0;
   stage.ns = std::max(1.0, workNs(target, workOf(op)));
@@ -536,26 +534,22 @@ StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
   return stage;
 }
 
-StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel& target) {
+StatusOr<DotStage> productScheduleOf(mlir::Operation* op, const TargetModel& target) {
   ISTHMUS_ASSIGN_OR_RETURN(std::optional<KernelSchedule> carried, carriedSchedule(op));
   if (!carried) return chooseProduct(op, target);
   if (carried->stages.size() != 1) return invalidArgument("the schedule of a product is one text");
-  StageSchedule given = std::move(carried->stages[0]);
-  std::string why = productRefusal(op, given, target);
-  const bool isOfOp = given.kind == StageKind::kDot && given.contraction == 0 && given.sums < 0 &&
-                      given.results == llvm::SmallVector<unsigned, 2>{0};
-  if (!isOfOp) {
-    why = "the product is another";
-  }
-  if (given.function != FunctionForm()) why = "no function of the backend computes it";
-  if (!why.empty()) return invalidArgument("schedule '", toString(given), "': ", why);
-  return given;
+  const auto* given = carried->stages[0].as<DotStage>();
+  const bool isOfOp = given && given->contraction == 0 && given->sums < 0 &&
+                      given->results == llvm::SmallVector<unsigned, 2>{0};
+  std::string why = isOfOp ? productRefusal(op, *given, target) : "the product is another";
+  if (isOfOp && given->function != FunctionForm()) why = "no function of the backend computes it";
+  if (!why.empty()) return invalidArgument("schedule '", toString(carried->stages[0]), "': ", why);
+  return *given;
 }
 
-StageSchedule functionCallOf(mlir::Operation* op, const TargetModel& target,
-                             const FunctionFormOf& formOf, std::string* reason) {
-  StageSchedule stage;
-  stage.kind = StageKind::kDot;
+DotStage functionCallOf(mlir::Operation* op, const TargetModel& target,
+                        const FunctionFormOf& formOf, std::string* reason) {
+  DotStage stage;
   stage.results = {0};
   stage.contraction = 0;
   stage.ns = libraryNs(target, op);
@@ -567,18 +561,19 @@ StatusOr<FunctionForm> functionFormCarriedBy(mlir::Operation* op) {
   ISTHMUS_ASSIGN_OR_RETURN(std::optional<KernelSchedule> carried, carriedSchedule(op));
   if (!carried) return FunctionForm();
   if (carried->stages.size() != 1) return invalidArgument("the schedule of a product is one text");
-  const StageSchedule& given = carried->stages[0];
-  StageSchedule call;
-  call.kind = StageKind::kDot;
+  const auto* given = carried->stages[0].as<DotStage>();
+  DotStage call;
   call.results = {0};
   call.contraction = 0;
-  call.function = given.function;
-  call.ns = given.ns;
-  if (given != call) {
-    return invalidArgument("schedule '", toString(given),
+  if (given) {
+    call.function = given->function;
+    call.ns = given->ns;
+  }
+  if (!given || *given != call) {
+    return invalidArgument("schedule '", toString(carried->stages[0]),
                            "': of a product that a function computes, only its form can be said");
   }
-  return given.function;
+  return given->function;
 }
 
 }  // namespace isthmus

@@ -20,29 +20,27 @@ using IsOfLibrary = std::function<bool(mlir::Operation*)>;
 
 // The form that the backend's own function (CPUs) computes a product or a convolution in, of which
 // the stage says the rest. `reason`, if not null: which forms were refused.
-using FunctionFormOf = std::function<FunctionForm(mlir::Operation* product,
-                                                  const StageSchedule& stage, std::string* reason)>;
+using FunctionFormOf = std::function<FunctionForm(mlir::Operation* product, const DotStage& stage,
+                                                  std::string* reason)>;
 
 // Fills in the product of `stage`, its lanes, threads, grain and time. `reason`, if not null: which
 // forms were refused, and why the tiles are as large as they are.
 void scheduleProduct(mlir::Operation* op, const TargetModel& target, const IsOfLibrary& isOfLibrary,
-                     StageSchedule* stage, std::string* reason = nullptr);
+                     DotStage* stage, std::string* reason = nullptr);
 
 // Why `op` cannot be computed as `stage` says; empty if it can. A part of a sentence.
-std::string productRefusal(mlir::Operation* op, const StageSchedule& stage,
-                           const TargetModel& target);
+std::string productRefusal(mlir::Operation* op, const DotStage& stage, const TargetModel& target);
 
 // The one stage of a product outside of fusions.
-StageSchedule chooseProduct(mlir::Operation* op, const TargetModel& target,
-                            const IsOfLibrary& isOfLibrary = nullptr,
-                            std::string* reason = nullptr);
+DotStage chooseProduct(mlir::Operation* op, const TargetModel& target,
+                       const IsOfLibrary& isOfLibrary = nullptr, std::string* reason = nullptr);
 // What the operation carries, verified, or else what is chosen. kInvalidArgument says what is
 // wrong.
-StatusOr<StageSchedule> productScheduleOf(mlir::Operation* op, const TargetModel& target);
+StatusOr<DotStage> productScheduleOf(mlir::Operation* op, const TargetModel& target);
 
 // The one stage of a product outside of fusions that a function of the backend computes.
-StageSchedule functionCallOf(mlir::Operation* op, const TargetModel& target,
-                             const FunctionFormOf& formOf, std::string* reason);
+DotStage functionCallOf(mlir::Operation* op, const TargetModel& target,
+                        const FunctionFormOf& formOf, std::string* reason);
 // The form that such an operation carries, which the backend is to verify; without a name if it
 // carries none. kInvalidArgument if what it carries is not the schedule of such a call.
 StatusOr<FunctionForm> functionFormCarriedBy(mlir::Operation* op);

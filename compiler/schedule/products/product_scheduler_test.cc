@@ -39,7 +39,7 @@ class Product {
   mlir::ModuleOp module() { return *module_; }
   mlir::Operation* op() { return op_; }
   std::string text(const TargetModel& target) {
-    StageSchedule stage = chooseProduct(op_, target, nullptr, &reason_);
+    DotStage stage = chooseProduct(op_, target, nullptr, &reason_);
     stage.ns = 1;
     // What is printed is what was chosen, and may be.
     StatusOr<StageSchedule> parsed = parseStageSchedule(toString(stage));
@@ -53,7 +53,7 @@ class Product {
   std::string problemWith(const std::string& text, const TargetModel& target) {
     mlir::Builder builder(&context_);
     op_->setAttr(kOpScheduleName, builder.getArrayAttr({builder.getStringAttr(text)}));
-    StatusOr<StageSchedule> stage = productScheduleOf(op_, target);
+    StatusOr<DotStage> stage = productScheduleOf(op_, target);
     op_->removeAttr(kOpScheduleName);
     return stage.ok() ? "" : std::string(stage.status().message());
   }
@@ -120,7 +120,7 @@ TEST(ProductScheduler, few_lines_are_shared) {
 
 TEST(ProductScheduler, a_library_comes_first) {
   Product product(512, 512, 512, "f32", "f32");
-  StageSchedule stage =
+  DotStage stage =
       chooseProduct(product.op(), cuda::nvidiaTarget(80), [](mlir::Operation*) { return true; });
   EXPECT_EQ(stage.product.form, ProductForm::kLibrary);
 }

@@ -175,7 +175,7 @@ int64_t panelsOf(const VectorPlan& plan) {
 namespace {
 
 // Lanes along columns if there are enough of them, or along sums that are read in their order.
-bool chooseLanes(const VectorContraction& p, const TargetModel& target, StageSchedule* stage) {
+bool chooseLanes(const VectorContraction& p, const TargetModel& target, DotStage* stage) {
   const ProductModel& model = target.products;
   int64_t rows = sizeOf(p.rows), columns = sizeOf(p.columns);
   unsigned lanes = target.vectorLanes(p.sum.computeBits());
@@ -223,7 +223,7 @@ bool isOfStores(const VectorContraction& p, const TargetModel& target) {
 
 }  // namespace
 
-bool chooseVectors(const VectorContraction& p, const TargetModel& target, StageSchedule* stage) {
+bool chooseVectors(const VectorContraction& p, const TargetModel& target, DotStage* stage) {
   if (p.sum.isComplex() || p.sum.isBool()) return false;
   const ProductModel& model = target.products;
   ProductSchedule& product = stage->product;
@@ -260,8 +260,8 @@ bool chooseVectors(const VectorContraction& p, const TargetModel& target, StageS
   return true;
 }
 
-const char* vectorsRefusal(const VectorContraction& p, const StageSchedule& stage,
-                           const StageSchedule& chosen) {
+const char* vectorsRefusal(const VectorContraction& p, const DotStage& stage,
+                           const DotStage& chosen) {
   constexpr int64_t kMostSums = 64;  // vectors: bounds code size
   const ProductSchedule& product = stage.product;
   if (product.isSwapped != chosen.product.isSwapped ||
@@ -293,7 +293,7 @@ const char* vectorsRefusal(const VectorContraction& p, const StageSchedule& stag
   return nullptr;
 }
 
-VectorPlan planOf(VectorContraction problem, const StageSchedule& stage, int64_t scratchBytes) {
+VectorPlan planOf(VectorContraction problem, const DotStage& stage, int64_t scratchBytes) {
   const ProductSchedule& product = stage.product;
   VectorPlan plan;
   plan.problem = std::move(problem);

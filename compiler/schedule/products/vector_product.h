@@ -84,14 +84,13 @@ VectorContraction contractionOf(const ConvRoles& roles, const ProductKinds& kind
 
 // Fills in the product of `stage`, its lanes and its grain. False where another form does better:
 // complex numbers, or hardly any columns and sums.
-bool chooseVectors(const VectorContraction& problem, const TargetModel& target,
-                   StageSchedule* stage);
+bool chooseVectors(const VectorContraction& problem, const TargetModel& target, DotStage* stage);
 // Why `stage`, which differs from `chosen` for the problem, cannot be; null if it can. A part of a
 // sentence.
-const char* vectorsRefusal(const VectorContraction& problem, const StageSchedule& stage,
-                           const StageSchedule& chosen);
+const char* vectorsRefusal(const VectorContraction& problem, const DotStage& stage,
+                           const DotStage& chosen);
 // `scratchBytes` are taken already.
-VectorPlan planOf(VectorContraction problem, const StageSchedule& stage, int64_t scratchBytes);
+VectorPlan planOf(VectorContraction problem, const DotStage& stage, int64_t scratchBytes);
 
 // Tiles of rows, and panels of columns.
 int64_t tilesOf(const VectorPlan& plan);

@@ -9,7 +9,9 @@ namespace isthmus::codegen {
 StatusOr<Kernel> emitAttention(ir::FusionOp fusion, llvm::Module& module, const WorkItemForm& form,
                                const std::string& symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, scheduleOf(fusion, form.target));
-  const StageSchedule& stage = schedule.stages[0];
+  const auto* only = schedule.only<AttentionStage>();
+  if (!only) return internalError("the kernel of attention has another schedule");
+  const AttentionStage& stage = *only;
   KernelBuilder kernel({fusion, form.target, module}, stage, symbol);
   OnlineRows rows(kernel, *attentionOf(fusion), stage);
   LoopBuilder::Bounds tiles;

@@ -23,7 +23,7 @@ llvm::SmallVector<llvm::Value*, 8> operandsOf(KernelBuilder& kernel, ir::FusionO
 
 }  // namespace
 
-OnlineRows::OnlineRows(KernelBuilder& builder, Attention given, const StageSchedule& schedule)
+OnlineRows::OnlineRows(KernelBuilder& builder, Attention given, const AttentionStage& schedule)
     : kernel(builder),
       loops(builder.loops()),
       evaluator(builder.evaluator()),
@@ -32,7 +32,7 @@ OnlineRows::OnlineRows(KernelBuilder& builder, Attention given, const StageSched
       stage(schedule),
       softmax_(*onlineSoftmaxOf(attention.rows)),
       scores_(attention.rows.getBody().getArgument(attention.scoresOperand(0))),
-      rowsEvaluator_(loops, attention.rows, StageSchedule(), operandsOf(builder, attention.rows)) {
+      rowsEvaluator_(loops, attention.rows, nullptr, operandsOf(builder, attention.rows)) {
   // Weights are computed as if their row summed to 1.
   rowsEvaluator_.materialized().setRegister(softmax_.sum, {f32(1), nullptr, loops.entry()});
 }
@@ -51,15 +51,13 @@ llvm::SmallVector<IndexExpr, 2> OnlineRows::apart(IndexExpr index, const Attenti
 
 void OnlineRows::enterTile(const IndexExpr& tile) {
   IndexExpr batch, rowTile;
-  evaluator.divideIndex(tile, llvm::divideCeilSigned(shape.numRows(), stage.chunk), &batch,
+  evaluator.divideIndex(tile, llvm::divideCeilSigned(shape.numRows(), stage.rows), &batch,
                         &rowTile);
   batch_ = apart(batch, shape.batch);
-  firstRow = scale(rowTile, stage.chunk);
+  firstRow = scale(rowTile, stage.rows);
 }
 
-int64_t OnlineRows::blocks() const {
-  return llvm::divideCeilSigned(shape.keys.size, stage.blockRows);
-}
+int64_t OnlineRows::blocks() const { return llvm::divideCeilSigned(shape.keys.size, stage.keys); }
 
 llvm::Value* OnlineRows::batchOffset(int64_t AttentionDim::* stride) {
   IndexExpr offset;
@@ -90,7 +88,7 @@ llvm::Value* OnlineRows::isBelow(llvm::Value* index, int64_t size, int64_t most)
 void OnlineRows::setRows(llvm::ArrayRef<IndexExpr> inTile) {
   rows_.clear();
   const int64_t rows = shape.numRows();
-  const bool isWhole = rows % stage.chunk == 0;
+  const bool isWhole = rows % stage.rows == 0;
   for (const IndexExpr& row : inTile) {
     IndexExpr index = add(firstRow, row);
     Row added;
@@ -118,7 +116,7 @@ llvm::Value* OnlineRows::resultOffset(size_t row) {
 
 OnlineRows::Column OnlineRows::columnOf(const IndexExpr& key) {
   Column column{key};
-  if (shape.keys.size % stage.blockRows == 0) return column;
+  if (shape.keys.size % stage.keys == 0) return column;
   Condition inside = evaluator.within(key, 0, shape.keys.size);
   column.index = evaluator.selectIndex(inside, key, 0, 0, shape.keys.size - 1);
   if (!inside.known) column.isInside = inside.dynamic.re;

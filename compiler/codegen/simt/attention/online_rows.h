@@ -15,14 +15,14 @@ using Registers = LoopBuilder::Values;
 // What kernels of either form have in common: where a tile is, and its rows.
 class OnlineRows {
  public:
-  OnlineRows(KernelBuilder& kernel, Attention attention, const StageSchedule& stage);
+  OnlineRows(KernelBuilder& kernel, Attention attention, const AttentionStage& stage);
 
   KernelBuilder& kernel;
   LoopBuilder& loops;
   Evaluator& evaluator;  // of the whole fusion
   Attention attention;
   AttentionShape shape;
-  const StageSchedule& stage;
+  const AttentionStage& stage;
 
   // An operand of the scores, or the values.
   llvm::Value* bufferOf(mlir::Value operand) {

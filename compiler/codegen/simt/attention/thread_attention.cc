@@ -21,19 +21,19 @@ class ThreadAttention {
   explicit ThreadAttention(OnlineRows& rows)
       : rows_(rows),
         loops_(rows.loops),
-        numRows_(static_cast<size_t>(rows.stage.chunk / kAttentionSide)),
-        numKeys_(static_cast<size_t>(rows.stage.blockRows / kAttentionSide)),
+        numRows_(static_cast<size_t>(rows.stage.rows / kAttentionSide)),
+        numKeys_(static_cast<size_t>(rows.stage.keys / kAttentionSide)),
         sumsWidth_(whole(rows.shape.numSums(), kAttentionVector)),
         featuresWidth_(whole(rows.shape.numFeatures(), kAttentionSide)),
         ofThread_(static_cast<unsigned>(featuresWidth_ / kAttentionSide)),
-        queries_(loops_, "queries", rows.stage.chunk, sumsWidth_ + kAttentionVector),
-        weights_(loops_, "weights", rows.stage.chunk, rows.stage.blockRows + kAttentionVector),
+        queries_(loops_, "queries", rows.stage.rows, sumsWidth_ + kAttentionVector),
+        weights_(loops_, "weights", rows.stage.rows, rows.stage.keys + kAttentionVector),
         // Of keys and of values, which are never there together.
-        block_(loops_, "block", rows.stage.blockRows,
+        block_(loops_, "block", rows.stage.keys,
                std::max(sumsWidth_, featuresWidth_) + kAttentionVector) {
     vector_ = ofThread_ % kVector == 0 ? kVector : ofThread_ % 2 == 0 ? 2 : 1;
     if (!loops_.target().shufflesInSubgroup) {
-      partial_.emplace(loops_, "partial", rows.stage.chunk, kAttentionSide);
+      partial_.emplace(loops_, "partial", rows.stage.rows, kAttentionSide);
     }
   }
 
@@ -47,7 +47,7 @@ class ThreadAttention {
     // What the tile before left may still be read.
     groupBarrier(loops_);
     copyLines(rows_, {rows_.query(), &AttentionDim::query, rows_.shape.rows, rows_.shape.sums},
-              rows_.number(rows_.firstRow), rows_.stage.chunk, sumsWidth_, queries_);
+              rows_.number(rows_.firstRow), rows_.stage.rows, sumsWidth_, queries_);
     Carried last = unpack(loops_.loop(0, rows_.blocks(), 1, pack(start()),
                                       [&](const IndexExpr& block, const Registers& carried) {
                                         return pack(addBlock(block, unpack(carried)));
@@ -91,11 +91,11 @@ class ThreadAttention {
   }
 
   Carried addBlock(const IndexExpr& block, const Carried& before) {
-    const IndexExpr firstKey = scale(block, rows_.stage.blockRows);
+    const IndexExpr firstKey = scale(block, rows_.stage.keys);
     const AttentionDims keys{rows_.shape.keys};
     groupBarrier(loops_);
     copyLines(rows_, {rows_.key(), &AttentionDim::key, keys, rows_.shape.sums},
-              rows_.number(firstKey), rows_.stage.blockRows, sumsWidth_, block_);
+              rows_.number(firstKey), rows_.stage.keys, sumsWidth_, block_);
     groupBarrier(loops_);
     Registers scores = multiplyKeys();
     llvm::SmallVector<IndexExpr, 4> columns;
@@ -112,7 +112,7 @@ class ThreadAttention {
     }
     groupBarrier(loops_);
     copyLines(rows_, {rows_.values(), &AttentionDim::value, keys, rows_.shape.features},
-              rows_.number(firstKey), rows_.stage.blockRows, featuresWidth_, block_);
+              rows_.number(firstKey), rows_.stage.keys, featuresWidth_, block_);
     groupBarrier(loops_);
     Carried after{weights.state, before.results};
     for (auto [i, result] : llvm::enumerate(after.results)) {
@@ -159,8 +159,7 @@ class ThreadAttention {
 
   Registers multiplyValues(const Registers& results) {
     return loops_.loop(
-        0, rows_.stage.blockRows, kVector, results,
-        [&](const IndexExpr& at, const Registers& carried) {
+        0, rows_.stage.keys, kVector, results, [&](const IndexExpr& at, const Registers& carried) {
           llvm::SmallVector<Registers, 4> weights;
           for (size_t r = 0; r < numRows_; ++r) {
             weights.push_back(weights_.load(slotOf(weights_, rowOf(r), at), kVector));

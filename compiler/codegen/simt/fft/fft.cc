@@ -28,7 +28,7 @@ FftPass passOf(const FftShape& shape, const FftDim& dim) {
 }
 
 // As the stages of one dimension say.
-void addPasses(const FftPass& whole, const FftShape& shape, llvm::ArrayRef<StageSchedule> stages,
+void addPasses(const FftPass& whole, const FftShape& shape, llvm::ArrayRef<FftStage> stages,
                std::vector<FftPass>& passes) {
   const FftSide between{0, 0, shape.complex, whole.size};
   int64_t done = 1;
@@ -55,10 +55,10 @@ StatusOr<OpKernels> emitFft(shlo::FftOp op, llvm::Module& module, const WorkItem
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, dataScheduleOf(op, form.target));
   ISTHMUS_ASSIGN_OR_RETURN(FftShape shape, fftShapeOf(op));
   std::vector<FftPass> passes;
-  llvm::ArrayRef<StageSchedule> stages = schedule.stages;
+  const llvm::SmallVector<FftStage, 2> all = schedule.all<FftStage>();
+  llvm::ArrayRef<FftStage> stages = all;
   for (const FftDim& dim : shape.dims) {
-    auto ofDim =
-        stages.take_while([&](const StageSchedule& stage) { return stage.scanDim == dim.dim; });
+    auto ofDim = stages.take_while([&](const FftStage& stage) { return stage.dim == dim.dim; });
     addPasses(passOf(shape, dim), shape, ofDim, passes);
     stages = stages.drop_front(ofDim.size());
   }

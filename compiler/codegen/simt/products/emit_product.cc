@@ -91,7 +91,7 @@ StatusOr<OpKernels> emitProduct(mlir::Operation* op, llvm::Module& module, const
   if (llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getNumElements() == 0) {
     return OpKernels();
   }
-  ISTHMUS_ASSIGN_OR_RETURN(StageSchedule stage, productScheduleOf(op, form.target));
+  ISTHMUS_ASSIGN_OR_RETURN(DotStage stage, productScheduleOf(op, form.target));
   return emitTask(op, {*kinds, std::move(stage)}, module, form, symbol, emitOther);
 }
 
@@ -109,7 +109,7 @@ StatusOr<OpKernels> emitProductWithEpilogue(ir::FusionOp fusion, llvm::Module& m
   // What was said to the compiler of functions of another machine.
   function->setAttributes(llvm::AttributeList());
   auto erase = llvm::scope_exit([&] { function->eraseFromParent(); });
-  ProductTask task{*kinds, schedule.stages[0]};
+  ProductTask task{*kinds, *schedule.only<DotStage>()};
   task.lhs = llvm::cast<mlir::BlockArgument>(dot.getLhs()).getArgNumber();
   task.rhs = llvm::cast<mlir::BlockArgument>(dot.getRhs()).getArgNumber();
   task.parameters = fusion->getNumOperands() + fusion->getNumResults();

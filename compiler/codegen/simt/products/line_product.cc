@@ -20,7 +20,7 @@ constexpr int64_t kUnrolled = 4;
 
 // A schedule, with what follows from the product.
 struct Plan {
-  Plan(const ProductProblem& problem, const StageSchedule& stage)
+  Plan(const ProductProblem& problem, const DotStage& stage)
       : isSwapped(stage.product.isSwapped),
         few(std::min(problem.rows, problem.columns)),
         many(std::max(problem.rows, problem.columns)),

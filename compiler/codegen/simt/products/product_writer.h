@@ -14,7 +14,7 @@ namespace isthmus::codegen {
 // What an emitter of products is given.
 struct ProductTask {
   ProductKinds kinds;
-  StageSchedule stage;
+  DotStage stage;
   // Parameters of the kernels: lhs, rhs, and the result if there is no epilogue. Scratch memory, if
   // there is any, is behind all of them.
   unsigned lhs = 0, rhs = 1, result = 2, parameters = 3;

@@ -12,7 +12,7 @@ namespace {
 
 // How groups share the work; all are powers of two.
 struct GroupTile {
-  explicit GroupTile(const StageSchedule& stage)
+  explicit GroupTile(const SortStage& stage)
       : elements(stage.chunk * stage.lines),
         perThread(stage.grain),
         segment(stage.chunk),
@@ -382,7 +382,7 @@ class GroupSort : public SortWriter {
 
 }  // namespace
 
-OpKernels emitGroupSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+OpKernels emitGroupSort(const SortArrays& arrays, const SortStage& stage, llvm::Module& module,
                         const WorkItemForm& form, const std::string& symbol) {
   OpKernels kernels;
   const GroupTile tile(stage);

@@ -40,7 +40,7 @@ StatusOr<llvm::Function*> emitLess(mlir::Region& comparator, const SortArrays& a
   Status status;
   {
     LoopBuilder loops(function, form.target);
-    Evaluator evaluator(loops, fusion, StageSchedule(), {});
+    Evaluator evaluator(loops, fusion, nullptr, {});
     llvm::SmallVector<Val, 8> arguments;
     unsigned next = 0;
     for (const ElementKind& kind : arrays.kinds) {
@@ -80,7 +80,7 @@ class SortKernel : public SortWriter {
 
   // Elements of a run that is sorted by insertion, a power of two, and of what is merged for each
   // work-item.
-  SortKernel(const SortArrays& arrays, const StageSchedule& stage, KernelWriter& writer)
+  SortKernel(const SortArrays& arrays, const SortStage& stage, KernelWriter& writer)
       : SortWriter(arrays, writer), run_(stage.run), stretch_(stage.grain) {
     auto [outer, inner] = w_.divide(w_.item(1), a_.inner);
     row_ = w_.plus(w_.times(outer, a_.length * a_.inner), inner);
@@ -224,7 +224,7 @@ StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
 }
 
 // One work-item for each stretch.
-OpKernels emitItemSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+OpKernels emitItemSort(const SortArrays& arrays, const SortStage& stage, llvm::Module& module,
                        const WorkItemForm& form, const std::string& symbol) {
   OpKernels kernels;
   kernels.scratchBytes = arrays.scratchBytes;
@@ -262,8 +262,9 @@ OpKernels emitItemSort(const SortArrays& arrays, const StageSchedule& stage, llv
 StatusOr<OpKernels> emitSort(shlo::SortOp op, llvm::Module& module, const WorkItemForm& form,
                              const std::string& symbol) {
   ISTHMUS_ASSIGN_OR_RETURN(KernelSchedule schedule, dataScheduleOf(op, form.target));
-  if (schedule.stages.empty()) return OpKernels();
-  const StageSchedule& stage = schedule.stages[0];
+  const auto* only = schedule.only<SortStage>();
+  if (!only) return OpKernels();
+  const SortStage& stage = *only;
   ISTHMUS_ASSIGN_OR_RETURN(SortArrays arrays, arraysOf(op));
   ISTHMUS_ASSIGN_OR_RETURN(arrays.less,
                            emitLess(op.getComparator(), arrays, module, form, symbol + "_less"));

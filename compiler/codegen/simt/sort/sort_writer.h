@@ -66,7 +66,7 @@ class SortWriter {
 };
 
 // The kernels of a stage that groups of threads share.
-OpKernels emitGroupSort(const SortArrays& arrays, const StageSchedule& stage, llvm::Module& module,
+OpKernels emitGroupSort(const SortArrays& arrays, const SortStage& stage, llvm::Module& module,
                         const WorkItemForm& form, const std::string& symbol);
 
 }  // namespace isthmus::codegen

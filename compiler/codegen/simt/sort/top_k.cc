@@ -276,7 +276,7 @@ StatusOr<OpKernels> emitTopK(shlo::CompositeOp op, llvm::Module& module, const W
   ISTHMUS_ASSIGN_OR_RETURN(SelectionShape shape, selectionShapeOf(op, form.target));
   OpKernels kernels;
   std::vector<PlacedSelection> stages;
-  for (const StageSchedule& stage : schedule.stages) {
+  for (const TopKStage& stage : schedule.all<TopKStage>()) {
     PlacedSelection selection{{shape, stage}};
     if (!stages.empty()) selection.fromOffset = stages.back().toOffset;
     if (!selection.isLast()) {
