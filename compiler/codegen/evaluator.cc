@@ -51,8 +51,8 @@ Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const FusedStage* 
     ++number;
   }
   // What a thread of a group reads again comes from further away than a core's own cache.
-  if (!loops.target().hasGroups()) return;
-  for (const auto& reduces : reductionsOfOneLoop(fusion, stage)) {
+  if (!stage || !loops.target().hasGroups()) return;
+  for (const auto& reduces : reductionsOfOneLoop(fusion, *stage)) {
     for (shlo::ReduceOp reduce : reduces) sharedLoops_[reduce] = reduces;
   }
 }

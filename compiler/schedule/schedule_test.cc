@@ -479,7 +479,8 @@ TEST(ReductionsOfOneLoop, do_not_depend_on_each_other) {
         chooseSchedule(program.fusion(), gpuTarget("spirv64-unknown-unknown"));
     EXPECT_TRUE(schedule.ok());
     std::vector<size_t> sizes;
-    for (const auto& loop : reductionsOfOneLoop(program.fusion(), schedule->stages[0])) {
+    for (const auto& loop :
+         reductionsOfOneLoop(program.fusion(), *schedule->stages[0].as<FusedStage>())) {
       sizes.push_back(loop.size());
     }
     return sizes;

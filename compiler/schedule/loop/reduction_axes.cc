@@ -51,7 +51,7 @@ bool haveOneLoop(shlo::ReduceOp a, shlo::ReduceOp b) {
 }  // namespace
 
 llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> reductionsOfOneLoop(
-    ir::FusionOp fusion, const StageSchedule& stage) {
+    ir::FusionOp fusion, const FusedStage& stage) {
   struct Loop {
     ReductionSchedule schedule;
     unsigned depth;

@@ -27,7 +27,7 @@ ReducedAxes reducedAxesOf(shlo::ReduceOp reduce);
 // axes of operands of one shape: those of a list, of two or more, do not depend on each other, nor
 // does any list on another one in a circle.
 llvm::SmallVector<llvm::SmallVector<shlo::ReduceOp, 4>, 2> reductionsOfOneLoop(
-    ir::FusionOp fusion, const StageSchedule& stage);
+    ir::FusionOp fusion, const FusedStage& stage);
 
 // Whether the reducer is one op that some value leaves unchanged, so that accumulators can start
 // from that.
