@@ -7,6 +7,8 @@ The checkout must be at the tag of the installed JAX. Each file runs in its own 
 worker that is replaced when it crashes; a file that has a report is not run again. Reports go to
 out/yardstick/jax-PLATFORM-DRIVER/FILE.xml. known_failures.txt names the tests that may fail, with reasons.
 
+`--together` is for small samples: files that ask for as many devices share a pytest, which imports and collects once.
+
 JAX's tests skip much on platforms whose names they do not know. `--device cpu` tells them that the
 device under test is a CPU, as that of platform xpu is with a driver for CPUs.
 """
@@ -47,9 +49,17 @@ def devices_of(path):
     return int(asked[1]) if asked else 1
 
 
-def run_file(path, platform, directory, options):
-    """Runs one file with pytest unless its report is there already."""
-    xml = directory / f"{path.stem}.xml"
+def groups_of(files, together):
+    """The files of each pytest, by the name of its report."""
+    groups = {}
+    for name, path in files.items():
+        groups.setdefault(f"together-{devices_of(path)}" if together else name, []).append(path)
+    return groups
+
+
+def run_files(name, paths, platform, directory, options):
+    """Runs files with one pytest unless its report is there already."""
+    xml = directory / f"{name}.xml"
     if xml.exists() and not options.tests:
         return
     named = platform if platform == "cpu" else f"{platform},cpu"
@@ -61,16 +71,16 @@ def run_file(path, platform, directory, options):
     if platform != "cpu":
         environment |= platforms.environment(options)
         environment |= {"ISTHMUS_YARDSTICK_DEVICE": options.device,
-                        "ISTHMUS_NUM_DEVICES": str(devices_of(path))}
+                        "ISTHMUS_NUM_DEVICES": str(devices_of(paths[0]))}
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_options", "--color=no",
         "-n", str(options.jobs), "--max-worker-restart=200", f"--timeout={options.seconds}",
-        "--tb=short", "-c", os.devnull, f"--rootdir={path.parent}",
-        f"--confcutdir={path.parent}", f"--junitxml={xml}.part", str(path)]
+        "--tb=short", "-c", os.devnull, f"--rootdir={paths[0].parent}",
+        f"--confcutdir={paths[0].parent}", f"--junitxml={xml}.part", *map(str, paths)]
     if options.tests:
         command += ["-k", options.tests]
     begin = time.monotonic()
-    with open(directory / f"{path.stem}.log", "w", encoding="utf-8") as log:
+    with open(directory / f"{name}.log", "w", encoding="utf-8") as log:
         # The tests write files beside themselves; give them a folder of their own.
         try:
             subprocess.run(command, env=environment, stdout=log, stderr=log, check=False,
@@ -80,14 +90,17 @@ def run_file(path, platform, directory, options):
     part = pathlib.Path(f"{xml}.part")
     if part.exists():
         part.replace(xml)
-    print(f"{platform:8} {path.stem}: {time.monotonic() - begin:.0f} s", flush=True)
+    print(f"{platform:8} {name}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def read_report(xml):
-    """Returns {test: {"status", "message"}} of one file's report."""
+    """Returns {test: {"status", "message"}} of one report."""
     results = {}
     for case in ElementTree.parse(xml).getroot().iter("testcase"):
-        name = f"{xml.stem}.{case.get('classname', '').split('.')[-1]}.{case.get('name')}"
+        # pytest's names are those of modules, with a class if there is one.
+        modules = case.get("classname", "").split(".")
+        file, group = modules[-2:] if len(modules) > 1 else modules * 2
+        name = f"{file}.{group}.{case.get('name')}"
         status, message = "pass", ""
         for kind in ("failure", "error", "skipped"):
             child = case.find(kind)
@@ -126,17 +139,20 @@ def main():
     parser.add_argument("--cases", type=int, default=5, help="JAX_NUM_GENERATED_CASES")
     parser.add_argument("--seconds", type=int, default=300, help="time-out of one test")
     parser.add_argument("--file-seconds", type=int, default=7200, help="time-out of one file")
+    parser.add_argument("--together", action="store_true", help="one pytest for all files that ask for as many devices")
     parser.add_argument("--fresh", action="store_true", help="forget the platform's old reports")
     options = parser.parse_args()
     if not options.jax:
         parser.error("--jax or JAX_SOURCE_DIR must name a checkout of jax-ml/jax")
+    if options.together and (options.only or options.tests):
+        parser.error("--together runs all files")
 
     files = {name: path for name, path in test_files(options.jax).items()
              if re.search(options.only, name)}
     found = {"cpu": {}, options.platform: {}}
     suffix = f"-sample-{options.sample}" if options.sample > 1 else ""
     suffix += f"-seed-{options.seed}" if options.sample > 1 and options.seed else ""
-    for name, path in files.items():
+    for name, paths in groups_of(files, options.together).items():
         for platform in found:
             where = platform if platform == "cpu" else platforms.label(options)
             directory = options.out / f"jax-{where}{suffix}"
@@ -144,7 +160,7 @@ def main():
             xml = directory / f"{name}.xml"
             if options.fresh and platform == options.platform:
                 xml.unlink(missing_ok=True)
-            run_file(path, platform, directory, options)
+            run_files(name, paths, platform, directory, options)
             if xml.exists():
                 found[platform] |= read_report(xml)
             else:

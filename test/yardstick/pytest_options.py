@@ -33,6 +33,10 @@ def pytest_collection_modifyitems(config, items):
     if every <= 1:
         return
     name = lambda item: item.nodeid.split("/")[-1]  # noqa: E731
-    kept = sample([name(item) for item in items], every, int(os.environ.get("ISTHMUS_YARDSTICK_SEED", "0")))
+    files = {}
+    for item in items:
+        files.setdefault(name(item).split("::")[0], []).append(name(item))
+    seed = int(os.environ.get("ISTHMUS_YARDSTICK_SEED", "0"))
+    kept = set().union(*(sample(names, every, seed) for names in files.values()))
     config.hook.pytest_deselected(items=[item for item in items if name(item) not in kept])
     items[:] = [item for item in items if name(item) in kept]
