@@ -91,18 +91,21 @@ def markdown(report):
     if large:
         lines += [f"- of {len(large)} that take {show(LARGE).strip()} or more there, run: geometric mean "
                   f"{geometric_mean(large):.2f}"]
-    lines += ["", f"| workload | run | {theirs} | ratio | of peak | compile | {theirs} | ratio | memory |",
-              "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    # Of a platform whose peaks were not measured there is no share of them.
+    has_shares = any("peak" in w for w in workloads.values())
+    columns = ["run", theirs, "ratio", *(["of peak"] if has_shares else []), "compile", theirs, "ratio", "memory"]
+    lines += ["", f"| workload | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
     for name, w in workloads.items():
         if "error" in w:
-            lines.append(f"| {name} | {w['error'].splitlines()[0][:80]} | | | | | | | |")
+            lines.append(f"| {name} | {w['error'].splitlines()[0][:80]} |{' |' * (len(columns) - 1)}")
             continue
         cells = []
         for kind in ("run", "compile"):
             ours, theirs = (min(t) if t else float("nan") for t in w[kind].values())
             cells += [show(ours), show(theirs), f"{w[kind + '_ratio']:.2f}"]
-        peak = w.get("peak")
-        cells.insert(3, f"{peak['share']:.0%} {peak['bound'][0]}" if peak else "")
+        if has_shares:
+            peak = w.get("peak")
+            cells.insert(3, f"{peak['share']:.0%} {peak['bound'][0]}" if peak else "")
         cells.append(f"{w['memory_ratio']:.2f}" if "memory_ratio" in w else "")
         mark = "" if w["agree"] else " **results differ**"
         lines.append(f"| {name}{mark} | " + " | ".join(c.strip() for c in cells) + " |")

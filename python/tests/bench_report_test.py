@@ -30,6 +30,15 @@ def test_the_table_has_every_workload():
     assert "run: geometric mean 1.00, 1 of 2 at 0.95 or above, the slowest 0.50" in text
 
 
+def test_shares_of_a_peak_that_nobody_measured_have_no_column():
+    made = made_up()
+    for workload in made["workloads"].values():
+        workload.pop("peak", None)
+    text = report.markdown(made)
+    assert "of peak |" not in text and "| slow **results differ** | 1.00 ms | 2.00 ms | 0.50 | 100.00 ms |" in text
+    assert "| broken | no code | | | | | | |\n" in text
+
+
 def test_the_precision_of_both_sides_is_said():
     made = made_up() | {"platforms": ["isthmus_cuda", "JAX CUDA"], "device": "H100", "precision": "tf32", "workloads": {}}
     assert "f32 are in TF32 on both sides" in report.markdown(made)
