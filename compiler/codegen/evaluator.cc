@@ -42,6 +42,8 @@ std::string memoKey(mlir::Value value, const MultiIndex& index, unsigned lanes) 
 Evaluator::Evaluator(LoopBuilder& loops, ir::FusionOp fusion, const FusedStage* stage,
                      llvm::ArrayRef<llvm::Value*> operands)
     : loops_(loops), fusion_(fusion), operands_(operands.begin(), operands.end()) {
+  // Kernels of single threads become parts of others, whose loops write what the next round reads.
+  isForGroup_ = stage && stage->groupThreads > 1;
   unsigned number = 0;
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (const ReductionSchedule* reduction = stage ? stage->reductionOf(number) : nullptr) {

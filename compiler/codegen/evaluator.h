@@ -221,6 +221,7 @@ class Evaluator {
   mlir::Operation* activeReduce_ = nullptr;
   const Level* threadsOwn_ = nullptr;
   unsigned lanes_ = 1;
+  bool isForGroup_ = false;
   bool readsOperand_ = false;
   struct {
     const Symbol* symbol = nullptr;

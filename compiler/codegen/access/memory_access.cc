@@ -308,7 +308,7 @@ Val Evaluator::selectValue(const Condition& condition, Val a, Val b) {
 llvm::LoadInst* Evaluator::loadAligned(llvm::IRBuilder<>& b, llvm::Type* type, llvm::Value* from,
                                        llvm::Align align) {
   llvm::LoadInst* loaded = b.CreateAlignedLoad(type, from, align);
-  if (readsOperand_ && loops_.target().hasGroups()) {
+  if (readsOperand_ && isForGroup_) {
     loaded->setMetadata(llvm::LLVMContext::MD_invariant_load,
                         llvm::MDNode::get(loops_.context(), {}));
   }

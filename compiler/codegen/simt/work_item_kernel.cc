@@ -29,9 +29,9 @@ void forgetInvariance(llvm::Function& kernel) {
   }
 }
 
-// Makes all addresses what they are: global, or private. The loop over one tile goes, and so do
-// those of few rounds, of which what is computed may be needed again.
-void simplify(llvm::Function& kernel) {
+// Makes all addresses what they are: global, or private. The loop over one tile goes, and if
+// `unrolls` so do those of few rounds.
+void simplify(llvm::Function& kernel, bool unrolls) {
   Analyses analyses;
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -40,7 +40,7 @@ void simplify(llvm::Function& kernel) {
   llvm::LoopPassManager loopPasses;
   loopPasses.addPass(llvm::IndVarSimplifyPass());
   loopPasses.addPass(llvm::LoopDeletionPass());
-  loopPasses.addPass(llvm::LoopFullUnrollPass());
+  if (unrolls) loopPasses.addPass(llvm::LoopFullUnrollPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loopPasses)));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::EarlyCSEPass());
@@ -81,8 +81,8 @@ llvm::Value* makeParameterTable(llvm::IRBuilder<>& b, llvm::Function& kernel, un
   return table;
 }
 
-Status settleAddresses(llvm::Function& kernel) {
-  simplify(kernel);
+static Status settleAddresses(llvm::Function& kernel, bool unrolls) {
+  simplify(kernel, unrolls);
   for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
     if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) {
       return internalError("kernel ", kernel.getName().str(),
@@ -90,6 +90,10 @@ Status settleAddresses(llvm::Function& kernel) {
     }
   }
   return {};
+}
+
+Status settleAddresses(llvm::Function& kernel) {
+  return settleAddresses(kernel, /*unrolls=*/false);
 }
 
 Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, unsigned buffers,
@@ -135,7 +139,8 @@ Status makeWorkItemKernel(llvm::Module& module, const std::string& tileKernel, u
   }
   body->eraseFromParent();
   if (isForGroup) answerGroupCalls(*kernel, form);
-  return settleAddresses(*kernel);
+  // Threads of a group read again what they have reduced: without the loop that is a register.
+  return settleAddresses(*kernel, /*unrolls=*/isForGroup);
 }
 
 }  // namespace isthmus::codegen
