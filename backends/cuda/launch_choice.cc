@@ -13,6 +13,10 @@ constexpr int kSamples = 4;
 
 std::optional<bool> LaunchChoice::takesGraph() const {
   std::lock_guard lock(mutex_);
+  return chosen();
+}
+
+std::optional<bool> LaunchChoice::chosen() const {
   if (counts_[kGraph] < kSamples) return std::nullopt;
   return bestNs_[kGraph] <= bestNs_[kSteps];
 }
@@ -50,8 +54,8 @@ Status LaunchChoice::run(const std::function<Status()>& steps,
   {
     std::lock_guard lock(mutex_);
     note();
-    if (counts_[kGraph] >= kSamples) {
-      way = bestNs_[kGraph] <= bestNs_[kSteps] ? kGraph : kSteps;
+    if (std::optional<bool> isGraph = chosen()) {
+      way = *isGraph ? kGraph : kSteps;
     } else {
       way = counts_[kSteps] < kSamples ? kSteps : kGraph;
       // The first run loads what it launches.

@@ -35,6 +35,8 @@ class LaunchChoice {
     DeviceEvent begin, end;
   };
 
+  // takesGraph() for who holds the mutex.
+  std::optional<bool> chosen() const;
   // Takes the time of the run that is being timed, if it is over.
   void note();
   Status time(Way way, const std::function<StatusOr<bool>()>& run);

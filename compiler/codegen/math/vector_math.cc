@@ -206,12 +206,9 @@ static bool isInfinite(V x, bool isNegative) {
   return number->isInfinity() && number->isNegative() == isNegative;
 }
 
-// By the target's instruction for it: nothing where there is none.
+// By the target's instruction for it, which takes no heed of NaN: nothing where there is none.
 static std::optional<V> extremumByInstruction(V x, V y, bool isMaximum) {
   const TargetInstructions& instructions = instructionsOf(x.c->target);
-  if (instructions.ordersNumbers(x.v->getType())) {
-    return V{x.c, isMaximum ? x.c->b.CreateMaximum(x.v, y.v) : x.c->b.CreateMinimum(x.v, y.v)};
-  }
   if (!instructions.computesInType(x.v->getType())) return std::nullopt;
   V result{x.c, instructions.extremum(x.c->b, x.v, y.v, isMaximum)};
   V unordered{x.c, x.c->b.CreateFCmpUNO(x.v, y.v)};
@@ -222,7 +219,7 @@ V maximum(V x, V y) {
   if (isPlainConstant(x) || isPositiveZero(x)) std::swap(x, y);
   if (isInfinite(y, /*isNegative=*/true)) return x;
   if (instructionsOf(x.c->target).ordersNumbers(x.v->getType())) {
-    return *extremumByInstruction(x, y, /*isMaximum=*/true);
+    return {x.c, x.c->b.CreateMaximum(x.v, y.v)};
   }
   // max(x, +0): adding +0 turns -0 into +0 and changes nothing else.
   if (isPositiveZero(y)) x = x + y;
@@ -239,7 +236,7 @@ V minimum(V x, V y) {
   if (isPlainConstant(x)) std::swap(x, y);
   if (isInfinite(y, /*isNegative=*/false)) return x;
   if (instructionsOf(x.c->target).ordersNumbers(x.v->getType())) {
-    return *extremumByInstruction(x, y, /*isMaximum=*/false);
+    return {x.c, x.c->b.CreateMinimum(x.v, y.v)};
   }
   if (isPlainConstant(y)) return select(y < x, y, x);
   if (std::optional<V> result = extremumByInstruction(x, y, /*isMaximum=*/false)) return *result;
