@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -51,6 +52,13 @@ def test_wheel_of_a_vendors_device(tmp_path):
     spec.loader.exec_module(tool)
     assert tool.contents("acme_npu")[0] == "isthmus-acme-npu"
     assert tool.contents("acme_npu")[2] == {"isthmus/libisthmus_acme_npu.so": "pjrt/libisthmus_acme_npu.so"}
+    # What torch_xla finds it by.
+    assert tool.contents("acme_npu")[4] == {
+        "torch_xla.plugins": ["acme_npu = isthmus.torch_xla_plugin:platform_acme_npu"]}
+    wheel = tool.write_wheel(tmp_path, "isthmus-acme-npu", "0.1.0", "", "py3-none-any", {}, entry_points=tool.contents("acme_npu")[4])
+    with zipfile.ZipFile(wheel) as files:
+        assert files.read("isthmus_acme_npu-0.1.0.dist-info/entry_points.txt").decode() == (
+            "[torch_xla.plugins]\nacme_npu = isthmus.torch_xla_plugin:platform_acme_npu\n")
     done = subprocess.run([sys.executable, ROOT / "tools/wheel_file.py", "acme_npu", tmp_path, tmp_path],
                           capture_output=True, text=True)
     assert done.returncode == 1 and "is there a backend acme_npu" in done.stderr

@@ -18,23 +18,27 @@ VERSION = "0.1.0"
 
 # Of the wheels of platforms: what they are for. Others are of a vendor's device.
 DEVICES = {"xpu": "OpenCL devices", "cuda": "NVIDIA GPUs"}
+# What torch_xla makes for PJRT_DEVICE=NAME; the platforms of others share one.
+TORCH_XLA_PLUGINS = {"xpu": "XpuPlugin", "cuda": "CudaPlugin"}
 
 
 def contents(kind: str):
-    """Of a wheel: its distribution, its summary, what it holds (path in the wheel: path in the build tree), and what
-    else it needs."""
+    """Of a wheel: its distribution, its summary, what it holds (path in the wheel: path in the build tree), what else
+    it needs, and its entry points (group: lines)."""
     if kind == "conform":
         return ("isthmus-conform", "Judges any PJRT plugin by the C API alone",
-                {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, [])
+                {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, [], {})
     library = f"libisthmus_{kind}.so"
+    plugin = TORCH_XLA_PLUGINS.get(kind, f"platform_{kind}")
     return (f"isthmus-{kind.replace('_', '-')}", f"Platform {kind} of isthmus: {DEVICES.get(kind, 'its devices')}",
-            {f"isthmus/{library}": f"pjrt/{library}"}, [f"isthmus=={VERSION}"])
+            {f"isthmus/{library}": f"pjrt/{library}"}, [f"isthmus=={VERSION}"],
+            {"torch_xla.plugins": [f"{kind} = isthmus.torch_xla_plugin:{plugin}"]})
 
 
 def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag: str, files: dict,
-                requires=(), executables=()) -> pathlib.Path:
+                requires=(), executables=(), entry_points=None) -> pathlib.Path:
     """A wheel of `files` (path -> bytes; "{data}" in a path is the folder of scripts and headers).
-    Those in `executables` may be run."""
+    Those in `executables` may be run. `entry_points`: group -> lines."""
     stem = f"{name.replace('-', '_')}-{version}"
     info = f"{stem}.dist-info"
     files = {path.format(data=f"{stem}.data"): data for path, data in files.items()}
@@ -45,6 +49,9 @@ def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag
         f"License: Apache-2.0\nRequires-Python: >=3.11\n{needs}").encode()
     files[f"{info}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: isthmus\nRoot-Is-Purelib: false\nTag: {tag}\n").encode()
+    if entry_points:
+        files[f"{info}/entry_points.txt"] = "".join(
+            f"[{group}]\n" + "".join(f"{line}\n" for line in lines) for group, lines in entry_points.items()).encode()
     record = ""
     for path, data in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
@@ -69,7 +76,7 @@ def stripped(path: pathlib.Path) -> bytes:
 
 
 def main(kind: str, build: str, folder: str) -> None:
-    name, summary, places, requires = contents(kind)
+    name, summary, places, requires, entry_points = contents(kind)
     sources = {place: pathlib.Path(build) / source for place, source in places.items()}
     for source in sources.values():
         if not source.is_file():
@@ -80,7 +87,7 @@ def main(kind: str, build: str, folder: str) -> None:
     path = write_wheel(
         pathlib.Path(folder), name, VERSION, summary, f"py3-none-{platform}",
         {place: stripped(source) for place, source in sources.items()}, requires,
-        executables=[place for place in places if "/scripts/" in place])
+        executables=[place for place in places if "/scripts/" in place], entry_points=entry_points)
     print(path)
 
 

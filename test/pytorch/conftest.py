@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-os.environ["PJRT_DEVICE"] = "ISTHMUS"
+os.environ.setdefault("PJRT_DEVICE", "ISTHMUS")
 
 try:
     import torch_xla
