@@ -1,7 +1,12 @@
-// TensorFlow's devices of type ISTHMUS: its NextPluggableDevice interface on one side, the plugin's
-// PJRT C API on the other. Compiled against the headers of one version of TensorFlow's wheel.
+// TensorFlow's devices of one platform: its NextPluggableDevice interface on one side, the plugin's
+// PJRT C API on the other. Compiled against the headers of one version of TensorFlow's wheel. The
+// platform is the one in this library's name: libisthmus_tensorflow.so is for the CPU and its
+// devices are of type ISTHMUS, libisthmus_tensorflow_xpu.so is for platform xpu and XPU.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -46,37 +51,83 @@ absl::Status SetPjRtClientInTFGlobalResourceManager(const DeviceType& deviceType
 
 }  // namespace tensorflow
 
+extern "C" const PJRT_Api* GetPjrtApi();
+
 namespace {
 
+using isthmus::tensorflow_bridge::deviceType;
 using isthmus::tensorflow_bridge::kCompilationDevice;
-using isthmus::tensorflow_bridge::kDeviceType;
 
-// Above TensorFlow's CPU (70 by default), below accelerators.
-constexpr int kPriority = 100;
 constexpr size_t kAlignment = 64;
 
 void setError(TF_Status* status, const std::string& message) {
   TF_SetStatus(status, TF_INTERNAL, ("isthmus: " + message).c_str());
 }
 
-// The number of devices: ISTHMUS_NUM_DEVICES, else 1. 0 if it is no positive number.
-int numDevices() {
+// The number of devices that the user asks for by ISTHMUS_NUM_DEVICES; `otherwise` without it, -1
+// if it is no positive number.
+int askedDevices(int otherwise) {
   const char* text = std::getenv("ISTHMUS_NUM_DEVICES");
-  if (text == nullptr || *text == '\0') return 1;
+  if (text == nullptr || *text == '\0') return otherwise;
   char* end = nullptr;
   const long number = std::strtol(text, &end, 10);
-  return *end == '\0' && number > 0 && number < 4096 ? static_cast<int>(number) : 0;
+  return *end == '\0' && number > 0 && number < 4096 ? static_cast<int>(number) : -1;
 }
 
-// The plugin's library: ISTHMUS_LIBRARY_PATH, else that of the package beside this library's
-// folder.
-std::string libraryPath() {
-  if (const char* path = std::getenv("ISTHMUS_LIBRARY_PATH"); path && *path) return path;
+// This library's own file.
+std::string ownPath() {
   Dl_info info;
-  if (dladdr(kDeviceType, &info) == 0 || info.dli_fname == nullptr) return "libisthmus.so";
-  std::string own = info.dli_fname;
+  if (dladdr(reinterpret_cast<const void*>(&askedDevices), &info) == 0 ||
+      info.dli_fname == nullptr) {
+    return "libisthmus_tensorflow.so";
+  }
+  return info.dli_fname;
+}
+
+// "" for the CPU, else what follows in this library's name: "xpu".
+std::string platform() {
+  constexpr std::string_view kBegin = "libisthmus_tensorflow_", kEnd = ".so";
+  const std::string path = ownPath();
+  std::string_view name = path;
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+  if (name.substr(0, kBegin.size()) != kBegin || name.size() < kBegin.size() + kEnd.size())
+    return "";
+  return std::string(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()));
+}
+
+// Above TensorFlow's own CPU (70) and below its GPUs (210). As for JAX, a device of OpenCL or of a
+// vendor must be asked for, since it may be no faster than the CPU.
+int priority() { return platform().empty() ? 100 : platform() == "cuda" ? 200 : 90; }
+
+// The plugin's library: what the environment names as it does for JAX, else that of the package
+// beside this library's folder.
+std::string libraryPath() {
+  const std::string name = platform();
+  const char* variable = name.empty()     ? "ISTHMUS_LIBRARY_PATH"
+                         : name == "xpu"  ? "ISTHMUS_XPU_LIBRARY_PATH"
+                         : name == "cuda" ? "ISTHMUS_CUDA_PLUGIN_PATH"
+                                          : nullptr;
+  const char* path = variable ? std::getenv(variable) : nullptr;
+  if (path && *path) return path;
+  const std::string own = ownPath();
   const size_t slash = own.rfind('/');
-  return (slash == std::string::npos ? "." : own.substr(0, slash)) + "/../isthmus/libisthmus.so";
+  return (slash == std::string::npos ? "." : own.substr(0, slash)) + "/../isthmus/libisthmus" +
+         (name.empty() ? "" : "_" + name) + ".so";
+}
+
+// Lets the package's Python half name the libraries of a device's driver, as it does for JAX: those
+// of PyPI's packages, and, for the drivers that bring an LLVM, loaded so that they do not call
+// TensorFlow's. In a process without Python the environment alone does.
+void nameDrivers(const std::string& name) {
+  auto isInitialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+  auto ensure = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
+  auto release = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
+  auto run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
+  if (!isInitialized || !ensure || !release || !run || !isInitialized()) return;
+  const int state = ensure();
+  run(("import isthmus." + name + "_backend\nisthmus." + name + "_backend.set_environment()\n")
+          .c_str());
+  release(state);
 }
 
 // ---- Host memory for what TensorFlow keeps itself.
@@ -124,22 +175,57 @@ void copyShape(XLA_Shape* from, int, bool, XLA_LayoutPreference, XLA_Shape* to, 
 
 // ---- Start
 
+// An error's message; the error is gone afterwards.
+std::string take(PJRT_Error* error) {
+  const PJRT_Api* api = GetPjrtApi();
+  PJRT_Error_Message_Args message{PJRT_Error_Message_Args_STRUCT_SIZE, nullptr, error};
+  api->PJRT_Error_Message(&message);
+  std::string text(message.message, message.message_size);
+  PJRT_Error_Destroy_Args destroy{PJRT_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
+  api->PJRT_Error_Destroy(&destroy);
+  return text;
+}
+
+// How many devices the platform's driver has, which only a client tells; 0, and why on the
+// terminal, where there is no driver: TensorFlow goes on with its other devices.
+int presentDevices() {
+  const PJRT_Api* api = GetPjrtApi();
+  if (api == nullptr) return 0;
+  PJRT_Client_Create_Args create{};
+  create.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE;
+  if (PJRT_Error* error = api->PJRT_Client_Create(&create)) {
+    std::fprintf(stderr, "isthmus: TensorFlow has no %s devices: %s\n", deviceType(),
+                 take(error).c_str());
+    return 0;
+  }
+  PJRT_Client_AddressableDevices_Args devices{};
+  devices.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
+  devices.client = create.client;
+  if (PJRT_Error* error = api->PJRT_Client_AddressableDevices(&devices)) take(error);
+  PJRT_Client_Destroy_Args destroy{PJRT_Client_Destroy_Args_STRUCT_SIZE, nullptr, create.client};
+  if (PJRT_Error* error = api->PJRT_Client_Destroy(&destroy)) take(error);
+  return static_cast<int>(devices.num_addressable_devices);
+}
+
 int32_t deviceCount(TF_Status* status) {
-  const int count = numDevices();
+  static const int present = platform().empty() ? 1 : presentDevices();
+  const int count = present == 0 ? 0 : askedDevices(present);
   TF_SetStatus(status, TF_OK, "");
-  if (count == 0) setError(status, "ISTHMUS_NUM_DEVICES: expected a positive integer");
-  return count;
+  if (count < 0) setError(status, "ISTHMUS_NUM_DEVICES: expected a positive integer");
+  return std::max(count, 0);
 }
 
 // The client, and TensorFlow's leave to use it in functions that are compiled as a whole.
 void initialize(TF_Status* status) {
   TF_SetStatus(status, TF_OK, "");
   absl::flat_hash_map<std::string, xla::PjRtValueType> options;
-  options["num_devices"] = static_cast<int64_t>(numDevices());
-  auto client = xla::GetCApiClient(kDeviceType, options, nullptr);
+  if (const int asked = askedDevices(platform().empty() ? 1 : 0); asked > 0) {
+    options["num_devices"] = static_cast<int64_t>(asked);
+  }
+  auto client = xla::GetCApiClient(deviceType(), options, nullptr);
   if (!client.ok()) return setError(status, client.status().ToString());
   const absl::Status set = tensorflow::SetPjRtClientInTFGlobalResourceManager(
-      tensorflow::DeviceType(kDeviceType), *std::move(client));
+      tensorflow::DeviceType(deviceType()), *std::move(client));
   if (!set.ok()) return setError(status, set.ToString());
 
   tensorflow::XlaOpRegistry::DeviceRegistration registration;
@@ -147,17 +233,30 @@ void initialize(TF_Status* status) {
   registration.autoclustering_policy =
       tensorflow::XlaOpRegistry::AutoclusteringPolicy::kIfEnabledGlobally;
   registration.cluster_resource_variable_ops_unsafely = true;
-  tensorflow::XlaOpRegistry::RegisterCompilationDevice(kDeviceType, registration);
+  tensorflow::XlaOpRegistry::RegisterCompilationDevice(deviceType(), registration);
   auto& rollout = tensorflow::GetXlaOpsCommonFlags()->tf_xla_use_device_api;
   rollout.enabled_for_xla_launch_ = true;
   rollout.enabled_for_compile_and_run_ = true;
   rollout.enabled_for_compile_on_demand_ = true;
-  rollout.AllowForDeviceInXlaLaunch(tensorflow::DeviceType(kDeviceType));
-  rollout.AllowForDeviceInXlaCompileAndRun(tensorflow::DeviceType(kDeviceType));
-  rollout.AllowForDeviceInXlaCompileOnDemand(tensorflow::DeviceType(kDeviceType));
+  rollout.AllowForDeviceInXlaLaunch(tensorflow::DeviceType(deviceType()));
+  rollout.AllowForDeviceInXlaCompileAndRun(tensorflow::DeviceType(deviceType()));
+  rollout.AllowForDeviceInXlaCompileOnDemand(tensorflow::DeviceType(deviceType()));
 }
 
 }  // namespace
+
+namespace isthmus::tensorflow_bridge {
+
+const char* deviceType() {
+  static const std::string& type = *new std::string([] {
+    std::string name = platform().empty() ? "isthmus" : platform();
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return name;
+  }());
+  return type.c_str();
+}
+
+}  // namespace isthmus::tensorflow_bridge
 
 extern "C" {
 
@@ -181,12 +280,13 @@ __attribute__((visibility("default"))) const TFNPD_Api* TFNPD_InitPlugin(TFNPD_P
                                                                          TF_Status* status) {
   TF_SetStatus(status, TF_OK, "");
   params->struct_size = TFNPD_PLUGIN_PARAMS_STRUCT_SIZE;
-  params->device_type = kDeviceType;
+  params->device_type = deviceType();
   params->compilation_device_name = kCompilationDevice;
-  params->priority = kPriority;
+  params->priority = priority();
   params->is_pluggable_device = true;
   params->use_pjrt_on_demand_compile = false;  // registerKernels() chooses what is compiled
   static const TFNPD_Api api = [] {
+    if (const std::string name = platform(); name == "xpu" || name == "cuda") nameDrivers(name);
     isthmus::tensorflow_bridge::registerKernels();
     TFNPD_Api table{};
     table.struct_size = TFNPD_Api_STRUCT_SIZE;

@@ -1,6 +1,7 @@
-"""Compiles the bridge against the installed TensorFlow and writes the wheel isthmus-tensorflow.
+"""Compiles the bridge against the installed TensorFlow and writes the wheel isthmus-tensorflow, and one for each
+platform of devices that is named: isthmus-tensorflow-xpu has devices of type XPU.
 
-Usage: python build_wheel.py [--output FOLDER] [--library-only]   (needs tensorflow and a C++ compiler)
+Usage: python build_wheel.py [--output FOLDER] [--platforms xpu cuda …] [--library-only]   (needs tensorflow and a C++ compiler)
 """
 
 import argparse
@@ -16,7 +17,7 @@ sys.path.insert(0, str(HERE.parents[1] / "tools"))
 from wheel_file import write_wheel  # noqa: E402
 
 VERSION = "0.1.0"
-LIBRARY = "libisthmus_tensorflow.so"
+LIBRARY = "libisthmus_tensorflow.so"  # the library asks for its own name, so that of a platform is a copy
 
 
 def tensorflow_version() -> str:
@@ -39,19 +40,24 @@ def compile_bridge(output: pathlib.Path) -> None:
         "-Wl,-rpath,$ORIGIN/../tensorflow", "-Wl,--as-needed"], check=True)
 
 
-def write_bridge_wheel(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    version = tensorflow_version()
-    major, minor = version.split(".")[:2]
+def write_bridge_wheel(library: pathlib.Path, folder: pathlib.Path, platform: str = "") -> pathlib.Path:
+    """The wheel of a platform, of the CPU if it is ""."""
+    major, minor = tensorflow_version().split(".")[:2]
     # One build for each version of TensorFlow, and one wheel: the local part names it.
     own = f"{VERSION}+tf{major}.{minor}"
+    device = platform.upper() or "ISTHMUS"
+    suffix = f"_{platform}" if platform else ""
+    dashed = suffix.replace("_", "-")
     return write_wheel(
-        folder, "isthmus-tensorflow", own, f"Devices of type ISTHMUS for TensorFlow {major}.{minor}",
-        "py3-none-linux_x86_64", {f"tensorflow-plugins/{LIBRARY}": library.read_bytes()}, ["isthmus"])
+        folder, f"isthmus-tensorflow{dashed}", own, f"Devices of type {device} for TensorFlow {major}.{minor}",
+        "py3-none-linux_x86_64",
+        {f"tensorflow-plugins/libisthmus_tensorflow{suffix}.so": library.read_bytes()}, [f"isthmus{dashed}"])
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("dist"))
+    parser.add_argument("--platforms", nargs="*", default=[], help="of devices, beside the CPU: xpu, cuda, …")
     parser.add_argument("--library-only", action="store_true")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -60,9 +66,9 @@ def main():
     if options.library_only:
         print(library)
         return
-    path = write_bridge_wheel(library, options.output)
+    for platform in ["", *options.platforms]:
+        print(write_bridge_wheel(library, options.output, platform))
     library.unlink()
-    print(path)
 
 
 if __name__ == "__main__":

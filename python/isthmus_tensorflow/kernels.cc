@@ -40,7 +40,10 @@ using tensorflow::TensorShape;
 
 // The type of device that TensorFlow's kernels for compiling one operation and running it are
 // registered for. There are no devices of it: the kernels are made for ours.
-constexpr char kOneOperation[] = "ISTHMUS_ONE_OPERATION";
+const char* oneOperation() {
+  static const auto& type = *new std::string(std::string(deviceType()) + "_ONE_OPERATION");
+  return type.c_str();
+}
 
 template <typename Context>
 absl::Status makeKernel(Context* context, tensorflow::FunctionLibraryRuntime* library,
@@ -52,7 +55,7 @@ absl::Status makeKernel(Context* context, tensorflow::FunctionLibraryRuntime* li
   if (!status.ok()) return status;
   OpKernel* made = nullptr;
   status =
-      tensorflow::CreateOpKernel(tensorflow::DeviceType(kOneOperation), context->device(),
+      tensorflow::CreateOpKernel(tensorflow::DeviceType(oneOperation()), context->device(),
                                  context->device()->GetAllocator(tensorflow::AllocatorAttributes()),
                                  library, context->resource_manager(), properties, version, &made);
   kernel.reset(made);
@@ -386,8 +389,8 @@ class RefusedOp : public OpKernel {
         op.rfind("Collective", 0) == 0
             ? "give the strategy cross_device_ops=tf.distribute.ReductionToOneDevice()"
             : "put it into a tf.function(jit_compile=True), or under tf.device(\"/CPU:0\")";
-    context->SetStatus(absl::UnimplementedError("isthmus: " + op +
-                                                " has no kernel on ISTHMUS devices; " + instead));
+    context->SetStatus(absl::UnimplementedError("isthmus: " + op + " has no kernel on " +
+                                                deviceType() + " devices; " + instead));
   }
 };
 
@@ -430,7 +433,7 @@ void removeOtherTypes(tensorflow::KernelDef& kernel) {
 
 void registerKernel(std::unique_ptr<tensorflow::KernelDef> kernel,
                     OpKernel* (*factory)(OpKernelConstruction*)) {
-  kernel->set_device_type(kDeviceType);
+  kernel->set_device_type(deviceType());
   // The registry keeps it: it takes the description and asks for no registrar afterwards.
   tensorflow::kernel_factory::OpKernelRegistrar(kernel.release(), "isthmus", factory);
 }
@@ -453,7 +456,7 @@ void registerKernel(const char* op, std::vector<const char*> onHost,
 }  // namespace
 
 void registerKernels() {
-  tensorflow::RegisterXlaDeviceKernels(kOneOperation, kCompilationDevice);
+  tensorflow::RegisterXlaDeviceKernels(oneOperation(), kCompilationDevice);
   for (const tensorflow::KernelDef* kernel : tensorflow::XlaOpRegistry::DeviceKernels(
            kCompilationDevice, /*include_compilation_only_kernels=*/false)) {
     if (isLeftToTensorFlow(kernel->op())) continue;

@@ -3,9 +3,12 @@
 
 namespace isthmus::tensorflow_bridge {
 
-inline constexpr char kDeviceType[] = "ISTHMUS";
 // What TensorFlow translates its operations for. The CPU wheel has no other kernels.
 inline constexpr char kCompilationDevice[] = "XLA_CPU_JIT";
+
+// TensorFlow's type of these devices, "ISTHMUS" or the platform's name in capitals; it lives as
+// long as the process.
+const char* deviceType();
 
 // Registers the kernels of our devices. Once, before there are devices.
 void registerKernels();

@@ -1,4 +1,4 @@
-"""Skips everything where TensorFlow has no device of type ISTHMUS."""
+"""Skips everything where TensorFlow has no device of the type that is tested."""
 
 import os
 import pathlib
@@ -11,10 +11,10 @@ os.environ.setdefault("ISTHMUS_NUM_DEVICES", "2")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
-
 def pytest_runtest_setup(item):
     # The modules are skipped where there is no TensorFlow.
     import tensorflow
+    from device_type import DEVICE
 
-    if not tensorflow.config.list_physical_devices("ISTHMUS"):
-        pytest.skip("TensorFlow has no device of type ISTHMUS")
+    if not tensorflow.config.list_physical_devices(DEVICE):
+        pytest.skip(f"TensorFlow has no device of type {DEVICE}")

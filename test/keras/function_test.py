@@ -1,9 +1,11 @@
-"""Functions of TensorFlow that are compiled as a whole, on devices of type ISTHMUS."""
+"""Functions of TensorFlow that are compiled as a whole, on devices of ours."""
 
 import numpy as np
 import pytest
 
 tf = pytest.importorskip("tensorflow")
+
+from device_type import DEVICE  # noqa: E402
 
 
 @tf.function(jit_compile=True)
@@ -12,16 +14,16 @@ def layer(x, y):
 
 
 def test_devices_are_listed():
-    assert len(tf.config.list_physical_devices("ISTHMUS")) == 2
-    assert [d.device_type for d in tf.config.list_logical_devices("ISTHMUS")] == ["ISTHMUS"] * 2
+    assert len(tf.config.list_physical_devices(DEVICE)) == 2
+    assert [d.device_type for d in tf.config.list_logical_devices(DEVICE)] == [DEVICE] * 2
 
 
 @pytest.mark.parametrize("device", [0, 1])
 def test_function(device):
     x, y = np.random.rand(4, 5).astype("float32"), np.random.rand(5, 3).astype("float32")
-    with tf.device(f"/ISTHMUS:{device}"):
+    with tf.device(f"/{DEVICE}:{device}"):
         result = layer(x, y)
-    assert result.device.endswith(f"ISTHMUS:{device}")
+    assert result.device.endswith(f"{DEVICE}:{device}")
     logits = np.exp(x @ y)
     np.testing.assert_allclose(result, logits / logits.sum(1, keepdims=True) + 1, rtol=1e-5)
 
@@ -35,7 +37,7 @@ def test_element_types(dtype):
         return tf.concat([x, x], 0)
 
     x = tf.cast(tf.constant([0, 1, 1]), dtype)
-    with tf.device("/ISTHMUS:0"):
+    with tf.device(f"/{DEVICE}:0"):
         result = twice(x)
     assert result.dtype == dtype
     np.testing.assert_array_equal(result.numpy(), np.concatenate([x.numpy()] * 2))
@@ -53,13 +55,13 @@ def test_gradient_of_a_loop():
 
     x = tf.constant([0.5, 1.0, 2.0])
     expected = gradient.python_function(x)
-    with tf.device("/ISTHMUS:0"):
+    with tf.device(f"/{DEVICE}:0"):
         got = gradient(x)
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
 def test_variables_are_updated():
-    with tf.device("/ISTHMUS:0"):
+    with tf.device(f"/{DEVICE}:0"):
         total = tf.Variable(tf.zeros(3))
 
         @tf.function(jit_compile=True)
@@ -84,8 +86,8 @@ def test_saved_model(tmp_path):
             return tf.nn.relu(x @ self.w)
 
     tf.saved_model.save(Model(), str(tmp_path))
-    with tf.device("/ISTHMUS:0"):
+    with tf.device(f"/{DEVICE}:0"):
         loaded = tf.saved_model.load(str(tmp_path))
         result = loaded(tf.ones((4, 3)))
-    assert result.device.endswith("ISTHMUS:0")
+    assert result.device.endswith(f"{DEVICE}:0")
     np.testing.assert_array_equal(result, np.full((4, 2), 3))

@@ -7,6 +7,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from device_type import DEVICE  # noqa: E402
 import keras_models as models  # noqa: E402
 
 # As a whole, operation by operation from Python, and operation by operation in a graph.
@@ -41,17 +42,17 @@ def test_model(name, way):
         pytest.skip("the operations of eager, which takes a minute")
     # Compiling it by TensorFlow's XLA:CPU would take most of the suite's time.
     theirs = "eager" if name == "resnet50" else way
-    check(name, train(name, "/ISTHMUS:0", way), expected(name, theirs))
+    check(name, train(name, f"/{DEVICE}:0", way), expected(name, theirs))
 
 
 def mirrored(**options):
-    return tf.distribute.MirroredStrategy(["ISTHMUS:0", "ISTHMUS:1"], **options)
+    return tf.distribute.MirroredStrategy([f"{DEVICE}:0", f"{DEVICE}:1"], **options)
 
 
 @pytest.mark.parametrize("name", ["mlp", "lstm"])
 def test_two_devices(name):
     strategy = mirrored(cross_device_ops=tf.distribute.ReductionToOneDevice())
-    check(name, train(name, "/ISTHMUS:0", "graph", strategy.scope()), expected(name, "graph"))
+    check(name, train(name, f"/{DEVICE}:0", "graph", strategy.scope()), expected(name, "graph"))
 
 
 def test_a_jitted_step_on_two_devices():
@@ -60,14 +61,14 @@ def test_a_jitted_step_on_two_devices():
     batches = tf.data.Dataset.from_tensor_slices(tf.range(4.0)).batch(4)
     for x in strategy.experimental_distribute_dataset(batches):
         results = strategy.run(lambda x: step(x), args=(x,))
-    shown = [(r.device[-9:], r.numpy().tolist()) for r in strategy.experimental_local_results(results)]
-    assert shown == [("ISTHMUS:0", [0, 2]), ("ISTHMUS:1", [4, 6])]
+    shown = [(r.device.split("device:")[-1], r.numpy().tolist()) for r in strategy.experimental_local_results(results)]
+    assert shown == [(f"{DEVICE}:0", [0, 2]), (f"{DEVICE}:1", [4, 6])]
 
 
 def test_what_cannot_be_done_on_two_devices_is_refused():
     # TensorFlow compiles for one device, and jitted Keras steps update the variables of both.
     strategy = mirrored(cross_device_ops=tf.distribute.ReductionToOneDevice())
     with pytest.raises(tf.errors.InvalidArgumentError, match="resource.* located in device"):
-        train("mlp", "/ISTHMUS:0", "jitted", strategy.scope())
+        train("mlp", f"/{DEVICE}:0", "jitted", strategy.scope())
     with pytest.raises(tf.errors.UnimplementedError, match="ReductionToOneDevice"):
-        train("mlp", "/ISTHMUS:0", "graph", mirrored().scope())
+        train("mlp", f"/{DEVICE}:0", "graph", mirrored().scope())

@@ -1,18 +1,20 @@
-"""Single operations on devices of type ISTHMUS, eager and in functions that are not compiled as a whole."""
+"""Single operations on devices of ours, eager and in functions that are not compiled as a whole."""
 
 import numpy as np
 import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from device_type import DEVICE  # noqa: E402
+
 
 @pytest.fixture(autouse=True)
 def on_isthmus():
-    with tf.device("/ISTHMUS:0"):
+    with tf.device(f"/{DEVICE}:0"):
         yield
 
 
-def check(result, expected, device="ISTHMUS:0"):
+def check(result, expected, device=f"{DEVICE}:0"):
     assert result.device.endswith(device), result.device
     np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5)
 
@@ -68,9 +70,9 @@ def test_gradient():
 
 def test_between_devices():
     x = tf.ones(3) * 3
-    with tf.device("/ISTHMUS:1"):
-        check(x + 1, [4, 4, 4], "ISTHMUS:1")
-        check(tf.constant([1, 2]) * 3 + 1, [4, 7], "ISTHMUS:1")
+    with tf.device(f"/{DEVICE}:1"):
+        check(x + 1, [4, 4, 4], f"{DEVICE}:1")
+        check(tf.constant([1, 2]) * 3 + 1, [4, 7], f"{DEVICE}:1")
     with tf.device("/CPU:0"):
         check(x + 1, [4, 4, 4], "CPU:0")
 
