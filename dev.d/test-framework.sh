@@ -36,6 +36,7 @@ failed=0
 if [[ -n "$platform" ]]; then
   install_platform "$platform"
   export PJRT_DEVICE="${platform^^}" ISTHMUS_TENSORFLOW_DEVICE="${platform^^}"
+  [[ "$platform" != cuda ]] || PJRT_DEVICE=ISTHMUS_CUDA
   exec "$venv/bin/python" -m pytest -q --junitxml "$OUT/results/$framework-on-$platform.xml" "${files[@]}" "$@"
 fi
 "$venv/bin/python" -m pytest -q --junitxml "$OUT/results/$framework.xml" "${files[@]}" "$@" || failed=1

@@ -18,8 +18,10 @@ VERSION = "0.1.0"
 
 # Of the wheels of platforms: what they are for. Others are of a vendor's device.
 DEVICES = {"xpu": "OpenCL devices", "cuda": "NVIDIA GPUs"}
-# What torch_xla makes for PJRT_DEVICE=NAME; the platforms of others share one.
-TORCH_XLA_PLUGINS = {"xpu": "XpuPlugin", "cuda": "CudaPlugin"}
+# What torch_xla makes for PJRT_DEVICE=NAME; the platforms of others share one. torch_xla 2.9 ends the process for
+# devices of type CUDA.
+TORCH_XLA_PLUGINS = {"xpu": "xpu = isthmus.torch_xla_plugin:XpuPlugin",
+                     "cuda": "isthmus_cuda = isthmus.torch_xla_plugin:CudaPlugin"}
 
 
 def contents(kind: str):
@@ -29,10 +31,10 @@ def contents(kind: str):
         return ("isthmus-conform", "Judges any PJRT plugin by the C API alone",
                 {"{data}/scripts/isthmus-conform": "conformance/isthmus-conform"}, [], {})
     library = f"libisthmus_{kind}.so"
-    plugin = TORCH_XLA_PLUGINS.get(kind, f"platform_{kind}")
+    plugin = TORCH_XLA_PLUGINS.get(kind, f"{kind} = isthmus.torch_xla_plugin:platform_{kind}")
     return (f"isthmus-{kind.replace('_', '-')}", f"Platform {kind} of isthmus: {DEVICES.get(kind, 'its devices')}",
             {f"isthmus/{library}": f"pjrt/{library}"}, [f"isthmus=={VERSION}"],
-            {"torch_xla.plugins": [f"{kind} = isthmus.torch_xla_plugin:{plugin}"]})
+            {"torch_xla.plugins": [plugin]})
 
 
 def write_wheel(folder: pathlib.Path, name: str, version: str, summary: str, tag: str, files: dict,

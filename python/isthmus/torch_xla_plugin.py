@@ -1,4 +1,4 @@
-"""The devices of PyTorch/XLA: PJRT_DEVICE=ISTHMUS, XPU, CUDA, and those of further platforms.
+"""The devices of PyTorch/XLA: PJRT_DEVICE=ISTHMUS, XPU, ISTHMUS_CUDA, and those of further platforms.
 
 torch_xla finds these classes by the entry point group `torch_xla.plugins` (the wheel of each platform has its own) and
 makes one of each when it is imported, whichever device is chosen; a library is loaded only for the chosen one.
@@ -50,11 +50,13 @@ class XpuPlugin(_Plugin):
 
 
 class CudaPlugin(_Plugin):
+    """Of a name of its own: torch_xla 2.9 ends the process for devices of a client whose platform is `cuda`."""
+
     def library_path(self) -> str:
         return str(cuda_backend.library_path())
 
     def client_create_options(self) -> dict:
-        return cuda_backend.client_options()
+        return cuda_backend.client_options() | {"platform_name": "isthmus_cuda"}
 
 
 def _of_further_platform(platform: str):

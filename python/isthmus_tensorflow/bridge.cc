@@ -117,17 +117,20 @@ std::string libraryPath() {
 
 // Lets the package's Python half name the libraries of a device's driver, as it does for JAX: those
 // of PyPI's packages, and, for the drivers that bring an LLVM, loaded so that they do not call
-// TensorFlow's. In a process without Python the environment alone does.
-void nameDrivers(const std::string& name) {
+// TensorFlow's. In a process without Python the environment alone does. False if that failed, after
+// Python has printed why: no driver must be loaded then.
+bool nameDrivers(const std::string& name) {
   auto isInitialized = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
   auto ensure = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
   auto release = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
   auto run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
-  if (!isInitialized || !ensure || !release || !run || !isInitialized()) return;
+  if (!isInitialized || !ensure || !release || !run || !isInitialized()) return true;
   const int state = ensure();
-  run(("import isthmus." + name + "_backend\nisthmus." + name + "_backend.set_environment()\n")
-          .c_str());
+  const int failed =
+      run(("import isthmus." + name + "_backend\nisthmus." + name + "_backend.set_environment()\n")
+              .c_str());
   release(state);
+  return failed == 0;
 }
 
 // ---- Host memory for what TensorFlow keeps itself.
@@ -189,6 +192,8 @@ std::string take(PJRT_Error* error) {
 // How many devices the platform's driver has, which only a client tells; 0, and why on the
 // terminal, where there is no driver: TensorFlow goes on with its other devices.
 int presentDevices() {
+  const std::string name = platform();
+  if ((name == "xpu" || name == "cuda") && !nameDrivers(name)) return 0;
   const PJRT_Api* api = GetPjrtApi();
   if (api == nullptr) return 0;
   PJRT_Client_Create_Args create{};
@@ -208,6 +213,7 @@ int presentDevices() {
 }
 
 int32_t deviceCount(TF_Status* status) {
+  // Devices do not come and go in a process.
   static const int present = platform().empty() ? 1 : presentDevices();
   const int count = present == 0 ? 0 : askedDevices(present);
   TF_SetStatus(status, TF_OK, "");
@@ -217,6 +223,7 @@ int32_t deviceCount(TF_Status* status) {
 
 // The client, and TensorFlow's leave to use it in functions that are compiled as a whole.
 void initialize(TF_Status* status) {
+  if (deviceCount(status) == 0) return;  // TensorFlow asks for it all the same
   TF_SetStatus(status, TF_OK, "");
   absl::flat_hash_map<std::string, xla::PjRtValueType> options;
   if (const int asked = askedDevices(platform().empty() ? 1 : 0); asked > 0) {
@@ -286,7 +293,6 @@ __attribute__((visibility("default"))) const TFNPD_Api* TFNPD_InitPlugin(TFNPD_P
   params->is_pluggable_device = true;
   params->use_pjrt_on_demand_compile = false;  // registerKernels() chooses what is compiled
   static const TFNPD_Api api = [] {
-    if (const std::string name = platform(); name == "xpu" || name == "cuda") nameDrivers(name);
     isthmus::tensorflow_bridge::registerKernels();
     TFNPD_Api table{};
     table.struct_size = TFNPD_Api_STRUCT_SIZE;
