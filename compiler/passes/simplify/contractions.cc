@@ -109,9 +109,45 @@ struct Side {
   }
 };
 
+// Of an operation: a copy that multiplies these operands instead, with a result of this type.
+shlo::DotGeneralOp productOf(shlo::DotGeneralOp dot, const Side& lhs, const Side& rhs,
+                             mlir::Type type, PatternRewriter& rewriter) {
+  mlir::Operation* copy = rewriter.clone(*dot);
+  copy->setOperands({lhs.value, rhs.value});
+  copy->getResult(0).setType(type);
+  auto product = llvm::cast<shlo::DotGeneralOp>(copy);
+  product.setDotDimensionNumbersAttr(shlo::DotDimensionNumbersAttr::get(
+      dot.getContext(), lhs.batching, rhs.batching, lhs.contracting, rhs.contracting));
+  if (lhs.precision) {
+    product.setPrecisionConfigAttr(rewriter.getArrayAttr({lhs.precision, rhs.precision}));
+  }
+  return product;
+}
+
+// transpose(dot(a, b)) as the transpose of dot(b, a).
+LogicalResult swapOperands(shlo::TransposeOp op, shlo::DotGeneralOp dot, const Side (&sides)[2],
+                           PatternRewriter& rewriter) {
+  const auto batches = static_cast<int64_t>(sides[0].batching.size());
+  const auto free = static_cast<int64_t>(sides[0].free.size());
+  const auto otherFree = static_cast<int64_t>(sides[1].free.size());
+  llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
+  Dims swapped(shape.take_front(batches));
+  llvm::append_range(swapped, shape.take_back(otherFree));
+  llvm::append_range(swapped, shape.slice(batches, free));
+  auto product = productOf(dot, sides[1], sides[0], dot.getType().clone(swapped), rewriter);
+  Dims permutation;
+  for (int64_t d : op.getPermutation()) {
+    permutation.push_back(d < batches ? d : d < batches + free ? d + otherFree : d - free);
+  }
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, op.getType(), product, permutation);
+  return mlir::success();
+}
+
 // transpose(dot(a, b)) whose batching dimensions stay in front, and each side's free ones together,
 // is a product itself: of b and a, or of operands transposed where these are smaller. Scores of
-// attention with several queries for each key are such (bqkgd,bskd->bkgqs).
+// attention with several queries for each key are such (bqkgd,bskd->bkgqs). Where only a batching
+// dimension is between them, as in what attention gives (bskd,bkts->btkd), b and a still have the
+// result's innermost dimension innermost: what is left moves whole rows.
 LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewriter) {
   auto dot = op.getOperand().getDefiningOp<shlo::DotGeneralOp>();
   if (!dot || !dot->hasOneUse()) return mlir::failure();
@@ -142,9 +178,10 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
 
   Dims batchOrder;
   llvm::SmallVector<int, 8> order;  // the sides of the free dimensions
+  bool batchesLead = true;
   for (int64_t d : op.getPermutation()) {
     if (d < batches) {
-      if (!order.empty()) return mlir::failure();
+      batchesLead &= order.empty();
       batchOrder.push_back(d);
       continue;
     }
@@ -156,6 +193,10 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
   if (!(swaps ? llvm::is_sorted(order, std::greater<>()) : llvm::is_sorted(order))) {
     return mlir::failure();
   }
+  if (!batchesLead) {
+    const bool helps = swaps && op.getPermutation().back() >= batches;
+    return helps ? swapOperands(op, dot, sides, rewriter) : mlir::failure();
+  }
   int64_t moved = 0;
   for (const Side& side : sides) moved += side.isInOrder() ? 0 : elementCount(side.value);
   if (moved > elementCount(op) / 2) return mlir::failure();
@@ -165,19 +206,7 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
     side.batching = mapThrough(side.batching, batchOrder);
   }
   if (swaps) std::swap(sides[0], sides[1]);
-  auto updated =
-      shlo::DotDimensionNumbersAttr::get(op.getContext(), sides[0].batching, sides[1].batching,
-                                         sides[0].contracting, sides[1].contracting);
-  mlir::Operation* replacement = rewriter.clone(*dot);
-  replacement->setOperands({sides[0].value, sides[1].value});
-  replacement->getResult(0).setType(op.getType());
-  auto replaced = llvm::cast<shlo::DotGeneralOp>(replacement);
-  replaced.setDotDimensionNumbersAttr(updated);
-  if (sides[0].precision) {
-    replaced.setPrecisionConfigAttr(
-        rewriter.getArrayAttr({sides[0].precision, sides[1].precision}));
-  }
-  rewriter.replaceOp(op, replacement->getResults());
+  rewriter.replaceOp(op, productOf(dot, sides[0], sides[1], op.getType(), rewriter));
   return mlir::success();
 }
 

@@ -95,6 +95,54 @@ struct SimplifyBroadcast : StaticPattern<shlo::BroadcastInDimOp> {
   }
 };
 
+// A reshape that only adds or drops dimensions of size 1, of a transpose: it goes first, so that
+// the transpose meets others, and the products that read their operands in any order.
+LogicalResult reshapeBeforeTranspose(shlo::ReshapeOp op, shlo::TransposeOp transpose,
+                                     PatternRewriter& rewriter) {
+  if (!transpose->hasOneUse() || op.getType().getNumElements() == 0) return mlir::failure();
+  // The operands of a product may yet change places, which contractions.cc sees without a reshape
+  // between.
+  auto dot = transpose.getOperand().getDefiningOp<shlo::DotGeneralOp>();
+  if (dot && dot->hasOneUse() &&
+      transpose.getPermutation().back() + 1 != transpose.getType().getRank()) {
+    return mlir::failure();
+  }
+  auto isWide = [](int64_t size) { return size != 1; };
+  llvm::ArrayRef<int64_t> before = transpose.getType().getShape(), after = op.getType().getShape();
+  if (!llvm::equal(llvm::make_filter_range(before, isWide),
+                   llvm::make_filter_range(after, isWide))) {
+    return mlir::failure();
+  }
+  Dims sources;  // of the wide dimensions, in the order of both: those of the transpose's operand
+  for (auto [d, size] : llvm::enumerate(before)) {
+    if (isWide(size)) sources.push_back(transpose.getPermutation()[d]);
+  }
+  // Where each of the result's dimensions lies in the reshaped operand: the wide ones in the order
+  // that they have in memory, each behind those of size 1 that it follows in the result.
+  Dims shape, permutation(after.size());
+  auto append = [&](size_t d) {
+    permutation[d] = static_cast<int64_t>(shape.size());
+    shape.push_back(after[d]);
+  };
+  llvm::SmallVector<std::pair<int64_t, size_t>> wide;  // its source, and where it is
+  for (auto [d, size] : llvm::enumerate(after)) {
+    if (isWide(size)) wide.emplace_back(sources[wide.size()], d);
+  }
+  llvm::sort(wide);
+  for (auto [source, at] : wide) {
+    size_t begin = at;
+    while (begin > 0 && !isWide(after[begin - 1])) --begin;
+    for (size_t d = begin; d <= at; ++d) append(d);
+  }
+  size_t rest = after.size();
+  while (rest > 0 && !isWide(after[rest - 1])) --rest;
+  for (size_t d = rest; d < after.size(); ++d) append(d);
+  auto reshaped = shlo::ReshapeOp::create(rewriter, op.getLoc(), op.getType().clone(shape),
+                                          transpose.getOperand());
+  rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, op.getType(), reshaped, permutation);
+  return mlir::success();
+}
+
 struct SimplifyReshape : StaticPattern<shlo::ReshapeOp> {
   using StaticPattern::StaticPattern;
 
@@ -107,6 +155,9 @@ struct SimplifyReshape : StaticPattern<shlo::ReshapeOp> {
     if (auto inner = llvm::dyn_cast_or_null<shlo::ReshapeOp>(producer)) {
       rewriter.replaceOpWithNewOp<shlo::ReshapeOp>(op, op.getType(), inner.getOperand());
       return mlir::success();
+    }
+    if (auto transpose = llvm::dyn_cast_or_null<shlo::TransposeOp>(producer)) {
+      return reshapeBeforeTranspose(op, transpose, rewriter);
     }
     if (auto constant = llvm::dyn_cast_or_null<shlo::ConstantOp>(producer)) {
       auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());

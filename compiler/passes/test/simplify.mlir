@@ -179,6 +179,42 @@ func.func @transposed_product(%k: tensor<2x512x3x8xf32>, %q: tensor<2x512x3x4x8x
   return %1 : tensor<3x2x4x512x512xf32>
 }
 
+// A batching dimension comes to lie between the others: the operands change places, and whole rows move.
+// CHECK-LABEL: @product_of_swapped
+// CHECK: %[[D:.*]] = stablehlo.dot_general %arg1, %arg0, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1] : (tensor<2x4x512x512xf32>, tensor<2x512x4x8xf32>) -> tensor<2x4x512x8xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[D]], dims = [0, 2, 1, 3] : (tensor<2x4x512x8xf32>) -> tensor<2x512x4x8xf32>
+// CHECK: return %[[T]]
+func.func @product_of_swapped(%v: tensor<2x512x4x8xf32>, %w: tensor<2x4x512x512xf32>) -> tensor<2x512x4x8xf32> {
+  %0 = stablehlo.dot_general %v, %w, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3] : (tensor<2x512x4x8xf32>, tensor<2x4x512x512xf32>) -> tensor<2x4x8x512xf32>
+  %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<2x4x8x512xf32>) -> tensor<2x512x4x8xf32>
+  return %1 : tensor<2x512x4x8xf32>
+}
+
+// What only adds dimensions of size 1 goes first: the product takes the transpose.
+// CHECK-LABEL: @reshape_of_transpose
+// CHECK: %[[R:.*]] = stablehlo.reshape %arg0 : (tensor<2x4x512x8xf32>) -> tensor<2x4x512x1x8xf32>
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[R]], %arg1, batching_dims = [0, 1] x [0, 1], contracting_dims = [4] x [3]
+// CHECK: return %[[D]]
+func.func @reshape_of_transpose(%q: tensor<2x4x512x8xf32>, %k: tensor<2x4x512x8xf32>) -> tensor<2x4x512x1x512xf32> {
+  %0 = stablehlo.transpose %q, dims = [0, 2, 1, 3] : (tensor<2x4x512x8xf32>) -> tensor<2x512x4x8xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x512x4x8xf32>) -> tensor<2x512x4x1x8xf32>
+  %2 = stablehlo.dot_general %1, %k, batching_dims = [0, 2] x [0, 1], contracting_dims = [4] x [3] : (tensor<2x512x4x1x8xf32>, tensor<2x4x512x8xf32>) -> tensor<2x4x512x1x512xf32>
+  return %2 : tensor<2x4x512x1x512xf32>
+}
+
+// Transposes meet across what drops them; dimensions of size 1 lie ahead of those that they precede.
+// CHECK-LABEL: @transposes_around_a_reshape
+// CHECK: %[[R:.*]] = stablehlo.reshape %arg0 : (tensor<2x4x5x1x8xf32>) -> tensor<2x4x5x8xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [2, 3, 1, 0] : (tensor<2x4x5x8xf32>) -> tensor<5x8x4x2xf32>
+// CHECK: return %[[T]]
+func.func @transposes_around_a_reshape(%x: tensor<2x4x5x1x8xf32>) -> tensor<5x8x4x2xf32> {
+  %0 = stablehlo.transpose %x, dims = [4, 3, 0, 2, 1] : (tensor<2x4x5x1x8xf32>) -> tensor<8x1x2x5x4xf32>
+  %1 = stablehlo.reshape %0 : (tensor<8x1x2x5x4xf32>) -> tensor<8x2x5x4x1xf32>
+  %2 = stablehlo.transpose %1, dims = [2, 4, 0, 3, 1] : (tensor<8x2x5x4x1xf32>) -> tensor<5x1x8x4x2xf32>
+  %3 = stablehlo.reshape %2 : (tensor<5x1x8x4x2xf32>) -> tensor<5x8x4x2xf32>
+  return %3 : tensor<5x8x4x2xf32>
+}
+
 // The product is a hundredth of the operand: it is transposed instead.
 // CHECK-LABEL: @product_of_transposed
 // CHECK: %[[D:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [3] x [1]
