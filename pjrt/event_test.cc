@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-#include "pjrt/c_api_testing.h"
 #include "pjrt/error.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "pjrt/c_api_testing.h"
 #include "pjrt/entry.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

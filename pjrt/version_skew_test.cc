@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "pjrt/c_api_testing.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

@@ -11,7 +11,7 @@
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "mlir/Parser/Parser.h"
-#include "pjrt/compile_options.h"
+#include "pjrt/compile/compile_options.h"
 #include "tools/read_file.h"
 #include "tools/stage_times.h"
 

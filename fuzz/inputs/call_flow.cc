@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "fuzz/inputs/call_sequence.h"
-#include "pjrt/programs_testing.h"
+#include "pjrt/testing/programs_testing.h"
 
 namespace isthmus::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // What callers promise and keep later: alias buffers, dependencies, destinations, events,
 // transfers.
 #include "fuzz/inputs/call_sequence.h"
-#include "pjrt/programs_testing.h"
+#include "pjrt/testing/programs_testing.h"
 
 namespace isthmus::fuzz {
 namespace {

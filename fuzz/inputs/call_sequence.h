@@ -13,7 +13,8 @@
 
 namespace isthmus::fuzz {
 
-// Programs of pjrt/programs_testing.h, each compiled once for a client, for one device or for any.
+// Programs of pjrt/testing/programs_testing.h, each compiled once for a client, for one device or
+// for any.
 enum Program { kAdd, kAccumulate, kMayDonate, kHost, kFail, kWait, kNoOutputs, kNumPrograms };
 
 // A client and its programs, which many sequences share.

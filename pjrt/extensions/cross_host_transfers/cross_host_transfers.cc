@@ -1,9 +1,9 @@
 // Extension 12: buffers sent to, and received from, devices of other processes.
+#include "pjrt/buffer/layout.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
 #include "pjrt/extensions/extensions.h"
 #include "pjrt/handles.h"
-#include "pjrt/layout.h"
 #include "runtime/process_transfers.h"
 
 namespace isthmus::pjrt {

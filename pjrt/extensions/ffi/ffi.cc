@@ -1,6 +1,6 @@
 // Extension 5: types, user data and handlers of the foreign function interface.
 #include "pjrt/entry.h"
-#include "pjrt/execute_context.h"
+#include "pjrt/executable/execute_context.h"
 #include "pjrt/extensions/extensions.h"
 #include "runtime/ffi/registry.h"
 

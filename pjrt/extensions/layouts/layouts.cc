@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "pjrt/buffer/layout.h"
 #include "pjrt/entry.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/extensions/extensions.h"
 #include "pjrt/handles.h"
-#include "pjrt/layout.h"
-#include "pjrt/loaded_executable.h"
 #include "runtime/threads/fork_mutex.h"
 
 namespace isthmus::pjrt {

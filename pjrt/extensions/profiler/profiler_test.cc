@@ -6,7 +6,7 @@
 
 #include "isthmus/trace.h"
 #include "isthmus/wire_format.h"
-#include "pjrt/c_api_testing.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

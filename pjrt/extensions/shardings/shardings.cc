@@ -1,7 +1,7 @@
 // Extension 19: the shardings of an executable's parameters and outputs.
 #include "pjrt/entry.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/extensions/extensions.h"
-#include "pjrt/loaded_executable.h"
 
 namespace isthmus::pjrt {
 namespace {

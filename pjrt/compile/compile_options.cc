@@ -1,12 +1,12 @@
 // Conversion between the messages of proto/compile_options.proto and the runtime's structures.
-#include "pjrt/compile_options.h"
+#include "pjrt/compile/compile_options.h"
 
 #include <limits>
 #include <vector>
 
 #include "isthmus/wire_format.h"
-#include "pjrt/compile_overrides.h"
-#include "pjrt/layout.h"
+#include "pjrt/buffer/layout.h"
+#include "pjrt/compile/compile_overrides.h"
 
 namespace isthmus::pjrt {
 namespace {

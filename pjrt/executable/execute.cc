@@ -5,9 +5,9 @@
 #include "pjrt/bindings.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
-#include "pjrt/execute_context.h"
+#include "pjrt/executable/execute_context.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/handles.h"
-#include "pjrt/loaded_executable.h"
 #include "runtime/small_array.h"
 
 namespace isthmus::pjrt {

@@ -1,5 +1,5 @@
 // Calls the callbacks and takes over their values and errors.
-#include "pjrt/key_value_store.h"
+#include "pjrt/client/key_value_store.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "pjrt/bindings.h"
-#include "pjrt/compile_request.h"
+#include "pjrt/client/key_value_store.h"
+#include "pjrt/compile/compile_request.h"
 #include "pjrt/entry.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/handles.h"
-#include "pjrt/key_value_store.h"
-#include "pjrt/loaded_executable.h"
 #include "runtime/loaded_executable.h"
 
 namespace isthmus::pjrt {

@@ -5,10 +5,10 @@
 
 #include "isthmus/device_optional.h"
 #include "pjrt/bindings.h"
+#include "pjrt/buffer/layout.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
 #include "pjrt/handles.h"
-#include "pjrt/layout.h"
 
 // What fulfils an alias buffer; consumed by PJRT_Client_FulfillAliasBuffer.
 struct PJRT_FulfillAliasBufferCallback {

@@ -1,5 +1,5 @@
 // Reading of memory layouts.
-#include "pjrt/layout.h"
+#include "pjrt/buffer/layout.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "pjrt/bindings.h"
+#include "pjrt/buffer/layout.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
 #include "pjrt/handles.h"
-#include "pjrt/layout.h"
 #include "runtime/host_to_device.h"
 
 struct PJRT_AsyncHostToDeviceTransferManager {

@@ -1,5 +1,5 @@
 // The programs, and the backend that has them.
-#include "pjrt/programs_testing.h"
+#include "pjrt/testing/programs_testing.h"
 
 #include <atomic>
 #include <cstring>

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <set>
 
-#include "pjrt/c_api_testing.h"
-#include "pjrt/programs_testing.h"
+#include "pjrt/testing/c_api_testing.h"
+#include "pjrt/testing/programs_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

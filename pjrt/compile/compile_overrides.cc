@@ -1,5 +1,5 @@
 // The table of compile options that have a type here.
-#include "pjrt/compile_overrides.h"
+#include "pjrt/compile/compile_overrides.h"
 
 #include <charconv>
 #include <cstdlib>

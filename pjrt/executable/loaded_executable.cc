@@ -1,10 +1,10 @@
 // The entries of PJRT_LoadedExecutable, but for Execute.
-#include "pjrt/loaded_executable.h"
+#include "pjrt/executable/loaded_executable.h"
 
 #include <string>
 
 #include "pjrt/bindings.h"
-#include "pjrt/compile_options.h"
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 

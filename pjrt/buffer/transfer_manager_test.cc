@@ -3,7 +3,7 @@
 #include <climits>
 #include <utility>
 
-#include "pjrt/c_api_testing.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

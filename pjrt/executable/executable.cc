@@ -5,8 +5,8 @@
 
 #include "pjrt/bindings.h"
 #include "pjrt/entry.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/extensions/layouts/layouts.h"
-#include "pjrt/loaded_executable.h"
 #include "runtime/compile.h"
 
 struct PJRT_SerializedExecutable {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "pjrt/bindings.h"
-#include "pjrt/compile_options.h"
-#include "pjrt/compile_request.h"
+#include "pjrt/compile/compile_options.h"
+#include "pjrt/compile/compile_request.h"
 #include "pjrt/entry.h"
+#include "pjrt/executable/loaded_executable.h"
 #include "pjrt/handles.h"
-#include "pjrt/loaded_executable.h"
 #include "runtime/compile.h"
 
 struct PJRT_SerializedTopology {

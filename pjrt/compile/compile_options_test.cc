@@ -1,5 +1,5 @@
 // The messages of compilation, compared with what protobuf makes of the same schema.
-#include "pjrt/compile_options.h"
+#include "pjrt/compile/compile_options.h"
 
 #include <gtest/gtest.h>
 

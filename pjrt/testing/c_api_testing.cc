@@ -1,5 +1,5 @@
 // The fixture of the tests that go through the function table.
-#include "pjrt/c_api_testing.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <set>
 
-#include "pjrt/c_api_testing.h"
+#include "pjrt/testing/c_api_testing.h"
 
 namespace isthmus::pjrt {
 namespace {

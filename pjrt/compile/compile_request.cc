@@ -1,7 +1,7 @@
 // Checks of programs and compile options.
-#include "pjrt/compile_request.h"
+#include "pjrt/compile/compile_request.h"
 
-#include "pjrt/compile_options.h"
+#include "pjrt/compile/compile_options.h"
 #include "pjrt/entry.h"
 
 namespace isthmus::pjrt {

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "pjrt/bindings.h"
+#include "pjrt/buffer/layout.h"
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
 #include "pjrt/handles.h"
-#include "pjrt/layout.h"
 
 namespace isthmus::pjrt {
 namespace {
