@@ -14,11 +14,11 @@
 #include "isthmus/backend.h"
 #include "isthmus/pjrt_c_api.h"
 #include "pjrt/named_value.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
+#include "runtime/device/topology.h"
 #include "runtime/memory/memory.h"
-#include "runtime/topology.h"
 
 // One memory of a device description (extension 6).
 struct PJRT_MemoryDescription {

@@ -6,9 +6,9 @@
 
 #include "isthmus/flags.h"
 #include "runtime/collectives/in_process.h"
-#include "runtime/compile.h"
-#include "runtime/device_copies.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device_copies.h"
+#include "runtime/executable/compile.h"
+#include "runtime/executable/loaded_executable.h"
 #include "runtime/memory/host_layout.h"
 
 namespace isthmus {

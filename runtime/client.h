@@ -15,14 +15,14 @@
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 #include "runtime/bootstrap/job.h"
-#include "runtime/buffer.h"
-#include "runtime/device.h"
+#include "runtime/buffer/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/device/topology.h"
 #include "runtime/event.h"
-#include "runtime/launch_ids.h"
+#include "runtime/executable/launch_ids.h"
 #include "runtime/memory/memory.h"
 #include "runtime/ref.h"
 #include "runtime/threads/fork_mutex.h"
-#include "runtime/topology.h"
 
 namespace isthmus {
 

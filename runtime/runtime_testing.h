@@ -7,7 +7,7 @@
 
 #include "backends/simulated/function_backend.h"
 #include "runtime/client.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus::testing {
 

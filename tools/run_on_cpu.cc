@@ -11,8 +11,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device.h"
+#include "runtime/executable/loaded_executable.h"
 #include "tools/prepare_program.h"
 
 namespace isthmus {

@@ -9,8 +9,8 @@
 #include "backends/cuda/driver/fake/fake_testing.h"
 #include "isthmus/backend.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus {
 namespace {

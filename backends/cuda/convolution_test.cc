@@ -25,8 +25,8 @@
 #include "isthmus/flags.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus::cuda {
 namespace {

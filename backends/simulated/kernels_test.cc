@@ -16,8 +16,8 @@
 #include "base/trace/recorder.h"
 #include "isthmus/flags.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus::simulated {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "backends/simulated/backend.h"
 #include "isthmus/flags.h"
-#include "runtime/host_to_device.h"
+#include "runtime/buffer/host_to_device.h"
 #include "runtime/runtime_testing.h"
 
 namespace isthmus::simulated {

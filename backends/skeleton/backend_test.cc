@@ -6,7 +6,7 @@
 
 #include "backends/skeleton/driver.h"
 #include "runtime/client.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus::skeleton {
 namespace {

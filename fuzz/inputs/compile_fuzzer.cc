@@ -5,7 +5,7 @@
 #include "fuzz/inputs/guarded_bytes.h"
 #include "fuzz/inputs/program_text.h"
 #include "isthmus/backend.h"
-#include "runtime/compile.h"
+#include "runtime/executable/compile.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace isthmus;

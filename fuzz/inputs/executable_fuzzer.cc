@@ -12,7 +12,7 @@
 #include "fuzz/inputs/body_mutator.h"
 #include "fuzz/inputs/guarded_bytes.h"
 #include "isthmus/backend.h"
-#include "runtime/compile.h"
+#include "runtime/executable/compile.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/event.h"
 #include "pjrt/handles.h"
-#include "runtime/host_to_device.h"
+#include "runtime/buffer/host_to_device.h"
 
 struct PJRT_AsyncHostToDeviceTransferManager {
   std::unique_ptr<isthmus::HostToDeviceTransfers> transfers;

@@ -9,7 +9,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/executable/loaded_executable.h"
 #include "pjrt/handles.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 namespace isthmus::pjrt {
 namespace {

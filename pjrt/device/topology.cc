@@ -10,7 +10,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/executable/loaded_executable.h"
 #include "pjrt/handles.h"
-#include "runtime/compile.h"
+#include "runtime/executable/compile.h"
 
 struct PJRT_SerializedTopology {
   std::string bytes;

@@ -7,7 +7,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/executable/loaded_executable.h"
 #include "pjrt/extensions/layouts/layouts.h"
-#include "runtime/compile.h"
+#include "runtime/executable/compile.h"
 
 struct PJRT_SerializedExecutable {
   std::string bytes;

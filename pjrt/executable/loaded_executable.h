@@ -8,7 +8,7 @@
 #include "isthmus/backend.h"
 #include "isthmus/pjrt_c_api.h"
 #include "pjrt/named_value.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 // A compiled program, loaded or not, with the lists that callers point into.
 struct PJRT_Executable {

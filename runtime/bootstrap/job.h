@@ -11,7 +11,7 @@
 #include "isthmus/status.h"
 #include "runtime/bootstrap/key_value_store.h"
 #include "runtime/collectives/transport.h"
-#include "runtime/topology.h"
+#include "runtime/device/topology.h"
 
 namespace isthmus {
 

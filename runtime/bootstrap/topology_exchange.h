@@ -6,7 +6,7 @@
 
 #include "isthmus/status.h"
 #include "runtime/bootstrap/key_value_store.h"
-#include "runtime/topology.h"
+#include "runtime/device/topology.h"
 
 namespace isthmus {
 

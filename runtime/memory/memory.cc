@@ -7,7 +7,7 @@
 #include "isthmus/backend.h"
 #include "isthmus/trace.h"
 #include "runtime/client.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "runtime/memory/host_allocator.h"
 #include "runtime/memory/host_layout.h"
 #include "runtime/memory/staging.h"

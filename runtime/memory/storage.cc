@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/device_work.h"
+#include "runtime/device/device_work.h"
 
 namespace isthmus {
 

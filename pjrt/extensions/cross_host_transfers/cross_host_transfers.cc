@@ -4,7 +4,7 @@
 #include "pjrt/event.h"
 #include "pjrt/extensions/extensions.h"
 #include "pjrt/handles.h"
-#include "runtime/process_transfers.h"
+#include "runtime/buffer/process_transfers.h"
 
 namespace isthmus::pjrt {
 namespace {

@@ -1,5 +1,5 @@
 // Buffers filled piece by piece.
-#include "runtime/host_to_device.h"
+#include "runtime/buffer/host_to_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

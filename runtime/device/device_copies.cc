@@ -1,6 +1,6 @@
 // Each copy: wait until its source is usable, hand it over, note its use of the memory, and tell
 // its end.
-#include "runtime/device_copies.h"
+#include "runtime/device/device_copies.h"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 // Waiting for arguments, running on the device's thread, and defining the results.
-#include "runtime/launch.h"
+#include "runtime/executable/launch.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "isthmus/status.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/event.h"
 
 namespace isthmus {

@@ -1,5 +1,5 @@
 // Holds, deletion and donation of buffers.
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
-#include "runtime/process_transfers.h"
+#include "runtime/buffer/process_transfers.h"
 
 #include <algorithm>
 #include <string>
 
+#include "runtime/buffer/host_to_device.h"
 #include "runtime/client.h"
-#include "runtime/host_to_device.h"
 #include "runtime/stable_hash.h"
 #include "runtime/threads/host_threads.h"
 

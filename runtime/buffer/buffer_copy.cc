@@ -1,9 +1,9 @@
 // Copies of buffers: to the host, to other memories, and views that share memory.
 #include <cstring>
 
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/client.h"
-#include "runtime/device_copies.h"
+#include "runtime/device/device_copies.h"
 #include "runtime/memory/host_layout.h"
 
 namespace isthmus {

@@ -1,5 +1,5 @@
 // Buffers: host memory in and out, deletion, external references, copies, aliases.
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

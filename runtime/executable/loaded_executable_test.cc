@@ -1,5 +1,5 @@
 // Launches: checks, donation, aliasing, errors, order, several devices.
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

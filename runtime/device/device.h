@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "isthmus/backend.h"
-#include "runtime/caller_habit.h"
 #include "runtime/event.h"
+#include "runtime/executable/caller_habit.h"
 #include "runtime/memory/memory.h"
 #include "runtime/threads/fork_mutex.h"
 #include "runtime/threads/task_queue.h"

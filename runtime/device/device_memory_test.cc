@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/simulated/backend.h"
-#include "runtime/host_to_device.h"
+#include "runtime/buffer/host_to_device.h"
 #include "runtime/runtime_testing.h"
 
 namespace isthmus {

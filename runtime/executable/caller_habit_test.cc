@@ -1,5 +1,5 @@
 // Who runs ahead and who waits, and on which thread their programs then run.
-#include "runtime/caller_habit.h"
+#include "runtime/executable/caller_habit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Devices: lookup of memories, sums of statistics, and launches that can still be poisoned.
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Checks, donation, and the choice between running here and now and queueing.
-#include "runtime/loaded_executable.h"
+#include "runtime/executable/loaded_executable.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "isthmus/float_mode.h"
 #include "runtime/collectives/in_process.h"
-#include "runtime/launch.h"
+#include "runtime/executable/launch.h"
 #include "runtime/memory/host_layout.h"
 #include "runtime/small_array.h"
 #include "runtime/stable_hash.h"

@@ -8,7 +8,7 @@
 
 #include "isthmus/status.h"
 #include "isthmus/types.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/client.h"
 #include "runtime/event.h"
 #include "runtime/memory/staging.h"

@@ -1,5 +1,5 @@
 // The stack, the floating-point mode and the exceptions of compilation.
-#include "runtime/compile.h"
+#include "runtime/executable/compile.h"
 
 #include <pthread.h>
 

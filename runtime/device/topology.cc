@@ -1,5 +1,5 @@
 // Topologies as text: every number is followed by a space, every string by its length before it.
-#include "runtime/topology.h"
+#include "runtime/device/topology.h"
 
 #include <bit>
 #include <charconv>

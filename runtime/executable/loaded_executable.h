@@ -11,7 +11,7 @@
 #include "isthmus/backend.h"
 #include "isthmus/out_of_memory.h"
 #include "isthmus/status.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/client.h"
 #include "runtime/event.h"
 #include "runtime/ffi/user_data.h"

@@ -17,7 +17,7 @@
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 #include "isthmus/types.h"
-#include "runtime/device_work.h"
+#include "runtime/device/device_work.h"
 #include "runtime/event.h"
 #include "runtime/memory/storage.h"
 #include "runtime/ref.h"

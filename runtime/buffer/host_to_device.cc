@@ -1,9 +1,9 @@
 // Counts the pieces of each buffer and defines it when the last has come.
-#include "runtime/host_to_device.h"
+#include "runtime/buffer/host_to_device.h"
 
 #include <utility>
 
-#include "runtime/device_copies.h"
+#include "runtime/device/device_copies.h"
 #include "runtime/memory/host_layout.h"
 
 namespace isthmus {

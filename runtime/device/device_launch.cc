@@ -1,7 +1,7 @@
 // A launch on an asynchronous device: everything that it waits for as events, everything that it
 // uses kept until its end.
 #include "isthmus/float_mode.h"
-#include "runtime/launch.h"
+#include "runtime/executable/launch.h"
 
 namespace isthmus {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "isthmus/status.h"
-#include "runtime/buffer.h"
+#include "runtime/buffer/buffer.h"
 #include "runtime/client.h"
 #include "runtime/event.h"
 

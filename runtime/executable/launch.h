@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "isthmus/run_services.h"
-#include "runtime/device.h"
-#include "runtime/device_work.h"
-#include "runtime/loaded_executable.h"
+#include "runtime/device/device.h"
+#include "runtime/device/device_work.h"
+#include "runtime/executable/loaded_executable.h"
 #include "runtime/threads/task_queue.h"
 
 namespace isthmus {
