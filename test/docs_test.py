@@ -162,7 +162,7 @@ def test_names_that_were_given_up_stay_away():
 # What more than one file needed, and each had for itself.
 DEFINED_ONCE = {
     r"int64_t (ceilDiv|roundUp|floorDiv)\(int64_t": "base/integer_math.h",
-    r"const FloatFormat\* \w+\(ElementType": "base/float_format.h",
+    r"const FloatFormat\* \w+\(ElementType": "base/types/float_format.h",
 }
 
 

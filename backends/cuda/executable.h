@@ -17,7 +17,7 @@
 #include "backends/cuda/queue.h"
 #include "backends/cuda/scratch_arena.h"
 #include "backends/shared/staging/staged_executable.h"
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::cuda {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backends/cuda/driver/driver.h"
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {

@@ -8,7 +8,7 @@
 #include "backends/opencl/driver/driver.h"
 #include "backends/opencl/program.h"
 #include "backends/shared/staging/staged_executable.h"
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/backend.h"
 
 namespace isthmus::opencl {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include "base/float_format.h"
-#include "base/float_format_testing.h"
+#include "base/types/float_format.h"
+#include "base/types/float_format_testing.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/reference/interpreter.h"
 #include "compiler/reference/number_format.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/float_format.h"
+#include "base/types/float_format.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Type.h"
 #include "mlir/IR/Types.h"

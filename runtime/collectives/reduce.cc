@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "Eigen/Core"
-#include "base/float_format.h"
+#include "base/types/float_format.h"
 
 namespace isthmus {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/types.h"
 #include "runtime/threads/fork_mutex.h"
 

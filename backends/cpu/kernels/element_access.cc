@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/float_format.h"
+#include "base/types/float_format.h"
 
 namespace isthmus::cpu {
 namespace {

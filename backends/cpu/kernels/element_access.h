@@ -75,7 +75,7 @@ constexpr bool isFloat8OrSmaller(ElementType type) {
 // All values of the one-byte float formats, by their bits (the low 4 or 6 for the narrower ones).
 const float* smallFloatTable(ElementType type);
 
-// Of a one-byte float format; rounds as `encodeFloat` of base/float_format.h.
+// Of a one-byte float format; rounds as `encodeFloat` of base/types/float_format.h.
 uint8_t encodeSmallFloat(ElementType type, double value);
 
 float halfToFloat(uint16_t bits);

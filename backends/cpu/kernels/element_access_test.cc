@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "base/float_format_testing.h"
+#include "base/types/float_format_testing.h"
 
 namespace isthmus::cpu {
 namespace {

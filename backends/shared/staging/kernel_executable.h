@@ -8,7 +8,7 @@
 
 #include "backends/shared/staging/kernel_program.h"
 #include "backends/shared/staging/staged_executable.h"
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/backend.h"
 #include "isthmus/device_compiler.h"
 

@@ -1,5 +1,5 @@
 // One decoder and one encoder for all small formats, driven by their parameters.
-#include "base/float_format.h"
+#include "base/types/float_format.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Small floats: known codes, and the encoder against a search for the nearest value.
-#include "base/float_format.h"
+#include "base/types/float_format.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "base/float_format_testing.h"
+#include "base/types/float_format_testing.h"
 
 namespace isthmus {
 namespace {

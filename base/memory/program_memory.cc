@@ -1,4 +1,4 @@
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 
 #include <map>
 #include <memory>
