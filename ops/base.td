@@ -15,7 +15,7 @@ class Shlo_NativeTrait<string name> : NativeOpTrait<name> {
   let cppNamespace = "::isthmus::shlo";
 }
 
-// The operation infers its result types by a function of compiler/dialect/infer_*.cc.
+// The operation infers its result types by a function of compiler/dialect/rules/rules_*.cc.
 def Shlo_Infers : TraitList<[DeclareOpInterfaceMethods<InferTypeOpInterface>]>;
 
 // Operands and result have types that differ at most in what is not known statically.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/target/element_kind.h"
 
 namespace isthmus {

@@ -10,7 +10,7 @@
 #include "compiler/import/import.h"
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/reference/interpreter.h"
-#include "compiler/reference/number_format.h"
+#include "compiler/reference/scalar/number_format.h"
 #include "compiler/reference/test_ops.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/DenseSet.h"

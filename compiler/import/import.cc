@@ -4,14 +4,14 @@
 #include <string>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/import/attribute_decoder.h"
-#include "compiler/import/attribute_sizes.h"
-#include "compiler/import/container.h"
+#include "compiler/import/bytecode/attribute_decoder.h"
+#include "compiler/import/bytecode/attribute_sizes.h"
+#include "compiler/import/bytecode/container.h"
+#include "compiler/import/bytecode/operation_reader.h"
 #include "compiler/import/diagnostics.h"
 #include "compiler/import/hlo/hlo_import.h"
-#include "compiler/import/operation_reader.h"
-#include "compiler/import/text.h"
-#include "compiler/import/text_limits.h"
+#include "compiler/import/text/text.h"
+#include "compiler/import/text/text_limits.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 

@@ -1,6 +1,6 @@
 #include "compiler/partition/spmd_builder.h"
 
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/partition/reshard/replica_groups.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -3,9 +3,9 @@
 // other one keeps such neighbours apart (forces between all pairs of bodies, of which each has a
 // distance), it becomes a reduction of an array for each of them.
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dead_code.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/legalize/array_builder.h"
 #include "compiler/passes/passes.h"

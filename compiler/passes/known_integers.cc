@@ -5,7 +5,7 @@
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types.h"
 #include "compiler/reference/interpreter.h"
-#include "compiler/reference/scalar.h"
+#include "compiler/reference/scalar/scalar.h"
 
 namespace isthmus {
 namespace {

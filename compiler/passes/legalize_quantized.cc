@@ -6,7 +6,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/types.h"
 #include "compiler/passes/passes.h"
-#include "compiler/reference/evaluators.h"
+#include "compiler/reference/evaluators/evaluators.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

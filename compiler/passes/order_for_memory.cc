@@ -2,7 +2,7 @@
 // operands die in it and are larger than its results moves up to where they are there; one whose
 // results are larger moves down to where they are read. Neither lets more be alive anywhere.
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/collective_groups.h"
+#include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/passes/passes.h"

@@ -1,9 +1,9 @@
 // The partition pass: see compiler/partition/partition.h.
 #include "compiler/partition/partition.h"
 
-#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/diagnostics.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/sdy.h"
 #include "compiler/partition/reshard/combine_collectives.h"
 #include "compiler/passes/partition_pass.h"

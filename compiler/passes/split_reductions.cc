@@ -6,8 +6,8 @@
 
 #include "compiler/cost/rematerialization.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/simplify/match.h"

@@ -4,8 +4,8 @@
 // depend on the order in which those come, as XLA's do.)
 #include "compiler/cost/private_copies.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/split_type.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/dialect/byte_size.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/plan/op_error.h"
 
 namespace isthmus {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "compiler/dialect/byte_size.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/source_location.h"
 #include "compiler/plan/arena.h"
 #include "compiler/plan/coalesce.h"

@@ -1,7 +1,7 @@
 // Dense attributes to bytes.
 #include "compiler/program/constant_bytes.h"
 
-#include "compiler/dialect/byte_size.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -6,7 +6,7 @@
 
 #include "compiler/dialect/dialect.h"
 #include "compiler/reference/interpreter.h"
-#include "compiler/reference/number_format.h"
+#include "compiler/reference/scalar/number_format.h"
 #include "compiler/reference/tensor.h"
 
 namespace isthmus::reference {

@@ -4,8 +4,8 @@
 #include "compiler/dialect/source_location.h"
 #include "compiler/dialect/types.h"
 #include "compiler/reference/call.h"
-#include "compiler/reference/evaluators.h"
-#include "compiler/reference/quantization.h"
+#include "compiler/reference/evaluators/evaluators.h"
+#include "compiler/reference/evaluators/quantization.h"
 #include "llvm/ADT/ScopeExit.h"
 
 namespace isthmus::reference {

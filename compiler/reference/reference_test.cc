@@ -6,7 +6,7 @@
 #include "base/types/float_format_testing.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/reference/interpreter.h"
-#include "compiler/reference/number_format.h"
+#include "compiler/reference/scalar/number_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/ADT/APFloat.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "compiler/reference/number_format.h"
+#include "compiler/reference/scalar/number_format.h"
 
 namespace isthmus::reference {
 

@@ -9,7 +9,7 @@
 #include "compiler/dialect/types.h"
 #include "compiler/reference/call.h"
 #include "compiler/reference/process_grid.h"
-#include "compiler/reference/scalar.h"
+#include "compiler/reference/scalar/scalar.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace isthmus::reference {

@@ -1,7 +1,7 @@
 #include "compiler/simulation/read_collective.h"
 
-#include "compiler/dialect/byte_size.h"
-#include "compiler/dialect/collective_groups.h"
+#include "compiler/dialect/facts/byte_size.h"
+#include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/plan/op_error.h"
 #include "llvm/ADT/TypeSwitch.h"
 

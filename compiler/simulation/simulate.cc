@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/cost/work.h"
-#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/dialect/isthmus.h"

@@ -3,8 +3,8 @@
 
 #include "backends/cpu/emit/optimize_program.h"
 #include "backends/cpu/load/program_symbols.h"
-#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "compiler/codegen/reduce/reduction.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 
 namespace isthmus::codegen {
 namespace {

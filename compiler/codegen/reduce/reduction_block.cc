@@ -4,7 +4,7 @@
 #include "compiler/codegen/access/shuffles.h"
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace isthmus::codegen {

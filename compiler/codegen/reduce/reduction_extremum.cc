@@ -3,7 +3,7 @@
 // each lane keeps what a single instruction a step computes, and only the row's result is decided.
 #include "compiler/codegen/reduce/reduction.h"
 #include "compiler/codegen/target_instructions.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 
 namespace isthmus::codegen {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/reduce/reduction.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace isthmus::codegen {

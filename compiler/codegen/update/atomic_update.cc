@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "compiler/codegen/target_instructions.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 
 namespace isthmus::codegen {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/cursor.h"
+#include "compiler/import/bytecode/cursor.h"
 #include "compiler/import/hlo/messages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

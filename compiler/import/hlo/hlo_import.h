@@ -1,7 +1,7 @@
 // HLO protos, as PyTorch/XLA and TensorFlow send them, into StableHLO.
 #pragma once
 
-#include "compiler/import/cursor.h"
+#include "compiler/import/bytecode/cursor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compiler/dialect/dialect.h"
-#include "compiler/import/attribute_decoder.h"
+#include "compiler/import/bytecode/attribute_decoder.h"
 #include "isthmus/wire_format.h"
 
 namespace isthmus::importer {

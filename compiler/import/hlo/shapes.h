@@ -1,7 +1,7 @@
 // Shapes and literals of HLO as types and constants of MLIR.
 #pragma once
 
-#include "compiler/import/cursor.h"
+#include "compiler/import/bytecode/cursor.h"
 #include "compiler/import/hlo/messages.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/TypeRange.h"

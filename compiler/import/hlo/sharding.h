@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/cursor.h"
+#include "compiler/import/bytecode/cursor.h"
 #include "compiler/import/hlo/messages.h"
 
 namespace isthmus::importer {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/collective_groups.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/collective_groups.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "base/custom_partitioners.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/sdy.h"

@@ -1,5 +1,5 @@
 // Rules of operations that address elements by indices: gathers, scatters, dynamic slices.
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,5 +1,5 @@
 // Rules of operations that look at neighbours: convolutions and windows.
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/partition/rules/factor_rules.h"
 #include "compiler/partition/split/running_windows.h"
 

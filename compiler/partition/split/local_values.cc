@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/diagnostics.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/partition/reshard/reshard.h"

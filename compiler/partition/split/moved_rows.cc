@@ -4,8 +4,8 @@
 #include <map>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace isthmus {

@@ -1,7 +1,7 @@
 #include "compiler/partition/split/running_windows.h"
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/IRMapping.h"
 

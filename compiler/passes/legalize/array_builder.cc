@@ -1,7 +1,7 @@
 #include "compiler/passes/legalize/array_builder.h"
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,7 +1,7 @@
 // while, case and if: what never changes, what nobody reads, what is decided already.
 #include "compiler/cost/rematerialization.h"
-#include "compiler/dialect/collective_groups.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/collective_groups.h"
 #include "compiler/dialect/facts/trip_count.h"
 #include "compiler/passes/simplify/match.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/byte_size.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/byte_size.h"
 #include "compiler/dialect/facts/op_facts.h"
 #include "compiler/dialect/types.h"
 #include "compiler/passes/simplify/patterns.h"

@@ -1,6 +1,6 @@
 // Integers that are computed in more bits than their users keep.
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/passes/simplify/patterns.h"
 #include "mlir/IR/IRMapping.h"
 

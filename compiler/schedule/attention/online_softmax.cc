@@ -1,7 +1,7 @@
 #include "compiler/schedule/attention/online_softmax.h"
 
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"

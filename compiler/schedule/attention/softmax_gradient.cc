@@ -6,8 +6,8 @@
 #include <map>
 
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/schedule/attention/online_softmax.h"
 #include "llvm/ADT/DenseMap.h"
 

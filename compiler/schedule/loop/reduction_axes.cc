@@ -5,7 +5,7 @@
 
 #include "compiler/cost/op_cost.h"
 #include "compiler/dialect/array_shape.h"
-#include "compiler/dialect/combiner.h"
+#include "compiler/dialect/facts/combiner.h"
 #include "compiler/schedule/loop/iteration.h"
 #include "compiler/target/element_kind.h"
 #include "llvm/ADT/DenseMap.h"
