@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/cuda/executable.h"
-#include "backends/cuda/serialization.h"
+#include "backends/cuda/executable/executable.h"
+#include "backends/cuda/executable/serialization.h"
 #include "backends/shared/devices/device_options.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/serialization/sealed_bytes.h"

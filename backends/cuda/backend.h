@@ -10,7 +10,7 @@
 #include "backends/cuda/driver/dnn.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
-#include "backends/cuda/executable.h"
+#include "backends/cuda/executable/executable.h"
 #include "backends/cuda/queue.h"
 #include "backends/shared/devices/driver_backend.h"
 #include "isthmus/backend.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "backends/cuda/program.h"
+#include "backends/cuda/executable/program.h"
 #include "compiler/driver/code_generator.h"
 
 namespace isthmus::cuda {

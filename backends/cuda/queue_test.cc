@@ -8,7 +8,7 @@
 
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
-#include "backends/cuda/scratch_arena.h"
+#include "backends/cuda/launch/scratch_arena.h"
 
 namespace isthmus::cuda {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/plan_memo.h"
-#include "backends/cuda/matrix_product.h"
+#include "backends/cuda/libraries/matrix_product.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {

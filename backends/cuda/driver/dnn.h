@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "backends/cuda/dnn_attention.h"
-#include "backends/cuda/dnn_convolution.h"
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/plan_memo.h"
+#include "backends/cuda/libraries/dnn_attention.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/driver/dnn_graph.h"
+#include "backends/cuda/libraries/dnn_attention.h"
 
 namespace isthmus::cuda {
 

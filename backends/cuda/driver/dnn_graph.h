@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 #include "base/shared_library.h"
 #include "isthmus/status.h"
 

@@ -15,9 +15,9 @@
 #include "backends/cuda/driver/fake/fake_cuda.h"
 #include "backends/cuda/driver/fake/fake_dnn.h"
 #include "backends/cuda/driver/fake/fake_testing.h"
-#include "backends/cuda/graph_cache.h"
-#include "backends/cuda/launch_choice.h"
-#include "backends/cuda/program_graph.h"
+#include "backends/cuda/launch/graph_cache.h"
+#include "backends/cuda/launch/launch_choice.h"
+#include "backends/cuda/launch/program_graph.h"
 #include "isthmus/flags.h"
 
 extern "C" {

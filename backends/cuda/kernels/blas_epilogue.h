@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "backends/cuda/matrix_product.h"
+#include "backends/cuda/libraries/matrix_product.h"
 #include "compiler/dialect/isthmus.h"
 #include "llvm/ADT/SmallVector.h"
 

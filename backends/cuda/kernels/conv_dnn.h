@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 #include "compiler/dialect/dialect.h"
 #include "isthmus/status.h"
 #include "mlir/IR/BuiltinOps.h"

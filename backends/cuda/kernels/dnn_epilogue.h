@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 #include "compiler/dialect/isthmus.h"
 #include "llvm/ADT/SmallVector.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "backends/cuda/dnn_attention.h"
+#include "backends/cuda/libraries/dnn_attention.h"
 #include "compiler/dialect/isthmus.h"
 #include "llvm/ADT/SmallVector.h"
 

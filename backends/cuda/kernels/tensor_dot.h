@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/cuda/kernels/tensor_ops.h"
-#include "backends/cuda/matrix_product.h"
+#include "backends/cuda/libraries/matrix_product.h"
 #include "compiler/codegen/simt/products/product_writer.h"
 #include "compiler/schedule/products/tensor_product.h"
 

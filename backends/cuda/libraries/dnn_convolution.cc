@@ -1,4 +1,4 @@
-#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 
 #include <algorithm>
 

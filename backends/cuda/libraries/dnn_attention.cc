@@ -1,4 +1,4 @@
-#include "backends/cuda/dnn_attention.h"
+#include "backends/cuda/libraries/dnn_attention.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "backends/cuda/launch_choice.h"
+#include "backends/cuda/launch/launch_choice.h"
 
 #include <algorithm>
 #include <utility>

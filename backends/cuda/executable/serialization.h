@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/cuda/program.h"
+#include "backends/cuda/executable/program.h"
 #include "isthmus/status.h"
 
 namespace isthmus::cuda {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/dnn_convolution.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
 
 namespace isthmus::cuda {
 

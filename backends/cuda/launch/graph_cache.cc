@@ -1,4 +1,4 @@
-#include "backends/cuda/graph_cache.h"
+#include "backends/cuda/launch/graph_cache.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Serialized executables of platform cuda: what comes back, and what is refused.
-#include "backends/cuda/serialization.h"
+#include "backends/cuda/executable/serialization.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "backends/cuda/executable.h"
+#include "backends/cuda/executable/executable.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,7 +6,7 @@
 #include <span>
 
 #include "backends/cuda/collectives.h"
-#include "backends/cuda/serialization.h"
+#include "backends/cuda/executable/serialization.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/staging/run_profile.h"
 #include "backends/shared/staging/step_runner.h"

@@ -1,4 +1,4 @@
-#include "backends/cuda/program_graph.h"
+#include "backends/cuda/launch/program_graph.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "backends/cuda/codegen/ptx.h"
-#include "backends/cuda/dnn_attention.h"
-#include "backends/cuda/dnn_convolution.h"
-#include "backends/cuda/matrix_product.h"
+#include "backends/cuda/libraries/dnn_attention.h"
+#include "backends/cuda/libraries/dnn_convolution.h"
+#include "backends/cuda/libraries/matrix_product.h"
 #include "backends/shared/staging/staged_program.h"
 
 namespace isthmus::cuda {

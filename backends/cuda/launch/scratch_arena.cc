@@ -1,4 +1,4 @@
-#include "backends/cuda/scratch_arena.h"
+#include "backends/cuda/launch/scratch_arena.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The code field by field, behind the rest of the program.
-#include "backends/cuda/serialization.h"
+#include "backends/cuda/executable/serialization.h"
 
 #include "backends/cuda/driver/blas.h"
 #include "backends/cuda/driver/dnn.h"
