@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "backends/cpu/kernels/conv/conv_problem.h"
 #include "backends/cpu/kernels/gemm/gemm_domains.h"
@@ -42,55 +43,40 @@ void fillUntouched(RunServices& services, const ConvProblem& p) {
   });
 }
 
-constexpr const char* kFormNames[] = {"undecided",     "depthwise", "transposed_sums",
-                                      "position_sums", "windows",   "product"};
+// A form by its number, in the order in which they are tried.
+struct FormFunctions {
+  const char* name;
+  // Null if the form suits the problem, or can compute it. Without one it always does.
+  const char* (*refusal)(const ConvProblem& problem, GemmDomain domain, Asked asked);
+  // False for want of scratch memory.
+  bool (*run)(RunServices& services, const ConvProblem& problem, GemmDomain domain);
+};
 
-const char* nameOf(ConvForm form) { return kFormNames[static_cast<int>(form)]; }
+constexpr FormFunctions kForms[] = {
+    {"undecided", nullptr, runConvAsGemm},
+    {"depthwise", depthwiseRefusal, runDepthwise},
+    {"transposed_sums", transposedSumsRefusal, runTransposedSums},
+    {"position_sums", positionSumsRefusal, runPositionSums},
+    {"windows", windowRefusal, runWindowConv},
+    {"product", nullptr, runConvAsGemm},
+};
+static_assert(std::size(kForms) == static_cast<size_t>(ConvForm::kProduct) + 1);
+
+const FormFunctions& functionsOf(ConvForm form) { return kForms[static_cast<int>(form)]; }
 
 // Null if the form computes the problem.
 const char* refusalOf(ConvForm form, const ConvProblem& p, GemmDomain domain, Asked asked) {
-  switch (form) {
-    case ConvForm::kDepthwise:
-      return depthwiseRefusal(p, domain, asked);
-    case ConvForm::kTransposedSums:
-      return transposedSumsRefusal(p, domain);
-    case ConvForm::kPositionSums:
-      return positionSumsRefusal(p, domain, asked);
-    case ConvForm::kWindows:
-      return windowRefusal(p, domain, asked);
-    case ConvForm::kUndecided:
-    case ConvForm::kProduct:
-      break;
-  }
-  return nullptr;
+  const FormFunctions& functions = functionsOf(form);
+  return functions.refusal ? functions.refusal(p, domain, asked) : nullptr;
 }
 
 ConvForm formOf(const ConvProblem& p, GemmDomain domain, const Refusals& refusals) {
-  for (ConvForm form : {ConvForm::kDepthwise, ConvForm::kTransposedSums, ConvForm::kPositionSums,
-                        ConvForm::kWindows}) {
-    if (!refusals.add(nameOf(form), refusalOf(form, p, domain, Asked::kWhetherItSuits))) {
-      return form;
-    }
+  auto form = ConvForm::kDepthwise;
+  while (refusals.add(functionsOf(form).name, refusalOf(form, p, domain, Asked::kWhetherItSuits))) {
+    // The last one, the product, is never refused.
+    form = static_cast<ConvForm>(static_cast<int>(form) + 1);
   }
-  return ConvForm::kProduct;
-}
-
-// False for want of scratch memory.
-bool runForm(RunServices& services, ConvForm form, const ConvProblem& p, GemmDomain domain) {
-  switch (form) {
-    case ConvForm::kDepthwise:
-      return runDepthwise(services, p, domain);
-    case ConvForm::kTransposedSums:
-      return runTransposedSums(services, p, domain);
-    case ConvForm::kPositionSums:
-      return runPositionSums(services, p, domain);
-    case ConvForm::kWindows:
-      return runWindowConv(services, p, domain);
-    case ConvForm::kUndecided:
-    case ConvForm::kProduct:
-      break;
-  }
-  return runConvAsGemm(services, p, domain, isDomainType(domain, p.conv.resultType));
+  return form;
 }
 
 }  // namespace
@@ -121,11 +107,11 @@ std::string chooseConvForm(ConvDescriptor& conv) {
 }
 
 std::string setConvForm(std::string_view name, ConvDescriptor& conv) {
-  const auto* at = std::find(std::begin(kFormNames), std::end(kFormNames), name);
-  if (at == std::end(kFormNames)) {
+  const auto* at = std::ranges::find(kForms, name, &FormFunctions::name);
+  if (at == std::end(kForms)) {
     return "convolutions have no form of the name " + std::string(name);
   }
-  const auto form = static_cast<ConvForm>(at - std::begin(kFormNames));
+  const auto form = static_cast<ConvForm>(at - std::begin(kForms));
   const GemmDomain domain = chooseDomain(conv.lhsType, conv.rhsType, conv.resultType);
   char nothing = 0;
   void* const none[3] = {&nothing, &nothing, &nothing};
@@ -140,7 +126,7 @@ std::string setConvForm(std::string_view name, ConvDescriptor& conv) {
   return "";
 }
 
-std::string_view formNameOf(const ConvDescriptor& conv) { return nameOf(conv.form); }
+std::string_view formNameOf(const ConvDescriptor& conv) { return functionsOf(conv.form).name; }
 
 std::string describeForm(const ConvDescriptor& conv) {
   return std::string(formNameOf(conv)) + " for " + isaOfKernels(conv.formKernels);
@@ -172,7 +158,7 @@ extern "C" int32_t isthmus_rt_conv(IsthmusRun* run, const void* descriptor, void
     }
     // Where nothing is summed, the form is of other parts.
     const ConvForm form = isDecided && p.taps() > 0 ? conv.form : formOf(p, domain, Refusals());
-    if (!runForm(services, form, p, domain)) {
+    if (!functionsOf(form).run(services, p, domain)) {
       return fail(run, resourceExhausted("convolution: no scratch memory for packing operands"));
     }
   }

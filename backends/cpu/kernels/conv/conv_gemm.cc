@@ -401,8 +401,8 @@ void fillTables(const ConvProblem& p, Tables& t) {
 
 }  // namespace
 
-bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domain,
-                   bool nativeResult) {
+bool runConvAsGemm(RunServices& services, const ConvProblem& p, GemmDomain domain) {
+  const bool nativeResult = isDomainType(domain, p.conv.resultType);
   // Patches are packed tap by tap: each must fill whole blocks of a panel.
   const GemmDomain narrow = narrowDomain(domain, p.conv.lhsType, p.conv.rhsType);
   if (p.inputFeatures % gemmKernels(narrow).stepsPerBlock() == 0) domain = narrow;

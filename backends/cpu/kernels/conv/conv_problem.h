@@ -112,12 +112,11 @@ bool runPositionSums(RunServices& services, const ConvProblem& problem, GemmDoma
 
 // The same of bf16 on machines whose tiles want steps of rows side by side, with any number of
 // output features: a transposed copy of the input, and a packed one of the other operand.
-const char* transposedSumsRefusal(const ConvProblem& problem, GemmDomain domain);
+const char* transposedSumsRefusal(const ConvProblem& problem, GemmDomain domain, Asked asked);
 bool runTransposedSums(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 // Any problem, as a product of a matrix of patches and a matrix of kernels. False for want of
 // scratch memory.
-bool runConvAsGemm(RunServices& services, const ConvProblem& problem, GemmDomain domain,
-                   bool nativeResult);
+bool runConvAsGemm(RunServices& services, const ConvProblem& problem, GemmDomain domain);
 
 }  // namespace isthmus::cpu

@@ -299,7 +299,8 @@ class TransposedSums {
 
 }  // namespace
 
-const char* transposedSumsRefusal(const ConvProblem& p, GemmDomain domain) {
+// What it can compute suits it.
+const char* transposedSumsRefusal(const ConvProblem& p, GemmDomain domain, Asked) {
   const ConvDescriptor& c = p.conv;
   if (narrowDomain(domain, c.lhsType, c.rhsType) != GemmDomain::kBf16 ||
       (c.resultType != ElementType::kBF16 && c.resultType != ElementType::kF32)) {
