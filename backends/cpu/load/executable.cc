@@ -4,6 +4,7 @@
 #include "backends/cpu/load/collectives_in_flight.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "backends/cpu/load/serialization.h"
+#include "backends/cpu/load/split_kernel.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "runtime/scratch.h"
 
@@ -14,22 +15,6 @@ namespace {
 constexpr int64_t kStackArenaBytes = 4096;
 // Handing a program to another thread and being told of its end costs about this much.
 constexpr double kCheapNs = 15'000;
-
-struct KernelCall {
-  IsthmusKernel kernel;
-  void* const* buffers;
-};
-
-void runKernel(void* context, int64_t begin, int64_t end) {
-  const KernelCall& call = *static_cast<const KernelCall*>(context);
-  call.kernel(call.buffers, begin, end);
-}
-
-void splitKernel(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
-                 int64_t grain) {
-  KernelCall call{kernel, buffers};
-  run->services->parallelFor(tiles, grain, runKernel, &call);
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "backends/cpu/load/host_target.h"
 #include "backends/cpu/load/object_loader.h"
 #include "backends/cpu/load/program_symbols.h"
+#include "backends/cpu/load/split_kernel.h"
 #include "backends/cpu/lower/library_ops.h"
 #include "backends/cpu/staging/host_loop.h"
 #include "compiler/codegen/kernel_emitter.h"
@@ -90,22 +91,6 @@ StatusOr<TableFunction> lowerFusion(ir::FusionOp fusion, LibraryContext& context
     function.callbacks.push_back(stage.symbol);
   }
   return TableFunction{std::move(function), std::move(kernel.stages)};
-}
-
-struct TileCall {
-  IsthmusKernel kernel;
-  void* const* buffers;
-};
-
-void runTiles(void* context, int64_t begin, int64_t end) {
-  const TileCall& call = *static_cast<const TileCall*>(context);
-  call.kernel(call.buffers, begin, end);
-}
-
-void splitTiles(IsthmusRun* run, IsthmusKernel kernel, void* const* buffers, int64_t tiles,
-                int64_t grain) {
-  TileCall call{kernel, buffers};
-  run->services->parallelFor(tiles, grain, runTiles, &call);
 }
 
 class CpuFunctionTable final : public HostFunctionTable {
@@ -255,7 +240,7 @@ Status CpuFunctions::call(int function, const RunRequest& request,
   if (loaded.info->scratchBytes > 0) buffers.push_back(scratch.data());
   buffers.insert(buffers.end(), loaded.callbacks.begin(), loaded.callbacks.end());
   Status status;
-  IsthmusRun run{splitTiles, nullptr, &request, request.services, &status, &callSites_, nullptr};
+  IsthmusRun run{splitKernel, nullptr, &request, request.services, &status, &callSites_, nullptr};
   const char* descriptor =
       loaded.info->descriptor.empty() ? nullptr : loaded.info->descriptor.data();
   int32_t failed = loaded.function(&run, descriptor, buffers.data());
