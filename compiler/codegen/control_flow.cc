@@ -35,6 +35,7 @@ Status emitBranches(llvm::IRBuilder<>& b, llvm::Value* index, bool isIf, size_t 
   if (isIf) {
     b.CreateCondBr(b.CreateICmpNE(index, b.getInt8(0)), blocks.front(), blocks.back());
   } else {
+    // An index outside of the branches means the last one.
     llvm::SwitchInst* choice = b.CreateSwitch(index, blocks.back(), blocks.size());
     for (unsigned i = 0; i + 1 < blocks.size(); ++i) choice->addCase(b.getInt32(i), blocks[i]);
   }

@@ -34,6 +34,7 @@ std::string misfitOf(const llvm::Module& edited, const llvm::Module& generated) 
       return "it lacks " + array.getName().str() + ", or has another of this name";
     }
   }
+  // The loader knows the names that the generated module uses, and no others.
   for (const llvm::GlobalValue& value : edited.global_values()) {
     const auto* function = llvm::dyn_cast<llvm::Function>(&value);
     if (!value.isDeclaration() || (function && function->isIntrinsic())) continue;

@@ -36,6 +36,7 @@ void StepCalls::callKernel(const KernelStage& stage, llvm::Value* buffers) {
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, int64, int64}, false);
   llvm::FunctionCallee kernel = module_.getOrInsertFunction(stage.symbol, type);
   llvm::Value* tiles = builder_.getInt64(static_cast<uint64_t>(stage.tiles));
+  // Sharing out costs more than the rest of such a kernel: one call does all tiles.
   if (stage.tiles < 2 || stage.share == 0) {
     builder_.CreateCall(kernel, {buffers, builder_.getInt64(0), tiles});
     return;
@@ -69,6 +70,7 @@ void StepCalls::move(const Move& move, llvm::Value* to, llvm::Value* from, int64
   const int64_t bytes = move.to.bytes;
   if (bytes <= kMaxRegisterBytes) {
     llvm::Type* type = builder_.getIntNTy(static_cast<unsigned>(bytes * 8));
+    // All is read before anything is written: a swap has no room of its own.
     llvm::Value* first = builder_.CreateAlignedLoad(type, from, llvm::Align(1));
     llvm::Value* second =
         move.isSwap ? builder_.CreateAlignedLoad(type, to, llvm::Align(1)) : nullptr;

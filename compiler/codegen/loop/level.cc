@@ -192,6 +192,7 @@ llvm::Value* LoopBuilder::uniformPart(const IndexExpr& expr) {
   IndexExpr::Term marker{nullptr, expr.constant};
   Level* level = levelOf(expr, entry());
   if (expr.lanes) {
+    // The lanes are no part of this sum: they must not hold it in an inner loop.
     level = entry();
     for (const IndexExpr::Term& term : expr.terms) level = deeper(level, term.symbol->level);
   }

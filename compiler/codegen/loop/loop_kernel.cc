@@ -173,6 +173,8 @@ void LoopKernel::emitTail(const Stretch& stretch,
   auto* constantMiddle = llvm::dyn_cast<llvm::ConstantInt>(stretch.middle);
   auto* constantStop = llvm::dyn_cast<llvm::ConstantInt>(stretch.stop);
   if (constantMiddle && constantStop && stage_.tail == RowTail::kOverlap) {
+    // A last vector that begins earlier: the elements that it has in common with the one before are
+    // computed twice and alike. What is before a later start is another tile's.
     const int64_t last = constantStop->getSExtValue() - lanes();
     if (last >= stretch.from && stretch.start == loops_.i64(stretch.from)) {
       evaluator_.setLanes(stage_.lanes);
@@ -227,7 +229,8 @@ void LoopKernel::forColumns(llvm::Value* lo, llvm::Value* hi,
   }
 }
 
-// The threads of a group take turns.
+// The threads of a group take turns, vector by vector: at each moment they read neighbours, which
+// memory serves together.
 void LoopKernel::forGroupColumns(llvm::Value* lo, llvm::Value* hi,
                                  const std::function<void(const IndexExpr&)>& body) {
   LoopBuilder::Bounds bounds;

@@ -112,6 +112,7 @@ void forUpdates(KernelBuilder& kernel, const UpdateStage& stage, mlir::RankedTen
     IndexExpr rest = number;
     for (int64_t d = updates.getRank(); d-- > 0;) {
       if (d == 0) {
+        // What is left is smaller than the dimension: no division.
         at.dims[d] = rest;
       } else {
         evaluator.divideIndex(rest, updates.getDimSize(d), &rest, &at.dims[d]);

@@ -184,10 +184,12 @@ Group ReductionEmitter::emit(const ReductionSchedule& schedule) {
 llvm::SmallVector<Val, 2> Evaluator::reduceAt(mlir::Operation* op, const MultiIndex& index) {
   auto reduce = mlir::cast<shlo::ReduceOp>(op);
   if (isReducedAlready(op, index)) return accumulatedAt(op, index);
+  // Rows that this one keeps are written while it reads them, see get().
   mlir::Operation* outerReduce = activeReduce_;
   activeReduce_ = op;
   auto restore = llvm::scope_exit([&] { activeReduce_ = outerReduce; });
   ReductionSchedule schedule = scheduleOf(op);
+  // Those along the same axes come from one loop with it, which reads their operands once.
   llvm::SmallVector<shlo::ReduceOp, 4> reduces = {reduce};
   if (auto it = sharedLoops_.find(op); it != sharedLoops_.end()) {
     for (shlo::ReduceOp other : it->second) {

@@ -11,11 +11,13 @@ namespace {
 
 using Update = llvm::AtomicRMWInst::BinOp;
 
+// Nobody learns from an update that others are there: results are read after the kernel.
 constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
 
 using AtomicFloats = TargetModel::AtomicFloats;
 
 AtomicFloats neededToAdd(const ElementKind& kind) {
+  // No target adds the formats of a byte.
   constexpr auto kNever = static_cast<AtomicFloats>(static_cast<int>(AtomicFloats::kBf16) + 1);
   if (kind.isBf16) return AtomicFloats::kBf16;
   if (kind.isF16) return AtomicFloats::kF16;
@@ -28,9 +30,11 @@ std::optional<Update> instructionFor(mlir::Operation* op, const ElementKind& kin
   if (!op) return std::nullopt;
   bool isAdd = mlir::isa<shlo::AddOp>(op);
   if (kind.isFloat() || kind.isComplex()) {
+    // Their extrema have instructions, but none with StableHLO's NaN and order of zeros.
     return isAdd && target.atomicFloats >= neededToAdd(kind) ? std::optional(Update::FAdd)
                                                              : std::nullopt;
   }
+  // Narrower ones share a word, which is exchanged as a whole.
   if (!kind.isInteger() || kind.bits < 32) return std::nullopt;
   if (isAdd) return Update::Add;
   if (mlir::isa<shlo::AndOp>(op)) return Update::And;
@@ -64,6 +68,7 @@ class AtomicUpdate {
     }
     locate(base, linear);
     llvm::IRBuilder<>& b = loops_.here();
+    // A guess, not atomic: where it is wrong, the exchange fails and says what is there.
     llvm::Value* first = b.CreateAlignedLoad(wordType(), word_, align());
     repeat(first, [&](llvm::Value* word) {
       llvm::SmallVector<Val, 2> results =
@@ -91,6 +96,7 @@ class AtomicUpdate {
                     llvm::SyncScope::ID scope) {
     llvm::Value* index = loops_.uniformPart(linear);
     llvm::IRBuilder<>& b = loops_.here();
+    // The parts of a complex number one after the other: nobody reads it in between.
     const unsigned parts = kind_.parts();
     const llvm::Align align(kind_.storageBytes / parts);
     for (unsigned part = 0; part < parts; ++part) {
@@ -126,6 +132,7 @@ class AtomicUpdate {
     llvm::PHINode* expected = loops_.at(&inner).CreatePHI(first->getType(), 2);
     llvm::Value* found = loops_.within(&inner, [&] { return body(expected); });
     llvm::IRBuilder<>& b = loops_.at(&inner);
+    // As integers: compared as floats a NaN would never be what was expected.
     b.CreateCondBr(b.CreateICmpEQ(found, expected), done, header);
     expected->addIncoming(found, inner.block);
     expected->addIncoming(first, outer->block);

@@ -72,12 +72,14 @@ class ScatterEmitter {
     evaluator_.setLanes(1);
     forElements([&](const IndexExpr& i) { copy.store(loops_.uniformPart(i), neutral->re); });
     groupBarrier(loops_);
+    // For updateElement(), which changes what is at bases_.
     llvm::Value* operand = std::exchange(bases_[0], copy.base());
     forUpdates(kernel_, stage_, updates_, [&](const MultiIndex& from) { updateElement(from); });
     bases_[0] = operand;
     groupBarrier(loops_);
     forElements([&](const IndexExpr& i) {
       llvm::Value* value = copy.load(loops_.uniformPart(i));
+      // All groups add to one operand: elements that this one has no update for are left alone.
       // By its bits: a zero of the other sign, too, changes a number.
       llvm::Type* bits = loops_.here().getIntNTy(8 * kind.storageBytes);
       auto bitsOf = [&](llvm::Value* number) { return loops_.here().CreateBitCast(number, bits); };
@@ -187,6 +189,7 @@ class ScatterEmitter {
       into.dims.push_back(along < 0 ? starts[d] : evaluator_.addIndex(starts[d], from.dims[along]));
     }
     IndexExpr linear = evaluator_.linearize(into, to_);
+    // Another tile may update the same element at the same time.
     if (tilesAreUpdates(stage_) && !scatter_.getUniqueIndices()) {
       updateAtomically(evaluator_, bases_[0], kinds_[0], linear, scatter_.getUpdateComputation(),
                        evaluator_.get(scatter_.getUpdates()[0], from));
@@ -194,6 +197,8 @@ class ScatterEmitter {
     }
     llvm::SmallVector<Val, 4> arguments;
     for (size_t i = 0; i < bases_.size(); ++i) {
+      // Here and no further out, whatever the index depends on: an update before may have changed
+      // it.
       arguments.push_back(evaluator_.load(bases_[i], kinds_[i], linear, loops_.current()));
     }
     for (mlir::Value value : scatter_.getUpdates()) {
@@ -236,6 +241,7 @@ void emitUpdateSlice(KernelBuilder& kernel, ir::FusionOp fusion, const UpdateSta
   for (int64_t d = 0; d < to.getRank(); ++d) {
     int64_t last = to.getDimSize(d) - block.getDimSize(d);
     mlir::Value start = update.getStartIndices()[d];
+    // The specification moves a block that would stick out, instead of cutting it.
     starts.push_back(last == 0 ? IndexExpr(0)
                                : evaluator.indexFrom(evaluator.get(start, MultiIndex()),
                                                      evaluator.kindOf(start), 0, last, true));

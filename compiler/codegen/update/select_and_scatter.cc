@@ -123,6 +123,7 @@ class SelectAndScatterEmitter {
     llvm::SmallVector<Val, 2> sum = evaluator_.evaluateRegion(select_.getScatter(), {old, update});
     if (sum.empty()) return;
     Val next = evaluator_.splat(sum[0], width_);
+    // Lanes that have not chosen it write what was there.
     next.re = loops_.here().CreateSelect(here, next.re, old.re);
     next.level = loops_.current();
     evaluator_.store(base_, kind_, linear, next);
@@ -136,6 +137,8 @@ class SelectAndScatterEmitter {
     if (width_ > 1) i32 = llvm::FixedVectorType::get(i32, width_);
     Values none = {llvm::Constant::getNullValue(update.re->getType()),
                    llvm::ConstantInt::getSigned(i32, -1)};
+    // Twice over the window: which element is chosen is known at its end, and where that lies in
+    // the operand only where its offset is that of a loop.
     Values chosen =
         overWindow({}, none, [&](llvm::ArrayRef<IndexExpr> offset, const Values& carried) {
           Condition inside;

@@ -16,6 +16,7 @@ llvm::SmallVector<llvm::Value*, 8> operandsOf(KernelBuilder& kernel, ir::FusionO
   llvm::SmallVector<llvm::Value*, 8> operands;
   for (mlir::Value operand : rows->getOperands()) {
     auto argument = mlir::dyn_cast<mlir::BlockArgument>(operand);
+    // The others are scores, which registers stand for.
     operands.push_back(argument ? kernel.buffer(argument.getArgNumber()) : nullptr);
   }
   return operands;

@@ -60,6 +60,7 @@ void FftWriter::store(const Line& line, llvm::Value* at, Val value) {
   }
   auto write = [&] { w_.store(baseOf(side), indexOf(side, line, at), side.kind, value); };
   if (side.isHalf) {
+    // The second half is the first one's conjugate in reverse, and not stored.
     w_.branch(b_.CreateICmpULT(at, w_.i64(side.size)), write);
   } else {
     write();
@@ -68,6 +69,7 @@ void FftWriter::store(const Line& line, llvm::Value* at, Val value) {
 
 Val FftWriter::root(llvm::Value* turn) {
   if (p_.size <= kMostRoots) return fromTable(turn, 1, p_.size);
+  // About the square root of the size, so that both tables are short.
   int64_t low = int64_t{1} << llvm::Log2_64_Ceil(static_cast<uint64_t>(p_.size)) / 2;
   auto [quotient, remainder] = w_.divide(turn, low);
   return times(fromTable(quotient, low, p_.size / low + 1), fromTable(remainder, 1, low));
@@ -135,6 +137,7 @@ Val FftWriter::timesUnit(const Val& x, int64_t turn, int64_t size) {
   auto negated = [&](llvm::Value* value, bool isNegated) {
     return isNegated ? b_.CreateFNeg(value) : value;
   };
+  // Half and quarter turns are exact, and take no multiplication.
   if (im == 0) return re == 1 ? x : Val{b_.CreateFNeg(x.re), b_.CreateFNeg(x.im)};
   if (re == 0) return {negated(x.im, im > 0), negated(x.re, im < 0)};
   return times(x, {number(re), number(im)});

@@ -69,6 +69,7 @@ StatusOr<OpKernels> emitTask(mlir::Operation* op, const ProductTask& task, llvm:
                              const WorkItemForm& form, const std::string& symbol,
                              const EmitTask& emitOther) {
   const ProductForm made = task.product().form;
+  // Libraries and tensor cores are the backend's own.
   const bool isOther =
       made == ProductForm::kNone || made == ProductForm::kLibrary || made == ProductForm::kTensors;
   if (isOther && emitOther) return emitOther(op, task);

@@ -47,6 +47,7 @@ llvm::Value* SortWriter::less(const Row& x, const Row& y) {
   for (size_t k = 0; k < a_.kinds.size(); ++k) {
     for (bool isRight : {false, true}) {
       const Row& row = isRight ? y : x;
+      // What the comparator does not look at is not loaded for it.
       Val value = a_.isCompared[2 * k + isRight] ? row[k] : w_.zero(a_.kinds[k]);
       arguments.push_back(value.re);
       if (value.im) arguments.push_back(value.im);
