@@ -144,9 +144,9 @@ TEST_F(CudaQueueTest, memory_that_is_kept_goes_where_other_sizes_need_it) {
   EXPECT_EQ(usedBytes(), 9500u);
 }
 
-TEST(KeptBlocks, what_was_kept_longest_ago_makes_room) {
+TEST(BlockCache, what_was_kept_longest_ago_makes_room) {
   char bytes[4];
-  KeptBlocks kept(5 * 1024);
+  BlockCache kept(5 * 1024);
   EXPECT_TRUE(kept.keep(&bytes[0], 2048).empty());
   EXPECT_TRUE(kept.keep(&bytes[1], 2048).empty());
   EXPECT_EQ(kept.keep(&bytes[2], 5 * 1024 + 1), std::vector<void*>{&bytes[2]});

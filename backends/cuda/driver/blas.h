@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/driver.h"
-#include "backends/cuda/driver/plan_memo.h"
+#include "backends/cuda/driver/plan_cache.h"
 #include "backends/cuda/libraries/matrix_product.h"
 #include "isthmus/status.h"
 
@@ -55,7 +55,7 @@ class Blas {
 
   std::unique_ptr<BlasFunctions> functions_;
   Driver& driver_;
-  PlanMemo<std::pair<int, BlasProduct>, BlasPlan> plans_, tuned_;
+  PlanCache<std::pair<int, BlasProduct>, BlasPlan> plans_, tuned_;
   std::mutex mutex_;
   // By device; they live as long as the process. What failed to make one is not tried again.
   std::vector<void*> handles_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/cuda/driver/driver.h"
-#include "backends/cuda/driver/plan_memo.h"
+#include "backends/cuda/driver/plan_cache.h"
 #include "backends/cuda/libraries/dnn_attention.h"
 #include "backends/cuda/libraries/dnn_convolution.h"
 #include "isthmus/status.h"
@@ -81,7 +81,7 @@ class Dnn {
   std::unique_ptr<DnnGraphFunctions> graphs_;  // null: cuDNN has none
   Driver& driver_;
   std::vector<std::unique_ptr<Handle>> handles_;  // by device
-  PlanMemo<std::tuple<int, DnnWork, int64_t>, DnnPlan> plans_;
+  PlanCache<std::tuple<int, DnnWork, int64_t>, DnnPlan> plans_;
 };
 
 }  // namespace isthmus::cuda

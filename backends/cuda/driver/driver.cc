@@ -186,7 +186,7 @@ Status Driver::openDevice(int ordinal) {
   ISTHMUS_RETURN_IF_ERROR(
       check(library_.DeviceTotalMem(&bytes, device->ordinal), "cuDeviceTotalMem"));
   device->facts.memoryBytes = bytes;
-  device->kept = std::make_unique<KeptBlocks>(bytes / kKeptShare);
+  device->cache = std::make_unique<BlockCache>(bytes / kKeptShare);
   ISTHMUS_RETURN_IF_ERROR(check(library_.DevicePrimaryCtxRetain(&device->context, device->ordinal),
                                 "cuDevicePrimaryCtxRetain"));
   CUcontext current = nullptr;
@@ -449,7 +449,7 @@ void Driver::free(int device, Queue queue, void* data) {
 }
 
 void Driver::keep(int device, void* data, size_t bytes) {
-  for (void* freed : devices_[device]->kept->keep(data, bytes)) {
+  for (void* freed : devices_[device]->cache->keep(data, bytes)) {
     free(device, Queue::kAllocate, freed);
   }
 }
@@ -457,7 +457,7 @@ void Driver::keep(int device, void* data, size_t bytes) {
 bool Driver::freeKept(int device) {
   bool isAny = false;
   for (int one : devicesOfGpu(device)) {
-    for (void* kept : devices_[one]->kept->takeAll()) {
+    for (void* kept : devices_[one]->cache->takeAll()) {
       free(one, Queue::kAllocate, kept);
       isAny = true;
     }
@@ -466,7 +466,7 @@ bool Driver::freeKept(int device) {
 }
 
 void* Driver::takeKept(int device, size_t bytes) {
-  return isLost(device) ? nullptr : devices_[device]->kept->take(bytes);
+  return isLost(device) ? nullptr : devices_[device]->cache->take(bytes);
 }
 
 StatusOr<void*> Driver::allocateHost(size_t bytes) {
@@ -493,7 +493,7 @@ MemoryUse Driver::memoryUse(int device) const {
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &use.peakBytes);
   library_.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &use.reservedBytes);
   for (int one : devicesOfGpu(device)) {
-    use.usedBytes -= std::min<uint64_t>(use.usedBytes, devices_[one]->kept->bytes());
+    use.usedBytes -= std::min<uint64_t>(use.usedBytes, devices_[one]->cache->bytes());
   }
   return use;
 }

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/driver/kept_blocks.h"
+#include "backends/cuda/driver/block_cache.h"
 #include "backends/cuda/driver/library.h"
 #include "isthmus/status.h"
 
@@ -272,7 +272,7 @@ class Driver {
     std::mutex recording;
     std::mutex exhaustedMutex;
     std::vector<std::function<void()>> onExhausted;
-    std::unique_ptr<KeptBlocks> kept;
+    std::unique_ptr<BlockCache> cache;
     std::mutex eventsMutex;
     std::vector<CUevent> events;         // that nobody has, without a time
     std::recursive_mutex underWayMutex;  // who asks whether work is done may learn of a fault

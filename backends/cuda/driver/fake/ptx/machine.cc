@@ -31,14 +31,14 @@ void failOutside(Context& context, Space space, uint64_t address, size_t bytes, 
 
 Block::Block(const Launch& of)
     : launch(of),
-      meetings(static_cast<int>(threadsOf(of))),
-      sharedUses(of.entry->sharedBytes, meetings, Uses::Of::kBlock),
+      synchronization(static_cast<int>(threadsOf(of))),
+      sharedUses(of.entry->sharedBytes, synchronization, Uses::Of::kBlock),
       local(threadsOf(of) * of.program->localBytes, kUnwritten),
       copies(threadsOf(of)) {}
 
 void Block::begin() {
   shared.assign(launch.entry->sharedBytes, kUnwritten);
-  meetings.beginBlock();
+  synchronization.beginBlock();
 }
 
 Context::Context(Block& block, int firstThread, int numLanes)
@@ -126,8 +126,8 @@ char* Context::globalAddress(uint64_t address, size_t bytes, int lane, Access ac
       failOutside(*this, Space::kGlobal, address, bytes, lane, i);
       return nullptr;
     }
-    auto [uses, isNew] =
-        block_.globalUses.try_emplace(range.begin, range.bytes, block_.meetings, Uses::Of::kLaunch);
+    auto [uses, isNew] = block_.globalUses.try_emplace(range.begin, range.bytes,
+                                                       block_.synchronization, Uses::Of::kLaunch);
     block_.lastUses = &uses->second;
   }
   size_t offset = address - range.begin;

@@ -70,7 +70,7 @@ struct Block {
   void begin();
 
   const Launch& launch;
-  Meetings meetings;
+  Synchronization synchronization;
   std::vector<char> shared;
   Uses sharedUses;
   std::vector<char> local;  // program.localBytes a thread
@@ -101,8 +101,8 @@ class Context {
   char* address(Space space, uint64_t address, size_t bytes, int lane, Access access,
                 const Instruction& i, const void* value = nullptr);
   void fail(Fault::Code code, const Instruction& i, int lane, const std::string& what);
-  void shuffled(uint32_t lanes) { block_.meetings.shuffle(warp_, lanes); }
-  void orderLanes(uint32_t lanes) { block_.meetings.ofLanes(warp_, lanes); }
+  void shuffled(uint32_t lanes) { block_.synchronization.shuffle(warp_, lanes); }
+  void orderLanes(uint32_t lanes) { block_.synchronization.ofLanes(warp_, lanes); }
 
   Block& block() { return block_; }
   AsyncCopies& copies(int lane) { return block_.copies[static_cast<size_t>(firstThread_ + lane)]; }

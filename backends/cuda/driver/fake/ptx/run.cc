@@ -276,7 +276,7 @@ bool releaseBarrier(std::vector<std::unique_ptr<Warp>>& warps, Block& block) {
   }
   if (!isAnyoneLeft) return false;
   for (auto& warp : warps) warp->leaveBarrier();
-  block.meetings.ofAll();
+  block.synchronization.ofAll();
   return true;
 }
 

@@ -9,7 +9,7 @@ constexpr size_t kWord = 4;
 
 }  // namespace
 
-void Meetings::meet(std::vector<uint32_t>& last, int warp, uint32_t lanes) {
+void Synchronization::meet(std::vector<uint32_t>& last, int warp, uint32_t lanes) {
   ++ofWarps_;
   for (int lane = 0; lane < kWarpLanes; ++lane) {
     auto thread = static_cast<size_t>(warp * kWarpLanes + lane);
@@ -17,8 +17,8 @@ void Meetings::meet(std::vector<uint32_t>& last, int warp, uint32_t lanes) {
   }
 }
 
-Uses::Uses(size_t bytes, const Meetings& meetings, Of of)
-    : meetings_(meetings),
+Uses::Uses(size_t bytes, const Synchronization& synchronization, Of of)
+    : synchronization_(synchronization),
       of_(of),
       bytesKept_(bytes <= kMost ? bytes : 0),
       words_(zeroed<Users>(bytesKept_ / kWord + 1)),
@@ -26,14 +26,15 @@ Uses::Uses(size_t bytes, const Meetings& meetings, Of of)
       isSplit_(zeroed<bool>(bytesKept_ / kWord + 1)) {}
 
 bool Uses::areOrdered(const User& earlier, int thread, bool isReadThenWrite) const {
-  if (earlier.block != meetings_.block_) return false;
-  if (earlier.thread == thread || earlier.ofBlock < meetings_.ofBlock_) return true;
+  if (earlier.block != synchronization_.block_) return false;
+  if (earlier.thread == thread || earlier.ofBlock < synchronization_.ofBlock_) return true;
   if (earlier.thread / kWarpLanes != thread / kWarpLanes) return false;
   auto haveMet = [&](const std::vector<uint32_t>& last) {
     return last[earlier.thread] > earlier.ofWarps &&
            last[static_cast<size_t>(thread)] > earlier.ofWarps;
   };
-  return haveMet(meetings_.lastOfThread_) || (isReadThenWrite && haveMet(meetings_.lastShuffle_));
+  return haveMet(synchronization_.lastOfThread_) ||
+         (isReadThenWrite && haveMet(synchronization_.lastShuffle_));
 }
 
 bool Uses::agrees(const Users& users, const Use& use, Race& race) const {
@@ -59,9 +60,8 @@ bool Uses::agrees(const Users& users, const Use& use, Race& race) const {
 }
 
 void Uses::enter(Users& users, const Use& use) const {
-  User user{meetings_.block_,   static_cast<uint16_t>(use.thread),
-            use.isAtomic,       use.isReadOnly,
-            meetings_.ofBlock_, meetings_.ofWarps_};
+  User user{synchronization_.block_, static_cast<uint16_t>(use.thread), use.isAtomic,
+            use.isReadOnly,          synchronization_.ofBlock_,         synchronization_.ofWarps_};
   if (use.isWrite) {
     users.writer = user;
     return;

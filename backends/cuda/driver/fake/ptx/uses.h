@@ -10,10 +10,10 @@
 
 namespace isthmus::ptx {
 
-// When the threads of the running block met.
-class Meetings {
+// When the threads of the running block were last synchronized.
+class Synchronization {
  public:
-  explicit Meetings(int threads)
+  explicit Synchronization(int threads)
       : lastOfThread_(static_cast<size_t>(threads)), lastShuffle_(static_cast<size_t>(threads)) {}
 
   // Another block begins; the first has number 1.
@@ -56,7 +56,7 @@ class Uses {
   // Of more than kMost bytes nothing is kept, which would be many times as much.
   enum class Of { kBlock, kLaunch };
   static constexpr size_t kMost = 8 << 20;
-  Uses(size_t bytes, const Meetings& meetings, Of of);
+  Uses(size_t bytes, const Synchronization& synchronization, Of of);
 
   // Enters it. False if it is in no order with an earlier one. Bytes fewer than 4 are within a
   // word, others whole words.
@@ -67,13 +67,13 @@ class Uses {
     uint32_t block;  // 0: nobody
     uint16_t thread;
     bool isAtomic, isReadOnly;
-    uint32_t ofBlock, ofWarps;  // the meetings until then
+    uint32_t ofBlock, ofWarps;  // the barriers until then
   };
   struct Users {
     User writer, reader, otherReader;
   };
   bool isNobody(const User& user) const {
-    return user.block == 0 || (of_ == Of::kBlock && user.block != meetings_.block_);
+    return user.block == 0 || (of_ == Of::kBlock && user.block != synchronization_.block_);
   }
   bool areOrdered(const User& earlier, int thread, bool isReadThenWrite) const;
   bool agrees(const Users& users, const Use& use, Race& race) const;
@@ -91,7 +91,7 @@ class Uses {
     return Zeroed<T>(static_cast<T*>(std::calloc(count, sizeof(T))));
   }
 
-  const Meetings& meetings_;
+  const Synchronization& synchronization_;
   Of of_;
   size_t bytesKept_;  // 0: none
   Zeroed<Users> words_, bytes_;

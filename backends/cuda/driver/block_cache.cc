@@ -1,4 +1,4 @@
-#include "backends/cuda/driver/kept_blocks.h"
+#include "backends/cuda/driver/block_cache.h"
 
 #include <algorithm>
 
@@ -14,12 +14,12 @@ size_t counted(size_t bytes) {
 
 }  // namespace
 
-void* KeptBlocks::take(size_t bytes) {
+void* BlockCache::take(size_t bytes) {
   std::lock_guard lock(mutex_);
   return sizes_.contains(bytes) ? remove(bytes, /*isOldest=*/false) : nullptr;
 }
 
-std::vector<void*> KeptBlocks::keep(void* data, size_t bytes) {
+std::vector<void*> BlockCache::keep(void* data, size_t bytes) {
   std::lock_guard lock(mutex_);
   if (counted(bytes) > mostBytes_) return {data};
   std::vector<void*> freed;
@@ -33,7 +33,7 @@ std::vector<void*> KeptBlocks::keep(void* data, size_t bytes) {
   return freed;
 }
 
-std::vector<void*> KeptBlocks::takeAll() {
+std::vector<void*> BlockCache::takeAll() {
   std::lock_guard lock(mutex_);
   std::vector<void*> all;
   for (const Block& block : blocks_) all.push_back(block.data);
@@ -43,12 +43,12 @@ std::vector<void*> KeptBlocks::takeAll() {
   return all;
 }
 
-size_t KeptBlocks::bytes() const {
+size_t BlockCache::bytes() const {
   std::lock_guard lock(mutex_);
   return bytes_;
 }
 
-void* KeptBlocks::remove(size_t bytes, bool isOldest) {
+void* BlockCache::remove(size_t bytes, bool isOldest) {
   auto same = sizes_.find(bytes);
   const Place block = isOldest ? same->second.front() : same->second.back();
   isOldest ? same->second.pop_front() : same->second.pop_back();

@@ -14,7 +14,7 @@ namespace isthmus::cuda {
 
 // Plans, or that there are none, by what they are for. Thread-safe.
 template <typename Key, typename Plan>
-class PlanMemo {
+class PlanCache {
  public:
   using Made = StatusOr<std::shared_ptr<const Plan>>;
 

@@ -12,10 +12,10 @@
 namespace isthmus::cuda {
 
 // Blocks that nothing on the device uses any more. Thread-safe.
-class KeptBlocks {
+class BlockCache {
  public:
   // Keeps up to `mostBytes` bytes, of which small blocks count as much as the driver gives them.
-  explicit KeptBlocks(size_t mostBytes) : mostBytes_(mostBytes) {}
+  explicit BlockCache(size_t mostBytes) : mostBytes_(mostBytes) {}
 
   // One of exactly `bytes` bytes, the one kept last, which is the caller's; null if there is none.
   void* take(size_t bytes);
