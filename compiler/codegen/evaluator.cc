@@ -178,11 +178,10 @@ Val Evaluator::computeOp(mlir::OpResult value, const MultiIndex& index) {
   Method method = llvm::StringSwitch<Method>(op->getName().getStringRef())
                       .Case("stablehlo.constant", &Evaluator::constantAt)
                       .Case("stablehlo.iota", &Evaluator::iotaAt)
-                      .Case("stablehlo.broadcast_in_dim", &Evaluator::broadcastAt)
-                      .Case("stablehlo.transpose", &Evaluator::transposeAt)
+                      .Cases({"stablehlo.broadcast_in_dim", "stablehlo.reverse", "stablehlo.slice",
+                              "stablehlo.transpose"},
+                             &Evaluator::mappedAt)
                       .Case("stablehlo.reshape", &Evaluator::reshapeAt)
-                      .Case("stablehlo.slice", &Evaluator::sliceAt)
-                      .Case("stablehlo.reverse", &Evaluator::reverseAt)
                       .Case("stablehlo.pad", &Evaluator::padAt)
                       .Case("stablehlo.concatenate", &Evaluator::concatenateAt)
                       .Case("stablehlo.dynamic_slice", &Evaluator::dynamicSliceAt)

@@ -185,11 +185,8 @@ class Evaluator {
   Val convert(mlir::Operation* op, Val operand, const ElementKind& from, const ElementKind& to);
   Val constantAt(mlir::Operation* op, const MultiIndex& index);
   Val iotaAt(mlir::Operation* op, const MultiIndex& index);
-  Val broadcastAt(mlir::Operation* op, const MultiIndex& index);
-  Val transposeAt(mlir::Operation* op, const MultiIndex& index);
+  Val mappedAt(mlir::Operation* op, const MultiIndex& index);
   Val reshapeAt(mlir::Operation* op, const MultiIndex& index);
-  Val sliceAt(mlir::Operation* op, const MultiIndex& index);
-  Val reverseAt(mlir::Operation* op, const MultiIndex& index);
   Val padAt(mlir::Operation* op, const MultiIndex& index);
   Val concatenateAt(mlir::Operation* op, const MultiIndex& index);
   Val dynamicSliceAt(mlir::Operation* op, const MultiIndex& index);

@@ -1,5 +1,4 @@
 // Ops that move elements: each maps the index it is asked for to one of its operand.
-#include <numeric>
 
 #include "compiler/codegen/evaluator.h"
 #include "compiler/dialect/array_shape.h"
@@ -107,61 +106,42 @@ Val Evaluator::iotaAt(mlir::Operation* op, const MultiIndex& index) {
   return result;
 }
 
-Val Evaluator::broadcastAt(mlir::Operation* op, const MultiIndex& index) {
-  auto broadcast = mlir::cast<shlo::BroadcastInDimOp>(op);
-  auto from = tensorTypeOf(op->getOperand(0));
-  auto to = tensorTypeOf(op->getResult(0));
-  llvm::ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
-  // A merged pair may stay merged if the operand has both dimensions, adjacent and whole, or none.
-  bool keep = true;
-  MultiIndex result;
-  result.dims.resize(from.getRank());
-  llvm::SmallVector<int64_t> operandDim(to.getRank(), -1);
-  for (int64_t d = 0; d < from.getRank(); ++d) {
-    if (from.getDimSize(d) == to.getDimSize(dims[d])) operandDim[dims[d]] = d;
-  }
-  for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
-    if (!(index.merged >> d & 1)) continue;
-    bool none = operandDim[d] < 0 && operandDim[d + 1] < 0;
-    bool adjacent = operandDim[d] >= 0 && operandDim[d + 1] == operandDim[d] + 1;
-    if (adjacent) {
-      result.merged |= uint64_t{1} << operandDim[d];
-    } else if (!none) {
-      keep = false;
+// Broadcasts, transposes, slices and reversals: along each dimension the operand is read at a
+// multiple of one index of the result, moved, or at one place. Pads and concatenations ask besides
+// whether there is an element, reshapes need quotients only where merged dimensions do not do, and
+// where gathers and dynamic slices read is known at run time alone.
+Val Evaluator::mappedAt(mlir::Operation* op, const MultiIndex& index) {
+  llvm::ArrayRef<int64_t> from = shapeOf(op->getOperand(0)), to = shapeOf(op->getResult(0));
+  const IndexingMaps maps = indexingMaps(op);
+  llvm::SmallVector<DimIndex, 6> reads;
+  llvm::SmallVector<int64_t, 6> readBy(to.size(), -1);  // the operand's dimension
+  for (size_t d = 0; d < from.size(); ++d) {
+    std::optional<DimIndex> read = maps.index(0, static_cast<int64_t>(d));
+    if (!read || !read->terms.empty() || read->divisor != 1) {
+      return fail(op, "its indexing map is not affine in one dimension");
     }
+    if (read->dim) readBy[*read->dim] = static_cast<int64_t>(d);
+    reads.push_back(*read);
   }
-  MultiIndex apart = index;
-  if (!keep) {
-    apart = normalize(index, to.getShape());
-    result.merged = 0;
-  }
-  for (int64_t d = 0; d < from.getRank(); ++d) {
-    if (operandDim[dims[d]] == d) result.dims[d] = apart.dims[dims[d]];
-  }
-  return get(op->getOperand(0), result);
-}
-
-Val Evaluator::transposeAt(mlir::Operation* op, const MultiIndex& index) {
-  auto transpose = mlir::cast<shlo::TransposeOp>(op);
-  llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
-  auto type = tensorTypeOf(op->getResult(0));
-  MultiIndex result;
-  bool keep = true;
-  for (size_t d = 0; d + 1 < permutation.size(); ++d) {
+  // A merged pair stays merged if the operand has both dimensions, adjacent and the inner one
+  // whole, or none.
+  MultiIndex apart = index, result;
+  for (size_t d = 0; d + 1 < to.size(); ++d) {
     if (!(index.merged >> d & 1)) continue;
-    if (permutation[d + 1] == permutation[d] + 1) {
-      result.merged |= uint64_t{1} << permutation[d];
-    } else {
-      keep = false;
+    const int64_t outer = readBy[d], inner = readBy[d + 1];
+    if (outer < 0 && inner < 0) continue;
+    if (outer < 0 || inner != outer + 1 || !reads[outer].isDim() || !reads[inner].isDim() ||
+        from[inner] != to[d + 1]) {
+      apart = normalize(index, to);
+      result.merged = 0;
+      break;
     }
+    result.merged |= uint64_t{1} << outer;
   }
-  MultiIndex apart = index;
-  if (!keep) {
-    apart = normalize(index, type.getShape());
-    result.merged = 0;
+  for (const DimIndex& read : reads) {
+    IndexExpr scaled = read.dim ? scaleIndex(apart.dims[*read.dim], read.stride) : IndexExpr(0);
+    result.dims.push_back(addIndex(scaled, IndexExpr(read.offset)));
   }
-  result.dims.resize(permutation.size());
-  for (size_t d = 0; d < permutation.size(); ++d) result.dims[permutation[d]] = apart.dims[d];
   return get(op->getOperand(0), result);
 }
 
@@ -193,37 +173,6 @@ Val Evaluator::reshapeAt(mlir::Operation* op, const MultiIndex& index) {
         result.merged |= uint64_t{1} << (f - 1);
       }
     }
-  }
-  return get(op->getOperand(0), result);
-}
-
-Val Evaluator::sliceAt(mlir::Operation* op, const MultiIndex& index) {
-  auto slice = mlir::cast<shlo::SliceOp>(op);
-  auto from = tensorTypeOf(op->getOperand(0));
-  auto to = tensorTypeOf(op->getResult(0));
-  llvm::ArrayRef<int64_t> starts = slice.getStartIndices();
-  llvm::ArrayRef<int64_t> strides = slice.getStrides();
-  // Of a merged pair, the outer dimension may be sliced, and the inner one not.
-  MultiIndex result = index;
-  for (int64_t d = 0; d + 1 < to.getRank(); ++d) {
-    if ((index.merged >> d & 1) &&
-        (to.getDimSize(d + 1) != from.getDimSize(d + 1) || starts[d] != 0 || strides[d] != 1)) {
-      result = normalize(index, to.getShape());
-      break;
-    }
-  }
-  for (int64_t d = 0; d < to.getRank(); ++d) {
-    result.dims[d] = addIndex(scaleIndex(result.dims[d], strides[d]), IndexExpr(starts[d]));
-  }
-  return get(op->getOperand(0), result);
-}
-
-Val Evaluator::reverseAt(mlir::Operation* op, const MultiIndex& index) {
-  auto reverse = mlir::cast<shlo::ReverseOp>(op);
-  auto type = tensorTypeOf(op->getResult(0));
-  MultiIndex result = normalize(index, type.getShape());
-  for (int64_t d : reverse.getDimensions()) {
-    result.dims[d] = addIndex(IndexExpr(type.getDimSize(d) - 1), scaleIndex(result.dims[d], -1));
   }
   return get(op->getOperand(0), result);
 }
