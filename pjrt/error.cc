@@ -69,6 +69,14 @@ Status errorForEachPayload(PJRT_Error_ForEachPayload_Args& args) {
 
 PJRT_Error* toError(Status status) noexcept {
   if (status.ok()) return nullptr;
+  // A caller sees the message alone.
+  if (status.place().file != nullptr) {
+    try {
+      status = Status(status.code(), status.messageWithPlace());
+    } catch (...) {
+      return &outOfMemory();
+    }
+  }
   Error* error = new (std::nothrow) Error{{&kVtable}, std::move(status)};
   return error != nullptr ? error : &outOfMemory();
 }

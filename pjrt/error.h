@@ -8,7 +8,8 @@
 
 namespace isthmus::pjrt {
 
-// Null for success, otherwise a new error that the caller owns.
+// Null for success, otherwise a new error that the caller owns. The message of an internal one ends
+// with the line of our sources that made it.
 PJRT_Error* toError(Status status) noexcept;
 
 // The status that an error made by `toError` or `callbackError` holds; null is success. Does not

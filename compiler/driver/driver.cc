@@ -174,8 +174,8 @@ Status explained(const Status& error, const CodeGenerator& generator, const Comp
   StatusOr<std::string> text = reproducerText(request, generator.platform(), error);
   if (text.ok()) dump.write(kFile, *text);
   if (!isInternal || !text.ok()) return error;
-  return internalError(error.message(), "; to see it again: ",
-                       replayCommand(dump.pathOf(kFile), generator.platform()));
+  return Status(error.code(), error.messageWithPlace() + "; to see it again: " +
+                                  replayCommand(dump.pathOf(kFile), generator.platform()));
 }
 
 StatusOr<std::shared_ptr<const Executable>> compileOnce(const CodeGenerator& generator,

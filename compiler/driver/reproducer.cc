@@ -36,7 +36,8 @@ std::string headOf(const CompileRequest& request, std::string_view platform, con
   std::string head = kTitle.str() + ", to be replayed by:\n";
   head += "//   " + replayCommand("FILE", platform) + "\n";
   llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(error.message()).split(lines, '\n');
+  const std::string message = error.messageWithPlace();
+  llvm::StringRef(message).split(lines, '\n');
   for (llvm::StringRef line : lines) head += "// " + line.str() + "\n";
   const int devices = request.options.numReplicas * request.options.numPartitions;
   head += "// ISTHMUS_NUM_DEVICES=" + std::to_string(std::max(devices, 1)) + "\n";
@@ -141,7 +142,7 @@ StatusOr<std::string> reproducerText(const CompileRequest& request, std::string_
 Status withReproducer(const CompileRequest& request, std::string_view platform,
                       const Status& error) {
   static std::atomic<int> files{0};
-  const std::string message(error.message());
+  const std::string message = error.messageWithPlace();
   if (files.fetch_add(1) >= kMaxFiles) {
     files = kMaxFiles;
     return Status(error.code(), message + "; see the reproducers of earlier failures");

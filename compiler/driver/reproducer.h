@@ -31,10 +31,10 @@ StatusOr<ReproducerHead> readReproducerHead(std::string_view text);
 StatusOr<std::string> reproducerText(const CompileRequest& request, std::string_view platform,
                                      const Status& error);
 
-// `error` with the name of a new file in the folder for temporary files and the command that
-// replays it. The file has the reproducer, or the request's bytes if they cannot be imported. A
-// process writes at most eight; beyond, or where none can be written, the message says so. From any
-// thread.
+// `error` with its place in the sources, the name of a new file in the folder for temporary files
+// and the command that replays it. The file has the reproducer, or the request's bytes if they
+// cannot be imported. A process writes at most eight; beyond, or where none can be written, the
+// message says so. From any thread.
 Status withReproducer(const CompileRequest& request, std::string_view platform,
                       const Status& error);
 

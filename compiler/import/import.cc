@@ -29,8 +29,8 @@ Status toStatus(const ErrorSink& sink, const DiagnosticCollector& diagnostics) {
                                                       : diagnostics.text());
   }
   if (diagnostics.text().empty()) return sink.status();
-  return Status(sink.status().code(),
-                std::string(sink.status().message()) + "\n" + diagnostics.text());
+  return sink.status().withMessage(std::string(sink.status().message()) + "\n" +
+                                   diagnostics.text());
 }
 
 Module readBytecode(llvm::StringRef code, mlir::MLIRContext& context, ErrorSink& sink) {

@@ -25,7 +25,7 @@ Status atOp(mlir::Operation* op, const Status& error) {
   if (std::string position = sourcePosition(op->getLoc()); !position.empty()) {
     out << " [at " << position << "]";
   }
-  return Status(error.code(), std::move(message));
+  return error.withMessage(std::move(message));
 }
 
 }  // namespace isthmus

@@ -2,7 +2,8 @@
 //
 // Nothing in Isthmus throws across a library edge and nothing aborts on what a caller can cause:
 // a function that can fail returns Status, or StatusOr<T> when it also has a result. A message is
-// lower-case, says what was wrong, where, what was got and what was expected.
+// lower-case, says what was wrong, where, what was got and what was expected. An internal error is
+// a defect of ours, and knows besides which line of the sources made it.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +37,20 @@ enum class StatusCode : int32_t {
   kUnauthenticated = 16,
 };
 
+// A line of the sources; `file` lives as long as the process.
+struct SourcePlace {
+  const char* file = nullptr;  // null: none
+  int line = 0;
+};
+
 // Success costs one null pointer. Copies share the message, so an error can travel through many
 // events and buffers. Immutable, hence safe to share between threads.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) {
+  Status(StatusCode code, std::string message, SourcePlace place = {}) {
     if (code != StatusCode::kOk) {
-      rep_ = std::make_shared<const Rep>(Rep{code, std::move(message)});
+      rep_ = std::make_shared<const Rep>(Rep{code, std::move(message), place});
     }
   }
 
@@ -51,16 +58,29 @@ class [[nodiscard]] Status {
   StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
   std::string_view message() const { return rep_ ? std::string_view(rep_->message) : ""; }
 
+  // What made it; of errors of internalError() only.
+  SourcePlace place() const { return rep_ ? rep_->place : SourcePlace(); }
+  // For those who cannot ask for the place: "the message (compiler/plan/liveness.cc:12)".
+  std::string messageWithPlace() const {
+    std::string text(message());
+    if (place().file == nullptr) return text;
+    return text + " (" + place().file + ":" + std::to_string(place().line) + ")";
+  }
+
+  // The same error, made at the same place, in other words; success stays success.
+  Status withMessage(std::string message) const {
+    return ok() ? *this : Status(code(), std::move(message), rep_->place);
+  }
   // The same error with `context` and ": " in front of its message; success stays success.
   Status withContext(std::string_view context) const {
-    if (ok()) return *this;
-    return Status(code(), std::string(context) + ": " + rep_->message);
+    return ok() ? *this : withMessage(std::string(context) + ": " + rep_->message);
   }
 
  private:
   struct Rep {
     StatusCode code;
     std::string message;
+    SourcePlace place;
   };
   std::shared_ptr<const Rep> rep_;
 };
@@ -102,6 +122,29 @@ std::string concatenate(const Parts&... parts) {
   (out << ... << parts);
   return out.str();
 }
+
+// `file` from the root of the sources on: whoever compiles has this header's path as its beginning.
+// Of sources elsewhere the name alone, so that no message has a path of the machine that compiled.
+constexpr const char* sourceFile(const char* file) {
+  constexpr std::string_view kHeader = __FILE__, kFromRoot = "include/isthmus/status.h";
+  constexpr std::string_view kRoot = kHeader.ends_with(kFromRoot)
+                                         ? kHeader.substr(0, kHeader.size() - kFromRoot.size())
+                                         : std::string_view("/");
+  const std::string_view path = file;
+  if (!kRoot.empty() && path.starts_with(kRoot)) return file + kRoot.size();
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? file : file + slash + 1;
+}
+
+// The beginning of a message, and the line that says it.
+struct PlacedPart {
+  template <typename T>
+  PlacedPart(const T& part, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : text(concatenate(part)), place{sourceFile(file), line} {}
+
+  std::string text;
+  SourcePlace place;
+};
 }  // namespace internal
 
 // Each makes an error of its code; the arguments are streamed into the message.
@@ -114,8 +157,8 @@ Status unimplemented(const P&... parts) {
   return Status(StatusCode::kUnimplemented, internal::concatenate(parts...));
 }
 template <typename... P>
-Status internalError(const P&... parts) {
-  return Status(StatusCode::kInternal, internal::concatenate(parts...));
+Status internalError(const internal::PlacedPart& first, const P&... parts) {
+  return Status(StatusCode::kInternal, internal::concatenate(first.text, parts...), first.place);
 }
 template <typename... P>
 Status failedPrecondition(const P&... parts) {

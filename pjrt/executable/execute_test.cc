@@ -72,7 +72,10 @@ TEST_F(ExecuteTest, FailuresComeThroughTheResults) {
   EXPECT_EQ(finish(complete).code, PJRT_Error_Code_INTERNAL);
   Outcome outcome = awaitReady(outputs[0][0]);
   EXPECT_EQ(outcome.code, PJRT_Error_Code_INTERNAL);
-  EXPECT_NE(outcome.message.find("the program failed"), std::string::npos);
+  // An internal error's ends with the line that made it.
+  EXPECT_NE(outcome.message.find("the program failed (pjrt/testing/programs_testing.cc:"),
+            std::string::npos)
+      << outcome.message;
   // And poison what uses them.
   ASSERT_PJRT_OK(execute(sum, {{a, outputs[0][0]}}, after));
   EXPECT_NE(awaitReady(after[0][0]).message.find("the program failed"), std::string::npos);

@@ -101,12 +101,11 @@ Status Job::explain(const Status& error, int lost) {
     reason = awaitWordOf(lost);
   }
   if (reason.ok()) {
-    return fail(Status(error.code(), std::string(error.message()) + "; " + *reason));
+    return fail(error.withMessage(std::string(error.message()) + "; " + *reason));
   }
   if (reason.status().code() != StatusCode::kNotFound) {
-    return fail(Status(error.code(),
-                       internal::concatenate(error.message(), "; nor does the coordinator answer (",
-                                             reason.status().message(), ")")));
+    return fail(error.withMessage(internal::concatenate(
+        error.message(), "; nor does the coordinator answer (", reason.status().message(), ")")));
   }
   return fail(error);
 }

@@ -640,8 +640,8 @@ StatusOr<std::unique_ptr<DeviceModule>> Driver::loadModule(int device, const std
       "cuModuleLoadDataEx");
   if (status.ok()) return std::make_unique<DeviceModule>(*this, device, module);
   said.resize(said.find('\0') == std::string::npos ? said.size() : said.find('\0'));
-  return Status(status.code(),
-                std::string(status.message()) + (said.empty() ? "" : "; the driver says: " + said));
+  return status.withMessage(std::string(status.message()) +
+                            (said.empty() ? "" : "; the driver says: " + said));
 }
 
 StatusOr<CUfunction> Driver::findKernel(const DeviceModule& module, int device,
