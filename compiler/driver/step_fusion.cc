@@ -64,6 +64,20 @@ double movedNs(const TargetModel& target, double bytes) {
   return oneByOneNs(target, bytes / kWordBytes);
 }
 
+// Whether their code is the same: all but their operands, which are arguments of it.
+bool haveSameCode(mlir::Operation* op, mlir::Operation* other) {
+  if (op->getName() != other->getName() || op->getAttrDictionary() != other->getAttrDictionary() ||
+      op->getOperandTypes() != other->getOperandTypes() ||
+      op->getResultTypes() != other->getResultTypes() ||
+      op->getNumRegions() != other->getNumRegions()) {
+    return false;
+  }
+  return llvm::all_of(llvm::zip(op->getRegions(), other->getRegions()), [](auto pair) {
+    return mlir::OperationEquivalence::isRegionEquivalentTo(
+        &std::get<0>(pair), &std::get<1>(pair), mlir::OperationEquivalence::IgnoreLocations);
+  });
+}
+
 // Steps that follow each other, as one kernel.
 class FusedSteps {
  public:
@@ -114,6 +128,7 @@ class FusedSteps {
       for (const Part& part : parts) module_.getFunction(part.symbol)->eraseFromParent();
     }
     emitted_.clear();
+    emittedFor_.clear();
   }
 
  private:
@@ -232,15 +247,28 @@ class FusedSteps {
   }
   llvm::Value* addressOf(const Location& location) { return find(location)->address; }
 
-  const Part& partOf(const KernelLaunch& launch) {
+  const Part& partOf(const KernelLaunch& launch) const {
     KernelOrigin origin = origins_.at(launch.kernel);
-    return emitted_.at(origin.op)[origin.stage];
+    return emitted_.at(emittedFor_.at(origin.op))[origin.stage];
   }
+
+  // The operation whose parts are this one's, emitted by the first that comes along.
+  StatusOr<mlir::Operation*> emitParts(mlir::Operation* op);
+  // Whether they do the same with the same memory. Of control flow nothing is compared.
+  bool areSame(const Step& step, const Step& other) const;
 
   Status emitSteps(Builder& b, const std::vector<Step>& steps) {
     for (const Step& step : steps) ISTHMUS_RETURN_IF_ERROR(emitStep(b, step));
     return {};
   }
+  // Steps that come again and again: what a program's unrolled loop leaves, whose arrays take turns
+  // in the same places.
+  struct Rounds {
+    size_t length = 1;  // steps of a round
+    size_t count = 1;
+  };
+  Rounds roundsFrom(size_t begin) const;
+  Status emitRounds(Builder& b, size_t begin, const Rounds& rounds);
   Status emitStep(Builder& b, const Step& step) {
     return std::visit([&](const auto& what) { return emitStep(b, what); }, step.what);
   }
@@ -276,6 +304,8 @@ class FusedSteps {
   Needs needs_;
   const char* refusal_ = kTakesLong;
   llvm::DenseMap<mlir::Operation*, Parts> emitted_;
+  // Of each operation, the one of the same code that is in emitted_.
+  llvm::DenseMap<mlir::Operation*, mlir::Operation*> emittedFor_;
   int depth_ = 0;  // of loops and branches around the step that is looked at
   llvm::Function* function_ = nullptr;
   std::vector<llvm::CallInst*> calls_;
@@ -374,6 +404,19 @@ bool FusedSteps::isLittle(const KernelLaunch& launch, const KernelOrigin& origin
   return needs_.ns + ns <= needs_.mostNs && (depth_ > 0 || ns <= target().enqueueNs);
 }
 
+StatusOr<mlir::Operation*> FusedSteps::emitParts(mlir::Operation* op) {
+  if (auto known = emittedFor_.find(op); known != emittedFor_.end()) return known->second;
+  for (const auto& [other, parts] : emitted_) {
+    if (haveSameCode(op, other)) return emittedFor_[op] = other;
+  }
+  std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
+  ISTHMUS_ASSIGN_OR_RETURN(Parts parts, isProduct(op)
+                                            ? partsOfProduct(op, symbol)
+                                            : partsOf(llvm::cast<ir::FusionOp>(op), symbol));
+  emitted_[op] = std::move(parts);
+  return emittedFor_[op] = op;
+}
+
 StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   auto known = origins_.find(launch.kernel);
   if (known == origins_.end()) return refuse(kHasNoPart);
@@ -383,20 +426,14 @@ StatusOr<bool> FusedSteps::admits(const KernelLaunch& launch) {
   if (depth_ == 0 && !mayFuseLaunches()) return refuse(kLaunchesAreCheap);
   // Nothing is emitted in vain.
   if (!isLittle(launch, origin)) return false;
-  if (!emitted_.contains(op)) {
-    std::string symbol = kernels_.nextSymbol() + "_part" + std::to_string(emitted_.size());
-    ISTHMUS_ASSIGN_OR_RETURN(Parts parts, isProduct(op)
-                                              ? partsOfProduct(op, symbol)
-                                              : partsOf(llvm::cast<ir::FusionOp>(op), symbol));
-    emitted_[op] = std::move(parts);
-  }
+  ISTHMUS_ASSIGN_OR_RETURN(mlir::Operation * emitted, emitParts(op));
   if (depth_ > 0) {
     needs_.around = op->getParentOp();
   } else {
     needs_.outside.insert(op);
   }
   ++needs_.commands;
-  const Part& part = emitted_.at(op)[origin.stage];
+  const Part& part = emitted_.at(emitted)[origin.stage];
   needs_.ns += part.ns;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     note(launch.buffers[i], i >= static_cast<size_t>(launch.inputs));
@@ -485,6 +522,45 @@ Status FusedSteps::emitStep(Builder& b, const Branch& branch) {
                                [&](size_t i) { return emitSteps(b, branch.branches[i]); });
 }
 
+bool FusedSteps::areSame(const Step& step, const Step& other) const {
+  auto isSamePlace = [](const Location& a, const Location& b) { return a.isSamePlace(b); };
+  if (auto* launch = std::get_if<KernelLaunch>(&step.what)) {
+    auto* again = std::get_if<KernelLaunch>(&other.what);
+    return again && &partOf(*launch) == &partOf(*again) &&
+           std::ranges::equal(launch->buffers, again->buffers, isSamePlace);
+  }
+  auto* move = std::get_if<Move>(&step.what);
+  auto* again = std::get_if<Move>(&other.what);
+  return move && again && move->to.isSamePlace(again->to) && move->from.isSamePlace(again->from) &&
+         move->to.bytes == again->to.bytes && move->isSwap == again->isSwap;
+}
+
+FusedSteps::Rounds FusedSteps::roundsFrom(size_t begin) const {
+  constexpr size_t kLongestRound = 16;
+  Rounds best;
+  size_t saved = 0;
+  for (size_t length = 1; length <= kLongestRound && begin + 2 * length <= steps_.size();
+       ++length) {
+    size_t end = begin + length;
+    while (end < steps_.size() && areSame(*steps_[end], *steps_[end - length])) ++end;
+    const size_t count = (end - begin) / length;
+    if (length * (count - 1) <= saved) continue;
+    saved = length * (count - 1);
+    best = {length, count};
+  }
+  return best;
+}
+
+Status FusedSteps::emitRounds(Builder& b, size_t begin, const Rounds& rounds) {
+  Status status;
+  emitCount(b, static_cast<int64_t>(rounds.count), [&](llvm::Value*) {
+    for (size_t i = begin; i < begin + rounds.length && status.ok(); ++i) {
+      status = emitStep(b, *steps_[i]);
+    }
+  });
+  return status;
+}
+
 StatusOr<KernelLaunch> FusedSteps::emit() {
   std::vector<Parameter>& parameters = needs_.parameters;
   // What is only read comes first.
@@ -505,7 +581,11 @@ StatusOr<KernelLaunch> FusedSteps::emit() {
     launch.buffers.push_back(parameter.location);
     launch.inputs += parameter.isWritten ? 0 : 1;
   }
-  for (const Step* step : steps_) ISTHMUS_RETURN_IF_ERROR(emitStep(b, *step));
+  for (size_t i = 0; i < steps_.size();) {
+    const Rounds rounds = roundsFrom(i);
+    ISTHMUS_RETURN_IF_ERROR(emitRounds(b, i, rounds));
+    i += rounds.length * rounds.count;
+  }
   b.CreateRetVoid();
   for (llvm::CallInst* call : calls_) {
     llvm::InlineFunctionInfo info;

@@ -460,6 +460,29 @@ def test_loop_of_many_small_steps_is_one_launch(xpu, tmp_path):
     assert len(_kernels(tmp_path)) == 1, result.stderr
 
 
+def test_unrolled_steps_are_compiled_once(xpu, tmp_path):
+    """Code that comes again in the same places is a loop of the kernel: drivers take tens of milliseconds for each."""
+    xpu(COMPARE + """
+    def unrolled(count):
+        def run(x, w):
+            for _ in range(count):
+                x = jnp.tanh(x @ w)
+            return x
+        return run
+    def alternating(x, w):
+        for _ in range(20):
+            x = jnp.tanh(x @ w)
+            x = x.T @ w - x
+        return x
+    for count in (2, 3, 7, 60):
+        compare(unrolled(count), array(16, 16), array(16, 16) / 4)
+    compare(alternating, array(8, 8), array(8, 8) / 4, tolerance=1e-4)
+    """, ISTHMUS_DUMP=tmp_path)
+    sizes = sorted(len(file.read_text()) for file in tmp_path.glob("*/kernels.ll"))
+    # Of those whose rounds are code of their own, the longest would have twenty times as much as the shortest.
+    assert sizes[-1] < 6 * sizes[0], sizes
+
+
 # Tiles that are full and not, small and large; sums that do not fill an instruction, and what is beyond them.
 MATRICES = """
     def product(equation, dtype, a, b):
