@@ -138,8 +138,11 @@ char* Context::globalAddress(uint64_t address, size_t bytes, int lane, Access ac
   }
   auto* data = reinterpret_cast<char*>(address);
   // Copies may read less than their size, from the middle of a word.
-  size_t first = offset / 4 * 4;
-  if (access == Access::kAsync) bytes = (offset + bytes + 3) / 4 * 4 - (offset = first);
+  if (access == Access::kAsync) {
+    const size_t first = offset / 4 * 4;
+    bytes = (offset + bytes + 3) / 4 * 4 - first;
+    offset = first;
+  }
   return enter(*block_.lastUses, offset, data, bytes, lane, access, i, value) ? data : nullptr;
 }
 
