@@ -47,6 +47,43 @@ TEST(ControlFlowTest, counts_with_scalars) {
   EXPECT_THAT(fromBytes<int64_t>(results[1]), ElementsAre(1));
 }
 
+TEST(ControlFlowTest, powers_of_constants_in_a_loop) {
+  // LLVM knows better functions of C for some bases, and which of them there are has to be said.
+  auto results = run(R"(
+    func.func @main(%n: tensor<i32>) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %sum = stablehlo.constant dense<0.0> : tensor<f64>
+      %two = stablehlo.constant dense<2.0> : tensor<f64>
+      %quarter = stablehlo.constant dense<0.25> : tensor<f64>
+      %ten = stablehlo.constant dense<10.0> : tensor<f64>
+      %half = stablehlo.constant dense<0.5> : tensor<f64>
+      %r:5 = stablehlo.while(%i = %zero, %a = %sum, %b = %sum, %c = %sum, %m = %n)
+          : tensor<i32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<i32>
+      cond {
+        %p = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %x = stablehlo.convert %i : (tensor<i32>) -> tensor<f64>
+        %y = stablehlo.multiply %x, %half : tensor<f64>
+        %p2 = stablehlo.power %two, %x : tensor<f64>
+        %p4 = stablehlo.power %quarter, %y : tensor<f64>
+        %p10 = stablehlo.power %ten, %x : tensor<f64>
+        %a1 = stablehlo.add %a, %p2 : tensor<f64>
+        %b1 = stablehlo.add %b, %p4 : tensor<f64>
+        %c1 = stablehlo.add %c, %p10 : tensor<f64>
+        stablehlo.return %j, %a1, %b1, %c1, %m
+            : tensor<i32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<i32>
+      }
+      return %r#1, %r#2, %r#3 : tensor<f64>, tensor<f64>, tensor<f64>
+    })",
+                     {toBytes<int32_t>({5})});
+  EXPECT_THAT(fromBytes<double>(results[0]), ElementsAre(31.0));
+  EXPECT_THAT(fromBytes<double>(results[1]), ElementsAre(1.9375));
+  EXPECT_THAT(fromBytes<double>(results[2]), ElementsAre(11111.0));
+}
+
 TEST(ControlFlowTest, permutes_carried_arrays) {
   auto results = run(R"(
     func.func @main(%n: tensor<i32>, %x: tensor<16xf32>, %y: tensor<16xf32>, %z: tensor<16xf32>) ->

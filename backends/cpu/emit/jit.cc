@@ -8,6 +8,7 @@
 
 #include "backends/cpu/emit/constants_in_memory.h"
 #include "backends/cpu/emit/llvm_workarounds.h"
+#include "backends/cpu/emit/runtime_library.h"
 #include "compiler/codegen/analyses.h"
 #include "compiler/codegen/edited_module.h"
 #include "compiler/target/error_handlers.h"
@@ -217,7 +218,10 @@ StatusOr<std::string> compileToObject(llvm::Module& module, const TargetModel& t
   ISTHMUS_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
                            generatorPool().take(target, options.effort));
   llvm::TargetMachine& machine = generator->machine();
-  if (options.effort == CodegenEffort::kFull) codegen::runDefaultPipeline(module, machine);
+  if (options.effort == CodegenEffort::kFull) {
+    const llvm::TargetLibraryInfoImpl library = runtimeLibrary(module);
+    codegen::runDefaultPipeline(module, machine, &library);
+  }
   if (target.avx512) {
     separateSelectsOfBits(module);
   } else {

@@ -1,6 +1,7 @@
 // A short pipeline over isthmus_main: inlining, promotion to registers, invariants out of loops.
 #include "backends/cpu/emit/optimize_program.h"
 
+#include "backends/cpu/emit/runtime_library.h"
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/codegen/analyses.h"
 #include "llvm/IR/Module.h"
@@ -17,7 +18,8 @@
 namespace isthmus::cpu {
 
 void optimizeProgram(llvm::Module& module) {
-  codegen::Analyses analyses;
+  const llvm::TargetLibraryInfoImpl library = runtimeLibrary(module);
+  codegen::Analyses analyses(/*machine=*/nullptr, &library);
 
   llvm::AlwaysInlinerPass(/*InsertLifetime=*/false).run(module, analyses.modules);
   analyses.modules.invalidate(module, llvm::PreservedAnalyses::none());

@@ -372,9 +372,8 @@ namespace {
   {#name, reinterpret_cast<void*>(static_cast<double (*)(double, double)>(std::name))}, { \
     #name "f", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(std::name))   \
   }
-}  // namespace
 
-void* resolveRuntimeSymbol(const std::string& name) {
+const std::unordered_map<std::string, void*>& runtimeSymbolTable() {
   static const auto* table = new std::unordered_map<std::string, void*>{
       ISTHMUS_LIBM(sin),
       ISTHMUS_LIBM(cos),
@@ -382,6 +381,7 @@ void* resolveRuntimeSymbol(const std::string& name) {
       ISTHMUS_LIBM(erf),
       ISTHMUS_LIBM(erfc),
       ISTHMUS_LIBM(exp),
+      ISTHMUS_LIBM(exp2),
       ISTHMUS_LIBM(log),
       ISTHMUS_LIBM(floor),
       ISTHMUS_LIBM(ceil),
@@ -393,14 +393,28 @@ void* resolveRuntimeSymbol(const std::string& name) {
       ISTHMUS_LIBM(sqrt),
       ISTHMUS_LIBM2(fmod),
       ISTHMUS_LIBM2(pow),
+      {"ldexp", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(std::ldexp))},
+      {"ldexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(std::ldexp))},
       {"fma", reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(std::fma))},
       {"fmaf", reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(std::fma))},
       {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
       {"memmove", reinterpret_cast<void*>(&std::memmove)},
       {"memset", reinterpret_cast<void*>(&std::memset)},
   };
-  auto it = table->find(name);
-  return it == table->end() ? nullptr : it->second;
+  return *table;
+}
+}  // namespace
+
+void* resolveRuntimeSymbol(const std::string& name) {
+  const auto& table = runtimeSymbolTable();
+  auto it = table.find(name);
+  return it == table.end() ? nullptr : it->second;
+}
+
+std::vector<std::string_view> runtimeSymbols() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, address] : runtimeSymbolTable()) names.push_back(name);
+  return names;
 }
 
 }  // namespace isthmus::cpu

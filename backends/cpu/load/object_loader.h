@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isthmus/status.h"
 
@@ -16,6 +17,8 @@ using SymbolResolver = void* (*)(const std::string& name);
 
 // The C library's mathematical and memory functions that generated code may call by name.
 void* resolveRuntimeSymbol(const std::string& name);
+// The names of all of them.
+std::vector<std::string_view> runtimeSymbols();
 
 // Code of one executable, mapped until destruction. Immutable after load, so shared freely.
 class LoadedCode {
