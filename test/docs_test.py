@@ -43,6 +43,16 @@ def test_architecture_names_the_public_headers():
     assert not missing
 
 
+def test_architecture_names_functions_where_they_are():
+    text = (ROOT / "ARCHITECTURE.md").read_text().split("## Where it happens")[1].split("\n## ")[0]
+    rows = re.findall(r"^\|[^|]+\| (`[^|]+) \| ([^|]+) \|$", text, re.M)
+    assert rows
+    for functions, files in rows:
+        contents = [(ROOT / file).read_text() for file in re.findall(r"`([^`]+)`", files)]
+        for function in re.findall(r"`([^`]+)`", functions):
+            assert any(re.search(rf"\b{function}\b", content) for content in contents), f"no {function} in {files}"
+
+
 def test_every_pass_has_an_entry_a_file_and_a_test_of_its_name():
     compiler = ROOT / "compiler"
     by_hand = [str(file.relative_to(ROOT)) for file in compiler.rglob("*.cc")
