@@ -19,7 +19,9 @@ PLATFORM = "cuda"
 # Of JAX's own plugin.
 PRIORITY = 500
 
-PRIVATE_NAMES = device_platform.private_names(PLATFORM)
+PRIVATE_NAMES = device_platform.private_names(PLATFORM) + [
+    ("jax._src.hardware_utils", "has_visible_nvidia_gpu", "the reason for which JAX leaves the platform out"),
+]
 
 _logger = logging.getLogger(__name__)
 _is_beside = False  # JAX's own plugin keeps its name.
@@ -145,8 +147,8 @@ def has_jax_plugin() -> bool:
                for name in ("jax_cuda12_plugin", "jax_cuda13_plugin"))
 
 
-def why_not():
-    """The reason for which the platform is not registered, or None.
+def _why_unwanted():
+    """The reason for which the platform is left to others, or None.
 
     A plugin whose client cannot be made takes JAX down with it, so it is asked for by name.
     """
@@ -160,17 +162,43 @@ def why_not():
         return "JAX_PLATFORMS does not name it"
     if has_jax_plugin() and not os.environ.get("ISTHMUS_CUDA_PLUGIN_PATH"):
         return "JAX's own CUDA plugin is installed, and ISTHMUS_CUDA_PLUGIN_PATH does not name ours"
+    return None
+
+
+def _jax_sees_gpu() -> bool:
+    """Whether JAX will make a client of this name: where it sees no GPU it goes on to the next platform, without a word."""
+    try:
+        from jax._src import hardware_utils
+        return hardware_utils.has_visible_nvidia_gpu()
+    except (ImportError, AttributeError):  # JAX's client will say it
+        return True
+
+
+def _why_unavailable():
+    """What this machine lacks for the platform, or None."""
     try:
         ctypes.CDLL(driver_library())
     except OSError as error:
         return f"there is no NVIDIA driver: {error}"
+    if not _jax_sees_gpu():
+        return "JAX sees no NVIDIA GPU on this machine: there is no /dev/nvidia0, /dev/nvidiactl or /dev/dxg"
     return None
+
+
+def why_not():
+    """The reason for which the platform is not registered, or None."""
+    return _why_unwanted() or _why_unavailable()
 
 
 def register() -> None:
     """Registers the platform, if the user asks for it and a driver is there. Called by JAX once."""
-    reason = why_not()
+    reason = _why_unwanted()
     if reason:
-        _logger.info("platform cuda of Isthmus is not available: %s", reason)
+        _logger.info("platform cuda of Isthmus is not registered: %s", reason)
+        return
+    reason = _why_unavailable()
+    if reason:
+        # JAX itself says nothing, and goes on to the next platform or fails an assertion.
+        _logger.warning("platform cuda of Isthmus is not available: %s", reason)
         return
     device_platform.register(PLATFORM, library_path(), PRIORITY, client_options, replaces=True)

@@ -24,10 +24,10 @@ def cuda(python):
     if not LIBRARY.is_file() or not FAKE_DRIVER.is_file():
         required.lacks("platform cuda is not built: ./dev build isthmus_cuda_plugin isthmus_fake_cuda")
 
-    def run(program, **variables):
+    def run(program, check=True, **variables):
         # NVIDIA's own libraries, where a machine has them, have no use for the fake's streams.
         variables = {"ISTHMUS_CUDA_BLAS": "", "ISTHMUS_CUDA_DNN": "", "JAX_PLATFORMS": "cuda"} | variables
-        return python(PREFIX + textwrap.dedent(program), ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
+        return python(PREFIX + textwrap.dedent(program), check=check, ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
                       ISTHMUS_CUDA_LIBRARY=str(FAKE_DRIVER), **variables)
     return run
 
@@ -173,6 +173,17 @@ def test_without_a_driver_jax_stays_usable(python):
     """, JAX_PLATFORMS="cuda,cpu", ISTHMUS_CUDA_PLUGIN_PATH=str(LIBRARY),
         ISTHMUS_CUDA_LIBRARY="libnowhere.so.1")
     assert result.stdout == "True 3\n"
+    assert "platform cuda of Isthmus is not available: there is no NVIDIA driver: libnowhere.so.1" in result.stderr
+
+
+def test_is_not_replaced_by_the_cpu_where_jax_sees_no_gpu(cuda):
+    result = cuda("""
+        hardware_utils.has_visible_nvidia_gpu = lambda: False
+        import jax
+        print(jax.devices())
+    """, check=False)
+    assert result.returncode != 0 and result.stdout == ""
+    assert "JAX sees no NVIDIA GPU on this machine" in result.stderr
 
 
 @required.needs(LIBRARY.is_file(), "platform cuda is not built: ./dev build isthmus_cuda_plugin")
