@@ -14,7 +14,7 @@ def test_readme_lists_the_environment_variables():
     table = set(re.findall(r'^    \{"(ISTHMUS_\w+)"', (ROOT / "base/flags.cc").read_text(), re.M))
     documented = set(re.findall(r"^\| `(ISTHMUS_\w+)`", (ROOT / "README.md").read_text(), re.M))
     # Read by the Python half, not by the library.
-    assert documented == table | {"ISTHMUS_LIBRARY_PATH"}
+    assert documented == table | {"ISTHMUS_LIBRARY_PATH", "ISTHMUS_XPU_LIBRARY_PATH", "ISTHMUS_CUDA_PLUGIN_PATH"}
 
 
 def test_getenv_is_in_one_place():
