@@ -1,4 +1,4 @@
-// The wall around every entry of the C API: argument sizes, exceptions, and Status to PJRT_Error.
+// The guard around every entry of the C API: argument sizes, exceptions, and Status to PJRT_Error.
 #pragma once
 
 #include <cstddef>
