@@ -298,8 +298,9 @@ def explain(model, arrays=None, runs: int = 20, platform: str = "isthmus", measu
         program = client.compile(model, shapes=[np.shape(array) for array in arrays] if arrays else None)
     if not arrays:
         library = pathlib.Path(isthmus.library_path()).with_name("libisthmus_model.so")
-        # Executables of the CPU can be asked for their arguments.
-        on_cpu = program if platform == "isthmus" else clients.default_client().compile(model)
+        # Executables of the CPU can be asked for their arguments. What the compiler chooses there is not asked for.
+        with _captured_stderr([]):
+            on_cpu = program if platform == "isthmus" else clients.default_client().compile(model)
         described = object_file.Model(on_cpu, "program", library)
         arrays = [_made_up(array) for _, array in described.named_arguments()]
     # On the device once; a program that takes them over is given copies.

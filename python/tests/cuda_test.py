@@ -292,6 +292,8 @@ def test_explains_kernels_and_library_calls(cuda, tmp_path):
     assert result.stdout.splitlines() == [
         "True", f"tanh 1.0 0.0 {2 * 4 * 64 * 32}.0 True",
         f"dot_general 1.0 {2 * 64 * 96 * 32}.0 {4 * (64 * 96 + 96 * 32 + 64 * 32)}.0 True"]
+    # The CPU's compiler, which is asked for the arguments, is not to be heard.
+    assert "isthmus compile:" not in result.stderr
 
 
 def test_libraries_of_packages_are_found(tmp_path, monkeypatch):
