@@ -1,16 +1,20 @@
 // Arithmetic of f32 and f64.
+#include <limits>
+
 #include "backends/cuda/driver/fake/ptx/lanes.h"
 #include "backends/cuda/driver/fake/ptx/spelling.h"
 
 namespace isthmus::ptx {
 namespace {
 
+// The manual does not say which NaN f64 gives. One for all, since the host's depends on the order
+// of the operands: threads that add two NaNs to each other store the same sum.
 template <typename T>
 T fixed(T value) {
   if constexpr (std::is_same_v<T, float>) {
     return canonical(value);
   } else {
-    return value;
+    return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
   }
 }
 

@@ -111,6 +111,9 @@ TEST(PtxInstructions, floats_round_flush_and_saturate) {
   EXPECT_NE(tanh, std::tanh(0.3f));
   EXPECT_EQ(wide("div.rn.f64 %d, %a, %b;", bitsOf(1.0), bitsOf(3.0)), bitsOf(1.0 / 3.0));
   EXPECT_EQ(wide("sqrt.rn.f64 %d, %a;", bitsOf(2.0)), bitsOf(std::sqrt(2.0)));
+  constexpr uint64_t kOneNan = 0x7ff8000000000001, kOtherNan = 0xfff8000000000002;
+  EXPECT_EQ(wide("add.rn.f64 %d, %a, %b;", kOneNan, kOtherNan),
+            wide("add.rn.f64 %d, %a, %b;", kOtherNan, kOneNan));
   EXPECT_EQ(wide("rcp.approx.ftz.f64 %d, %a;", bitsOf(3.0)), 0x3fd5555500000000u);
 }
 
