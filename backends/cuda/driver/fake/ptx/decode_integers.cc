@@ -362,6 +362,36 @@ bool decodeCarries(Spelling& s, Instruction& i) {
   return s.place(i);
 }
 
+// to = function(from[0], from[1]) of both halves of 32 bits.
+template <auto function, typename T>
+void eachOfPair(Context& c, const Instruction& i, uint32_t lanes, T (*)(T, T)) {
+  uint64_t* d = c.to(i, 0);
+  const uint64_t *a = c.from(i, 0), *b = c.from(i, 1);
+  auto half = [&](int lane, int shift) {
+    T result = function(static_cast<T>(a[lane] >> shift), static_cast<T>(b[lane] >> shift));
+    return uint64_t{static_cast<uint16_t>(result)} << shift;
+  };
+  forLanes(lanes, [&](int lane) { d[lane] = half(lane, 0) | half(lane, 16); });
+}
+template <auto function>
+void pair(Context& c, const Instruction& i, uint32_t lanes) {
+  eachOfPair<function>(c, i, lanes, function);
+}
+template <template <typename> typename Function>
+Handler ofPairs(Type type) {
+  if (type == Type::kS16x2) return &pair<&Function<int16_t>::apply>;
+  if (type == Type::kU16x2) return &pair<&Function<uint16_t>::apply>;
+  return nullptr;
+}
+
+Handler pairsOf(Spelling& s, Type type) {
+  std::string_view op = s.op();
+  if (op == "add") return ofPairs<Add>(type);
+  if (op == "min") return ofPairs<Min>(type);
+  if (op == "max") return ofPairs<Max>(type);
+  return nullptr;
+}
+
 Handler productOf(Spelling& s, Type type, bool adds) {
   std::string_view part = s.takeOneOf({"lo", "hi", "wide"});
   if (part == "lo") return adds ? ofIntegers<MadLow>(type) : ofIntegers<MulLow>(type);
@@ -434,6 +464,7 @@ bool decodeIntegers(Spelling& s, Instruction& i) {
     return s.place(i);
   }
   i.run = arithmeticOf(s, i.type);
+  if (!i.run) i.run = pairsOf(s, i.type);
   if (!i.run) i.run = bitsOf(s, i.type);
   return i.run && s.place(i);
 }

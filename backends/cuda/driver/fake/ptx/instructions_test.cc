@@ -28,6 +28,10 @@ TEST(PtxInstructions, integers_wrap_and_saturate) {
   EXPECT_EQ(half("div.u16 %k, %h, %i;", 0xffff, 2), 0x7fff);
   EXPECT_EQ(half("max.s16 %k, %h, %i;", 0xffff, 2), 2);
   EXPECT_EQ(narrow("min.u32 %r, %x, %y;", 0xffffffff, 2), 2u);
+  EXPECT_EQ(narrow("add.s16x2 %r, %x, %y;", 0x0001ffff, 0x7fff0001), 0x80000000);
+  EXPECT_EQ(narrow("min.s16x2 %r, %x, %y;", 0xffff0003, 0x0002fffe), 0xfffffffeu);
+  EXPECT_EQ(narrow("max.u16x2 %r, %x, %y;", 0xffff0003, 0x0002fffe), 0xfffffffeu);
+  EXPECT_EQ(narrow("min.u16x2 %r, %x, %y;", 0xffff0003, 0x0002fffe), 0x00020003u);
   EXPECT_EQ(narrow("abs.s32 %r, %x;", 0x80000000), 0x80000000);
   EXPECT_EQ(narrow("sad.u32 %r, %x, %y, %z;", 3, 10, 1), 8u);
   EXPECT_EQ(narrow("dp4a.s32.s32 %r, %x, %y, %z;", 0xff020304, 0x01010101, 10), 18u);

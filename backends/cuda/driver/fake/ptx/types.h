@@ -22,6 +22,8 @@ enum class Type : uint8_t {
   kS16,
   kS32,
   kS64,
+  kU16x2,
+  kS16x2,
   kF16,
   kF16x2,
   kBf16,
