@@ -80,13 +80,14 @@ def run_files(name, paths, platform, directory, options):
     if options.tests:
         command += ["-k", options.tests]
     begin = time.monotonic()
+    seconds = options.file_seconds * len(paths)
     with open(directory / f"{name}.log", "w", encoding="utf-8") as log:
         # The tests write files beside themselves; give them a folder of their own.
         try:
             subprocess.run(command, env=environment, stdout=log, stderr=log, check=False,
-                           timeout=options.file_seconds)
+                           timeout=seconds)
         except subprocess.TimeoutExpired:
-            log.write(f"\nthe file took more than {options.file_seconds} s\n")
+            log.write(f"\n{name} took more than {seconds} s\n")
     part = pathlib.Path(f"{xml}.part")
     if part.exists():
         part.replace(xml)
