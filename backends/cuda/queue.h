@@ -12,6 +12,7 @@
 #include "backends/cuda/driver/driver.h"
 #include "backends/cuda/driver/nccl.h"
 #include "backends/cuda/driver/pinned_pool.h"
+#include "base/described_event.h"
 #include "isthmus/device_optional.h"
 #include "isthmus/device_queue.h"
 
@@ -56,10 +57,12 @@ struct CopyEnd {
 struct RunOutcome {
   std::shared_ptr<const NcclRun> collectives;  // which may have failed; null: there are none
   Status failure;                              // of the host's part, if the others went well
+  std::shared_ptr<const WorkText> what = nullptr;
+  std::shared_ptr<const void> memory = nullptr;  // of the host, which it may use
 };
 
 // A point in a stream, and what follows it on the host.
-class CudaEvent final : public isthmus::DeviceEvent {
+class CudaEvent final : public DescribedEvent {
  public:
   // The driver outlives all events.
   CudaEvent(Driver& driver, int device, cuda::DeviceEvent event)
@@ -78,6 +81,7 @@ class CudaEvent final : public isthmus::DeviceEvent {
   // Both carry out the end of a copy, unless another thread does, for which they wait.
   bool isReady() const override;
   Status await() const override;
+  std::string underWay() const override { return run_.what ? run_.what->name : ""; }
   // Whether the device's part is over, and whether it is without an error.
   bool isOver() const;
   bool hasHappened() const;

@@ -333,8 +333,8 @@ StatusOr<DeviceEventRef> OpenclExecutable::Run::failedEnd(Status error) {
   all.insert(all.end(), before_.begin(), before_.end());
   ISTHMUS_ASSIGN_OR_RETURN(CommandEvent end, driver_.join(device_, queue_, all));
   ISTHMUS_RETURN_IF_ERROR(driver_.flush(device_, queue_));
-  return DeviceEventRef(
-      std::make_shared<OpenclEvent>(std::move(end), std::move(launches_), std::move(error)));
+  return DeviceEventRef(std::make_shared<OpenclEvent>(std::move(end), std::move(launches_),
+                                                      std::move(error), takeMemoryInUse()));
 }
 
 StatusOr<DeviceEventRef> OpenclExecutable::Run::enqueue() {
@@ -414,8 +414,19 @@ Status OpenclExecutable::build() {
   for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {
     void*& own = constants_[static_cast<size_t>(device)];
     ISTHMUS_ASSIGN_OR_RETURN(own, driver_.allocate(device, image_.constants.size()));
-    ISTHMUS_RETURN_IF_ERROR(
-        driver_.copyNow(device, own, image_.constants.data(), image_.constants.size()));
+    std::unique_ptr<std::string> bytes = ownIfTimed(image_.constants);
+    const std::string& from = bytes ? *bytes : image_.constants;
+    constexpr auto kQueue = Driver::Queue::kCopies;
+    ISTHMUS_ASSIGN_OR_RETURN(const CommandEvent copied,
+                             driver_.copy(device, kQueue, own, from.data(), from.size(), {}));
+    ISTHMUS_RETURN_IF_ERROR(driver_.flush(device, kQueue));
+    Status inTime = awaitCopyInTime("the copy of constants of " + image_.info.name, device, bytes,
+                                    [&] { return copied.isOver(); });
+    if (!inTime.ok()) {
+      driver_.free(std::exchange(own, nullptr), {copied});
+      return inTime;
+    }
+    ISTHMUS_RETURN_IF_ERROR(copied.await());
     counted_.push_back(ProgramMemory::of(linkedBackend(), device)
                            .add(image_.constants.size(), "constants of " + image_.info.name));
   }

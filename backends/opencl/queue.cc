@@ -38,6 +38,14 @@ Status OpenclEvent::await() const {
   return status_;
 }
 
+std::string OpenclEvent::underWay() const {
+  std::lock_guard lock(mutex_);
+  for (const Launches::Launch& launch : launches_.list) {
+    if (!launch.event.isOver()) return (*launches_.kernels)[static_cast<size_t>(launch.kernel)];
+  }
+  return launches_.kernels && !isKnown_ ? "a copy" : "";
+}
+
 std::vector<CommandEvent> pendingEvents(DeviceEvents after) {
   std::vector<CommandEvent> pending;
   for (const DeviceEventRef& event : after) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/opencl/driver/driver.h"
+#include "base/described_event.h"
 #include "isthmus/device_queue.h"
 
 namespace isthmus::opencl {
@@ -27,19 +28,26 @@ struct Launches {
 };
 
 // The end of a copy or of a program.
-class OpenclEvent final : public DeviceEvent {
+class OpenclEvent final : public DescribedEvent {
  public:
-  // An error is that of the launch that failed, else `failure` if that is none.
-  explicit OpenclEvent(CommandEvent end, Launches launches = {}, Status failure = {})
-      : end_(std::move(end)), failure_(std::move(failure)), launches_(std::move(launches)) {}
+  // An error is that of the launch that failed, else `failure` if that is none. `memory` is the
+  // host's, which the commands may use.
+  explicit OpenclEvent(CommandEvent end, Launches launches = {}, Status failure = {},
+                       std::shared_ptr<const void> memory = nullptr)
+      : end_(std::move(end)),
+        failure_(std::move(failure)),
+        memory_(std::move(memory)),
+        launches_(std::move(launches)) {}
 
   bool isReady() const override;
   Status await() const override;
+  std::string underWay() const override;
   const CommandEvent& end() const { return end_; }
 
  private:
   const CommandEvent end_;
   const Status failure_;
+  const std::shared_ptr<const void> memory_;
   mutable std::atomic<bool> isOver_{false};
   mutable std::mutex mutex_;
   mutable bool isKnown_ =

@@ -75,6 +75,8 @@ class Engine {
   void loop();
   bool take(Item& item);
   Status perform(const Item& item);
+  // Until the device is lost.
+  Status hang();
 
   Device& device_;
   std::mt19937 order_;
@@ -117,22 +119,27 @@ void Engine::loop() {
   }
 }
 
+Status Engine::hang() {
+  std::unique_lock lock(device_.machine_.mutex);
+  device_.machine_.changed.wait(lock, [&] { return isEnding_ || !device_.lost_.ok(); });
+  return device_.lost_.ok() ? Status(StatusCode::kCancelled, "the simulated device is gone")
+                            : device_.lost_;
+}
+
 Status Engine::perform(const Item& item) {
   if (item.isFence) return {};
   for (const DeviceEventRef& event : item.after) ISTHMUS_RETURN_IF_ERROR(event->await());
   if (device_.options_.latency.count() > 0) std::this_thread::sleep_for(device_.options_.latency);
   if (item.kernel.empty()) {
     if (device_.takeFault(Fault::kCopy)) return internalError("a copy failed");
-    return item.work();
+    if (!device_.takeFault(Fault::kHangingCopy)) return item.work();
+    return hang();
   }
   if (device_.takeFault(Fault::kKernel, item.kernel)) {
     return internalError("kernel ", item.kernel, " read an address that is not there");
   }
   if (device_.takeFault(Fault::kLostDevice, item.kernel)) device_.lose();
-  if (device_.takeFault(Fault::kHang, item.kernel)) {
-    std::unique_lock lock(device_.machine_.mutex);
-    device_.machine_.changed.wait(lock, [&] { return isEnding_ || !device_.lost_.ok(); });
-  }
+  if (device_.takeFault(Fault::kHang, item.kernel)) static_cast<void>(hang());
   {
     std::lock_guard lock(device_.machine_.mutex);
     if (!device_.lost_.ok()) return device_.lost_.withContext("kernel " + item.kernel);

@@ -34,6 +34,7 @@ enum class Fault {
   kCopy,         // the next copy fails
   kLostDevice,   // the device is lost when the next launch that matches starts
   kHang,         // the next launch that matches never ends, until the device is lost
+  kHangingCopy,  // likewise the next copy
 };
 
 class Engine;

@@ -505,7 +505,7 @@ class HangingKernels : public OnKernels, public ::testing::Test {
     setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
     setFlagForTest("ISTHMUS_MAX_IN_FLIGHT", "32");
   }
-  Status hang(const std::string& text, std::vector<int64_t> dims) {
+  Status hang(const std::string& text, std::vector<int64_t> dims, Fault fault = Fault::kHang) {
     auto program = client_->compile({text, "mlir", {}});
     EXPECT_TRUE(program.ok()) << program.status().message();
     if (!program.ok()) return program.status();
@@ -514,7 +514,7 @@ class HangingKernels : public OnKernels, public ::testing::Test {
     Memory& memory = *client_->addressableDevices()[0]->defaultMemory();
     BufferRef argument = client_->bufferFromHost(memory, HostArray{values.data(), type})->buffer;
     EXPECT_TRUE(argument->readyEvent().await().ok());
-    backend_.device(0).inject(Fault::kHang);
+    backend_.device(0).inject(fault);
     Buffer* arguments[] = {argument.get()};
     BufferRef result;
     DeviceLaunch launch{arguments, {&result, 1}, nullptr};
@@ -548,15 +548,57 @@ TEST_F(HangingKernels, before_the_host_reads_a_predicate) {
   EXPECT_THAT(client_->addressableDevices()[0]->givenUp().message(), HasSubstr("was given up"));
 }
 
-TEST_F(HangingKernels, before_the_host_has_its_part) {
-  Status status = hang(R"(
+constexpr const char* kPartOfTheHost = R"(
       func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
         %0 = stablehlo.exponential %x : tensor<2x2xf32>
         %1 = stablehlo.cholesky %0, lower = true : tensor<2x2xf32>
         return %1 : tensor<2x2xf32>
-      })",
-                       {2, 2});
+      })";
+
+TEST_F(HangingKernels, before_the_host_has_its_part) {
+  Status status = hang(kPartOfTheHost, {2, 2});
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("; under way is kernel kernel0 (stablehlo.exponential at program:3:"));
+}
+
+// All kernels have ended by then.
+TEST_F(HangingKernels, while_the_host_reads_a_predicate) {
+  Status status = hang(kLoopOfTheHost, {100000}, Fault::kHangingCopy);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; under way is a copy"));
+}
+
+TEST_F(HangingKernels, while_the_host_is_given_its_part) {
+  Status status = hang(kPartOfTheHost, {2, 2}, Fault::kHangingCopy);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; under way is a copy"));
+}
+
+// y = x + c[x[0] : x[0] + 4] of so many constants, more than kernels have in their code: c[i] = 3i.
+std::string withConstants(int count) {
+  std::string values;
+  for (int i = 0; i < count; ++i) values += (i > 0 ? ", " : "") + std::to_string(3 * i) + ".0";
+  const std::string array = "tensor<" + std::to_string(count) + "xf32>";
+  return R"(
+      func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = stablehlo.constant dense<[)" +
+         values + "]> : " + array + R"(
+        %1 = stablehlo.slice %x [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+        %2 = stablehlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+        %3 = stablehlo.convert %2 : (tensor<f32>) -> tensor<i32>
+        %4 = stablehlo.dynamic_slice %0, %3, sizes = [4] : ()" +
+         array + R"(, tensor<i32>) -> tensor<4xf32>
+        %5 = stablehlo.add %x, %4 : tensor<4xf32>
+        return %5 : tensor<4xf32>
+      })";
+}
+constexpr int kManyConstants = 1000;
+
+TEST_F(HangingKernels, while_constants_are_copied) {
+  Status status = hang(withConstants(kManyConstants), {4}, Fault::kHangingCopy);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("under way is the copy of its constants"));
 }
 
 TEST_F(HangingKernels, while_a_profile_is_recorded) {
@@ -564,6 +606,27 @@ TEST_F(HangingKernels, while_a_profile_is_recorded) {
   Status status = hang(kLoopOfTheHost, {100000});
   trace::take();
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.message();
+}
+
+// The next run copies them again.
+TEST_P(KernelsAndHost, constants_that_cannot_be_copied_fail_the_run_alone) {
+  auto program = client_->compile({withConstants(kManyConstants), "mlir", {}});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const float values[] = {1, 2, 3, 4};
+  Memory& memory = *client_->addressableDevices()[0]->defaultMemory();
+  HostArray array{values, {ElementType::kF32, {4}}};
+  BufferRef argument = client_->bufferFromHost(memory, array)->buffer;
+  ASSERT_TRUE(argument->readyEvent().await().ok());
+  Buffer* arguments[] = {argument.get()};
+  BufferRef failed, result;
+  DeviceLaunch first{arguments, {&failed, 1}, nullptr}, second{arguments, {&result, 1}, nullptr};
+  backend_.device(0).inject(Fault::kCopy);
+  ASSERT_TRUE((*program)->execute({&first, 1}, {}).ok());
+  EXPECT_THAT(std::string(failed->readyEvent().await().message()), HasSubstr("a copy failed"));
+  ASSERT_TRUE((*program)->execute({&second, 1}, {}).ok());
+  float sums[4] = {};
+  ASSERT_TRUE(result->copyToHost(sums, sizeof(sums))->await().ok());
+  EXPECT_THAT(sums, ElementsAre(4, 8, 12, 16));
 }
 
 INSTANTIATE_TEST_SUITE_P(Interfaces, KernelsAndHost,

@@ -10,10 +10,12 @@
 #include <thread>
 #include <utility>
 
+#include "base/described_event.h"
 #include "isthmus/flags.h"
 #include "isthmus/log.h"
 #include "runtime/client.h"
 #include "runtime/threads/fork.h"
+#include "runtime/threads/host_threads.h"
 
 namespace isthmus {
 namespace {
@@ -121,12 +123,79 @@ Status Device::awaitInTime(const DeviceEventRef& event, const std::string& what,
     return event->await();
   }
   ISTHMUS_RETURN_IF_ERROR(givenUp());
+  return giveUp(what, underWay(*event), limit);
+}
+
+Status Device::giveUp(const std::string& what, const std::string& at, std::chrono::seconds limit) {
   isGivenUp_.store(true, std::memory_order_release);
-  log(LogLevel::kError, "device ", id(), " has worked on ", what, " for more than ", limit.count(),
-      " s and is given up");
+  log(LogLevel::kError, "device ", id(), " has worked on ", what, at.empty() ? "" : " (" + at + ")",
+      " for more than ", limit.count(), " s and is given up");
   return Status(StatusCode::kDeadlineExceeded,
                 what + " has not ended on device " + std::to_string(id()) + " after " +
-                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)" +
+                    (at.empty() ? "" : "; under way is " + at));
+}
+
+bool Device::isTimed() const {
+  if (!mayGiveUp()) return false;
+  Backend& backend = client_.backend();
+  return backend.queue(id()) == nullptr && !backend.isHostAddressable();
+}
+
+namespace {
+
+// A call of a synchronous device, which may never return.
+class TimedCall final : public Task {
+ public:
+  // The caller's view of it.
+  struct Outcome {
+    enum State { kRunning, kLate, kOver };
+    std::atomic<State> state{kRunning};
+    Promise done;
+  };
+
+  TimedCall(Client& client, std::function<Status()> work, std::shared_ptr<Outcome> outcome)
+      : client_(&client), work_(std::move(work)), outcome_(std::move(outcome)) {}
+  void run() override {
+    Status status;
+    try {
+      status = work_();
+    } catch (const std::exception& error) {
+      status = internalError("a device failed: ", error.what());
+    }
+    work_ = nullptr;
+    if (outcome_->state.exchange(Outcome::kOver) == Outcome::kLate) --givenUpAndRunning;
+    outcome_->done.set(std::move(status));
+  }
+
+ private:
+  const Ref<Client> client_;
+  std::function<Status()> work_;
+  const std::shared_ptr<Outcome> outcome_;
+};
+
+}  // namespace
+
+Status Device::inTime(std::string what, std::function<Status()> work) {
+  if (!isTimed()) return work();
+  ISTHMUS_RETURN_IF_ERROR(givenUp());
+  using Outcome = TimedCall::Outcome;
+  auto outcome = std::make_shared<Outcome>();
+  std::unique_ptr<Task> call = std::make_unique<TimedCall>(client_, std::move(work), outcome);
+  if (!runOnHostThread(call)) {
+    return resourceExhausted("no thread can be started for ", what, ", which is timed");
+  }
+  const Event done = outcome->done.event();
+  const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
+  if (done.awaitUntil(std::chrono::steady_clock::now() + limit)) return done.await();
+  leaveWithoutDriversAtExit();
+  ++givenUpAndRunning;
+  if (outcome->state.exchange(Outcome::kLate) == Outcome::kOver) {
+    --givenUpAndRunning;
+    return done.await();
+  }
+  ISTHMUS_RETURN_IF_ERROR(givenUp());
+  return giveUp(what, "", limit);
 }
 
 void Device::whenDone(Lane lane, DeviceEventRef event, std::string what,

@@ -64,6 +64,13 @@ class Device {
   static bool mayGiveUp();
   // kUnavailable once the device has been given up.
   Status givenUp() const;
+  // Whether calls of the backend that wait for the device are timed: on synchronous devices with
+  // memory of their own.
+  bool isTimed() const;
+  // Calls `work`, and returns what it does. Where work is timed, that happens on another thread,
+  // and the device is given up as by `whenDone` if it takes too long: then `work`, and with it the
+  // client, is kept until it returns. It must own what it uses, but for memory of the device.
+  Status inTime(std::string what, std::function<Status()> work);
 
   // Makes a launch with this id that has been queued here but has not started fail with `error`.
   // False if there is none.
@@ -101,6 +108,7 @@ class Device {
   // Whether all of them are ready before that time, and before the device is given up.
   bool areReadyBy(DeviceEvents events, std::chrono::steady_clock::time_point deadline) const;
   Status awaitInTime(const DeviceEventRef& event, const std::string& what, DeviceEvents after);
+  Status giveUp(const std::string& what, const std::string& underWay, std::chrono::seconds limit);
   void keepUntilReady(DeviceEventRef event, std::function<void(Status)> then);
 
   Client& client_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/simulated/backend.h"
+#include "isthmus/flags.h"
 #include "runtime/buffer/host_to_device.h"
 #include "runtime/runtime_testing.h"
 
@@ -19,6 +20,7 @@ using isthmus::testing::output;
 using isthmus::testing::parameter;
 using isthmus::testing::read;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class DeviceMemory : public ::testing::TestWithParam<simulated::Interface> {
  protected:
@@ -131,6 +133,67 @@ TEST_P(DeviceMemory, ErrorsOfCopiesArrive) {
   ASSERT_TRUE(x->readyEvent().await().ok());
   backend.device(0).inject(simulated::Fault::kCopy);
   EXPECT_EQ(read(*x).status().message(), "a copy failed");
+}
+
+// What hangs on a device that returns when it is done, while there is a timeout.
+class HangingDevice : public DeviceMemory {
+ protected:
+  HangingDevice() {
+    info.name = "hanging";
+    info.parameters = {parameter(f32({2}))};
+    info.outputs = {output(f32({2}))};
+    x = buffer({1, 2});
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "1");
+  }
+  ~HangingDevice() override {
+    for (int id : {0, 1}) backend.device(id).lose();
+    setFlagForTest("ISTHMUS_DEVICE_TIMEOUT_SECONDS", "0");
+  }
+  Status run() {
+    auto addOne = isthmus::testing::Fixture::addOneTo(2);
+    auto program =
+        client->load(backend.wrap(std::make_shared<FunctionExecutable>(info, addOne))).value();
+    auto y = isthmus::testing::run(*program, {x.get()});
+    return y.ok() ? (*y)->readyEvent().await() : y.status();
+  }
+  // That of the hang, and that of what comes later.
+  void expectGivenUp(const Status& status, const std::string& what, int device = 0) {
+    EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(what + " has not ended on device " +
+                                                         std::to_string(device) + " after 1 s"));
+    EXPECT_EQ(client->devices()[static_cast<size_t>(device)]->givenUp().code(),
+              StatusCode::kUnavailable);
+  }
+
+  ProgramInfo info;
+  BufferRef x;
+};
+INSTANTIATE_TEST_SUITE_P(Interfaces, HangingDevice,
+                         ::testing::Values(simulated::Interface::kSynchronous));
+
+TEST_P(HangingDevice, InAProgram) {
+  ASSERT_TRUE(run().ok());
+  backend.device(0).inject(simulated::Fault::kHang);
+  expectGivenUp(run(), "program hanging");
+  EXPECT_EQ(run().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(read(*x).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_P(HangingDevice, InACopyFromTheHost) {
+  backend.device(0).inject(simulated::Fault::kHangingCopy);
+  const float values[] = {1, 2};
+  expectGivenUp(client->bufferFromHost(memory, HostArray{values, f32({2})}).status(), "a copy");
+}
+
+TEST_P(HangingDevice, InACopyToTheHost) {
+  backend.device(0).inject(simulated::Fault::kHangingCopy);
+  expectGivenUp(read(*x).status(), "a copy");
+}
+
+TEST_P(HangingDevice, InACopyBetweenDevices) {
+  backend.device(1).inject(simulated::Fault::kHangingCopy);
+  expectGivenUp(x->copyToMemory(otherMemory).value()->readyEvent().await(), "a copy", 1);
+  EXPECT_TRUE(run().ok());
 }
 
 }  // namespace

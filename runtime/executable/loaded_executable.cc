@@ -39,6 +39,7 @@ LoadedExecutable::LoadedExecutable(Ref<Client> client, std::shared_ptr<const Exe
       isCheap_(executable_->isCheap()),
       callsUserCode_(executable_->callsUserCode()),
       isAsynchronous_(client_->isAsynchronous()),
+      isDriven_(!isAsynchronous_ && !client_->backend().isHostAddressable()),
       isObserved_(!isCheap_ && !isAsynchronous_ && !executable_->mayBlock() &&
                   (isPortable_ || assignment_.deviceIds.size() == 1)) {}
 
@@ -290,11 +291,51 @@ Status LoadedExecutable::copyAliased(Storage& argument, Storage& result, const v
   return {};
 }
 
+// What a run of the device uses, which may be at it when nobody waits for it any more.
+struct LoadedExecutable::TimedRun {
+  TimedRun(const LoadedExecutable& program, const RunRequest& request)
+      : executable(program.executable_),
+        services(*program.client_, request.services->numThreads()),
+        assignment(request.assignment ? std::optional(*request.assignment) : std::nullopt),
+        userData(const_cast<ffi::LaunchUserData*>(
+            static_cast<const ffi::LaunchUserData*>(request.userData))),
+        parameters(request.parameters.begin(), request.parameters.end()),
+        results(request.results.begin(), request.results.end()),
+        own(request) {
+    own.parameters = parameters;
+    own.results = results;
+    own.services = &services;
+    if (assignment) own.assignment = &*assignment;
+  }
+  Status run() const {
+    ScopedFloatMode mode(FloatMode::kProgram);
+    return executable->run(own);
+  }
+
+  const std::shared_ptr<const Executable> executable;
+  LaunchServices services;
+  const std::optional<DeviceAssignment> assignment;
+  const Ref<ffi::LaunchUserData> userData;
+  const std::vector<const void*> parameters;
+  std::vector<void*> results;
+  RunRequest own;
+};
+
+Status LoadedExecutable::runDriven(const RunRequest& request) const {
+  ISTHMUS_ASSIGN_OR_RETURN(Device * found, client_->lookupDevice(request.deviceId));
+  Device& device = *found;
+  // Code of the user takes its own time.
+  if (callsUserCode_ || !device.isTimed()) return executable_->run(request);
+  auto timed = std::make_shared<const TimedRun>(*this, request);
+  return device.inTime("program " + info_.name, [timed] { return timed->run(); });
+}
+
 Status LoadedExecutable::run(const RunRequest& request) const {
   ScopedFloatMode mode(FloatMode::kProgram);
-  if (!isObserved_) return executable_->run(request);
+  auto run = [&] { return isDriven_ ? runDriven(request) : executable_->run(request); };
+  if (!isObserved_) return run();
   auto begin = std::chrono::steady_clock::now();
-  Status status = executable_->run(request);
+  Status status = run();
   int64_t ns = std::max<int64_t>((std::chrono::steady_clock::now() - begin).count(), 1);
   // The machine's other work makes runs longer, never shorter.
   int64_t before = runNs_.load(std::memory_order_relaxed);

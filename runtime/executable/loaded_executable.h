@@ -182,6 +182,9 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
     if (isObserved_) device.callerHabit().endLaunch();
   }
   bool canRunInline(std::span<const DeviceLaunch> launches) const;
+  struct TimedRun;
+  // On a device with memory of its own.
+  Status runDriven(const RunRequest& request) const;
 
   Ref<Client> client_;
   std::shared_ptr<const Executable> executable_;
@@ -191,6 +194,8 @@ class LoadedExecutable final : public RefCounted<LoadedExecutable> {
   bool isCheap_;
   bool callsUserCode_;
   bool isAsynchronous_;
+  // Whether its device has memory of its own but no queue.
+  bool isDriven_;
   // Whether it may run on its caller's thread, if that would wait for it anyway.
   bool isObserved_;
   mutable std::atomic<int64_t> runNs_{0};  // of late, if it is observed; 0: has not run yet

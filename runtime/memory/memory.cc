@@ -44,6 +44,11 @@ StatusOr<void*> allocateOnQueue(DeviceQueue& queue, std::string_view kind, size_
   return block.data;
 }
 
+StatusOr<std::shared_ptr<Staging>> sharedStaging(size_t bytes) {
+  ISTHMUS_ASSIGN_OR_RETURN(Staging staging, Staging::allocate(bytes));
+  return std::make_shared<Staging>(std::move(staging));
+}
+
 }  // namespace
 
 Memory::Memory(Client& client, Device& device, int id, int kindId, std::string kind,
@@ -98,6 +103,7 @@ Status Memory::checkLimit(size_t bytes) const {
 StatusOr<void*> Memory::allocateListed(size_t bytes, const BlockOrigin& origin,
                                        DeviceEventRef* available) {
   ISTHMUS_RETURN_IF_ERROR(checkLimit(bytes));
+  if (queue_ == nullptr) ISTHMUS_RETURN_IF_ERROR(device().givenUp());
   StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)
                                            : allocateOnQueue(*queue_, kind_, bytes, *available);
   if (data.ok()) blocks_->add(*data, bytes, origin);
@@ -127,18 +133,36 @@ void Memory::deallocateListed(void* data, size_t bytes, DeviceEvents after) {
   bytesInUse_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   blocks_->remove(data);
   if (queue_ != nullptr) return queue_->release(kind_, data, bytes, after);
+  // What it was given up on may use it for ever.
+  if (!device().givenUp().ok()) return;
   backend_.deallocate(deviceId_, kind_, data, bytes);
 }
 
 Status Memory::write(void* data, size_t offset, const void* host, size_t bytes) {
-  if (!isHostAddressable_) return backend_.copyFromHost(deviceId_, data, offset, host, bytes);
-  copyBytes(static_cast<char*>(data) + offset, host, bytes);
+  if (isHostAddressable_) {
+    copyBytes(static_cast<char*>(data) + offset, host, bytes);
+    return {};
+  }
+  if (!device().isTimed()) return backend_.copyFromHost(deviceId_, data, offset, host, bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<Staging> staging, sharedStaging(bytes));
+  copyBytes(staging->data(), host, bytes);
+  return device().inTime("a copy", [this, data, offset, staging, bytes] {
+    return backend_.copyFromHost(deviceId_, data, offset, staging->data(), bytes);
+  });
   return {};
 }
 
 Status Memory::read(const void* data, size_t offset, void* host, size_t bytes) const {
-  if (!isHostAddressable_) return backend_.copyToHost(deviceId_, data, offset, host, bytes);
-  copyBytes(host, static_cast<const char*>(data) + offset, bytes);
+  if (isHostAddressable_) {
+    copyBytes(host, static_cast<const char*>(data) + offset, bytes);
+    return {};
+  }
+  if (!device().isTimed()) return backend_.copyToHost(deviceId_, data, offset, host, bytes);
+  ISTHMUS_ASSIGN_OR_RETURN(std::shared_ptr<Staging> staging, sharedStaging(bytes));
+  ISTHMUS_RETURN_IF_ERROR(device().inTime("a copy", [this, data, offset, staging, bytes] {
+    return backend_.copyToHost(deviceId_, data, offset, staging->data(), bytes);
+  }));
+  copyBytes(host, staging->data(), bytes);
   return {};
 }
 
@@ -176,7 +200,9 @@ Status Memory::readArray(const void* data, const ArrayType& type, void* host,
 Status Memory::copyFrom(void* data, const Memory& source, const void* sourceData, size_t bytes) {
   trace::Scope scope("copy between buffers", {}, static_cast<int64_t>(bytes));
   if (!isHostAddressable_) {
-    return backend_.copyBetween(deviceId_, data, source.deviceId_, sourceData, bytes);
+    return device().inTime("a copy", [this, data, from = source.deviceId_, sourceData, bytes] {
+      return backend_.copyBetween(deviceId_, data, from, sourceData, bytes);
+    });
   }
   copyBytes(data, sourceData, bytes);
   return {};

@@ -66,8 +66,8 @@ class Memory {
   void deallocateListed(void* data, size_t bytes, DeviceEvents after);
 
   // Copies into, out of and between blocks of such memories on synchronous devices, by plain loads
-  // and stores or by the backend. They return when they are done. Strides are those of
-  // `copyStrided`.
+  // and stores or by the backend. They return when they are done, or when Device::inTime gives up.
+  // Strides are those of `copyStrided`.
   Status write(void* data, size_t offset, const void* host, size_t bytes);
   Status read(const void* data, size_t offset, void* host, size_t bytes) const;
   Status writeArray(void* data, const ArrayType& type, const void* host,

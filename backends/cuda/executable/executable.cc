@@ -7,6 +7,7 @@
 
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/executable/serialization.h"
+#include "backends/shared/devices/await_each.h"
 #include "backends/shared/serialization/cache_key.h"
 #include "backends/shared/staging/run_profile.h"
 #include "backends/shared/staging/step_runner.h"
@@ -98,6 +99,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
     if (!isLate()) static_cast<void>(settle());
     return isLate();
   }
+  using StepRunner::takeMemoryInUse;
   const std::shared_ptr<NcclRun>& collectives() const { return collectives_.run(); }
 
  private:
@@ -122,7 +124,7 @@ class CudaExecutable::Run final : public AddressStepRunner {
   Status launch(const KernelLaunch& launch) override;
   Status callLibrary(const LibraryCall& call) override;
   StatusOr<bool> callOnDevice(const HostCall& call) override;
-  void* valueMemory() override;
+  std::shared_ptr<void> valueMemory() override;
   void onHostCall(const HostCall& step, int64_t beginNs, int64_t endNs) override {
     if (profile_) profile_->addHostCall(step.profileStep, beginNs, endNs);
   }
@@ -150,9 +152,9 @@ class CudaExecutable::Run final : public AddressStepRunner {
   const ProgramImage& image_;
   Driver& driver_;
   int device_;
-  Queue queue_ = Queue::kCompute;           // where steps are enqueued
-  ProgramGraph::Target* target_ = nullptr;  // if there is one, instead
-  PinnedPool::Block value_;                 // valueMemory, once it is asked for
+  Queue queue_ = Queue::kCompute;             // where steps are enqueued
+  ProgramGraph::Target* target_ = nullptr;    // if there is one, instead
+  std::shared_ptr<PinnedPool::Block> value_;  // valueMemory, once it is asked for
   RunCollectives collectives_;
   std::optional<RunProfile> profile_;  // if one is recorded
   DeviceEventRef before_;              // all that came before the run, if it is timed
@@ -295,11 +297,13 @@ StatusOr<bool> CudaExecutable::Run::callOnDevice(const HostCall& call) {
 }
 
 // A copy to other memory than page-locked one goes through the driver's, and holds up the thread.
-void* CudaExecutable::Run::valueMemory() {
-  if (!value_.data()) {
-    if (auto block = executable_.pinned_.take(kValueBytes); block.ok()) value_ = *std::move(block);
+std::shared_ptr<void> CudaExecutable::Run::valueMemory() {
+  if (!value_) {
+    auto block = executable_.pinned_.take(kValueBytes);
+    if (!block.ok()) return nullptr;
+    value_ = std::make_shared<PinnedPool::Block>(*std::move(block));
   }
-  return value_.data();
+  return {value_, value_->data()};
 }
 
 Status CudaExecutable::Run::swap(const Location& a, const Location& b) {
@@ -381,9 +385,15 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     // On the stream on which nothing waits: copies may be behind a program that does not end.
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,
                              driver_.allocate(device, Queue::kAllocate, image_.constants.size()));
-    ISTHMUS_RETURN_IF_ERROR(driver_.copy(device, Queue::kAllocate, own.constants,
-                                         image_.constants.data(), image_.constants.size()));
-    ISTHMUS_RETURN_IF_ERROR(driver_.synchronize(device, Queue::kAllocate));
+    std::unique_ptr<std::string> bytes = ownIfTimed(image_.constants);
+    const std::string& from = bytes ? *bytes : image_.constants;
+    ISTHMUS_RETURN_IF_ERROR(
+        driver_.copy(device, Queue::kAllocate, own.constants, from.data(), from.size()));
+    ISTHMUS_ASSIGN_OR_RETURN(const DeviceEventRef copied,
+                             recordEvent(driver_, device, Queue::kAllocate));
+    ISTHMUS_RETURN_IF_ERROR(awaitCopyInTime("the copy of constants of " + image_.info.name, device,
+                                            bytes, [&] { return copied->isReady(); }));
+    ISTHMUS_RETURN_IF_ERROR(copied->await());
     own.counted = ProgramMemory::of(linkedBackend(), device)
                       .add(image_.constants.size(), "constants of " + image_.info.name);
   }
@@ -470,12 +480,14 @@ StatusOr<DeviceEventRef> CudaExecutable::enqueue(const RunRequest& request,
   if (!status.ok() && run.isStuck()) {
     status = status.withContext("program " + image_.info.name);
     ISTHMUS_ASSIGN_OR_RETURN(DeviceEventRef end, recordEvent(driver_, device, Queue::kCompute,
-                                                             {run.collectives(), status}));
+                                                             {run.collectives(), status, faultText_,
+                                                              run.takeMemoryInUse()}));
     mark->endsWith(end);
     return end;
   }
-  StatusOr<DeviceEventRef> done =
-      status.ok() ? recordEvent(driver_, device, Queue::kCompute, {run.collectives(), {}}) : status;
+  StatusOr<DeviceEventRef> done = status.ok() ? recordEvent(driver_, device, Queue::kCompute,
+                                                            {run.collectives(), {}, faultText_})
+                                              : status;
   if (done.ok()) {
     mark->endsWith(*done);
     return done;

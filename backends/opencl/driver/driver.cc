@@ -625,12 +625,6 @@ Status Driver::flushAll(int device) {
   return timed ? timed->flush() : Status();
 }
 
-Status Driver::copyNow(int device, void* to, const void* from, size_t bytes) {
-  ISTHMUS_ASSIGN_OR_RETURN(CommandEvent done, copy(device, Queue::kCopies, to, from, bytes, {}));
-  ISTHMUS_RETURN_IF_ERROR(flush(device, Queue::kCopies));
-  return done.await();
-}
-
 StatusOr<std::unique_ptr<Program>> Driver::build(cl_program program) {
   // As on platform isthmus, and in the host's functions of this one.
   constexpr const char* kOptions = "-cl-denorms-are-zero";

@@ -203,8 +203,6 @@ class Driver {
   // Computes nothing. `after` is not empty.
   StatusOr<CommandEvent> join(int device, Queue queue, CommandEvents after);
   Status flush(int device, Queue queue);
-  // Done when it returns.
-  Status copyNow(int device, void* to, const void* from, size_t bytes);
 
   // Programs for all devices, which take subnormal numbers for zero. What the driver's compiler
   // said is part of the error. All are built by one thread: Intel's compiler for CPUs crashes when

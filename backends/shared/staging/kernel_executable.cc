@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "backends/shared/devices/await_each.h"
 #include "backends/shared/staging/run_profile.h"
 #include "backends/shared/staging/step_runner.h"
+#include "base/described_event.h"
 #include "isthmus/run_services.h"
 #include "isthmus/trace.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,23 +23,44 @@ constexpr const char* kMemoryKind = "device";
 // Events of a run that are kept; those that are over go when there are more.
 constexpr size_t kManyEvents = 256;
 
+constexpr std::string_view kCopyText = "a copy";
+constexpr std::string_view kConstantsText = "the copy of its constants";
+constexpr std::string_view kBeforeText = "what the program waits for";
+constexpr std::string_view kCollectiveText = "a collective";
+
+// The event of a step, with what the step is.
+struct StepEvent {
+  DeviceEventRef event;
+  std::string_view what;
+
+  bool isReady() const { return event->isReady(); }
+  Status await() const { return event->await(); }
+};
+
 // The end of a run: a device need not pass on the errors of what its work waits for.
-class RunEnd final : public DeviceEvent {
+class RunEnd final : public DescribedEvent {
  public:
-  // The error is the first of these events, else `failure` if that is none.
-  explicit RunEnd(std::vector<DeviceEventRef> events, Status failure = {})
-      : events_(std::move(events)), failure_(std::move(failure)) {}
+  // The error is the first of these events, else `failure` if that is none. `kept` are texts of
+  // events, and memory that their work uses.
+  RunEnd(std::vector<StepEvent> events, std::vector<std::shared_ptr<const void>> kept,
+         Status failure = {})
+      : events_(std::move(events)), kept_(std::move(kept)), failure_(std::move(failure)) {}
   bool isReady() const override {
     return std::all_of(events_.rbegin(), events_.rend(),
-                       [](const DeviceEventRef& event) { return event->isReady(); });
+                       [](const StepEvent& step) { return step.isReady(); });
   }
   Status await() const override {
     Status status = awaitEach(events_);
     return status.ok() ? failure_ : status;
   }
+  std::string underWay() const override {
+    auto found = std::ranges::find_if(events_, [](const auto& step) { return !step.isReady(); });
+    return found == events_.end() ? std::string() : std::string(found->what);
+  }
 
  private:
-  const std::vector<DeviceEventRef> events_;
+  const std::vector<StepEvent> events_;
+  const std::vector<std::shared_ptr<const void>> kept_;
   const Status failure_;
 };
 
@@ -85,15 +108,16 @@ DevicePlace at(DevicePlace place, int64_t bytes) {
 // One run: each step after the one before.
 class KernelExecutable::Run final : public StepRunner {
  public:
-  Run(const KernelExecutable& executable, const RunRequest& request, void* scratch, void* constants,
-      DeviceEvents after)
+  Run(const KernelExecutable& executable, const RunRequest& request, void* scratch,
+      ConstantsOnDevice constants, DeviceEvents after)
       : StepRunner(request, executable.hostFunctions()),
         executable_(executable),
         memory_(executable.backend_, request.deviceId),
         scratch_(scratch),
-        constants_(constants),
+        constants_(std::move(constants)),
         last_(after.begin(), after.end()),
         before_(last_) {
+    if (constants_.copied) last_.push_back(constants_.copied);
     if (trace::isOn()) profile_.emplace(executable.profiledEvents(), request.deviceId);
   }
 
@@ -105,13 +129,12 @@ class KernelExecutable::Run final : public StepRunner {
       Status settled = isLate() ? status : settle();
       if (status.ok()) status = std::move(settled);
     }
-    if (isLate()) {
-      events_.insert(events_.end(), before_.begin(), before_.end());
-      return DeviceEventRef(std::make_shared<RunEnd>(std::move(events_), std::move(status)));
-    }
+    if (isLate()) return endOfAll(std::move(status));
     if (!status.ok()) {
       // The first error is this run's; that of what came before is its arguments'.
-      for (const auto* events : {&events_, &before_}) static_cast<void>(awaitEach(*events));
+      if (constants_.copied) static_cast<void>(constants_.copied->await());
+      static_cast<void>(awaitEach(events_));
+      static_cast<void>(awaitEach(before_));
       return status;
     }
     if (profile_) {
@@ -119,30 +142,39 @@ class KernelExecutable::Run final : public StepRunner {
       static_cast<void>(awaitEach(last_));
       profile_->record();
     }
-    if (!events_.empty()) return endOf(std::move(events_));
     // Results may be ready as they are, when what came before is.
-    if (before_.empty()) return DeviceEventRef();
-    return endOf(std::move(before_));
+    if (events_.empty() || constants_.copied || isTimed()) return endOfAll();
+    if (events_.size() == 1) return std::move(events_[0].event);
+    return DeviceEventRef(std::make_shared<RunEnd>(std::move(events_), kept()));
   }
 
  private:
   class Collectives;
 
-  static DeviceEventRef endOf(std::vector<DeviceEventRef> events) {
-    if (events.size() == 1) return std::move(events[0]);
-    return std::make_shared<RunEnd>(std::move(events));
+  std::vector<std::shared_ptr<const void>> kept() {
+    return {executable_.kernelTexts_, takeMemoryInUse()};
+  }
+  // Of the run and of all that it waits for, in an order in which they may end.
+  DeviceEventRef endOfAll(Status failure = {}) {
+    std::vector<StepEvent> all;
+    if (constants_.copied) all.push_back({constants_.copied, kConstantsText});
+    for (const DeviceEventRef& event : before_) all.push_back({event, kBeforeText});
+    all.insert(all.end(), events_.begin(), events_.end());
+    if (all.empty() && failure.ok()) return nullptr;
+    return std::make_shared<RunEnd>(std::move(all), kept(), std::move(failure));
   }
   const DeviceKernels& kernels() const { return *executable_.kernels_; }
   DevicePlace placeOf(const Location& ofStep) const;
   // Notes an event of this run.
-  Status note(const DeviceEventRef& event);
+  Status note(const DeviceEventRef& event, std::string_view what);
   // Notes the event of a step that waits for `last_`, and that the next one waits for.
-  Status follow(StatusOr<DeviceEventRef> event);
+  Status follow(StatusOr<DeviceEventRef> event, std::string_view what);
   // Notes the event of a copy that the host waits for.
   Status followStaged(StatusOr<DeviceEventRef> event);
   Status move(DevicePlace to, DevicePlace from, int64_t bytes) {
     if (bytes == 0 || (to.block == from.block && to.offset == from.offset)) return {};
-    return follow(kernels().copy(request().deviceId, to, from, static_cast<size_t>(bytes), last_));
+    return follow(kernels().copy(request().deviceId, to, from, static_cast<size_t>(bytes), last_),
+                  kCopyText);
   }
 
   Status copy(const Location& to, const Location& from) override {
@@ -164,7 +196,8 @@ class KernelExecutable::Run final : public StepRunner {
     UnderWay work;
     auto isOver = [](const DeviceEventRef& event) { return [event] { return event->isReady(); }; };
     for (const DeviceEventRef& event : before_) work.before.push_back(isOver(event));
-    for (const DeviceEventRef& event : events_) work.own.push_back(isOver(event));
+    if (constants_.copied) work.own.push_back(isOver(constants_.copied));
+    for (const StepEvent& step : events_) work.own.push_back(isOver(step.event));
     return work;
   }
   Status finish() override {
@@ -185,7 +218,8 @@ class KernelExecutable::Run final : public StepRunner {
     if (profile_) ISTHMUS_RETURN_IF_ERROR(awaitLast());
     const int64_t beginNs = profile_ ? trace::now() : 0;
     ISTHMUS_RETURN_IF_ERROR(
-        follow(kernels().launch(request().deviceId, launch.kernel, buffers, last_)));
+        follow(kernels().launch(request().deviceId, launch.kernel, buffers, last_),
+               (*executable_.kernelTexts_)[static_cast<size_t>(launch.kernel)]));
     if (profile_) {
       ISTHMUS_RETURN_IF_ERROR(awaitLast());
       profile_->addCommand(launch.profileStep, launch.continuesOperation, beginNs, trace::now());
@@ -203,10 +237,10 @@ class KernelExecutable::Run final : public StepRunner {
   const KernelExecutable& executable_;
   const DeviceBlocks memory_;
   void* scratch_;
-  void* constants_;
+  const ConstantsOnDevice constants_;
   std::vector<DeviceEventRef> last_;    // what the next step waits for
-  std::vector<DeviceEventRef> before_;  // what the run waits for
-  std::vector<DeviceEventRef> events_;  // of its steps
+  std::vector<DeviceEventRef> before_;  // what the run waits for, besides its constants
+  std::vector<StepEvent> events_;       // of its steps
   std::vector<DeviceEventRef> staged_;  // of those, copies that the host waits for
   std::optional<RunProfile> profile_;   // if one is recorded
 };
@@ -227,7 +261,7 @@ DevicePlace KernelExecutable::Run::placeOf(const Location& ofStep) const {
     case Location::Space::kResult:
       return in(request().results[index], 0);
     case Location::Space::kConstant:
-      return in(constants_, program.constantOffsets[index]);
+      return in(constants_.block, program.constantOffsets[index]);
     case Location::Space::kStack:
       return in(scratch_, program.slotOffsets[index]);
     case Location::Space::kArena:
@@ -236,29 +270,29 @@ DevicePlace KernelExecutable::Run::placeOf(const Location& ofStep) const {
   return {};
 }
 
-Status KernelExecutable::Run::note(const DeviceEventRef& event) {
-  events_.push_back(event);
+Status KernelExecutable::Run::note(const DeviceEventRef& event, std::string_view what) {
+  events_.push_back({event, what});
   if (events_.size() % kManyEvents != 0) return {};
-  for (const DeviceEventRef& one : events_) {
-    if (one->isReady()) ISTHMUS_RETURN_IF_ERROR(one->await());
+  for (const StepEvent& one : events_) {
+    if (one.isReady()) ISTHMUS_RETURN_IF_ERROR(one.await());
   }
-  std::erase_if(events_, [&](const auto& one) { return one != event && one->isReady(); });
+  std::erase_if(events_, [&](const auto& one) { return one.event != event && one.isReady(); });
   return {};
 }
 
-Status KernelExecutable::Run::follow(StatusOr<DeviceEventRef> event) {
+Status KernelExecutable::Run::follow(StatusOr<DeviceEventRef> event, std::string_view what) {
   if (!event.ok()) return event.status();
   last_.clear();
   if (!*event) return {};
   last_.push_back(*event);
-  return note(*event);
+  return note(*event, what);
 }
 
 Status KernelExecutable::Run::followStaged(StatusOr<DeviceEventRef> event) {
   if (!event.ok()) return event.status();
   if (!*event) return {};
   staged_.push_back(*event);
-  return note(*event);
+  return note(*event, kCopyText);
 }
 
 // A collective of a run, operand by operand, among the places of its device.
@@ -296,7 +330,8 @@ class KernelExecutable::Run::Collectives final : public CollectiveOnDevice<Devic
     const CollectiveCall call{request.launchId, collective().head.channel, request.deviceId,
                               part().devices, collective().description};
     return run_.follow(run_.executable_.collectives_->enqueue(call, *request.services, of(elements),
-                                                              input, output, run_.last_));
+                                                              input, output, run_.last_),
+                       kCollectiveText);
   }
 
   Run& run_;
@@ -339,7 +374,9 @@ KernelExecutable::KernelExecutable(Backend& backend, const DeviceCompiler& compi
 
 KernelExecutable::~KernelExecutable() {
   for (const auto& [device, constants] : constants_) {
-    DeviceBlocks(backend_, device).release(constants.block, program_.constants.size(), {});
+    DeviceEvents after;
+    if (constants.copied) after = std::span(&constants.copied, 1);
+    DeviceBlocks(backend_, device).release(constants.block, program_.constants.size(), after);
   }
 }
 
@@ -350,38 +387,53 @@ StatusOr<std::shared_ptr<const Executable>> KernelExecutable::load(Backend& back
       new KernelExecutable(backend, compiler, std::move(program)));
   const KernelProgram& own = executable->program_;
   // Arguments may be copied to results where there are no kernels.
-  ISTHMUS_ASSIGN_OR_RETURN(executable->kernels_, compiler.load(own.code, deviceKernels(own)));
+  const std::vector<DeviceKernel> kernels = deviceKernels(own);
+  std::vector<std::string> texts;
+  for (const DeviceKernel& kernel : kernels) {
+    texts.push_back("kernel " + kernel.name + " (" + kernel.description + ")");
+  }
+  executable->kernelTexts_ = std::make_shared<const std::vector<std::string>>(std::move(texts));
+  ISTHMUS_ASSIGN_OR_RETURN(executable->kernels_, compiler.load(own.code, kernels));
   ISTHMUS_RETURN_IF_ERROR(executable->loadHostFunctions(compiler.hostFunctions()));
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
-StatusOr<void*> KernelExecutable::constants(int device) const {
+StatusOr<KernelExecutable::ConstantsOnDevice> KernelExecutable::constants(int device) const {
   const std::string& bytes = program_.constants;
-  if (bytes.empty()) return static_cast<void*>(nullptr);
+  if (bytes.empty()) return ConstantsOnDevice();
+  const DeviceBlocks memory(backend_, device);
   std::lock_guard lock(mutex_);
-  if (auto found = constants_.find(device); found != constants_.end()) return found->second.block;
-  DeviceBlocks memory(backend_, device);
-  ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, memory.allocate(bytes.size()));
-  DeviceEvents after;
-  if (block.available) after = std::span(&block.available, 1);
-  StatusOr<DeviceEventRef> event = memory.put({block.data, 0}, bytes.data(), bytes.size(), after);
-  Status status = !event.ok() ? event.status() : *event ? (*event)->await() : Status();
-  if (!status.ok()) {
-    memory.release(block.data, bytes.size(), after);
-    return status;
+  auto found = constants_.find(device);
+  if (found == constants_.end()) {
+    ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, memory.allocate(bytes.size()));
+    found = constants_.try_emplace(device).first;
+    found->second.block = block.data;
+    found->second.available = std::move(block.available);
+    found->second.counted =
+        ProgramMemory::of(backend_, device).add(bytes.size(), "constants of " + program_.info.name);
   }
-  constants_[device] = {
-      block.data,
-      ProgramMemory::of(backend_, device).add(bytes.size(), "constants of " + program_.info.name)};
-  return block.data;
+  Constants& own = found->second;
+  if (own.copied && own.copied->isReady()) {
+    own.isThere = own.copied->await().ok();
+    own.copied = nullptr;
+  }
+  if (!own.isThere && !own.copied) {
+    // Runs of before may read there still, but they have failed.
+    DeviceEvents after;
+    if (own.available) after = std::span(&own.available, 1);
+    ISTHMUS_ASSIGN_OR_RETURN(own.copied,
+                             memory.put({own.block, 0}, bytes.data(), bytes.size(), after));
+    own.isThere = !own.copied;
+  }
+  return ConstantsOnDevice{own.block, own.copied};
 }
 
 Status KernelExecutable::run(const RunRequest& request) const {
   ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
-  ISTHMUS_ASSIGN_OR_RETURN(void* constants, this->constants(request.deviceId));
+  ISTHMUS_ASSIGN_OR_RETURN(ConstantsOnDevice constants, this->constants(request.deviceId));
   ISTHMUS_ASSIGN_OR_RETURN(void* scratch,
                            backend_.allocate(request.deviceId, kMemoryKind, scratchBytes_));
-  StatusOr<DeviceEventRef> end = Run(*this, request, scratch, constants, {}).enqueue();
+  StatusOr<DeviceEventRef> end = Run(*this, request, scratch, std::move(constants), {}).enqueue();
   Status status = !end.ok() ? end.status() : *end ? (*end)->await() : Status();
   backend_.deallocate(request.deviceId, kMemoryKind, scratch, scratchBytes_);
   return status;
@@ -390,8 +442,8 @@ Status KernelExecutable::run(const RunRequest& request) const {
 StatusOr<DeviceEventRef> KernelExecutable::enqueue(const RunRequest& request,
                                                    DeviceEvents after) const {
   ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
-  ISTHMUS_ASSIGN_OR_RETURN(void* constants, this->constants(request.deviceId));
-  return Run(*this, request, request.scratch, constants, after).enqueue();
+  ISTHMUS_ASSIGN_OR_RETURN(ConstantsOnDevice constants, this->constants(request.deviceId));
+  return Run(*this, request, request.scratch, std::move(constants), after).enqueue();
 }
 
 StatusOr<std::string> KernelExecutable::serialize() const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "backends/shared/staging/kernel_program.h"
 #include "backends/shared/staging/staged_executable.h"
@@ -34,19 +35,28 @@ class KernelExecutable final : public StagedExecutable {
   KernelExecutable(Backend& backend, const DeviceCompiler& compiler, KernelProgram program);
   const StagedProgram& program() const override { return program_; }
   bool meetsOthers() const { return !program_.info.exchanges.empty(); }
-  // The program's constants in the device's memory, from its first run there on.
-  StatusOr<void*> constants(int device) const;
+  struct ConstantsOnDevice {
+    void* block = nullptr;
+    DeviceEventRef copied;  // null: they are there
+  };
+  // The program's constants in the device's memory, from its first run there on. The copy reads
+  // them from here, so this outlives each run that waits for it.
+  StatusOr<ConstantsOnDevice> constants(int device) const;
 
   Backend& backend_;
   const std::string identity_;
   DeviceCollectives* const collectives_;  // null: the host's
   KernelProgram program_;
+  std::shared_ptr<const std::vector<std::string>> kernelTexts_;  // what each is, for errors
   std::unique_ptr<DeviceKernels> kernels_;
   size_t swapOffset_;  // in the scratch memory
   size_t scratchBytes_;
   mutable std::mutex mutex_;
   struct Constants {
     void* block = nullptr;
+    DeviceEventRef available;  // when the block may be written
+    DeviceEventRef copied;     // of the copy that is under way; null if there is none
+    bool isThere = false;
     ProgramMemory::Block counted;
   };
   mutable std::map<int, Constants> constants_;  // by device; guarded by the mutex

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 
+#include "backends/shared/devices/await_each.h"
 #include "isthmus/flags.h"
 #include "isthmus/trace.h"
 #include "runtime/scratch.h"
@@ -46,10 +47,10 @@ Status StepRunner::runStep(const HostCall& step) {
   for (const auto* places : {&step.inputs, &step.outputs}) {
     for (const Location& place : *places) total += padded(place.bytes);
   }
-  Scratch<char> staging(*request_.services, std::max<int64_t>(total, 1));
+  const std::shared_ptr<char> staging = stagingMemory(std::max<int64_t>(total, 1));
   if (!staging) return resourceExhausted("no host memory to stage ", total, " bytes");
   std::vector<void*> buffers;
-  char* next = staging.data();
+  char* next = staging.get();
   for (const auto* places : {&step.inputs, &step.outputs}) {
     for (const Location& place : *places) {
       buffers.push_back(next);
@@ -60,19 +61,34 @@ Status StepRunner::runStep(const HostCall& step) {
   for (size_t i = 0; i < step.inputs.size() && status.ok(); ++i) {
     status = fetch(buffers[i], step.inputs[i]);
   }
-  ISTHMUS_RETURN_IF_ERROR(finishAfter(status));
+  ISTHMUS_RETURN_IF_ERROR(finishAfter(status, staging));
   const int64_t beginNs = trace::isOn() ? trace::now() : -1;
   ISTHMUS_RETURN_IF_ERROR(host_->call(step.function, request_, buffers));
   for (size_t i = 0; i < step.outputs.size() && status.ok(); ++i) {
     status = put(step.outputs[i], buffers[step.inputs.size() + i]);
   }
-  status = finishAfter(status);
+  status = finishAfter(status, staging);
   if (beginNs >= 0) onHostCall(step, beginNs, trace::now());
   return status;
 }
 
-// Even after an error: what was enqueued uses staging memory, which goes.
-Status StepRunner::finishAfter(const Status& status) {
+// What is late may use it when the services of the run are gone.
+std::shared_ptr<char> StepRunner::stagingMemory(int64_t bytes) {
+  if (!isTimed()) {
+    auto scratch = std::make_shared<Scratch<char>>(*request_.services, bytes);
+    return {scratch, scratch->data()};
+  }
+  auto* data = std::aligned_alloc(kBufferAlignment, static_cast<size_t>(padded(bytes)));
+  return {static_cast<char*>(data), std::free};
+}
+
+// Even after an error: what was enqueued uses the memory, which goes.
+Status StepRunner::finishAfter(const Status& status, const std::shared_ptr<const void>& memory) {
+  Status settled = settle();
+  if (isLate_) {
+    memoryInUse_ = memory;
+    return status.ok() ? settled : status;
+  }
   Status finished = finish();
   return status.ok() ? finished : status;
 }
@@ -96,7 +112,7 @@ Status StepRunner::runStep(const Loop& step) {
 // Step by step where somebody wants to know of each, or whether they take too long.
 StatusOr<bool> StepRunner::runOnHost(const Loop& step) {
   if (step.onHost.function < 0 || !host_ || trace::isOn()) return false;
-  if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0) return false;
+  if (isTimed()) return false;
   ISTHMUS_RETURN_IF_ERROR(settle());
   ISTHMUS_ASSIGN_OR_RETURN(std::optional<std::vector<void*>> lent, lend(step.onHost));
   if (!lent) return false;
@@ -146,22 +162,14 @@ Status StepRunner::runStep(const Branch& step) {
   return runSteps(step.branches[chosenBranch(step, index)]);
 }
 
+bool StepRunner::isTimed() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
+
 Status StepRunner::awaitInTime(const IsOver& isOver, int64_t seconds) {
-  constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::chrono::nanoseconds sleep = std::chrono::microseconds(1);
-  while (!isOver()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
-      isLate_ = true;
-      return Status(StatusCode::kDeadlineExceeded, "a step has not ended on device " +
-                                                       std::to_string(request_.deviceId) +
-                                                       " after " + std::to_string(seconds) +
-                                                       " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
-    }
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min<std::chrono::nanoseconds>(2 * sleep, kLongestSleep);
-  }
-  return {};
+  if (isOverIn(std::chrono::seconds(seconds), isOver)) return {};
+  isLate_ = true;
+  return Status(StatusCode::kDeadlineExceeded,
+                "a step has not ended on device " + std::to_string(request_.deviceId) + " after " +
+                    std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
 }
 
 Status StepRunner::settle() {
@@ -183,9 +191,10 @@ Status StepRunner::read(const Location& from, void* to) {
   const auto bytes = static_cast<size_t>(from.bytes);
   if (bytes > kValueBytes) return internalError("a value of ", bytes, " bytes decides what runs");
   ISTHMUS_RETURN_IF_ERROR(settle());
-  void* memory = valueMemory();
-  ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(memory ? memory : to, from)));
-  if (memory) std::memcpy(to, memory, bytes);
+  std::shared_ptr<void> memory = valueMemory();
+  if (!memory && isTimed()) memory = std::make_shared<int64_t>();
+  ISTHMUS_RETURN_IF_ERROR(finishAfter(fetch(memory ? memory.get() : to, from), memory));
+  if (memory) std::memcpy(to, memory.get(), bytes);
   return {};
 }
 

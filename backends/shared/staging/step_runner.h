@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -51,6 +52,9 @@ class StepRunner {
   // the device may wait for ever.
   Status settle();
   bool isLate() const { return isLate_; }
+  static bool isTimed();
+  // Memory of the host that work which isLate() may still use: for the end of the run.
+  std::shared_ptr<const void> takeMemoryInUse() { return std::move(memoryInUse_); }
   // Waits for all that was fetched and put, at least.
   virtual Status finish() = 0;
   virtual Status launch(const KernelLaunch& launch) = 0;
@@ -66,8 +70,8 @@ class StepRunner {
   // under way.
   virtual void onHostCall(const HostCall&, int64_t /*beginNs*/, int64_t /*endNs*/) {}
   // Where the host reads the values that decide what runs next, at most kValueBytes each: memory
-  // to which the device copies faster than to any other, which outlives the run. Null: anywhere.
-  virtual void* valueMemory() { return nullptr; }
+  // to which the device copies faster than to any other; kept if the copy is late. Null: anywhere.
+  virtual std::shared_ptr<void> valueMemory() { return nullptr; }
   static constexpr size_t kValueBytes = sizeof(int64_t);
   // Called after each round of a loop that nobody waits for: hands over what was enqueued, and
   // waits for the device where it is far behind.
@@ -84,7 +88,9 @@ class StepRunner {
   Status runRounds(const Loop& step, bool* isSwapped);
   Status runRound(const Loop& step, bool* isSwapped);
   Status runStep(const Branch& step);
-  Status finishAfter(const Status& status);
+  std::shared_ptr<char> stagingMemory(int64_t bytes);
+  // Waits for copies that use `memory`.
+  Status finishAfter(const Status& status, const std::shared_ptr<const void>& memory);
   // Swaps the addresses of both places of each move, for all that is enqueued from now on; done
   // again, they are where they were.
   void swapAddresses(const std::vector<Move>& places);
@@ -97,6 +103,7 @@ class StepRunner {
   // Of loops around what is enqueued now, the innermost last, whose addresses are swapped.
   std::vector<const std::vector<Move>*> swapped_;
   bool isLate_ = false;
+  std::shared_ptr<const void> memoryInUse_;
 };
 
 // Where places have addresses, of which the device copies.
