@@ -93,6 +93,23 @@ def test_checks_the_platform():
     assert conform(PLUGIN, "--only", "client.platform", "--platform", "abacus").returncode == 1
 
 
+def test_makes_the_client_with_options():
+    simulated = BUILD / "pjrt" / "libisthmus_simulated.so"
+    # Beside the option, of which the simulated backend alone knows: a device with too little memory is out of it.
+    done = conform(simulated, "--only", "buffer.", "--option", "memory_bytes=4096")
+    assert done.returncode == 1 and "RESOURCE_EXHAUSTED" in done.stdout, done.stdout[-2000:]
+    for option in ("memory_bytes=16777216", "num_devices:int64=3", "memory_fraction=0.5", "platform_name=abacus"):
+        assert conform(simulated, "--only", "client.", "--option", option).returncode == 0, option
+    assert conform(simulated, "--only", "client.", "--platform", "abacus", "--option", "platform_name=abacus").returncode == 0
+    # Types are those of the C API.
+    for option in ("memory_bytes=0.5", "memory_bytes=1,2", "memory_bytes:string=4096", "platform_name=true"):
+        done = conform(simulated, "--only", "client.", "--option", option)
+        assert "plugin.makes_a_client: INVALID_ARGUMENT" in done.stdout, option
+    for wrong, says in (("num_devices", "name=value"), ("num_devices:int64=x", "'x' is no int64"), ("a:real=1", "'1' is no real")):
+        done = conform(simulated, "--option", wrong)
+        assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
 def test_simulated_devices_are_complete():
     done = conform(BUILD / "pjrt" / "libisthmus_simulated.so", "--quiet")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

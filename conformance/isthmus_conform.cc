@@ -24,6 +24,8 @@ Judges a PJRT plugin by the C API alone: a grade from 0 (it loads) to 4 (complet
   --grade 0..4       the checks up to this grade (4)
   --only PATTERN     the checks with this in their name
   --platform NAME    the client must report this platform
+  --option NAME=VALUE   an option of the client; several times for several. true and false are bools, 7 is an
+                     int64, 1,2 are int64s, 0.5 is a float, all else strings; NAME:TYPE=VALUE says which it is
   --timeout SECONDS  how long one check may take (60)
   --junit FILE, --html FILE   reports
   --repro DIR        the program and the calls of each failure
@@ -48,13 +50,20 @@ bool parse(int argc, char** argv, Options& options) {
       into = argv[++i];
       return true;
     };
-    std::string number;
+    std::string number, option;
     if (value("--only", options.only) || value("--junit", options.junit) ||
         value("--html", options.html) || value("--repro", options.repro) ||
         value("--platform", options.platform)) {
       continue;
     }
-    if (value("--grade", number)) {
+    if (value("--option", option)) {
+      try {
+        options.run.clientOptions.push_back(parseClientOption(option));
+      } catch (const std::runtime_error& error) {
+        std::cerr << "isthmus-conform: --option " << option << ": " << error.what() << "\n";
+        return false;
+      }
+    } else if (value("--grade", number)) {
       options.grade = std::atoi(number.c_str());
     } else if (value("--timeout", number)) {
       options.run.timeoutSeconds = std::atof(number.c_str());

@@ -28,7 +28,18 @@ std::string nameOf(PJRT_Error_Code code) {
   return index < std::size(kNames) ? kNames[index] : "error code " + std::to_string(code);
 }
 
-Plugin Plugin::load(const std::string& path) {
+Plugin::Plugin(const PJRT_Api* api, std::span<const ClientOption> options) : api_(api) {
+  for (const ClientOption& option : options) options_.push_back(option.named());
+}
+
+PJRT_Client_Create_Args Plugin::clientArgs() const {
+  auto args = make<PJRT_Client_Create_Args>();
+  args.create_options = options_.data();
+  args.num_options = options_.size();
+  return args;
+}
+
+Plugin Plugin::load(const std::string& path, std::span<const ClientOption> options) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());
   using GetApi = const PJRT_Api* (*)();
@@ -36,7 +47,7 @@ Plugin Plugin::load(const std::string& path) {
   if (getApi == nullptr) throw std::runtime_error(path + " exports no GetPjrtApi");
   const PJRT_Api* api = getApi();
   if (api == nullptr) throw std::runtime_error("GetPjrtApi returned null");
-  return Plugin(api);
+  return Plugin(api, options);
 }
 
 Outcome Plugin::consume(PJRT_Error* error) const {

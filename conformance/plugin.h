@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "conformance/client_options.h"
 #include "isthmus/pjrt_c_api.h"
 
 namespace isthmus::conformance {
@@ -46,10 +49,13 @@ struct Skip : std::runtime_error {
 class Plugin {
  public:
   // Throws std::runtime_error if the library cannot be loaded or exports no GetPjrtApi. Libraries
-  // stay loaded until the process ends.
-  static Plugin load(const std::string& path);
+  // stay loaded until the process ends. `options`, of its clients, outlive it.
+  static Plugin load(const std::string& path, std::span<const ClientOption> options);
 
   const PJRT_Api& api() const { return *api_; }
+
+  // To make a client as the kit was told to. Points into the plugin.
+  PJRT_Client_Create_Args clientArgs() const;
 
   // Whether the plugin's table is long enough for a slot and has something there.
   template <typename Args>
@@ -77,8 +83,9 @@ class Plugin {
   }
 
  private:
-  explicit Plugin(const PJRT_Api* api) : api_(api) {}
+  Plugin(const PJRT_Api* api, std::span<const ClientOption> options);
   const PJRT_Api* api_;
+  std::vector<PJRT_NamedValue> options_;
 };
 
 }  // namespace isthmus::conformance

@@ -127,10 +127,10 @@ const Check& makingAClient() {
   return check;
 }
 
-Result load(const std::string& path, std::optional<Plugin>& plugin, Progress* progress) {
+Result load(const RunSettings& settings, std::optional<Plugin>& plugin, Progress* progress) {
   Result result;
   try {
-    plugin = Plugin::load(path);
+    plugin = Plugin::load(settings.plugin, settings.clientOptions);
     Session session(*plugin, progress);
     auto initialize = make<PJRT_Plugin_Initialize_Args>();
     session.must(&PJRT_Api::PJRT_Plugin_Initialize, initialize);
@@ -154,12 +154,12 @@ struct Start {
   bool hasClient = true;
 };
 
-[[noreturn]] void work(const std::vector<Check>& checks, Start start, const std::string& path,
+[[noreturn]] void work(const std::vector<Check>& checks, Start start, const RunSettings& settings,
                        int fd, Progress* progress) {
   // A child's errors are its own: what it prints goes to stderr, and it never runs our exit
   // handlers.
   std::optional<Plugin> plugin;
-  const Result loaded = load(path, plugin, progress);
+  const Result loaded = load(settings, plugin, progress);
   writeResult(fd, loaded);
   if (loaded.isFailure()) _exit(0);
   if (start.triesClient) {
@@ -179,7 +179,7 @@ struct Worker {
   int fd;
 };
 
-Worker startWorker(const std::vector<Check>& checks, Start start, const std::string& plugin,
+Worker startWorker(const std::vector<Check>& checks, Start start, const RunSettings& settings,
                    Progress* progress) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -187,7 +187,7 @@ Worker startWorker(const std::vector<Check>& checks, Start start, const std::str
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
     close(ends[0]);
-    work(checks, start, plugin, ends[1], progress);
+    work(checks, start, settings, ends[1], progress);
   }
   close(ends[1]);
   return {pid, ends[0]};
@@ -229,7 +229,7 @@ class Runner {
 
   // Starts a process: how its loading went.
   Result begin(Start start) {
-    worker_ = startWorker(checks_, start, settings_.plugin, progress_.get());
+    worker_ = startWorker(checks_, start, settings_, progress_.get());
     Result result = next(loading());
     if (result.isFailure()) end();
     return result;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conformance/check.h"
+#include "conformance/client_options.h"
 
 namespace isthmus::conformance {
 
@@ -26,6 +27,7 @@ struct Result {
 
 struct RunSettings {
   std::string plugin;
+  std::vector<ClientOption> clientOptions;
   double timeoutSeconds = 60;  // of one check
 };
 

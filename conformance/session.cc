@@ -70,7 +70,7 @@ void Session::refuse(std::string_view what, const Outcome& outcome, std::string_
 
 PJRT_Client* Session::client() {
   if (client_ != nullptr) return client_;
-  auto args = make<PJRT_Client_Create_Args>();
+  auto args = plugin_.clientArgs();
   must(&PJRT_Api::PJRT_Client_Create, args);
   expect(args.client != nullptr, "a client", "null");
   return client_ = args.client;

@@ -8,7 +8,7 @@ namespace isthmus::conformance {
 
 ISTHMUS_CHECK(client, create_and_destroy, kLoads, "a client can be made and destroyed, twice") {
   for (int i = 0; i < 2; ++i) {
-    auto create = make<PJRT_Client_Create_Args>();
+    auto create = s.plugin().clientArgs();
     s.must(&PJRT_Api::PJRT_Client_Create, create);
     s.expect(create.client != nullptr, "a client", "null");
     auto destroy = make<PJRT_Client_Destroy_Args>();
@@ -39,9 +39,12 @@ ISTHMUS_CHECK(client, unknown_option, kComplete,
   value.type = PJRT_NamedValue_kBool;
   value.bool_value = true;
   value.value_size = 1;
-  auto create = make<PJRT_Client_Create_Args>();
-  create.create_options = &value;
-  create.num_options = 1;
+  auto create = s.plugin().clientArgs();
+  std::vector<PJRT_NamedValue> options(create.create_options,
+                                       create.create_options + create.num_options);
+  options.push_back(value);
+  create.create_options = options.data();
+  create.num_options = options.size();
   if (!s.call(&PJRT_Api::PJRT_Client_Create, create).ok()) return;
   auto destroy = make<PJRT_Client_Destroy_Args>();
   destroy.client = create.client;
