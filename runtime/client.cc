@@ -10,6 +10,7 @@
 #include "runtime/executable/compile.h"
 #include "runtime/executable/loaded_executable.h"
 #include "runtime/memory/host_layout.h"
+#include "runtime/memory/program_limits.h"
 
 namespace isthmus {
 namespace {
@@ -237,13 +238,15 @@ StatusOr<BufferRef> Client::errorBuffer(Memory& memory, ArrayType type, Status e
 // -------------------------------------------------------------------------------------
 
 StatusOr<Ref<LoadedExecutable>> Client::compile(const CompileRequest& request) {
-  ISTHMUS_ASSIGN_OR_RETURN(auto executable, compileProgram(backend_, request));
+  const ProgramLimits limits(*this);
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, compileProgram(backend_, request, &limits));
   return load(std::move(executable));
 }
 
 StatusOr<Ref<LoadedExecutable>> Client::deserialize(std::string_view bytes,
                                                     const CompileOptions* options) {
-  ISTHMUS_ASSIGN_OR_RETURN(auto executable, deserializeProgram(backend_, bytes));
+  const ProgramLimits limits(*this);
+  ISTHMUS_ASSIGN_OR_RETURN(auto executable, deserializeProgram(backend_, bytes, &limits));
   return load(std::move(executable), options);
 }
 

@@ -710,9 +710,14 @@ TEST_F(CudaRuntime, an_arena_that_does_not_fit_says_what_is_there) {
   StatusOr<Floats> result = run(**executable, {Floats(4096)});
   EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(result.status().message()),
-              HasSubstr("has no memory for 16777216 bytes"));
+              HasSubstr("temporaries of main: allocating in device[id=0, device=0]: the limit of "
+                        "64.0 MiB is reached; asked for 16.0 MiB"));
   EXPECT_THAT(std::string(result.status().message()),
               HasSubstr("tensor<13x1048576xf32> of 52.0 MiB"));
+  // The client goes on.
+  others = BufferRef();
+  const FakeKernelScope kernel("kernel0", nothing);
+  EXPECT_TRUE(run(**executable, {Floats(4096)}).ok());
 }
 
 // With a table of 4 KiB that no kernel computes.
@@ -750,8 +755,17 @@ TEST_F(CudaRuntime, memory_of_programs_is_in_use_and_listed) {
                 HasSubstr("in use are 2 blocks of 16.0 MiB: memory of 16.0 MiB (temporaries of "
                           "main), memory of 4.0 KiB (constants of main)"));
   }
-  // The arena stays for others.
+  // The arena stays for others, but not at the cost of buffers.
   EXPECT_EQ(device.memoryStats().bytesInUse, 16 << 20);
+  StatusOr<Ref<Client>> limited =
+      Client::create(linkedBackend(), {{"cuda_library", std::string(ISTHMUS_FAKE_CUDA)},
+                                       {"cuda_blas", std::string(ISTHMUS_FAKE_CUDA)},
+                                       {"cuda_dnn", std::string()},
+                                       {"memory_limit_bytes", int64_t{17 << 20}}});
+  ASSERT_TRUE(limited.ok()) << limited.status().message();
+  Memory& memory = *(*limited)->addressableDevices().front()->defaultMemory();
+  EXPECT_TRUE((*limited)->uninitialized(memory, {ElementType::kF32, {1 << 19}}).ok());
+  EXPECT_EQ(device.memoryStats().bytesInUse, 0);
 }
 
 // Such as copies of results of a program that does not end.

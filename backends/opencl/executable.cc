@@ -299,6 +299,9 @@ Status OpenclExecutable::Run::swap(const Location& placeA, const Location& place
     std::swap_ranges(static_cast<char*>(a), static_cast<char*>(a) + bytes, static_cast<char*>(b));
     return {};
   }
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                           ProgramMemory::of(linkedBackend(), device_)
+                               .add(static_cast<size_t>(bytes), "a swap of " + image_.info.name));
   ISTHMUS_ASSIGN_OR_RETURN(void* kept, driver_.allocate(device_, static_cast<size_t>(bytes)));
   Status status = copyMemory(kept, a, bytes);
   if (status.ok()) status = copyMemory(a, b, bytes);
@@ -412,6 +415,10 @@ Status OpenclExecutable::build() {
   }
   constants_.resize(static_cast<size_t>(driver_.numDevices()), nullptr);
   for (int device = 0; device < driver_.numDevices() && !image_.constants.empty(); ++device) {
+    ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                             ProgramMemory::of(linkedBackend(), device)
+                                 .add(image_.constants.size(), "constants of " + image_.info.name));
+    counted_.push_back(std::move(counted));
     void*& own = constants_[static_cast<size_t>(device)];
     ISTHMUS_ASSIGN_OR_RETURN(own, driver_.allocate(device, image_.constants.size()));
     std::unique_ptr<std::string> bytes = ownIfTimed(image_.constants);
@@ -427,8 +434,6 @@ Status OpenclExecutable::build() {
       return inTime;
     }
     ISTHMUS_RETURN_IF_ERROR(copied.await());
-    counted_.push_back(ProgramMemory::of(linkedBackend(), device)
-                           .add(image_.constants.size(), "constants of " + image_.info.name));
   }
   return {};
 }

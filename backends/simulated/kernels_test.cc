@@ -629,6 +629,59 @@ TEST_P(KernelsAndHost, constants_that_cannot_be_copied_fail_the_run_alone) {
   EXPECT_THAT(sums, ElementsAre(4, 8, 12, 16));
 }
 
+// What programs have of a device counts against the client's limit.
+TEST_P(KernelsAndHost, constants_and_temporaries_do_not_pass_the_limit) {
+  constexpr int64_t kLimit = 64 << 10;
+  Ref<Client> client =
+      Client::create(backend_, {{"num_devices", int64_t{1}}, {"memory_limit_bytes", kLimit}})
+          .value();
+  Memory& memory = *client->addressableDevices()[0]->defaultMemory();
+  auto run = [&](const std::string& text, int64_t elements) -> StatusOr<BufferRef> {
+    ISTHMUS_ASSIGN_OR_RETURN(auto program, client->compile({text, "mlir", {}}));
+    const std::vector<float> values(static_cast<size_t>(elements), 1);
+    HostArray array{values.data(), {ElementType::kF32, {elements}}};
+    ISTHMUS_ASSIGN_OR_RETURN(Client::FromHost argument, client->bufferFromHost(memory, array));
+    Buffer* arguments[] = {argument.buffer.get()};
+    BufferRef result;
+    DeviceLaunch launch{arguments, {&result, 1}, nullptr};
+    ISTHMUS_RETURN_IF_ERROR(program->execute({&launch, 1}, {}));
+    ISTHMUS_RETURN_IF_ERROR(result->readyEvent().await());
+    return result;
+  };
+  // Of 1 MiB: a sorted array that is only summed.
+  const char* const kManyTemporaries = R"(
+      func.func @main(%x: tensor<512xf32>) -> tensor<512xf32> {
+        %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+        %1 = "stablehlo.sort"(%0) ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        }) {dimension = 1 : i64, is_stable = true} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1]
+            : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+        return %2 : tensor<512xf32>
+      })";
+  const bool isAsynchronous = GetParam() == Interface::kAsynchronous;
+  for (const auto& [text, elements, what] :
+       {std::tuple{withConstants(20'000), 4, "constants of main: "},
+        std::tuple{std::string(kManyTemporaries), 512,
+                   isAsynchronous ? "program main: temporaries: " : "temporaries of main: "}}) {
+    StatusOr<BufferRef> result = run(text, elements);
+    EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
+    const std::string message(result.status().message());
+    EXPECT_THAT(message, HasSubstr(what));
+    EXPECT_THAT(message, HasSubstr("the limit of 64.0 KiB is reached; asked for "));
+    EXPECT_THAT(message, HasSubstr("(from the host)"));  // in the list
+  }
+  // What fits runs still.
+  StatusOr<BufferRef> fits = run(withConstants(kManyConstants), 4);
+  ASSERT_TRUE(fits.ok()) << fits.status().message();
+  float sums[4] = {};
+  ASSERT_TRUE((*fits)->copyToHost(sums, sizeof(sums))->await().ok());
+  EXPECT_THAT(sums, ElementsAre(4, 7, 10, 13));
+}
+
 INSTANTIATE_TEST_SUITE_P(Interfaces, KernelsAndHost,
                          ::testing::Values(Interface::kAsynchronous, Interface::kSynchronous));
 

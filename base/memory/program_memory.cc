@@ -17,7 +17,27 @@ ProgramMemory& ProgramMemory::of(const Backend& backend, int deviceId) {
   return *one;
 }
 
-ProgramMemory::Block ProgramMemory::add(size_t bytes, std::string what) {
+namespace {
+thread_local const ProgramMemory::Limits* limitsOfThread = nullptr;
+}  // namespace
+
+ProgramMemory::LimitScope::LimitScope(const Limits* limits)
+    : before_(std::exchange(limitsOfThread, limits)) {}
+ProgramMemory::LimitScope::~LimitScope() { limitsOfThread = before_; }
+
+void ProgramMemory::onShortage(std::function<void()> giveBack) {
+  std::lock_guard lock(shortageMutex_);
+  onShortage_.push_back(std::move(giveBack));
+}
+
+void ProgramMemory::giveBack() {
+  std::lock_guard lock(shortageMutex_);
+  for (const std::function<void()>& giveBack : onShortage_) giveBack();
+}
+
+StatusOr<ProgramMemory::Block> ProgramMemory::add(size_t bytes, std::string what) {
+  if (limitsOfThread)
+    ISTHMUS_RETURN_IF_ERROR(limitsOfThread->check(*this, bytes).withContext(what));
   Block block;
   std::lock_guard lock(mutex_);
   block.entry_ = entries_.insert(entries_.end(), Entry{bytes, std::move(what)});

@@ -1,15 +1,18 @@
 // What programs have of a device's memory that the runtime has not allocated for them: for
-// statistics, and for the error when there is no more.
+// statistics, for the limits of clients, and for the error when there is no more.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "isthmus/status.h"
 
 namespace isthmus {
 
@@ -43,7 +46,33 @@ class ProgramMemory {
     ProgramMemory* memory_ = nullptr;
     std::list<Entry>::iterator entry_;
   };
-  Block add(size_t bytes, std::string what);
+  // Before the memory is allocated: kResourceExhausted where the client at work may not have so
+  // much more (Limits).
+  StatusOr<Block> add(size_t bytes, std::string what);
+
+  // What a client lets programs use.
+  class Limits {
+   public:
+    virtual ~Limits() = default;
+    // Whether so many bytes more of this memory fit.
+    virtual Status check(const ProgramMemory& memory, size_t bytes) const = 0;
+  };
+  // Those of the client for which this thread compiles, loads or runs programs, while this lives;
+  // null: none.
+  class LimitScope {
+   public:
+    explicit LimitScope(const Limits* limits);
+    ~LimitScope();
+    LimitScope(const LimitScope&) = delete;
+    LimitScope& operator=(const LimitScope&) = delete;
+
+   private:
+    const Limits* const before_;
+  };
+
+  // `giveBack` gives back what programs have without using it; called by whom there is too little.
+  void onShortage(std::function<void()> giveBack);
+  void giveBack();
 
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::vector<Entry> entries() const;
@@ -51,6 +80,8 @@ class ProgramMemory {
  private:
   mutable std::mutex mutex_;
   std::list<Entry> entries_;
+  std::mutex shortageMutex_;
+  std::vector<std::function<void()>> onShortage_;
   std::atomic<int64_t> bytes_{0};
 };
 

@@ -2,6 +2,7 @@
 // uses kept until its end.
 #include "isthmus/float_mode.h"
 #include "runtime/executable/launch.h"
+#include "runtime/memory/program_limits.h"
 
 namespace isthmus {
 
@@ -63,6 +64,8 @@ Status Launch::enqueueProgram() {
   flight->request.results = flight->results;
   {
     ScopedFloatMode mode(FloatMode::kProgram);
+    const ProgramLimits limits(executable_->client());
+    const ProgramMemory::LimitScope scope(&limits);
     StatusOr<DeviceEventRef> event = executable_->executable_->enqueue(flight->request, after);
     // Of memory that the backend has itself: arenas, constants, libraries.
     if (!event.ok()) return device().defaultMemory()->describeShortage(event.status());

@@ -86,17 +86,21 @@ StatusOr<T> onCompileThread(F function) {
 }  // namespace
 
 StatusOr<std::shared_ptr<const Executable>> compileProgram(Backend& backend,
-                                                           const CompileRequest& request) {
-  return onCompileThread<std::shared_ptr<const Executable>>(
-      [&] { return backend.compile(request); });
+                                                           const CompileRequest& request,
+                                                           const ProgramMemory::Limits* limits) {
+  return onCompileThread<std::shared_ptr<const Executable>>([&] {
+    const ProgramMemory::LimitScope scope(limits);
+    return backend.compile(request);
+  });
 }
 
 StatusOr<std::string> optimizedProgram(Backend& backend, const ProgramInfo& info) {
   return onCompileThread<std::string>([&] { return backend.optimizedProgram(info); });
 }
 
-StatusOr<std::shared_ptr<const Executable>> deserializeProgram(Backend& backend,
-                                                               std::string_view bytes) {
+StatusOr<std::shared_ptr<const Executable>> deserializeProgram(
+    Backend& backend, std::string_view bytes, const ProgramMemory::Limits* limits) {
+  const ProgramMemory::LimitScope scope(limits);
   auto load = [&] { return backend.deserialize(bytes); };
   return guarded<std::shared_ptr<const Executable>>(load);
 }

@@ -9,6 +9,7 @@
 #include "runtime/collectives/in_process.h"
 #include "runtime/executable/launch.h"
 #include "runtime/memory/host_layout.h"
+#include "runtime/memory/program_limits.h"
 #include "runtime/small_array.h"
 #include "runtime/stable_hash.h"
 #include "runtime/threads/thread_pool.h"
@@ -295,6 +296,7 @@ Status LoadedExecutable::copyAliased(Storage& argument, Storage& result, const v
 struct LoadedExecutable::TimedRun {
   TimedRun(const LoadedExecutable& program, const RunRequest& request)
       : executable(program.executable_),
+        limits(*program.client_),
         services(*program.client_, request.services->numThreads()),
         assignment(request.assignment ? std::optional(*request.assignment) : std::nullopt),
         userData(const_cast<ffi::LaunchUserData*>(
@@ -309,10 +311,12 @@ struct LoadedExecutable::TimedRun {
   }
   Status run() const {
     ScopedFloatMode mode(FloatMode::kProgram);
+    const ProgramMemory::LimitScope scope(&limits);
     return executable->run(own);
   }
 
   const std::shared_ptr<const Executable> executable;
+  const ProgramLimits limits;
   LaunchServices services;
   const std::optional<DeviceAssignment> assignment;
   const Ref<ffi::LaunchUserData> userData;
@@ -324,10 +328,17 @@ struct LoadedExecutable::TimedRun {
 Status LoadedExecutable::runDriven(const RunRequest& request) const {
   ISTHMUS_ASSIGN_OR_RETURN(Device * found, client_->lookupDevice(request.deviceId));
   Device& device = *found;
+  Status status;
   // Code of the user takes its own time.
-  if (callsUserCode_ || !device.isTimed()) return executable_->run(request);
-  auto timed = std::make_shared<const TimedRun>(*this, request);
-  return device.inTime("program " + info_.name, [timed] { return timed->run(); });
+  if (callsUserCode_ || !device.isTimed()) {
+    const ProgramLimits limits(*client_);
+    const ProgramMemory::LimitScope scope(&limits);
+    status = executable_->run(request);
+  } else {
+    auto timed = std::make_shared<const TimedRun>(*this, request);
+    status = device.inTime("program " + info_.name, [timed] { return timed->run(); });
+  }
+  return device.defaultMemory()->describeShortage(status);
 }
 
 Status LoadedExecutable::run(const RunRequest& request) const {

@@ -17,6 +17,7 @@ namespace {
 
 // Blocks that errors name one by one.
 constexpr size_t kListedBlocks = 8;
+constexpr std::string_view kInUse = "in use are ";
 
 void raiseTo(std::atomic<int64_t>& maximum, int64_t value) {
   int64_t seen = maximum.load(std::memory_order_relaxed);
@@ -76,14 +77,15 @@ Status Memory::describeFailure(const Status& status, size_t bytes) const {
   if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) {
     return status.withContext(place);
   }
-  return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes),
-                           ", in use are ", largestBlocks());
+  return resourceExhausted(place, ": ", status.message(), "; asked for ", byteSizeText(bytes), ", ",
+                           kInUse, largestBlocks());
 }
 
+// A limit's error has the list already.
 Status Memory::describeShortage(const Status& status) const {
   if (blocks_ == nullptr || status.code() != StatusCode::kResourceExhausted) return status;
-  return resourceExhausted(status.message(), "; in ", debugString_, " are in use ",
-                           largestBlocks());
+  if (status.message().find(kInUse) != std::string_view::npos) return status;
+  return resourceExhausted(status.message(), "; of ", debugString_, " ", kInUse, largestBlocks());
 }
 
 std::string Memory::largestBlocks() const {
@@ -93,15 +95,23 @@ std::string Memory::largestBlocks() const {
 }
 
 // The memories of a device share what there is, but programs use one of them.
-Status Memory::checkLimit(size_t bytes) const {
-  int64_t left = bytesLimit_ - bytesInUse_.load(std::memory_order_relaxed);
+Status Memory::checkLimit(size_t bytes, int64_t programBytes) const {
+  int64_t left = bytesLimit_ - bytesInUse_.load(std::memory_order_relaxed) - programBytes;
   if (left >= 0 && bytes <= static_cast<size_t>(left)) return {};
   return resourceExhausted("the limit of ", byteSizeText(static_cast<size_t>(bytesLimit_)),
                            " is reached");
 }
 
+Status Memory::checkForPrograms(size_t bytes) const {
+  Status status = checkLimit(bytes);
+  return status.ok() ? status : describeFailure(status, bytes);
+}
+
 StatusOr<void*> Memory::allocateListed(size_t bytes, const BlockOrigin& origin,
                                        DeviceEventRef* available) {
+  // Only if that helps.
+  const bool isShort = programs_ != nullptr && !checkLimit(bytes).ok();
+  if (isShort && checkLimit(bytes, 0).ok()) programs_->giveBack();
   ISTHMUS_RETURN_IF_ERROR(checkLimit(bytes));
   if (queue_ == nullptr) ISTHMUS_RETURN_IF_ERROR(device().givenUp());
   StatusOr<void*> data = queue_ == nullptr ? backend_.allocate(deviceId_, kind_, bytes)

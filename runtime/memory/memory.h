@@ -80,6 +80,11 @@ class Memory {
   // blocks as that of `allocate` does, others are as they were.
   Status describeShortage(const Status& status) const;
 
+  // What programs have here of their own, if this is where they do; else null.
+  const ProgramMemory* programs() const { return programs_; }
+  // Whether they may have so much more: else an error as that of `allocate`.
+  Status checkForPrograms(size_t bytes) const;
+
   MemoryStats stats() const;
   // Forgets peak and largest allocation; counts start again from what is in use.
   void clearStats();
@@ -88,7 +93,8 @@ class Memory {
   StatusOr<void*> allocateListed(size_t bytes, const BlockOrigin& origin,
                                  DeviceEventRef* available);
   Status describeFailure(const Status& status, size_t bytes) const;
-  Status checkLimit(size_t bytes) const;
+  Status checkLimit(size_t bytes) const { return checkLimit(bytes, programBytes()); }
+  Status checkLimit(size_t bytes, int64_t programBytes) const;
   std::string largestBlocks() const;
   int64_t programBytes() const { return programs_ == nullptr ? 0 : programs_->bytes(); }
 

@@ -382,6 +382,9 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     own.calls.push_back(*std::move(plan));
   }
   if (!image_.constants.empty()) {
+    ISTHMUS_ASSIGN_OR_RETURN(own.counted,
+                             ProgramMemory::of(linkedBackend(), device)
+                                 .add(image_.constants.size(), "constants of " + image_.info.name));
     // On the stream on which nothing waits: copies may be behind a program that does not end.
     ISTHMUS_ASSIGN_OR_RETURN(own.constants,
                              driver_.allocate(device, Queue::kAllocate, image_.constants.size()));
@@ -394,8 +397,6 @@ Status CudaExecutable::loadOn(int device, OnDevice& own) const {
     ISTHMUS_RETURN_IF_ERROR(awaitCopyInTime("the copy of constants of " + image_.info.name, device,
                                             bytes, [&] { return copied->isReady(); }));
     ISTHMUS_RETURN_IF_ERROR(copied->await());
-    own.counted = ProgramMemory::of(linkedBackend(), device)
-                      .add(image_.constants.size(), "constants of " + image_.info.name);
   }
   return {};
 }

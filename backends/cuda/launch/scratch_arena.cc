@@ -20,6 +20,7 @@ ScratchArena::Lease::~Lease() {
 ScratchArena::ScratchArena(Driver& driver, int device, ProgramMemory& memory)
     : driver_(driver), device_(device), memory_(memory) {
   driver_.onExhausted(device, [this] { drop(); });
+  memory_.onShortage([this] { drop(); });
 }
 
 StatusOr<ScratchArena::Lease> ScratchArena::take(size_t bytes, const std::string& program) {
@@ -33,11 +34,13 @@ StatusOr<ScratchArena::Lease> ScratchArena::take(size_t bytes, const std::string
   }
   // First, so that both need not fit. What is under way still has it.
   drop();
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                           memory_.add(bytes, "temporaries of " + program));
   ISTHMUS_ASSIGN_OR_RETURN(void* data, driver_.allocate(device_, Queue::kCompute, bytes));
   std::lock_guard lock(mutex_);
   data_ = data;
   bytes_ = bytes;
-  counted_ = memory_.add(bytes, "temporaries of " + program);
+  counted_ = std::move(counted);
   isLeased_ = true;
   return Lease(this, data_, std::move(leased));
 }

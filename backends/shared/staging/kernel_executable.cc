@@ -311,6 +311,11 @@ class KernelExecutable::Run::Collectives final : public CollectiveOnDevice<Devic
 
  private:
   StatusOr<DevicePlace> temporary(int64_t bytes) override {
+    ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                             ProgramMemory::of(run_.executable_.backend_, run_.request().deviceId)
+                                 .add(static_cast<size_t>(bytes),
+                                      "a collective of " + run_.executable_.program_.info.name));
+    counted_.push_back(std::move(counted));
     ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block,
                              run_.memory_.allocate(static_cast<size_t>(bytes)));
     temporaries_.emplace_back(block.data, static_cast<size_t>(bytes));
@@ -336,6 +341,7 @@ class KernelExecutable::Run::Collectives final : public CollectiveOnDevice<Devic
 
   Run& run_;
   std::vector<std::pair<void*, size_t>> temporaries_;
+  std::vector<ProgramMemory::Block> counted_;
 };
 
 StatusOr<bool> KernelExecutable::Run::callOnDevice(const HostCall& call) {
@@ -405,12 +411,14 @@ StatusOr<KernelExecutable::ConstantsOnDevice> KernelExecutable::constants(int de
   std::lock_guard lock(mutex_);
   auto found = constants_.find(device);
   if (found == constants_.end()) {
+    ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                             ProgramMemory::of(backend_, device)
+                                 .add(bytes.size(), "constants of " + program_.info.name));
     ISTHMUS_ASSIGN_OR_RETURN(DeviceQueue::Block block, memory.allocate(bytes.size()));
     found = constants_.try_emplace(device).first;
     found->second.block = block.data;
     found->second.available = std::move(block.available);
-    found->second.counted =
-        ProgramMemory::of(backend_, device).add(bytes.size(), "constants of " + program_.info.name);
+    found->second.counted = std::move(counted);
   }
   Constants& own = found->second;
   if (own.copied && own.copied->isReady()) {
@@ -431,6 +439,9 @@ StatusOr<KernelExecutable::ConstantsOnDevice> KernelExecutable::constants(int de
 Status KernelExecutable::run(const RunRequest& request) const {
   ISTHMUS_RETURN_IF_ERROR(checkCounts(request));
   ISTHMUS_ASSIGN_OR_RETURN(ConstantsOnDevice constants, this->constants(request.deviceId));
+  ISTHMUS_ASSIGN_OR_RETURN(ProgramMemory::Block counted,
+                           ProgramMemory::of(backend_, request.deviceId)
+                               .add(scratchBytes_, "temporaries of " + program_.info.name));
   ISTHMUS_ASSIGN_OR_RETURN(void* scratch,
                            backend_.allocate(request.deviceId, kMemoryKind, scratchBytes_));
   StatusOr<DeviceEventRef> end = Run(*this, request, scratch, std::move(constants), {}).enqueue();
