@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "isthmus/backend.h"
 #include "isthmus/status.h"
 

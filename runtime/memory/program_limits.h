@@ -1,7 +1,7 @@
 // What a client lets programs use of its devices.
 #pragma once
 
-#include "base/program_memory.h"
+#include "base/memory/program_memory.h"
 #include "runtime/client.h"
 
 namespace isthmus {
