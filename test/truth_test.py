@@ -77,5 +77,15 @@ def test_suites_have_titles_of_their_own(truth):
     assert len(set(titles)) == len(titles)
 
 
+def test_keeps_the_names_of_a_suite_that_was_not_run(truth, tmp_path):
+    path = tmp_path / "ctest.xml"
+    path.write_text('<testsuite><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite>')
+    truth.git = lambda *arguments: ""
+    truth.PAGE.write_text("\n".join(truth.suites()) + "\n\n## Another section\n\n- C++ tests: `c`\n")
+    path.unlink()
+    text = "\n".join(truth.suites())
+    assert "- C++ tests: `b`" in text and "`c`" not in text
+
+
 def test_without_reports_there_is_no_section(truth):
     assert list(truth.of_platforms()) == []
