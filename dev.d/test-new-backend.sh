@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # ./dev new-backend as a vendor uses it: ./dev test --set new-backend. A clone in a copy of this tree, built, tested, and judged by the
 # kit's first grade. What is not the clone's comes from ccache.
 source "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # The wheels as users install them: ./dev test --set packaging. Builds all three, installs isthmus[xpu,cuda] into a new environment,
 # and computes there with nothing of this tree: 1 + 1 on xpu by Intel's driver; without a GPU, platform cuda has to say so.
 source "$(dirname "$0")/lib.sh"
@@ -12,8 +13,8 @@ mkdir -p "$wheels"
 "$ROOT/dev.d/wheel" --of cuda > /dev/null
 cp dist/isthmus-*.whl dist/isthmus_xpu-*.whl dist/isthmus_cuda-*.whl "$wheels"
 
-# A wheel may be smaller than what it becomes.
-for wheel in "$wheels"/*.whl; do
+# What an extra adds; a wheel may be smaller than what it becomes.
+for wheel in "$wheels"/isthmus_*.whl; do
   "$VENV/bin/python" - "$wheel" "$most_bytes" <<'PYTHON' || die "a wheel is too large"
 import os, sys, zipfile
 wheel, most = sys.argv[1], int(sys.argv[2])
