@@ -175,8 +175,8 @@ def _blas_checks():
     (listed,) = re.findall(r"kPreferenceAlignments\[\] = \{([\d, ]+)\}", text)
     for theirs, value in zip(BLAS_ALIGNMENTS, listed.split(","), strict=True):
         lines.append(f'static_assert({theirs} == {value}, "{theirs}");')
-    lines += _checks_of_enum((DRIVER.parent / "matrix_product.h").read_text(), "BlasType", BLAS_TYPES)
-    lines += _checks_of_enum((DRIVER.parent / "matrix_product.h").read_text(), "BlasEpilogue", BLAS_EPILOGUES)
+    lines += _checks_of_enum((DRIVER.parent / "libraries/matrix_product.h").read_text(), "BlasType", BLAS_TYPES)
+    lines += _checks_of_enum((DRIVER.parent / "libraries/matrix_product.h").read_text(), "BlasEpilogue", BLAS_EPILOGUES)
     (fields,) = re.findall(r"(struct Heuristic \{.*?\n\};)", text, re.DOTALL)
     lines.append(fields)
     theirs = "cublasLtMatmulHeuristicResult_t"
@@ -230,7 +230,7 @@ def _dnn_checks():
         lines.append(f'static_assert({theirs} == {value}, "{name}");')
     (count,) = re.findall(r"\bkMaxAlgorithms = (\d+)", text)
     lines += [f"static_assert(CUDNN_CONVOLUTION_{kind}_ALGO_COUNT <= {count});" for kind in ("FWD", "BWD_DATA", "BWD_FILTER")]
-    lines += _checks_of_enum((DRIVER.parent / "dnn_convolution.h").read_text(), "DnnType", DNN_TYPES)
+    lines += _checks_of_enum((DRIVER.parent / "libraries/dnn_convolution.h").read_text(), "DnnType", DNN_TYPES)
     (fields,) = re.findall(r"(struct Choice \{.*?\n\};)", text, re.DOTALL)
     lines.append(fields)
     for kind in ("Fwd", "BwdData", "BwdFilter"):

@@ -35,6 +35,9 @@ def _checkout(tmp_path, monkeypatch):
     (tests / "nn_test.py").write_text(PASSES)
     (tests / "api_test.py").write_text(ASKS + LOSES)
     monkeypatch.setattr(platforms, "ROOT", tmp_path)
+    # What the session of these tests may have.
+    for variable in ("JAX_PLATFORMS", "ISTHMUS_NUM_DEVICES"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(sys, "argv", ["jax_tests.py", "--jax", str(tests.parent), "--together", "--jobs", "1",
                                       "--out", str(tmp_path / "out"), "--sample", "2", "--seed", "5"])
     return tmp_path

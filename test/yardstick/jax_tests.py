@@ -26,9 +26,9 @@ import xml.etree.ElementTree as ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import comparison  # noqa: E402
 import known_failures  # noqa: E402
 import platforms  # noqa: E402
-import report  # noqa: E402
 
 ROOT = HERE.parent.parent
 
@@ -173,7 +173,7 @@ def main():
     for name, result in reference.items():
         if result["status"] == "pass":
             here.setdefault(name, {"status": "absent", "message": "not collected"})
-    lost = report.summarize(here, reference)
+    lost = comparison.summarize(here, reference)
     passed = {name for name, result in here.items() if result["status"] == "pass"}
     version = ".".join(importlib.metadata.version("jax").split(".")[:2])
     new, healed = known_failures.judge(lost, passed, known_failures.load(), version)

@@ -19,8 +19,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import comparison  # noqa: E402
 import platforms  # noqa: E402
-import report  # noqa: E402
 import stablehlo_programs  # noqa: E402
 import worker_pool  # noqa: E402
 
@@ -100,7 +100,7 @@ def main():
         found[platform] = worker_pool.run_all(
             items, [sys.executable, str(HERE / "stablehlo_worker.py"), platform],
             {"JAX_PLATFORMS": named, **variables, **platforms.environment(options)}, path, options.jobs, options.seconds)
-    lost = report.summarize(found[options.platform], found["cpu"])
+    lost = comparison.summarize(found[options.platform], found["cpu"])
     crashed = [name for name, result in found[options.platform].items()
                if result["status"] in ("crash", "timeout")]
     for name in crashed:

@@ -32,8 +32,8 @@ module @jit_attention attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replic
         %22 = stablehlo.divide %19, %21 : tensor<2x4x128x128xf32>
         isthmus.yield %22 : tensor<2x4x128x128xf32>
       }) : (tensor<2x4x128x128xf32>) -> tensor<2x4x128x128xf32>
-      %3 = stablehlo.dot_general %arg5, %2, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x128x4x64xf32>, tensor<2x4x128x128xf32>) -> tensor<2x4x64x128xf32>
-      %4 = stablehlo.transpose %3, dims = [0, 3, 1, 2] : (tensor<2x4x64x128xf32>) -> tensor<2x128x4x64xf32>
+      %3 = stablehlo.dot_general %2, %arg5, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x4x128x128xf32>, tensor<2x128x4x64xf32>) -> tensor<2x4x128x64xf32>
+      %4 = stablehlo.transpose %3, dims = [0, 2, 1, 3] : (tensor<2x4x128x64xf32>) -> tensor<2x128x4x64xf32>
       isthmus.yield %4 : tensor<2x128x4x64xf32>
     }) : (tensor<2x128x4x64xf32>, tensor<2x128x4x64xf32>, tensor<2x128x4x64xf32>) -> tensor<2x128x4x64xf32>
     return %0 : tensor<2x128x4x64xf32>
