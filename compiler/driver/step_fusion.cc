@@ -7,6 +7,7 @@
 #include "compiler/codegen/kernel_emitter.h"
 #include "compiler/cost/time.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/same_code.h"
 #include "compiler/schedule/attention/attention.h"
 #include "isthmus/log.h"
 #include "llvm/ADT/SetVector.h"
@@ -62,20 +63,6 @@ double productNs(const TargetModel& target, mlir::Operation* op, bool isVector) 
 double movedNs(const TargetModel& target, double bytes) {
   constexpr double kWordBytes = 8;
   return oneByOneNs(target, bytes / kWordBytes);
-}
-
-// Whether their code is the same: all but their operands, which are arguments of it.
-bool haveSameCode(mlir::Operation* op, mlir::Operation* other) {
-  if (op->getName() != other->getName() || op->getAttrDictionary() != other->getAttrDictionary() ||
-      op->getOperandTypes() != other->getOperandTypes() ||
-      op->getResultTypes() != other->getResultTypes() ||
-      op->getNumRegions() != other->getNumRegions()) {
-    return false;
-  }
-  return llvm::all_of(llvm::zip(op->getRegions(), other->getRegions()), [](auto pair) {
-    return mlir::OperationEquivalence::isRegionEquivalentTo(
-        &std::get<0>(pair), &std::get<1>(pair), mlir::OperationEquivalence::IgnoreLocations);
-  });
 }
 
 // Steps that follow each other, as one kernel.

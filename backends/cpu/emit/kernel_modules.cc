@@ -5,6 +5,7 @@
 #include "backends/cpu/load/program_symbols.h"
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/byte_size.h"
+#include "compiler/dialect/facts/same_code.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
@@ -41,35 +42,6 @@ bool isSmall(ir::FusionOp fusion) {
   return llvm::all_of(fusion.getBody().front().getTerminator()->getOperands(), fits);
 }
 
-// Of what the kernel depends on: kind, types and region, but not of operands and locations.
-size_t hashOf(ir::FusionOp fusion) {
-  auto ignore = [](mlir::Value) { return llvm::hash_code(0); };
-  llvm::hash_code hash = mlir::OperationEquivalence::computeHash(
-      fusion, ignore, ignore, mlir::OperationEquivalence::IgnoreLocations);
-  fusion.walk([&](mlir::Operation* op) {
-    hash = llvm::hash_combine(
-        hash, mlir::OperationEquivalence::computeHash(op, ignore, ignore,
-                                                      mlir::OperationEquivalence::IgnoreLocations));
-  });
-  return hash;
-}
-
-// The fusions' own operands may differ; inside, each operand must be the counterpart of the
-// other's.
-bool isEqual(ir::FusionOp a, ir::FusionOp b) {
-  if (a->getOperandTypes() != b->getOperandTypes()) return false;
-  llvm::DenseMap<mlir::Value, mlir::Value> counterparts;
-  auto check = [&](mlir::Value x, mlir::Value y) {
-    if (!a->isAncestor(x.getParentBlock()->getParentOp())) {
-      return mlir::success(x.getType() == y.getType());
-    }
-    return mlir::success(counterparts.lookup(x) == y);
-  };
-  auto mark = [&](mlir::Value x, mlir::Value y) { counterparts[x] = y; };
-  return mlir::OperationEquivalence::isEquivalentTo(a, b, check, mark,
-                                                    mlir::OperationEquivalence::IgnoreLocations);
-}
-
 int64_t operationsIn(ir::FusionOp fusion) {
   int64_t count = 0;
   fusion.walk([&](mlir::Operation*) { ++count; });
@@ -103,10 +75,10 @@ void KernelModules::divide(int threads) {
 
 StatusOr<OperationCode> KernelModules::emit(ir::FusionOp fusion, bool isInLoop) {
   bool isInProgram = isInLoop && isSmall(fusion);
-  size_t hash = hashOf(fusion);
+  size_t hash = codeHash(fusion);
   auto [begin, end] = emitted_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (it->second.isInProgram == isInProgram && isEqual(it->second.fusion, fusion)) {
+    if (it->second.isInProgram == isInProgram && haveSameCode(it->second.fusion, fusion)) {
       return it->second.code;
     }
   }
