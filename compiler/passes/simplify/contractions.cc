@@ -31,63 +31,74 @@ Dims mapThrough(llvm::ArrayRef<int64_t> permutation, llvm::ArrayRef<int64_t> dim
   return mapped;
 }
 
+// What a product does with one operand.
+struct Factor {
+  mlir::Value value;
+  Dims batching, contracting;
+};
+
+// Of an operation: a copy that multiplies these operands instead, with a result of this type.
+shlo::DotGeneralOp productOf(shlo::DotGeneralOp dot, const Factor& lhs, const Factor& rhs,
+                             mlir::Type type, PatternRewriter& rewriter) {
+  mlir::Operation* copy = rewriter.clone(*dot);
+  copy->setOperands({lhs.value, rhs.value});
+  copy->getResult(0).setType(type);
+  auto product = llvm::cast<shlo::DotGeneralOp>(copy);
+  product.setDotDimensionNumbersAttr(shlo::DotDimensionNumbersAttr::get(
+      dot.getContext(), lhs.batching, rhs.batching, lhs.contracting, rhs.contracting));
+  return product;
+}
+
 // The result lists the free dimensions in the operand's order. Where that of the operand before its
 // transpose is another one, the result is transposed instead, if that is the smaller of the two.
 LogicalResult foldTransposedOperands(shlo::DotGeneralOp op, PatternRewriter& rewriter) {
   auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
   if (!type.hasStaticShape()) return mlir::failure();
   shlo::DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
-  mlir::Value operands[2] = {op.getLhs(), op.getRhs()};
-  Dims batching[2] = {Dims(numbers.getLhsBatchingDimensions()),
-                      Dims(numbers.getRhsBatchingDimensions())};
-  Dims contracting[2] = {Dims(numbers.getLhsContractingDimensions()),
-                         Dims(numbers.getRhsContractingDimensions())};
+  Factor factors[2] = {{op.getLhs(), Dims(numbers.getLhsBatchingDimensions()),
+                        Dims(numbers.getLhsContractingDimensions())},
+                       {op.getRhs(), Dims(numbers.getRhsBatchingDimensions()),
+                        Dims(numbers.getRhsContractingDimensions())}};
   Dims order(type.getRank());  // where a dimension of the old result is in the new one
   std::iota(order.begin(), order.end(), 0);
   bool changed = false;
   for (int side = 0; side < 2; ++side) {
-    auto transpose = operands[side].getDefiningOp<shlo::TransposeOp>();
+    Factor& factor = factors[side];
+    auto transpose = factor.value.getDefiningOp<shlo::TransposeOp>();
     if (!transpose) continue;
     llvm::ArrayRef<int64_t> permutation = transpose.getPermutation();
     int64_t rank = static_cast<int64_t>(permutation.size());
-    Dims free = mapThrough(permutation, freeDimensions(rank, batching[side], contracting[side]));
+    Dims free = mapThrough(permutation, freeDimensions(rank, factor.batching, factor.contracting));
     if (!llvm::is_sorted(free)) {
       if (!llvm::cast<mlir::RankedTensorType>(transpose.getType()).hasStaticShape() ||
           elementCount(op) == 0 || elementCount(op) > elementCount(transpose) / 2) {
         continue;  // of nothing, foldTransposedResult would turn it back
       }
       const auto first =
-          static_cast<int64_t>(side == 0 ? batching[0].size() : order.size() - free.size());
+          static_cast<int64_t>(side == 0 ? factor.batching.size() : order.size() - free.size());
       for (auto [i, d] : llvm::enumerate(free)) {
         order[first + i] = first + llvm::count_if(free, [&](int64_t other) { return other < d; });
       }
     }
-    batching[side] = mapThrough(permutation, batching[side]);
-    contracting[side] = mapThrough(permutation, contracting[side]);
-    operands[side] = transpose.getOperand();
+    factor.batching = mapThrough(permutation, factor.batching);
+    factor.contracting = mapThrough(permutation, factor.contracting);
+    factor.value = transpose.getOperand();
     changed = true;
   }
   if (!changed) return mlir::failure();
   Dims shape(type.getRank());
   for (auto [d, to] : llvm::enumerate(order)) shape[to] = type.getDimSize(d);
-  mlir::Operation* replacement = rewriter.clone(*op);
-  replacement->setOperands({operands[0], operands[1]});
-  replacement->getResult(0).setType(type.clone(shape));
-  llvm::cast<shlo::DotGeneralOp>(replacement)
-      .setDotDimensionNumbersAttr(shlo::DotDimensionNumbersAttr::get(
-          op.getContext(), batching[0], batching[1], contracting[0], contracting[1]));
+  auto product = productOf(op, factors[0], factors[1], type.clone(shape), rewriter);
   if (llvm::is_sorted(order)) {
-    rewriter.replaceOp(op, replacement->getResults());
+    rewriter.replaceOp(op, product);
   } else {
-    rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, replacement->getResult(0), order);
+    rewriter.replaceOpWithNewOp<shlo::TransposeOp>(op, type, product, order);
   }
   return mlir::success();
 }
 
 // An operand of a product, to be changed so that the result has the order that is asked for.
-struct Side {
-  mlir::Value value;
-  Dims batching, contracting;
+struct Side : Factor {
   Dims free;    // in the operand's order, which is that of the result
   Dims wanted;  // the same, in the order wanted
   mlir::Attribute precision;
@@ -109,15 +120,10 @@ struct Side {
   }
 };
 
-// Of an operation: a copy that multiplies these operands instead, with a result of this type.
-shlo::DotGeneralOp productOf(shlo::DotGeneralOp dot, const Side& lhs, const Side& rhs,
-                             mlir::Type type, PatternRewriter& rewriter) {
-  mlir::Operation* copy = rewriter.clone(*dot);
-  copy->setOperands({lhs.value, rhs.value});
-  copy->getResult(0).setType(type);
-  auto product = llvm::cast<shlo::DotGeneralOp>(copy);
-  product.setDotDimensionNumbersAttr(shlo::DotDimensionNumbersAttr::get(
-      dot.getContext(), lhs.batching, rhs.batching, lhs.contracting, rhs.contracting));
+// productOf, with the precision of each operand where it has come to be.
+shlo::DotGeneralOp productOfSides(shlo::DotGeneralOp dot, const Side& lhs, const Side& rhs,
+                                  mlir::Type type, PatternRewriter& rewriter) {
+  shlo::DotGeneralOp product = productOf(dot, lhs, rhs, type, rewriter);
   if (lhs.precision) {
     product.setPrecisionConfigAttr(rewriter.getArrayAttr({lhs.precision, rhs.precision}));
   }
@@ -134,7 +140,7 @@ LogicalResult swapOperands(shlo::TransposeOp op, shlo::DotGeneralOp dot, const S
   Dims swapped(shape.take_front(batches));
   llvm::append_range(swapped, shape.take_back(otherFree));
   llvm::append_range(swapped, shape.slice(batches, free));
-  auto product = productOf(dot, sides[1], sides[0], dot.getType().clone(swapped), rewriter);
+  auto product = productOfSides(dot, sides[1], sides[0], dot.getType().clone(swapped), rewriter);
   Dims permutation;
   for (int64_t d : op.getPermutation()) {
     permutation.push_back(d < batches ? d : d < batches + free ? d + otherFree : d - free);
@@ -153,15 +159,13 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
   if (!dot || !dot->hasOneUse()) return mlir::failure();
   if (!llvm::cast<mlir::RankedTensorType>(op.getType()).hasStaticShape()) return mlir::failure();
   shlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  Side sides[2] = {{dot.getLhs(),
-                    Dims(numbers.getLhsBatchingDimensions()),
-                    Dims(numbers.getLhsContractingDimensions()),
+  Side sides[2] = {{{dot.getLhs(), Dims(numbers.getLhsBatchingDimensions()),
+                     Dims(numbers.getLhsContractingDimensions())},
                     {},
                     {},
                     {}},
-                   {dot.getRhs(),
-                    Dims(numbers.getRhsBatchingDimensions()),
-                    Dims(numbers.getRhsContractingDimensions()),
+                   {{dot.getRhs(), Dims(numbers.getRhsBatchingDimensions()),
+                     Dims(numbers.getRhsContractingDimensions())},
                     {},
                     {},
                     {}}};
@@ -206,7 +210,7 @@ LogicalResult foldTransposedResult(shlo::TransposeOp op, PatternRewriter& rewrit
     side.batching = mapThrough(side.batching, batchOrder);
   }
   if (swaps) std::swap(sides[0], sides[1]);
-  rewriter.replaceOp(op, productOf(dot, sides[0], sides[1], op.getType(), rewriter));
+  rewriter.replaceOp(op, productOfSides(dot, sides[0], sides[1], op.getType(), rewriter));
   return mlir::success();
 }
 
