@@ -46,6 +46,13 @@ bool isOverIn(std::chrono::seconds limit, const IsOver& isOver) {
   return true;
 }
 
+// The error of what isOverIn() says no to.
+inline Status notOverIn(std::chrono::seconds limit, const std::string& what, int device) {
+  return Status(StatusCode::kDeadlineExceeded,
+                what + " has not ended on device " + std::to_string(device) + " after " +
+                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+}
+
 // What a device is to copy where that may take too long: a copy, which may stay for good.
 inline std::unique_ptr<std::string> ownIfTimed(const std::string& bytes) {
   if (flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") <= 0) return nullptr;
@@ -60,9 +67,7 @@ Status awaitCopyInTime(const std::string& what, int device, std::unique_ptr<std:
   const std::chrono::seconds limit(flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS"));
   if (limit.count() <= 0 || isOverIn(limit, isOver)) return {};
   static_cast<void>(memory.release());
-  return Status(StatusCode::kDeadlineExceeded,
-                what + " has not ended on device " + std::to_string(device) + " after " +
-                    std::to_string(limit.count()) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+  return notOverIn(limit, what, device);
 }
 
 }  // namespace isthmus

@@ -165,11 +165,10 @@ Status StepRunner::runStep(const Branch& step) {
 bool StepRunner::isTimed() { return flagInt("ISTHMUS_DEVICE_TIMEOUT_SECONDS") > 0; }
 
 Status StepRunner::awaitInTime(const IsOver& isOver, int64_t seconds) {
-  if (isOverIn(std::chrono::seconds(seconds), isOver)) return {};
+  const std::chrono::seconds limit(seconds);
+  if (isOverIn(limit, isOver)) return {};
   isLate_ = true;
-  return Status(StatusCode::kDeadlineExceeded,
-                "a step has not ended on device " + std::to_string(request_.deviceId) + " after " +
-                    std::to_string(seconds) + " s (ISTHMUS_DEVICE_TIMEOUT_SECONDS)");
+  return notOverIn(limit, "a step", request_.deviceId);
 }
 
 Status StepRunner::settle() {
