@@ -263,15 +263,17 @@ void runDirect(RunServices& services, const GemmKernels& kernels, ElementType ty
       // Of nearly equal size.
       const int64_t row = x.m * tile / tiles, rowEnd = x.m * (tile + 1) / tiles;
       if (isFar) {
-        // The next columns, which the processor does not foresee over pages.
+        // The next columns, which the processor does not foresee over pages. Into the second-level
+        // cache: steps that are pages apart share the sets of the first, and would push each other
+        // out before they are read.
         const bool wraps = prefetched >= wholeEnd;
         const int64_t next = wraps ? begin : prefetched;
         const int64_t first = k + (wraps ? kc : 0);
         const int64_t steps = std::min(kc, x.k - first);
         for (int64_t i = steps * tile / tiles; i < steps * (tile + 1) / tiles; ++i) {
           const char* p = x.b + ((first + i) * x.bStep + next) * bytes;
-          __builtin_prefetch(p);
-          __builtin_prefetch(p + 64);
+          __builtin_prefetch(p, 0, 2);
+          __builtin_prefetch(p + 64, 0, 2);
         }
       }
       const GemmRun run{copies ? row * aRow : row * aRow + k * x.aStep, k * x.bStep + column, kc};
