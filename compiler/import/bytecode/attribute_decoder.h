@@ -195,12 +195,22 @@ mlir::Attribute decodeResultAccuracy(DecodeStream& in);
 mlir::Attribute decodeTypeExtensions(DecodeStream& in);
 
 // What the builtin dialect and VHLO write alike, behind different codes. Null as below.
+mlir::Attribute decodeArray(DecodeStream& in);
 mlir::Attribute decodeDictionary(DecodeStream& in);
+mlir::Attribute decodeTypeAttribute(DecodeStream& in);
+// Of raw bytes, which are copied once.
+mlir::Attribute decodeDenseElements(DecodeStream& in);
 mlir::Attribute decodeInteger(DecodeStream& in);
 mlir::Attribute decodeFloat(DecodeStream& in);
 mlir::Type decodeComplexType(DecodeStream& in);
 mlir::Type decodeFunctionType(DecodeStream& in);
 mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding);
+mlir::Type decodeTupleType(DecodeStream& in);
+mlir::Type decodeUnrankedTensorType(DecodeStream& in);
+
+// False, with the error in the sink: nothing is known that a dialect writes behind this code.
+// `what` is such as "a vhlo type".
+bool failUnknownCode(DecodeStream& in, std::string_view what, uint64_t code);
 
 // The encodings of each dialect. Null with the error in the sink, or in a diagnostic.
 mlir::Attribute decodeBuiltinAttribute(DecodeStream& in);
@@ -220,8 +230,5 @@ bool isReasonableShape(llvm::ArrayRef<int64_t> shape);
 // A tensor type, if its element count and byte size fit in 62 bits; otherwise null.
 mlir::Type makeTensorType(DecodeStream& in, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
                           mlir::Attribute encoding);
-
-// Dense elements from their raw bytes, which are copied once. Null if the bytes do not fit `type`.
-mlir::Attribute makeDenseElements(DecodeStream& in, mlir::Type type, llvm::ArrayRef<char> bytes);
 
 }  // namespace isthmus::importer

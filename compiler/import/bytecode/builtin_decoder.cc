@@ -150,6 +150,24 @@ mlir::Type makeTensorType(DecodeStream& in, llvm::ArrayRef<int64_t> shape, mlir:
   return mlir::RankedTensorType::getChecked(reportAt(in), shape, elementType, encoding);
 }
 
+bool failUnknownCode(DecodeStream& in, std::string_view what, uint64_t code) {
+  return in.decoder().sink().fail(
+      StatusCode::kUnimplemented,
+      internal::concatenate("program bytecode has ", what, " of code ", code));
+}
+
+mlir::Attribute decodeArray(DecodeStream& in) {
+  llvm::SmallVector<mlir::Attribute> elements;
+  if (!in.attributes(elements)) return {};
+  return mlir::ArrayAttr::get(in.getContext(), elements);
+}
+
+mlir::Attribute decodeTypeAttribute(DecodeStream& in) {
+  mlir::Type type;
+  if (!in.type(type)) return {};
+  return mlir::TypeAttr::get(type);
+}
+
 mlir::Attribute decodeDictionary(DecodeStream& in) {
   llvm::SmallVector<mlir::NamedAttribute> entries;
   uint64_t count;
@@ -214,7 +232,22 @@ mlir::Type decodeTensorType(DecodeStream& in, bool hasEncoding) {
   return makeTensorType(in, shape, elementType, encoding);
 }
 
-mlir::Attribute makeDenseElements(DecodeStream& in, mlir::Type type, llvm::ArrayRef<char> bytes) {
+mlir::Type decodeTupleType(DecodeStream& in) {
+  llvm::SmallVector<mlir::Type> elements;
+  if (!in.types(elements)) return {};
+  return mlir::TupleType::get(in.getContext(), elements);
+}
+
+mlir::Type decodeUnrankedTensorType(DecodeStream& in) {
+  mlir::Type element;
+  if (!in.type(element)) return {};
+  return mlir::UnrankedTensorType::getChecked(reportAt(in), element);
+}
+
+mlir::Attribute decodeDenseElements(DecodeStream& in) {
+  mlir::Type type;
+  llvm::ArrayRef<char> bytes;
+  if (!in.type(type) || !in.blob(bytes)) return {};
   auto shaped = mlir::dyn_cast<mlir::RankedTensorType>(type);
   if (!shaped || !shaped.hasStaticShape()) {
     return in.cursor().fail("has a constant without a static shape"), nullptr;
@@ -245,11 +278,8 @@ mlir::Attribute decodeBuiltinAttribute(DecodeStream& in) {
   uint64_t code;
   if (!in.cursor().varInt(code)) return {};
   switch (code) {
-    case kArray: {
-      llvm::SmallVector<mlir::Attribute> elements;
-      if (!in.attributes(elements)) return {};
-      return mlir::ArrayAttr::get(context, elements);
-    }
+    case kArray:
+      return decodeArray(in);
     case kDictionary:
       return decodeDictionary(in);
     case kString:
@@ -262,11 +292,8 @@ mlir::Attribute decodeBuiltinAttribute(DecodeStream& in) {
     case kFlatSymbolRef:
     case kSymbolRef:
       return decodeSymbolRef(in, code == kFlatSymbolRef);
-    case kType: {
-      mlir::Type type;
-      if (!in.type(type)) return {};
-      return mlir::TypeAttr::get(type);
-    }
+    case kType:
+      return decodeTypeAttribute(in);
     case kUnit:
       return mlir::UnitAttr::get(context);
     case kInteger:
@@ -299,19 +326,12 @@ mlir::Attribute decodeBuiltinAttribute(DecodeStream& in) {
       return mlir::UnknownLoc::get(context);
     case kDenseArray:
       return decodeDenseArray(in);
-    case kDenseElements: {
-      mlir::Type type;
-      llvm::ArrayRef<char> bytes;
-      if (!in.type(type) || !in.blob(bytes)) return {};
-      return makeDenseElements(in, type, bytes);
-    }
+    case kDenseElements:
+      return decodeDenseElements(in);
     case kFileLineColRange:
       return decodeFileLineColRange(in);
     default:
-      return in.decoder().sink().fail(
-                 StatusCode::kUnimplemented,
-                 internal::concatenate("program bytecode has a builtin attribute of code ", code)),
-             nullptr;
+      return failUnknownCode(in, "a builtin attribute", code), nullptr;
   }
 }
 
@@ -363,21 +383,12 @@ mlir::Type decodeBuiltinType(DecodeStream& in) {
     case kRankedTensorType:
     case kRankedTensorTypeWithEncoding:
       return decodeTensorType(in, code == kRankedTensorTypeWithEncoding);
-    case kTupleType: {
-      llvm::SmallVector<mlir::Type> elements;
-      if (!in.types(elements)) return {};
-      return mlir::TupleType::get(context, elements);
-    }
-    case kUnrankedTensorType: {
-      mlir::Type element;
-      if (!in.type(element)) return {};
-      return mlir::UnrankedTensorType::getChecked(reportAt(in), element);
-    }
+    case kTupleType:
+      return decodeTupleType(in);
+    case kUnrankedTensorType:
+      return decodeUnrankedTensorType(in);
     default:
-      return in.decoder().sink().fail(
-                 StatusCode::kUnimplemented,
-                 internal::concatenate("program bytecode has a builtin type of code ", code)),
-             nullptr;
+      return failUnknownCode(in, "a builtin type", code), nullptr;
   }
 }
 

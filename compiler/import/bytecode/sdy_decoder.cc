@@ -168,10 +168,7 @@ mlir::Attribute decodeSdyAttribute(DecodeStream& in) {
     case kAllToAllParamList:
       return decodeList<sdy::AllToAllParamListAttr, sdy::AllToAllParamAttr>(in);
     default:
-      return in.decoder().sink().fail(
-                 StatusCode::kUnimplemented,
-                 internal::concatenate("program bytecode has an sdy attribute of code ", code)),
-             nullptr;
+      return failUnknownCode(in, "an sdy attribute", code), nullptr;
   }
 }
 

@@ -255,11 +255,8 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
   uint64_t code;
   if (!in.cursor().varInt(code)) return {};
   switch (code) {
-    case kArray: {
-      llvm::SmallVector<mlir::Attribute> elements;
-      if (!in.attributes(elements)) return {};
-      return mlir::ArrayAttr::get(context, elements);
-    }
+    case kArray:
+      return decodeArray(in);
     case kBoolean: {
       uint64_t value;
       if (!in.cursor().varInt(value)) return {};
@@ -294,19 +291,12 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
       if (!in.string(value)) return {};
       return mlir::StringAttr::get(context, value);
     }
-    case kTensor: {
-      mlir::Type type;
-      llvm::ArrayRef<char> bytes;
-      if (!in.type(type) || !in.blob(bytes)) return {};
-      return makeDenseElements(in, type, bytes);
-    }
+    case kTensor:
+      return decodeDenseElements(in);
     case kTranspose:
       return decodeTranspose(in);
-    case kType: {
-      mlir::Type type;
-      if (!in.type(type)) return {};
-      return mlir::TypeAttr::get(type);
-    }
+    case kType:
+      return decodeTypeAttribute(in);
     case kTypeExtensions:
       return decodeTypeExtensions(in);
     case kResultAccuracyMode:
@@ -331,10 +321,7 @@ mlir::Attribute decodeVhloAttribute(DecodeStream& in) {
     case kMesh:
       return decodeMesh(in);
     default:
-      return in.decoder().sink().fail(
-                 StatusCode::kUnimplemented,
-                 internal::concatenate("program bytecode has a vhlo attribute of code ", code)),
-             nullptr;
+      return failUnknownCode(in, "a vhlo attribute", code), nullptr;
   }
 }
 
@@ -351,20 +338,14 @@ mlir::Type decodeVhloType(DecodeStream& in) {
     case kRankedTensorType:
     case kRankedTensorTypeWithEncoding:
       return decodeTensorType(in, code == kRankedTensorTypeWithEncoding);
-    case kTupleType: {
-      llvm::SmallVector<mlir::Type> elements;
-      if (!in.types(elements)) return {};
-      return mlir::TupleType::get(context, elements);
-    }
+    case kTupleType:
+      return decodeTupleType(in);
     case kUniformQuantizedType:
       return decodeQuantizedType(in);
     case kUniformQuantizedPerAxisType:
       return decodeQuantizedPerAxisType(in);
-    case kUnrankedTensorType: {
-      mlir::Type element;
-      if (!in.type(element)) return {};
-      return mlir::UnrankedTensorType::getChecked(reportAt(in), element);
-    }
+    case kUnrankedTensorType:
+      return decodeUnrankedTensorType(in);
     case kRankedBufferType:
       return decodeBufferType(in);
     case kFutureType: {
@@ -373,10 +354,7 @@ mlir::Type decodeVhloType(DecodeStream& in) {
       return shlo::FutureType::get(context, types);
     }
     default:
-      return in.decoder().sink().fail(
-                 StatusCode::kUnimplemented,
-                 internal::concatenate("program bytecode has a vhlo type of code ", code)),
-             nullptr;
+      return failUnknownCode(in, "a vhlo type", code), nullptr;
   }
 }
 
