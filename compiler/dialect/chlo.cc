@@ -1,12 +1,12 @@
 // Text and rules of the chlo dialect.
 #include "compiler/dialect/chlo.h"
+#include "compiler/dialect/inliner.h"
 
 #include "compiler/dialect/assembly/fields.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/InliningUtils.h"
 
 #include "ops/chlo_dialect.cc.inc"
 #include "ops/chlo_enums.cc.inc"
@@ -18,20 +18,6 @@
 #include "ops/chlo.cc.inc"
 
 namespace isthmus::chlo {
-namespace {
-
-struct Inliner : mlir::DialectInlinerInterface {
-  using DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(mlir::Region*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-  bool isLegalToInline(mlir::Operation*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-};
-
-}  // namespace
-
 void ChloDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
@@ -41,7 +27,7 @@ void ChloDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "ops/chlo_attributes.cc.inc"
       >();
-  addInterfaces<Inliner>();
+  addInterfaces<UnrestrictedInliner>();
 }
 
 mlir::Attribute RaggedDotDimensionNumbersAttr::parse(mlir::AsmParser& parser, mlir::Type) {

@@ -1,5 +1,6 @@
 // Makes the StableHLO dialect of its families, and registers all dialects.
 #include "compiler/dialect/dialect.h"
+#include "compiler/dialect/inliner.h"
 
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/families/families.h"
@@ -7,28 +8,11 @@
 #include "compiler/dialect/sdy.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Transforms/InliningUtils.h"
 
 #include "ops/dialect.cc.inc"
 
 namespace isthmus {
 namespace shlo {
-namespace {
-
-// Functions may be inlined into regions and regions moved freely: nothing refers to its place.
-struct Inliner : mlir::DialectInlinerInterface {
-  using DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(mlir::Operation*, mlir::Operation*, bool) const final { return true; }
-  bool isLegalToInline(mlir::Region*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-  bool isLegalToInline(mlir::Operation*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-};
-
-}  // namespace
-
 void ShloDialect::initialize() {
   registerTypes();
   registerAttributes();
@@ -41,7 +25,7 @@ void ShloDialect::initialize() {
   addCollectiveOps(*this);
   addDynamicOps(*this);
   addMiscOps(*this);
-  addInterfaces<Inliner>();
+  addInterfaces<UnrestrictedInliner>();
 }
 
 }  // namespace shlo

@@ -1,5 +1,6 @@
 // Text and rules of the sdy dialect.
 #include "compiler/dialect/sdy.h"
+#include "compiler/dialect/inliner.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -8,7 +9,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Transforms/InliningUtils.h"
 
 #include "ops/sdy_dialect.cc.inc"
 #include "ops/sdy_enums.cc.inc"
@@ -233,23 +233,8 @@ void printSingleBlockRegionNoBlockId(mlir::OpAsmPrinter& printer, mlir::Operatio
 
 namespace isthmus::sdy {
 
-namespace {
-
-struct Inliner : mlir::DialectInlinerInterface {
-  using DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(mlir::Operation*, mlir::Operation*, bool) const final { return true; }
-  bool isLegalToInline(mlir::Region*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-  bool isLegalToInline(mlir::Operation*, mlir::Region*, bool, mlir::IRMapping&) const final {
-    return true;
-  }
-};
-
-}  // namespace
-
 void SdyDialect::initialize() {
-  addInterfaces<Inliner>();
+  addInterfaces<UnrestrictedInliner>();
   addOperations<
 #define GET_OP_LIST
 #include "ops/sdy.cc.inc"
