@@ -48,6 +48,11 @@ struct Fixture {
     return std::move(client->bufferFromHost(memory(device), array)).value().buffer;
   }
 
+  // A float that is not there until the promise is fulfilled.
+  std::pair<BufferRef, std::unique_ptr<AliasPromise>> alias() {
+    return AliasPromise::make(memory(), std::make_shared<const ArrayType>(f32({1})));
+  }
+
   Ref<LoadedExecutable> load(ProgramInfo info, Function function, bool isCheap = false,
                              bool callsUserCode = false) {
     simulated::Habits habits{.isCheap = isCheap, .callsUserCode = callsUserCode};

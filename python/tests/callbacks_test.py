@@ -54,6 +54,30 @@ def test_arrays_without_elements_and_several_results():
     assert empty.shape == (0, 3) and int(length) == 0
 
 
+def test_callbacks_have_run_when_the_call_returns():
+    """On one device, as on JAX's own CPU client: what a callback prints comes before what its caller prints next."""
+    seen = []
+
+    @jax.jit
+    def long(x):
+        for _ in range(4):
+            x = x @ x / 512
+        jax.debug.callback(lambda a: seen.append(float(a)), x[0, 0])
+        return x
+
+    x = jax.block_until_ready(jnp.ones((512, 512)))
+    y = long(x)
+    assert seen == [1.0]
+    del y
+
+    @jax.jit
+    def raises(x):
+        return called(refuse, x @ x)
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="not today"):
+        raises(x)
+
+
 def test_vmap_and_gradient():
     @jax.custom_jvp
     def sine(x):

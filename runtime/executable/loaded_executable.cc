@@ -250,8 +250,10 @@ bool LoadedExecutable::canRunInline(const AssignedDevice& assigned,
   // The other must not wait for that thread, nor for one that waits for this program in a
   // collective. User code is in nobody's queue.
   bool isNested = TaskQueue::isQueueThread();
-  bool isAlone = callsUserCode_ || assigned.device->queue().isIdle();
-  if (!isNested && !(isAlone && (isCheap_ || isAwaited(*assigned.device)))) return false;
+  bool isAlone = assigned.device->queue().isIdle() && (isCheap_ || isAwaited(*assigned.device));
+  // As JAX's own CPU client does: what a callback prints or records is there when the call returns,
+  // and what it raises is raised by the call.
+  if (!isNested && !isAlone && !callsUserCode_) return false;
   for (const Buffer* argument : launch.arguments) {
     if (!argument->definition().isReady()) return false;
   }

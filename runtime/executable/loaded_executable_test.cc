@@ -478,42 +478,84 @@ TEST(Launch, UserCodeOfACheapProgramFailsTheCall) {
   EXPECT_EQ(run(*fails, {y.get()}).value()->readyEvent().await().message(), "earlier");
 }
 
-TEST(Launch, UserCodeHoldsUpNoOtherProgram) {
+// JAX's own CPU client does so, and programs rely on it: what a callback prints comes before what
+// its caller prints next.
+TEST(Launch, UserCodeRunsOnTheCallingThread) {
   Fixture fixture;
   isthmus::ProgramInfo info;
+  info.parameters = {parameter(f32({1}))};
   info.outputs = {output(f32({1}))};
-  Promise promise;
-  auto waits = fixture.load(
+  std::thread::id thread;
+  auto program = fixture.load(
       info,
       [&](const RunRequest& request) {
-        *static_cast<float*>(request.results[0]) = 5;
-        return promise.event().await();
+        thread = std::this_thread::get_id();
+        return Fixture::addOneTo(1)(request);
       },
       false, true);
-  BufferRef y = run(*waits, {}).value();
-  auto addOne = fixture.addOne(1, false);
   BufferRef x = fixture.buffer({1});
-  EXPECT_THAT(read(*run(*addOne, {x.get()}).value()).value(), ElementsAre(2));
-  promise.set({});
-  EXPECT_THAT(read(*y).value(), ElementsAre(5));
+  BufferRef y = run(*program, {x.get()}).value();
+  EXPECT_EQ(thread, std::this_thread::get_id());
+  EXPECT_TRUE(y->readyEvent().isReady());
+  // Nobody can wait for an argument that is the caller's to give.
+  auto [late, promise] = fixture.alias();
+  BufferRef z = run(*program, {late.get()}).value();
+  ASSERT_TRUE(promise->fulfill(*x).ok());
+  EXPECT_THAT(read(*z).value(), ElementsAre(2));
+  EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+TEST(Launch, UserCodeHoldsUpNoOtherProgram) {
+  for (bool isQueued : {false, true}) {
+    Fixture fixture;
+    isthmus::ProgramInfo info;
+    info.parameters = {parameter(f32({1}))};
+    info.outputs = {output(f32({1}))};
+    Promise promise;
+    auto waits = fixture.load(
+        info,
+        [&](const RunRequest& request) {
+          *static_cast<float*>(request.results[0]) = 5;
+          return promise.event().await();
+        },
+        false, true);
+    BufferRef x = fixture.buffer({1});
+    auto [late, promiseOfArgument] = fixture.alias();
+    BufferRef y;
+    std::thread caller(
+        [&, argument = isQueued ? late : x] { y = run(*waits, {argument.get()}).value(); });
+    ASSERT_TRUE(promiseOfArgument->fulfill(*x).ok());
+    auto addOne = fixture.addOne(1, false);
+    EXPECT_THAT(read(*run(*addOne, {x.get()}).value()).value(), ElementsAre(2));
+    promise.set({});
+    caller.join();
+    EXPECT_THAT(read(*y).value(), ElementsAre(5));
+  }
 }
 
 // JAX waits for the last launch of each device.
 TEST(Launch, UserCodeHasEndedWhereLaterUserCodeHas) {
-  for (bool isCheap : {false, true}) {
+  for (bool isQueued : {false, true}) {
     Fixture fixture;
     isthmus::ProgramInfo info;
+    info.parameters = {parameter(f32({1}))};
     Promise promise;
     auto waits =
         fixture.load(info, [&](const RunRequest&) { return promise.event().await(); }, false, true);
     auto fails =
         fixture.load(info, [](const RunRequest&) { return internalError("mine"); }, false, true);
-    auto succeeds = fixture.load(info, [](const RunRequest&) { return Status(); }, isCheap, true);
+    auto succeeds = fixture.load(info, [](const RunRequest&) { return Status(); }, false, true);
+    BufferRef x = fixture.buffer({1});
+    auto [late, promiseOfArgument] = fixture.alias();
     Event first, second, third;
-    DeviceLaunch launches[] = {{{}, {}, &first}, {{}, {}, &second}, {{}, {}, &third}};
+    Buffer* lateOne[] = {late.get()};
+    Buffer* lastOne[] = {isQueued ? late.get() : x.get()};
+    DeviceLaunch launches[] = {
+        {lateOne, {}, &first}, {lateOne, {}, &second}, {lastOne, {}, &third}};
     ASSERT_TRUE(waits->execute({&launches[0], 1}, {}).ok());
     ASSERT_TRUE(fails->execute({&launches[1], 1}, {}).ok());
     ASSERT_TRUE(succeeds->execute({&launches[2], 1}, {}).ok());
+    ASSERT_TRUE(promiseOfArgument->fulfill(*x).ok());
     EXPECT_FALSE(
         second.awaitUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds(20)));
     EXPECT_FALSE(third.isReady());

@@ -19,16 +19,12 @@ using isthmus::testing::run;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::pair<BufferRef, std::unique_ptr<AliasPromise>> alias(Fixture& fixture) {
-  return AliasPromise::make(fixture.memory(), std::make_shared<const ArrayType>(f32({1})));
-}
-
 TEST(WaitingLaunches, DoNotBlockTheCaller) {
   Fixture fixture;
   auto addOne = fixture.addOne(1, false);
   auto start = std::chrono::steady_clock::now();
   for (int round = 0; round < 4; ++round) {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     // More than may be in flight, in a row and beside each other.
     BufferRef chain = late;
     std::vector<BufferRef> results;
@@ -51,7 +47,7 @@ TEST(WaitingLaunches, DoNotBlockTheCaller) {
 TEST(WaitingLaunches, AreBounded) {
   Fixture fixture;
   auto addOne = fixture.addOne(1, false);
-  auto [late, promise] = alias(fixture);
+  auto [late, promise] = fixture.alias();
   constexpr size_t kMost = 1 << 16;
   ASSERT_TRUE(fixture.client->admitForCaller(kMost, late->definition().callersPart()).ok());
   Status status = run(*addOne, {late.get()}).status();
@@ -61,7 +57,7 @@ TEST(WaitingLaunches, AreBounded) {
   BufferRef x = fixture.buffer({1});
   EXPECT_THAT(read(*run(*addOne, {x.get()}).value()).value(), ElementsAre(2));
   ASSERT_TRUE(promise->fulfill(*x).ok());
-  auto [later, promised] = alias(fixture);
+  auto [later, promised] = fixture.alias();
   BufferRef y = run(*addOne, {later.get()}).value();
   ASSERT_TRUE(promised->fulfill(*x).ok());
   EXPECT_THAT(read(*y).value(), ElementsAre(2));
@@ -73,7 +69,7 @@ TEST(WaitingLaunches, LongChainsOfDonationsNeedNoStack) {
   Fixture fixture;
   auto addOne = fixture.addOne(1, false, DonationKind::kMustAlias);
   for (bool asksForMemory : {false, true}) {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     BufferRef last = late;
     // The runtime's own threads are not slowed down.
     std::thread([&] {
@@ -92,7 +88,7 @@ TEST(WaitingLaunches, LongChainsOfDonationsNeedNoStack) {
 TEST(WaitingLaunches, LongChainsOfCopiesNeedNoStack) {
   constexpr int kLength = 100'000;
   Fixture fixture;
-  auto [late, promise] = alias(fixture);
+  auto [late, promise] = fixture.alias();
   BufferRef last = late;
   for (int i = 0; i < kLength; ++i) last = last->copyToMemory(fixture.memory()).value();
   BufferRef x = fixture.buffer({7});
@@ -112,30 +108,30 @@ TEST(AliasOfItself, IsRefused) {
     EXPECT_EQ(source.readyEvent().await().code(), StatusCode::kInvalidArgument);
   };
   {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     refuse(*late, *promise, *late);
   }
   {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     BufferRef y = run(*addOne, {late.get()}).value();
     BufferRef z = run(*addOne, {y.get()}).value();
     refuse(*late, *promise, *z);
   }
   {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     refuse(*late, *promise, *late->copyToMemory(fixture.memory()).value());
   }
   {
-    auto [late, promise] = alias(fixture);
+    auto [late, promise] = fixture.alias();
     refuse(*late, *promise, *late->bitcast(f32({1, 1})).value());
   }
 }
 
 TEST(AliasOfItself, IsFoundOverOthers) {
   Fixture fixture;
-  auto [a, promiseOfA] = alias(fixture);
-  auto [b, promiseOfB] = alias(fixture);
-  auto [c, promiseOfC] = alias(fixture);
+  auto [a, promiseOfA] = fixture.alias();
+  auto [b, promiseOfB] = fixture.alias();
+  auto [c, promiseOfC] = fixture.alias();
   ASSERT_TRUE(promiseOfA->fulfill(*b).ok());
   isthmus::ProgramInfo info;
   info.parameters = {isthmus::testing::parameter(f32({1})), isthmus::testing::parameter(f32({1}))};
