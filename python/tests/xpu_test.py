@@ -241,10 +241,12 @@ def test_agrees_with_cpu(xpu, name):
     xpu(COMPARE + "    " + PROGRAMS[name])
 
 
-# Of groups that share memory, as on GPUs: rows that are reduced, tiles that are multiplied.
+# Of groups that share memory, as on GPUs: rows that are reduced or from which the largest are selected, tiles that are
+# multiplied.
 def test_groups_agree_with_cpu(xpu):
     xpu(COMPARE + """
     compare(lambda x: (x.sum(1), x.max(0), jnp.prod(x[:3] / 2, 1), jax.nn.softmax(x)), array(7, 500))
+    compare(lambda x: (lax.top_k(x, 4), lax.top_k((x * 50).astype(jnp.int8), 9)), array(6, 8000), tolerance=0)
     a, b = array(2, 99, 37), array(2, 37, 70)
     compare(lambda a, b: (a @ b, jnp.einsum('bij,bkj->bik', a[:, :70], a), (a[0].astype(jnp.int8) @ b[0].astype(jnp.int8))),
             a, b)

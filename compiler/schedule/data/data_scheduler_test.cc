@@ -106,7 +106,11 @@ DataOp fftOf(const std::string& type, int64_t length) {
                           "] : (" + type + ") -> " + type);
 }
 
-TargetModel gpu() { return gpuTarget("spirv64-unknown-unknown"); }
+TargetModel gpu() {
+  TargetModel target = gpuTarget("spirv64-unknown-unknown");
+  target.threadBits = 128;
+  return target;
+}
 // One whose threads share nothing.
 TargetModel elementsOnly() {
   TargetModel target = gpu();
@@ -192,6 +196,10 @@ TEST(DataScheduler, groups_select_from_parts_whose_largest_are_selected_from) {
   DataOp many = topKOf(8192, 1000, 3);
   EXPECT_EQ(many.text(gpu()), "top_k results=0,1 lanes=4 chunk=1000 threads=256 ns=1");
   EXPECT_EQ(many.reason(), "whole rows");
+  // A driver of OpenCL C has no vectors.
+  TargetModel scalar = gpu();
+  scalar.threadBits = 0;
+  EXPECT_EQ(many.text(scalar), "top_k results=0,1 chunk=1000 grain=4 threads=256 ns=1");
   EXPECT_FALSE(isDataOp(few.op(), elementsOnly()));
   EXPECT_THAT(topKOf(8, 1000, 300).text(gpu()), HasSubstr("no kernel selects so many"));
 }
@@ -212,6 +220,12 @@ TEST(DataScheduler, an_edited_selection_is_verified) {
   EXPECT_THAT(problem("chunk=3128 lanes=16 threads=256", "chunk=1280 threads=256"),
               HasSubstr("vectors of so many lanes"));
   EXPECT_THAT(problem("chunk=3128 threads=256", "lanes=2 chunk=1280 threads=256"),
+              HasSubstr("vectors of so many lanes"));
+  TargetModel scalar = gpu();
+  scalar.threadBits = 0;
+  EXPECT_THAT(few.problemWithAll({"top_k results=0,1 lanes=2 chunk=2000 grain=2 threads=128",
+                                  "top_k results=0,1 chunk=2000 threads=64"},
+                                 scalar),
               HasSubstr("vectors of so many lanes"));
   EXPECT_THAT(problem("chunk=3128 grain=17 threads=256", "chunk=1280 threads=256"),
               HasSubstr("grain must be"));

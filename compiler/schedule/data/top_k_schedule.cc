@@ -9,8 +9,8 @@ namespace {
 constexpr int64_t kLanes = 4, kUnrolled = 4;
 // A group has so many elements at least, where there are enough rows.
 constexpr int64_t kLeastPart = 4096;
-// What an edited schedule may say: of a load, and loads at a time.
-constexpr int64_t kMostLoadBytes = 16, kMostLoads = 16;
+// What an edited schedule may say of loads at a time.
+constexpr int64_t kMostLoads = 16;
 
 // Lanes and loads that suit a part of this size.
 TopKStage partOf(const SelectionShape& shape, const TargetModel& target, const TopKStage& base,
@@ -19,7 +19,7 @@ TopKStage partOf(const SelectionShape& shape, const TargetModel& target, const T
   stage.groupThreads = target.groupSize;
   stage.chunk = part;
   const bool isWhole = shape.readsOperand && shape.length % kLanes == 0 && part % kLanes == 0;
-  stage.lanes = isWhole ? kLanes : 1;
+  stage.lanes = isWhole && kLanes <= target.neighboursOf(shape.kind.storageBytes) ? kLanes : 1;
   const int64_t loads = llvm::divideCeilSigned(part, int64_t{stage.groupThreads} * stage.lanes);
   stage.grain = std::min<int64_t>(kUnrolled, std::bit_floor(static_cast<uint64_t>(loads)));
   return stage;
@@ -62,7 +62,7 @@ std::string partRefusal(const SelectionShape& shape, const TopKStage& stage,
   }
   const int64_t lanes = stage.lanes;
   if (lanes != 1 && (!shape.readsOperand || !llvm::isPowerOf2_64(static_cast<uint64_t>(lanes)) ||
-                     lanes * shape.kind.storageBytes > kMostLoadBytes ||
+                     lanes > target.neighboursOf(shape.kind.storageBytes) ||
                      shape.length % lanes != 0 || stage.chunk % lanes != 0)) {
     return "rows and parts are not of vectors of so many lanes";
   }
