@@ -9,7 +9,8 @@ VENV="${ISTHMUS_VENV:-$ROOT/.venv}"
 LLVM_BIN="/usr/lib/llvm-22/bin"
 JOBS="${ISTHMUS_JOBS:-$(nproc)}"
 mkdir -p "$CACHE" "$OUT"
-# Clones in different folders share what ccache has, of code with precompiled headers too.
+# A tree that is made again in its folder has from ccache what it had, of code with precompiled headers too. Another folder has not:
+# these headers know where they are.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 # Runs pytest with one worker per CPU. A file's tests stay together, for they share what its fixtures make.
