@@ -201,6 +201,9 @@ void OpenclCodeGenerator::configure(PipelineOptions& options) const {
   // Groups of work-items have a kernel of it, and so has the host.
   options.attention =
       options.fusion.target.hasGroups() || isHostDevice(facts_, options.fusion.target);
+  // A kernel of vectors selects among all arrays for each element; the host copies them in place.
+  options.fusion.target.joinsByCopies = options.fusion.target.device == DeviceKind::kCpu &&
+                                        isHostDevice(facts_, options.fusion.target);
   options.hasKernel = [facts = facts_, target = target()](mlir::Operation* op) {
     return (facts.hasDoubles || !findDoubles(op)) && !isHostProduct(facts, target, op);
   };

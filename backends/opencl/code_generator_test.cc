@@ -204,6 +204,7 @@ TEST_P(FewParameters, hold_for_concatenations_and_fusions) {
                        "return %j, %s599 : tensor<600x3xf32>, tensor<3xf32>\n}");
   EXPECT_GT(mostParameters(image), 2U);
   EXPECT_LE(mostParameters(image), 128U);
+  EXPECT_TRUE(image.host.functions.empty());
 }
 
 // What cannot be split is the host's.

@@ -33,6 +33,7 @@ constexpr unsigned kVectorBits = 128;
 constexpr unsigned kGroupThreads = 256;
 constexpr int64_t kGroupBytes = 32 << 10;
 constexpr unsigned kSubgroupThreads = 16;
+constexpr size_t kMostBuffers = 128;  // of a kernel, as device_compiler.h promises
 
 // ---- What kernels ask of the device -------------------------------------------------------------
 
@@ -170,6 +171,9 @@ class SimulatedKernels final : public DeviceKernels {
   StatusOr<DeviceEventRef> launch(int deviceId, int kernel, std::span<const DevicePlace> buffers,
                                   DeviceEvents after) const override {
     const LoadedKernel& info = code_->kernels[static_cast<size_t>(kernel)];
+    if (buffers.size() > kMostBuffers) {
+      return internalError("kernel ", info.info.name, " has ", buffers.size(), " buffers");
+    }
     std::vector<void*> pointers;
     for (const DevicePlace& place : buffers) {
       ISTHMUS_ASSIGN_OR_RETURN(char* pointer, twin(deviceId, place, 0));

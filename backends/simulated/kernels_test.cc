@@ -128,6 +128,61 @@ TEST_P(Kernels, product_and_what_comes_after) {
               ElementsAre(8, 10, 20, 22));
 }
 
+// Neither a fusion nor an operation becomes a kernel of more buffers than the header promises.
+TEST_P(Kernels, more_operands_than_kernels_have_buffers) {
+  constexpr int kParts = 140;
+  std::string parts, names, types, sum = "%p0";
+  for (int i = 0; i < kParts; ++i) {
+    const std::string n = std::to_string(i);
+    // Products, which no kernel computes anew.
+    parts += "%s" + n + " = stablehlo.slice %x [" + n + ":" + std::to_string(i + 4) +
+             "] : (tensor<143xf32>) -> tensor<4xf32>\n%p" + n + " = stablehlo.dot_general %s" + n +
+             ", %one, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4x4xf32>) -> "
+             "tensor<4xf32>\n";
+    names += "%p" + n + ", ";
+    types += "tensor<4xf32>, ";
+    if (i == 0) continue;
+    parts += "%t" + n + " = stablehlo.add " + sum + ", %p" + n + " : tensor<4xf32>\n";
+    sum = "%t" + n;
+  }
+  std::vector<float> values, expected;
+  for (int i = 0; i < kParts + 3; ++i) values.push_back(static_cast<float>(i));
+  for (int i = 0; i < kParts; ++i) {
+    for (int k = 0; k < 4; ++k) expected.push_back(static_cast<float>(i + k));
+  }
+  for (int k = 0; k < 4; ++k) {
+    expected.push_back(static_cast<float>(kParts * (kParts - 1) / 2 + kParts * k));
+  }
+  const std::string program =
+      "func.func @main(%x: tensor<143xf32>) -> tensor<564xf32> {\n%one = stablehlo.constant "
+      "dense<[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, "
+      "1.0]]> : tensor<4x4xf32>\n" +
+      parts + "%r = stablehlo.concatenate " + names + sum + ", dim = 0 : (" + types +
+      "tensor<4xf32>) -> tensor<564xf32>\nreturn %r : tensor<564xf32>\n}";
+  EXPECT_THAT(run(program, values, {kParts + 3}), ElementsAreArray(expected));
+}
+
+// The CPU's library would copy each.
+TEST_P(Kernels, many_large_arrays_are_joined) {
+  constexpr int kParts = 9, kElements = 64 * 64;
+  std::string parts, names, types;
+  std::vector<float> expected;
+  for (int i = 0; i < kParts; ++i) {
+    const std::string n = std::to_string(i);
+    parts += "%c" + n + " = stablehlo.constant dense<" + n + ".0> : tensor<64x64xf32>\n%p" + n +
+             " = stablehlo.dot_general %x, %c" + n +
+             ", contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> "
+             "tensor<64x64xf32>\n";
+    names += (i ? ", %p" : "%p") + n;
+    types += i ? ", tensor<64x64xf32>" : "tensor<64x64xf32>";
+    expected.insert(expected.end(), kElements, static_cast<float>(64 * i));
+  }
+  const std::string program = "func.func @main(%x: tensor<64x64xf32>) -> tensor<576x64xf32> {\n" +
+                              parts + "%r = stablehlo.concatenate " + names + ", dim = 0 : (" +
+                              types + ") -> tensor<576x64xf32>\nreturn %r : tensor<576x64xf32>\n}";
+  EXPECT_EQ(run(program, std::vector<float>(kElements, 1), {64, 64}), expected);
+}
+
 TEST_P(Kernels, profiles_have_times_of_kernels) {
   ASSERT_TRUE(trace::start());
   run(R"(

@@ -59,8 +59,7 @@ bool isLeftToCopies(mlir::Operation* op, const FusionOptions& options) {
   // Code size: so many stretches of the innermost dimension are loops of their own (`cutsAlong`).
   constexpr size_t kFewOperands = 7;
   auto concatenate = llvm::dyn_cast<shlo::ConcatenateOp>(op);
-  // Devices have no step that copies many arrays, and threads enough to select.
-  if (!concatenate || options.target.device != DeviceKind::kCpu) return false;
+  if (!concatenate || !options.target.joinsByCopies) return false;
   const size_t operands = concatenate.getInputs().size();
   if (operands <= kFewOperands) return false;
   const auto most = static_cast<size_t>(options.target.maxKernelBuffers);

@@ -13,6 +13,7 @@ TargetModel portableCpuTarget(std::string triple, unsigned vectorBits) {
   target.masksAsIntegers = !target.triple.starts_with("spirv");
   // As of a CPU that is known: registers of 512 bits come with shuffles of any two of them.
   target.maxInterleave = vectorBits >= 512 ? 16 : 4;
+  target.joinsByCopies = false;
   limitParameters(target, kFewestParameters);
   // Rows are kept in private memory, on the stack of one of the driver's threads.
   target.maxRowBytes = 64 << 10;

@@ -50,6 +50,7 @@ TargetModel gpuTarget(std::string triple, std::string cpu) {
   target.enoughRows = 4096;
   target.enoughColumns = 1 << 16;
   target.maxParts = 2048;
+  target.joinsByCopies = false;
   target.maxConcatenated = 64;
   limitParameters(target, kFewestParameters);
   return target;
@@ -60,10 +61,13 @@ unsigned maxVectorElementsOf(std::string_view triple) {
 }
 
 void limitParameters(TargetModel& target, int64_t most) {
-  constexpr int64_t kResult = 1;
+  // Beside what is joined: the result, and scratch memory.
+  constexpr int64_t kOthers = 2;
   target.maxParameters = most;
   target.maxKernelBuffers = static_cast<int>(std::min<int64_t>(target.maxKernelBuffers, most));
-  target.maxConcatenated = std::min(target.maxConcatenated, most - kResult);
+  const bool joinsAnyNumber = target.maxConcatenated == 0;
+  target.maxConcatenated =
+      joinsAnyNumber ? most - kOthers : std::min(target.maxConcatenated, most - kOthers);
 }
 
 }  // namespace isthmus

@@ -164,6 +164,8 @@ struct TargetModel {
   int64_t minRecomputedBytes = 64 << 10;  // of a value: a smaller one is read from a near cache
   int64_t minSharedElements = 1024;       // of what kernels read, to become one for its sake
   double maxSelections = 1 << 16;         // among arrays that are joined
+  // Whether a function copies each array where selections are too many; else kernels select.
+  bool joinsByCopies = true;
 
   // Limits on what one kernel works on.
   int64_t maxRowBytes = 256 << 10;         // of a row that is read several times: stays in cache

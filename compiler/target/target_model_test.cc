@@ -27,6 +27,19 @@ TEST(TargetModelTest, VectorsInSpirvHaveAtMost16Elements) {
   EXPECT_EQ(host.vectorLanes(8), 64u);
 }
 
+// A kernel that joins arrays has a result and scratch memory besides.
+TEST(TargetModelTest, JoinedArraysHaveRoomAmongTheParameters) {
+  TargetModel any;
+  ASSERT_EQ(any.maxConcatenated, 0);
+  limitParameters(any, 128);
+  EXPECT_EQ(any.maxConcatenated, 126);
+  EXPECT_EQ(portableCpuTarget("spirv64-unknown-unknown", 512).maxConcatenated, 126);
+  TargetModel few = gpuTarget("spirv64-unknown-unknown");
+  EXPECT_EQ(few.maxConcatenated, 64);
+  limitParameters(few, 10);
+  EXPECT_EQ(few.maxConcatenated, 8);
+}
+
 TEST(TargetModelTest, AGpuComputesAnElementAThread) {
   TargetModel target = gpuTarget("nvptx64-nvidia-cuda", "sm_90");
   EXPECT_EQ(target.device, DeviceKind::kGpu);

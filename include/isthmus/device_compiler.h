@@ -30,10 +30,11 @@ struct DeviceTarget {
   DeviceGroups groups;        // of threads with an element each; none unless it is said
 };
 
-// A function of the module that returns nothing and takes a pointer to each of its buffers. It is
-// called for each work-item of a launch, in any order and at once; one beyond `items` does nothing.
-// Work-items know themselves by `i64 isthmus_work_item(i32 dimension)`, which the device defines;
-// those of groups by DeviceGroups' functions. Else kernels call LLVM's intrinsics and <math.h>'s.
+// A function of the module that returns nothing and takes a pointer to each of its buffers, of
+// which there are 128 at most. It is called for each work-item of a launch, in any order and at
+// once; one beyond `items` does nothing. Work-items know themselves by the device's `i64
+// isthmus_work_item(i32 dimension)`, those of groups by DeviceGroups' functions. Else kernels call
+// LLVM's intrinsics and <math.h>'s.
 struct DeviceKernel {
   std::string name;                       // kernels that compute the same share one function
   std::array<int64_t, 3> items{1, 1, 1};  // along each dimension
