@@ -18,6 +18,7 @@
 #include "runtime/client.h"
 #include "runtime/device/device.h"
 #include "runtime/device/topology.h"
+#include "runtime/memory/mapped_ranges.h"
 #include "runtime/memory/memory.h"
 
 // One memory of a device description (extension 6).
@@ -84,6 +85,7 @@ struct PJRT_Client {
 
   isthmus::Client& client;
   PJRT_TopologyDescription topology;
+  isthmus::MappedRanges mapped;
   std::vector<std::unique_ptr<isthmus::pjrt::MemoryHandle>> memories;  // by Memory::id()
   std::vector<PJRT_Memory*> memoryPointers;                            // in the client's order
   // The memories of each device, one device after another.

@@ -15,13 +15,15 @@ void CallSequence::dmaMap() {
   auto unmap = make<PJRT_Client_DmaUnmap_Args>();
   unmap.client = world_.client;
   unmap.data = data;
-  // Twice, in any order, or never undone: a device that is the host keeps nothing of it.
+  // Twice, in any order, or never undone, though the memory goes.
   for (int left = number(1, 3); left > 0; --left) {
+    int& times = world_.mapped[data];
     if (chance(2)) {
-      accepted(call(api().PJRT_Client_DmaMap, map), data != nullptr, "DmaMap");
+      times += accepted(call(api().PJRT_Client_DmaMap, map), data != nullptr, "DmaMap");
     } else {
-      accepted(call(api().PJRT_Client_DmaUnmap, unmap), data != nullptr, "DmaUnmap");
+      times -= accepted(call(api().PJRT_Client_DmaUnmap, unmap), times > 0, "DmaUnmap");
     }
+    if (times == 0) world_.mapped.erase(data);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct World {
   std::vector<PJRT_Memory*> memories;            // the default one of each device
   std::vector<PJRT_Memory*> hostMemories;        // pinned_host
   std::vector<PJRT_LoadedExecutable*> programs;  // Program * 2 + isPortable
+  std::map<const void*, int> mapped;             // for DMA: how often
 };
 
 class CallSequence {

@@ -545,6 +545,9 @@ TEST_F(BufferTest, DmaMapAndUnmap) {
   unmap.client = client_;
   unmap.data = data.data();
   EXPECT_PJRT_OK(call(api_.PJRT_Client_DmaUnmap, unmap));
+  EXPECT_EQ(call(api_.PJRT_Client_DmaUnmap, unmap).code, PJRT_Error_Code_INVALID_ARGUMENT);
+  map.size = 0;
+  EXPECT_EQ(call(api_.PJRT_Client_DmaMap, map).code, PJRT_Error_Code_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -212,17 +212,18 @@ Status clientDefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args& a
   return {};
 }
 
-// Host memory needs no registration to be reached by devices that share it.
+// Host memory needs no registration to be reached by devices that share it, so that this only holds
+// callers to the rules.
 Status clientDmaMap(PJRT_Client_DmaMap_Args& args) {
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_REQUIRE(args, data);
-  return {};
+  return args.client->mapped.add(args.data, args.size);
 }
 
 Status clientDmaUnmap(PJRT_Client_DmaUnmap_Args& args) {
   ISTHMUS_REQUIRE(args, client);
   ISTHMUS_REQUIRE(args, data);
-  return {};
+  return args.client->mapped.remove(args.data);
 }
 
 }  // namespace
