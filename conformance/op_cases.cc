@@ -12,7 +12,7 @@ extern "C" const char isthmus_op_cases_end[];
 namespace {
 
 // Lines of the file, each `keyword rest`:
-//   case OP TYPES TOLERANCE NAME / program BYTES, then so many bytes and a newline /
+//   case OP TYPES TOLERANCE NAME / program BYTES, then so many bytes and a newline / captures /
 // (a tolerance is a number of ulps, after "max" of those of the largest element)
 //   argument TYPE DIMS HEX, result TYPE DIMS HEX with dims as 2x3 ("-" for none) / end
 class CaseReader {
@@ -34,6 +34,8 @@ class CaseReader {
         throw std::runtime_error("cases begin with a line `case`");
       } else if (keyword == "program") {
         cases.back().program = takeBytes(std::stoull(std::string(takeWord(line))));
+      } else if (keyword == "captures") {
+        cases.back().captures = true;
       } else if (keyword == "argument" || keyword == "result") {
         HostArray array = readArray(line);
         (keyword == "result" ? cases.back().results : cases.back().arguments)
@@ -148,7 +150,9 @@ Grade gradeOf(const OpCase& c) {
   // XLA's own plugin for CPUs returns any operand where one is no number, unless it is told not to.
   const bool isAboutNan =
       c.types == "f32" && (c.op == "maximum" || c.op == "minimum" || c.op == "clamp");
-  const bool isEveryday = kOps.contains(c.op) && kTypes.contains(c.types) && !isAboutNan;
+  // Nor does it take functions for elements that read values from outside.
+  const bool isEveryday =
+      kOps.contains(c.op) && kTypes.contains(c.types) && !isAboutNan && !c.captures;
   return isEveryday ? Grade::kFramework : Grade::kComplete;
 }
 

@@ -15,6 +15,7 @@ struct OpCase {
   std::string types;  // "f32": of what the operation computes with
   Tolerance tolerance;
   std::string program;
+  bool captures = false;  // a function for elements (a reducer, say) reads values from outside
   std::vector<HostArray> arguments;
   std::vector<HostArray> results;
 };

@@ -22,6 +22,7 @@
 #include "conformance/values.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "tools/prepare_program.h"
 
 namespace isthmus {
@@ -87,6 +88,15 @@ bool dropTrivialResults(mlir::func::FuncOp main) {
   return !kept.empty();
 }
 
+// Whether `op` has a function for elements (a reducer, say) that reads values from outside of it.
+bool isFunctionThatCaptures(mlir::Operation& op) {
+  if (op.getNumRegions() == 0 || llvm::isa<mlir::func::FuncOp>(op)) return false;
+  if (llvm::isa<shlo::WhileOp, shlo::IfOp, shlo::CaseOp>(op)) return false;
+  llvm::SetVector<mlir::Value> captured;
+  mlir::getUsedValuesDefinedAbove(op.getRegions(), captured);
+  return !captured.empty();
+}
+
 // Both enumerations have the C API's numbers.
 std::string nameOfType(ElementType type) {
   return conformance::nameOf(static_cast<PJRT_Buffer_Type>(type));
@@ -116,6 +126,11 @@ Status writeCase(std::ostream& out, const std::string& fileOp, mlir::ModuleOp mo
   }
   std::string text;
   llvm::raw_string_ostream(text) << *prepared.module;
+  const bool captures = main.walk([](mlir::Operation* op) {
+                              return isFunctionThatCaptures(*op) ? mlir::WalkResult::interrupt()
+                                                                 : mlir::WalkResult::advance();
+                            })
+                            .wasInterrupted();
   const ElementType type = prepared.arguments.empty() ? results.front().tensor.elementType()
                                                       : prepared.arguments.front().elementType();
   const int64_t ulps = std::max(name.ulps, ulpsOf(prepared.checks));
@@ -124,6 +139,7 @@ Status writeCase(std::ostream& out, const std::string& fileOp, mlir::ModuleOp mo
   out << "case " << name.op << " " << nameOfType(type) << " " << tolerance << " " << name.name
       << "\nprogram " << text.size() << "\n"
       << text << "\n";
+  if (captures) out << "captures\n";
   for (const reference::Tensor& argument : prepared.arguments)
     writeArray(out, "argument", argument);
   for (const reference::Value& result : results) writeArray(out, "result", result.tensor);

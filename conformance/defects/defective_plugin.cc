@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -385,6 +386,88 @@ const Defect kDefects[] = {
                hasBroken |= hasFailedArgument(args);
                return base->PJRT_LoadedExecutable_Execute(&launch);
              })},
+    {"ranges outside of a buffer that are nothing", "buffer.raw_ranges",
+     INSTEAD(Buffer_CopyRawToHost,
+             if (args->offset < 0 || args->transfer_size != 16) {
+               args->offset = args->transfer_size = 0;
+             } return base->PJRT_Buffer_CopyRawToHost(args))},
+    {"impossible shapes that are made smaller", "buffer.impossible_shapes",
+     INSTEAD(Client_CreateUninitializedBuffer, args->shape_num_dims = 0;
+             return base->PJRT_Client_CreateUninitializedBuffer(args))},
+    {"copies that a destroyed buffer takes along", "buffer.destroyed_while_awaited",
+     [] {
+       table.PJRT_Buffer_ToHostBuffer = [](PJRT_Buffer_ToHostBuffer_Args* args) -> PJRT_Error* {
+         if (args->dst) return nullptr;
+         return base->PJRT_Buffer_ToHostBuffer(args);
+       };
+     }},
+    {"launches that a destroyed executable waits for", "executable.destroyed_while_it_runs",
+     INSTEAD(LoadedExecutable_Destroy, {
+       while (true) pause();
+     })},
+    {"a crash on what another client made", "execute.argument_of_another_client",
+     INSTEAD(LoadedExecutable_Execute,
+             {
+               PJRT_Error* error = base->PJRT_LoadedExecutable_Execute(args);
+               if (error) std::abort();
+               return nullptr;
+             })},
+    {"a crash on what another device has", "execute.argument_on_another_device",
+     INSTEAD(LoadedExecutable_Execute,
+             {
+               PJRT_Error* error = base->PJRT_LoadedExecutable_Execute(args);
+               if (error) std::abort();
+               return nullptr;
+             })},
+    {"arguments of the first device for all", "execute.wrong_number_of_devices",
+     INSTEAD(LoadedExecutable_Execute,
+             args->num_devices = args->num_devices > 1 ? 1 : args->num_devices;
+             return base->PJRT_LoadedExecutable_Execute(args))},
+    {"a crash on memory of another client", "buffer.on_a_device_of_another_client",
+     INSTEAD(Buffer_CopyToMemory, std::abort())},
+    {"donated memory that is read", "donation.same_buffer_twice",
+     INSTEAD(LoadedExecutable_Execute,
+             {
+               if (args->num_args != 2) return base->PJRT_LoadedExecutable_Execute(args);
+               // As if the result had been written before the second argument was read.
+               auto add = make<PJRT_Buffer_CopyToMemory_Args>();
+               auto memory = make<PJRT_Buffer_Memory_Args>();
+               memory.buffer = args->argument_lists[0][0];
+               swallow(base->PJRT_Buffer_Memory(&memory));
+               add.buffer = memory.buffer;
+               add.dst_memory = memory.memory;
+               swallow(base->PJRT_Buffer_CopyToMemory(&add));
+               args->output_lists[0][0] = add.dst_buffer;
+               if (args->device_complete_events) args->device_complete_events[0] = nullptr;
+               return nullptr;
+             })},
+    {"donation to all who ask", "donation.from_many_threads",
+     INSTEAD(LoadedExecutable_Execute, return executeWithIndices(args, true))},
+    {"pieces that begin at the beginning", "transfer.pieces",
+     INSTEAD(AsyncHostToDeviceTransferManager_TransferData, args->offset = 0;
+             return base->PJRT_AsyncHostToDeviceTransferManager_TransferData(args))},
+    {"a first piece that completes the buffer", "transfer.ended_early",
+     INSTEAD(AsyncHostToDeviceTransferManager_TransferData, args->is_last_transfer = true;
+             return base->PJRT_AsyncHostToDeviceTransferManager_TransferData(args))},
+    {"callbacks under a lock that calls want", "event.callbacks_may_call",
+     [] {
+       static std::mutex mutex;
+       static void (*callback)(PJRT_Error*, void*);
+       table.PJRT_Event_OnReady = [](PJRT_Event_OnReady_Args* args) -> PJRT_Error* {
+         callback = args->callback;
+         args->callback = [](PJRT_Error* error, void* arg) {
+           std::lock_guard lock(mutex);
+           callback(error, arg);
+         };
+         return base->PJRT_Event_OnReady(args);
+       };
+       table.PJRT_Buffer_Dimensions = [](PJRT_Buffer_Dimensions_Args* args) -> PJRT_Error* {
+         std::lock_guard lock(mutex);
+         return base->PJRT_Buffer_Dimensions(args);
+       };
+     }},
+    {"memory that is unmapped any number of times", "client.dma_ranges",
+     INSTEAD(Client_DmaUnmap, return swallow(base->PJRT_Client_DmaUnmap(args)))},
 };
 
 #undef AFTER
