@@ -19,7 +19,7 @@ TEST(ConvRoles, SizesAndStridesByRole) {
 
   const int64_t inner[] = {1, 2}, outer[] = {0, 1}, last[] = {2, 3}, strides[] = {1, 2};
   const bool reversal[] = {false, true};
-  ConvNumbers numbers{0, 3, inner, 2, 3, outer, 1, 0, last, strides, {0, 0, 4, 5}};
+  ConvNumbers numbers{0, 3, inner, 2, 3, outer, 1, 0, last, strides, {0, 0, 4, 5}, {}, {}, {}};
   numbers.windowReversal = reversal;
   const ConvRoles roles =
       convRolesOf({input, inputStrides}, {kernel, kernelStrides}, {output, outputStrides}, numbers);

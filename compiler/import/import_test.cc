@@ -130,7 +130,7 @@ TEST_F(ImportTest, HloShardings) {
 // Messages of HLO by hand: field numbers and values.
 std::string varint(uint64_t value) {
   std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value & 0x7f | 0x80);
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
   return bytes + static_cast<char>(value);
 }
 std::string number(int field, uint64_t value) { return varint(field << 3) + varint(value); }

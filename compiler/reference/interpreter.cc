@@ -117,7 +117,7 @@ StatusOr<std::vector<Value>> Interpreter::runRegion(mlir::Region& region,
     return resourceExhausted("calls and regions are nested deeper than ", options_.limits.depth);
   }
   ++depth_;
-  auto leave = llvm::make_scope_exit([&] { --depth_; });
+  llvm::scope_exit leave([&] { --depth_; });
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments)) {
     frame[argument] = std::move(value);
   }

@@ -75,7 +75,8 @@ class ProgramGraph::Updater final : public Target {
     Node& node = owner_.graph_.nodes[next_++];
     if (node.arguments[0] == to && node.arguments[1] == from) return {};
     // Whether there is something to copy may change with aliases, but the number of nodes cannot.
-    if (isOther_ |= (node.handle == nullptr) != (bytes == 0 || to == from)) return {};
+    isOther_ |= (node.handle == nullptr) != (bytes == 0 || to == from);
+    if (isOther_) return {};
     node.arguments = {to, const_cast<void*>(from)};
     if (!node.handle) return {};
     ++owner_.updates_;

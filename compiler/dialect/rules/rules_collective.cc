@@ -371,12 +371,13 @@ LogicalResult RecvOp::verify() {
 LogicalResult InfeedOp::verify() {
   Rules rules(*this);
   if (failed(verifyReceived(rules, {"c1", "c2", "c3"}, getResultTypes()))) return failure();
-  if (!getLayout()) return success();
-  if (getLayout()->size() != getNumResults() - 1) {
-    return rules.violates("i2", "there are ", getLayout()->size(), " layouts, expected ",
+  const mlir::ArrayAttr layouts = getLayoutAttr();
+  if (!layouts) return success();
+  if (layouts.size() != getNumResults() - 1) {
+    return rules.violates("i2", "there are ", layouts.size(), " layouts, expected ",
                           getNumResults() - 1);
   }
-  for (mlir::Attribute layout : *getLayout()) {
+  for (mlir::Attribute layout : layouts) {
     auto dims = llvm::dyn_cast<mlir::ArrayAttr>(layout);
     if (!dims || !llvm::all_of(dims, llvm::IsaPred<mlir::IntegerAttr>)) {
       return rules.violates("i2", "a layout is ", layout, ", expected an array of integers");

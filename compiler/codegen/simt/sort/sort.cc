@@ -210,7 +210,7 @@ class SortKernel : public SortWriter {
 
 StatusOr<SortArrays> arraysOf(shlo::SortOp op) {
   ISTHMUS_ASSIGN_OR_RETURN(SortShape shape, sortShapeOf(op));
-  SortArrays arrays{std::move(shape)};
+  SortArrays arrays{std::move(shape), {}, {}};
   const int64_t elements = arrays.rows() * arrays.length;
   for (const ElementKind& kind : arrays.kinds) {
     arrays.scratchOffsets.push_back(arrays.scratchBytes);
