@@ -20,7 +20,7 @@ func.func @sorts(%x: tensor<100000xf32>) -> tensor<100000xf32> {
 
 // Two kernels: of parts of rows, and of what they leave.
 // CHECK-LABEL: @selects
-// CHECK: isthmus.schedule = ["top_k results=0,1 lanes=4 chunk=3128 grain=4 threads=256 ns={{[^"]*}}", "top_k results=0,1 chunk=1280 grain=4 threads=256 ns={{[^"]*}}"]
+// CHECK: isthmus.schedule = ["top_k results=0,1 chunk=3128 grain=4 threads=256 ns={{[^"]*}}", "top_k results=0,1 chunk=1280 grain=4 threads=256 ns={{[^"]*}}"]
 // LOG-DAG: data {{[0-9]}} (tensor<8x100000xf32>) -> (tensor<8x40xf32>, tensor<8x40xi32>): chlo.top_k at {{.*}}; top_k {{.*}}; top_k {{.*}} (parts of rows, since
 func.func @selects(%x: tensor<8x100000xf32>) -> (tensor<8x40xf32>, tensor<8x40xi32>) {
   %y:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 40 : i64}, decomposition = @decomposed} : (tensor<8x100000xf32>) -> (tensor<8x40xf32>, tensor<8x40xi32>)
