@@ -32,6 +32,18 @@ def test_special_function(both, name, dtype):
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance / 10)
 
 
+# As C and NumPy have them: 1 or -1, whatever the other part is.
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_tangents_at_infinity(both, dtype):
+    ends, others = (x.reshape(-1) for x in np.meshgrid([np.inf, -np.inf], [0, -0.0, 2, -1e20, np.inf, -np.inf, np.nan]))
+    with jax.enable_x64(True):
+        hyperbolic = both(lambda x, y: lax.tanh(lax.complex(x, y)), *(x.astype(dtype(0).real.dtype) for x in (ends, others)))
+        circular = both(lambda x, y: lax.tan(lax.complex(x, y)), *(x.astype(dtype(0).real.dtype) for x in (others, ends)))
+    for tanh, tan in zip(hyperbolic, circular):
+        np.testing.assert_array_equal(tanh, np.sign(ends).astype(dtype))
+        np.testing.assert_array_equal(tan, (1j * np.sign(ends)).astype(dtype))
+
+
 @pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
 def test_approximate_top_k_is_exact(both, name):
     x = np.random.default_rng(0).permutation(300).reshape(3, 100).astype(np.float32)

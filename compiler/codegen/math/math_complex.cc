@@ -125,6 +125,11 @@ ComplexV hyperbolicTangent(ComplexV z) {
   V re = u / denominator;
   V im = s * c * sech / denominator;
   im = select(z.im == 0.0, z.im, im);
+  // At infinity it is 1 or -1 whatever the angle, which has no sine there if it is not finite.
+  V infinite = abs(z.re) == kInf;
+  V angleless = infinite & (isNan(z.im) | (abs(z.im) == kInf));
+  re = select(infinite, u, re);
+  im = select(angleless, copySign(im.k(0.0), z.im), im);
   return {re, im};
 }
 
