@@ -328,6 +328,29 @@ ISTHMUS_CHECK(buffer, on_a_device_of_another_client, kComplete,
   }
 }
 
+ISTHMUS_CHECK(buffer, alias_of_another_device, kComplete,
+              "an alias on one device of a buffer on another is refused, or has its elements") {
+  s.device(1);
+  const int64_t dims[1] = {4};
+  auto create = make<PJRT_Client_CreateAliasBuffer_Args>();
+  create.client = s.client();
+  create.memory = s.defaultMemory(s.device());
+  create.shape_dims = dims;
+  create.shape_num_dims = 1;
+  create.shape_element_type = PJRT_Buffer_Type_F32;
+  s.mayLack(&PJRT_Api::PJRT_Client_CreateAliasBuffer, create);
+  Buffer alias(s, create.alias_buffer);
+  Buffer there = s.fromHost(floats({1, 2, 3, 4}), s.device(1));
+  auto fulfill = make<PJRT_Client_FulfillAliasBuffer_Args>();
+  fulfill.client = s.client();
+  fulfill.buffer = there.get();
+  fulfill.status_code = PJRT_Error_Code_OK;
+  fulfill.fulfill_alias_buffer_cb = create.fulfill_alias_buffer_cb;
+  if (!s.call(&PJRT_Api::PJRT_Client_FulfillAliasBuffer, fulfill).ok()) return;
+  LoadedExecutable executable = s.compile(kAddOne);
+  expectErrorOr(s, floats({2, 3, 4, 5}), executable.get(), {alias.get()});
+}
+
 ISTHMUS_CHECK(donation, same_buffer_twice, kComplete,
               "a buffer that is donated and read by one launch gets an error, or the result is "
               "right") {

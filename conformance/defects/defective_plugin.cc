@@ -425,6 +425,8 @@ const Defect kDefects[] = {
              return base->PJRT_LoadedExecutable_Execute(args))},
     {"a crash on memory of another client", "buffer.on_a_device_of_another_client",
      INSTEAD(Buffer_CopyToMemory, std::abort())},
+    {"a crash on aliases of other devices", "buffer.alias_of_another_device",
+     INSTEAD(Client_FulfillAliasBuffer, std::abort())},
     {"donated memory that is read", "donation.same_buffer_twice",
      INSTEAD(LoadedExecutable_Execute,
              {

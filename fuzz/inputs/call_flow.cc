@@ -32,6 +32,27 @@ std::string options(bool isPortable) {
                     : std::string("\x1a\x04\x20\x01\x28\x01", 6);
 }
 
+// Whether what a device has can be reached by its address.
+bool isHostAddressable(PJRT_Client* client, PJRT_Device* device) {
+  const float value = 0;
+  auto from = make<PJRT_Client_BufferFromHostBuffer_Args>();
+  from.client = client;
+  from.data = &value;
+  from.type = PJRT_Buffer_Type_F32;
+  from.device = device;
+  expectOk(call(api().PJRT_Client_BufferFromHostBuffer, from), "BufferFromHostBuffer");
+  auto drop = make<PJRT_Event_Destroy_Args>();
+  drop.event = from.done_with_host_buffer;
+  expectOk(call(api().PJRT_Event_Destroy, drop), "Event_Destroy");
+  auto where = make<PJRT_Buffer_IsOnCpu_Args>();
+  where.buffer = from.buffer;
+  expectOk(call(api().PJRT_Buffer_IsOnCpu, where), "IsOnCpu");
+  auto destroy = make<PJRT_Buffer_Destroy_Args>();
+  destroy.buffer = from.buffer;
+  expectOk(call(api().PJRT_Buffer_Destroy, destroy), "Buffer_Destroy");
+  return where.is_on_cpu;
+}
+
 }  // namespace
 
 World::World() : client(createClient()) {
@@ -46,6 +67,7 @@ World::World() : client(createClient()) {
     memories.push_back(list.memories[0]);
     hostMemories.push_back(list.memories[1]);
   }
+  isOnHost = isHostAddressable(client, devices[0]);
   for (const char* name : kNames) {
     for (bool isPortable : {false, true}) {
       Outcome outcome;

@@ -8,6 +8,13 @@ namespace {
 
 constexpr int64_t kDims[] = {kElements};
 
+PJRT_Memory* memoryOf(PJRT_Buffer* buffer) {
+  auto args = make<PJRT_Buffer_Memory_Args>();
+  args.buffer = buffer;
+  expectOk(call(api().PJRT_Buffer_Memory, args), "Buffer_Memory");
+  return args.memory;
+}
+
 }  // namespace
 
 // ---- Promises
@@ -23,6 +30,7 @@ void CallSequence::createAlias() {
   expectOk(call(api().PJRT_Client_CreateAliasBuffer, args), "CreateAliasBuffer");
   Duty duty{Duty::kAlias, Content::promise()};
   duty.alias = args.fulfill_alias_buffer_cb;
+  duty.memory = args.memory;
   add(args.alias_buffer, duty.content, where);
   duties_.push_back(duty);
 }
@@ -53,7 +61,8 @@ void CallSequence::fulfil(size_t index, bool isFailure) {
       args.error_message_size = 7;
       args.buffer = source != nullptr ? source->handle : nullptr;
       args.fulfill_alias_buffer_cb = duty.alias;
-      const bool isLegal = source == nullptr || (!source->isDeleted && !isCyclic);
+      const bool isLegal = source == nullptr || (!source->isDeleted && !isCyclic &&
+                                                 memoryOf(source->handle) == duty.memory);
       if (!accepted(call(api().PJRT_Client_FulfillAliasBuffer, args), isLegal,
                     "FulfillAliasBuffer") ||
           isFailure) {
@@ -193,6 +202,7 @@ void CallSequence::transferStep() {
     return;
   }
   for (int i = 0; i < count; ++i) entry->values[first + i] = data[i];
+  outlast(args.done_with_h2d_transfer);
   watch(args.done_with_h2d_transfer, Content::of({}));
   if (args.is_last_transfer) {
     entry->content->keep(Content::of(entry->values));

@@ -30,6 +30,7 @@ struct World {
   std::vector<PJRT_Memory*> hostMemories;        // pinned_host
   std::vector<PJRT_LoadedExecutable*> programs;  // Program * 2 + isPortable
   std::map<const void*, int> mapped;             // for DMA: how often
+  bool isOnHost = false;                         // the devices' memory is the host's
 };
 
 class CallSequence {
@@ -61,6 +62,7 @@ class CallSequence {
     enum Kind { kAlias, kDonation, kRawCopy, kEvent } kind;
     Content::Ref content;
     PJRT_FulfillAliasBufferCallback* alias = nullptr;
+    PJRT_Memory* memory = nullptr;
     void* data = nullptr;
     void (*donated)(PJRT_Buffer_DonateWithControlDependency_Callback_Args*) = nullptr;
     void (*destined)(PJRT_Buffer_CopyRawToHostFuture_Callback_Args*) = nullptr;

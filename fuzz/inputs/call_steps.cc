@@ -82,7 +82,9 @@ void CallSequence::fromHost() {
   auto content = Content::of(valuesOf(data));
   lent_.push_back({data, content});
   add(args.buffer, content, where, isFloat);
-  // With the last semantics, only the end of the buffer ends the use of the host's memory.
+  // With the last semantics, only the end of the buffer ends the use of the host's memory; or of
+  // the copy, which a device may not have made when the buffer is gone.
+  outlast(args.done_with_host_buffer);
   if (args.host_buffer_semantics != PJRT_HostBufferSemantics_kImmutableZeroCopy) {
     watch(args.done_with_host_buffer, content);
   } else {
@@ -93,6 +95,7 @@ void CallSequence::fromHost() {
 }
 
 void CallSequence::viewOfMemory() {
+  if (!world_.isOnHost) return fromHost();
   float* data = hostMemory();
   const size_t where = number(0, kNumDevices - 1);
   auto args = make<PJRT_Client_CreateViewOfDeviceBuffer_Args>();
@@ -296,7 +299,7 @@ void CallSequence::readPointer() {
     return;
   }
   expect(args.device_memory_ptr != nullptr, "a buffer has an address");
-  if (buffer.references == 0) return;
+  if (buffer.references == 0 || !world_.isOnHost) return;
   // What is referenced does not change, whoever it was donated to.
   auto ready = make<PJRT_Buffer_ReadyEvent_Args>();
   ready.buffer = buffer.handle;

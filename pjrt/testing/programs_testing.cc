@@ -85,7 +85,9 @@ const std::vector<Program>& programs() {
   return table;
 }
 
-simulated::FunctionBackend& testBackend() {
+}  // namespace
+
+Backend& programsBackend() {
   static auto& backend = *new simulated::FunctionBackend("cpu");
   static std::once_flag once;
   std::call_once(once, [] {
@@ -107,8 +109,6 @@ simulated::FunctionBackend& testBackend() {
   return backend;
 }
 
-}  // namespace
-
 void releaseWaiters() {
   waitersReleased = true;
   waitersReleased.notify_all();
@@ -117,5 +117,3 @@ void releaseWaiters() {
 void holdWaiters() { waitersReleased = false; }
 
 }  // namespace isthmus::testing
-
-isthmus::Backend& isthmus::linkedBackend() { return testing::testBackend(); }

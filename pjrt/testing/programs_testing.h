@@ -12,7 +12,12 @@
 // Anything else is kInvalidArgument. Serialized executables are the text of the program.
 #pragma once
 
+#include "isthmus/backend.h"
+
 namespace isthmus::testing {
+
+// Has the programs, and runs them on the host: what isthmus_programs_testing links.
+Backend& programsBackend();
 
 // Lets all programs of the kind "wait" finish, now and in the future.
 void releaseWaiters();

@@ -173,8 +173,8 @@ class AliasPromise {
   // An unfulfilled alias gets an error.
   ~AliasPromise();
 
-  // kInvalidArgument if the types differ in size, if the promise has been kept already, or if
-  // `source` itself waits for the alias, which then gets that error.
+  // kInvalidArgument if the types differ in size, if the memories are not the same, if the promise
+  // has been kept already, or if `source` itself waits for the alias, which then gets that error.
   Status fulfill(Buffer& source);
   Status fail(Status error);
 

@@ -210,6 +210,10 @@ Status AliasPromise::fulfill(Buffer& source) {
     return invalidArgument("alias buffer of ", alias_->type().toString(), " fulfilled with ",
                            source.type().toString());
   }
+  if (&source.memory() != &alias_->memory()) {
+    return invalidArgument("alias buffer in ", alias_->memory().toString(),
+                           " fulfilled with a buffer in ", source.memory().toString());
+  }
   if (!source.hold()) {
     return invalidArgument("alias buffer fulfilled with a buffer that was deleted or donated");
   }

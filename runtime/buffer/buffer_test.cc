@@ -265,6 +265,18 @@ TEST(Alias, AbandonedPromiseIsAnError) {
   EXPECT_EQ(late->readyEvent().await().code(), StatusCode::kCancelled);
 }
 
+TEST(Alias, IsOfItsOwnMemory) {
+  Fixture fixture(2);
+  Fixture other;
+  auto [late, promise] =
+      AliasPromise::make(fixture.memory(), std::make_shared<const ArrayType>(f32({2})));
+  BufferRef there = fixture.buffer({1, 2})->copyToMemory(fixture.memory(1)).value();
+  EXPECT_THAT(messageOf(promise->fulfill(*there)), HasSubstr("fulfilled with a buffer in"));
+  EXPECT_FALSE(promise->fulfill(*other.buffer({1, 2})).ok());
+  EXPECT_TRUE(promise->fulfill(*fixture.buffer({3, 4})).ok());
+  EXPECT_THAT(read(*late).value(), ElementsAre(3, 4));
+}
+
 TEST(DonateAfter, WaitsForTheDependency) {
   Fixture fixture;
   BufferRef x = fixture.buffer({1, 2});
