@@ -172,9 +172,16 @@ StatusOr<std::unique_ptr<Device>> Device::create(DeviceOptions options, Machine&
   return device;
 }
 
-void Device::inject(Fault fault, std::string kernel) {
+void Device::inject(Fault fault, std::string kernel, int before) {
   std::lock_guard lock(machine_.mutex);
-  faults_.push_back({fault, std::move(kernel)});
+  faults_.push_back({fault, std::move(kernel), before});
+}
+
+bool Device::clearFaults() {
+  std::lock_guard lock(machine_.mutex);
+  const bool wereThere = !faults_.empty();
+  faults_.clear();
+  return wereThere;
 }
 
 bool Device::takeFault(Fault fault, std::string_view kernel) {
@@ -182,7 +189,7 @@ bool Device::takeFault(Fault fault, std::string_view kernel) {
   auto found = std::find_if(faults_.begin(), faults_.end(), [&](const Injected& one) {
     return one.fault == fault && kernel.find(one.kernel) != std::string_view::npos;
   });
-  if (found == faults_.end()) return false;
+  if (found == faults_.end() || found->before-- > 0) return false;
   faults_.erase(found);
   return true;
 }
@@ -224,10 +231,11 @@ void Device::release(std::string_view, void* data, size_t, DeviceEvents after) {
 }
 
 StatusOr<DeviceEventRef> Device::enqueueCopy(std::function<Status()> copy, DeviceEvents after) {
+  bool isFence = !copy;
+  if (!isFence && takeFault(Fault::kRefusal)) return internalError("a copy was not taken");
   auto event = std::make_shared<WorkEvent>(machine_);
   std::lock_guard lock(machine_.mutex);
   if (!lost_.ok()) return lost_;
-  bool isFence = !copy;
   copies_->push({"", false, isFence, std::move(copy), {after.begin(), after.end()}, {event}});
   return DeviceEventRef(std::move(event));
 }
@@ -279,6 +287,9 @@ StatusOr<DeviceEventRef> Device::copyFromDevice(void* to, int fromDeviceId, cons
 StatusOr<DeviceEventRef> Device::launch(std::string kernel, bool isOrdered,
                                         std::function<Status()> work, DeviceEvents after,
                                         DeviceEvents with) {
+  if (takeFault(Fault::kRefusal, kernel)) {
+    return internalError("kernel ", kernel, " was not taken");
+  }
   auto event = std::make_shared<WorkEvent>(machine_);
   std::vector<std::shared_ptr<WorkEvent>> ends = {event};
   for (const DeviceEventRef& promised : with) {

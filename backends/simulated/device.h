@@ -35,6 +35,7 @@ enum class Fault {
   kLostDevice,   // the device is lost when the next launch that matches starts
   kHang,         // the next launch that matches never ends, until the device is lost
   kHangingCopy,  // likewise the next copy
+  kRefusal,      // the next launch that matches, or copy, is not taken
 };
 
 class Engine;
@@ -75,8 +76,11 @@ class Device final : public DeviceQueue {
 
   const AddressSpace& memory() const { return *memory_; }
 
-  // `kernel` is a part of the name of the launches that match; empty: all.
-  void inject(Fault fault, std::string kernel = "");
+  // `kernel` is a part of the name of the launches that match; empty: all. So many that match come
+  // before the one that it happens to.
+  void inject(Fault fault, std::string kernel = "", int before = 0);
+  // Forgets what has not happened; whether there was anything.
+  bool clearFaults();
   // Fails everything that is not done, and all that comes.
   void lose();
 
@@ -85,6 +89,7 @@ class Device final : public DeviceQueue {
   struct Injected {
     Fault fault;
     std::string kernel;
+    int before;
   };
 
   Device(DeviceOptions options, Machine& machine, std::unique_ptr<AddressSpace> memory);
