@@ -75,10 +75,10 @@ OwnOption visibleDevices(std::vector<int64_t>& visible) {
           }};
 }
 
-// JAX sends it to whoever is called cuda.
-Status checkMocked(const std::string& option, const AttributeValue& value) {
-  const bool* isMocked = std::get_if<bool>(&value);
-  if (isMocked && !*isMocked) return {};
+// Sent to whoever is called cuda: by JAX, and by other clients of XLA's plugin.
+Status checkFalse(const std::string& option, const AttributeValue& value) {
+  const bool* isAsked = std::get_if<bool>(&value);
+  if (isAsked && !*isAsked) return {};
   return unimplemented("client option ", option, ", but for false");
 }
 
@@ -131,7 +131,7 @@ StatusOr<std::vector<DeviceDescription>> CudaBackend::describeDevices(const Attr
       visibleDevices(choice.visible),          textInto("cuda_library", choice.library),
       textInto("libdevice", choice.libdevice), libraryInto("cuda_blas", choice.blas),
       libraryInto("cuda_dnn", choice.dnn),     libraryInto("cuda_nccl", choice.nccl),
-      {"enable_mock_nccl", checkMocked}};
+      {"enable_mock_nccl", checkFalse},        {"preallocate", checkFalse}};
   ISTHMUS_ASSIGN_OR_RETURN(DeviceOptions read, readDeviceOptions(options, "cuda", own));
   choice.count = read.count;
   ISTHMUS_ASSIGN_OR_RETURN(Driver * driver, openDriver(choice, std::move(read.platformName)));

@@ -32,6 +32,20 @@ def cuda(python):
     return run
 
 
+def test_other_clients_of_xlas_plugin_make_one(cuda):
+    """pypjrt asks whoever is called cuda not to reserve memory beforehand, which we never do."""
+    program = """
+        import pypjrt
+        print(pypjrt.Client.create(LIBRARY).platform_name)
+        try:
+            pypjrt.Client.create(LIBRARY, options={"preallocate": True}, allow_multiple=True)
+        except pypjrt.errors.PjrtError as error:
+            print(error)
+    """.replace("LIBRARY", repr(str(LIBRARY)))
+    made, refused = cuda(program).stdout.splitlines()[:2]
+    assert made == "cuda" and "preallocate" in refused
+
+
 @pytest.mark.parametrize("module, name, purpose", cuda_backend.PRIVATE_NAMES)
 def test_jax_still_has(module, name, purpose):
     assert hasattr(importlib.import_module(module), name), f"JAX moved {module}.{name}: lost is {purpose}"
