@@ -4,6 +4,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/update_slice.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/MapVector.h"
@@ -93,7 +94,9 @@ class LegalityAnalysis {
 
   Legality run() {
     findOutputs();
-    if (!findSpace() || !propagateContexts() || !checkBuffers()) return {std::nullopt, refusal_};
+    if (!findSpace() || !propagateContexts() || !checkUpdate() || !checkBuffers()) {
+      return {std::nullopt, refusal_};
+    }
     return {std::move(shape_), nullptr};
   }
 
@@ -189,6 +192,28 @@ class LegalityAnalysis {
     }
     full_ = squeezedShape(update.getUpdate().getType());
     seed(shape_.outputs.front(), kFull);
+    update_ = update;
+    return true;
+  }
+
+  // What is updated may be read by the kernel where it is updated alone: else all of it would be
+  // copied, however little the update is, and a loop that updates an array would copy it in each
+  // round. An update by itself is a kernel in any case.
+  bool checkUpdate() {
+    if (!update_ || members_.size() == 1) return true;
+    for (int index : closure()) {
+      for (mlir::OpOperand& operand : op(index)->getOpOperands()) {
+        if (operand.get() != update_.getOperand() || op(index) == update_) continue;
+        const auto contexts = contexts_.find(index);
+        const Context own = elementCount(update_.getUpdate().getType()) == 1 ? kScalar : kFull;
+        const bool isAtItsPlace =
+            contexts == contexts_.end() ||
+            llvm::all_of(contexts->second, [&](Context c) { return c == own; });
+        if (!isAtItsPlace || !readsUpdatedPlace(update_, operand)) {
+          return refuse("what is updated in place would be read elsewhere");
+        }
+      }
+    }
     return true;
   }
 
@@ -448,6 +473,7 @@ class LegalityAnalysis {
   llvm::SmallVector<shlo::ReduceOp> reduces_;
   llvm::ArrayRef<int64_t> permutation_;
   Shape full_, outer_, fullShape_, keptDimensions_;
+  shlo::DynamicUpdateSliceOp update_;
   bool rowAllowed_ = false;
   bool rereadsRow_ = false;
   bool transposes_ = false;

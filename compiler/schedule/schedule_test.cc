@@ -282,6 +282,29 @@ TEST(CanShareBuffer, equal_indices_in_arrays_of_other_shapes_are_other_places) {
   EXPECT_FALSE(canShareBuffer(program.fusion(), 0, 0));
 }
 
+TEST(CanShareBuffer, an_update_reads_what_it_replaces_alone) {
+  auto updated = [](const std::string& place, const std::string& update) {
+    return Program("tensor<64x8xf32>", "tensor<64x8xf32>", R"(
+        %i = stablehlo.constant dense<3> : tensor<i32>
+        %j = stablehlo.constant dense<4> : tensor<i32>
+        %s = stablehlo.dynamic_slice %x, )" + place + R"(, sizes = [2, 8]
+            : (tensor<64x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+        )" + update + R"(
+        %y = stablehlo.dynamic_update_slice %x, %u, %i, %i
+            : (tensor<64x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<64x8xf32>)");
+  };
+  const std::string own = "%u = stablehlo.tanh %s : tensor<2x8xf32>";
+  EXPECT_TRUE(canShareBuffer(updated("%i, %i", own).fusion(), 0, 0));
+  EXPECT_FALSE(canShareBuffer(updated("%i, %j", own).fusion(), 0, 0));
+  EXPECT_FALSE(canShareBuffer(
+      updated("%i, %i", "%u = stablehlo.reverse %s, dims = [1] : tensor<2x8xf32>").fusion(), 0, 0));
+  EXPECT_FALSE(canShareBuffer(updated("%i, %i",
+                                      "%r = stablehlo.reverse %s, dims = [0] : tensor<2x8xf32>\n"
+                                      "%u = stablehlo.add %s, %r : tensor<2x8xf32>")
+                                  .fusion(),
+                              0, 0));
+}
+
 TEST(VerifySchedule, refuses_blocks_of_other_rows) {
   TargetModel target = vectorCpu();
   const std::string loop = "loop results=0 dims=0:64,1:25 order=blocks@0 ";

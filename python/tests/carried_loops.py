@@ -26,4 +26,14 @@ CARRIED = """
             lax.scan(lambda c, z: (jnp.tanh(jnp.roll(c, 1) + z), jnp.flip(c)), x[0], x[:n + 1]),
             lax.while_loop(lambda c: (jnp.abs(c[0]).sum() < 1e5) & (c[2] < n),
                            lambda c: (c[1], jnp.roll(c[0], 1, 0) * 1.7 + 1, c[2] + 1), (x, y, 0))), x, y, tolerance=1e-4)
+
+    # Slices that are updated by what they were, and by what stands elsewhere; some reach over the end, and begin before it.
+    def updated(c, i, change, height, width):
+        place = (i * 9, i * 41)
+        return lax.dynamic_update_slice(c, change(c, lax.dynamic_slice(c, place, (height, width))), place)
+    changes = [lambda c, s: s * 0.5 + 1, lambda c, s: jnp.where(s > 0, s, s[::-1]), lambda c, s: jnp.tanh(s) + c[0, 0],
+               lambda c, s: lax.dynamic_slice(c, (1, 2), s.shape) + s, lambda c, s: jnp.tanh(jnp.cumsum(s, 1) / 300)]
+    compare(lambda x: [lax.fori_loop(0, 9, lambda i, c: updated(c, i, change, height, width), x)
+                       for change in changes for height, width in ((1, 1), (1, 37), (3, 64), (70, 1), (70, 300))],
+            x, tolerance=1e-4)
 """

@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from carried_loops import CARRIED
+from comparing import comparing
 
 
 def test_kernels_that_differ_in_the_order_of_operands_are_two(both):
@@ -445,3 +447,7 @@ def test_gradient_of_a_cross_entropy(both):
     ours, theirs = both(jax.value_and_grad(loss), logits, labels)
     for got, wanted in zip(ours, theirs):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-8)
+
+
+def test_carried_values_agree_with_cpu(python):
+    python(comparing("isthmus") + CARRIED, JAX_PLATFORMS="isthmus,cpu")

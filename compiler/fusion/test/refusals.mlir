@@ -17,3 +17,26 @@ func.func @two_levels(%x: tensor<512x1024xf32>) -> tensor<f32> {
   %s = stablehlo.reduce(%m init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<512xf32>, tensor<f32>) -> tensor<f32> loc("all")
   return %s : tensor<f32>
 }
+
+// The update is half of what lies elsewhere: all of %x would be copied.
+// CHECK-DAG: dynamic_slice at elsewhere is not fused into multiply at half: what is updated in place would be read elsewhere
+func.func @reads_elsewhere(%x: tensor<4096xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<4096xf32> {
+  %h = stablehlo.constant dense<0.5> : tensor<64xf32>
+  %s = stablehlo.dynamic_slice %x, %j, sizes = [64] : (tensor<4096xf32>, tensor<i32>) -> tensor<64xf32> loc("elsewhere")
+  %u = stablehlo.multiply %s, %h : tensor<64xf32> loc("half")
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<64xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
+
+// CHECK-LABEL: @reads_itself
+// CHECK: isthmus.fusion
+// CHECK: dynamic_slice
+// CHECK-NOT: isthmus.fusion
+// CHECK: dynamic_update_slice
+func.func @reads_itself(%x: tensor<4096xf32>, %i: tensor<i32>) -> tensor<4096xf32> {
+  %h = stablehlo.constant dense<0.5> : tensor<64xf32>
+  %s = stablehlo.dynamic_slice %x, %i, sizes = [64] : (tensor<4096xf32>, tensor<i32>) -> tensor<64xf32>
+  %u = stablehlo.multiply %s, %h : tensor<64xf32>
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<64xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}

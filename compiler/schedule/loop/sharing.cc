@@ -5,6 +5,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/dialect/facts/indexing.h"
 #include "compiler/dialect/facts/op_facts.h"
+#include "compiler/dialect/facts/update_slice.h"
 #include "compiler/schedule/dot_scheduler.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/element_kind.h"
@@ -165,6 +166,28 @@ bool readsInPlace(mlir::Value value, mlir::Value argument, const std::optional<R
   return result;
 }
 
+// Whether each element of the update is computed without the array that is updated, or from the
+// very element that it replaces.
+bool readsUpdatedPlaceAlone(shlo::DynamicUpdateSliceOp update, mlir::Value argument) {
+  llvm::DenseMap<mlir::Value, bool> ofIndices, known;
+  for (mlir::Value index : update.getStartIndices()) {
+    // Indices may be computed again for each element.
+    if (dependsOn(index, argument, ofIndices)) return false;
+  }
+  for (mlir::OpOperand& use : argument.getUses()) {
+    if (use.getOwner() == update) {
+      if (use.getOperandNumber() != 0) return false;
+      continue;
+    }
+    if (!readsUpdatedPlace(update, use) ||
+        !readsInPlace(update.getUpdate(), use.getOwner()->getResult(0), std::nullopt, known)) {
+      return false;
+    }
+    known.clear();
+  }
+  return true;
+}
+
 // Whether the stage of `result` writes the other one after each row and computes what it reads of
 // `argument` by reductions that the row's elements need as well: those come before their stores.
 bool isReducedBefore(ir::FusionOp fusion, unsigned result, unsigned other, mlir::Value argument) {
@@ -240,7 +263,8 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result, Sums
       return isUpdated(scatter.getInputs()[number]);
     }
     if (auto update = mlir::dyn_cast<shlo::DynamicUpdateSliceOp>(op)) {
-      return isUpdated(update.getOperand());
+      return update.getOperand() == argument && yield->getNumOperands() == 1 &&
+             readsUpdatedPlaceAlone(update, argument);
     }
     if (mlir::isa<shlo::SelectAndScatterOp, shlo::ReduceWindowOp>(op)) return false;
   }
