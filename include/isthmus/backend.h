@@ -56,9 +56,8 @@ class Executable {
   // True if a run may wait for another device or for user code. One that never does is run by a
   // caller who would wait for its end anyway, if it is short.
   virtual bool mayBlock() const { return true; }
-  // True if a run calls code of the user or the framework, which may block, or launch and await
-  // other programs. It then runs on its caller's thread, or, if it waits for arguments or meets
-  // other devices, on one of its own, and holds up no other program of its device.
+  // True if a run calls code of the user, which may block, or launch and await other programs. It
+  // runs on its caller's thread, or a thread of its own, and holds up no other of its device.
   virtual bool callsUserCode() const { return false; }
 
   // Bytes that Backend::deserialize turns back into this executable.
