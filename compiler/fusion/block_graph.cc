@@ -16,6 +16,16 @@ void sortUnique(llvm::SmallVectorImpl<int>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
+// Whether `op` is a part of an array that updates another part of it. Read by the kernel that
+// updates the array, it would keep that from being updated in place.
+bool updatesItsOperand(mlir::Operation* op) {
+  auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
+  return slice && llvm::any_of(slice->getUsers(), [&](mlir::Operation* user) {
+           auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(user);
+           return update && update.getOperand() == slice.getOperand();
+         });
+}
+
 }  // namespace
 
 bool BlockGraph::needsMemory(mlir::Operation* user, unsigned operand) {
@@ -32,7 +42,7 @@ BlockGraph::BlockGraph(mlir::Block& block, const FusionOptions& options)
     index_[&op] = size();
     Node node;
     node.op = &op;
-    node.isRematerialized = isRematerializable(&op) ||
+    node.isRematerialized = (isRematerializable(&op) && !updatesItsOperand(&op)) ||
                             isRematerializableExpansion(&op, options.target) ||
                             (recomputed && recomputed->contains(&op));
     node.kernel = isKernel(&op) && !isLeftToCopies(&op, options);

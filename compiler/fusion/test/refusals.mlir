@@ -40,3 +40,17 @@ func.func @reads_itself(%x: tensor<4096xf32>, %i: tensor<i32>) -> tensor<4096xf3
   %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<64xf32>, tensor<i32>) -> tensor<4096xf32>
   return %y : tensor<4096xf32>
 }
+
+// CHECK-LABEL: @updates_by_another_part
+// CHECK: isthmus.fusion
+// CHECK-NEXT: bb0
+// CHECK-NEXT: stablehlo.slice
+// CHECK-NEXT: isthmus.yield
+// CHECK: isthmus.fusion
+// CHECK-NEXT: bb0
+// CHECK-NEXT: dynamic_update_slice
+func.func @updates_by_another_part(%x: tensor<4096xf32>, %i: tensor<i32>) -> tensor<4096xf32> {
+  %u = stablehlo.slice %x [0:4] : (tensor<4096xf32>) -> tensor<4xf32>
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<4xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
