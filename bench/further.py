@@ -107,6 +107,10 @@ def workloads():
                                 (values(64, 64, scale=.1), values(500, 64))),
         "loop updates an array": (lambda x: lax.fori_loop(0, 1000, lambda i, x: x.at[i].set(x[i - 1] * .5 + 1), x),
                                   (values(1000),)),
+        "loop updates slices by others": (lambda x: lax.fori_loop(1, 1000, lambda i, x: lax.dynamic_update_slice(
+            x, lax.dynamic_slice(x, (i * 64 - 64,), (64,)) * .5 + 1, (i * 64,)), x), (values(1 << 20),)),
+        "loop updates slices by themselves": (lambda x: lax.fori_loop(0, 1000, lambda i, x: lax.dynamic_update_slice(
+            x, lax.dynamic_slice(x, (i * 64,), (64,)) * .5 + 1, (i * 64,)), x), (values(1 << 20),)),
         "kalman 4 x 200": (kalman, (np.eye(4, dtype=f32) * f32(0.9), values(2, 4), values(200, 2))),
         "metropolis 64 x 100": (metropolis, (np.array([0, 1], np.uint32), values(64, 8))),
         # Products.
