@@ -1,8 +1,8 @@
 // Text and rules of the chlo dialect.
 #include "compiler/dialect/chlo.h"
-#include "compiler/dialect/inliner.h"
 
 #include "compiler/dialect/assembly/fields.h"
+#include "compiler/dialect/inliner.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -18,6 +18,7 @@
 #include "ops/chlo.cc.inc"
 
 namespace isthmus::chlo {
+
 void ChloDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

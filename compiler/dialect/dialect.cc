@@ -1,9 +1,9 @@
 // Makes the StableHLO dialect of its families, and registers all dialects.
 #include "compiler/dialect/dialect.h"
-#include "compiler/dialect/inliner.h"
 
 #include "compiler/dialect/chlo.h"
 #include "compiler/dialect/families/families.h"
+#include "compiler/dialect/inliner.h"
 #include "compiler/dialect/isthmus.h"
 #include "compiler/dialect/sdy.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -13,6 +13,7 @@
 
 namespace isthmus {
 namespace shlo {
+
 void ShloDialect::initialize() {
   registerTypes();
   registerAttributes();

@@ -1,7 +1,7 @@
 // Text and rules of the sdy dialect.
 #include "compiler/dialect/sdy.h"
-#include "compiler/dialect/inliner.h"
 
+#include "compiler/dialect/inliner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
