@@ -169,21 +169,17 @@ bool readsInPlace(mlir::Value value, mlir::Value argument, const std::optional<R
 // Whether each element of the update is computed without the array that is updated, or from the
 // very element that it replaces.
 bool readsUpdatedPlaceAlone(shlo::DynamicUpdateSliceOp update, mlir::Value argument) {
-  llvm::DenseMap<mlir::Value, bool> ofIndices, known;
-  for (mlir::Value index : update.getStartIndices()) {
-    // Indices may be computed again for each element.
-    if (dependsOn(index, argument, ofIndices)) return false;
-  }
+  // Indices depend on no use that is allowed: such a slice has them itself.
   for (mlir::OpOperand& use : argument.getUses()) {
     if (use.getOwner() == update) {
       if (use.getOperandNumber() != 0) return false;
       continue;
     }
+    llvm::DenseMap<mlir::Value, bool> known;
     if (!readsUpdatedPlace(update, use) ||
         !readsInPlace(update.getUpdate(), use.getOwner()->getResult(0), std::nullopt, known)) {
       return false;
     }
-    known.clear();
   }
   return true;
 }
@@ -252,18 +248,15 @@ bool canShareBuffer(ir::FusionOp fusion, unsigned operand, unsigned result, Sums
   if (dot && sums == SumsPlace::kResult) {
     if (canHoldSums(dot, resultType.getElementType())) return false;
   }
-  // Updates in place keep what they do not overwrite, if nothing else reads the operand.
+  // Updates in place keep what they do not overwrite, if nothing else of the operand is read.
   if (mlir::Operation* op = yield->getOperand(result).getDefiningOp()) {
-    auto isUpdated = [&](mlir::Value value) {
-      return value == argument && value.hasOneUse() &&
-             yield->getNumOperands() == op->getNumResults();
-    };
+    const bool areAllItsResults = yield->getNumOperands() == op->getNumResults();
     unsigned number = mlir::cast<mlir::OpResult>(yield->getOperand(result)).getResultNumber();
     if (auto scatter = mlir::dyn_cast<shlo::ScatterOp>(op)) {
-      return isUpdated(scatter.getInputs()[number]);
+      return areAllItsResults && scatter.getInputs()[number] == argument && argument.hasOneUse();
     }
     if (auto update = mlir::dyn_cast<shlo::DynamicUpdateSliceOp>(op)) {
-      return update.getOperand() == argument && yield->getNumOperands() == 1 &&
+      return areAllItsResults && update.getOperand() == argument &&
              readsUpdatedPlaceAlone(update, argument);
     }
     if (mlir::isa<shlo::SelectAndScatterOp, shlo::ReduceWindowOp>(op)) return false;
