@@ -5,6 +5,7 @@
 #include "compiler/dialect/dialect.h"
 #include "compiler/fusion/op_traits.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace isthmus {
@@ -16,14 +17,23 @@ void sortUnique(llvm::SmallVectorImpl<int>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
-// Whether `op` is a part of an array that updates another part of it. Read by the kernel that
-// updates the array, it would keep that from being updated in place.
+// Whether `op` is a part of an array that updates another part of it, or of which what updates that
+// is rematerialized. Read by the kernel that updates the array, it would keep that from being
+// updated in place.
 bool updatesItsOperand(mlir::Operation* op) {
+  constexpr size_t kMaxChain = 8;
   auto slice = llvm::dyn_cast<shlo::SliceOp>(op);
-  return slice && llvm::any_of(slice->getUsers(), [&](mlir::Operation* user) {
-           auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(user);
-           return update && update.getOperand() == slice.getOperand();
-         });
+  if (!slice) return false;
+  llvm::SmallSetVector<mlir::Operation*, kMaxChain> chain;
+  chain.insert(op);
+  for (size_t i = 0; i < chain.size() && i < kMaxChain; ++i) {
+    for (mlir::Operation* user : chain[i]->getUsers()) {
+      auto update = llvm::dyn_cast<shlo::DynamicUpdateSliceOp>(user);
+      if (update && update.getOperand() == slice.getOperand()) return true;
+      if (isRematerializable(user)) chain.insert(user);
+    }
+  }
+  return false;
 }
 
 }  // namespace

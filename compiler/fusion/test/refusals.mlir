@@ -54,3 +54,19 @@ func.func @updates_by_another_part(%x: tensor<4096xf32>, %i: tensor<i32>) -> ten
   %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<4xf32>, tensor<i32>) -> tensor<4096xf32>
   return %y : tensor<4096xf32>
 }
+
+// CHECK-LABEL: @updates_by_copies_of_another_part
+// CHECK: isthmus.fusion
+// CHECK-NEXT: bb0
+// CHECK-NEXT: stablehlo.slice
+// CHECK-NEXT: isthmus.yield
+// CHECK: isthmus.fusion
+// CHECK-NOT: stablehlo.slice
+// CHECK: dynamic_update_slice
+func.func @updates_by_copies_of_another_part(%x: tensor<4096xf32>, %i: tensor<i32>) -> tensor<4096xf32> {
+  %s = stablehlo.slice %x [3:4] : (tensor<4096xf32>) -> tensor<1xf32>
+  %r = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>
+  %u = stablehlo.broadcast_in_dim %r, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %y = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4096xf32>, tensor<4xf32>, tensor<i32>) -> tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
