@@ -250,10 +250,12 @@ bool LoadedExecutable::canRunInline(const AssignedDevice& assigned,
   // The other must not wait for that thread, nor for one that waits for this program in a
   // collective. User code is in nobody's queue.
   bool isNested = TaskQueue::isQueueThread();
-  bool isAlone = assigned.device->queue().isIdle() && (isCheap_ || isAwaited(*assigned.device));
-  // As JAX's own CPU client does: what a callback prints or records is there when the call returns,
-  // and what it raises is raised by the call.
-  if (!isNested && !isAlone && !callsUserCode_) return false;
+  // It runs here as on JAX's own CPU client: what a callback prints or records is there when the
+  // call returns, and what it raises is raised by the call.
+  if (!isNested && !callsUserCode_) {
+    bool isAlone = assigned.device->queue().isIdle();
+    if (!isAlone || !(isCheap_ || isAwaited(*assigned.device))) return false;
+  }
   for (const Buffer* argument : launch.arguments) {
     if (!argument->definition().isReady()) return false;
   }
