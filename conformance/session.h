@@ -74,6 +74,8 @@ class Session {
 
   const Plugin& plugin() const { return plugin_; }
   const PJRT_Api& api() const { return plugin_.api(); }
+  // For sessions of other clients beside this one.
+  Progress* progress() const { return progress_; }
 
   // Calls an entry and notes it. `must`: and fails the check unless it succeeds.
   template <typename Args>

@@ -6,6 +6,7 @@
 
 #include "conformance/check.h"
 #include "conformance/checks/programs.h"
+#include "conformance/checks/transfer.h"
 
 namespace isthmus::conformance {
 namespace {
@@ -64,53 +65,6 @@ Buffer errorBuffer(Session& s, PJRT_Device* device) {
   return {s, args.buffer};
 }
 
-// A transfer of one f32[4] to a device, which fails when it is told to.
-class Transfer {
- public:
-  Transfer(Session& s, PJRT_Device* device) : session_(s) {
-    const int64_t dims[1] = {4};
-    auto shape = make<PJRT_ShapeSpec>();
-    shape.dims = dims;
-    shape.num_dims = 1;
-    shape.element_type = PJRT_Buffer_Type_F32;
-    auto create = make<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>();
-    create.client = s.client();
-    create.shape_specs = &shape;
-    create.num_shape_specs = 1;
-    create.memory = s.defaultMemory(device);
-    s.mayLack(&PJRT_Api::PJRT_Client_CreateBuffersForAsyncHostToDevice, create);
-    transfer_ = create.transfer_manager;
-  }
-  ~Transfer() {
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_Destroy_Args>();
-    args.transfer_manager = transfer_;
-    session_.plugin().call(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_Destroy, args);
-  }
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
-
-  Buffer buffer() {
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>();
-    args.transfer_manager = transfer_;
-    session_.must(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, args);
-    return {session_, args.buffer_out};
-  }
-  // From any thread.
-  Outcome fail() {
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args>();
-    args.transfer_manager = transfer_;
-    args.error_code = PJRT_Error_Code_DATA_LOSS;
-    args.error_message = kReason.data();
-    args.error_message_size = kReason.size();
-    return session_.plugin().call(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_SetBufferError,
-                                  args);
-  }
-
- private:
-  Session& session_;
-  PJRT_AsyncHostToDeviceTransferManager* transfer_;
-};
-
 }  // namespace
 
 ISTHMUS_CHECK(devices, all_reduce, kComplete, "replicas add up their arguments") {
@@ -141,7 +95,7 @@ ISTHMUS_CHECK(devices, all_reduce_of_what_fails, kComplete,
     // By another thread, since a launch may wait for its arguments.
     std::jthread later([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      failed = transfer.fail();
+      failed = transfer.fail(kReason);
     });
     expectErrors(s, executable, failing, argument);
     later.join();

@@ -3,14 +3,10 @@
 #include <thread>
 
 #include "conformance/check.h"
+#include "conformance/checks/launch.h"
 #include "conformance/checks/programs.h"
 
 namespace isthmus::conformance {
-
-static HostArray floats(std::vector<float> values) {
-  const auto count = static_cast<int64_t>(values.size());
-  return HostArray::of<float>({count}, values);
-}
 
 ISTHMUS_CHECK(execute, add_one, kRuns, "x + 1 is one more than x") {
   const auto results = s.evaluate(kAddOne, {floats({1, -1, 0.5, 1e10f})});
@@ -423,23 +419,12 @@ ISTHMUS_CHECK(stress, threads, kComplete, "every function may be called from any
             if (!done.ok()) throw std::runtime_error(done.message);
           };
           finish(args.done_with_host_buffer);
-          PJRT_Buffer* arguments[1] = {args.buffer};
-          PJRT_Buffer* outputs[1] = {};
-          PJRT_Buffer* const* argumentLists[1] = {arguments};
-          PJRT_Buffer** outputLists[1] = {outputs};
-          auto options = make<PJRT_ExecuteOptions>();
-          auto execute = make<PJRT_LoadedExecutable_Execute_Args>();
-          execute.executable = executable.get();
-          execute.options = &options;
-          execute.argument_lists = argumentLists;
-          execute.num_devices = 1;
-          execute.num_args = 1;
-          execute.output_lists = outputLists;
-          outcome = plugin.call(&PJRT_Api::PJRT_LoadedExecutable_Execute, execute);
+          PJRT_Buffer* output = nullptr;
+          outcome = launch(plugin, executable.get(), args.buffer, &output);
           if (!outcome.ok()) throw std::runtime_error(outcome.message);
           float result[4] = {};
           auto copy = make<PJRT_Buffer_ToHostBuffer_Args>();
-          copy.src = outputs[0];
+          copy.src = output;
           copy.dst = result;
           copy.dst_size = sizeof(result);
           outcome = plugin.call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, copy);
@@ -448,7 +433,7 @@ ISTHMUS_CHECK(stress, threads, kComplete, "every function may be called from any
           for (int k = 0; k < 4; ++k) {
             if (result[k] != data[k] + 1) throw std::runtime_error("a wrong result");
           }
-          for (PJRT_Buffer* buffer : {arguments[0], outputs[0]}) {
+          for (PJRT_Buffer* buffer : {args.buffer, output}) {
             auto destroy = make<PJRT_Buffer_Destroy_Args>();
             destroy.buffer = buffer;
             plugin.call(&PJRT_Api::PJRT_Buffer_Destroy, destroy);

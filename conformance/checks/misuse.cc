@@ -8,15 +8,12 @@
 #include <utility>
 
 #include "conformance/check.h"
+#include "conformance/checks/launch.h"
 #include "conformance/checks/programs.h"
+#include "conformance/checks/transfer.h"
 
 namespace isthmus::conformance {
 namespace {
-
-HostArray floats(std::vector<float> values) {
-  const auto count = static_cast<int64_t>(values.size());
-  return HostArray::of<float>({count}, values);
-}
 
 // x + 3000000, one by one: what is asked meanwhile is asked of a program that runs.
 constexpr std::string_view kLong = R"(module @long {
@@ -39,6 +36,20 @@ constexpr std::string_view kLong = R"(module @long {
 }
 )";
 
+// A launch of it, of 0, 1, 2, 3, that nobody has awaited.
+struct LongLaunch {
+  explicit LongLaunch(Session& s)
+      : executable(s.compile(kLong)), x(s.fromHost(HostArray::of<int32_t>({4}, {0, 1, 2, 3}))) {
+    Session::ExecuteSettings settings;
+    settings.wantsEvents = false;
+    result = std::move(s.execute(executable, {{x.get()}}, settings)[0][0]);
+  }
+
+  LoadedExecutable executable;
+  Buffer x, result;
+  const HostArray expected = HostArray::of<int32_t>({4}, {3000000, 3000001, 3000002, 3000003});
+};
+
 // Of two arguments, of which the first is donated.
 constexpr std::string_view kSumInPlace = R"(module @sum_in_place {
   func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<4xf32>) -> tensor<4xf32> {
@@ -48,50 +59,14 @@ constexpr std::string_view kSumInPlace = R"(module @sum_in_place {
 }
 )";
 
-// Another client of the plugin, as the session's.
-class OtherClient {
- public:
-  explicit OtherClient(Session& s) : session_(s) {
-    auto create = s.plugin().clientArgs();
-    if (Outcome made = s.call(&PJRT_Api::PJRT_Client_Create, create); !made.ok()) {
-      throw Skip("there is no second client: " + made.message);
-    }
-    client_ = create.client;
+// Makes the client of another session. Skips the check if the plugin has one client alone.
+void needClient(Session& another) {
+  try {
+    another.client();
+  } catch (const Failure& failure) {
+    throw Skip(std::string("there is no second client: ") + failure.what());
   }
-  ~OtherClient() {
-    auto destroy = make<PJRT_Client_Destroy_Args>();
-    destroy.client = client_;
-    session_.plugin().call(&PJRT_Api::PJRT_Client_Destroy, destroy);
-  }
-  OtherClient(const OtherClient&) = delete;
-  OtherClient& operator=(const OtherClient&) = delete;
-
-  PJRT_Device* device() {
-    auto args = make<PJRT_Client_AddressableDevices_Args>();
-    args.client = client_;
-    session_.must(&PJRT_Api::PJRT_Client_AddressableDevices, args);
-    return args.addressable_devices[0];
-  }
-  Buffer fromHost(const HostArray& array) {
-    auto args = make<PJRT_Client_BufferFromHostBuffer_Args>();
-    args.client = client_;
-    args.data = array.bytes.data();
-    args.type = array.type;
-    args.dims = array.dims.data();
-    args.num_dims = array.dims.size();
-    args.device = device();
-    session_.must(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args);
-    Buffer buffer(session_, args.buffer);
-    if (args.done_with_host_buffer) {
-      session_.succeed("the copy", session_.await(args.done_with_host_buffer));
-    }
-    return buffer;
-  }
-
- private:
-  Session& session_;
-  PJRT_Client* client_;
-};
+}
 
 // The launch is refused or fails, or its result is as expected.
 void expectErrorOr(Session& s, const HostArray& expected, PJRT_LoadedExecutable* executable,
@@ -106,64 +81,6 @@ void expectErrorOr(Session& s, const HostArray& expected, PJRT_LoadedExecutable*
   if (outcome.ok()) return s.expectEqual(expected, array);
   s.expect(!outcome.message.empty(), "an error with a message", nameOf(outcome.code));
 }
-
-// Buffers that are filled in pieces.
-class Transfer {
- public:
-  Transfer(Session& s, std::vector<int64_t> dims, size_t buffers) : session_(s) {
-    auto shape = make<PJRT_ShapeSpec>();
-    shape.dims = dims.data();
-    shape.num_dims = dims.size();
-    shape.element_type = PJRT_Buffer_Type_F32;
-    std::vector<PJRT_ShapeSpec> shapes(buffers, shape);
-    auto create = make<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>();
-    create.client = s.client();
-    create.shape_specs = shapes.data();
-    create.num_shape_specs = shapes.size();
-    create.memory = s.defaultMemory(s.device());
-    s.mayLack(&PJRT_Api::PJRT_Client_CreateBuffersForAsyncHostToDevice, create);
-    transfer_ = create.transfer_manager;
-  }
-  ~Transfer() { destroy(); }
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
-
-  void destroy() {
-    if (transfer_ == nullptr) return;
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_Destroy_Args>();
-    args.transfer_manager = std::exchange(transfer_, nullptr);
-    session_.plugin().call(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_Destroy, args);
-  }
-  Outcome retrieve(int index, Buffer* buffer) {
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>();
-    args.transfer_manager = transfer_;
-    args.buffer_index = index;
-    Outcome outcome =
-        session_.call(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer, args);
-    if (outcome.ok()) *buffer = Buffer(session_, args.buffer_out);
-    return outcome;
-  }
-  // Bytes of `data`, which stays until they are there.
-  Outcome send(int index, const void* data, int64_t offset, int64_t bytes, bool isLast) {
-    auto args = make<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>();
-    args.transfer_manager = transfer_;
-    args.buffer_index = index;
-    args.data = data;
-    args.offset = offset;
-    args.transfer_size = bytes;
-    args.is_last_transfer = isLast;
-    Outcome outcome =
-        session_.call(&PJRT_Api::PJRT_AsyncHostToDeviceTransferManager_TransferData, args);
-    if (outcome.ok() && args.done_with_h2d_transfer) {
-      outcome = session_.await(args.done_with_h2d_transfer);
-    }
-    return outcome;
-  }
-
- private:
-  Session& session_;
-  PJRT_AsyncHostToDeviceTransferManager* transfer_ = nullptr;
-};
 
 struct Range {
   int64_t offset, bytes;
@@ -233,51 +150,41 @@ ISTHMUS_CHECK(buffer, impossible_shapes, kComplete,
 ISTHMUS_CHECK(buffer, destroyed_while_awaited, kComplete,
               "the ready event of a buffer, and a copy that has begun, come though the buffer is "
               "destroyed meanwhile") {
-  LoadedExecutable executable = s.compile(kLong);
-  Buffer x = s.fromHost(HostArray::of<int32_t>({4}, {0, 1, 2, 3}));
-  Session::ExecuteSettings settings;
-  settings.wantsEvents = false;
-  auto results = s.execute(executable, {{x.get()}}, settings);
-  Buffer& result = results[0][0];
+  LongLaunch launch(s);
   auto ready = make<PJRT_Buffer_ReadyEvent_Args>();
-  ready.buffer = result.get();
+  ready.buffer = launch.result.get();
   s.must(&PJRT_Api::PJRT_Buffer_ReadyEvent, ready);
   int32_t data[4] = {};
   auto copy = make<PJRT_Buffer_ToHostBuffer_Args>();
-  copy.src = result.get();
+  copy.src = launch.result.get();
   copy.dst = data;
   copy.dst_size = sizeof(data);
   s.must(&PJRT_Api::PJRT_Buffer_ToHostBuffer, copy);
-  result.reset();
-  x.reset();
+  launch.result.reset();
+  launch.x.reset();
   // Whether it is an error that nobody keeps what was awaited is the plugin's to say.
   s.await(ready.event);
   if (copy.event) s.succeed("a copy that has begun", s.await(copy.event));
-  s.expectEqual(HostArray::of<int32_t>({4}, {3000000, 3000001, 3000002, 3000003}),
-                HostArray::of<int32_t>({4}, {data, data + 4}));
+  s.expectEqual(launch.expected, HostArray::of<int32_t>({4}, {data, data + 4}));
 }
 
 ISTHMUS_CHECK(
     executable, destroyed_while_it_runs, kComplete,
     "a launch ends as if nothing had been, though its executable is deleted and destroyed "
     "meanwhile") {
-  LoadedExecutable executable = s.compile(kLong);
-  Buffer x = s.fromHost(HostArray::of<int32_t>({4}, {0, 1, 2, 3}));
-  Session::ExecuteSettings settings;
-  settings.wantsEvents = false;
-  auto results = s.execute(executable, {{x.get()}}, settings);
+  LongLaunch launch(s);
   auto remove = make<PJRT_LoadedExecutable_Delete_Args>();
-  remove.executable = executable.get();
+  remove.executable = launch.executable.get();
   s.must(&PJRT_Api::PJRT_LoadedExecutable_Delete, remove);
-  executable.reset();
-  s.expectEqual(HostArray::of<int32_t>({4}, {3000000, 3000001, 3000002, 3000003}),
-                s.toHost(results[0][0]));
+  launch.executable.reset();
+  s.expectEqual(launch.expected, s.toHost(launch.result));
 }
 
 ISTHMUS_CHECK(execute, argument_of_another_client, kComplete,
               "a buffer of another client is refused, or its elements are taken") {
   LoadedExecutable executable = s.compile(kAddOne);
-  OtherClient other(s);
+  Session other(s.plugin(), s.progress());
+  needClient(other);
   Buffer x = other.fromHost(floats({1, 2, 3, 4}));
   expectErrorOr(s, floats({2, 3, 4, 5}), executable.get(), {x.get()});
 }
@@ -303,7 +210,8 @@ ISTHMUS_CHECK(execute, wrong_number_of_devices, kComplete,
 
 ISTHMUS_CHECK(buffer, on_a_device_of_another_client, kComplete,
               "a device or a memory of another client is refused, or the array is there") {
-  OtherClient other(s);
+  Session other(s.plugin(), s.progress());
+  needClient(other);
   const HostArray array = floats({1, 2, 3, 4});
   auto args = make<PJRT_Client_BufferFromHostBuffer_Args>();
   args.client = s.client();
@@ -374,20 +282,9 @@ ISTHMUS_CHECK(donation, from_many_threads, kComplete,
       std::vector<std::jthread> threads;
       for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&, t] {
-          PJRT_Buffer* const arguments[1] = {x.get()};
-          PJRT_Buffer* const* argumentLists[1] = {arguments};
-          PJRT_Buffer** outputLists[1] = {&outputs[t]};
-          auto options = make<PJRT_ExecuteOptions>();
-          auto args = make<PJRT_LoadedExecutable_Execute_Args>();
-          args.executable = executable.get();
-          args.options = &options;
-          args.argument_lists = argumentLists;
-          args.num_devices = 1;
-          args.num_args = 1;
-          args.output_lists = outputLists;
           --waiting;
           while (waiting > 0) std::this_thread::yield();
-          outcomes[t] = s.plugin().call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
+          outcomes[t] = launch(s.plugin(), executable.get(), x.get(), &outputs[t]);
         });
       }
     }
@@ -411,7 +308,7 @@ ISTHMUS_CHECK(donation, from_many_threads, kComplete,
 
 ISTHMUS_CHECK(transfer, pieces, kComplete,
               "pieces of a buffer come in any order, and what does not fit it is refused") {
-  Transfer transfer(s, {4}, 2);
+  Transfer transfer(s, s.device(), 2);
   Buffer buffer;
   s.succeed("retrieving the buffer", transfer.retrieve(0, &buffer));
   const float data[4] = {1, 2, 3, 4};
@@ -433,7 +330,7 @@ ISTHMUS_CHECK(transfer, pieces, kComplete,
 
 ISTHMUS_CHECK(transfer, ended_early, kComplete,
               "what waits for a buffer whose transfer is given up gets an error") {
-  Transfer transfer(s, {4}, 1);
+  Transfer transfer(s, s.device());
   Buffer buffer;
   s.succeed("retrieving the buffer", transfer.retrieve(0, &buffer));
   const float data[2] = {1, 2};
@@ -463,13 +360,9 @@ ISTHMUS_CHECK(event, callbacks_may_call, kComplete,
     PJRT_Device* device;
     PJRT_Event* event;
   } state;
-  LoadedExecutable executable = s.compile(kLong);
-  Buffer x = s.fromHost(HostArray::of<int32_t>({4}, {0, 1, 2, 3}));
-  Session::ExecuteSettings settings;
-  settings.wantsEvents = false;
-  auto results = s.execute(executable, {{x.get()}}, settings);
+  LongLaunch launch(s);
   auto ready = make<PJRT_Buffer_ReadyEvent_Args>();
-  ready.buffer = results[0][0].get();
+  ready.buffer = launch.result.get();
   s.must(&PJRT_Api::PJRT_Buffer_ReadyEvent, ready);
   state.plugin = &s.plugin();
   state.client = s.client();
@@ -508,7 +401,7 @@ ISTHMUS_CHECK(event, callbacks_may_call, kComplete,
     state.isDone = true;
   };
   s.must(&PJRT_Api::PJRT_Event_OnReady, args);
-  s.succeed("the program", s.awaitReady(results[0][0]));
+  s.succeed("the program", s.awaitReady(launch.result));
   for (int i = 0; i < 5000 && !state.isDone; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -1,10 +1,17 @@
-// Small programs that several checks use.
+// Small programs and arrays that several checks use.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "conformance/values.h"
 
 namespace isthmus::conformance {
+
+inline HostArray floats(const std::vector<float>& values) {
+  return HostArray::of<float>({static_cast<int64_t>(values.size())}, values);
+}
 
 // f32[4] -> f32[4]
 inline constexpr std::string_view kAddOne = R"(module @add_one {

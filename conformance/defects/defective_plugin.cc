@@ -92,6 +92,11 @@ PJRT_Error* copyPastTheEnd(PJRT_Buffer_ToHostBuffer_Args* args) {
   return base->PJRT_Buffer_ToHostBuffer(args);
 }
 
+PJRT_Error* executeOrAbort(PJRT_LoadedExecutable_Execute_Args* args) {
+  if (base->PJRT_LoadedExecutable_Execute(args)) std::abort();
+  return nullptr;
+}
+
 PJRT_Error* executeWithIndices(PJRT_LoadedExecutable_Execute_Args* args, bool keepAll) {
   std::vector<int64_t> indices;
   for (size_t i = 0; keepAll && i < args->num_args; ++i) indices.push_back(static_cast<int64_t>(i));
@@ -406,19 +411,9 @@ const Defect kDefects[] = {
        while (true) pause();
      })},
     {"a crash on what another client made", "execute.argument_of_another_client",
-     INSTEAD(LoadedExecutable_Execute,
-             {
-               PJRT_Error* error = base->PJRT_LoadedExecutable_Execute(args);
-               if (error) std::abort();
-               return nullptr;
-             })},
+     INSTEAD(LoadedExecutable_Execute, return executeOrAbort(args))},
     {"a crash on what another device has", "execute.argument_on_another_device",
-     INSTEAD(LoadedExecutable_Execute,
-             {
-               PJRT_Error* error = base->PJRT_LoadedExecutable_Execute(args);
-               if (error) std::abort();
-               return nullptr;
-             })},
+     INSTEAD(LoadedExecutable_Execute, return executeOrAbort(args))},
     {"arguments of the first device for all", "execute.wrong_number_of_devices",
      INSTEAD(LoadedExecutable_Execute,
              args->num_devices = args->num_devices > 1 ? 1 : args->num_devices;
