@@ -44,6 +44,18 @@ def test_complex_tangents_at_infinity(both, dtype):
         np.testing.assert_array_equal(tan, (1j * np.sign(ends)).astype(dtype))
 
 
+# An infinite dividend keeps its direction, turned by the divisor; a zero or infinite divisor gives infinities and zeros.
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_quotients_with_infinities(both, dtype):
+    parts = np.array([0, 1, -2.5, np.inf, -np.inf, np.nan], dtype(0).real.dtype)
+    operands = (x.reshape(-1) for x in np.meshgrid(parts, parts, parts, parts))
+    with jax.enable_x64(True):
+        ours, theirs = both(lambda a, b, c, d: lax.complex(a, b) / lax.complex(c, d), *operands)
+    for part in (np.real, np.imag):
+        np.testing.assert_array_equal(np.isinf(part(ours)), np.isinf(part(theirs)))
+        np.testing.assert_allclose(part(ours), part(theirs), rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
 def test_approximate_top_k_is_exact(both, name):
     x = np.random.default_rng(0).permutation(300).reshape(3, 100).astype(np.float32)
