@@ -7,7 +7,9 @@
 namespace isthmus::cpu {
 namespace {
 
-constexpr int64_t kChunkBytes = 256 * 1024;
+constexpr int64_t kChunkBytes = 64 * 1024;
+// The least that one thread is handed: half of what TargetModel::minParallelBytes wants of an array.
+constexpr int64_t kChunksPerThread = 8;
 
 int64_t chunksOf(int64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
 
@@ -34,14 +36,14 @@ void swapChunks(void* context, int64_t begin, int64_t end) {
 extern "C" int32_t isthmus_rt_copy(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Span span{static_cast<char*>(buffers[1]), static_cast<char*>(buffers[0]),
             static_cast<const MoveDescriptor*>(descriptor)->bytes};
-  run->services->parallelFor(chunksOf(span.bytes), 4, copyChunks, &span);
+  run->services->parallelFor(chunksOf(span.bytes), kChunksPerThread, copyChunks, &span);
   return 0;
 }
 
 extern "C" int32_t isthmus_rt_swap(IsthmusRun* run, const void* descriptor, void* const* buffers) {
   Span span{static_cast<char*>(buffers[1]), static_cast<char*>(buffers[0]),
             static_cast<const MoveDescriptor*>(descriptor)->bytes};
-  run->services->parallelFor(chunksOf(span.bytes), 4, swapChunks, &span);
+  run->services->parallelFor(chunksOf(span.bytes), kChunksPerThread, swapChunks, &span);
   return 0;
 }
 
